@@ -1,0 +1,224 @@
+/**
+ * The client: a process of its own that `run.ts` talks to. It is told of a server, loads a table into it, and measures
+ * one workload after the other on that table. Every answer of an unexpected status ends the measurement as an error.
+ */
+import { deepStrictEqual } from 'node:assert/strict';
+import { Connection, type Answer } from './connection.ts';
+import { below, makeRow, makeRows, schema, seededRandom, type Random } from './data.ts';
+import type { Measurement, Workload } from './measurements.ts';
+
+/** A server to be measured. */
+export interface Target {
+  port: number;
+  token: string;
+}
+
+/** What `run.ts` asks. Each request has one reply, in order. */
+export type ClientRequest =
+  | { do: 'load'; target: Target }
+  | { do: 'measure'; target: Target; measurement: Measurement; seconds: number; seed: number };
+
+/** `figure` is in the measurement's unit; a load has none. */
+export type ClientReply = { figure?: number } | { error: string };
+
+/** One request, or a few that belong together; gives how many requests or rows were answered. */
+type Step = () => Promise<number>;
+
+/** A table as it was loaded. */
+interface Table {
+  path: string;
+  rowIDs: string[];
+}
+
+const rowsLoaded = 100_000;
+const rowsPerRequest = 1_000;
+const dataSeed = 20_240_229;
+/** Answers of the first moments are not counted: connections open, and requests fall out of step. */
+const leadInMs = 300;
+
+const rowIDKey = Buffer.from('"$rowID":');
+const continuationKey = Buffer.from('"continuation":"');
+
+const tables = new Map<number, Table>();
+/** Bodies for adding rows, made once so that making them costs the measurement nothing. */
+const addBodies = Array.from({ length: 16 }, (_, index) => rowsBody(seededRandom(dataSeed + 1 + index)));
+let patches = 0;
+
+function rowsBody(random: Random): Buffer {
+  return Buffer.from(JSON.stringify(makeRows(random, rowsPerRequest)));
+}
+
+function head(target: Target, method: string, path: string): string {
+  return `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${target.port}\r\nAuthorization: Bearer ${target.token}\r\n`;
+}
+
+function withBody(requestHead: string, body: Buffer): Buffer {
+  const bodyHead = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(requestHead + bodyHead), body]);
+}
+
+function expectStatus(status: number, answer: Answer): Buffer {
+  if (answer.status === status) return answer.body;
+  throw new Error(`expected ${status}, got ${answer.status}: ${answer.body.toString('utf8', 0, 500)}`);
+}
+
+async function createTable(connection: Connection, target: Target): Promise<string> {
+  const body = Buffer.from(JSON.stringify({ name: 'customers', schema, rows: [] }));
+  const answer = await connection.send(withBody(head(target, 'POST', '/tables'), body));
+  return `/tables/${JSON.parse(expectStatus(201, answer).toString()).data.tableID}`;
+}
+
+/** Loads the table, and makes sure that the server gives back what was sent. */
+async function load(target: Target): Promise<void> {
+  const connection = await Connection.open(target.port);
+  try {
+    const table: Table = { path: await createTable(connection, target), rowIDs: [] };
+    const random = seededRandom(dataSeed);
+    while (table.rowIDs.length < rowsLoaded) {
+      const request = withBody(head(target, 'POST', `${table.path}/rows`), rowsBody(random));
+      const added = JSON.parse(expectStatus(201, await connection.send(request)).toString());
+      table.rowIDs.push(...added.data.rowIDs);
+    }
+    deepStrictEqual(table.rowIDs.length, rowsLoaded);
+    await checkTable(connection, target, table);
+    tables.set(target.port, table);
+  } finally {
+    connection.close();
+  }
+}
+
+async function checkTable(connection: Connection, target: Target, table: Table): Promise<void> {
+  const request = `${head(target, 'GET', `${table.path}/rows/${table.rowIDs[0]}`)}\r\n`;
+  const { $rowID: _, ...row } = JSON.parse(expectStatus(200, await connection.send(request)).toString()).data;
+  deepStrictEqual(row, makeRow(seededRandom(dataSeed)));
+  let rowsListed = 0;
+  let continuation: string | undefined;
+  do {
+    const page = await readPage(connection, target, table, continuation);
+    rowsListed += page.rows;
+    continuation = page.continuation;
+  } while (continuation !== undefined);
+  deepStrictEqual(rowsListed, rowsLoaded);
+}
+
+/** Makes, for each connection, what it repeats. */
+type StepMaker = (target: Target, table: Table, random: Random) => (connection: Connection) => Step;
+
+const workloads: Record<Workload, StepMaker> = {
+  get: getSteps,
+  list: listSteps,
+  patch: patchSteps,
+  add: addSteps,
+};
+
+/** Each reads a random row. */
+function getSteps(target: Target, { path, rowIDs }: Table, random: Random): (connection: Connection) => Step {
+  const [beforeID, afterID] = head(target, 'GET', `${path}/rows/\0`).split('\0');
+  return (connection) => async () => {
+    const rowID = rowIDs[below(random, rowIDs.length)]!;
+    expectStatus(200, await connection.send(`${beforeID}${rowID}${afterID}\r\n`));
+    return 1;
+  };
+}
+
+/** Each reads the next page of a walk through the table; behind the last page a new walk begins. */
+function listSteps(target: Target, table: Table): (connection: Connection) => Step {
+  return (connection) => {
+    let continuation: string | undefined;
+    return async () => {
+      const page = await readPage(connection, target, table, continuation);
+      continuation = page.continuation;
+      return page.rows;
+    };
+  };
+}
+
+/** Each gives one column of a random row a value that it never had, so that no patch is without effect. */
+function patchSteps(target: Target, { path, rowIDs }: Table, random: Random): (connection: Connection) => Step {
+  const [beforeID, afterID] = head(target, 'PATCH', `${path}/rows/\0`).split('\0');
+  return (connection) => async () => {
+    const rowID = rowIDs[below(random, rowIDs.length)]!;
+    const body = `{"seats":${1_000_000 + patches++}}`;
+    const bodyHead = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    expectStatus(200, await connection.send(`${beforeID}${rowID}${afterID}${bodyHead}${body}`));
+    return 1;
+  };
+}
+
+/** Each adds 1,000 rows to the table that was made for this measurement. */
+function addSteps(target: Target, { path }: Table, random: Random): (connection: Connection) => Step {
+  const requests = addBodies.map((body) => withBody(head(target, 'POST', `${path}/rows`), body));
+  return (connection) => async () => {
+    expectStatus(201, await connection.send(requests[below(random, requests.length)]!));
+    return rowsPerRequest;
+  };
+}
+
+interface Page {
+  rows: number;
+  continuation: string | undefined;
+}
+
+/** Counts the rows and finds the last key without parsing the rows: that would cost as much as serving them. */
+async function readPage(
+  connection: Connection, target: Target, { path }: Table, continuation: string | undefined,
+): Promise<Page> {
+  const place = continuation === undefined ? '' : `&continuation=${encodeURIComponent(continuation)}`;
+  const request = `${head(target, 'GET', `${path}/rows?limit=${rowsPerRequest}${place}`)}\r\n`;
+  const body = expectStatus(200, await connection.send(request));
+  let rows = 0;
+  for (let at = body.indexOf(rowIDKey); at >= 0; at = body.indexOf(rowIDKey, at + rowIDKey.length)) rows++;
+  const keyAt = body.lastIndexOf(continuationKey);
+  if (keyAt < 0) return { rows, continuation: undefined };
+  const valueAt = keyAt + continuationKey.length;
+  return { rows, continuation: body.toString('utf8', valueAt, body.indexOf('"', valueAt)) };
+}
+
+async function measure({ target, measurement, seconds, seed }: ClientRequest & { do: 'measure' }): Promise<number> {
+  const connections = await Promise.all(
+    Array.from({ length: measurement.connections }, () => Connection.open(target.port)),
+  );
+  try {
+    const table = measurement.workload === 'add'
+      ? { path: await createTable(connections[0]!, target), rowIDs: [] }
+      : tables.get(target.port)!;
+    const stepOf = workloads[measurement.workload](target, table, seededRandom(seed));
+    const start = performance.now() + leadInMs;
+    const end = start + seconds * 1_000;
+    const times: number[] = [];
+    let answered = 0;
+    await Promise.all(connections.map(async (connection) => {
+      const step = stepOf(connection);
+      for (let before = performance.now(), after = before; after < end; before = after) {
+        const count = await step();
+        after = performance.now();
+        if (after < start || after >= end) continue;
+        answered += count;
+        times.push(after - before);
+      }
+    }));
+    if (times.length === 0) throw new Error(`no answer in ${seconds} s`);
+    return measurement.unit === 'ms p50' ? times.toSorted((a, b) => a - b)[times.length >> 1]! : answered / seconds;
+  } finally {
+    for (const connection of connections) connection.close();
+  }
+}
+
+async function replyTo(request: ClientRequest): Promise<ClientReply> {
+  try {
+    if (request.do === 'measure') return { figure: await measure(request) };
+    await load(request.target);
+    return {};
+  } catch (error) {
+    const what = request.do === 'measure' ? request.measurement.name : request.do;
+    return { error: `${what}: ${(error as Error).message}` };
+  }
+}
+
+process.on('message', async (request: ClientRequest) => {
+  process.send!(await replyTo(request));
+});
+// Without this the client would outlive a parent that was killed.
+process.on('disconnect', () => process.exit());
+// Ctrl-C reaches the whole group; the parent ends the client when it is done with it.
+process.on('SIGINT', () => {});

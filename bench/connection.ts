@@ -1,0 +1,135 @@
+/**
+ * The least HTTP/1.1 client there can be: one keep-alive socket, one request at a time, its bytes given. A client
+ * library costs more than the servers do, and would be what is measured.
+ */
+import { connect, type Socket } from 'node:net';
+
+export interface Answer {
+  status: number;
+  body: Buffer;
+}
+
+/** An answer and the place behind it. */
+interface Parsed {
+  answer: Answer;
+  end: number;
+}
+
+/** There is no whole answer before this many bytes have come. */
+interface Unfinished {
+  bytesNeeded: number;
+}
+
+interface Waiting {
+  resolve: (answer: Answer) => void;
+  reject: (reason: Error) => void;
+}
+
+export class Connection {
+  readonly #socket: Socket;
+  #waiting: Waiting | undefined;
+  #received: Buffer[] = [];
+  #bytesReceived = 0;
+  #bytesNeeded = 0;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('data', (bytes) => this.#receive(bytes));
+    socket.on('error', (error) => this.#fail(error));
+    socket.on('close', () => this.#fail(new Error('the server closed the connection')));
+  }
+
+  /** Connects to a server on this machine. Rejects if nothing listens at `port`. */
+  static open(port: number): Promise<Connection> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host: '127.0.0.1', port, noDelay: true });
+      socket.once('error', reject);
+      socket.once('connect', () => {
+        socket.off('error', reject);
+        resolve(new Connection(socket));
+      });
+    });
+  }
+
+  /** Sends a whole request and gives its answer, of any status. Rejects if the connection breaks. */
+  send(request: string | Buffer): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting) throw new Error('the last request has no answer yet');
+      if (this.#socket.destroyed) throw new Error('the connection is closed');
+      this.#waiting = { resolve, reject };
+      this.#socket.write(request, 'latin1');
+    });
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #receive(bytes: Buffer): void {
+    this.#received.push(bytes);
+    this.#bytesReceived += bytes.length;
+    if (this.#bytesReceived < this.#bytesNeeded) return;
+    const received = this.#received.length === 1 ? bytes : Buffer.concat(this.#received);
+    try {
+      const parsed = parseAnswer(received);
+      if ('bytesNeeded' in parsed) {
+        this.#received = [received];
+        this.#bytesNeeded = parsed.bytesNeeded;
+      } else {
+        this.#finish(parsed, received.length);
+      }
+    } catch (error) {
+      this.#socket.destroy(error as Error);
+    }
+  }
+
+  #finish({ answer, end }: Parsed, bytesReceived: number): void {
+    const waiting = this.#waiting;
+    if (!waiting || end < bytesReceived) throw new Error('the server sent more than was asked for');
+    this.#waiting = undefined;
+    this.#received = [];
+    this.#bytesReceived = 0;
+    this.#bytesNeeded = 0;
+    waiting.resolve(answer);
+  }
+
+  #fail(reason: Error): void {
+    this.#waiting?.reject(reason);
+    this.#waiting = undefined;
+  }
+}
+
+const headEnd = Buffer.from('\r\n\r\n');
+const lineEnd = Buffer.from('\r\n');
+
+/** The answer that `received` begins with. Throws if it is not HTTP as the two servers speak it. */
+function parseAnswer(received: Buffer): Parsed | Unfinished {
+  const headLength = received.indexOf(headEnd);
+  if (headLength < 0) return { bytesNeeded: received.length + 1 };
+  const head = received.toString('latin1', 0, headLength);
+  const status = Number(head.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length));
+  const start = headLength + headEnd.length;
+  const length = /\r\ncontent-length: *(\d+)/i.exec(head);
+  if (length) {
+    const end = start + Number(length[1]);
+    if (end > received.length) return { bytesNeeded: end };
+    return { answer: { status, body: received.subarray(start, end) }, end };
+  }
+  if (!/\r\ntransfer-encoding: *chunked/i.test(head)) throw new Error(`an answer without a length: ${head}`);
+  return parseChunks(received, start, status);
+}
+
+function parseChunks(received: Buffer, start: number, status: number): Parsed | Unfinished {
+  const chunks: Buffer[] = [];
+  for (let at = start; ;) {
+    const sizeEnd = received.indexOf(lineEnd, at);
+    if (sizeEnd < 0) return { bytesNeeded: received.length + 1 };
+    const size = Number.parseInt(received.toString('latin1', at, sizeEnd), 16);
+    if (Number.isNaN(size)) throw new Error('a chunk without a size');
+    const chunkStart = sizeEnd + lineEnd.length;
+    at = chunkStart + size + lineEnd.length;
+    if (at > received.length) return { bytesNeeded: at };
+    if (size === 0) return { answer: { status, body: Buffer.concat(chunks) }, end: at };
+    chunks.push(received.subarray(chunkStart, chunkStart + size));
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * What is measured, in the order of a full run: reads of rows as they were loaded first, then patches, then adds.
+ */
+
+export type Workload = 'get' | 'list' | 'patch' | 'add';
+
+export interface Measurement {
+  /** The name for `--only`: the workload and its number of connections. */
+  name: string;
+  label: string;
+  workload: Workload;
+  connections: number;
+  /** `requests/s` and `rows/s` count what was answered; `ms p50` is the median time of an answer. */
+  unit: 'requests/s' | 'rows/s' | 'ms p50';
+  /** The bound on the ratio to the yardstick; none where the figure is only reported. */
+  goal?: { atLeast: number } | { atMost: number };
+}
+
+export const measurements: readonly Measurement[] = [
+  { name: 'get-1', label: 'GET row, alone', workload: 'get', connections: 1, unit: 'ms p50' },
+  { name: 'get-32', label: 'GET row, 32 connections', workload: 'get', connections: 32, unit: 'requests/s',
+    goal: { atLeast: 1 } },
+  { name: 'list-4', label: 'list in pages of 1,000, 4 connections', workload: 'list', connections: 4, unit: 'rows/s',
+    goal: { atLeast: 1.1 } },
+  { name: 'patch-1', label: 'PATCH row, alone', workload: 'patch', connections: 1, unit: 'ms p50',
+    goal: { atMost: 2.2 } },
+  { name: 'patch-32', label: 'PATCH row, 32 connections', workload: 'patch', connections: 32, unit: 'requests/s',
+    goal: { atLeast: 1 } },
+  { name: 'patch-128', label: 'PATCH row, 128 connections', workload: 'patch', connections: 128, unit: 'requests/s',
+    goal: { atLeast: 1.5 } },
+  { name: 'add-8', label: 'add 1,000 rows a request, 8 connections', workload: 'add', connections: 8, unit: 'rows/s',
+    goal: { atLeast: 0.8 } },
+];
+
+/** The service stays below this over the whole run. */
+export const memoryGoalMiB = 300;

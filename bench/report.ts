@@ -1,0 +1,89 @@
+/**
+ * The figures of a run: medians over the rounds, and ratios to the yardstick.
+ */
+import { memoryGoalMiB, type Measurement } from './measurements.ts';
+
+/** One figure a round, in the unit of the measurement, in the order of the rounds. */
+export interface Rounds {
+  yardstick: number[];
+  service: number[];
+}
+
+export interface Figure {
+  name: string;
+  label: string;
+  unit: Measurement['unit'];
+  yardstick: { median: number; rounds: number[] };
+  service: { median: number; rounds: number[] };
+  /** The service's median over the yardstick's. */
+  ratio: number;
+  /** The ratio of each round for itself: how far they lie apart says how far to trust the figure. */
+  ratioOfRounds: { lowest: number; highest: number };
+  goal: string | undefined;
+  met: boolean | undefined;
+}
+
+/** Peak resident memory in MiB; undefined where it cannot be read. */
+export interface Memory {
+  yardstick: number | undefined;
+  service: number | undefined;
+}
+
+export function toFigure(
+  { name, label, unit }: Measurement, { yardstick, service }: Rounds, goal: Measurement['goal'],
+): Figure {
+  const ratio = median(service) / median(yardstick);
+  const ratios = service.map((value, round) => value / yardstick[round]!);
+  return {
+    name, label, unit,
+    yardstick: { median: median(yardstick), rounds: yardstick },
+    service: { median: median(service), rounds: service },
+    ratio,
+    ratioOfRounds: { lowest: Math.min(...ratios), highest: Math.max(...ratios) },
+    ...judge(ratio, goal),
+  };
+}
+
+function judge(ratio: number, goal: Measurement['goal']): Pick<Figure, 'goal' | 'met'> {
+  if (!goal) return { goal: undefined, met: undefined };
+  if ('atLeast' in goal) return { goal: `>= ${goal.atLeast}`, met: ratio >= goal.atLeast };
+  return { goal: `<= ${goal.atMost}`, met: ratio <= goal.atMost };
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+/** The figures as a table in Markdown. */
+export function renderFigures(figures: readonly Figure[], memory: Memory): string {
+  const lines = figures.map(({ label, unit, yardstick, service, ratio, ratioOfRounds, goal, met }) => [
+    label, unit, show(yardstick.median), show(service.median), ratio.toFixed(2),
+    `${ratioOfRounds.lowest.toFixed(2)} to ${ratioOfRounds.highest.toFixed(2)}`, goal ?? '', verdict(met),
+  ]);
+  const memoryMet = memory.service === undefined ? undefined : memory.service < memoryGoalMiB;
+  return renderTable([
+    ['', 'unit', 'yardstick', 'service', 'ratio', 'rounds', 'goal', ''],
+    ...lines,
+    ['peak memory', 'MiB', show(memory.yardstick), show(memory.service), '', '', `< ${memoryGoalMiB} MiB`,
+      verdict(memoryMet)],
+  ]);
+}
+
+function verdict(met: boolean | undefined): string {
+  if (met === undefined) return '';
+  return met ? 'met' : 'missed';
+}
+
+function show(value: number | undefined): string {
+  if (value === undefined) return '?';
+  return value < 100 ? value.toFixed(2) : Math.round(value).toLocaleString('en');
+}
+
+function renderTable([titles = [], ...rows]: readonly string[][]): string {
+  const widths = titles.map((title, column) => Math.max(3, title.length, ...rows.map((row) => row[column]!.length)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`;
+  return [line(titles), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+}

@@ -1,0 +1,107 @@
+/**
+ * The yardstick: Fastify and pg with one statement a request, no log, no checks, no versions. It is what one Node
+ * process can do at most on the same paths, and every figure is a ratio to it.
+ *
+ * Environment: PORT, DATABASE_URL and TOKEN (the bearer token it asks for).
+ */
+import Fastify from 'fastify';
+import pg from 'pg';
+
+interface TablePath { table: string }
+interface RowPath extends TablePath { row: string }
+interface Page { limit?: string; continuation?: string }
+
+const database = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 20 });
+await database.query(`
+  create table if not exists tabs (id bigserial primary key, name text);
+  create table if not exists rws (table_id bigint, row_id bigint, data jsonb not null,
+    version bigint not null default 1, primary key (table_id, row_id));
+  create sequence if not exists row_seq`);
+
+const rowNotFound = { error: { type: 'row_not_found', message: 'no such row' } };
+const authorization = `Bearer ${process.env['TOKEN']}`;
+const app = Fastify({ bodyLimit: 64 << 20, logger: false });
+
+app.addHook('onRequest', async (request, reply) => {
+  if (request.headers.authorization === authorization || request.url === '/readyz') return;
+  return reply.code(404).send({ error: { type: 'request_error', message: 'no such token' } });
+});
+
+// A body goes to Postgres as the text that it came as.
+app.removeContentTypeParser('application/json');
+app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+
+app.get('/readyz', async () => 'ok');
+
+app.post<{ Body: string }>('/tables', async (request, reply) => {
+  const { name, rows } = JSON.parse(request.body);
+  const client = await database.connect();
+  try {
+    await client.query('begin');
+    const tableID = (await client.query('insert into tabs (name) values ($1) returning id', [name])).rows[0].id;
+    const added = await client.query<[string]>({
+      text: `insert into rws (table_id, row_id, data) select $1, nextval('row_seq'), value
+        from (select value from jsonb_array_elements($2::jsonb) with ordinality e (value, n) order by n) q
+        returning row_id`,
+      values: [tableID, JSON.stringify(rows)],
+      rowMode: 'array',
+    });
+    await client.query('commit');
+    reply.code(201);
+    return { data: { tableID: String(tableID), rowIDs: added.rows.map(([id]) => id) } };
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  } finally {
+    client.release();
+  }
+});
+
+app.post<{ Params: TablePath; Body: string }>('/tables/:table/rows', async (request, reply) => {
+  const added = await database.query<[string]>({
+    name: 'add',
+    text: `insert into rws (table_id, row_id, data) select $1, nextval('row_seq'), value
+      from jsonb_array_elements($2::jsonb) with ordinality e (value, n) order by n returning row_id`,
+    values: [request.params.table, request.body],
+    rowMode: 'array',
+  });
+  reply.code(201);
+  return { data: { rowIDs: added.rows.map(([id]) => id) } };
+});
+
+app.get<{ Params: TablePath; Querystring: Page }>('/tables/:table/rows', async (request, reply) => {
+  const limit = Math.min(Number(request.query.limit ?? 1000), 10_000);
+  const { rows } = await database.query<[string, string]>({
+    name: 'page',
+    text: 'select row_id, data::text from rws where table_id = $1 and row_id > $2 order by row_id limit $3',
+    values: [request.params.table, request.query.continuation ?? '0', limit],
+    rowMode: 'array',
+  });
+  reply.header('content-type', 'application/json');
+  const data = rows.map(([id, text]) => `{"$rowID":"${id}",${text.slice(1)}`).join(',');
+  return `{"data":[${data}]${rows.length === limit ? `,"continuation":"${rows.at(-1)![0]}"` : ''}}`;
+});
+
+app.get<{ Params: RowPath }>('/tables/:table/rows/:row', async (request, reply) => {
+  const { rows } = await database.query<[string]>({
+    name: 'get',
+    text: 'select data::text from rws where table_id = $1 and row_id = $2',
+    values: [request.params.table, request.params.row],
+    rowMode: 'array',
+  });
+  if (!rows[0]) return reply.code(404).send(rowNotFound);
+  reply.header('content-type', 'application/json');
+  return `{"data":${rows[0][0]}}`;
+});
+
+app.patch<{ Params: RowPath; Body: string }>('/tables/:table/rows/:row', async (request, reply) => {
+  const patched = await database.query({
+    name: 'patch',
+    text: 'update rws set data = data || $3::jsonb, version = version + 1 where table_id = $1 and row_id = $2',
+    values: [request.params.table, request.params.row, request.body],
+  });
+  if (!patched.rowCount) return reply.code(404).send(rowNotFound);
+  return {};
+});
+
+await app.listen({ host: '127.0.0.1', port: Number(process.env['PORT']) });

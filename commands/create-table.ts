@@ -1,0 +1,50 @@
+/** CreateTable (spec 4.2). */
+import { z } from 'zod';
+import type { EventOf, RowLimits, RowSource } from '../src/events/event.ts';
+import { appIds, appIdsQuery, onSchemaError, parse, stashReference, tableName, tableSchema } from './inputs.ts';
+import { InvalidRequest } from './invalid-request.ts';
+
+export const createTableQuery = z.strictObject({
+  name: tableName.optional(),
+  appsToLink: appIdsQuery.optional(),
+  onSchemaError,
+});
+
+/** The members of the body beside the rows; `rows` stands here only when it is not an array. */
+const createTableBody = z.strictObject({
+  name: tableName.optional(),
+  schema: tableSchema.optional(),
+  appsToLink: appIds.optional(),
+  rows: stashReference.optional(),
+});
+
+export interface CreateTableInput {
+  readonly teamId: string;
+  readonly tableId: string;
+  readonly query: z.output<typeof createTableQuery>;
+  /** The body's members, or null for a bare array. */
+  readonly members: Readonly<Record<string, unknown>> | null;
+  /** Where the rows are that came as an array; null when the body held none. */
+  readonly rows: RowSource | null;
+  readonly limits: RowLimits;
+}
+
+/** Throws InvalidRequest. */
+export function createTable({
+  teamId, tableId, query, members, rows, limits,
+}: CreateTableInput): EventOf<'TableCreateRequested'> {
+  const body = parse(createTableBody, members ?? {}, (message) => new InvalidRequest(message));
+  if (query.name !== undefined && body.name !== undefined) {
+    throw new InvalidRequest('name: it stands in the query and in the body; one of them is enough');
+  }
+  const name = query.name ?? body.name;
+  if (name === undefined) throw new InvalidRequest('name: it is missing');
+  const source: RowSource | null = body.rows ? { kind: 'stash', stashId: body.rows.$stashID } : rows;
+  if (source === null) throw new InvalidRequest('rows: they are missing');
+  const appsToLink =
+    query.appsToLink || body.appsToLink ? [...new Set([...(query.appsToLink ?? []), ...(body.appsToLink ?? [])])] : null;
+  return {
+    type: 'TableCreateRequested', teamId, tableId, name, columns: body.schema?.columns ?? null,
+    onSchemaError: query.onSchemaError, appsToLink, limits, rows: source,
+  };
+}

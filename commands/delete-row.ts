@@ -1,0 +1,13 @@
+/** DeleteRow (spec 4.5). */
+import type { EventOf, RowAddress } from '../src/events/event.ts';
+
+export interface DeleteRowInput {
+  readonly teamId: string;
+  readonly tableId: string;
+  readonly row: RowAddress;
+  readonly ifMatch: bigint | null;
+}
+
+export function deleteRow({ teamId, tableId, row, ifMatch }: DeleteRowInput): EventOf<'RowDeleteRequested'> {
+  return { type: 'RowDeleteRequested', teamId, tableId, row, ifMatch };
+}

@@ -1,0 +1,61 @@
+/** What the inputs of several commands are made of. */
+import { z } from 'zod';
+import { arrayOf, scalarKinds, type ColumnType } from '../src/schema/column-type.ts';
+import type { GivenColumn } from '../src/schema/table-schema.ts';
+
+/** Text that Postgres can hold: well-formed Unicode without U+0000 (decisions 2). */
+export function text(bytesMax: number) {
+  return z.string()
+    .min(1, 'must not be empty')
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be well-formed Unicode without U+0000')
+    .refine((value) => Buffer.byteLength(value) <= bytesMax, `must have at most ${bytesMax} bytes`);
+}
+
+export const tableName = text(1024);
+
+/** Decisions 3: repeated keys or comma-separated. */
+export const appIdsQuery = z
+  .union([z.string(), z.array(z.string())])
+  .transform((value) => [value].flat().flatMap((part) => part.split(',')))
+  .pipe(z.array(text(256)).max(1000));
+
+export const appIds = z.array(text(256)).max(1000);
+
+export const onSchemaError = z.enum(['abort', 'dropColumns', 'updateSchema']).default('abort');
+
+const scalarKind = z.enum(scalarKinds);
+
+/** Spec section 2: a name, `{kind}`, or `{kind: "array", items: {kind}}`. */
+const columnType = z.union(
+  [
+    scalarKind,
+    z.strictObject({ kind: scalarKind }).transform(({ kind }): ColumnType => kind),
+    z.strictObject({ kind: z.literal('array'), items: z.strictObject({ kind: scalarKind }) })
+      .transform(({ items }): ColumnType => arrayOf(items.kind)),
+  ],
+  { error: 'must be a scalar type, {kind: scalar type} or {kind: "array", items: {kind: scalar type}}' },
+);
+
+export const tableSchema = z.strictObject({
+  columns: z.array(
+    z.strictObject({ id: text(256), displayName: text(1024).optional(), type: columnType })
+      .transform((column): GivenColumn => column),
+  ),
+});
+
+/** The reference to a stash: `{"$stashID": ...}` (spec section 2). */
+export const stashReference = z.strictObject({
+  $stashID: z.string().regex(
+    /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,255}$/,
+    'must begin with a letter or digit and have at most 256 letters, digits, dashes and underscores',
+  ),
+});
+
+/** The value, or an InvalidRequest that names the place. */
+export function parse<S extends z.ZodType>(schema: S, value: unknown, invalid: (message: string) => Error): z.output<S> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const place = issue!.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
+  throw invalid(`${place === '' ? 'the body' : place.replace(/^\./, '')}: ${issue!.message}`);
+}

@@ -1,0 +1,5 @@
+/** A request that is malformed, whatever the state is: it never becomes an event. */
+export class InvalidRequest extends Error {
+  override readonly name = 'InvalidRequest';
+  readonly type = 'request_validation_error';
+}

@@ -1,0 +1,15 @@
+/** ReceiveBlock: a part of a body that is larger than one block. Its closing event is the request that came with it. */
+import type { EventOf } from '../src/events/event.ts';
+import type { Profile } from '../src/schema/profile.ts';
+
+export interface ReceiveBlockInput {
+  readonly teamId: string;
+  readonly bodyId: string;
+  readonly number: number;
+  readonly segmentId: string;
+  readonly profile: Profile;
+}
+
+export function receiveBlock(input: ReceiveBlockInput): EventOf<'BlockReceived'> {
+  return { type: 'BlockReceived', ...input };
+}

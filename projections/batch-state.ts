@@ -1,0 +1,214 @@
+/**
+ * The state of one batch: what was fetched for it, and over that what its events have changed so far. Later events see
+ * what earlier ones did; at the end only the net changes are stored.
+ */
+import type { TableSchema } from '../src/schema/table-schema.ts';
+import type {
+  BodyBlock, Change, DecisionState, Link, StoredRow, Table, Team, Token,
+} from './decision.ts';
+import type { StoredSchema, TailRow } from './tables/tables.store.ts';
+
+export class BatchState implements DecisionState {
+  readonly #teams = new Map<string, Team>();
+  readonly #tokens = new Map<string, Token>();
+  readonly #tables = new Map<string, Table>();
+  readonly #schemas = new Map<string, TableSchema>();
+  readonly #links = new Map<bigint, Link>();
+  readonly #linkKeys = new Map<string, bigint>();
+  readonly #rows = new Map<string, StoredRow>();
+  readonly #segments = new Map<string, bigint>();
+  readonly #bodyBlocks = new Map<string, BodyBlock[]>();
+  readonly #takeKey: () => bigint;
+
+  /** What is to be stored, each thing once. */
+  readonly changed = {
+    teams: new Set<string>(),
+    tokens: new Set<string>(),
+    tables: new Set<string>(),
+    links: new Set<bigint>(),
+    rows: new Set<string>(),
+    schemas: [] as StoredSchema[],
+    tailRows: [] as TailRow[],
+    appLinks: [] as { tableId: string; appId: string }[],
+    bodyBlocks: [] as BodyBlock[],
+  };
+
+  constructor(takeKey: () => bigint) {
+    this.#takeKey = takeKey;
+  }
+
+  // What was fetched.
+
+  putTeam(team: Team): void {
+    this.#teams.set(team.id, team);
+  }
+
+  putToken(token: Token): void {
+    this.#tokens.set(token.id, token);
+  }
+
+  putTable(table: Table): void {
+    this.#tables.set(table.id, table);
+  }
+
+  putSchema({ tableId, version, schema }: StoredSchema): void {
+    this.#schemas.set(schemaKey(tableId, version), schema);
+  }
+
+  putLink(link: Link): void {
+    this.#links.set(link.key, link);
+    this.#linkKeys.set(linkKey(link.tableId, link.version, link.ordinal), link.key);
+  }
+
+  putRow(row: StoredRow): void {
+    this.putLink(row.link);
+    this.#rows.set(rowKey(row.link.key, row.index), row);
+  }
+
+  putSegment(segmentId: string, key: bigint): void {
+    this.#segments.set(segmentId, key);
+  }
+
+  putBodyBlock(block: BodyBlock): void {
+    const blocks = this.#bodyBlocks.get(block.bodyId);
+    if (blocks) blocks.push(block);
+    else this.#bodyBlocks.set(block.bodyId, [block]);
+  }
+
+  // What decisions see.
+
+  team(teamId: string): Team | null {
+    return this.#teams.get(teamId) ?? null;
+  }
+
+  token(tokenId: string): Token | null {
+    return this.#tokens.get(tokenId) ?? null;
+  }
+
+  table(tableId: string): Table | null {
+    return this.#tables.get(tableId) ?? null;
+  }
+
+  hasSchema(tableId: string, version: bigint): boolean {
+    return this.#schemas.has(schemaKey(tableId, version));
+  }
+
+  schema(table: Table): TableSchema {
+    const schema = this.#schemas.get(schemaKey(table.id, table.schemaVersion));
+    if (!schema) throw new Error(`the schema ${table.schemaVersion} of table ${table.id} was not fetched`);
+    return schema;
+  }
+
+  link(key: bigint): Link {
+    const link = this.#links.get(key);
+    if (!link) throw new Error(`link ${key} was not fetched`);
+    return link;
+  }
+
+  row(table: Table, version: bigint, ordinal: number, index: number): StoredRow | null {
+    const key = this.#linkKeys.get(linkKey(table.id, version, ordinal));
+    if (key === undefined) return null;
+    const link = this.link(key);
+    if (link.generation !== table.generation || index >= link.rows) return null;
+    const row = this.#rows.get(rowKey(key, index));
+    if (!row) throw new Error(`row ${index} of link ${key} was not fetched`);
+    return { ...row, link };
+  }
+
+  segment(segmentId: string): bigint {
+    const key = this.#segments.get(segmentId);
+    if (key === undefined) throw new Error(`segment ${segmentId} was not written`);
+    return key;
+  }
+
+  bodyBlocks(teamId: string, bodyId: string): readonly BodyBlock[] {
+    const blocks = this.#bodyBlocks.get(bodyId) ?? [];
+    return blocks.filter((block) => block.teamId === teamId).toSorted((a, b) => a.number - b.number);
+  }
+
+  newKey(): bigint {
+    return this.#takeKey();
+  }
+
+  /** Takes the changes of a decision over, for the events behind it and for the store. */
+  apply(changes: readonly Change[]): void {
+    for (const change of changes) this.#applyOne(change);
+  }
+
+  #applyOne(change: Change): void {
+    const { changed } = this;
+    switch (change.kind) {
+      case 'team':
+        this.putTeam(change.team);
+        changed.teams.add(change.team.id);
+        return;
+      case 'token':
+        this.putToken(change.token);
+        changed.tokens.add(change.token.id);
+        return;
+      case 'table':
+        this.putTable(change.table);
+        changed.tables.add(change.table.id);
+        return;
+      case 'appLinks':
+        for (const appId of change.appIds) changed.appLinks.push({ tableId: change.tableId, appId });
+        return;
+      case 'schema':
+        this.putSchema(change);
+        changed.schemas.push(change);
+        return;
+      case 'link':
+        this.putLink(change.link);
+        changed.links.add(change.link.key);
+        return;
+      case 'tailRows':
+        change.bodies.forEach((body, at) => {
+          const index = change.first + at;
+          changed.tailRows.push({ segment: change.link.segment, index, version: change.version, body });
+          this.putRow({ link: change.link, index, version: change.version, body, stored: 'presented' });
+        });
+        return;
+      case 'row':
+        this.putRow({ ...change, stored: 'presented' });
+        changed.rows.add(rowKey(change.link.key, change.index));
+        return;
+      case 'bodyBlock':
+        this.putBodyBlock(change.block);
+        changed.bodyBlocks.push(change.block);
+    }
+  }
+
+  // What is to be stored.
+
+  changedTeams(): Team[] {
+    return [...this.changed.teams].map((id) => this.#teams.get(id)!);
+  }
+
+  changedTokens(): Token[] {
+    return [...this.changed.tokens].map((id) => this.#tokens.get(id)!);
+  }
+
+  changedTables(): Table[] {
+    return [...this.changed.tables].map((id) => this.#tables.get(id)!);
+  }
+
+  changedLinks(): Link[] {
+    return [...this.changed.links].map((key) => this.#links.get(key)!);
+  }
+
+  changedRows(): StoredRow[] {
+    return [...this.changed.rows].map((key) => this.#rows.get(key)!);
+  }
+}
+
+function schemaKey(tableId: string, version: bigint): string {
+  return `${tableId} ${version}`;
+}
+
+function linkKey(tableId: string, version: bigint, ordinal: number): string {
+  return `${tableId} ${version} ${ordinal}`;
+}
+
+function rowKey(link: bigint, index: number): string {
+  return `${link} ${index}`;
+}

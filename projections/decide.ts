@@ -1,0 +1,47 @@
+/** What each event means: one case an event, each a pure function of its own. */
+import type { Event, EventData, EventType } from '../src/events/event.ts';
+import { apply } from './decision.ts';
+import type { Decision, DecisionState, LogPlace } from './decision.ts';
+import { decideBlockReceived } from './segments/decide-block-received.ts';
+import { decideAddRows } from './tables/decide-add-rows.ts';
+import { decideCreateTable } from './tables/decide-create-table.ts';
+import { decideDeleteRow } from './tables/decide-delete-row.ts';
+import { decidePatchRow } from './tables/decide-patch-row.ts';
+import { decideTeamChange, decideTeamCreated, decideTokenCreated, decideTokenRevoked } from './teams/decide-team.ts';
+
+/** Throws only on bugs: whatever a client can ask for has an outcome. */
+export function decide(state: DecisionState, event: Event, at: LogPlace): Decision {
+  const { data } = event;
+  switch (data.type) {
+    case 'GenerationStarted':
+      // What it says is read by the projector itself, before anything is decided.
+      return apply([]);
+    case 'TeamCreated':
+      return decideTeamCreated(state, data, at);
+    case 'TeamSuspended':
+      return decideTeamChange(state, data.teamId, { suspended: true });
+    case 'TeamResumed':
+      return decideTeamChange(state, data.teamId, { suspended: false });
+    case 'TeamPlanSet':
+      return decideTeamChange(state, data.teamId, { rowsMax: data.rowsMax });
+    case 'TokenCreated':
+      return decideTokenCreated(state, data, at);
+    case 'TokenRevoked':
+      return decideTokenRevoked(state, data);
+    case 'BlockReceived':
+      return decideBlockReceived(state, data, at);
+    case 'TableCreateRequested':
+      return decideCreateTable(state, as(event, data), at);
+    case 'RowsAddRequested':
+      return decideAddRows(state, as(event, data), at);
+    case 'RowPatchRequested':
+      return decidePatchRow(state, as(event, data), at);
+    case 'RowDeleteRequested':
+      return decideDeleteRow(state, as(event, data), at);
+  }
+}
+
+/** The event, as one whose data is known to be of this kind. */
+function as<T extends EventData & { type: EventType }>(event: Event, _data: T): Event<T> {
+  return event as Event<T>;
+}

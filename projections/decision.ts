@@ -1,0 +1,152 @@
+/**
+ * What decisions are made of: the state they see, and what they answer. All of it is plain values; a decision never does
+ * I/O, and what it uses stands in the event or in the read model (ARCHITECTURE.md, "Invariants").
+ */
+import type { Event } from '../src/events/event.ts';
+import type { Outcome, Refusal, RefusalType, AppliedResult } from '../src/events/outcome.ts';
+import type { Profile } from '../src/schema/profile.ts';
+import type { TableSchema } from '../src/schema/table-schema.ts';
+
+export interface Team {
+  readonly id: string;
+  readonly partition: number;
+  readonly name: string;
+  readonly created: bigint;
+  readonly suspended: boolean;
+  readonly rows: number;
+  readonly rowsMax: number | null;
+}
+
+export interface Token {
+  readonly id: string;
+  readonly teamId: string;
+  readonly name: string;
+  readonly hash: string;
+  readonly created: bigint;
+  readonly revoked: boolean;
+}
+
+export interface Table {
+  readonly id: string;
+  readonly teamId: string;
+  readonly name: string;
+  readonly created: bigint;
+  readonly version: bigint;
+  readonly generation: bigint;
+  readonly schemaVersion: bigint;
+  readonly widened: bigint;
+  readonly rows: number;
+  readonly rowBytesMax: number;
+  /** The key of the open tail link. */
+  readonly tail: bigint | null;
+}
+
+export interface Link {
+  readonly key: bigint;
+  readonly tableId: string;
+  readonly version: bigint;
+  readonly ordinal: number;
+  readonly generation: bigint;
+  readonly schemaVersion: bigint;
+  readonly wrap: boolean;
+  readonly plain: boolean;
+  readonly segment: bigint;
+  readonly first: number;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly changed: boolean;
+  readonly deleted: number;
+}
+
+/** A segment that an event names: already written. */
+export interface Segment {
+  readonly key: bigint;
+  readonly profile: Profile;
+}
+
+/** A row as it is stored: its newest body, the version of that body, and how it got there. */
+export interface StoredRow {
+  readonly link: Link;
+  readonly index: number;
+  readonly version: bigint;
+  /** Null: deleted. */
+  readonly body: string | null;
+  /** `received`: as a client sent it, to be fitted to the schema of its link; else as presented under `version`. */
+  readonly stored: 'received' | 'presented';
+}
+
+/** Where in the log an event stands. */
+export interface LogPlace {
+  readonly partition: number;
+  readonly offset: bigint;
+  /** base + offset: what it gives to all that it changes. */
+  readonly version: bigint;
+  /** The record's time in milliseconds: the only time a decision knows. */
+  readonly time: number;
+}
+
+/** What a decision may see. Everything was fetched before; a lookup of what was not is a bug and throws. */
+export interface DecisionState {
+  team(teamId: string): Team | null;
+  token(tokenId: string): Token | null;
+  table(tableId: string): Table | null;
+  schema(table: Table): TableSchema;
+  link(key: bigint): Link;
+  row(table: Table, version: bigint, ordinal: number, index: number): StoredRow | null;
+  segment(segmentId: string): bigint;
+  bodyBlocks(teamId: string, bodyId: string): readonly BodyBlock[];
+  /** A fresh local key for a link or a segment. */
+  newKey(): bigint;
+}
+
+export interface BodyBlock {
+  readonly bodyId: string;
+  readonly number: number;
+  readonly teamId: string;
+  readonly segment: bigint;
+  readonly profile: Profile;
+  readonly time: number;
+}
+
+/** One thing that becomes different in the read model. Each carries the whole new value. */
+export type Change =
+  | { readonly kind: 'team'; readonly team: Team }
+  | { readonly kind: 'token'; readonly token: Token }
+  | { readonly kind: 'table'; readonly table: Table }
+  | { readonly kind: 'appLinks'; readonly tableId: string; readonly appIds: readonly string[] }
+  | { readonly kind: 'schema'; readonly tableId: string; readonly version: bigint; readonly schema: TableSchema }
+  | { readonly kind: 'link'; readonly link: Link }
+  | {
+      readonly kind: 'tailRows';
+      readonly link: Link;
+      readonly first: number;
+      readonly version: bigint;
+      readonly bodies: readonly string[];
+    }
+  | {
+      readonly kind: 'row';
+      readonly link: Link;
+      readonly index: number;
+      readonly version: bigint;
+      readonly body: string | null;
+    }
+  | { readonly kind: 'bodyBlock'; readonly block: BodyBlock };
+
+export interface Decision {
+  readonly outcome: Outcome;
+  readonly changes: readonly Change[];
+}
+
+export type Decide<E extends Event> = (state: DecisionState, event: E, at: LogPlace) => Decision;
+
+export function refuse(type: RefusalType, message: string): Decision {
+  return refusedWith({ type, message });
+}
+
+export function refusedWith(refusal: Refusal): Decision {
+  return { outcome: { status: 'refused', refusal }, changes: [] };
+}
+
+export function apply(changes: readonly Change[], etag?: bigint, result: AppliedResult = {}): Decision {
+  return { outcome: { status: 'applied', result, etag }, changes };
+}

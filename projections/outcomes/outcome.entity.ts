@@ -1,0 +1,18 @@
+import { defineEntity, p } from '@mikro-orm/core';
+
+/** What became of each command (design: "outcome"). Its key makes a repeated append harmless. */
+export const OutcomeEntity = defineEntity({
+  name: 'Outcome',
+  tableName: 'outcomes',
+  properties: {
+    partition: p.smallint().primary(),
+    commandId: p.uuid().primary(),
+    logOffset: p.bigint(),
+    /** The record's time, in milliseconds: an outcome counts for seven days of log time. */
+    time: p.bigint(),
+    etag: p.bigint().nullable(),
+    /** A refusal or a result, as JSON; null for an applied command whose answer holds nothing. */
+    detail: p.text().nullable(),
+    requestDigest: p.text().nullable(),
+  },
+});

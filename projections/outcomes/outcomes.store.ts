@@ -1,0 +1,91 @@
+/** Outcomes in Postgres: looked up by command, stored with the batch that decided them. */
+import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
+import type { AppliedResult, Outcome, RowRange } from '../../src/events/outcome.ts';
+
+/** An outcome, and the time of the record that it came of. */
+export interface RecordedOutcome {
+  readonly commandId: string;
+  readonly offset: bigint;
+  readonly time: number;
+  readonly outcome: Outcome;
+}
+
+/** For how much log time a command's ID is remembered (decisions 1): seven days, in milliseconds. */
+export const outcomeLife = 7 * 24 * 3_600_000;
+
+const selectOutcomes: Statement = {
+  name: 'select_outcomes',
+  text: `select command_id, log_offset, time, etag, detail, request_digest
+    from outcomes where partition = $1 and command_id = any($2::uuid[])`,
+};
+
+/** What these commands have come to, as far as it is known. */
+export async function findOutcomes(
+  tx: Pick<PipelinedClient, 'query'>,
+  partition: number,
+  commandIds: readonly string[],
+): Promise<RecordedOutcome[]> {
+  const { rows } = await tx.query(selectOutcomes, [partition, commandIds]);
+  return rows.map(([commandId, offset, time, etag, detail, requestDigest]) => ({
+    commandId,
+    offset,
+    time: Number(time),
+    outcome: decodeOutcome(etag, detail, requestDigest),
+  }));
+}
+
+const upsertOutcomes: Statement = {
+  name: 'upsert_outcomes',
+  text: `insert into outcomes (partition, command_id, log_offset, time, etag, detail, request_digest)
+    select $1, * from unnest($2::uuid[], $3::int8[], $4::int8[], $5::int8[], $6::text[], $7::text[])
+    on conflict (partition, command_id) do update set log_offset = excluded.log_offset, time = excluded.time,
+      etag = excluded.etag, detail = excluded.detail, request_digest = excluded.request_digest`,
+};
+
+/** A command's ID may be there already only when its time is over: then the newer outcome takes its place. */
+export function storeOutcomes(
+  tx: Pick<PipelinedClient, 'query'>,
+  partition: number,
+  outcomes: readonly RecordedOutcome[],
+): Promise<unknown> {
+  return tx.query(upsertOutcomes, [
+    partition,
+    outcomes.map((recorded) => recorded.commandId),
+    outcomes.map((recorded) => recorded.offset),
+    outcomes.map((recorded) => recorded.time),
+    outcomes.map((recorded) => recorded.outcome.etag ?? null),
+    outcomes.map((recorded) => encodeDetail(recorded.outcome)),
+    outcomes.map((recorded) => recorded.outcome.requestDigest ?? null),
+  ]);
+}
+
+/** Row ranges are written as four numbers each: version, ordinal, first, count. */
+interface StoredResult {
+  readonly tableId?: string;
+  readonly rows?: readonly (readonly [string, number, number, number])[];
+  readonly linkedAppIds?: readonly string[];
+}
+
+function encodeDetail(outcome: Outcome): string | null {
+  if (outcome.status === 'refused') return JSON.stringify({ refusal: outcome.refusal });
+  const { rows, ...rest } = outcome.result;
+  const stored: StoredResult = rows
+    ? { ...rest, rows: rows.map((range) => [String(range.version), range.ordinal, range.first, range.count] as const) }
+    : rest;
+  return Object.keys(stored).length === 0 ? null : JSON.stringify({ result: stored });
+}
+
+function decodeOutcome(etag: bigint | null, detail: string | null, requestDigest: string | null): Outcome {
+  const common = { etag: etag ?? undefined, requestDigest: requestDigest ?? undefined };
+  const { refusal, result } = detail === null ? { refusal: undefined, result: {} } : JSON.parse(detail);
+  if (refusal) return { status: 'refused', refusal, ...common };
+  return { status: 'applied', result: decodeResult(result), ...common };
+}
+
+function decodeResult({ rows, ...rest }: StoredResult): AppliedResult {
+  if (!rows) return rest;
+  const ranges = rows.map(([version, ordinal, first, count]): RowRange => {
+    return { version: BigInt(version), ordinal, first, count };
+  });
+  return { ...rest, rows: ranges };
+}

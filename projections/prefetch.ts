@@ -1,0 +1,131 @@
+/**
+ * What a batch needs to know before it is decided, fetched with a few set-based statements that go out together: the
+ * number of statements does not grow with the batch.
+ */
+import type { PipelinedClient } from '../src/database/pipelined-client.ts';
+import type { Event, EventData, RowAddress, RowSource } from '../src/events/event.ts';
+import { BatchState } from './batch-state.ts';
+import { findOutcomes, type RecordedOutcome } from './outcomes/outcomes.store.ts';
+import type { SegmentContent } from './segments/fill-segment.ts';
+import type { LocalKeys } from './segments/local-keys.ts';
+import { findBodyBlocks, findSegmentKeys } from './segments/segments.store.ts';
+import type { SchemaCache } from './tables/schema-cache.ts';
+import { findRows, findSchemas, findTables, findTails } from './tables/tables.store.ts';
+import { findTeams, findTokens } from './teams/teams.store.ts';
+
+type Tx = Pick<PipelinedClient, 'query'>;
+
+export interface Prefetched {
+  readonly state: BatchState;
+  readonly outcomes: readonly RecordedOutcome[];
+  /** Segments that the events carry and that nobody has written yet: on replay, and from Kafka. */
+  readonly toFill: readonly SegmentContent[];
+}
+
+/** Names of what these events read. */
+class Wanted {
+  readonly commandIds: string[] = [];
+  readonly teamIds = new Set<string>();
+  readonly tokenIds = new Set<string>();
+  readonly tableIds = new Set<string>();
+  readonly tailsOf = new Set<string>();
+  readonly rows: (RowAddress & { tableId: string })[] = [];
+  readonly segments = new Map<string, { event: Event; rows: number }>();
+  readonly bodyIds = new Set<string>();
+  keysAtMost = 0;
+
+  add(event: Event): void {
+    this.commandIds.push(event.commandId);
+    const { data } = event;
+    if ('teamId' in data) this.teamIds.add(data.teamId);
+    if ('tokenId' in data) this.tokenIds.add(data.tokenId);
+    if ('tableId' in data) this.tableIds.add(data.tableId);
+    if ('row' in data) this.rows.push({ ...data.row, tableId: data.tableId });
+    if (data.type === 'BlockReceived') this.#addSegment(event, data.segmentId, data.profile.rows);
+    if (data.type === 'TableCreateRequested' || data.type === 'RowsAddRequested') this.#addSource(event, data, data.rows);
+  }
+
+  #addSource(event: Event, data: EventData & { tableId: string }, source: RowSource): void {
+    if (source.kind === 'few') {
+      this.tailsOf.add(data.tableId);
+      this.keysAtMost += 2;
+    }
+    if (source.kind === 'block') {
+      this.#addSegment(event, source.segmentId, source.profile.rows);
+      this.keysAtMost += 1;
+    }
+    if (source.kind === 'body') {
+      this.bodyIds.add(source.bodyId);
+      this.keysAtMost += source.blocks;
+    }
+  }
+
+  #addSegment(event: Event, segmentId: string, rows: number): void {
+    this.segments.set(segmentId, { event, rows });
+    this.keysAtMost += 1;
+  }
+}
+
+/** Fetches what `events` need. `schemas` may be filled from this transaction only while it holds nothing uncommitted. */
+export async function prefetch(
+  tx: Tx,
+  partition: number,
+  events: readonly Event[],
+  keys: LocalKeys,
+  schemas: SchemaCache | null,
+): Promise<Prefetched> {
+  const wanted = new Wanted();
+  for (const event of events) wanted.add(event);
+  const state = new BatchState(() => keys.take());
+  const tableIds = [...wanted.tableIds];
+  const unknownSchemas = schemas === null ? tableIds : tableIds.filter((tableId) => !schemas.knows(tableId));
+
+  const [outcomes, teams, tokens, tables, tails, rows, segments, bodyBlocks, stored] = await Promise.all([
+    findOutcomes(tx, partition, wanted.commandIds),
+    wanted.teamIds.size === 0 ? [] : findTeams(tx, [...wanted.teamIds]),
+    wanted.tokenIds.size === 0 ? [] : findTokens(tx, [...wanted.tokenIds]),
+    tableIds.length === 0 ? [] : findTables(tx, tableIds),
+    wanted.tailsOf.size === 0 ? [] : findTails(tx, [...wanted.tailsOf]),
+    wanted.rows.length === 0 ? [] : findRows(tx, wanted.rows),
+    wanted.segments.size === 0 ? new Map<string, bigint>() : findSegmentKeys(tx, [...wanted.segments.keys()]),
+    wanted.bodyIds.size === 0 ? [] : findBodyBlocks(tx, [...wanted.bodyIds]),
+    unknownSchemas.length === 0 ? [] : findSchemas(tx, unknownSchemas),
+    keys.reserve(tx, wanted.keysAtMost),
+  ]);
+
+  for (const team of teams) state.putTeam(team);
+  for (const token of tokens) state.putToken(token);
+  for (const table of tables) state.putTable(table);
+  for (const link of tails) state.putLink(link);
+  for (const row of rows) state.putRow(row);
+  for (const [segmentId, key] of segments) state.putSegment(segmentId, key);
+  for (const block of bodyBlocks) state.putBodyBlock(block);
+  for (const schema of stored) {
+    state.putSchema(schema);
+    schemas?.put(schema);
+  }
+
+  // A table whose schema moved since it was cached: one more round trip, once for each change of a schema.
+  const stale: string[] = [];
+  for (const table of tables) {
+    if (state.hasSchema(table.id, table.schemaVersion)) continue;
+    const schema = schemas?.find(table.id, table.schemaVersion);
+    if (schema) state.putSchema({ tableId: table.id, version: table.schemaVersion, schema });
+    else stale.push(table.id);
+  }
+  if (stale.length > 0) {
+    for (const schema of await findSchemas(tx, stale)) {
+      state.putSchema(schema);
+      schemas?.put(schema);
+    }
+  }
+
+  const toFill: SegmentContent[] = [];
+  for (const [id, { event, rows: count }] of wanted.segments) {
+    if (segments.has(id)) continue;
+    const key = keys.take();
+    state.putSegment(id, key);
+    toFill.push({ key, id, rows: count, body: event.body() });
+  }
+  return { state, outcomes, toFill };
+}

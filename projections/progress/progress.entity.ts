@@ -1,0 +1,21 @@
+import { defineEntity, p } from '@mikro-orm/core';
+
+/** How far the log has been projected, a row a partition (design: "progress"). */
+export const ProgressEntity = defineEntity({
+  name: 'Progress',
+  tableName: 'progress',
+  properties: {
+    partition: p.smallint().primary().autoincrement(false),
+    /** The next offset to be read. */
+    next: p.bigint(),
+    /** Whoever takes a partition over raises it: a projector that was paused past its time loses its whole batch. */
+    epoch: p.bigint(),
+    /** The log this read model was built from, and what is added to an offset to make a version. */
+    logId: p.uuid().nullable(),
+    base: p.bigint(),
+    /** SHA-256 of the record before `next`, to prove at start that the log is still the same one. */
+    lastHash: p.blob().nullable(),
+    /** The time of that record. */
+    time: p.bigint(),
+  },
+});

@@ -1,0 +1,29 @@
+/**
+ * Writing the rows of a segment. It needs no order: the rows never change, and nobody sees them before a link.
+ */
+import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
+
+export interface SegmentContent {
+  readonly key: bigint;
+  readonly id: string;
+  readonly rows: number;
+  /** Row bodies joined by newlines, in UTF-8. */
+  readonly body: Uint8Array;
+}
+
+/** One byte string and a split on the server: an array parameter would escape every quote of the JSON. */
+const insertSegment: Statement = {
+  name: 'insert_segment',
+  text: `with segment as (insert into segments (key, id, rows) values ($1, $2, $3))
+    insert into segment_rows (segment, index, body)
+    select $1, place - 1, body from string_to_table(convert_from($4::bytea, 'UTF8'), E'\\n') with ordinality lines(body, place)`,
+};
+
+/** Throws when the body holds another number of rows than was said: a link would show rows that are not there. */
+export async function fillSegment(tx: Pick<PipelinedClient, 'query'>, segment: SegmentContent): Promise<void> {
+  const body = Buffer.from(segment.body.buffer, segment.body.byteOffset, segment.body.byteLength);
+  const { rowCount } = await tx.query(insertSegment, [segment.key, segment.id, segment.rows, body]);
+  if (rowCount !== segment.rows) {
+    throw new Error(`segment ${segment.id}: ${rowCount} rows were written, not ${segment.rows}`);
+  }
+}

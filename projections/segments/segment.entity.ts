@@ -1,0 +1,43 @@
+import { defineEntity, p } from '@mikro-orm/core';
+
+/** An immutable run of rows as they were received (design: "segment"); a tail grows at its end until it closes. */
+export const SegmentEntity = defineEntity({
+  name: 'Segment',
+  tableName: 'segments',
+  properties: {
+    /** A local number: short keys make reads fast. It is no part of the state that replay compares. */
+    key: p.bigint().primary().autoincrement(false),
+    /** The ID that stands in the segment's event; null for tails. */
+    id: p.uuid().unique().nullable(),
+    rows: p.integer(),
+  },
+});
+
+/** The rows of segments: the JSON text of each, its columns in order. Never updated. */
+export const SegmentRowEntity = defineEntity({
+  name: 'SegmentRow',
+  tableName: 'segment_rows',
+  properties: {
+    segment: p.bigint().primary().autoincrement(false),
+    index: p.integer().primary().autoincrement(false),
+    /** Only in tails, where each row has a version of its own. */
+    version: p.bigint().nullable(),
+    body: p.text(),
+  },
+});
+
+/** The blocks of a body that is larger than one block, until the closing event uses them. */
+export const BodyBlockEntity = defineEntity({
+  name: 'BodyBlock',
+  tableName: 'body_blocks',
+  properties: {
+    bodyId: p.uuid().primary(),
+    number: p.integer().primary().autoincrement(false),
+    teamId: p.uuid(),
+    segment: p.bigint(),
+    /** The encoded profile (src/schema). */
+    profile: p.text(),
+    /** The record's time, in milliseconds. */
+    time: p.bigint(),
+  },
+});

@@ -1,0 +1,47 @@
+/** Segments and the blocks of large bodies, as a batch reads and writes them. */
+import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
+import { decodeProfile, encodeProfile } from '../../src/schema/profile-codec.ts';
+import type { BodyBlock } from '../decision.ts';
+
+type Tx = Pick<PipelinedClient, 'query'>;
+
+const selectSegments: Statement = {
+  name: 'select_segments',
+  text: `select id, key from segments where id = any($1::uuid[])`,
+};
+
+/** The local keys of the segments that are written, by their IDs. */
+export async function findSegmentKeys(tx: Tx, ids: readonly string[]): Promise<ReadonlyMap<string, bigint>> {
+  const { rows } = await tx.query(selectSegments, [ids]);
+  return new Map(rows.map(([id, key]) => [id, key]));
+}
+
+const selectBodyBlocks: Statement = {
+  name: 'select_body_blocks',
+  text: `select body_id, number, team_id, segment, profile, time from body_blocks
+    where body_id = any($1::uuid[]) order by body_id, number`,
+};
+
+export async function findBodyBlocks(tx: Tx, bodyIds: readonly string[]): Promise<BodyBlock[]> {
+  const { rows } = await tx.query(selectBodyBlocks, [bodyIds]);
+  return rows.map(([bodyId, number, teamId, segment, profile, time]) => ({
+    bodyId, number, teamId, segment, profile: decodeProfile(JSON.parse(profile)), time: Number(time),
+  }));
+}
+
+const insertBodyBlocks: Statement = {
+  name: 'insert_body_blocks',
+  text: `insert into body_blocks (body_id, number, team_id, segment, profile, time)
+    select * from unnest($1::uuid[], $2::int4[], $3::uuid[], $4::int8[], $5::text[], $6::int8[])`,
+};
+
+export function storeBodyBlocks(tx: Tx, blocks: readonly BodyBlock[]): Promise<unknown> {
+  return tx.query(insertBodyBlocks, [
+    blocks.map((block) => block.bodyId),
+    blocks.map((block) => block.number),
+    blocks.map((block) => block.teamId),
+    blocks.map((block) => block.segment),
+    blocks.map((block) => JSON.stringify(encodeProfile(block.profile))),
+    blocks.map((block) => block.time),
+  ]);
+}

@@ -1,0 +1,64 @@
+import type { Event, EventOf, RowSource } from '../../src/events/event.ts';
+import { checkColumnCount, checkGivenSchema } from '../../src/schema/decide-schema.ts';
+import { schemaOf } from '../../src/schema/table-schema.ts';
+import { apply, refuse, refusedWith } from '../decision.ts';
+import type { Change, Decision, DecisionState, LogPlace, Table } from '../decision.ts';
+import { arrivedRows, placeRows } from './place-rows.ts';
+import { suspendedMessage } from './rungs.ts';
+
+/** Spec 4.2. Rungs: suspension, schema, cells, limits, plan (decisions 2). */
+export function decideCreateTable(
+  state: DecisionState,
+  event: Event<EventOf<'TableCreateRequested'>>,
+  at: LogPlace,
+): Decision {
+  const { data } = event;
+  const team = state.team(data.teamId);
+  if (team === null) throw new Error(`a table of the unknown team ${data.teamId}`);
+  if (team.suspended) return refuse('payment_required', suspendedMessage);
+
+  const columns = data.columns;
+  if (columns !== null) {
+    const refusal = checkGivenSchema(columns);
+    if (refusal !== null) return refusedWith(refusal);
+  }
+  // A create that brings its own schema takes a stash that never was as no rows (decisions 3).
+  const source: RowSource = columns !== null && data.rows.kind === 'stash' ? { kind: 'none' } : data.rows;
+  const rows = arrivedRows(state, event, data.teamId, source, at);
+  if ('refusal' in rows) return refusedWith(rows.refusal);
+
+  const schema = columns === null ? null : schemaOf(columns, at.version);
+  const created: Table = {
+    id: data.tableId, teamId: data.teamId, name: data.name, created: at.version, version: at.version,
+    generation: at.version, schemaVersion: at.version, widened: 0n, rows: 0, rowBytesMax: 0, tail: null,
+  };
+  const placed = placeRows({
+    state, at, team, table: created, schema, rows, mode: data.onSchemaError, limits: data.limits,
+  });
+  if ('refusal' in placed) return refusedWith(placed.refusal);
+  if (columns !== null) {
+    const refusal = checkColumnCount(columns.length, data.limits.columnsMax);
+    if (refusal !== null) return refusedWith(refusal);
+  }
+
+  const given: readonly Change[] =
+    schema !== null && !placed.changes.some((change) => change.kind === 'schema')
+      ? [{ kind: 'schema', tableId: data.tableId, version: at.version, schema }]
+      : [];
+  const linkedAppIds = data.appsToLink === null ? null : [...new Set(data.appsToLink)];
+  return apply(
+    [
+      // A new table has no older presentation, also when its own rows widened the schema it came with.
+      { kind: 'table', table: { ...placed.table, widened: 0n } },
+      ...given,
+      ...(linkedAppIds === null ? [] : [{ kind: 'appLinks', tableId: data.tableId, appIds: linkedAppIds } as const]),
+      ...placed.changes,
+    ],
+    at.version,
+    {
+      tableId: data.tableId,
+      rows: placed.ranges,
+      ...(linkedAppIds === null || linkedAppIds.length === 0 ? {} : { linkedAppIds }),
+    },
+  );
+}

@@ -1,0 +1,31 @@
+import type { Event, EventOf } from '../../src/events/event.ts';
+import { apply } from '../decision.ts';
+import type { Decision, DecisionState, LogPlace } from '../decision.ts';
+import { changedSince, usableTable } from './rungs.ts';
+
+/** Spec 4.5. Rungs: table, suspension, row, If-Match. A row that is not there is no error, whatever If-Match says. */
+export function decideDeleteRow(
+  state: DecisionState,
+  event: Event<EventOf<'RowDeleteRequested'>>,
+  at: LogPlace,
+): Decision {
+  const { data } = event;
+  const found = usableTable(state, data.teamId, data.tableId);
+  if ('refused' in found) return found.refused;
+  const { table, team } = found;
+  const row = state.row(table, data.row.version, data.row.ordinal, data.row.index);
+  if (row === null || row.body === null) return apply([], table.version);
+  const changed = changedSince('row', row.version, data.ifMatch);
+  if (changed !== null) return changed;
+
+  const link = { ...row.link, changed: true, deleted: row.link.deleted + 1 };
+  return apply(
+    [
+      { kind: 'table', table: { ...table, version: at.version, rows: table.rows - 1 } },
+      { kind: 'team', team: { ...team, rows: team.rows - 1 } },
+      { kind: 'link', link },
+      { kind: 'row', link, index: row.index, version: at.version, body: null },
+    ],
+    at.version,
+  );
+}

@@ -1,0 +1,59 @@
+import type { Event, EventOf } from '../../src/events/event.ts';
+import { decideSchema } from '../../src/schema/decide-schema.ts';
+import { applyPatch, presenterOf } from '../../src/schema/presentation.ts';
+import { parseRow } from '../../src/schema/row-text.ts';
+import { apply, refuse, refusedWith } from '../decision.ts';
+import type { Change, Decision, DecisionState, LogPlace, Table } from '../decision.ts';
+import { changedSince, usableTable } from './rungs.ts';
+
+/** Spec 4.4. Rungs: table, suspension, row, If-Match, cells, limits. A patch to the same values moves no version. */
+export function decidePatchRow(
+  state: DecisionState,
+  event: Event<EventOf<'RowPatchRequested'>>,
+  at: LogPlace,
+): Decision {
+  const { data } = event;
+  const found = usableTable(state, data.teamId, data.tableId);
+  if ('refused' in found) return found.refused;
+  const { table } = found;
+  const row = state.row(table, data.row.version, data.row.ordinal, data.row.index);
+  if (row === null || row.body === null) return refuse('row_not_found', 'there is no such row');
+  const changed = changedSince('row', row.version, data.ifMatch);
+  if (changed !== null) return changed;
+
+  const before = state.schema(table);
+  const decided = decideSchema({
+    schema: before, profile: data.profile, mode: data.onSchemaError, version: at.version,
+    columnsMax: data.limits.columnsMax, place: (_, columnId) => columnId,
+  });
+  if ('refusal' in decided) return refusedWith(decided.refusal);
+  const { schema } = decided;
+
+  const decidedAt = row.stored === 'received' ? row.link.schemaVersion : row.version;
+  const present = presenterOf(schema, decidedAt, row.stored, row.link.wrap);
+  const patch = parseRow(Buffer.from(event.body()).toString('utf8'));
+  const patched = applyPatch(present(row.body), patch, schema, data.onSchemaError === 'updateSchema');
+  const bytes = Buffer.byteLength(patched.body);
+  if (bytes > data.limits.rowBytesMax) {
+    return refuse('limit_exceeded', `the row would have ${bytes} bytes, more than ${data.limits.rowBytesMax}`);
+  }
+
+  // After this point it must succeed.
+  if (!patched.changed && !decided.changed) return apply([], row.version > table.widened ? row.version : table.widened);
+  const next: Table = {
+    ...table,
+    version: at.version,
+    schemaVersion: decided.changed ? at.version : table.schemaVersion,
+    widened: decided.widened ? at.version : table.widened,
+    rowBytesMax: Math.max(table.rowBytesMax, bytes),
+  };
+  const changes: Change[] = [{ kind: 'table', table: next }];
+  if (decided.changed) changes.push({ kind: 'schema', tableId: table.id, version: at.version, schema });
+  if (patched.changed) {
+    const link = { ...row.link, changed: true };
+    if (!row.link.changed) changes.push({ kind: 'link', link });
+    changes.push({ kind: 'row', link, index: row.index, version: at.version, body: patched.body });
+  }
+  const rowVersion = patched.changed ? at.version : row.version;
+  return apply(changes, rowVersion > next.widened ? rowVersion : next.widened);
+}

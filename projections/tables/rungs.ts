@@ -1,0 +1,25 @@
+/** The first rungs of every request that concerns a table: the table, its team's suspension, If-Match (decisions 2). */
+import type { Decision, DecisionState, Table, Team } from '../decision.ts';
+import { refuse } from '../decision.ts';
+
+export const suspendedMessage = 'the team is suspended';
+
+/** The table, if the team has it and may use it. Another team's table is as unknown as one that never was. */
+export function usableTable(
+  state: DecisionState,
+  teamId: string,
+  tableId: string,
+): { readonly table: Table; readonly team: Team } | { readonly refused: Decision } {
+  const table = state.table(tableId);
+  if (table === null || table.teamId !== teamId) return { refused: refuse('table_not_found', 'there is no such table') };
+  const team = state.team(teamId);
+  if (team === null) throw new Error(`table ${tableId} belongs to the unknown team ${teamId}`);
+  if (team.suspended) return { refused: refuse('payment_required', suspendedMessage) };
+  return { table, team };
+}
+
+/** Null when nothing changed after the version that the client saw. */
+export function changedSince(what: string, version: bigint, ifMatch: bigint | null): Decision | null {
+  if (ifMatch === null || version <= ifMatch) return null;
+  return refuse('precondition_failed', `the ${what} has changed: its version is ${version}, not ${ifMatch} or older`);
+}

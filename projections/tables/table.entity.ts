@@ -1,0 +1,86 @@
+import { defineEntity, p } from '@mikro-orm/core';
+
+export const TableEntity = defineEntity({
+  name: 'Table',
+  tableName: 'tables',
+  properties: {
+    id: p.uuid().primary(),
+    teamId: p.uuid(),
+    name: p.text(),
+    /** The version of the event that created it, of the last that changed it, and of its last overwrite. */
+    created: p.bigint(),
+    version: p.bigint(),
+    generation: p.bigint(),
+    /** The version of its schema, and of the last widening of a column: bodies stored before that are converted. */
+    schemaVersion: p.bigint(),
+    widened: p.bigint(),
+    rows: p.bigint(),
+    /** Bytes of the longest row it ever held: how many rows may be read at once. */
+    rowBytesMax: p.integer(),
+    /** The open tail link, where small adds go. */
+    tail: p.bigint().nullable(),
+  },
+  indexes: [{ properties: ['teamId', 'created', 'id'] }],
+});
+
+/** The schemas a table has had; a row is never changed. */
+export const TableSchemaEntity = defineEntity({
+  name: 'TableSchema',
+  tableName: 'table_schemas',
+  properties: {
+    tableId: p.uuid().primary(),
+    version: p.bigint().primary().autoincrement(false),
+    /** The encoded columns (src/schema/table-schema.ts). */
+    columns: p.text(),
+  },
+});
+
+/** The use of a segment by a table, at a place in its order, since a version (design: "link"). */
+export const LinkEntity = defineEntity({
+  name: 'Link',
+  tableName: 'links',
+  properties: {
+    /** A local number, like a segment's. */
+    key: p.bigint().primary().autoincrement(false),
+    tableId: p.uuid(),
+    version: p.bigint(),
+    ordinal: p.integer(),
+    generation: p.bigint(),
+    /** The schema under which its rows were decided, and whether scalars were wrapped into array columns then. */
+    schemaVersion: p.bigint(),
+    wrap: p.boolean(),
+    /** Under that schema the bodies read as they are stored. */
+    plain: p.boolean(),
+    segment: p.bigint(),
+    /** Where its rows begin in the segment, and how many there are. */
+    first: p.integer(),
+    rows: p.integer(),
+    bytes: p.integer(),
+    /** Whether any row of it was ever patched or deleted, and how many are deleted. */
+    changed: p.boolean(),
+    deleted: p.integer(),
+  },
+  uniques: [{ properties: ['tableId', 'version', 'ordinal'] }],
+});
+
+/** The newest body of a patched row, or its deletion (null). */
+export const ChangeEntity = defineEntity({
+  name: 'Change',
+  tableName: 'changes',
+  properties: {
+    link: p.bigint().primary().autoincrement(false),
+    index: p.integer().primary().autoincrement(false),
+    version: p.bigint(),
+    body: p.text().nullable(),
+  },
+});
+
+/** The apps a table was linked to when it was created. */
+export const AppLinkEntity = defineEntity({
+  name: 'AppLink',
+  tableName: 'app_links',
+  properties: {
+    tableId: p.uuid().primary(),
+    appId: p.string().primary().columnType('text'),
+  },
+});

@@ -1,0 +1,53 @@
+/** What HTTP reads of tables. */
+import type { Database } from '../../src/database/database.ts';
+import type { Statement } from '../../src/database/pipelined-client.ts';
+import { decodeSchema } from '../../src/schema/table-schema.ts';
+import { TableEntity } from './table.entity.ts';
+
+export interface TableSummary {
+  readonly id: string;
+  readonly name: string;
+}
+
+const selectVersion: Statement = {
+  name: 'read_table_version',
+  text: 'select version from tables where id = $1 and team_id = $2',
+};
+
+const selectColumns: Statement = {
+  name: 'read_columns',
+  text: `select schemas.columns from tables
+    join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
+    where tables.id = $1 and tables.team_id = $2`,
+};
+
+export class TableQueries {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** The team's tables in order of creation (decisions 3). */
+  async list(teamId: string): Promise<TableSummary[]> {
+    const em = this.#database.orm.em.fork({ disableTransactions: true });
+    return em.find(
+      TableEntity,
+      { teamId },
+      { fields: ['id', 'name'], orderBy: { created: 'asc', id: 'asc' }, disableIdentityMap: true },
+    );
+  }
+
+  /** The IDs of a table's columns, in order; none when the team has no such table. */
+  async columnIds(teamId: string, tableId: string): Promise<readonly string[]> {
+    const { rows } = await this.#database.reader.query(selectColumns, [tableId, teamId]);
+    if (rows.length === 0) return [];
+    return decodeSchema(JSON.parse(rows[0]![0])).columns.map((column) => column.id);
+  }
+
+  /** The version of a table's data; null when the team has no such table. */
+  async version(teamId: string, tableId: string): Promise<bigint | null> {
+    const { rows } = await this.#database.reader.query(selectVersion, [tableId, teamId]);
+    return rows.length === 0 ? null : (rows[0]![0] as bigint);
+  }
+}

@@ -1,0 +1,27 @@
+/** Errors of the system that say: no connection to the database could be made or kept. */
+const systemCodes = new Set([
+  'ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN',
+]);
+
+/** What pg says without a code. */
+const driverMessages = [
+  'Connection terminated',
+  'Client has encountered a connection error',
+  'timeout exceeded when trying to connect',
+  'Cannot use a pool after calling end',
+  'Client was closed and is not queryable',
+];
+
+/**
+ * Whether Postgres is away: it cannot be reached, is starting or stopping (57P01 to 57P05), is out of connections or
+ * space (class 53), lost the connection (class 08), or has become a replica (25006).
+ */
+export function isDatabaseAway(error: unknown): boolean {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
+    const { code, syscall } = cause as NodeJS.ErrnoException;
+    if (code !== undefined && (systemCodes.has(code) || /^(57P0[1-5]|53...|08...|25006)$/.test(code))) return true;
+    if (code === 'ENOENT' && syscall === 'connect') return true;
+    if (driverMessages.some((start) => (cause as Error).message.startsWith(start))) return true;
+  }
+  return false;
+}

@@ -1,0 +1,93 @@
+/**
+ * The connections to one read model: MikroORM with its pool for scans, bulk writes and administration, and pipelined
+ * connections for point reads and for the projector. The read model is the Postgres schema on their search path.
+ */
+import { MikroORM } from '@mikro-orm/postgresql';
+import type pg from 'pg';
+import { entities } from '../../projections/entities.ts';
+import { PipelinedClient } from './pipelined-client.ts';
+import { PipelinedPool } from './pipelined-pool.ts';
+import { PipelinedReader } from './pipelined-reader.ts';
+
+export interface DatabaseOptions {
+  readonly url: string;
+  /** The Postgres schema of the read model. */
+  readonly schema: string;
+  /** How many projector transactions may be open at once. */
+  readonly writersMax?: number;
+  /** How many connections MikroORM's pool may hold. */
+  readonly poolMax?: number;
+  /** Off where everything can be rebuilt from the log: a replay need not wait for the disk. */
+  readonly synchronousCommit?: boolean;
+}
+
+/** Plans that do not depend on the values, and no compiler for statements this short: measured at a fifth. */
+const sessionSettings = ['plan_cache_mode=force_generic_plan', 'jit=off', 'client_min_messages=warning'];
+
+const withoutFlush = 'synchronous_commit=off';
+
+type Connections = Pick<Database, 'reader' | 'writers' | 'scans' | 'fills'>;
+
+function configOf(url: string, settings: readonly string[]): pg.ClientConfig {
+  return {
+    connectionString: url,
+    options: settings.map((setting) => `-c ${setting}`).join(' '),
+    application_name: 'tablog',
+    connectionTimeoutMillis: 5000,
+    keepAlive: true,
+  };
+}
+
+export class Database {
+  readonly schema: string;
+  readonly orm: MikroORM;
+  readonly pool: pg.Pool;
+  /** Point reads. */
+  readonly reader: PipelinedReader;
+  /** Transactions of the log and the projector. */
+  readonly writers: PipelinedPool;
+  /** Pages of rows, which may be slow: each has its connection to itself. */
+  readonly scans: PipelinedPool;
+  /**
+   * Rows written ahead of the event that names them. They need not wait for the disk: the commit of that event flushes
+   * all that was written before it.
+   */
+  readonly fills: PipelinedPool;
+
+  private constructor(schema: string, orm: MikroORM, pool: pg.Pool, connections: Connections) {
+    this.schema = schema;
+    this.orm = orm;
+    this.pool = pool;
+    this.reader = connections.reader;
+    this.writers = connections.writers;
+    this.scans = connections.scans;
+    this.fills = connections.fills;
+  }
+
+  /** Connects; rejects when Postgres is away. */
+  static async open(options: DatabaseOptions): Promise<Database> {
+    const settings = [...sessionSettings, `search_path=${options.schema}`];
+    const config = configOf(options.url, options.synchronousCommit === false ? [...settings, withoutFlush] : settings);
+    const connect = (): Promise<PipelinedClient> => PipelinedClient.connect(config);
+    const fill = (): Promise<PipelinedClient> => PipelinedClient.connect(configOf(options.url, [...settings, withoutFlush]));
+    const orm = await MikroORM.init({
+      entities: [...entities],
+      clientUrl: options.url,
+      pool: { min: 0, max: options.poolMax ?? 8 },
+      driverOptions: config,
+      logger: () => undefined,
+    });
+    const pool = await orm.em.getConnection().getNativeClient();
+    return new Database(options.schema, orm, pool, {
+      reader: new PipelinedReader(connect, 2),
+      writers: new PipelinedPool(connect, options.writersMax ?? 4),
+      scans: new PipelinedPool(connect, 4),
+      fills: new PipelinedPool(fill, 4),
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.reader.close(), this.writers.close(), this.scans.close(), this.fills.close()]);
+    await this.orm.close();
+  }
+}

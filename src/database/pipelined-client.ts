@@ -1,0 +1,107 @@
+/**
+ * A Postgres connection on which statements go out without waiting for the answers of those before them. What is asked
+ * for in one turn of the event loop leaves in one packet, so a batch of statements costs one round trip.
+ *
+ * One slow statement holds up all behind it: it serves point reads and the projector, never scans or COPY.
+ */
+import pg from 'pg';
+
+/** A statement that is prepared once on each connection. The name must belong to this text alone. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Rows as arrays of columns, in the statement's order. */
+// oxlint-disable-next-line typescript/no-explicit-any -- the driver cannot know a statement's columns
+export type ResultRow = any[];
+
+export interface StatementResult {
+  readonly rows: ResultRow[];
+  readonly rowCount: number;
+  /** What Postgres says it did: `COMMIT` answers `ROLLBACK` when a statement before it had failed. */
+  readonly command: string;
+}
+
+/** bigint columns come as bigint: versions and offsets outgrow a double. */
+export const postgresTypes = {
+  getTypeParser(oid: number, format?: 'text' | 'binary'): unknown {
+    return oid === 20 && format !== 'binary' ? BigInt : pg.types.getTypeParser(oid, format as 'text');
+  },
+};
+
+export class PipelinedClient {
+  readonly #client: pg.Client;
+  #corked = false;
+  #pending = 0;
+  #broken: Error | null = null;
+
+  private constructor(client: pg.Client) {
+    this.#client = client;
+    client.on('error', (error) => {
+      this.#broken = error;
+    });
+    client.on('end', () => {
+      this.#broken ??= new Error('the connection to Postgres has ended');
+    });
+  }
+
+  /** Connects; rejects when Postgres is away. */
+  static async connect(config: pg.ClientConfig): Promise<PipelinedClient> {
+    const client = new pg.Client({ ...config, pipeline: true, types: postgresTypes } as pg.ClientConfig);
+    const pipelined = new PipelinedClient(client);
+    await client.connect();
+    return pipelined;
+  }
+
+  /** Why this connection can no longer be used; null while it can. */
+  get broken(): Error | null {
+    return this.#broken;
+  }
+
+  /** Whether nothing is under way on it, and no transaction is open: it can be lent to somebody else. */
+  get free(): boolean {
+    const { _txStatus: status } = this.#client as unknown as { _txStatus: string | null };
+    return this.#broken === null && this.#pending === 0 && (status === 'I' || status === null);
+  }
+
+  /**
+   * Sends a statement. Its promise never counts as unhandled, because in a pipeline the first failure makes those behind
+   * it fail too, and only the first is awaited.
+   */
+  query(statement: Statement, values: readonly unknown[] = []): Promise<StatementResult> {
+    this.#cork();
+    const result = this.#client.query({ ...statement, values: values as unknown[], rowMode: 'array' });
+    this.#pending += 1;
+    const settled = (): void => {
+      this.#pending -= 1;
+    };
+    result.then(settled, settled);
+    const answer = result.then((done) => {
+      return { rows: done.rows as ResultRow[], rowCount: done.rowCount ?? 0, command: done.command };
+    });
+    answer.catch(() => undefined);
+    return answer;
+  }
+
+  async close(): Promise<void> {
+    await this.#client.end();
+  }
+
+  /** Ends the connection at once, whatever it was doing. */
+  destroy(): void {
+    this.#broken ??= new Error('the connection was given up');
+    (this.#client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+  }
+
+  #cork(): void {
+    if (this.#corked) return;
+    const { stream } = (this.#client as unknown as { connection: { stream: { cork(): void; uncork(): void } } }).connection;
+    this.#corked = true;
+    stream.cork();
+    process.nextTick(() => {
+      this.#corked = false;
+      stream.uncork();
+    });
+  }
+}

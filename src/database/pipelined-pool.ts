@@ -1,0 +1,42 @@
+/** A few pipelined connections, each lent to one transaction at a time. */
+import type { PipelinedClient } from './pipelined-client.ts';
+
+export class PipelinedPool {
+  readonly #connect: () => Promise<PipelinedClient>;
+  readonly #max: number;
+  readonly #idle: PipelinedClient[] = [];
+  readonly #waiting: (() => void)[] = [];
+  #lent = 0;
+
+  constructor(connect: () => Promise<PipelinedClient>, max: number) {
+    this.#connect = connect;
+    this.#max = max;
+  }
+
+  /** Lends a connection to `use`. One that broke, or that `use` left in the middle of something, is ended. */
+  async with<T>(use: (client: PipelinedClient) => Promise<T>): Promise<T> {
+    while (this.#lent >= this.#max) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#lent += 1;
+    let client: PipelinedClient | undefined;
+    try {
+      client = this.#takeIdle() ?? (await this.#connect());
+      return await use(client);
+    } finally {
+      if (client?.free) this.#idle.push(client);
+      else client?.destroy();
+      this.#lent -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#idle.splice(0).map((client) => client.close()));
+  }
+
+  #takeIdle(): PipelinedClient | undefined {
+    for (;;) {
+      const client = this.#idle.pop();
+      if (!client?.broken) return client;
+    }
+  }
+}

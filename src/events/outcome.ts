@@ -1,0 +1,45 @@
+/** What became of a command (design: "outcome"). Derived from the log, kept per command, rebuilt by replay. */
+
+/** The error types that a decision may answer with (spec section 7, decisions section 1 and 5). */
+export type RefusalType =
+  | 'request_validation_error'
+  | 'limit_exceeded'
+  | 'payment_required'
+  | 'table_not_found'
+  | 'row_not_found'
+  | 'stash_not_found'
+  | 'precondition_failed'
+  | 'column_id_not_found'
+  | 'column_has_invalid_value'
+  | 'column_id_reserved'
+  | 'column_id_not_unique';
+
+export interface Refusal {
+  readonly type: RefusalType;
+  readonly message: string;
+}
+
+/** Rows that were added: `count` rows from `first` on, on the link (version, ordinal). Their IDs follow from it. */
+export interface RowRange {
+  readonly version: bigint;
+  readonly ordinal: number;
+  readonly first: number;
+  readonly count: number;
+}
+
+/** What an applied command gave, as far as its answer needs it. */
+export interface AppliedResult {
+  readonly tableId?: string;
+  readonly rows?: readonly RowRange[];
+  readonly linkedAppIds?: readonly string[];
+}
+
+export type Outcome = (
+  | { readonly status: 'applied'; readonly result: AppliedResult }
+  | { readonly status: 'refused'; readonly refusal: Refusal }
+) & {
+  /** The version that the answer's ETag carries; absent where there is nothing to have a version. */
+  readonly etag?: bigint | undefined;
+  /** A digest of the request, for commands with an Idempotency-Key: another request under the same key is an error. */
+  readonly requestDigest?: string | undefined;
+};

@@ -1,0 +1,42 @@
+/**
+ * Row IDs: 22 characters, the base64url of 16 bytes: the version of the adding event (8), the ordinal of the link in it
+ * (4), the index in the link (4), all big-endian (decisions 2). Replay gives the same IDs.
+ */
+import type { RowAddress } from './event.ts';
+
+const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+
+/** The 16 characters that all rows of a link share: twelve bytes are exactly sixteen digits. */
+export function rowIdPrefix(version: bigint, ordinal: number): string {
+  const bytes = Buffer.alloc(12);
+  bytes.writeBigUInt64BE(version, 0);
+  bytes.writeUInt32BE(ordinal, 8);
+  return bytes.toString('base64url');
+}
+
+/** The 6 characters that tell the rows of a link apart. */
+export function rowIdSuffix(index: number): string {
+  return (
+    digits[index >>> 26]! +
+    digits[(index >>> 20) & 63]! +
+    digits[(index >>> 14) & 63]! +
+    digits[(index >>> 8) & 63]! +
+    digits[(index >>> 2) & 63]! +
+    digits[(index & 3) << 4]!
+  );
+}
+
+export function formatRowId({ version, ordinal, index }: RowAddress): string {
+  return rowIdPrefix(version, ordinal) + rowIdSuffix(index);
+}
+
+/** Null for a text that no row ever had as its ID. */
+export function parseRowId(text: string): RowAddress | null {
+  if (text.length !== 22) return null;
+  const bytes = Buffer.from(text, 'base64url');
+  if (bytes.length !== 16 || bytes.toString('base64url') !== text) return null;
+  const version = bytes.readBigInt64BE(0);
+  const ordinal = bytes.readInt32BE(8);
+  const index = bytes.readInt32BE(12);
+  return version < 0n || ordinal < 0 || index < 0 ? null : { version, ordinal, index };
+}

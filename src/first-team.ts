@@ -1,0 +1,37 @@
+/** The first start makes a team and a token, so that there is something to begin with. */
+import { randomUUIDv7 } from 'node:crypto';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createTeam, createToken } from '../commands/teams.ts';
+import { hashToken } from '../projections/teams/teams.queries.ts';
+import { newAccessToken } from './access-token.ts';
+import { recordFact } from './record-fact.ts';
+import type { Service } from './service.ts';
+
+/** Any number that nothing else in the database uses as an advisory lock. */
+const firstTeamLock = 7_460_231_003;
+
+/** Makes the team `default` unless there is any team, and writes its token to `token` in the folder (mode 0600). */
+export async function createFirstTeam({ database, log, teams }: Service, dataFolder: string): Promise<string | null> {
+  const client = await database.pool.connect();
+  try {
+    await client.query('select pg_advisory_lock($1)', [firstTeamLock]);
+    if ((await teams.teams()).length > 0) return null;
+    const path = join(dataFolder, 'token');
+    const token = newAccessToken();
+    await mkdir(dataFolder, { recursive: true });
+    await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'w' });
+    try {
+      const teamId = randomUUIDv7();
+      await recordFact(log, createTeam(teamId, 'default'));
+      await recordFact(log, createToken(teamId, randomUUIDv7(), 'first', hashToken(token)));
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
+    }
+    return path;
+  } finally {
+    await client.query('select pg_advisory_unlock($1)', [firstTeamLock]);
+    client.release();
+  }
+}

@@ -1,0 +1,88 @@
+/** Cuts scanned rows into blocks. */
+import type { Profile } from '../schema/profile.ts';
+import { BodyBuffer } from './body-buffer.ts';
+import type { RowLimits } from './row-limits.ts';
+import { RowProfiler } from './row-profiler.ts';
+import type { RowScanner, ScannedRow } from './row-scanner.ts';
+
+const lineFeed = 0x0a;
+
+/** Some rows as they are stored and travel in an event, with what is known of them. */
+export interface RowBlock {
+  readonly profile: Profile;
+  /** Row bodies in UTF-8, joined by line feeds. */
+  readonly body: Uint8Array;
+}
+
+/**
+ * Rows that are clean and stand side by side are copied together: `copyRun` does it, and must be called before the
+ * scanner's buffer changes.
+ */
+export class BlockWriter {
+  readonly #scanner: RowScanner;
+  readonly #limits: RowLimits;
+  readonly #profiler: RowProfiler;
+  readonly #body = new BodyBuffer();
+  #runStart = 0;
+  #runEnd = 0;
+
+  constructor(scanner: RowScanner, limits: RowLimits) {
+    this.#scanner = scanner;
+    this.#limits = limits;
+    this.#profiler = new RowProfiler(scanner);
+  }
+
+  /** Adds a row. Returns the block that it did not fit into any more; a row is counted with its length as received. */
+  add(row: ScannedRow): RowBlock | null {
+    const { start, end } = row;
+    const bytesBefore = this.#body.length + this.#runEnd - this.#runStart;
+    const isFull = this.#profiler.rows >= this.#limits.blockRows
+      || (bytesBefore > 0 && bytesBefore + 1 + end - start > this.#limits.blockBytes);
+    const full = isFull ? this.close() : null;
+
+    if (!row.clean) {
+      this.#profiler.add(row, this.#rewrite(row));
+      return full;
+    }
+    if (this.#runEnd > 0 && start === this.#runEnd + 1) row.bytes[this.#runEnd] = lineFeed;
+    else {
+      this.copyRun();
+      this.#runStart = start;
+    }
+    this.#runEnd = end;
+    this.#profiler.add(row, end - start);
+    return full;
+  }
+
+  /** Closes the block. Null if there are no rows in it. */
+  close(): RowBlock | null {
+    if (this.#profiler.rows === 0) return null;
+    this.copyRun();
+    return { profile: this.#profiler.take(), body: this.#body.take() };
+  }
+
+  /** Copies the rows that have not been copied yet out of the scanner's buffer. */
+  copyRun(): void {
+    if (this.#runEnd > this.#runStart) {
+      this.#begin(this.#runEnd - this.#runStart);
+      this.#body.copy(this.#scanner.bytes, this.#runStart, this.#runEnd);
+    }
+    this.#runStart = 0;
+    this.#runEnd = 0;
+  }
+
+  /** Returns the bytes of the body. */
+  #rewrite(row: ScannedRow): number {
+    this.copyRun();
+    this.#begin(row.end - row.start);
+    const start = this.#body.length;
+    this.#body.rewrite(row, this.#scanner.keepsNulls);
+    return this.#body.length - start;
+  }
+
+  /** Reserves room for a body, behind a line feed if it is not the first. */
+  #begin(bytes: number): void {
+    this.#body.reserve(bytes + 1);
+    if (this.#body.length > 0) this.#body.byte(lineFeed);
+  }
+}

@@ -1,0 +1,81 @@
+/** Reads the members of the object around the rows, all but the rows themselves. */
+import { RefusedText, colon, openBracket, quote } from './json-scanner.ts';
+import type { JsonScanner } from './json-scanner.ts';
+import type { RowLimits } from './row-limits.ts';
+
+/** Members by key, parsed. It has no prototype, so that no key of a client means anything in it. */
+export type Envelope = Record<string, unknown>;
+
+const rowsKey = 'rows';
+
+export class EnvelopeReader {
+  /** Null until the object begins. */
+  members: Envelope | null = null;
+  /** The key of the member that was read last, or in which something was refused. */
+  key: string | null = null;
+  readonly #scanner: JsonScanner;
+  readonly #bytesMax: number;
+  readonly #keys = new Set<string>();
+  #bytes = 0;
+
+  constructor(scanner: JsonScanner, { envelopeBytes }: RowLimits) {
+    this.#scanner = scanner;
+    this.#bytesMax = envelopeBytes;
+  }
+
+  /** Whether the body is, or has, an array of rows. */
+  get hasRows(): boolean {
+    return this.members === null || (this.#keys.has(rowsKey) && !(rowsKey in this.members));
+  }
+
+  begin(): void {
+    this.members = Object.create(null) as Envelope;
+  }
+
+  /**
+   * Reads the member whose key is at `start`. `rowsFollow`: it is an array of rows, and `end` the index of its first
+   * byte behind the bracket; else `end` is the index behind the member.
+   * @throws UnfinishedText, RefusedText
+   */
+  read(start: number): { readonly end: number; readonly rowsFollow: boolean } {
+    const scanner = this.#scanner;
+    this.key = null;
+    let read;
+    try {
+      read = this.#read(start);
+    } catch (error) {
+      this.#checkBytes(start, error instanceof RefusedText ? error.position : scanner.end);
+      throw error;
+    }
+    this.#checkBytes(start, read.end);
+    this.#bytes += read.end - start;
+    this.#keys.add(this.key!);
+    return read;
+  }
+
+  #read(start: number): { readonly end: number; readonly rowsFollow: boolean } {
+    const scanner = this.#scanner;
+    const { bytes } = scanner;
+    if (bytes[start] !== quote) scanner.unexpected(start);
+    const keyEnd = scanner.string(start);
+    const colonAt = scanner.space(keyEnd);
+    if (bytes[colonAt] !== colon) scanner.unexpected(colonAt);
+    const key = scanner.decode(start, keyEnd);
+    this.key = key;
+    if (this.#keys.has(key)) throw new RefusedText(keyEnd, 'the key stands twice in the body');
+
+    const valueStart = scanner.space(colonAt + 1);
+    if (key === rowsKey && bytes[valueStart] === openBracket) return { end: valueStart + 1, rowsFollow: true };
+    const end = scanner.value(valueStart);
+    // A number, unlike all else, may go on behind what is there so far.
+    if (end >= scanner.end) scanner.unexpected(end);
+    this.members![key] = JSON.parse(bytes.toString('utf8', valueStart, end));
+    return { end, rowsFollow: false };
+  }
+
+  #checkBytes(start: number, end: number): void {
+    if (this.#bytes + end - start > this.#bytesMax) {
+      throw new RefusedText(start, `everything but the rows must not be longer than ${this.#bytesMax} bytes`, 'limit_exceeded');
+    }
+  }
+}

@@ -1,0 +1,209 @@
+/** JSON bodies as streams of row blocks, in bounded memory. */
+import { BlockWriter } from './block-writer.ts';
+import type { RowBlock } from './block-writer.ts';
+import { EnvelopeReader } from './envelope-reader.ts';
+import type { Envelope } from './envelope-reader.ts';
+import {
+  RefusedText, UnfinishedText, closeBrace, closeBracket, comma, openBrace, openBracket, skipByteOrderMark,
+} from './json-scanner.ts';
+import { MalformedBody, requireUtf8 } from './malformed-body.ts';
+import { defaultRowLimits } from './row-limits.ts';
+import type { RowLimits } from './row-limits.ts';
+import { keyAt, placeName } from './row-place.ts';
+import { RowScanner } from './row-scanner.ts';
+
+/** Chunks are read in slices of so many bytes, which stay in the processor's cache. */
+const sliceBytes = 128 * 1024;
+
+export interface JsonRowReaderOptions {
+  /** `rows`: an array of rows. `envelope`: that, or an object with rows in its member `rows`. */
+  readonly form: 'rows' | 'envelope';
+  /** Column IDs whose order is known already: bodies hold these first. */
+  readonly columns?: readonly string[];
+  readonly limits?: Partial<RowLimits>;
+}
+
+export interface JsonRowsEnd {
+  readonly blocks: RowBlock[];
+  /**
+   * The other members of the object that the rows were a member of; null for a bare array. Has a `rows` of its own only
+   * if that was no array. It has no prototype.
+   */
+  readonly envelope: Envelope | null;
+  /** Whether there was an array of rows at all. */
+  readonly hasRows: boolean;
+}
+
+/** What comes next in the body, after blanks. */
+type State =
+  | 'beginning' | 'start' | 'firstRow' | 'nextRow' | 'row' | 'firstMember' | 'nextMember' | 'member' | 'end';
+
+/**
+ * Reads a body as it comes in, however it is cut into chunks. It keeps what has not been read yet: at most one unfinished
+ * row or member. Every method throws MalformedBody, and then the reader is of no use any more.
+ */
+export class JsonRowReader {
+  readonly #form: JsonRowReaderOptions['form'];
+  readonly #limits: RowLimits;
+  readonly #scanner: RowScanner;
+  readonly #writer: BlockWriter;
+  readonly #envelope: EnvelopeReader;
+  #state: State = 'beginning';
+  #rows = 0;
+  /** What stands in the scanner's buffer before this index has been read. */
+  #position = 0;
+  /** Below this many unread bytes another attempt is not worth its while: the last one had half of it. */
+  #unreadMin = 0;
+  #blocks: RowBlock[] = [];
+
+  constructor({ form, columns = [], limits = {} }: JsonRowReaderOptions) {
+    this.#form = form;
+    this.#limits = { ...defaultRowLimits, ...limits };
+    this.#scanner = new RowScanner(columns, this.#limits);
+    this.#writer = new BlockWriter(this.#scanner, this.#limits);
+    this.#envelope = new EnvelopeReader(this.#scanner, this.#limits);
+  }
+
+  /** Takes the next bytes of the body and returns the blocks that are full now. The chunk is not kept. */
+  push(chunk: Uint8Array): RowBlock[] {
+    for (let start = 0; start < chunk.length; start += sliceBytes) {
+      this.#append(chunk.subarray(start, start + sliceBytes));
+      if (this.#scanner.end - this.#position >= this.#unreadMin) this.#read();
+    }
+    return this.#takeBlocks();
+  }
+
+  /** Ends the body. */
+  end(): JsonRowsEnd {
+    this.#read();
+    if (this.#state !== 'end') throw new MalformedBody('request_validation_error', 'the body stops before its JSON ends');
+    const last = this.#writer.close();
+    if (last !== null) this.#blocks.push(last);
+    return { blocks: this.#takeBlocks(), envelope: this.#envelope.members, hasRows: this.#envelope.hasRows };
+  }
+
+  #takeBlocks(): RowBlock[] {
+    const blocks = this.#blocks;
+    this.#blocks = [];
+    return blocks;
+  }
+
+  /** Moves what is unread to the front of the buffer and the slice behind it. */
+  #append(slice: Uint8Array): void {
+    const scanner = this.#scanner;
+    this.#writer.copyRun();
+    const unread = scanner.end - this.#position;
+    const target = unread + slice.length < scanner.bytes.length
+      ? scanner.bytes
+      : Buffer.allocUnsafeSlow(2 * unread + slice.length + 1);
+    scanner.bytes.copy(target, 0, this.#position, scanner.end);
+    target.set(slice, unread);
+    target[unread + slice.length] = 0;
+    scanner.bytes = target;
+    scanner.end = unread + slice.length;
+    this.#position = 0;
+  }
+
+  #read(): void {
+    const from = this.#position;
+    this.#unreadMin = 0;
+    try {
+      this.#readAll();
+    } catch (error) {
+      if (error instanceof UnfinishedText) {
+        requireUtf8(this.#scanner.bytes, from, this.#position);
+        this.#unreadMin = this.#nextAttempt();
+        return;
+      }
+      if (!(error instanceof RefusedText)) throw error;
+      requireUtf8(this.#scanner.bytes, from, error.position);
+      throw new MalformedBody(error.type, `${this.#place(error.position)}${error.message}`);
+    }
+    requireUtf8(this.#scanner.bytes, from, this.#position);
+  }
+
+  /** Reads on until the buffer is used up. */
+  #readAll(): void {
+    const scanner = this.#scanner;
+    if (this.#state === 'beginning') this.#goOn(skipByteOrderMark(scanner), 'start');
+    for (;;) {
+      const position = this.#position = scanner.space(this.#position);
+      if (position >= scanner.end) return;
+      const byte = scanner.bytes[position]!;
+      switch (this.#state) {
+        case 'start':
+          this.#readStart(position, byte);
+          break;
+        case 'firstRow':
+        case 'nextRow':
+          if (byte === closeBracket) this.#goOn(position + 1, this.#envelope.members === null ? 'end' : 'nextMember');
+          else if (this.#state === 'firstRow') this.#goOn(position, 'row');
+          else if (byte === comma) this.#goOn(position + 1, 'row');
+          else scanner.unexpected(position);
+          break;
+        case 'row':
+          this.#readRows();
+          break;
+        case 'firstMember':
+        case 'nextMember':
+          if (byte === closeBrace) this.#goOn(position + 1, 'end');
+          else if (this.#state === 'firstMember') this.#goOn(position, 'member');
+          else if (byte === comma) this.#goOn(position + 1, 'member');
+          else scanner.unexpected(position);
+          break;
+        case 'member': {
+          const { end, rowsFollow } = this.#envelope.read(position);
+          this.#goOn(end, rowsFollow ? 'firstRow' : 'nextMember');
+          break;
+        }
+        default:
+          scanner.unexpected(position);
+      }
+    }
+  }
+
+  #goOn(position: number, state: State): void {
+    this.#position = position;
+    this.#state = state;
+  }
+
+  #readStart(position: number, byte: number): void {
+    if (byte === openBracket) {
+      this.#goOn(position + 1, 'firstRow');
+    } else if (byte === openBrace && this.#form === 'envelope') {
+      this.#envelope.begin();
+      this.#goOn(position + 1, 'firstMember');
+    } else {
+      const expected = this.#form === 'rows' ? 'an array of rows' : 'an object or an array of rows';
+      throw new RefusedText(position, `the body must be ${expected}`);
+    }
+  }
+
+  /** Reads a row, and those that follow with nothing but a comma between them. */
+  #readRows(): void {
+    const scanner = this.#scanner;
+    for (;;) {
+      const end = scanner.scanRow(this.#position);
+      const full = this.#writer.add(scanner.row);
+      if (full !== null) this.#blocks.push(full);
+      this.#rows += 1;
+      this.#position = end;
+      if (scanner.bytes[end] !== comma || scanner.bytes[end + 1] !== openBrace) break;
+      this.#position = end + 1;
+    }
+    this.#state = 'nextRow';
+  }
+
+  /** How many bytes must be unread before the next attempt. Doubling them keeps the work linear in the body's bytes. */
+  #nextAttempt(): number {
+    const unread = this.#scanner.end - this.#position;
+    const bytesMax = this.#state === 'member' ? this.#limits.envelopeBytes : this.#limits.rowBytes;
+    return Math.min(2 * unread, bytesMax + 1);
+  }
+
+  #place(position: number): string {
+    if (this.#state === 'row') return `${placeName(this.#rows, keyAt(this.#scanner.row, position))}: `;
+    if (this.#state === 'member') return `${this.#envelope.key}: `;
+    return '';
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * JSON text as bytes, read without building values. It accepts what RFC 8259 and `JSON.parse` accept, except what the
+ * service never stores (decisions 2): U+0000, lone surrogates, numbers that are not finite, deep nesting.
+ *
+ * Whether the bytes are UTF-8 is not looked at here: `isUtf8` does that for whole regions, much faster.
+ */
+import type { MalformedBodyType } from './malformed-body.ts';
+
+export const quote = 0x22;
+export const comma = 0x2c;
+export const colon = 0x3a;
+export const backslash = 0x5c;
+export const openBracket = 0x5b;
+export const closeBracket = 0x5d;
+export const openBrace = 0x7b;
+export const closeBrace = 0x7d;
+const minus = 0x2d;
+const plus = 0x2b;
+const point = 0x2e;
+const zero = 0x30;
+const nine = 0x39;
+export const lowerN = 0x6e;
+const lowerE = 0x65;
+const lowerU = 0x75;
+
+/** Levels of arrays and objects within one value. */
+export const nestingMax = 32;
+/** A number of fewer bytes and without an exponent is always finite. */
+const surelyFiniteBytes = 300;
+
+/** 1 for each byte that stands for itself within a string: all but controls, the quote and the backslash. */
+export const plain = new Uint8Array(256).fill(1).fill(0, 0, 0x20);
+plain[quote] = 0;
+plain[backslash] = 0;
+
+/** Bytes that may follow a backslash, without `u`. */
+const simpleEscapes = new Uint8Array(256);
+for (const character of '"\\/bfnrt') simpleEscapes[character.charCodeAt(0)] = 1;
+
+const trueBytes = Buffer.from('true');
+const falseBytes = Buffer.from('false');
+const nullBytes = Buffer.from('null');
+
+/** The text ends where more of it is needed; nothing in it is wrong so far. */
+export class UnfinishedText extends Error {
+  override readonly name = 'UnfinishedText';
+}
+
+/** Something in the text is refused. `position` is an index into the buffer, always between two characters. */
+export class RefusedText extends Error {
+  override readonly name = 'RefusedText';
+  readonly position: number;
+  readonly type: MalformedBodyType;
+
+  constructor(position: number, reason: string, type: MalformedBodyType = 'request_validation_error') {
+    super(reason);
+    this.position = position;
+    this.type = type;
+  }
+}
+
+/**
+ * A buffer of JSON text of which the bytes before `end` are filled. `bytes[end]` must be 0: no JSON text holds that byte,
+ * so every loop stops there without looking at `end`. The methods take the index of the first byte of what they read
+ * and return the index after it. They throw UnfinishedText where the text stops too early, and RefusedText.
+ */
+export class JsonScanner {
+  bytes = Buffer.alloc(1);
+  end = 0;
+  /** Set when a line feed, carriage return or tab was skipped. */
+  sawBreak = false;
+
+  /** What stands at `position` cannot stand there. */
+  unexpected(position: number): never {
+    if (position >= this.end) throw new UnfinishedText();
+    const byte = this.bytes[position]!;
+    const shown = byte > 0x20 && byte < 0x7f ? JSON.stringify(String.fromCharCode(byte)) : `byte 0x${byte.toString(16)}`;
+    throw new RefusedText(position, `broken JSON, unexpected ${shown}`);
+  }
+
+  space(position: number): number {
+    const bytes = this.bytes;
+    for (;; position += 1) {
+      const byte = bytes[position]!;
+      if (byte === 0x0a || byte === 0x0d || byte === 0x09) this.sawBreak = true;
+      else if (byte !== 0x20) return position;
+    }
+  }
+
+  value(position: number, level = 1): number {
+    const byte = this.bytes[position]!;
+    if (byte === quote) return this.string(position);
+    if (byte === minus || (byte >= zero && byte <= nine)) return this.number(position);
+    if (byte === openBrace) return this.object(position, level);
+    if (byte === openBracket) return this.array(position, level);
+    return this.literal(position);
+  }
+
+  string(position: number): number {
+    const bytes = this.bytes;
+    for (;;) {
+      do position += 1; while (plain[bytes[position]!] === 1);
+      const byte = bytes[position]!;
+      if (byte === quote) return position + 1;
+      if (byte !== backslash) this.unexpected(position);
+      position = this.#escape(position);
+    }
+  }
+
+  /** Returns the index of the last byte of the escape. */
+  #escape(position: number): number {
+    const byte = this.bytes[position + 1]!;
+    if (simpleEscapes[byte] === 1) return position + 1;
+    if (byte !== lowerU) this.unexpected(position + 1);
+    const unit = this.#hexadecimal(position + 2);
+    if (unit === 0) throw new RefusedText(position, 'U+0000 cannot be stored');
+    if (unit < 0xd800 || unit > 0xdfff) return position + 5;
+    if (unit < 0xdc00) {
+      const next = position + 6;
+      if (next >= this.end || (this.bytes[next] === backslash && next + 1 >= this.end)) throw new UnfinishedText();
+      if (this.bytes[next] === backslash && this.bytes[next + 1] === lowerU) {
+        const low = this.#hexadecimal(next + 2);
+        if (low >= 0xdc00 && low <= 0xdfff) return next + 5;
+      }
+    }
+    throw new RefusedText(position, 'a lone surrogate cannot be stored');
+  }
+
+  #hexadecimal(position: number): number {
+    let unit = 0;
+    for (let index = position; index < position + 4; index += 1) {
+      const byte = this.bytes[index]!;
+      const letter = byte | 0x20;
+      if (byte >= zero && byte <= nine) unit = unit * 16 + byte - zero;
+      else if (letter >= 0x61 && letter <= 0x66) unit = unit * 16 + letter - 0x57;
+      else this.unexpected(index);
+    }
+    return unit;
+  }
+
+  number(position: number): number {
+    const bytes = this.bytes;
+    const start = position;
+    let exponent = false;
+    if (bytes[position] === minus) position += 1;
+    if (bytes[position] === zero) position += 1;
+    else position = this.#digits(position);
+    if (bytes[position] === point) position = this.#digits(position + 1);
+    if ((bytes[position]! | 0x20) === lowerE) {
+      exponent = true;
+      position += 1;
+      if (bytes[position] === plus || bytes[position] === minus) position += 1;
+      position = this.#digits(position);
+    }
+    if ((exponent || position - start > surelyFiniteBytes) && position < this.end) this.#checkFinite(start, position);
+    return position;
+  }
+
+  #digits(position: number): number {
+    const bytes = this.bytes;
+    const start = position;
+    let byte = bytes[position]!;
+    while (byte >= zero && byte <= nine) byte = bytes[++position]!;
+    if (position === start) this.unexpected(position);
+    return position;
+  }
+
+  #checkFinite(start: number, end: number): void {
+    if (!Number.isFinite(Number(this.bytes.toString('latin1', start, end)))) {
+      throw new RefusedText(start, 'the number is too large to be stored');
+    }
+  }
+
+  literal(position: number): number {
+    const byte = this.bytes[position];
+    const expected = byte === trueBytes[0] ? trueBytes : byte === falseBytes[0] ? falseBytes : nullBytes;
+    for (let index = 0; index < expected.length; index += 1) {
+      if (this.bytes[position + index] !== expected[index]) this.unexpected(position + index);
+    }
+    return position + expected.length;
+  }
+
+  array(position: number, level: number): number {
+    const bytes = this.bytes;
+    if (level > nestingMax) throw new RefusedText(position, `nested deeper than ${nestingMax} levels`);
+    position = this.space(position + 1);
+    if (bytes[position] === closeBracket) return position + 1;
+    for (;;) {
+      position = this.space(this.value(position, level + 1));
+      if (bytes[position] === closeBracket) return position + 1;
+      if (bytes[position] !== comma) this.unexpected(position);
+      position = this.space(position + 1);
+    }
+  }
+
+  object(position: number, level: number): number {
+    const bytes = this.bytes;
+    if (level > nestingMax) throw new RefusedText(position, `nested deeper than ${nestingMax} levels`);
+    position = this.space(position + 1);
+    if (bytes[position] === closeBrace) return position + 1;
+    for (;;) {
+      position = this.space(this.value(this.afterKey(position), level + 1));
+      if (bytes[position] === closeBrace) return position + 1;
+      if (bytes[position] !== comma) this.unexpected(position);
+      position = this.space(position + 1);
+    }
+  }
+
+  /** Reads a key and its colon. Returns the index of the value. */
+  afterKey(position: number): number {
+    if (this.bytes[position] !== quote) this.unexpected(position);
+    position = this.space(this.string(position));
+    if (this.bytes[position] !== colon) this.unexpected(position);
+    return this.space(position + 1);
+  }
+
+  /** The string whose token (with its quotes) is these bytes. */
+  decode(start: number, end: number): string {
+    const text = this.bytes.toString('utf8', start + 1, end - 1);
+    return text.includes('\\') ? JSON.parse(`"${text}"`) as string : text;
+  }
+}
+
+const byteOrderMark = [0xef, 0xbb, 0xbf] as const;
+
+/** The index of the first byte of the text, behind a byte order mark if there is one. */
+export function skipByteOrderMark(scanner: JsonScanner): number {
+  if (scanner.bytes[0] !== byteOrderMark[0]) return 0;
+  byteOrderMark.forEach((byte, position) => {
+    if (scanner.bytes[position] !== byte) scanner.unexpected(position);
+  });
+  return byteOrderMark.length;
+}

@@ -1,0 +1,22 @@
+import { isUtf8 } from 'node:buffer';
+
+/** A request body that is refused before anything of it is kept: 400 with this type (decisions 1 and 2). */
+export class MalformedBody extends Error {
+  override readonly name = 'MalformedBody';
+  readonly type: MalformedBodyType;
+
+  /** `message` begins with the place, such as `rows[3].age: `, where there is one. */
+  constructor(type: MalformedBodyType, message: string) {
+    super(message);
+    this.type = type;
+  }
+}
+
+export type MalformedBodyType = 'request_validation_error' | 'limit_exceeded';
+
+/** Throws unless these bytes are UTF-8 by themselves: they must not begin or end within a character. */
+export function requireUtf8(bytes: Uint8Array, start: number, end: number): void {
+  if (!isUtf8(bytes.subarray(start, end))) {
+    throw new MalformedBody('request_validation_error', 'the body is not valid UTF-8');
+  }
+}

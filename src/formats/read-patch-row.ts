@@ -1,0 +1,64 @@
+/** The body of a patch: one row object. */
+import { BlockWriter } from './block-writer.ts';
+import type { RowBlock } from './block-writer.ts';
+import { RefusedText, UnfinishedText, skipByteOrderMark } from './json-scanner.ts';
+import { MalformedBody, requireUtf8 } from './malformed-body.ts';
+import { defaultRowLimits } from './row-limits.ts';
+import type { RowLimits } from './row-limits.ts';
+import { keyAt } from './row-place.ts';
+import { RowScanner, rowIdKey } from './row-scanner.ts';
+
+export interface PatchRow {
+  /** One row. Its body keeps nulls, because a null clears a column. */
+  readonly block: RowBlock;
+  /** The value of `$rowID`; absent if the row has none. */
+  readonly rowId?: unknown;
+}
+
+export interface PatchRowOptions {
+  /** Column IDs whose order is known already: the body holds these first. */
+  readonly columns?: readonly string[];
+  readonly limits?: Partial<RowLimits>;
+}
+
+/**
+ * Reads the whole body of a patch.
+ * @throws MalformedBody
+ */
+export function readPatchRow(bytes: Uint8Array, { columns = [], limits = {} }: PatchRowOptions = {}): PatchRow {
+  const allLimits = { ...defaultRowLimits, ...limits };
+  const scanner = new RowScanner(columns, allLimits, true);
+  scanner.bytes = Buffer.allocUnsafe(bytes.length + 1);
+  scanner.bytes.set(bytes);
+  scanner.bytes[bytes.length] = 0;
+  scanner.end = bytes.length;
+  scan(scanner);
+
+  const { columns: cells, starts, ends, count } = scanner.row;
+  const rowIdCell = cells.findIndex(({ id }, cell) => cell < count && id === rowIdKey);
+  const rowId = rowIdCell === -1
+    ? {}
+    : { rowId: JSON.parse(scanner.bytes.toString('utf8', starts[rowIdCell], ends[rowIdCell])) as unknown };
+  const writer = new BlockWriter(scanner, allLimits);
+  writer.add(scanner.row);
+  return { block: writer.close()!, ...rowId };
+}
+
+/** Reads the scanner's text as one row and nothing else. */
+function scan(scanner: RowScanner): void {
+  try {
+    const start = scanner.space(skipByteOrderMark(scanner));
+    if (start === scanner.end) throw new UnfinishedText();
+    const end = scanner.space(scanner.scanRow(start));
+    if (end < scanner.end) scanner.unexpected(end);
+  } catch (error) {
+    if (error instanceof UnfinishedText) {
+      throw new MalformedBody('request_validation_error', 'the body stops before its JSON ends');
+    }
+    if (!(error instanceof RefusedText)) throw error;
+    requireUtf8(scanner.bytes, 0, error.position);
+    const key = keyAt(scanner.row, error.position);
+    throw new MalformedBody(error.type, key === null ? error.message : `${key}: ${error.message}`);
+  }
+  requireUtf8(scanner.bytes, 0, scanner.end);
+}

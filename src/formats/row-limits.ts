@@ -1,0 +1,24 @@
+/** Bounds of what rows may be (decisions 2) and of the blocks they are cut into (ARCHITECTURE.md, "block"). */
+export interface RowLimits {
+  /** Rows and bytes of the bodies (with the line feeds between them) of one block. */
+  readonly blockRows: number;
+  readonly blockBytes: number;
+  /** Bytes of a row and of a value, as they were received. */
+  readonly rowBytes: number;
+  readonly cellBytes: number;
+  /** Bytes of a column's ID in UTF-8, and distinct columns in one body. */
+  readonly columnIdBytes: number;
+  readonly columns: number;
+  /** Bytes of all members of a body beside its rows. */
+  readonly envelopeBytes: number;
+}
+
+export const defaultRowLimits: RowLimits = {
+  blockRows: 10_000,
+  blockBytes: 512 * 1024,
+  rowBytes: 512 * 1024,
+  cellBytes: 256 * 1024,
+  columnIdBytes: 256,
+  columns: 10_000,
+  envelopeBytes: 1024 * 1024,
+};

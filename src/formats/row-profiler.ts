@@ -1,0 +1,97 @@
+/** Profiles the rows of a block while they are read. */
+import { ProfileBuilder, isMisfit, openTypes } from '../schema/build-profile.ts';
+import type { GrowingColumn } from '../schema/build-profile.ts';
+import { typeSet } from '../schema/column-type.ts';
+import { booleanTypes, classify, numberTypes } from '../schema/json-value.ts';
+import { leastUpperBound } from '../schema/lattice.ts';
+import { storedAs } from '../schema/profile.ts';
+import type { Profile } from '../schema/profile.ts';
+import { isSettledForStrings } from '../schema/string-types.ts';
+import { lowerN } from './json-scanner.ts';
+import type { RowColumn } from './row-column.ts';
+import type { RowScanner, ScannedRow } from './row-scanner.ts';
+
+/** What every string fits, whatever it says. */
+const everyStringTypes = typeSet('string', 'markdown', 'json');
+/** A number token of so few bytes is exact. */
+const exactBytes = 15;
+
+/** The kind (bit of `storedAs`) of a scalar by its first byte; 0 for what is no scalar, and for null. */
+const kinds = new Uint8Array(256);
+for (const character of '-0123456789') kinds[character.charCodeAt(0)] = storedAs.number;
+for (const character of 'tf') kinds[character.charCodeAt(0)] = storedAs.boolean;
+kinds['"'.charCodeAt(0)] = storedAs.string;
+
+export class RowProfiler {
+  readonly #scanner: RowScanner;
+  #builder = new ProfileBuilder();
+  #columns: RowColumn[] = [];
+  #rows = 0;
+  #bytes = 0;
+  #rowBytesMax = 0;
+
+  constructor(scanner: RowScanner) {
+    this.#scanner = scanner;
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** Adds a row of which the body has so many bytes. */
+  add(row: ScannedRow, bodyBytes: number): void {
+    const { bytes, count, columns, starts, ends } = row;
+    for (let cell = 0; cell < count; cell += 1) {
+      const start = starts[cell]!;
+      const kind = kinds[bytes[start]!]!;
+      if ((columns[cell]!.settled & kind) === 0 || (kind === storedAs.number && ends[cell]! - start > exactBytes)) {
+        this.#addValue(row, cell, kind);
+      }
+    }
+    this.#rows += 1;
+    this.#bytes += bodyBytes;
+    if (bodyBytes > this.#rowBytesMax) this.#rowBytesMax = bodyBytes;
+  }
+
+  /** The profile of the rows since the last call. */
+  take(): Profile {
+    const profile = this.#builder.build(this.#rows, this.#bytes, this.#rowBytesMax);
+    const order = new Map(this.#columns.map((column) => [column.id, column.index]));
+    for (const column of this.#columns) column.forgetBlock();
+    this.#builder = new ProfileBuilder();
+    this.#columns = [];
+    this.#rows = 0;
+    this.#bytes = 0;
+    this.#rowBytesMax = 0;
+    return { ...profile, columns: profile.columns.toSorted((a, b) => order.get(a.id)! - order.get(b.id)!) };
+  }
+
+  #addValue({ bytes, columns, starts, ends }: ScannedRow, cell: number, kind: number): void {
+    const column = columns[cell]!;
+    if (column.index < 0) return;
+    let { growing } = column;
+    if (growing === null) {
+      growing = column.growing = this.#builder.column(column.id, this.#rows, cell);
+      this.#columns.push(column);
+    }
+    const start = starts[cell]!;
+    const end = ends[cell]!;
+    if (kind === storedAs.string) {
+      this.#builder.addString(growing, this.#rows, cell, this.#scanner.decode(start, end));
+    } else if (bytes[start] !== lowerN) {
+      const token = bytes.toString('utf8', start, end);
+      const { fits, natural, stored } = classify(token, openTypes(growing));
+      this.#builder.add(growing, this.#rows, cell, fits, natural, stored, () => token);
+    }
+    if (isSettled(growing, kind)) column.settled |= kind;
+  }
+}
+
+/** Whether no value of this kind can change the column any more. */
+function isSettled(column: GrowingColumn, kind: number): boolean {
+  const { natural } = column;
+  if (natural === null) return false;
+  if (kind === storedAs.string) return isSettledForStrings(natural) && !isMisfit(column, everyStringTypes);
+  if (kind === storedAs.number) return !isMisfit(column, numberTypes) && leastUpperBound(natural, 'number') === natural;
+  return kind === storedAs.boolean && !isMisfit(column, booleanTypes) && leastUpperBound(natural, 'boolean') === natural;
+}

@@ -1,0 +1,218 @@
+/**
+ * Reads one row object after the other and says where its values stand. Rows of one body are much alike, so each column
+ * remembers the bytes that led to its value and the column that followed it: in the common case a key is compared, not
+ * read.
+ */
+import { JsonScanner, RefusedText, closeBrace, colon, comma, lowerN, openBrace, plain, quote } from './json-scanner.ts';
+import { RowColumn } from './row-column.ts';
+import type { RowLimits } from './row-limits.ts';
+
+/** The reserved key of a row's identity. It is no column, but takes a position in its row. */
+export const rowIdKey = '$rowID';
+
+/** Longer leads than this (many blanks, long keys) are not remembered. */
+const leadBytesMax = 600;
+/** How many columns a row may leave out in one place before its next key is looked up by name. */
+const skippedMax = 4;
+
+/** Where the values of a row stand in `bytes`. The first `count` entries count; an end of -1 was not reached. */
+export interface ScannedRow {
+  bytes: Buffer;
+  start: number;
+  end: number;
+  count: number;
+  readonly columns: RowColumn[];
+  readonly starts: number[];
+  readonly ends: number[];
+  /** Whether the row's text is its body: columns in order, no line breaks or tabs, no null, no `$rowID`. */
+  clean: boolean;
+}
+
+export class RowScanner extends JsonScanner {
+  /** The row that was scanned last; after an exception, as far as it went. */
+  readonly row: ScannedRow;
+  readonly #limits: RowLimits;
+  readonly #byId = new Map<string, RowColumn>();
+  readonly #beforeFirst = new RowColumn('', -1);
+  #indexNext = 0;
+  #metCount = 0;
+  #attempt = 0;
+  #valueStart = 0;
+
+  /** Whether a null belongs into the body of its row. */
+  readonly keepsNulls: boolean;
+
+  /** `columns` are IDs whose order is known already: bodies hold these first. */
+  constructor(columns: readonly string[], limits: RowLimits, keepsNulls = false) {
+    super();
+    this.keepsNulls = keepsNulls;
+    this.#limits = limits;
+    this.row = { bytes: this.bytes, start: 0, end: 0, count: 0, columns: [], starts: [], ends: [], clean: true };
+    this.#byId.set(rowIdKey, new RowColumn(rowIdKey, -1));
+    for (const id of columns) this.#byId.set(id, new RowColumn(id, this.#indexNext++));
+  }
+
+  /**
+   * Reads the row whose opening brace is at `start` into `row`. Returns the index after its closing brace.
+   * @throws UnfinishedText, RefusedText
+   */
+  scanRow(start: number): number {
+    const { rowBytes, cellBytes } = this.#limits;
+    let end: number;
+    try {
+      end = this.#scan(start);
+    } catch (error) {
+      // An error beyond the bound is none, because the text is not looked at there.
+      const reached = error instanceof RefusedText ? error.position : this.end;
+      if (reached - start > rowBytes) this.#refuseLongRow(start);
+      throw error;
+    }
+    if (end - start > rowBytes) this.#refuseLongRow(start);
+    if (end - start > cellBytes) this.#checkCells();
+    this.row.end = end;
+    return end;
+  }
+
+  #scan(start: number): number {
+    const { bytes, row } = this;
+    const { columns, starts, ends } = row;
+    const attempt = this.#attempt += 1;
+    row.bytes = bytes;
+    row.start = start;
+    row.count = 0;
+    this.sawBreak = false;
+    if (bytes[start] !== openBrace) throw new RefusedText(start, 'a row must be an object');
+    let position = this.space(start + 1);
+    let clean = true;
+    if (bytes[position] !== closeBrace) {
+      let previous = this.#beforeFirst;
+      let lastIndex = -1;
+      position = start;
+      for (let count = 0;; count += 1) {
+        // Here stands the opening brace or a comma.
+        let column = previous.next;
+        position += 1;
+        if (column !== null) {
+          const { lead } = column;
+          let length = 0;
+          while (length < lead.length && bytes[position + length] === lead[length]) length += 1;
+          if (length === lead.length && length > 0) position += length;
+          else column = null;
+        }
+        if (column === null) {
+          column = this.#findColumn(position, previous);
+          position = this.#valueStart;
+        }
+
+        if (columns[count] !== column) columns[count] = column;
+        starts[count] = position;
+        ends[count] = -1;
+        row.count = count + 1;
+        if (column.attempt === attempt) throw new RefusedText(position, 'the key stands twice in its row');
+        column.attempt = attempt;
+        if (column.index <= lastIndex || column.leadBreaks) clean = false;
+        lastIndex = column.index;
+        previous = column;
+
+        const byte = bytes[position]!;
+        if (byte === quote) {
+          do position += 1; while (plain[bytes[position]!] === 1);
+          // What is no plain string is read again, with care.
+          position = bytes[position] === quote ? position + 1 : this.string(starts[count]!);
+        } else {
+          position = this.value(position);
+          if (byte === lowerN && !this.keepsNulls) clean = false;
+        }
+        ends[count] = position;
+
+        if (bytes[position] === comma) continue;
+        position = this.space(position);
+        if (bytes[position] === comma) continue;
+        if (bytes[position] === closeBrace) break;
+        this.unexpected(position);
+      }
+    }
+    row.clean = clean && !this.sawBreak;
+    return position + 1;
+  }
+
+  /** Finds the column whose key stands at `position`, or after blanks there, and sets `#valueStart`. */
+  #findColumn(position: number, previous: RowColumn): RowColumn {
+    let skipped = previous.next;
+    for (let tries = 0; skipped !== null && tries < skippedMax; tries += 1) {
+      skipped = skipped.next;
+      if (skipped !== null && this.#follows(skipped.lead, position)) {
+        this.#valueStart = position + skipped.lead.length;
+        return skipped;
+      }
+    }
+    const column = this.#readColumn(position);
+    previous.next = column;
+    return column;
+  }
+
+  #follows(lead: Uint8Array, position: number): boolean {
+    const { bytes } = this;
+    let length = 0;
+    while (length < lead.length && bytes[position + length] === lead[length]) length += 1;
+    return length === lead.length && length > 0;
+  }
+
+  #readColumn(position: number): RowColumn {
+    const { bytes } = this;
+    const brokeBefore = this.sawBreak;
+    this.sawBreak = false;
+    const keyStart = this.space(position);
+    if (bytes[keyStart] !== quote) this.unexpected(keyStart);
+    const keyEnd = this.string(keyStart);
+    const column = this.#columnOf(keyStart, keyEnd);
+    const colonAt = this.space(keyEnd);
+    if (bytes[colonAt] !== colon) this.unexpected(colonAt);
+    const valueStart = this.space(colonAt + 1);
+    if (valueStart - position <= leadBytesMax) {
+      column.lead = Uint8Array.from(bytes.subarray(position, valueStart));
+      column.leadBreaks = this.sawBreak;
+    }
+    this.sawBreak ||= brokeBefore;
+    this.#valueStart = valueStart;
+    return column;
+  }
+
+  #columnOf(keyStart: number, keyEnd: number): RowColumn {
+    const { columnIdBytes, columns } = this.#limits;
+    const id = this.decode(keyStart, keyEnd);
+    let column = this.#byId.get(id);
+    if (column === undefined) {
+      if (id === '') throw new RefusedText(keyEnd, 'a column ID must not be empty');
+      if (Buffer.byteLength(id) > columnIdBytes) {
+        throw new RefusedText(keyEnd, `a column ID must not be longer than ${columnIdBytes} bytes`);
+      }
+      column = new RowColumn(id, this.#indexNext);
+      this.#indexNext += 1;
+      this.#byId.set(id, column);
+    }
+    if (!column.met) {
+      column.met = true;
+      if (column.index >= 0) this.#metCount += 1;
+      if (this.#metCount > columns) {
+        throw new RefusedText(keyEnd, `more than ${columns} different columns`, 'limit_exceeded');
+      }
+    }
+    return column;
+  }
+
+  #checkCells(): void {
+    const { count, starts, ends } = this.row;
+    const { cellBytes } = this.#limits;
+    for (let cell = 0; cell < count; cell += 1) {
+      if (ends[cell]! - starts[cell]! > cellBytes) {
+        throw new RefusedText(starts[cell]!, `a value must not be longer than ${cellBytes} bytes`, 'limit_exceeded');
+      }
+    }
+  }
+
+  #refuseLongRow(start: number): never {
+    this.row.count = 0;
+    throw new RefusedText(start, `a row must not be longer than ${this.#limits.rowBytes} bytes`, 'limit_exceeded');
+  }
+}

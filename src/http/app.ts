@@ -1,0 +1,132 @@
+/** The HTTP server without a port: routes, hooks and errors. `listen` is the caller's. */
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import fastify, {
+  type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type RouteOptions,
+} from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { Config } from '../config.ts';
+import { AllowedMethods } from './allowed-methods.ts';
+import { buildAuthenticator, type Authenticate } from './authenticate.ts';
+import { compressReply } from './compression.ts';
+import { createServer, drainConnections } from './connections.ts';
+import { buildErrorHandler, replyWithError } from './error-reply.ts';
+import { pathOf, RequestLog } from './request-log.ts';
+import { addHealthRoutes, type NotReady } from './routes/health.ts';
+import { compileValidator } from './validation.ts';
+
+export type App = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
+
+export interface AppDependencies {
+  readonly config: Pick<
+    Config,
+    'LOG_REQUESTS' | 'REQUEST_IDLE_TIMEOUT_MS' | 'DRAIN_TIMEOUT_MS' | 'CONNECTIONS_MAX'
+  >;
+  readonly log: FastifyBaseLogger;
+  readonly authenticate: Authenticate;
+  readonly notReady: NotReady;
+  /** Adds the routes of the interface. */
+  readonly routes: (app: App) => void;
+}
+
+/** Bytes of request line and header: room for a path of IDs and a query, and for a token. */
+const headerBytesMax = 16 * 1024;
+const noQuery = z.strictObject({});
+
+/** The server. `app.close()` drains it: requests under way finish within DRAIN_TIMEOUT_MS. */
+export function buildApp({ config, log, authenticate, notReady, routes }: AppDependencies): App {
+  const allowedMethods = new AllowedMethods();
+  const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connectionsMax: config.CONNECTIONS_MAX, headerBytesMax };
+  const servers: Server[] = [];
+  const app = fastify({
+    loggerInstance: log,
+    logController: new RequestLog(config.LOG_REQUESTS),
+    genReqId: buildRequestIds(),
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    // A host name with two addresses makes two servers.
+    serverFactory: (handler) => {
+      const server = createServer(handler, limits);
+      servers.push(server);
+      return server;
+    },
+    // No ID is too long for the router: what an ID looks like is judged where it is looked up.
+    routerOptions: { maxParamLength: headerBytesMax },
+    clientErrorHandler: () => {
+      // The server has its own, which its twin of the other address shares.
+    },
+    frameworkErrors: (_error, _request, reply) => {
+      replyWithError(reply as FastifyReply, 'request_validation_error', 'path: it is not validly percent-encoded.');
+    },
+  }).withTypeProvider<ZodTypeProvider>() as App;
+
+  leaveBodiesUnread(app);
+  // A logger for each request costs more than the routing does; log lines name the request themselves.
+  app.setChildLoggerFactory((logger) => logger);
+  app.setValidatorCompiler(compileValidator);
+  app.setSerializerCompiler(() => JSON.stringify);
+  app.setErrorHandler(buildErrorHandler(log));
+  app.setNotFoundHandler((request, reply) => replyNotRouted(request, reply, allowedMethods));
+  app.addHook('onSend', compressReply);
+  const isDraining = drainOnClose(app, servers, config.DRAIN_TIMEOUT_MS);
+  const authenticator = buildAuthenticator(authenticate);
+  app.addHook('onRoute', (route) => prepareRoute(route, authenticator, allowedMethods));
+
+  addHealthRoutes(app, () => (isDraining() ? ['The service is stopping.'] : notReady()));
+  routes(app);
+  return app;
+}
+
+/** Every route asks for a token, unless it is public, and refuses query parameters that it does not know. */
+function prepareRoute(
+  route: RouteOptions,
+  authenticator: ReturnType<typeof buildAuthenticator>,
+  allowedMethods: AllowedMethods,
+): void {
+  allowedMethods.add(route.url, route.method);
+  if (route.config?.public !== true) route.onRequest = [authenticator, ...[route.onRequest ?? []].flat()];
+  route.schema = { querystring: noQuery, ...route.schema };
+}
+
+/** Makes `app.close()` wait for the requests under way. Returns whether that has begun. */
+function drainOnClose(app: App, servers: readonly Server[], timeoutMs: number): () => boolean {
+  let stopWatch: (() => void) | null = null;
+  app.addHook('preClose', (done) => {
+    stopWatch = drainConnections(servers, timeoutMs);
+    done();
+  });
+  app.addHook('onClose', (_app, done) => {
+    stopWatch?.();
+    done();
+  });
+  return () => stopWatch !== null;
+}
+
+/** Routes read bodies themselves, as streams: to Fastify no method has a body. */
+function leaveBodiesUnread(app: App): void {
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
+    app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+  }
+}
+
+/** 405 for a path that has other methods, 404 for one that has none. */
+function replyNotRouted(request: FastifyRequest, reply: FastifyReply, allowedMethods: AllowedMethods): void {
+  const methods = allowedMethods.of(pathOf(request));
+  if (methods.length === 0) {
+    replyWithError(reply, 'not_found', 'There is nothing at this path.');
+    return;
+  }
+  const allow = methods.join(', ');
+  replyWithError(reply, 'method_not_allowed', `This path knows ${allow}, not ${request.method}.`, { allow });
+}
+
+/** IDs that differ between requests and between processes, at the price of a counter. */
+function buildRequestIds(): () => string {
+  const process = randomBytes(6).toString('base64url');
+  let last = 0;
+  return () => {
+    last += 1;
+    return `${process}-${last.toString(36)}`;
+  };
+}

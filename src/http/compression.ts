@@ -1,0 +1,66 @@
+/** Compresses answers for clients that ask for it (`Accept-Encoding`). */
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
+import type { DoneFuncWithErrOrRes, FastifyReply, FastifyRequest } from 'fastify';
+
+/** Below this many characters, compression costs more than it saves. */
+const worthwhile = 1_024;
+
+/** The fast levels: on rows of JSON they take off 75 to 80 %, and the slow ones gain little. */
+const gzipFast = { level: 1 };
+const brotliFast = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
+const zstdFast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+type Compress = (text: string | Buffer) => Promise<Buffer>;
+const compressGzip = promisify(gzip);
+const compressBrotli = promisify(brotliCompress);
+const compressZstd = promisify(zstdCompress);
+
+/** In order of preference, where the client has none: the cheapest first. */
+const encodings: ReadonlyMap<string, Compress> = new Map<string, Compress>([
+  ['zstd', (text) => compressZstd(text, zstdFast)],
+  ['br', (text) => compressBrotli(text, brotliFast)],
+  ['gzip', (text) => compressGzip(text, gzipFast)],
+]);
+
+/** Hook: compresses texts. Streams, and what has an encoding already, pass as they are. */
+export function compressReply(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  done: DoneFuncWithErrOrRes,
+): void {
+  if (typeof payload !== 'string' || payload.length < worthwhile || reply.hasHeader('content-encoding')) {
+    done();
+    return;
+  }
+  if (!reply.hasHeader('vary')) void reply.header('vary', 'Accept-Encoding');
+  const encoding = chooseEncoding(request.raw.headers['accept-encoding']);
+  if (encoding === null || request.method === 'HEAD') {
+    done();
+    return;
+  }
+  encodings.get(encoding)!(payload).then((compressed) => {
+    void reply.header('content-encoding', encoding);
+    // The type allows errors only; Fastify takes the new payload in the second place.
+    (done as (error: null, payload: Buffer) => void)(null, compressed);
+  }, done);
+}
+
+/** The encoding that the client likes best of those we have; null to send the text as it is. */
+export function chooseEncoding(header: string | string[] | undefined): string | null {
+  if (header === undefined) return null;
+  const weights = new Map<string, number>();
+  for (const item of String(header).toLowerCase().split(',')) {
+    const [name = '', ...parameters] = item.split(';').map((part) => part.trim());
+    const quality = parameters.find((parameter) => parameter.startsWith('q='));
+    weights.set(name, quality === undefined ? 1 : Number(quality.slice(2)) || 0);
+  }
+  let best: string | null = null;
+  let bestWeight = 0;
+  for (const encoding of encodings.keys()) {
+    const weight = weights.get(encoding) ?? weights.get('*') ?? 0;
+    if (weight > bestWeight) [best, bestWeight] = [encoding, weight];
+  }
+  return best;
+}

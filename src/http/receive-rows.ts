@@ -1,0 +1,105 @@
+/**
+ * Rows that come in a request's body: cut into blocks as they stream in, each with its profile. One block travels in the
+ * request's own event; of more, each gets an event of its own as soon as it is full (ARCHITECTURE.md, "Tables are
+ * segments, links and changes").
+ */
+import { randomUUIDv7 } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { receiveBlock } from '../../commands/receive-block.ts';
+import { packBody, type PackedBody } from '../events/event-codec.ts';
+import type { RowSource } from '../events/event.ts';
+import type { RowBlock } from '../formats/block-writer.ts';
+import { JsonRowReader } from '../formats/json-row-reader.ts';
+import type { EventLog } from '../log/event-log.ts';
+import { readMediaType } from './media-type.ts';
+import { bodyChunks } from './request-body.ts';
+import { submit, type RequestIdentity } from './submit.ts';
+
+/** Up to here rows are few: they join the table's tail instead of becoming a segment. */
+const fewRowsMax = 100;
+const fewBytesMax = 64 * 1024;
+
+export interface RowReceiver {
+  readonly log: EventLog;
+  readonly bodyBytesMax: number;
+  /** Writes the rows of a segment before the event that names it, where that can be done. */
+  readonly writeAhead: (segmentId: string, block: RowBlock) => Promise<void>;
+}
+
+export interface ReceivedRows {
+  /** The members of the body beside its rows; null for a bare array. */
+  readonly members: Readonly<Record<string, unknown>> | null;
+  /** Whether the body held an array of rows. */
+  readonly hasRows: boolean;
+  /** Puts the rows where the request's event will find them. To be called once the request is known to be well formed. */
+  store(): Promise<{ readonly source: RowSource; readonly body?: PackedBody }>;
+}
+
+/** Reads the body to its end. Throws HttpError and MalformedBody. */
+export async function receiveRows(
+  receiver: RowReceiver,
+  request: FastifyRequest,
+  identity: RequestIdentity,
+  columns: readonly string[] = [],
+): Promise<ReceivedRows> {
+  readMediaType(request, ['application/json']);
+  const body = new BodyBlocks(receiver, request.principal.teamId);
+  const reader = new JsonRowReader({ form: 'envelope', columns });
+  for await (const chunk of bodyChunks(request, receiver.bodyBytesMax)) {
+    identity.digest?.update(chunk);
+    for (const block of reader.push(chunk)) await body.add(block);
+  }
+  const { blocks, envelope, hasRows } = reader.end();
+  for (const block of blocks) await body.add(block);
+  return { members: envelope, hasRows, store: () => body.store() };
+}
+
+/** The blocks of one body. The first is held back until it is known whether there is a second. */
+class BodyBlocks {
+  readonly #receiver: RowReceiver;
+  readonly #teamId: string;
+  readonly #bodyId = randomUUIDv7();
+  #only: RowBlock | null = null;
+  #sent = 0;
+
+  constructor(receiver: RowReceiver, teamId: string) {
+    this.#receiver = receiver;
+    this.#teamId = teamId;
+  }
+
+  async add(block: RowBlock): Promise<void> {
+    if (this.#sent === 0 && this.#only === null) {
+      this.#only = block;
+      return;
+    }
+    if (this.#only !== null) {
+      const first = this.#only;
+      this.#only = null;
+      await this.#send(first);
+    }
+    await this.#send(block);
+  }
+
+  async store(): Promise<{ readonly source: RowSource; readonly body?: PackedBody }> {
+    if (this.#sent > 0) return { source: { kind: 'body', bodyId: this.#bodyId, blocks: this.#sent } };
+    const block = this.#only;
+    if (block === null || block.profile.rows === 0) return { source: { kind: 'none' } };
+    const { profile } = block;
+    if (profile.rows <= fewRowsMax && profile.bytes <= fewBytesMax) {
+      return { source: { kind: 'few', profile }, body: await packBody(block.body) };
+    }
+    const segmentId = randomUUIDv7();
+    const [body] = await Promise.all([packBody(block.body), this.#receiver.writeAhead(segmentId, block)]);
+    return { source: { kind: 'block', profile, segmentId }, body };
+  }
+
+  async #send(block: RowBlock): Promise<void> {
+    const { log, writeAhead } = this.#receiver;
+    const segmentId = randomUUIDv7();
+    const number = this.#sent;
+    this.#sent += 1;
+    const [body] = await Promise.all([packBody(block.body), writeAhead(segmentId, block)]);
+    const event = receiveBlock({ teamId: this.#teamId, bodyId: this.#bodyId, number, segmentId, profile: block.profile });
+    await submit(log, this.#teamId, { commandId: randomUUIDv7(), digest: null }, event, body);
+  }
+}

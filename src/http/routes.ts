@@ -1,0 +1,26 @@
+/** All routes of the interface, and what they are made of. */
+import type { RowQueries } from '../../projections/tables/rows.queries.ts';
+import type { TableQueries } from '../../projections/tables/tables.queries.ts';
+import type { RowLimits } from '../events/event.ts';
+import type { EventLog } from '../log/event-log.ts';
+import type { App } from './app.ts';
+import type { Gate } from './gate.ts';
+import type { RowReceiver } from './receive-rows.ts';
+import { addRowRoutes } from './routes/rows.ts';
+import { addTableRoutes } from './routes/tables.ts';
+
+export interface RouteDependencies {
+  readonly log: EventLog;
+  readonly tables: TableQueries;
+  readonly rows: RowQueries;
+  readonly receiver: RowReceiver;
+  /** Bounds how many large bodies are read at once, and so the memory they take. */
+  readonly gate: Gate;
+  readonly limits: RowLimits;
+  readonly bodyBytesMax: number;
+}
+
+export function addRoutes(app: App, dependencies: RouteDependencies): void {
+  addTableRoutes(app, dependencies);
+  addRowRoutes(app, dependencies);
+}

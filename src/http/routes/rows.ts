@@ -1,0 +1,152 @@
+/** Spec 4.3 to 4.6 and 4.12: the rows of a table. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { addRows, addRowsQuery } from '../../../commands/add-rows.ts';
+import { deleteRow } from '../../../commands/delete-row.ts';
+import { patchRow, patchRowQuery } from '../../../commands/patch-row.ts';
+import type { RowAddress } from '../../events/event.ts';
+import { packBody } from '../../events/event-codec.ts';
+import { parseRowId } from '../../events/row-id.ts';
+import { readPatchRow } from '../../formats/read-patch-row.ts';
+import type { App } from '../app.ts';
+import { formatContinuation, parseContinuation } from '../continuation.ts';
+import { replyWithError } from '../error-reply.ts';
+import { readMediaType } from '../media-type.ts';
+import { receiveRows } from '../receive-rows.ts';
+import { collectBody } from '../request-body.ts';
+import type { RouteDependencies } from '../routes.ts';
+import { rowIdsJson } from '../row-ids-json.ts';
+import { identify, submit } from '../submit.ts';
+import { hasVersion, readIfMatch, replyNotModified, setVersion } from '../versions.ts';
+
+const json = 'application/json; charset=utf-8';
+
+/** Decisions 3: without a limit clients must not lose rows, and a larger one counts as this. */
+const pageRowsMax = 10_000;
+
+const pageQuery = z.strictObject({
+  limit: z.string()
+    .regex(/^[0-9]+$/, 'must be a whole number')
+    .transform((text) => Math.min(Number(text), pageRowsMax))
+    .pipe(z.number().min(1, 'must be at least 1'))
+    .default(pageRowsMax),
+  continuation: z.string().optional(),
+});
+
+interface TablePath {
+  readonly tableID: string;
+}
+
+interface RowPath extends TablePath {
+  readonly rowID: string;
+}
+
+const messages = {
+  table_not_found: 'There is no such table.',
+  row_not_found: 'There is no such row.',
+  payment_required: 'The team is suspended.',
+} as const;
+
+export function addRowRoutes(app: App, dependencies: RouteDependencies): void {
+  addTableRowRoutes(app, dependencies);
+  addSingleRowRoutes(app, dependencies);
+}
+
+function addTableRowRoutes(app: App, { log, tables, rows, receiver, gate, limits }: RouteDependencies): void {
+  const path = '/tables/:tableID/rows';
+
+  app.head(path, async (request, reply) => {
+    const version = await tables.version(request.principal.teamId, tableIdOf(request));
+    if (version === null) return replyMissing(reply, 'table_not_found');
+    return hasVersion(request, version) ? replyNotModified(reply, version) : setVersion(reply, version).send();
+  });
+
+  app.get(path, { schema: { querystring: pageQuery } }, async (request, reply) => {
+    const { teamId } = request.principal;
+    const tableId = tableIdOf(request);
+    const { limit, continuation } = request.query;
+    const from = continuation === undefined ? null : parseContinuation(tableId, continuation);
+    const page = await rows.page(teamId, tableId, from, limit);
+    if (typeof page === 'string') return replyMissing(reply, page);
+    if (hasVersion(request, page.etag)) return replyNotModified(reply, page.etag);
+    const next = page.next === null ? '' : `,"continuation":"${formatContinuation(tableId, page.next)}"`;
+    return setVersion(reply, page.etag).type(json).send(`{"data":[${page.rows.join(',')}]${next}}`);
+  });
+
+  app.post(path, { schema: { querystring: addRowsQuery } }, (request, reply) => gate.run(async () => {
+    const { teamId } = request.principal;
+    const identity = identify(request);
+    const ifMatch = readIfMatch(request) ?? null;
+    const tableId = tableIdOf(request);
+    const received = await receiveRows(receiver, request, identity, await tables.columnIds(teamId, tableId));
+    const input = { teamId, tableId, ifMatch, query: request.query, members: received.members, limits };
+    // What is malformed is refused before anything is stored.
+    const asked = addRows({ ...input, rows: received.hasRows ? { kind: 'none' } : null });
+    const { source, body } = asked.rows.kind === 'stash' ? { source: asked.rows } : await received.store();
+    const { result, etag } = await submit(log, teamId, identity, { ...asked, rows: source }, body);
+    return setVersion(reply, etag).code(201).type(json).send(`{"data":{"rowIDs":${rowIdsJson(result.rows)}}}`);
+  }));
+}
+
+function addSingleRowRoutes(app: App, { log, rows, gate, limits, bodyBytesMax }: RouteDependencies): void {
+  const path = '/tables/:tableID/rows/:rowID';
+
+  app.get(path, async (request, reply) => {
+    const tableId = tableIdOf(request);
+    const found = await rows.row(request.principal.teamId, tableId, rowOf(request) ?? neverARow);
+    if (typeof found === 'string') return replyMissing(reply, found);
+    if (hasVersion(request, found.etag)) return replyNotModified(reply, found.etag);
+    return setVersion(reply, found.etag).type(json).send(`{"data":${found.json}}`);
+  });
+
+  app.patch(path, { schema: { querystring: patchRowQuery } }, async (request, reply) => {
+    const { teamId } = request.principal;
+    readMediaType(request, ['application/json']);
+    const identity = identify(request);
+    const ifMatch = readIfMatch(request) ?? null;
+    const collect = (): Promise<Buffer> => collectBody(request, bodyBytesMax);
+    const bytes = isSmall(request) ? await collect() : await gate.run(collect);
+    identity.digest?.update(bytes);
+    const { block, rowId } = readPatchRow(bytes);
+    const tableId = tableIdOf(request);
+    const row = rowOf(request) ?? neverARow;
+    const event = patchRow({
+      teamId, tableId, row, ifMatch, query: request.query, profile: block.profile, rowId, limits,
+    });
+    const body = block.body.length < 1024 ? { codec: 0, bytes: block.body } : await packBody(block.body);
+    const { etag } = await submit(log, teamId, identity, event, body);
+    return setVersion(reply, etag).type(json).send('{}');
+  });
+
+  app.delete(path, async (request, reply) => {
+    const { teamId } = request.principal;
+    const ifMatch = readIfMatch(request) ?? null;
+    const event = deleteRow({ teamId, tableId: tableIdOf(request), row: rowOf(request) ?? neverARow, ifMatch });
+    const { etag } = await submit(log, teamId, identify(request), event);
+    return setVersion(reply, etag).type(json).send('{}');
+  });
+}
+
+/** An address that no row has: an ID that cannot be one is answered as an unknown one. */
+const neverARow: RowAddress = { version: 0n, ordinal: 0, index: 0 };
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const nil = '00000000-0000-0000-0000-000000000000';
+
+/** An ID that cannot be one becomes one that no table has. */
+function tableIdOf(request: FastifyRequest): string {
+  const { tableID } = request.params as TablePath;
+  return uuid.test(tableID) ? tableID : nil;
+}
+
+function rowOf(request: FastifyRequest): RowAddress | null {
+  return parseRowId((request.params as RowPath).rowID);
+}
+
+function isSmall(request: FastifyRequest): boolean {
+  return Number(request.headers['content-length'] ?? Infinity) <= 16 * 1024 && !request.headers['content-encoding'];
+}
+
+function replyMissing(reply: FastifyReply, type: keyof typeof messages): FastifyReply {
+  return replyWithError(reply, type, messages[type]);
+}

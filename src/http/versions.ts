@@ -1,0 +1,51 @@
+/** Versions on the wire: `ETag`, `If-Match`, `If-None-Match` (spec section 9, decisions sections 1 and 4). */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { parseOrRefuse } from './validation.ts';
+
+const versionMax = 2n ** 63n - 1n;
+
+/** The header `If-Match`: `"n"`, or `W/"n"` as proxies make of it. A version past the last one counts as the last. */
+export const ifMatch = z.string()
+  .regex(/^(?:W\/)?"[0-9]+"$/, 'must be a version in quotes, like "42"')
+  .transform((tag) => {
+    const version = BigInt(tag.slice(tag.indexOf('"') + 1, -1));
+    return version < versionMax ? version : versionMax;
+  });
+
+/** The header `If-None-Match`: `*`, or entity tags. Null stands for `*`; weakness is dropped. */
+export const ifNoneMatch = z.string()
+  .regex(/^(?:\*|(?:(?:W\/)?"[^"]*"[ \t]*(?:,[ \t]*|$))+)$/, 'must be * or a list of entity tags')
+  .transform((list) => (list === '*' ? null : list.match(/"[^"]*"/g)!));
+
+/** The version that the request wants to find unchanged, if it names one. Throws HttpError for a malformed header. */
+export function readIfMatch(request: FastifyRequest): bigint | undefined {
+  const value = request.raw.headers['if-match'];
+  return value === undefined ? undefined : parseOrRefuse(ifMatch, value, 'If-Match');
+}
+
+/** The entity tag of a version. */
+export function formatEtag(version: bigint): string {
+  return `"${version}"`;
+}
+
+/** Puts the version on a response, with what caches must know of it. */
+export function setVersion(reply: FastifyReply, version: bigint): FastifyReply {
+  return reply
+    .header('etag', formatEtag(version))
+    .header('cache-control', 'private, no-cache')
+    .header('vary', 'Accept-Encoding, Authorization');
+}
+
+/** Whether the client has this version already, so that 304 answers it. Throws HttpError for a malformed header. */
+export function hasVersion(request: FastifyRequest, version: bigint): boolean {
+  const value = request.raw.headers['if-none-match'];
+  if (value === undefined) return false;
+  const tags = parseOrRefuse(ifNoneMatch, value, 'If-None-Match');
+  return tags === null || tags.includes(formatEtag(version));
+}
+
+/** Answers 304 with the version. */
+export function replyNotModified(reply: FastifyReply, version: bigint): FastifyReply {
+  return setVersion(reply, version).code(304).send();
+}

@@ -1,0 +1,65 @@
+/**
+ * The log: an append-only sequence of records for each partition, and one order for all that a team does, because a
+ * team's events all go to one partition (design: "Invariants").
+ */
+import type { Outcome } from '../events/outcome.ts';
+
+/** Something the log holds. `time` is given by the log, in milliseconds since 1970, and never falls within a partition. */
+export interface LogRecord {
+  readonly partition: number;
+  readonly offset: bigint;
+  readonly time: number;
+  readonly bytes: Uint8Array;
+}
+
+/** An event that is ready to be appended. */
+export interface EncodedEvent {
+  /** The command's ID, 32 hexadecimal digits with dashes (UUID form). */
+  readonly commandId: string;
+  readonly bytes: Uint8Array;
+}
+
+export type CommandId = string;
+
+export interface Appended {
+  readonly offset: bigint;
+  /** Present when the log decided it in the same step (Postgres); absent when a projector will (Kafka). */
+  readonly outcome?: Outcome | undefined;
+}
+
+export interface PartitionBounds {
+  readonly logId: string;
+  /** The first offset held, the next one to be given, and the log's present time (milliseconds since 1970). */
+  readonly start: bigint;
+  readonly end: bigint;
+  readonly time: number;
+}
+
+export interface EventLog {
+  readonly partitions: number;
+  /** The log's time now, as near as this process knows it (milliseconds since 1970). */
+  now(): number;
+  /** Proves the log's identity and catches the read model up. Rejects when the log is not the one it was built from. */
+  start(signal: AbortSignal): Promise<void>;
+  /** Rejects with NotAppended (certain), AppendUnknown or ProjectionBug. */
+  append(partition: number, event: EncodedEvent): Promise<Appended>;
+  /** The records of `from` (inclusive) to `to` (exclusive), in batches. */
+  read(partition: number, from: bigint, to: bigint): AsyncIterable<readonly LogRecord[]>;
+  bounds(partition: number): Promise<PartitionBounds>;
+  close(): Promise<void>;
+}
+
+/** The event is certainly not in the log, or certainly without effect. The client may try again. */
+export class NotAppended extends Error {
+  override readonly name = 'NotAppended';
+}
+
+/** The event may be in the log: nobody could tell within the time allowed. */
+export class AppendUnknown extends Error {
+  override readonly name = 'AppendUnknown';
+}
+
+/** The projection threw on this event: a bug. It is not in the log (Postgres), or its partition has halted (Kafka). */
+export class ProjectionBug extends Error {
+  override readonly name = 'ProjectionBug';
+}

@@ -1,0 +1,5 @@
+/** The partition of a team: all that a team does has one order. The rule must never change while a log is kept. */
+export function partitionOf(teamId: string, partitions: number): number {
+  // The last digits of a UUID version 7 are random.
+  return Number.parseInt(teamId.slice(-8), 16) % partitions;
+}

@@ -1,0 +1,48 @@
+/** The tables of a log in Postgres. They are the log: they are kept, whatever becomes of the read models beside them. */
+import type pg from 'pg';
+
+export const logSchema = 'tablog_log';
+
+const creationLock = 7_460_231_002;
+
+const statements = [
+  `create schema if not exists ${logSchema}`,
+  // The next offset of each partition. Whoever appends holds its row, so that offsets have no gaps and one order.
+  `create table if not exists ${logSchema}.heads (
+    partition smallint primary key,
+    next bigint not null,
+    time bigint not null
+  ) with (fillfactor = 50)`,
+  `create table if not exists ${logSchema}.records (
+    partition smallint not null,
+    log_offset bigint not null,
+    time bigint not null,
+    bytes bytea not null,
+    primary key (partition, log_offset)
+  )`,
+  // What is large in a record is compressed already.
+  `alter table ${logSchema}.records alter column bytes set storage external`,
+];
+
+/** Makes them unless they are there, with an empty partition each. */
+export async function createLogTables(pool: pg.Pool, partitions: number): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('select pg_advisory_xact_lock($1)', [creationLock]);
+    const { rows } = await client.query(`select to_regclass('${logSchema}.records') as records`);
+    if (rows[0].records === null) {
+      for (const statement of statements) await client.query(statement);
+      await client.query(
+        `insert into ${logSchema}.heads (partition, next, time) select n, 0, 0 from generate_series(0, $1 - 1) n`,
+        [partitions],
+      );
+    }
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  } finally {
+    client.release();
+  }
+}

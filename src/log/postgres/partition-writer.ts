@@ -1,0 +1,221 @@
+/**
+ * Group commit for one partition of the log in Postgres: while a batch is being written, what comes in waits, and goes
+ * with the next one. A batch is appended, decided and stored in one transaction, so one flush acknowledges all of it.
+ */
+import type { Database } from '../../database/database.ts';
+import { isDatabaseAway } from '../../database/database-away.ts';
+import type { PipelinedClient } from '../../database/pipelined-client.ts';
+import { findOutcomes } from '../../../projections/outcomes/outcomes.store.ts';
+import { ProgressMoved, type Projected, type Projector } from '../../../projections/projector.ts';
+import { AppendUnknown, NotAppended, ProjectionBug } from '../event-log.ts';
+import type { Appended, EncodedEvent, LogRecord } from '../event-log.ts';
+import type { LogClock } from './log-clock.ts';
+import { appendRecords, begin, commit, lockHead, rollback } from './statements.ts';
+
+/** What one batch may hold. */
+const batchEventsMax = 500;
+const batchBytesMax = 4 * 1024 * 1024;
+
+/** After another process was met on this partition, so many batches take the lock first instead of guessing the head. */
+const cautiousBatches = 16;
+
+/** How often a batch is tried anew after it met another process or a deadlock. */
+const attemptsMax = 20;
+
+interface Waiter {
+  readonly event: EncodedEvent;
+  readonly resolve: (appended: Appended) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** The commit was sent and no answer came: it may have taken place. */
+class CommitUnknown extends Error {
+  override readonly name = 'CommitUnknown';
+}
+
+export interface PartitionWriterOptions {
+  readonly partition: number;
+  readonly database: Database;
+  readonly projector: Projector;
+  readonly clock: LogClock;
+  /** Brings the read model to the head of the partition. */
+  readonly catchUp: (partition: number) => Promise<void>;
+  /** For how long it tries to find out what became of a commit without an answer, in milliseconds. */
+  readonly unknownWait: number;
+}
+
+export class PartitionWriter {
+  readonly #options: PartitionWriterOptions;
+  readonly #waiting: Waiter[] = [];
+  #running: Promise<void> | null = null;
+  /** Where the head was after our last batch; null when that is not known. */
+  #next: bigint | null = null;
+  #lastTime = 0;
+  #cautious = 0;
+
+  constructor(options: PartitionWriterOptions) {
+    this.#options = options;
+  }
+
+  append(event: EncodedEvent): Promise<Appended> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ event, resolve, reject });
+      this.#running ??= this.#run().finally(() => {
+        this.#running = null;
+      });
+    });
+  }
+
+  /** Settles when nothing waits any more. */
+  async idle(): Promise<void> {
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    // One turn of the event loop, so that requests that arrived together go together.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    while (this.#waiting.length > 0) await this.#settle(this.#takeBatch());
+  }
+
+  #takeBatch(): Waiter[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { event } of this.#waiting) {
+      bytes += event.bytes.length;
+      if (count > 0 && (count === batchEventsMax || bytes > batchBytesMax)) break;
+      count += 1;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  /** Writes a batch and answers each of its waiters. Never rejects. */
+  async #settle(batch: readonly Waiter[]): Promise<void> {
+    try {
+      const first = await this.#write(batch);
+      batch.forEach((waiter, at) => answer(waiter, first.offset + BigInt(at), first.outcomes));
+    } catch (error) {
+      this.#next = null;
+      if (error instanceof CommitUnknown) return this.#settleUnknown(batch);
+      if (error instanceof NotAppended || isDatabaseAway(error)) {
+        const reason = new NotAppended('the database is away', { cause: error });
+        for (const waiter of batch) waiter.reject(reason);
+        return;
+      }
+      // A bug: the events are tried one by one, so that only the one that it is about fails.
+      if (batch.length > 1) {
+        for (const waiter of batch) await this.#settle([waiter]);
+        return;
+      }
+      batch[0]!.reject(new ProjectionBug('the projection failed on this event', { cause: error }));
+    }
+  }
+
+  async #write(batch: readonly Waiter[]): Promise<{ offset: bigint; outcomes: Projected['outcomes'] }> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#options.database.writers.with((tx) => this.#attempt(tx, batch));
+      } catch (error) {
+        const again = error instanceof ProgressMoved || isConflict(error);
+        if (!again || attempt === attemptsMax) throw error;
+        this.#next = null;
+        this.#cautious = cautiousBatches;
+      }
+    }
+  }
+
+  async #attempt(tx: PipelinedClient, batch: readonly Waiter[]): Promise<{ offset: bigint; outcomes: Projected['outcomes'] }> {
+    const { partition, projector } = this.#options;
+    void tx.query(begin);
+    let sentCommit = false;
+    try {
+      const offset = this.#next !== null && this.#cautious === 0 ? this.#next : await this.#takeHead(tx);
+      if (this.#cautious > 0) this.#cautious -= 1;
+      const time = Math.max(this.#lastTime, this.#options.clock.now());
+      const records = batch.map(({ event }, at): LogRecord => {
+        return { partition, offset: offset + BigInt(at), time, bytes: event.bytes };
+      });
+      const appending = tx.query(appendRecords, appendValues(partition, offset, time, records));
+      const { outcomes, stored } = await projector.project(tx, partition, records);
+      if ((await appending).rowCount !== records.length) throw new ProgressMoved(`the head of ${partition} has moved`);
+      sentCommit = true;
+      const committing = tx.query(commit);
+      await stored;
+      if ((await committing).command !== 'COMMIT') throw new Error('the transaction was rolled back');
+      this.#next = offset + BigInt(records.length);
+      this.#lastTime = time;
+      return { offset, outcomes };
+    } catch (error) {
+      if (tx.broken) throw sentCommit ? new CommitUnknown('no answer to a commit', { cause: error }) : error;
+      if (!sentCommit) await tx.query(rollback);
+      throw error;
+    }
+  }
+
+  /** Locks the head, so that nobody else can move it, and has the read model brought there first where it is behind. */
+  async #takeHead(tx: PipelinedClient): Promise<bigint> {
+    const { partition, clock, catchUp } = this.#options;
+    const { rows } = await tx.query(lockHead, [partition]);
+    const [next, time, serverTime, projected] = rows[0]!;
+    clock.set(Number(serverTime));
+    this.#lastTime = Number(time);
+    if (projected !== next) {
+      await tx.query(rollback);
+      await catchUp(partition);
+      throw new ProgressMoved(`the read model of partition ${partition} was behind its log`);
+    }
+    return next as bigint;
+  }
+
+  /** Finds out what became of a batch: once the head can be locked, whoever committed it has done so, or never will. */
+  async #settleUnknown(batch: readonly Waiter[]): Promise<void> {
+    const { database, partition, unknownWait } = this.#options;
+    const deadline = performance.now() + unknownWait;
+    while (performance.now() < deadline) {
+      try {
+        const known = await database.writers.with(async (tx) => {
+          void tx.query(begin);
+          await tx.query(lockHead, [partition]);
+          const outcomes = await findOutcomes(tx, partition, batch.map(({ event }) => event.commandId));
+          await tx.query(rollback);
+          return new Map(outcomes.map((outcome) => [outcome.commandId, outcome]));
+        });
+        for (const waiter of batch) {
+          const recorded = known.get(waiter.event.commandId);
+          if (recorded) waiter.resolve({ offset: recorded.offset, outcome: recorded.outcome });
+          else waiter.reject(new NotAppended('the database went away before the commit'));
+        }
+        return;
+      } catch (error) {
+        if (!isDatabaseAway(error)) {
+          for (const waiter of batch) waiter.reject(new ProjectionBug('no outcome could be read', { cause: error }));
+          return;
+        }
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+    }
+    for (const waiter of batch) waiter.reject(new AppendUnknown('the database went away during the commit'));
+  }
+}
+
+function answer(waiter: Waiter, offset: bigint, outcomes: Projected['outcomes']): void {
+  const outcome = outcomes.get(waiter.event.commandId);
+  if (outcome) waiter.resolve({ offset, outcome });
+  else waiter.reject(new NotAppended('the request waited too long before it reached the log'));
+}
+
+function appendValues(partition: number, offset: bigint, time: number, records: readonly LogRecord[]): unknown[] {
+  const lengths = records.map(({ bytes }) => bytes.length);
+  let first = 1;
+  const firsts = lengths.map((length) => {
+    const at = first;
+    first += length;
+    return at;
+  });
+  return [partition, offset, time, lengths, Buffer.concat(records.map(({ bytes }) => bytes)), firsts];
+}
+
+/** Serialization failures and deadlocks: nothing happened, and trying again helps. */
+function isConflict(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code;
+  return code === '40001' || code === '40P01';
+}

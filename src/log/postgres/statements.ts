@@ -1,0 +1,47 @@
+/** The statements of the log in Postgres. */
+import type { Statement } from '../../database/pipelined-client.ts';
+import { logSchema } from './log-tables.ts';
+
+export const begin: Statement = { name: 'begin', text: 'begin' };
+export const commit: Statement = { name: 'commit', text: 'commit' };
+export const rollback: Statement = { name: 'rollback', text: 'rollback' };
+
+/** Waits for the head, then tells where it is and what time it is here. */
+export const lockHead: Statement = {
+  name: 'lock_head',
+  text: `select heads.next, heads.time, (extract(epoch from clock_timestamp()) * 1000)::int8, progress.next
+    from ${logSchema}.heads join progress using (partition) where heads.partition = $1 for update of heads`,
+};
+
+/** Appends records if the head is where they belong, else nothing. All bytes come as one string and are cut here. */
+export const appendRecords: Statement = {
+  name: 'append_records',
+  text: `with head as (
+      update ${logSchema}.heads set next = next + array_length($4::int4[], 1), time = $3
+      where partition = $1 and next = $2 and time <= $3 returning 1
+    )
+    insert into ${logSchema}.records (partition, log_offset, time, bytes)
+    select $1, $2::int8 + place - 1, $3, substring($5::bytea from first for length)
+    from head, unnest($6::int4[], $4::int4[]) with ordinality as cuts(first, length, place)`,
+};
+
+export const selectRecords: Statement = {
+  name: 'select_records',
+  text: `select log_offset, time, bytes from ${logSchema}.records
+    where partition = $1 and log_offset >= $2 and log_offset < $3 order by log_offset limit $4`,
+};
+
+export const selectBounds: Statement = {
+  name: 'select_bounds',
+  text: `select next, (extract(epoch from clock_timestamp()) * 1000)::int8, time from ${logSchema}.heads where partition = $1`,
+};
+
+export const lockProgress: Statement = {
+  name: 'lock_progress',
+  text: 'select next, epoch from progress where partition = $1 for update',
+};
+
+export const selectProgress: Statement = {
+  name: 'select_progress',
+  text: 'select next, log_id, last_hash from progress where partition = $1',
+};

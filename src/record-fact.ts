@@ -1,0 +1,11 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { encodeEvent } from './events/event-codec.ts';
+import type { EventData } from './events/event.ts';
+import type { EventLog } from './log/event-log.ts';
+import { partitionOf } from './log/partition.ts';
+
+/** Appends an event that cannot be refused, to the partition of its team. Rejects as the log does. */
+export async function recordFact(log: EventLog, data: EventData & { readonly teamId: string }): Promise<void> {
+  const envelope = { commandId: randomUUIDv7(), notAfter: null, requestDigest: null };
+  await log.append(partitionOf(data.teamId, log.partitions), encodeEvent(envelope, data));
+}

@@ -1,0 +1,174 @@
+/**
+ * The schema under which rows take effect, or why they do not (spec 4.2 `onSchemaError`, decisions 2 and 6). Everything
+ * is read from the profile of the rows; no value is judged here.
+ */
+import type { Refusal } from '../events/outcome.ts';
+import { isArrayType, itemKind, typeBit } from './column-type.ts';
+import type { ColumnType } from './column-type.ts';
+import { boundOfKnown, leastUpperBound } from './lattice.ts';
+import type { ColumnProfile, Misfit, Place, Profile } from './profile.ts';
+import { storedAs } from './profile.ts';
+import { currentType, findColumn, schemaOf } from './table-schema.ts';
+import type { SchemaColumn, TableSchema } from './table-schema.ts';
+
+export type SchemaErrorMode = 'abort' | 'dropColumns' | 'updateSchema';
+
+export interface SchemaRequest {
+  /** Null: no schema is known, it is inferred from the rows. */
+  readonly schema: TableSchema | null;
+  readonly profile: Profile;
+  readonly mode: SchemaErrorMode;
+  /** The version of the event that brings the rows: new types are since then. */
+  readonly version: bigint;
+  readonly columnsMax: number;
+  /** Names a place in the request for messages, like `rows[3].age`. */
+  readonly place: (place: Place, columnId: string) => string;
+}
+
+export type SchemaDecision =
+  | { readonly refusal: Refusal }
+  | {
+    readonly schema: TableSchema;
+    /** Whether the schema is another one than before: inferred, widened or with columns appended. */
+    readonly changed: boolean;
+    /** Whether a column that was there changed its type, so that older values read otherwise now. */
+    readonly widened: boolean;
+  };
+
+/** Whether clients may not use this column ID. */
+export function isReservedColumnId(id: string): boolean {
+  return id === '$stashID' || id === '$rowID';
+}
+
+/** Decides rows against a schema. The refusal is that of the first offending cell: by row, then by place in the row. */
+export function decideSchema(request: SchemaRequest): SchemaDecision {
+  const offence = firstOffence(request);
+  if (offence !== undefined) return { refusal: offence.refusal() };
+
+  const { schema: before, mode } = request;
+  if (before !== null && mode !== 'updateSchema') return { schema: before, changed: false, widened: false };
+
+  const known = before === null ? [] : widenedColumns(before, request);
+  const added = newColumns(request);
+  const refusal = checkColumnCount(known.length + added.length, request.columnsMax);
+  if (refusal !== null && (before === null || added.length > 0)) return { refusal };
+
+  const widened = before !== null && known.some((column, at) => column !== before.columns[at]);
+  if (before !== null && !widened && added.length === 0) return { schema: before, changed: false, widened };
+  return { schema: { columns: [...known, ...added] }, changed: true, widened };
+}
+
+/** Refuses column IDs in a schema that a client gives; the first offending one in its order. */
+export function checkGivenSchema(columns: readonly { readonly id: string }[]): Refusal | null {
+  const seen = new Set<string>();
+  for (const [at, { id }] of columns.entries()) {
+    const place = `schema.columns[${at}].id`;
+    if (isReservedColumnId(id)) return reservedRefusal(place, id);
+    if (seen.has(id)) {
+      return { type: 'column_id_not_unique', message: `${place}: the column ID ${JSON.stringify(id)} occurs twice` };
+    }
+    seen.add(id);
+  }
+  return null;
+}
+
+/** Refuses more columns than a table may have. A rung of its own, after the cells (decisions 2, "Refusals"). */
+export function checkColumnCount(count: number, columnsMax: number): Refusal | null {
+  if (count <= columnsMax) return null;
+  return { type: 'limit_exceeded', message: `the table would have ${count} columns; at most ${columnsMax} are allowed` };
+}
+
+function reservedRefusal(place: string, id: string): Refusal {
+  return { type: 'column_id_reserved', message: `${place}: the column ID ${JSON.stringify(id)} is reserved` };
+}
+
+interface Offence extends Place {
+  readonly refusal: () => Refusal;
+}
+
+function isBefore(a: Place, b: Place): boolean {
+  return a.row < b.row || (a.row === b.row && a.position < b.position);
+}
+
+function firstOffence(request: SchemaRequest): Offence | undefined {
+  let first: Offence | undefined;
+  for (const column of request.profile.columns) {
+    const offence = offenceOf(column, request);
+    if (offence !== undefined && (first === undefined || isBefore(offence, first))) first = offence;
+  }
+  return first;
+}
+
+/** The first offence of one column. */
+function offenceOf(column: ColumnProfile, request: SchemaRequest): Offence | undefined {
+  const { schema, mode, place } = request;
+  const known = schema === null ? undefined : findColumn(schema, column.id);
+  const takesNewColumns = schema === null || mode === 'updateSchema';
+
+  // A column appears no later than its first value, so an offence of its ID comes first.
+  if (known === undefined && (takesNewColumns || mode === 'abort')) {
+    const refuse = isReservedColumnId(column.id) ? reservedRefusal : takesNewColumns ? undefined : unknownRefusal;
+    if (refuse) return { ...column.first, refusal: () => refuse(place(column.first, column.id), column.id) };
+  }
+  if (mode === 'dropColumns') return undefined;
+
+  // Where columns follow their values, only what fits no type offends: everything else fits `json`.
+  const type = takesNewColumns ? 'json' : currentType(known!);
+  const misfit = firstMisfit(column, type);
+  if (misfit === undefined) return undefined;
+  return { row: misfit.row, position: misfit.position, refusal: () => misfitRefusal(place(misfit, column.id), misfit, type) };
+}
+
+function unknownRefusal(place: string, id: string): Refusal {
+  return { type: 'column_id_not_found', message: `${place}: the table has no column ${JSON.stringify(id)}` };
+}
+
+function misfitRefusal(place: string, misfit: Misfit, type: ColumnType): Refusal {
+  const fitsNothing = (misfit.types & typeBit('json')) !== 0;
+  const reason = fitsNothing
+    ? 'fits no type: it holds an integer that a 64-bit floating-point number cannot hold exactly'
+    : `does not fit the column's type ${type}`;
+  return { type: 'column_has_invalid_value', message: `${place}: ${misfit.value} ${reason}` };
+}
+
+function firstMisfit(column: ColumnProfile, type: ColumnType): Misfit | undefined {
+  const bit = typeBit(type);
+  return column.misfits.find((misfit) => (misfit.types & bit) !== 0);
+}
+
+/** The columns that were there, each as it was or with a wider type for the values that come. */
+function widenedColumns(before: TableSchema, { profile, version }: SchemaRequest): SchemaColumn[] {
+  const profiles = new Map(profile.columns.map((column) => [column.id, column]));
+  return before.columns.map((column) => {
+    const values = profiles.get(column.id);
+    const type = currentType(column);
+    const wider = values === undefined ? type : widenedType(type, values);
+    return wider === type ? column : { ...column, types: [...column.types, { since: version, type: wider }] };
+  });
+}
+
+/** The type that takes all these values. An array type stays if what misfits it can be wrapped (decisions 6). */
+function widenedType(type: ColumnType, values: ColumnProfile): ColumnType {
+  if (firstMisfit(values, type) === undefined) return type;
+  if (isArrayType(type)) {
+    const item = typeBit(itemKind(type));
+    if (values.misfits.every((misfit) => (misfit.wrapped & item) === 0)) return type;
+    // An empty array fits, so it has no say.
+    return leastUpperBound(type, values.natural ?? type);
+  }
+  return leastUpperBound(type, naturalWithEmptyArrays(values) ?? type);
+}
+
+/** The columns that the schema does not have, in order of appearance. */
+function newColumns({ schema, profile, version }: SchemaRequest): readonly SchemaColumn[] {
+  const added = profile.columns
+    .filter((column) => schema === null || findColumn(schema, column.id) === undefined)
+    .sort((a, b) => a.first.row - b.first.row || a.first.position - b.first.position)
+    .map((column) => ({ id: column.id, type: naturalWithEmptyArrays(column) ?? 'string' as const }));
+  return schemaOf(added, version).columns;
+}
+
+/** The natural type of the values, where an empty array is an array of string. Null if there is no value. */
+function naturalWithEmptyArrays({ natural, stored }: ColumnProfile): ColumnType | null {
+  return boundOfKnown(natural, (stored & storedAs.emptyArray) === 0 ? null : 'array<string>');
+}

@@ -1,0 +1,55 @@
+/**
+ * Values as the types of their columns present them (decisions 2, "Types" and "Widening"). Values are JSON texts: a
+ * number keeps its digits as they were written.
+ */
+import { isArrayType, itemKind, typeBit } from './column-type.ts';
+import type { ColumnType, ScalarKind } from './column-type.ts';
+import { decodeString, elementsOf, skipBlanks, valueEnd } from './json-text.ts';
+import { classify } from './json-value.ts';
+import { stringTypes } from './string-types.ts';
+
+const quote = 34;
+
+/**
+ * The value as a column of this type presents it; undefined if it misfits.
+ * @param token the value's JSON text, not `null`
+ * @param wrap whether a value that fits the items of an array type is taken as an array of one (decisions 6)
+ */
+export function fitToken(token: string, type: ColumnType, wrap: boolean): string | undefined {
+  if (fitsToken(token, type)) {
+    return isArrayType(type) ? presentElements(token, itemKind(type)) : presentScalar(token, type);
+  }
+  if (!wrap || !isArrayType(type)) return undefined;
+  const item = itemKind(type);
+  return fitsToken(token, item) ? `[${presentScalar(token, item)}]` : undefined;
+}
+
+function fitsToken(token: string, type: ColumnType): boolean {
+  const bit = typeBit(type);
+  if (token.charCodeAt(0) !== quote) return classify(token, bit).fits !== 0;
+  // Every string fits these, whatever it says.
+  return type === 'string' || type === 'json' || stringTypes(decodeString(token), bit) !== 0;
+}
+
+/**
+ * A value that was presented under one type, as a wider type presents it.
+ * @param from a type that is at most `to`
+ */
+export function widenToken(token: string, from: ColumnType, to: ColumnType): string {
+  if (to === 'json') return token;
+  if (!isArrayType(to)) return presentScalar(token, to);
+  if (!isArrayType(from)) return `[${presentScalar(token, itemKind(to))}]`;
+  return presentElements(token, itemKind(to));
+}
+
+/** The array with its elements as this type presents them; the same text if that changes none of them. */
+function presentElements(array: string, type: ScalarKind): string {
+  const elements = elementsOf(array);
+  const presented = elements.map((element) => presentScalar(element, type));
+  return presented.every((element, at) => element === elements[at]) ? array : `[${presented.join(',')}]`;
+}
+
+/** A number or boolean reads as its text where the column holds strings; everything else reads as it is written. */
+function presentScalar(token: string, type: ScalarKind): string {
+  return (type === 'string' || type === 'markdown') && token.charCodeAt(0) !== quote ? `"${token}"` : token;
+}

@@ -1,0 +1,91 @@
+/**
+ * What one JSON value is: the types it fits, its natural type, and how it is stored (decisions 2, "Types" and
+ * "Inference"; 6 for `[]`, null in arrays and arrays in arrays).
+ */
+import { arrayOf, arrayTypes, scalarTypes, typeBit, typeSet } from './column-type.ts';
+import type { ColumnType, ScalarKind, TypeSet } from './column-type.ts';
+import { decodeString, elementsOf, hasOnlyExactNumbers, isExactNumber } from './json-text.ts';
+import { leastUpperBound } from './lattice.ts';
+import { storedAs } from './profile.ts';
+import { naturalOfString, stringTypes } from './string-types.ts';
+
+export interface Classified {
+  /** Those of the candidates that the value fits. */
+  readonly fits: TypeSet;
+  /** Null for an empty array, and for a value that fits no type at all. */
+  readonly natural: ColumnType | null;
+  /** One bit of `storedAs`. */
+  readonly stored: number;
+}
+
+/** What a number fits, if it is exact. */
+export const numberTypes: TypeSet = typeSet('number', 'string', 'markdown', 'json');
+/** What `true` and `false` fit. */
+export const booleanTypes: TypeSet = typeSet('boolean', 'string', 'markdown', 'json');
+
+const json = typeBit('json');
+const arrayOfJson = typeBit('array<json>');
+
+/**
+ * Classifies a value.
+ * @param token the value's exact text: valid JSON, not `null`
+ * @param candidates the types that are asked for (of all 30); fewer cost less
+ */
+export function classify(token: string, candidates: TypeSet): Classified {
+  switch (token.charCodeAt(0)) {
+    case 34: return classifyString(decodeString(token), candidates);
+    case 91: return classifyArray(token, candidates);
+    case 123: return classifyNested(token, json & candidates, storedAs.object);
+    case 116: case 102: return { fits: candidates & booleanTypes, natural: 'boolean', stored: storedAs.boolean };
+    default: return classifyNumber(token, candidates);
+  }
+}
+
+/** Classifies a string by what it says (decoded). */
+export function classifyString(text: string, candidates: TypeSet): Classified {
+  return { fits: stringTypes(text, candidates), natural: naturalOfString(text), stored: storedAs.string };
+}
+
+function classifyNumber(token: string, candidates: TypeSet): Classified {
+  if (!isExactNumber(token)) return { fits: 0, natural: null, stored: storedAs.number };
+  return { fits: candidates & numberTypes, natural: 'number', stored: storedAs.number };
+}
+
+/** A value that is `json` by nature, whatever is in it, unless that is a number that fits nothing. */
+function classifyNested(token: string, fits: TypeSet, stored: number): Classified {
+  return hasOnlyExactNumbers(token) ? { fits, natural: 'json', stored } : { fits: 0, natural: null, stored };
+}
+
+function classifyArray(token: string, candidates: TypeSet): Classified {
+  const elements = elementsOf(token);
+  if (elements.length === 0) {
+    return { fits: candidates & (arrayTypes | json), natural: null, stored: storedAs.emptyArray };
+  }
+  if (elements.includes('null')) return classifyNested(token, candidates & json, storedAs.otherArray);
+  if (elements.some(isNested)) return classifyNested(token, candidates & (arrayOfJson | json), storedAs.otherArray);
+
+  let itemFits = (candidates >>> 15) & scalarTypes;
+  let natural: ScalarKind | null = null;
+  let stored = 0;
+  for (const element of elements) {
+    const item = classify(element, itemFits);
+    if (item.natural === null) return { fits: 0, natural: null, stored: storedAs.otherArray };
+    itemFits &= item.fits;
+    // The bound of scalars is a scalar.
+    natural = (natural === null ? item.natural : leastUpperBound(natural, item.natural)) as ScalarKind;
+    stored |= item.stored;
+  }
+  return { fits: (itemFits << 15) | (candidates & json), natural: arrayOf(natural!), stored: storedArray(stored) };
+}
+
+function isNested(token: string): boolean {
+  return token[0] === '[' || token[0] === '{';
+}
+
+/** How an array is stored whose scalar elements are stored so. */
+function storedArray(elements: number): number {
+  if (elements === storedAs.string) return storedAs.stringArray;
+  if (elements === storedAs.number) return storedAs.numberArray;
+  if (elements === storedAs.boolean) return storedAs.booleanArray;
+  return storedAs.otherArray;
+}

@@ -1,0 +1,48 @@
+/**
+ * The order of the column types, and the least upper bound of two of them (decisions 2, "Widening is a lattice").
+ *
+ * `json` is the top, `array<json>` stands directly below it, and every other type is below both. The bound of any two
+ * types is read from a table, because inference takes it for values by the million.
+ */
+import { columnTypes, isArrayType, itemKind } from './column-type.ts';
+import type { ColumnType, ScalarKind } from './column-type.ts';
+
+function isScalarAtMost(a: ScalarKind, b: ScalarKind): boolean {
+  if (a === b || b === 'json') return true;
+  if (b === 'string') return a !== 'json';
+  if (b === 'uri') return a === 'imageURI' || a === 'audioURI';
+  return a === 'date' && b === 'dateTime';
+}
+
+function isAtMostByRule(a: ColumnType, b: ColumnType): boolean {
+  if (b === 'json') return true;
+  if (!isArrayType(b)) return !isArrayType(a) && isScalarAtMost(a, b);
+  if (isArrayType(a)) return isScalarAtMost(itemKind(a), itemKind(b));
+  return a !== 'json' && isScalarAtMost(a, itemKind(b));
+}
+
+/** For each type, by its bit: the types that are at least it. */
+const atLeast = columnTypes.map((a) =>
+  columnTypes.reduce((set, b, bit) => (isAtMostByRule(a, b) ? set | (1 << bit) : set), 0));
+
+/** For each pair of types: the only common upper bound that is below all the others. */
+const bounds = columnTypes.map((_a, i) =>
+  columnTypes.map((_b, j) => columnTypes[atLeast.indexOf(atLeast[i]! & atLeast[j]!)]!));
+
+const bitOf = new Map<ColumnType, number>(columnTypes.map((type, bit) => [type, bit]));
+
+/** Whether every value of `a` can be presented as `b`: a <= b. */
+export function isAtMost(a: ColumnType, b: ColumnType): boolean {
+  return (atLeast[bitOf.get(a)!]! & (1 << bitOf.get(b)!)) !== 0;
+}
+
+/** The least type that both can be widened to. */
+export function leastUpperBound(a: ColumnType, b: ColumnType): ColumnType {
+  return a === b ? a : bounds[bitOf.get(a)!]![bitOf.get(b)!]!;
+}
+
+/** The bound of what is known of two groups of values, where null is a group of which nothing is known. */
+export function boundOfKnown(a: ColumnType | null, b: ColumnType | null): ColumnType | null {
+  if (a === null || b === null) return a ?? b;
+  return leastUpperBound(a, b);
+}

@@ -1,0 +1,146 @@
+/**
+ * How rows are read under the schema of today (decisions 2): a received value is fitted to the type under which it was
+ * decided, where what misfits is dropped for good, and then each widening of its column since is applied in order.
+ */
+import { isArrayType, itemKind, typeBit } from './column-type.ts';
+import type { ColumnType } from './column-type.ts';
+import { fitToken, widenToken } from './fit-value.ts';
+import { decodeString } from './json-text.ts';
+import { storedAs } from './profile.ts';
+import type { ColumnProfile, Profile } from './profile.ts';
+import { eachCell } from './row-text.ts';
+import { stringLikeTypes } from './string-types.ts';
+import { columnPlaces, typeAt } from './table-schema.ts';
+import type { SchemaColumn, TableSchema } from './table-schema.ts';
+
+export { fitToken, widenToken } from './fit-value.ts';
+export { applyPatch, sameCell } from './patch-row.ts';
+
+/**
+ * How a body is stored: `received` as a client sent it, or `presented` as the schema of its version presented it (tails
+ * and changes).
+ */
+export type StoredForm = 'received' | 'presented';
+
+/** Gives a body as the schema presents it: its columns in the order of the schema, what misfits left out. */
+export type Presenter = (body: string) => string;
+
+interface Reading {
+  readonly place: number;
+  /** The key as JSON text, with its colon. */
+  readonly key: string;
+  readonly read: (token: string) => string | undefined;
+}
+
+/**
+ * A presenter for bodies that were all decided at one version. It keeps what it works out for each column, so it should
+ * serve for many rows.
+ * @param schema the schema to read by
+ * @param decidedAt the version under whose types the bodies were decided
+ * @param wrap whether a value that fits the items of an array column was taken as an array of one
+ */
+export function presenterOf(schema: TableSchema, decidedAt: bigint, stored: StoredForm, wrap: boolean): Presenter {
+  const places = columnPlaces(schema);
+  const readings = new Map<string, Reading | null>();
+
+  const readingOf = (key: string): Reading | null => {
+    const place = places.get(decodeString(key));
+    if (place === undefined) return null;
+    const column = schema.columns[place]!;
+    const read = readerOf(column, decidedAt, stored, wrap);
+    return read === null ? null : { place, key: `${JSON.stringify(column.id)}:`, read };
+  };
+
+  return (body) => {
+    const cells: string[] = [];
+    const cellPlaces: number[] = [];
+    let inOrder = true;
+    eachCell(body, (key, token) => {
+      let reading = readings.get(key);
+      if (reading === undefined) {
+        reading = readingOf(key);
+        readings.set(key, reading);
+      }
+      const text = reading?.read(token);
+      if (reading === null || text === undefined) return;
+      inOrder &&= cells.length === 0 || cellPlaces[cells.length - 1]! < reading.place;
+      cellPlaces.push(reading.place);
+      cells.push(reading.key + text);
+    });
+    if (inOrder) return `{${cells.join(',')}}`;
+    const order = cells.map((_, at) => at).sort((a, b) => cellPlaces[a]! - cellPlaces[b]!);
+    return `{${order.map((at) => cells[at]).join(',')}}`;
+  };
+}
+
+/** One body as the schema presents it; see `presenterOf`. */
+export function presentRow(
+  body: string, schema: TableSchema, decidedAt: bigint, stored: StoredForm, wrap: boolean,
+): string {
+  return presenterOf(schema, decidedAt, stored, wrap)(body);
+}
+
+/** How the values of a column are read; null if the column did not exist when they were decided. */
+function readerOf(column: SchemaColumn, decidedAt: bigint, stored: StoredForm, wrap: boolean): Reading['read'] | null {
+  const decided = typeAt(column, decidedAt);
+  if (decided === undefined) return null;
+  const later = typesAfter(column, decidedAt);
+  const widen = (token: string): string => {
+    let from = decided;
+    let text = token;
+    for (const to of later) {
+      text = widenToken(text, from, to);
+      from = to;
+    }
+    return text;
+  };
+  if (stored === 'presented') return widen;
+  return (token) => {
+    const fitted = fitToken(token, decided, wrap);
+    return fitted === undefined ? undefined : widen(fitted);
+  };
+}
+
+function typesAfter(column: SchemaColumn, version: bigint): ColumnType[] {
+  return column.types.filter((entry) => entry.since > version).map((entry) => entry.type);
+}
+
+const anyArray =
+  storedAs.emptyArray | storedAs.stringArray | storedAs.numberArray | storedAs.booleanArray | storedAs.otherArray;
+const anything = storedAs.string | storedAs.number | storedAs.boolean | anyArray | storedAs.object;
+
+/** The kinds of stored values (bits of `storedAs`) that a type presents as they are. */
+function plainKinds(type: ColumnType): number {
+  if (type === 'json') return anything;
+  if (type === 'array<json>') return anyArray;
+  const item = isArrayType(type) ? itemKind(type) : type;
+  const isString = (stringLikeTypes & typeBit(item)) !== 0;
+  if (!isArrayType(type)) return isString ? storedAs.string : item === 'number' ? storedAs.number : storedAs.boolean;
+  const items = isString ? storedAs.stringArray : item === 'number' ? storedAs.numberArray : storedAs.booleanArray;
+  return storedAs.emptyArray | items;
+}
+
+/**
+ * Whether received bodies with this profile, decided at this version, read back as they are stored: each column is in
+ * the schema, in its order, and none of its values was dropped then or has been presented otherwise since.
+ */
+export function isPlain(profile: Profile, schema: TableSchema, version: bigint): boolean {
+  const places = columnPlaces(schema);
+  let last = -1;
+  for (const values of profile.columns) {
+    // A column of nulls only stands in no body.
+    if (values.stored === 0) continue;
+    const place = places.get(values.id);
+    if (place === undefined || place < last || !isPlainColumn(values, schema.columns[place]!, version)) return false;
+    last = place;
+  }
+  return true;
+}
+
+function isPlainColumn(values: ColumnProfile, column: SchemaColumn, version: bigint): boolean {
+  const decided = typeAt(column, version);
+  if (decided === undefined) return false;
+  const bit = typeBit(decided);
+  if (values.misfits.some((misfit) => (misfit.types & bit) !== 0)) return false;
+  return [decided, ...typesAfter(column, version)].every((type) => (values.stored & ~plainKinds(type)) === 0);
+}

@@ -1,0 +1,38 @@
+/**
+ * Row bodies as their cells, and back. A body is the JSON text of an object without nulls (ARCHITECTURE.md, "segment"); its
+ * keys keep their order and its values their text, so it is cut into pieces here and never parsed.
+ */
+import { decodeString, skipBlanks, stringEnd, valueEnd } from './json-text.ts';
+
+/** A column's value in a row. */
+export interface Cell {
+  /** The column's ID. */
+  readonly id: string;
+  /** The value's JSON text as it was written. */
+  readonly token: string;
+}
+
+/** The cells of a body in their order. */
+export function parseRow(body: string): Cell[] {
+  const cells: Cell[] = [];
+  eachCell(body, (key, token) => cells.push({ id: decodeString(key), token }));
+  return cells;
+}
+
+/** The body that holds these cells, in their order. */
+export function formatRow(cells: readonly Cell[]): string {
+  return `{${cells.map(({ id, token }) => `${JSON.stringify(id)}:${token}`).join(',')}}`;
+}
+
+/** Calls `visit` for each cell with its key and its value, both as JSON text. */
+export function eachCell(body: string, visit: (key: string, token: string) => void): void {
+  let at = skipBlanks(body, skipBlanks(body, 0) + 1);
+  while (body.charCodeAt(at) === 34) {
+    const keyEnd = stringEnd(body, at);
+    const start = skipBlanks(body, skipBlanks(body, keyEnd) + 1);
+    const end = valueEnd(body, start);
+    visit(body.slice(at, keyEnd), body.slice(start, end));
+    // Over the comma to the next key, or over the closing brace to the end.
+    at = skipBlanks(body, skipBlanks(body, end) + 1);
+  }
+}

@@ -1,0 +1,51 @@
+/** What a string may be: the scalar types that its text fits, and its natural type (decisions 2, "Types", "Inference"). */
+import { typeBit, typeSet } from './column-type.ts';
+import type { ColumnType, ScalarKind, TypeSet } from './column-type.ts';
+import { isEmailAddress, isEmoji, isPhoneNumber, isUri } from './scan-text.ts';
+import { isDate, isDateTime, isDuration, isTime } from './scan-time.ts';
+
+/** What every string fits. */
+const everyString = typeSet('string', 'markdown', 'json');
+
+/** The types that ask something of the text, each with its scanner. */
+const scanned: readonly { readonly types: TypeSet; readonly fits: (text: string) => boolean }[] = [
+  { types: typeSet('uri', 'imageURI', 'audioURI'), fits: isUri },
+  { types: typeBit('phoneNumber'), fits: isPhoneNumber },
+  { types: typeBit('emailAddress'), fits: isEmailAddress },
+  { types: typeBit('emoji'), fits: isEmoji },
+  { types: typeBit('date'), fits: isDate },
+  { types: typeBit('time'), fits: isTime },
+  { types: typeBit('dateTime'), fits: isDateTime },
+  { types: typeBit('duration'), fits: isDuration },
+];
+
+const allScanned = scanned.reduce((set, { types }) => set | types, 0);
+
+/** The types that are presented as a JSON string. */
+export const stringLikeTypes: TypeSet = allScanned | typeSet('string', 'markdown');
+
+/**
+ * Those of `candidates` that a JSON string with this text (decoded) fits. Only scalar types are looked at; a type that
+ * is no candidate costs nothing.
+ */
+export function stringTypes(text: string, candidates: TypeSet): TypeSet {
+  let fits = candidates & everyString;
+  if ((candidates & allScanned) === 0) return fits;
+  for (const scanner of scanned) {
+    if ((candidates & scanner.types) !== 0 && scanner.fits(text)) fits |= candidates & scanner.types;
+  }
+  return fits;
+}
+
+/** The natural type of a string. */
+export function naturalOfString(text: string): Extract<ScalarKind, 'date' | 'dateTime' | 'string'> {
+  if (!isDateTime(text)) return 'string';
+  return isDate(text) ? 'date' : 'dateTime';
+}
+
+const aboveStrings: ReadonlySet<ColumnType | null> = new Set(['string', 'array<string>', 'array<json>', 'json']);
+
+/** Whether no string can change this natural type any more, so that nobody needs to ask for the string's own. */
+export function isSettledForStrings(natural: ColumnType | null): boolean {
+  return aboveStrings.has(natural);
+}

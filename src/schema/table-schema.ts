@@ -1,0 +1,87 @@
+/**
+ * The schema of a table: its columns in display order, each with all the types that it has had. Older types stay,
+ * because rows are presented by the schema under which they were decided and each widening since (decisions 2).
+ */
+import type { ColumnType } from './column-type.ts';
+
+/** A type that a column has had since this version of its table. */
+export interface TypeEntry {
+  readonly since: bigint;
+  readonly type: ColumnType;
+}
+
+export interface SchemaColumn {
+  readonly id: string;
+  readonly displayName?: string;
+  /** Oldest first, at least one; the last is today's. */
+  readonly types: readonly TypeEntry[];
+}
+
+export interface TableSchema {
+  readonly columns: readonly SchemaColumn[];
+}
+
+/** A column as a client defines it, its type already under its one name. */
+export interface GivenColumn {
+  readonly id: string;
+  readonly displayName?: string | undefined;
+  readonly type: ColumnType;
+}
+
+/** The schema that a client gave, as it stands since the version of the event that brings it. */
+export function schemaOf(columns: readonly GivenColumn[], since: bigint): TableSchema {
+  return {
+    columns: columns.map(({ id, displayName, type }): SchemaColumn =>
+      ({ id, ...(displayName === undefined ? {} : { displayName }), types: [{ since, type }] })),
+  };
+}
+
+export function currentType(column: SchemaColumn): ColumnType {
+  return column.types.at(-1)!.type;
+}
+
+/** The column's type as of a version; undefined if the column did not exist then. */
+export function typeAt(column: SchemaColumn, version: bigint): ColumnType | undefined {
+  return column.types.findLast((entry) => entry.since <= version)?.type;
+}
+
+const placesOfSchemas = new WeakMap<TableSchema, ReadonlyMap<string, number>>();
+
+/** The place of each column in its schema, by ID. Made once for each schema, because every write asks for it. */
+export function columnPlaces(schema: TableSchema): ReadonlyMap<string, number> {
+  let places = placesOfSchemas.get(schema);
+  if (places === undefined) {
+    places = new Map(schema.columns.map((column, place) => [column.id, place]));
+    placesOfSchemas.set(schema, places);
+  }
+  return places;
+}
+
+/** The column with this ID, if the schema has it. */
+export function findColumn(schema: TableSchema, id: string): SchemaColumn | undefined {
+  const place = columnPlaces(schema).get(id);
+  return place === undefined ? undefined : schema.columns[place];
+}
+
+/** A schema as JSON holds it: versions as decimal strings. */
+export interface EncodedSchema {
+  readonly columns: readonly {
+    readonly id: string;
+    readonly displayName?: string;
+    readonly types: readonly { readonly since: string; readonly type: ColumnType }[];
+  }[];
+}
+
+export function encodeSchema(schema: TableSchema): EncodedSchema {
+  return {
+    columns: schema.columns.map((column) =>
+      ({ ...column, types: column.types.map(({ since, type }) => ({ since: since.toString(), type })) })),
+  };
+}
+
+export function decodeSchema(encoded: EncodedSchema): TableSchema {
+  return {
+    columns: encoded.columns.map((column) =>
+      ({ ...column, types: column.types.map(({ since, type }) => ({ since: BigInt(since), type })) })),
+  };
+}

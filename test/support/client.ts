@@ -1,0 +1,81 @@
+/** A client of the interface, for tests: the answer's status, headers, text and JSON. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; undefined when it is empty. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look at whatever came
+  readonly json: any;
+  /** The version in the ETag; null without one. */
+  readonly version: bigint | null;
+}
+
+export interface Send {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A text or bytes go as they are; anything else as JSON. */
+  readonly body?: unknown;
+}
+
+export class Client {
+  readonly url: string;
+  readonly token: string;
+
+  constructor(url: string, token: string) {
+    this.url = url;
+    this.token = token;
+  }
+
+  async send(path: string, { method = 'GET', headers = {}, body }: Send = {}): Promise<Answer> {
+    const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
+    const response = await fetch(`${this.url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: (raw ? body : JSON.stringify(body)) as string }),
+    });
+    const text = await response.text();
+    const etag = response.headers.get('etag');
+    return {
+      status: response.status, headers: response.headers, text,
+      json: text === '' ? undefined : JSON.parse(text),
+      version: etag === null ? null : BigInt(etag.replaceAll('"', '')),
+    };
+  }
+
+  get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.send(path, { headers });
+  }
+
+  post(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.send(path, { method: 'POST', body, headers });
+  }
+
+  patch(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.send(path, { method: 'PATCH', body, headers });
+  }
+
+  delete(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.send(path, { method: 'DELETE', headers });
+  }
+
+  head(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.send(path, { method: 'HEAD', headers });
+  }
+
+  /** All rows of a table, page by page. */
+  async rows(tableId: string, limit = 10_000): Promise<Record<string, unknown>[]> {
+    const rows: Record<string, unknown>[] = [];
+    let query = `limit=${limit}`;
+    for (;;) {
+      const answer = await this.get(`/tables/${tableId}/rows?${query}`);
+      if (answer.status !== 200) throw new Error(answer.text);
+      rows.push(...answer.json.data);
+      if (answer.json.continuation === undefined) return rows;
+      query = `limit=${limit}&continuation=${answer.json.continuation}`;
+    }
+  }
+}

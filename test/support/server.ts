@@ -1,0 +1,96 @@
+/** A Tablog process as its users run it: started, spoken to over HTTP, stopped by process ID. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+export interface ServerOptions {
+  /** Without it the server runs on an embedded Postgres in its folder. */
+  readonly databaseUrl?: string;
+  /** `DATA_DIR`; a new folder, removed by `stop`, when it is left out. */
+  readonly folder?: string;
+  readonly port?: number;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export interface TestServer {
+  readonly url: string;
+  readonly folder: string;
+  readonly process: ChildProcess;
+  /** What it wrote so far, to stdout and stderr. */
+  output(): string;
+  /** The token of the first team; rejects when this server did not make it. */
+  token(): Promise<string>;
+  /** Ends it with SIGTERM and resolves with its exit code, or with another signal and resolves when it is gone. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Resolves when the server is ready. Rejects, with what it wrote, when it ends before. */
+export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
+  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'tablog-test-')));
+  const port = options.port ?? (await freePort());
+  const child = spawn(process.execPath, [main], {
+    env: {
+      ...process.env, DATABASE_URL: options.databaseUrl ?? '', DATA_DIR: folder, HOST: '127.0.0.1', PORT: String(port),
+      LOG_LEVEL: 'warn', ...options.environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout!, child.stderr!]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const url = `http://127.0.0.1:${port}`;
+  const server: TestServer = {
+    url, folder, process: child,
+    output: () => output,
+    token: async () => (await readFile(join(folder, 'token'), 'utf8')).trim(),
+    stop: async (signal = 'SIGTERM') => {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill(signal);
+        await once(child, 'exit');
+      }
+      if (options.folder === undefined) await rm(folder, { recursive: true, force: true });
+      return child.exitCode;
+    },
+  };
+  await sleepUntil(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server ended:\n${output}`);
+    return isReady(url);
+  }, 'the server is ready', 60_000);
+  return server;
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return fetch(`${url}/readyz`).then((response) => response.ok, () => false);
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Waits for a condition, never for a time. */
+export async function sleepUntil(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+  timeoutMs = 10_000,
+): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`timed out before ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

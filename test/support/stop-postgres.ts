@@ -1,0 +1,7 @@
+import type {} from './start-postgres.ts';
+
+export default async function stopPostgres(): Promise<void> {
+  const shared = globalThis.sharedPostgres;
+  globalThis.sharedPostgres = undefined;
+  await shared?.stop();
+}

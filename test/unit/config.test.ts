@@ -1,0 +1,57 @@
+import { describe, expect, test } from '@jest/globals';
+import { ConfigError, describeSettings, readConfig } from '../../src/config.ts';
+
+describe('readConfig', () => {
+  test('has a default for everything', () => {
+    expect(readConfig({})).toEqual({
+      DATA_DIR: './data',
+      HOST: '127.0.0.1',
+      PORT: 8080,
+      LOG_LEVEL: 'info',
+      LOG_REQUESTS: false,
+      BODY_SIZE_MAX_BYTES: 15_000_000,
+      ROWS_PER_TABLE_MAX: 10_000_000,
+      CONNECTIONS_MAX: 10_000,
+      REQUEST_IDLE_TIMEOUT_MS: 60_000,
+      DRAIN_TIMEOUT_MS: 10_000,
+      OUTCOME_WAIT_MS: 10_000,
+      APPEND_QUEUE_EVENTS_MAX: 10_000,
+      APPEND_QUEUE_BYTES_MAX: 67_108_864,
+    });
+  });
+
+  test.each([
+    [{ PORT: '0' }, { PORT: 0 }],
+    [{ PORT: '' }, { PORT: 8080 }],
+    [{ LOG_REQUESTS: 'true' }, { LOG_REQUESTS: true }],
+    [{ DATABASE_URL: 'postgres://u:p@h/d' }, { DATABASE_URL: 'postgres://u:p@h/d' }],
+    [{ PUBLIC_URL: 'https://tables.example.org' }, { PUBLIC_URL: 'https://tables.example.org' }],
+    [{ PATH: '/bin' }, {}],
+  ])('%j gives %j', (environment, settings) => {
+    expect(readConfig(environment)).toMatchObject(settings);
+  });
+
+  test.each([
+    ['PORT', '65536'], ['PORT', '-1'], ['PORT', '80x'], ['PORT', '0x50'], ['PORT', '1e3'], ['PORT', ' 80'],
+    ['LOG_LEVEL', 'loud'], ['LOG_REQUESTS', 'yes'], ['BODY_SIZE_MAX_BYTES', '0'], ['OUTCOME_WAIT_MS', '2147483648'],
+    ['DATABASE_URL', 'mysql://h/d'], ['PUBLIC_URL', 'ftp://h'], ['PUBLIC_URL', 'h'],
+  ])('%s=%s is a problem', (name, value) => {
+    expect(() => readConfig({ [name]: value })).toThrow(ConfigError);
+  });
+
+  test('tells all problems at once, and no value, which may be a secret', () => {
+    const read = () => readConfig({ PORT: 'x', LOG_LEVEL: 'loud', DATABASE_URL: 'secret' });
+    expect(read).toThrow(expect.objectContaining({
+      problems: ['PORT', 'DATABASE_URL', 'LOG_LEVEL'].map((name) => expect.stringMatching(`^${name}: `)),
+    }));
+    expect(read).not.toThrow('secret');
+  });
+});
+
+test('describeSettings has a line for each setting', () => {
+  const lines = describeSettings().trimEnd().split('\n');
+  expect(lines).toContain('| `PORT` | `8080` | The TCP port to listen on. 0 takes a free one. |');
+  expect(lines).toContainEqual(expect.stringMatching(/^\| `DATABASE_URL` \| none \| /));
+  expect(lines.every((line) => /^\|[^|]+\|[^|]+\|[^|]+\|$/.test(line))).toBe(true);
+  expect(describeSettings()).not.toContain('undefined');
+});

@@ -1,0 +1,169 @@
+import { once } from 'node:events';
+import { describe, expect, test } from '@jest/globals';
+import type { App } from '../../../src/http/app.ts';
+import { collectBody } from '../../../src/http/request-body.ts';
+import { buildEdge, errorPattern, listen, RawClient, requestText } from './edge-app.ts';
+
+const config = { LOG_REQUESTS: false, REQUEST_IDLE_TIMEOUT_MS: 60_000, DRAIN_TIMEOUT_MS: 60_000, CONNECTIONS_MAX: 100 };
+const bad = errorPattern(400, 'request_validation_error');
+
+/** A route that answers when it is let. */
+class Gate {
+  readonly entered: Promise<void>;
+  open: () => void = () => {};
+  #enter: () => void = () => {};
+  readonly #opened: Promise<void>;
+
+  constructor() {
+    this.entered = new Promise((resolve) => { this.#enter = resolve; });
+    this.#opened = new Promise((resolve) => { this.open = resolve; });
+  }
+
+  readonly addRoutes = (app: App): void => {
+    app.route({
+      method: ['GET', 'DELETE'],
+      url: '/slow',
+      handler: async () => {
+        this.#enter();
+        await this.#opened;
+        return { data: 'done' };
+      },
+    });
+    app.put('/body', async (request) => ({ data: (await collectBody(request, 1_000)).toString() }));
+    app.get('/quick', () => ({ data: 'quick' }));
+  };
+}
+
+describe('malformed HTTP is answered as every error is', () => {
+  test.each([
+    ['no HTTP', 'hello\r\n\r\n'],
+    ['an unknown method', 'FETCH / HTTP/1.1\r\n\r\n'],
+    ['no host', 'GET /quick HTTP/1.1\r\n\r\n'],
+    ['a header without a name', 'GET /quick HTTP/1.1\r\nHost: h\r\n: x\r\n\r\n'],
+    ['two lengths', 'PUT /body HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+    ['a length and chunks', 'PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0'],
+    ['a header of 20 KB', `GET /quick HTTP/1.1\r\nHost: h\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
+    ['a path of 20 KB', `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: h\r\n\r\n`],
+    ['an unknown expectation', 'GET /quick HTTP/1.1\r\nHost: h\r\nExpect: tea\r\n\r\n'],
+    ['CONNECT', 'CONNECT here:80 HTTP/1.1\r\nHost: h\r\n\r\n'],
+    ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+  ])('%s', async (_name, text) => {
+    const client = await RawClient.open(await listen(buildEdge(new Gate().addRoutes).app));
+    client.send(Buffer.from(text, 'latin1'));
+    expect(await client.ended()).toMatch(bad);
+  });
+
+  test('a header that is cut short', async () => {
+    const client = await RawClient.open(await listen(buildEdge(new Gate().addRoutes).app));
+    client.send('GET /quick HTTP/1.1\r\nHos');
+    client.socket.end();
+    expect(await client.ended()).toMatch(bad);
+  });
+});
+
+test('two Authorization headers are no token', async () => {
+  const client = await RawClient.open(await listen(buildEdge(new Gate().addRoutes).app));
+  client.send(requestText('GET /quick', ['authorization: Bearer good-token']));
+  await client.see(errorPattern(404, 'request_error'));
+});
+
+test.each([
+  ['what follows it is malformed', [], '', 'garbage\r\n\r\n'],
+  ['its own body breaks after it took effect', ['Transfer-Encoding: chunked'], '1\r\na\r\n', 'zz\r\n'],
+])('a request that is being answered keeps its answer when %s', async (_name, headers, body, garbage) => {
+  const gate = new Gate();
+  const { app } = buildEdge(gate.addRoutes);
+  const client = await RawClient.open(await listen(app));
+  client.send(requestText('DELETE /slow', headers, body));
+  await gate.entered;
+  const noticed = once(app.server, 'clientError');
+  client.send(garbage);
+  await noticed;
+  gate.open();
+  expect(await client.ended()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\{"data":"done"\}$/);
+});
+
+describe('idle clients', () => {
+  const impatient = { config: { ...config, REQUEST_IDLE_TIMEOUT_MS: 50 } };
+
+  test('one that stops in the middle of its body is answered and cut off', async () => {
+    const client = await RawClient.open(await listen(buildEdge(new Gate().addRoutes, impatient).app));
+    client.send(requestText('PUT /body', ['Content-Length: 10'], 'abc'));
+    expect(await client.ended()).toMatch(bad);
+  });
+
+  test('one that sends nothing is cut off', async () => {
+    const client = await RawClient.open(await listen(buildEdge(new Gate().addRoutes, impatient).app));
+    expect(await client.ended()).toBe('');
+  });
+
+  test('one that waits for us is not', async () => {
+    const gate = new Gate();
+    const { app } = buildEdge(gate.addRoutes, impatient);
+    const client = await RawClient.open(await listen(app));
+    const timedOut = new Promise((resolve) => { app.server.prependListener('timeout', resolve); });
+    client.send(requestText('GET /slow'));
+    await gate.entered;
+    await timedOut;
+    gate.open();
+    await client.see(/\{"data":"done"\}$/);
+  });
+});
+
+describe('close', () => {
+  test('waits for the requests under way, takes no new connections, and ends kept-alive ones', async () => {
+    const gate = new Gate();
+    const { app } = buildEdge(gate.addRoutes, { config });
+    const port = await listen(app);
+    const idle = await RawClient.open(port);
+    idle.send(requestText('GET /quick'));
+    await idle.see(/quick/);
+    const busy = await RawClient.open(port);
+    busy.send(requestText('GET /slow'));
+    await gate.entered;
+
+    let closed = false;
+    const closing = app.close().then(() => { closed = true; });
+    await idle.ended();
+    await expect(RawClient.open(port)).rejects.toThrow('ECONNREFUSED');
+    expect(closed).toBe(false);
+
+    gate.open();
+    expect(await busy.ended()).toMatch(/\{"data":"done"\}$/);
+    await closing;
+  });
+
+  test('cuts off what is not done in time', async () => {
+    const gate = new Gate();
+    const { app } = buildEdge(gate.addRoutes, { config: { ...config, DRAIN_TIMEOUT_MS: 20 } });
+    const client = await RawClient.open(await listen(app));
+    client.send(requestText('GET /slow'));
+    await gate.entered;
+    await app.close();
+    expect(await client.ended()).toBe('');
+  });
+
+  test('a request on a connection that is still open is answered while the others finish', async () => {
+    const gate = new Gate();
+    const { app } = buildEdge(gate.addRoutes, { config });
+    const client = await RawClient.open(await listen(app));
+    client.send(requestText('GET /slow'));
+    client.send(requestText('GET /readyz'));
+    await gate.entered;
+    const closing = app.close();
+    gate.open();
+    await client.ended();
+    expect(client.received).toMatch(/\{"data":"done"\}/);
+    await closing;
+  });
+});
+
+test('connections beyond the most are closed', async () => {
+  const { app } = buildEdge(new Gate().addRoutes, { config: { ...config, CONNECTIONS_MAX: 1 } });
+  const port = await listen(app);
+  const first = await RawClient.open(port);
+  first.send(requestText('GET /quick'));
+  await first.see(/quick/);
+  const second = await RawClient.open(port);
+  expect(await second.ended()).toBe('');
+});

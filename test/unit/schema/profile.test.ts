@@ -1,0 +1,100 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { ProfileBuilder, concatenate, emptyProfile, excerptOf } from '../../../src/schema/build-profile.ts';
+import { columnTypes, isArrayType, scalarKinds, typeBit, arrayOf, allTypes } from '../../../src/schema/column-type.ts';
+import { classify } from '../../../src/schema/json-value.ts';
+import { boundOfKnown } from '../../../src/schema/lattice.ts';
+import type { ColumnProfile, Profile } from '../../../src/schema/profile.ts';
+import { decodeProfile, encodeProfile } from '../../../src/schema/profile-codec.ts';
+import type { Cell } from '../../../src/schema/row-text.ts';
+import { anyRows, profileOf, profileOfRows } from './rows.ts';
+
+/** The profile of one column by its definition: each value looked at for each type. */
+function expectedColumn(id: string, rows: readonly (readonly Cell[])[]): Omit<ColumnProfile, 'misfits'> & {
+  firstMisfits: Record<string, string>; firstUnwrapped: Record<string, string>;
+} {
+  const places = rows.flatMap((cells, row) =>
+    cells.flatMap((cell, position) => (cell.id === id ? [{ row, position, token: cell.token }] : [])));
+  const values = places.filter(({ token }) => token !== 'null').map((place) => ({ ...place, ...classify(place.token, allTypes) }));
+  const firstMisfits: Record<string, string> = {};
+  const firstUnwrapped: Record<string, string> = {};
+  for (const type of columnTypes) {
+    const misfit = values.find(({ fits }) => (fits & typeBit(type)) === 0);
+    if (misfit !== undefined) firstMisfits[type] = `${misfit.row} ${misfit.position}`;
+  }
+  for (const kind of scalarKinds) {
+    const unwrapped = values.find(({ fits }) => (fits & (typeBit(kind) | typeBit(arrayOf(kind)))) === 0);
+    if (unwrapped !== undefined) firstUnwrapped[kind] = `${unwrapped.row} ${unwrapped.position}`;
+  }
+  return {
+    id,
+    first: { row: places[0]!.row, position: places[0]!.position },
+    natural: values.map(({ natural }) => natural).reduce(boundOfKnown, null),
+    stored: values.reduce((set, { stored }) => set | stored, 0),
+    firstMisfits,
+    firstUnwrapped,
+  };
+}
+
+function spread({ misfits, ...column }: ColumnProfile): ReturnType<typeof expectedColumn> {
+  const firstMisfits: Record<string, string> = {};
+  const firstUnwrapped: Record<string, string> = {};
+  for (const { row, position, types, wrapped } of misfits) {
+    for (const type of columnTypes) if ((types & typeBit(type)) !== 0) firstMisfits[type] = `${row} ${position}`;
+    for (const type of columnTypes) {
+      if ((wrapped & typeBit(type)) === 0) continue;
+      expect(isArrayType(type)).toBe(false);
+      firstUnwrapped[type] = `${row} ${position}`;
+    }
+  }
+  return { ...column, firstMisfits, firstUnwrapped };
+}
+
+describe('a profile', () => {
+  test('says of each column what its values say', () => {
+    fc.assert(fc.property(anyRows, (rows) => {
+      const profile = profileOf(rows);
+      expect(profile.columns.map(spread)).toEqual(profile.columns.map(({ id }) => expectedColumn(id, rows)));
+      expect(profile.columns.map(({ id }) => id)).toEqual([...new Set(rows.flat().map(({ id }) => id))]);
+    }), { numRuns: 1000 });
+  });
+
+  test('of any cut of rows is the profile of the whole', () => {
+    fc.assert(fc.property(anyRows, fc.array(fc.nat(8)), (rows, cuts) => {
+      const bounds = [0, ...cuts.filter((cut) => cut <= rows.length).sort((a, b) => a - b), rows.length];
+      const parts = bounds.slice(1).map((end, at) => profileOf(rows.slice(bounds[at], end)));
+      const whole = profileOf(rows);
+      expect(parts.reduce(concatenate)).toEqual(whole);
+      expect(parts.reduceRight((right, left) => concatenate(left, right))).toEqual(whole);
+      expect(concatenate(emptyProfile, whole)).toEqual(whole);
+      expect(concatenate(whole, emptyProfile)).toEqual(whole);
+    }), { numRuns: 1000 });
+  });
+
+  test('survives JSON', () => {
+    fc.assert(fc.property(anyRows, (rows) => {
+      const profile = profileOf(rows);
+      expect(decodeProfile(JSON.parse(JSON.stringify(encodeProfile(profile))))).toEqual(profile);
+    }), { numRuns: 500 });
+  });
+
+  test('takes little room', () => {
+    const profile = profileOfRows('{"name":"Ada","born":"1815-12-10","age":36}', '{"name":"Alan","born":"1912-06-23","age":41}');
+    expect(JSON.stringify(encodeProfile(profile)).length).toBeLessThan(100 * profile.columns.length);
+  });
+
+  test('knows a column of nulls, and one that only a header names', () => {
+    const builder = new ProfileBuilder();
+    builder.column('a', 0, 0);
+    const column = { id: 'a', first: { row: 0, position: 0 }, natural: null, stored: 0, misfits: [] };
+    expect(builder.build(0, 0, 0)).toEqual({ rows: 0, bytes: 0, rowBytesMax: 0, columns: [column] } satisfies Profile);
+    expect(profileOfRows('{"a":null}').columns).toEqual([column]);
+  });
+});
+
+test.each([
+  ['short', 'short'],
+  ['x'.repeat(60), 'x'.repeat(60)],
+  ['x'.repeat(61), `${'x'.repeat(59)}…`],
+  [`${'x'.repeat(58)}😀x`, `${'x'.repeat(58)}…`],
+])('the excerpt of %s is %s', (token, excerpt) => expect(excerptOf(token)).toBe(excerpt));
