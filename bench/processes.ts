@@ -41,13 +41,15 @@ export async function startServer(
     stdio: ['ignore', log, log],
   });
   closeSync(log);
-  resources.defer(() => stop(child, name));
+  resources.defer(async () => {
+    if (hasFailed(child)) console.error(`${name} had died; ${await endOf(logFile)}`);
+    await stop(child, name);
+  });
   const giveUpAt = performance.now() + readyWithinMs;
   while (!(await isReady(port))) {
     signal.throwIfAborted();
     if (hasEnded(child) || performance.now() > giveUpAt) {
-      const end = (await readFile(logFile, 'utf8')).slice(-4_000);
-      throw new Error(`${name} did not become ready; its log ends with:\n${end}`);
+      throw new Error(`${name} did not become ready; ${await endOf(logFile)}`);
     }
     await sleep(50);
   }
@@ -76,6 +78,16 @@ export async function peakMemoryMiB(pid: number): Promise<number | undefined> {
 
 function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
+}
+
+/** Whether `child` ended, and not because it was asked to. */
+function hasFailed(child: ChildProcess): boolean {
+  if (!hasEnded(child) || child.exitCode === 0) return false;
+  return child.signalCode !== 'SIGINT' && child.signalCode !== 'SIGTERM';
+}
+
+async function endOf(logFile: string): Promise<string> {
+  return `its log ends with:\n${(await readFile(logFile, 'utf8')).slice(-4_000)}`;
 }
 
 async function isReady(port: number): Promise<boolean> {

@@ -6,6 +6,7 @@ import type { TableSchema } from '../src/schema/table-schema.ts';
 import type {
   BodyBlock, Change, DecisionState, Link, StoredRow, Table, Team, Token,
 } from './decision.ts';
+import type { BatchMemory } from './batch-memory.ts';
 import type { StoredSchema, TailRow } from './tables/tables.store.ts';
 
 export class BatchState implements DecisionState {
@@ -25,6 +26,7 @@ export class BatchState implements DecisionState {
     teams: new Set<string>(),
     tokens: new Set<string>(),
     tables: new Set<string>(),
+    newTables: new Set<string>(),
     links: new Set<bigint>(),
     rows: new Set<string>(),
     schemas: [] as StoredSchema[],
@@ -130,6 +132,17 @@ export class BatchState implements DecisionState {
     return this.#takeKey();
   }
 
+  /** Hands on what the next batch may need again: its tables with their teams, schemas and tails. */
+  keepIn(memory: BatchMemory): void {
+    for (const table of this.#tables.values()) {
+      const team = this.#teams.get(table.teamId);
+      const schema = this.#schemas.get(schemaKey(table.id, table.schemaVersion));
+      const tail = table.tail === null ? null : this.#links.get(table.tail);
+      if (team && schema) memory.put({ table, schema, tail });
+    }
+    for (const team of this.#teams.values()) memory.putTeam(team);
+  }
+
   /** Takes the changes of a decision over, for the events behind it and for the store. */
   apply(changes: readonly Change[]): void {
     for (const change of changes) this.#applyOne(change);
@@ -147,6 +160,7 @@ export class BatchState implements DecisionState {
         changed.tokens.add(change.token.id);
         return;
       case 'table':
+        if (!this.#tables.has(change.table.id)) changed.newTables.add(change.table.id);
         this.putTable(change.table);
         changed.tables.add(change.table.id);
         return;
@@ -188,8 +202,14 @@ export class BatchState implements DecisionState {
     return [...this.changed.tokens].map((id) => this.#tokens.get(id)!);
   }
 
+  /** Those that were there before. */
   changedTables(): Table[] {
-    return [...this.changed.tables].map((id) => this.#tables.get(id)!);
+    const { tables, newTables } = this.changed;
+    return [...tables].filter((id) => !newTables.has(id)).map((id) => this.#tables.get(id)!);
+  }
+
+  newTables(): Table[] {
+    return [...this.changed.newTables].map((id) => this.#tables.get(id)!);
   }
 
   changedLinks(): Link[] {

@@ -4,6 +4,7 @@
  */
 import type { PipelinedClient } from '../src/database/pipelined-client.ts';
 import type { Event, EventData, RowAddress, RowSource } from '../src/events/event.ts';
+import type { BatchMemory } from './batch-memory.ts';
 import { BatchState } from './batch-state.ts';
 import { findOutcomes, type RecordedOutcome } from './outcomes/outcomes.store.ts';
 import type { SegmentContent } from './segments/fill-segment.ts';
@@ -33,11 +34,17 @@ class Wanted {
   readonly segments = new Map<string, { event: Event; rows: number }>();
   readonly bodyIds = new Set<string>();
   keysAtMost = 0;
+  readonly #looksUpAll: boolean;
+
+  constructor(looksUpAll: boolean) {
+    this.#looksUpAll = looksUpAll;
+  }
 
   add(event: Event): void {
-    this.commandIds.push(event.commandId);
+    if (this.#looksUpAll || event.requestDigest !== null) this.commandIds.push(event.commandId);
     const { data } = event;
-    if ('teamId' in data) this.teamIds.add(data.teamId);
+    // The team of a table comes with it.
+    if ('teamId' in data && (!('tableId' in data) || data.type === 'TableCreateRequested')) this.teamIds.add(data.teamId);
     if ('tokenId' in data) this.tokenIds.add(data.tokenId);
     if ('tableId' in data) this.tableIds.add(data.tableId);
     if ('row' in data) this.rows.push({ ...data.row, tableId: data.tableId });
@@ -66,26 +73,38 @@ class Wanted {
   }
 }
 
-/** Fetches what `events` need. `schemas` may be filled from this transaction only while it holds nothing uncommitted. */
+export interface PrefetchOptions {
+  readonly keys: LocalKeys;
+  /** May be filled from this transaction only while that holds nothing uncommitted; else it is null. */
+  readonly schemas: SchemaCache | null;
+  /** What the batch before left, where that is known to be right. */
+  readonly memory: BatchMemory | null;
+  /** Whether the outcomes of all commands are looked up, or only of those with an Idempotency-Key. */
+  readonly allOutcomes: boolean;
+}
+
+/** Fetches what `events` need. */
 export async function prefetch(
   tx: Tx,
   partition: number,
   events: readonly Event[],
-  keys: LocalKeys,
-  schemas: SchemaCache | null,
+  { keys, schemas, memory, allOutcomes }: PrefetchOptions,
 ): Promise<Prefetched> {
-  const wanted = new Wanted();
+  const wanted = new Wanted(allOutcomes);
   for (const event of events) wanted.add(event);
   const state = new BatchState(() => keys.take());
-  const tableIds = [...wanted.tableIds];
+  const tableIds = [...wanted.tableIds].filter((tableId) => {
+    return !memory?.recall(tableId, state, wanted.tailsOf.has(tableId));
+  });
+  const tailsOf = tableIds.filter((tableId) => wanted.tailsOf.has(tableId));
   const unknownSchemas = schemas === null ? tableIds : tableIds.filter((tableId) => !schemas.knows(tableId));
 
   const [outcomes, teams, tokens, tables, tails, rows, segments, bodyBlocks, stored] = await Promise.all([
-    findOutcomes(tx, partition, wanted.commandIds),
+    wanted.commandIds.length === 0 ? [] : findOutcomes(tx, partition, wanted.commandIds),
     wanted.teamIds.size === 0 ? [] : findTeams(tx, [...wanted.teamIds]),
     wanted.tokenIds.size === 0 ? [] : findTokens(tx, [...wanted.tokenIds]),
     tableIds.length === 0 ? [] : findTables(tx, tableIds),
-    wanted.tailsOf.size === 0 ? [] : findTails(tx, [...wanted.tailsOf]),
+    tailsOf.length === 0 ? [] : findTails(tx, tailsOf),
     wanted.rows.length === 0 ? [] : findRows(tx, wanted.rows),
     wanted.segments.size === 0 ? new Map<string, bigint>() : findSegmentKeys(tx, [...wanted.segments.keys()]),
     wanted.bodyIds.size === 0 ? [] : findBodyBlocks(tx, [...wanted.bodyIds]),
@@ -95,7 +114,10 @@ export async function prefetch(
 
   for (const team of teams) state.putTeam(team);
   for (const token of tokens) state.putToken(token);
-  for (const table of tables) state.putTable(table);
+  for (const { table, team } of tables) {
+    state.putTable(table);
+    state.putTeam(team);
+  }
   for (const link of tails) state.putLink(link);
   for (const row of rows) state.putRow(row);
   for (const [segmentId, key] of segments) state.putSegment(segmentId, key);
@@ -107,7 +129,7 @@ export async function prefetch(
 
   // A table whose schema moved since it was cached: one more round trip, once for each change of a schema.
   const stale: string[] = [];
-  for (const table of tables) {
+  for (const { table } of tables) {
     if (state.hasSchema(table.id, table.schemaVersion)) continue;
     const schema = schemas?.find(table.id, table.schemaVersion);
     if (schema) state.putSchema({ tableId: table.id, version: table.schemaVersion, schema });

@@ -1,4 +1,5 @@
 /** Outcomes in Postgres: looked up by command, stored with the batch that decided them. */
+import { bind, type BoundStatement } from '../../src/database/combine.ts';
 import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
 import type { AppliedResult, Outcome, RowRange } from '../../src/events/outcome.ts';
 
@@ -34,21 +35,35 @@ export async function findOutcomes(
   }));
 }
 
+const insertOutcomes: Statement = {
+  name: 'insert_outcomes',
+  text: `insert into outcomes (partition, command_id, log_offset, time, etag, detail, request_digest)
+    select $1::int2, * from unnest($2::uuid[], $3::int8[], $4::int8[], $5::int8[], $6::text[], $7::text[])`,
+};
+
 const upsertOutcomes: Statement = {
   name: 'upsert_outcomes',
-  text: `insert into outcomes (partition, command_id, log_offset, time, etag, detail, request_digest)
-    select $1, * from unnest($2::uuid[], $3::int8[], $4::int8[], $5::int8[], $6::text[], $7::text[])
+  text: `${insertOutcomes.text}
     on conflict (partition, command_id) do update set log_offset = excluded.log_offset, time = excluded.time,
       etag = excluded.etag, detail = excluded.detail, request_digest = excluded.request_digest`,
 };
 
-/** A command's ID may be there already only when its time is over: then the newer outcome takes its place. */
+/** Whether storing outcomes failed because a command has one already. */
+export function isDuplicateOutcome(error: unknown): boolean {
+  const { code, constraint } = error as { code?: unknown; constraint?: unknown };
+  return code === '23505' && constraint === 'outcomes_pkey';
+}
+
+/**
+ * A command's ID may be there already only when its time is over: then the newer outcome takes its place (`replace`), or,
+ * where nobody looked, the statement fails.
+ */
 export function storeOutcomes(
-  tx: Pick<PipelinedClient, 'query'>,
   partition: number,
   outcomes: readonly RecordedOutcome[],
-): Promise<unknown> {
-  return tx.query(upsertOutcomes, [
+  duplicates: 'replace' | 'fail',
+): BoundStatement {
+  return bind(duplicates === 'replace' ? upsertOutcomes : insertOutcomes, [
     partition,
     outcomes.map((recorded) => recorded.commandId),
     outcomes.map((recorded) => recorded.offset),

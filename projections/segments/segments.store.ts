@@ -1,4 +1,5 @@
 /** Segments and the blocks of large bodies, as a batch reads and writes them. */
+import { bind, type BoundStatement } from '../../src/database/combine.ts';
 import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
 import { decodeProfile, encodeProfile } from '../../src/schema/profile-codec.ts';
 import type { BodyBlock } from '../decision.ts';
@@ -35,8 +36,8 @@ const insertBodyBlocks: Statement = {
     select * from unnest($1::uuid[], $2::int4[], $3::uuid[], $4::int8[], $5::text[], $6::int8[])`,
 };
 
-export function storeBodyBlocks(tx: Tx, blocks: readonly BodyBlock[]): Promise<unknown> {
-  return tx.query(insertBodyBlocks, [
+export function storeBodyBlocks(blocks: readonly BodyBlock[]): BoundStatement {
+  return bind(insertBodyBlocks, [
     blocks.map((block) => block.bodyId),
     blocks.map((block) => block.number),
     blocks.map((block) => block.teamId),

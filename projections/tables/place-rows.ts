@@ -110,10 +110,12 @@ export function placeRows(request: PlaceRowsRequest): Placement | { readonly ref
     rows: request.table.rows + profile.rows,
     rowBytesMax: Math.max(request.table.rowBytesMax, profile.rowBytesMax),
   };
+  // Scalars that an array column took in by inference or widening are wrapped; else they are mismatches (decisions 2, 6).
+  const wrap = mode === 'updateSchema' || request.schema === null;
   const linked =
     rows.few.length > 0
-      ? linkFew(state, table, decided.schema, rows.few, mode === 'updateSchema', at)
-      : linkSegments(state, table, decided.schema, rows.segments, mode === 'updateSchema', at);
+      ? linkFew(state, table, decided.schema, rows.few, wrap, at)
+      : linkSegments(state, table, decided.schema, rows.segments, wrap, at);
   return {
     table: linked.table,
     changes: [

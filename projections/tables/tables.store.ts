@@ -1,45 +1,71 @@
 /** Tables, schemas, links, tail rows and changes, as a batch reads and writes them: set-based, a statement a kind. */
+import { bind, type BoundStatement } from '../../src/database/combine.ts';
 import type { PipelinedClient, ResultRow, Statement } from '../../src/database/pipelined-client.ts';
 import { decodeSchema, encodeSchema, type TableSchema } from '../../src/schema/table-schema.ts';
 import type { RowAddress } from '../../src/events/event.ts';
-import type { Link, StoredRow, Table } from '../decision.ts';
+import type { Link, StoredRow, Table, Team } from '../decision.ts';
+import { teamColumns, toTeam } from '../teams/teams.store.ts';
 
 type Tx = Pick<PipelinedClient, 'query'>;
 
 const selectTables: Statement = {
   name: 'select_tables',
-  text: `select id, team_id, name, created, version, generation, schema_version, widened, rows, row_bytes_max, tail
-    from tables where id = any($1::uuid[])`,
+  text: `select tables.id, tables.team_id, tables.name, tables.created, tables.version, tables.generation,
+      tables.schema_version, tables.widened, tables.rows, tables.row_bytes_max, tables.tail, ${teamColumns}
+    from tables join teams on teams.id = tables.team_id where tables.id = any($1::uuid[])`,
 };
 
-export async function findTables(tx: Tx, ids: readonly string[]): Promise<Table[]> {
+/** Tables, and the teams that have them. */
+export async function findTables(tx: Tx, ids: readonly string[]): Promise<{ table: Table; team: Team }[]> {
   const { rows } = await tx.query(selectTables, [ids]);
-  return rows.map(
-    ([id, teamId, name, created, version, generation, schemaVersion, widened, count, rowBytesMax, tail]) => ({
+  return rows.map((row) => {
+    const [id, teamId, name, created, version, generation, schemaVersion, widened, count, rowBytesMax, tail] = row;
+    const table = {
       id, teamId, name, created, version, generation, schemaVersion, widened, rows: Number(count), rowBytesMax, tail,
-    }),
-  );
+    };
+    return { table, team: toTeam(row.slice(11)) };
+  });
 }
 
-const upsertTables: Statement = {
-  name: 'upsert_tables',
+const insertTables: Statement = {
+  name: 'insert_tables',
   text: `insert into tables
       (id, team_id, name, created, version, generation, schema_version, widened, rows, row_bytes_max, tail)
     select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::int8[], $5::int8[], $6::int8[], $7::int8[], $8::int8[],
-      $9::int8[], $10::int4[], $11::int8[])
-    on conflict (id) do update set name = excluded.name, version = excluded.version, generation = excluded.generation,
-      schema_version = excluded.schema_version, widened = excluded.widened, rows = excluded.rows,
-      row_bytes_max = excluded.row_bytes_max, tail = excluded.tail`,
+      $9::int8[], $10::int4[], $11::int8[])`,
 };
 
-export function storeTables(tx: Tx, tables: readonly Table[]): Promise<unknown> {
-  return tx.query(upsertTables, [
+/** Tables that are new. */
+export function insertNewTables(tables: readonly Table[]): BoundStatement {
+  return bind(insertTables, [
     tables.map((table) => table.id),
     tables.map((table) => table.teamId),
     tables.map((table) => table.name),
     tables.map((table) => table.created),
     tables.map((table) => table.version),
     tables.map((table) => table.generation),
+    tables.map((table) => table.schemaVersion),
+    tables.map((table) => table.widened),
+    tables.map((table) => table.rows),
+    tables.map((table) => table.rowBytesMax),
+    tables.map((table) => table.tail),
+  ]);
+}
+
+const updateTables: Statement = {
+  name: 'update_tables',
+  text: `update tables set version = changed.version, schema_version = changed.schema_version, widened = changed.widened,
+      rows = changed.rows, row_bytes_max = changed.row_bytes_max, tail = changed.tail
+    from unnest($1::uuid[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], $6::int4[], $7::int8[])
+      as changed(id, version, schema_version, widened, rows, row_bytes_max, tail)
+    where tables.id = changed.id`,
+};
+
+/** Tables that were there before. */
+export function storeTables(tables: readonly Table[]): BoundStatement {
+  return bind(updateTables, [
+    tables.map((table) => table.id),
+    tables.map((table) => table.version),
     tables.map((table) => table.schemaVersion),
     tables.map((table) => table.widened),
     tables.map((table) => table.rows),
@@ -72,8 +98,8 @@ const insertSchemas: Statement = {
   text: `insert into table_schemas (table_id, version, columns) select * from unnest($1::uuid[], $2::int8[], $3::text[])`,
 };
 
-export function storeSchemas(tx: Tx, schemas: readonly StoredSchema[]): Promise<unknown> {
-  return tx.query(insertSchemas, [
+export function storeSchemas(schemas: readonly StoredSchema[]): BoundStatement {
+  return bind(insertSchemas, [
     schemas.map((stored) => stored.tableId),
     schemas.map((stored) => stored.version),
     schemas.map((stored) => JSON.stringify(encodeSchema(stored.schema))),
@@ -85,8 +111,8 @@ const insertAppLinks: Statement = {
   text: `insert into app_links (table_id, app_id) select * from unnest($1::uuid[], $2::text[])`,
 };
 
-export function storeAppLinks(tx: Tx, links: readonly { tableId: string; appId: string }[]): Promise<unknown> {
-  return tx.query(insertAppLinks, [links.map((link) => link.tableId), links.map((link) => link.appId)]);
+export function storeAppLinks(links: readonly { tableId: string; appId: string }[]): BoundStatement {
+  return bind(insertAppLinks, [links.map((link) => link.tableId), links.map((link) => link.appId)]);
 }
 
 const linkColumns = `links.key, links.table_id, links.version, links.ordinal, links.generation, links.schema_version,
@@ -112,15 +138,22 @@ export async function findTails(tx: Tx, tableIds: readonly string[]): Promise<Li
   return rows.map(toLink);
 }
 
+/** The limits keep each look-up a probe of an index: without them the planner may read whole tables once for each row. */
 const selectRows: Statement = {
   name: 'select_rows',
-  text: `select ${linkColumns}, wanted.index, changes.version, changes.body, segment_rows.version, segment_rows.body
+  text: `select ${linkColumns}, wanted.index, change.version, change.body, stored.version, stored.body
     from unnest($1::uuid[], $2::int8[], $3::int4[], $4::int4[]) as wanted(table_id, version, ordinal, index)
-    join links on links.table_id = wanted.table_id and links.version = wanted.version
-      and links.ordinal = wanted.ordinal and wanted.index < links.rows
-    left join changes on changes.link = links.key and changes.index = wanted.index
-    left join segment_rows on changes.link is null
-      and segment_rows.segment = links.segment and segment_rows.index = links.first + wanted.index`,
+    join lateral (
+      select * from links where links.table_id = wanted.table_id and links.version = wanted.version
+        and links.ordinal = wanted.ordinal and wanted.index < links.rows limit 1
+    ) links on true
+    left join lateral (
+      select version, body from changes where changes.link = links.key and changes.index = wanted.index limit 1
+    ) change on true
+    left join lateral (
+      select version, body from segment_rows where change.version is null
+        and segment_rows.segment = links.segment and segment_rows.index = links.first + wanted.index limit 1
+    ) stored on true`,
 };
 
 /** These rows as they are stored; those that never were are left out. */
@@ -151,8 +184,8 @@ const upsertLinks: Statement = {
       deleted = excluded.deleted`,
 };
 
-export function storeLinks(tx: Tx, links: readonly Link[]): Promise<unknown> {
-  return tx.query(upsertLinks, [
+export function storeLinks(links: readonly Link[]): BoundStatement {
+  return bind(upsertLinks, [
     links.map((link) => link.key),
     links.map((link) => link.tableId),
     links.map((link) => link.version),
@@ -183,8 +216,8 @@ export interface TailRow {
   readonly body: string;
 }
 
-export function storeTailRows(tx: Tx, rows: readonly TailRow[]): Promise<unknown> {
-  return tx.query(insertTailRows, [
+export function storeTailRows(rows: readonly TailRow[]): BoundStatement {
+  return bind(insertTailRows, [
     rows.map((row) => row.segment),
     rows.map((row) => row.index),
     rows.map((row) => row.version),
@@ -202,8 +235,8 @@ const upsertChanges: Statement = {
     on conflict (link, index) do update set version = excluded.version, body = excluded.body`,
 };
 
-export function storeChanges(tx: Tx, rows: readonly StoredRow[]): Promise<unknown> {
-  return tx.query(upsertChanges, [
+export function storeChanges(rows: readonly StoredRow[]): BoundStatement {
+  return bind(upsertChanges, [
     rows.map((row) => row.link.key),
     rows.map((row) => row.index),
     rows.map((row) => row.version),

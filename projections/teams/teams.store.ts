@@ -1,19 +1,27 @@
 /** Teams and tokens in Postgres, as a batch reads and writes them. */
-import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
+import { bind, type BoundStatement } from '../../src/database/combine.ts';
+import type { PipelinedClient, ResultRow, Statement } from '../../src/database/pipelined-client.ts';
 import type { Team, Token } from '../decision.ts';
 
 type Tx = Pick<PipelinedClient, 'query'>;
 
+/** What `toTeam` reads, in its order. */
+export const teamColumns = `teams.id, teams.partition, teams.name, teams.created, teams.suspended, teams.rows, teams.rows_max`;
+
+export function toTeam([id, partition, name, created, suspended, rows, rowsMax]: ResultRow): Team {
+  return {
+    id, partition, name, created, suspended, rows: Number(rows), rowsMax: rowsMax === null ? null : Number(rowsMax),
+  };
+}
+
 const selectTeams: Statement = {
   name: 'select_teams',
-  text: `select id, partition, name, created, suspended, rows, rows_max from teams where id = any($1::uuid[])`,
+  text: `select ${teamColumns} from teams where id = any($1::uuid[])`,
 };
 
 export async function findTeams(tx: Tx, ids: readonly string[]): Promise<Team[]> {
   const { rows } = await tx.query(selectTeams, [ids]);
-  return rows.map(([id, partition, name, created, suspended, rowCount, rowsMax]) => ({
-    id, partition, name, created, suspended, rows: Number(rowCount), rowsMax: rowsMax === null ? null : Number(rowsMax),
-  }));
+  return rows.map(toTeam);
 }
 
 const upsertTeams: Statement = {
@@ -23,8 +31,8 @@ const upsertTeams: Statement = {
     on conflict (id) do update set suspended = excluded.suspended, rows = excluded.rows, rows_max = excluded.rows_max`,
 };
 
-export function storeTeams(tx: Tx, teams: readonly Team[]): Promise<unknown> {
-  return tx.query(upsertTeams, [
+export function storeTeams(teams: readonly Team[]): BoundStatement {
+  return bind(upsertTeams, [
     teams.map((team) => team.id),
     teams.map((team) => team.partition),
     teams.map((team) => team.name),
@@ -54,8 +62,8 @@ const upsertTokens: Statement = {
     on conflict (id) do update set revoked = excluded.revoked`,
 };
 
-export function storeTokens(tx: Tx, tokens: readonly Token[]): Promise<unknown> {
-  return tx.query(upsertTokens, [
+export function storeTokens(tokens: readonly Token[]): BoundStatement {
+  return bind(upsertTokens, [
     tokens.map((token) => token.id),
     tokens.map((token) => token.teamId),
     tokens.map((token) => token.name),

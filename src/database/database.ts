@@ -22,7 +22,7 @@ export interface DatabaseOptions {
 }
 
 /** Plans that do not depend on the values, and no compiler for statements this short: measured at a fifth. */
-const sessionSettings = ['plan_cache_mode=force_generic_plan', 'jit=off', 'client_min_messages=warning'];
+const sessionSettings = ['plan_cache_mode=force_generic_plan', 'jit=off', 'client_min_messages=warning', 'enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off'];
 
 const withoutFlush = 'synchronous_commit=off';
 

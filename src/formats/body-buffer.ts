@@ -1,8 +1,9 @@
 /** A growing buffer that the bodies of a block are written into, and the rewriting of rows that cannot be copied. */
-import { backslash, closeBrace, comma, lowerN, openBrace, openBracket, quote } from './json-scanner.ts';
+import { backslash, blank, closeBrace, comma, lowerN, openBrace, openBracket, quote } from './json-scanner.ts';
 import type { ScannedRow } from './row-scanner.ts';
 
-const bytesAtFirst = 64 * 1024;
+/** Small, because most bodies are: one row of a patch. Doubling makes the copies of a large one cheap. */
+const bytesAtFirst = 1024;
 /** Below this many bytes a loop is faster than a call of the copying built in. */
 const loopBytesMax = 48;
 /** Up to this many values insertion is the fastest way to sort. */
@@ -16,7 +17,7 @@ export class BodyBuffer {
   reserve(count: number): void {
     const needed = this.length + count;
     if (needed <= this.bytes.length) return;
-    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.bytes.length * 2, bytesAtFirst));
+    const grown = Buffer.allocUnsafe(Math.max(needed, this.bytes.length * 2, bytesAtFirst));
     this.bytes.copy(grown, 0, 0, this.length);
     this.bytes = grown;
   }
@@ -56,7 +57,7 @@ export class BodyBuffer {
         this.byte(byte);
         if (byte === backslash) this.byte(source[++index]!);
         else if (byte === quote) inString = false;
-      } else if (byte > 0x20) {
+      } else if (byte > blank) {
         this.byte(byte);
         inString = byte === quote;
       }

@@ -62,19 +62,20 @@ export class EnvelopeReader {
     if (bytes[colonAt] !== colon) scanner.unexpected(colonAt);
     const key = scanner.decode(start, keyEnd);
     this.key = key;
-    if (this.#keys.has(key)) throw new RefusedText(keyEnd, 'the key stands twice in the body');
+    if (this.#keys.has(key)) throw new RefusedText(colonAt, 'the key stands twice in the body');
 
     const valueStart = scanner.space(colonAt + 1);
     if (key === rowsKey && bytes[valueStart] === openBracket) return { end: valueStart + 1, rowsFollow: true };
     const end = scanner.value(valueStart);
     // A number, unlike all else, may go on behind what is there so far.
     if (end >= scanner.end) scanner.unexpected(end);
-    this.members![key] = JSON.parse(bytes.toString('utf8', valueStart, end));
+    this.members![key] = JSON.parse(scanner.text(valueStart, end));
     return { end, rowsFollow: false };
   }
 
   #checkBytes(start: number, end: number): void {
     if (this.#bytes + end - start > this.#bytesMax) {
+      this.key = null;
       throw new RefusedText(start, `everything but the rows must not be longer than ${this.#bytesMax} bytes`, 'limit_exceeded');
     }
   }

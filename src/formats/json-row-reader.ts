@@ -9,7 +9,7 @@ import {
 import { MalformedBody, requireUtf8 } from './malformed-body.ts';
 import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
-import { keyAt, placeName } from './row-place.ts';
+import { keyAt, keyPrefix, placeInRow } from './row-place.ts';
 import { RowScanner } from './row-scanner.ts';
 
 /** Chunks are read in slices of so many bytes, which stay in the processor's cache. */
@@ -88,19 +88,24 @@ export class JsonRowReader {
     return blocks;
   }
 
-  /** Moves what is unread to the front of the buffer and the slice behind it. */
   #append(slice: Uint8Array): void {
+    const scanner = this.#scanner;
+    if (scanner.end + slice.length >= scanner.bytes.length) this.#makeRoom(slice.length);
+    scanner.bytes.set(slice, scanner.end);
+    scanner.end += slice.length;
+    scanner.bytes[scanner.end] = 0;
+  }
+
+  /** Moves what is unread to the front of a buffer with room for twice as much, so that no byte is moved often. */
+  #makeRoom(bytes: number): void {
     const scanner = this.#scanner;
     this.#writer.copyRun();
     const unread = scanner.end - this.#position;
-    const target = unread + slice.length < scanner.bytes.length
-      ? scanner.bytes
-      : Buffer.allocUnsafeSlow(2 * unread + slice.length + 1);
+    const needed = 2 * unread + bytes + 1;
+    const target = needed <= scanner.bytes.length ? scanner.bytes : Buffer.allocUnsafeSlow(needed);
     scanner.bytes.copy(target, 0, this.#position, scanner.end);
-    target.set(slice, unread);
-    target[unread + slice.length] = 0;
     scanner.bytes = target;
-    scanner.end = unread + slice.length;
+    scanner.end = unread;
     this.#position = 0;
   }
 
@@ -202,8 +207,8 @@ export class JsonRowReader {
   }
 
   #place(position: number): string {
-    if (this.#state === 'row') return `${placeName(this.#rows, keyAt(this.#scanner.row, position))}: `;
-    if (this.#state === 'member') return `${this.#envelope.key}: `;
+    if (this.#state === 'row') return `${placeInRow(this.#rows, keyAt(this.#scanner.row, position))}: `;
+    if (this.#state === 'member') return keyPrefix(this.#envelope.key);
     return '';
   }
 }

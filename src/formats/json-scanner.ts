@@ -6,6 +6,7 @@
  */
 import type { MalformedBodyType } from './malformed-body.ts';
 
+export const blank = 0x20;
 export const quote = 0x22;
 export const comma = 0x2c;
 export const colon = 0x3a;
@@ -46,7 +47,10 @@ export class UnfinishedText extends Error {
   override readonly name = 'UnfinishedText';
 }
 
-/** Something in the text is refused. `position` is an index into the buffer, always between two characters. */
+/**
+ * Something in the text is refused. `position` is an index into the buffer, between two characters: the last byte that had
+ * to be looked at to know, or the index after it. It depends on the text alone, not on how much of it is there yet.
+ */
 export class RefusedText extends Error {
   override readonly name = 'RefusedText';
   readonly position: number;
@@ -58,6 +62,9 @@ export class RefusedText extends Error {
     this.type = type;
   }
 }
+
+/** What `toString` of a buffer calls in the end; short strings are read twice as fast without its detour. */
+type SlicedBuffer = Buffer & { utf8Slice(start: number, end: number): string };
 
 /**
  * A buffer of JSON text of which the bytes before `end` are filled. `bytes[end]` must be 0: no JSON text holds that byte,
@@ -74,7 +81,7 @@ export class JsonScanner {
   unexpected(position: number): never {
     if (position >= this.end) throw new UnfinishedText();
     const byte = this.bytes[position]!;
-    const shown = byte > 0x20 && byte < 0x7f ? JSON.stringify(String.fromCharCode(byte)) : `byte 0x${byte.toString(16)}`;
+    const shown = byte > blank && byte < 0x7f ? JSON.stringify(String.fromCharCode(byte)) : `byte 0x${byte.toString(16)}`;
     throw new RefusedText(position, `broken JSON, unexpected ${shown}`);
   }
 
@@ -83,7 +90,7 @@ export class JsonScanner {
     for (;; position += 1) {
       const byte = bytes[position]!;
       if (byte === 0x0a || byte === 0x0d || byte === 0x09) this.sawBreak = true;
-      else if (byte !== 0x20) return position;
+      else if (byte !== blank) return position;
     }
   }
 
@@ -113,16 +120,19 @@ export class JsonScanner {
     if (simpleEscapes[byte] === 1) return position + 1;
     if (byte !== lowerU) this.unexpected(position + 1);
     const unit = this.#hexadecimal(position + 2);
-    if (unit === 0) throw new RefusedText(position, 'U+0000 cannot be stored');
-    if (unit < 0xd800 || unit > 0xdfff) return position + 5;
-    if (unit < 0xdc00) {
-      const next = position + 6;
-      if (next >= this.end || (this.bytes[next] === backslash && next + 1 >= this.end)) throw new UnfinishedText();
-      if (this.bytes[next] === backslash && this.bytes[next + 1] === lowerU) {
-        const low = this.#hexadecimal(next + 2);
-        if (low >= 0xdc00 && low <= 0xdfff) return next + 5;
-      }
-    }
+    const last = position + 5;
+    if (unit === 0) throw new RefusedText(last, 'U+0000 cannot be stored');
+    if (unit < 0xd800 || unit > 0xdfff) return last;
+    if (unit >= 0xdc00) this.#refuseSurrogate(last);
+    if (this.bytes[last + 1] !== backslash) this.#refuseSurrogate(last + 1);
+    if (this.bytes[last + 2] !== lowerU) this.#refuseSurrogate(last + 2);
+    const low = this.#hexadecimal(last + 3);
+    if (low < 0xdc00 || low > 0xdfff) this.#refuseSurrogate(last + 6);
+    return last + 6;
+  }
+
+  #refuseSurrogate(position: number): never {
+    if (position >= this.end) throw new UnfinishedText();
     throw new RefusedText(position, 'a lone surrogate cannot be stored');
   }
 
@@ -166,8 +176,8 @@ export class JsonScanner {
   }
 
   #checkFinite(start: number, end: number): void {
-    if (!Number.isFinite(Number(this.bytes.toString('latin1', start, end)))) {
-      throw new RefusedText(start, 'the number is too large to be stored');
+    if (!Number.isFinite(Number(this.text(start, end)))) {
+      throw new RefusedText(end, 'the number is too large to be stored');
     }
   }
 
@@ -214,9 +224,14 @@ export class JsonScanner {
     return this.space(position + 1);
   }
 
+  /** These bytes, which are UTF-8, as text. */
+  text(start: number, end: number): string {
+    return (this.bytes as SlicedBuffer).utf8Slice(start, end);
+  }
+
   /** The string whose token (with its quotes) is these bytes. */
   decode(start: number, end: number): string {
-    const text = this.bytes.toString('utf8', start + 1, end - 1);
+    const text = this.text(start + 1, end - 1);
     return text.includes('\\') ? JSON.parse(`"${text}"`) as string : text;
   }
 }

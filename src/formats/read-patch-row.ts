@@ -5,7 +5,7 @@ import { RefusedText, UnfinishedText, skipByteOrderMark } from './json-scanner.t
 import { MalformedBody, requireUtf8 } from './malformed-body.ts';
 import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
-import { keyAt } from './row-place.ts';
+import { keyAt, keyPrefix } from './row-place.ts';
 import { RowScanner, rowIdKey } from './row-scanner.ts';
 
 export interface PatchRow {
@@ -38,7 +38,7 @@ export function readPatchRow(bytes: Uint8Array, { columns = [], limits = {} }: P
   const rowIdCell = cells.findIndex(({ id }, cell) => cell < count && id === rowIdKey);
   const rowId = rowIdCell === -1
     ? {}
-    : { rowId: JSON.parse(scanner.bytes.toString('utf8', starts[rowIdCell], ends[rowIdCell])) as unknown };
+    : { rowId: JSON.parse(scanner.text(starts[rowIdCell]!, ends[rowIdCell]!)) as unknown };
   const writer = new BlockWriter(scanner, allLimits);
   writer.add(scanner.row);
   return { block: writer.close()!, ...rowId };
@@ -57,8 +57,7 @@ function scan(scanner: RowScanner): void {
     }
     if (!(error instanceof RefusedText)) throw error;
     requireUtf8(scanner.bytes, 0, error.position);
-    const key = keyAt(scanner.row, error.position);
-    throw new MalformedBody(error.type, key === null ? error.message : `${key}: ${error.message}`);
+    throw new MalformedBody(error.type, `${keyPrefix(keyAt(scanner.row, error.position))}${error.message}`);
   }
   requireUtf8(scanner.bytes, 0, scanner.end);
 }

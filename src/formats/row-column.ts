@@ -1,15 +1,14 @@
 /** What is remembered of a column while the rows of one body are read. */
 import type { GrowingColumn } from '../schema/build-profile.ts';
 
+const noLead = new Uint8Array(0);
+
 export class RowColumn {
   readonly id: string;
   /** The place in the order in which bodies hold the columns; -1 for what is no column (`$rowID`). */
   readonly index: number;
-  /** The key and its colon, as a body holds them that is not a copy of what was received. */
-  readonly key: Buffer;
-
   /** What stood between the comma (or opening brace) and the value when the column's key was last read in full. */
-  lead = new Uint8Array(0);
+  lead = noLead;
   /** Whether the lead has a line break or tab in it. */
   leadBreaks = false;
   /** The column that is expected after this one. */
@@ -23,11 +22,17 @@ export class RowColumn {
   growing: GrowingColumn | null = null;
   /** The kinds (bits of `storedAs`) of which no value can tell the profile anything new. */
   settled = 0;
+  #key: Buffer | null = null;
 
   constructor(id: string, index: number) {
     this.id = id;
     this.index = index;
-    this.key = Buffer.from(`${JSON.stringify(id)}:`);
+  }
+
+  /** The key and its colon, as a body holds them that is not a copy of what was received. */
+  get key(): Buffer {
+    this.#key ??= Buffer.from(`${JSON.stringify(this.id)}:`);
+    return this.#key;
   }
 
   /** What follows belongs to another block. */

@@ -11,7 +11,17 @@ export function keyAt({ columns, starts, ends, count }: ScannedRow, position: nu
 }
 
 /** `rows[3].age`, or `rows[3]["my age"]` for a key that is no plain word. */
-export function placeName(row: number, key: string | null): string {
+export function placeInRow(row: number, key: string | null): string {
   if (key === null) return `rows[${row}]`;
-  return /^[\w$]+$/.test(key) ? `rows[${row}].${key}` : `rows[${row}][${JSON.stringify(key)}]`;
+  return isWord(key) ? `rows[${row}].${key}` : `rows[${row}][${JSON.stringify(key)}]`;
+}
+
+/** `age: `, or `"my age": `; nothing if there is no key. */
+export function keyPrefix(key: string | null): string {
+  if (key === null) return '';
+  return isWord(key) ? `${key}: ` : `${JSON.stringify(key)}: `;
+}
+
+function isWord(key: string): boolean {
+  return /^[\w$]+$/.test(key);
 }

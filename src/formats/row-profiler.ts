@@ -1,18 +1,23 @@
 /** Profiles the rows of a block while they are read. */
 import { ProfileBuilder, isMisfit, openTypes } from '../schema/build-profile.ts';
 import type { GrowingColumn } from '../schema/build-profile.ts';
-import { typeSet } from '../schema/column-type.ts';
+import { noTypes, typeBit, typeSet } from '../schema/column-type.ts';
+import type { TypeSet } from '../schema/column-type.ts';
 import { booleanTypes, classify, numberTypes } from '../schema/json-value.ts';
 import { leastUpperBound } from '../schema/lattice.ts';
 import { storedAs } from '../schema/profile.ts';
 import type { Profile } from '../schema/profile.ts';
-import { isSettledForStrings } from '../schema/string-types.ts';
+import { isSettledForStrings, stringTypes } from '../schema/string-types.ts';
 import { lowerN } from './json-scanner.ts';
 import type { RowColumn } from './row-column.ts';
 import type { RowScanner, ScannedRow } from './row-scanner.ts';
 
 /** What every string fits, whatever it says. */
 const everyStringTypes = typeSet('string', 'markdown', 'json');
+const date = typeBit('date');
+const dateTime = typeBit('dateTime');
+/** The natural types of strings, but for `string`. */
+const naturalStringTypes = date | dateTime;
 /** A number token of so few bytes is exact. */
 const exactBytes = 15;
 
@@ -77,14 +82,28 @@ export class RowProfiler {
     const start = starts[cell]!;
     const end = ends[cell]!;
     if (kind === storedAs.string) {
-      this.#builder.addString(growing, this.#rows, cell, this.#scanner.decode(start, end));
+      this.#addString(growing, cell, this.#scanner.decode(start, end));
     } else if (bytes[start] !== lowerN) {
-      const token = bytes.toString('utf8', start, end);
+      const token = this.#scanner.text(start, end);
       const { fits, natural, stored } = classify(token, openTypes(growing));
       this.#builder.add(growing, this.#rows, cell, fits, natural, stored, () => token);
     }
     if (isSettled(growing, kind)) column.settled |= kind;
   }
+
+  /** While the natural type is open, the types that are asked for tell that of the string too. */
+  #addString(growing: GrowingColumn, cell: number, text: string): void {
+    const isSettledNatural = isSettledForStrings(growing.natural);
+    const fits = stringTypes(text, openTypes(growing) | (isSettledNatural ? noTypes : naturalStringTypes));
+    const natural = isSettledNatural ? null : naturalOf(fits);
+    this.#builder.add(growing, this.#rows, cell, fits, natural, storedAs.string, () => JSON.stringify(text));
+  }
+}
+
+/** The natural type of a string that fits these types, of which none of `naturalStringTypes` was left out. */
+function naturalOf(fits: TypeSet): 'date' | 'dateTime' | 'string' {
+  if ((fits & date) !== 0) return 'date';
+  return (fits & dateTime) === 0 ? 'string' : 'dateTime';
 }
 
 /** Whether no value of this kind can change the column any more. */

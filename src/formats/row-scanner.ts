@@ -3,7 +3,9 @@
  * remembers the bytes that led to its value and the column that followed it: in the common case a key is compared, not
  * read.
  */
-import { JsonScanner, RefusedText, closeBrace, colon, comma, lowerN, openBrace, plain, quote } from './json-scanner.ts';
+import {
+  JsonScanner, RefusedText, blank, closeBrace, colon, comma, lowerN, openBrace, plain, quote,
+} from './json-scanner.ts';
 import { RowColumn } from './row-column.ts';
 import type { RowLimits } from './row-limits.ts';
 
@@ -108,20 +110,21 @@ export class RowScanner extends JsonScanner {
         starts[count] = position;
         ends[count] = -1;
         row.count = count + 1;
-        if (column.attempt === attempt) throw new RefusedText(position, 'the key stands twice in its row');
+        if (column.attempt === attempt) this.#refuseDuplicate(position);
         column.attempt = attempt;
         if (column.index <= lastIndex || column.leadBreaks) clean = false;
         lastIndex = column.index;
         previous = column;
 
-        const byte = bytes[position]!;
-        if (byte === quote) {
+        if (bytes[position] === quote) {
           do position += 1; while (plain[bytes[position]!] === 1);
           // What is no plain string is read again, with care.
           position = bytes[position] === quote ? position + 1 : this.string(starts[count]!);
         } else {
+          // Behind a lead that was met before there may be more blanks than there were then.
+          if (bytes[position]! <= blank) starts[count] = position = this.space(position);
+          if (bytes[position] === lowerN && !this.keepsNulls) clean = false;
           position = this.value(position);
-          if (byte === lowerN && !this.keepsNulls) clean = false;
         }
         ends[count] = position;
 
@@ -199,6 +202,12 @@ export class RowScanner extends JsonScanner {
       }
     }
     return column;
+  }
+
+  #refuseDuplicate(valueStart: number): never {
+    const position = this.space(valueStart);
+    if (position >= this.end) this.unexpected(position);
+    throw new RefusedText(position, 'the key stands twice in its row');
   }
 
   #checkCells(): void {

@@ -75,7 +75,8 @@ export function checkGivenSchema(columns: readonly { readonly id: string }[]): R
 /** Refuses more columns than a table may have. A rung of its own, after the cells (decisions 2, "Refusals"). */
 export function checkColumnCount(count: number, columnsMax: number): Refusal | null {
   if (count <= columnsMax) return null;
-  return { type: 'limit_exceeded', message: `the table would have ${count} columns; at most ${columnsMax} are allowed` };
+  const message = `the table would have ${count} columns; at most ${columnsMax} are allowed`;
+  return { type: 'limit_exceeded', message };
 }
 
 function reservedRefusal(place: string, id: string): Refusal {
@@ -116,7 +117,8 @@ function offenceOf(column: ColumnProfile, request: SchemaRequest): Offence | und
   const type = takesNewColumns ? 'json' : currentType(known!);
   const misfit = firstMisfit(column, type);
   if (misfit === undefined) return undefined;
-  return { row: misfit.row, position: misfit.position, refusal: () => misfitRefusal(place(misfit, column.id), misfit, type) };
+  const { row, position } = misfit;
+  return { row, position, refusal: () => misfitRefusal(place(misfit, column.id), misfit, type) };
 }
 
 function unknownRefusal(place: string, id: string): Refusal {

@@ -4,7 +4,7 @@
  */
 import { isArrayType, itemKind, typeBit } from './column-type.ts';
 import type { ColumnType, ScalarKind } from './column-type.ts';
-import { decodeString, elementsOf, skipBlanks, valueEnd } from './json-text.ts';
+import { decodeString, elementsOf } from './json-text.ts';
 import { classify } from './json-value.ts';
 import { stringTypes } from './string-types.ts';
 

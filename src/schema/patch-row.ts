@@ -37,7 +37,7 @@ export function applyPatch(
   return { body: formatRow(cells.sort((a, b) => places.get(a.id)! - places.get(b.id)!)), changed };
 }
 
-/** Whether two values are the same as they are presented: numbers by value, strings by what they say, the rest deeply. */
+/** Whether two values are the same: numbers by value, strings by what they say, arrays and objects deeply. */
 export function sameCell(a: string, b: string): boolean {
   if (a === b) return true;
   const kind = a.charCodeAt(0);

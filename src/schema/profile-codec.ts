@@ -29,7 +29,8 @@ function encodeMisfit({ row, position, types, wrapped, value }: Misfit): Encoded
 }
 
 function decodeColumn([id, row, position, naturalBit, stored, misfits]: EncodedColumn): ColumnProfile {
-  return { id, first: { row, position }, natural: columnTypes[naturalBit] ?? null, stored, misfits: misfits.map(decodeMisfit) };
+  const natural = columnTypes[naturalBit] ?? null;
+  return { id, first: { row, position }, natural, stored, misfits: misfits.map(decodeMisfit) };
 }
 
 function decodeMisfit([row, position, types, wrapped, value]: EncodedMisfit): Misfit {

@@ -1,6 +1,6 @@
 /**
- * Row bodies as their cells, and back. A body is the JSON text of an object without nulls (ARCHITECTURE.md, "segment"); its
- * keys keep their order and its values their text, so it is cut into pieces here and never parsed.
+ * Row bodies as their cells, and back. A body is the JSON text of an object without nulls (ARCHITECTURE.md, "segment");
+ * its keys keep their order and its values their text, so it is cut into pieces here and never parsed.
  */
 import { decodeString, skipBlanks, stringEnd, valueEnd } from './json-text.ts';
 

@@ -31,7 +31,7 @@ function asciiSet(characters: string): readonly boolean[] {
 
 const schemePunctuation = asciiSet('+-.');
 
-/** A scheme, a colon, and something after it without white space. Letters beyond ASCII are let through, as in an IRI. */
+/** A scheme, a colon, and something after it without white space. Letters beyond ASCII pass, as in an IRI. */
 export function isUri(text: string): boolean {
   if (!isLetter(text.charCodeAt(0))) return false;
   let at = 1;

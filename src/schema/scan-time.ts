@@ -41,7 +41,7 @@ export function isDate(text: string): boolean {
   return text.length === dateLength && startsWithDate(text);
 }
 
-/** Whether `HH:MM[:SS[.fff]]` with an optional zone stands from `start` to the end. A leap second is not a moment here. */
+/** Whether `HH:MM[:SS[.fff]]` with an optional zone stands from `start` to the end. No leap seconds. */
 function endsWithTime(text: string, start: number): boolean {
   if (!isUpTo(twoDigits(text, start), 23) || text[start + 2] !== ':' || !isUpTo(twoDigits(text, start + 3), 59)) {
     return false;

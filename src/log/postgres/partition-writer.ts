@@ -2,15 +2,16 @@
  * Group commit for one partition of the log in Postgres: while a batch is being written, what comes in waits, and goes
  * with the next one. A batch is appended, decided and stored in one transaction, so one flush acknowledges all of it.
  */
+import { bind, combine, isGuardFailure, type BoundStatement } from '../../database/combine.ts';
 import type { Database } from '../../database/database.ts';
 import { isDatabaseAway } from '../../database/database-away.ts';
 import type { PipelinedClient } from '../../database/pipelined-client.ts';
-import { findOutcomes } from '../../../projections/outcomes/outcomes.store.ts';
-import { ProgressMoved, type Projected, type Projector } from '../../../projections/projector.ts';
+import { findOutcomes, isDuplicateOutcome } from '../../../projections/outcomes/outcomes.store.ts';
+import { ProgressMoved, type Duplicates, type Projected, type Projector } from '../../../projections/projector.ts';
 import { AppendUnknown, NotAppended, ProjectionBug } from '../event-log.ts';
 import type { Appended, EncodedEvent, LogRecord } from '../event-log.ts';
 import type { LogClock } from './log-clock.ts';
-import { appendRecords, begin, commit, lockHead, rollback } from './statements.ts';
+import { begin, commit, insertRecords, lockHead, moveHead, rollback } from './statements.ts';
 
 /** What one batch may hold. */
 const batchEventsMax = 500;
@@ -21,6 +22,11 @@ const cautiousBatches = 16;
 
 /** How often a batch is tried anew after it met another process or a deadlock. */
 const attemptsMax = 20;
+
+interface Written {
+  readonly offset: bigint;
+  readonly outcomes: Projected['outcomes'];
+}
 
 interface Waiter {
   readonly event: EncodedEvent;
@@ -110,45 +116,92 @@ export class PartitionWriter {
     }
   }
 
-  async #write(batch: readonly Waiter[]): Promise<{ offset: bigint; outcomes: Projected['outcomes'] }> {
+  async #write(batch: readonly Waiter[]): Promise<Written> {
+    let duplicates: Duplicates = 'fail';
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#options.database.writers.with((tx) => this.#attempt(tx, batch));
+        return await this.#options.database.writers.with((tx) => this.#attempt(tx, batch, duplicates));
       } catch (error) {
-        const again = error instanceof ProgressMoved || isConflict(error);
+        const again = error instanceof ProgressMoved || isConflict(error) || isDuplicateOutcome(error);
         if (!again || attempt === attemptsMax) throw error;
+        if (isDuplicateOutcome(error)) duplicates = 'replace';
         this.#next = null;
         this.#cautious = cautiousBatches;
       }
     }
   }
 
-  async #attempt(tx: PipelinedClient, batch: readonly Waiter[]): Promise<{ offset: bigint; outcomes: Projected['outcomes'] }> {
+  /** Appends the batch, decides it and stores what it changes, all of it or nothing. */
+  async #attempt(tx: PipelinedClient, batch: readonly Waiter[], duplicates: Duplicates): Promise<Written> {
+    if (this.#next !== null && this.#cautious === 0) {
+      const written = await this.#attemptAtOnce(tx, batch, this.#next, duplicates);
+      if (written) return written;
+    }
+    return this.#attemptLocked(tx, batch, duplicates);
+  }
+
+  /**
+   * The common case, two round trips: the batch is decided for the place where the head was left, and appended and
+   * stored by one statement, which fails whole when the head or the progress is elsewhere by then.
+   */
+  async #attemptAtOnce(
+    tx: PipelinedClient,
+    batch: readonly Waiter[],
+    offset: bigint,
+    duplicates: Duplicates,
+  ): Promise<Written | null> {
+    const { partition, projector } = this.#options;
+    const records = this.#place(batch, offset);
+    const plan = await projector.plan(tx, partition, records, { duplicates });
+    if (!plan) return null;
+    const [moving, inserting] = appendStatements(partition, records);
+    const [advancing, ...changing] = plan.statements;
+    const { statement, values } = combine([moving, advancing!, inserting, ...changing], 2);
+    try {
+      await tx.query(statement, values);
+    } catch (error) {
+      if (tx.broken) throw new CommitUnknown('no answer to a batch', { cause: error });
+      if (isGuardFailure(error)) throw new ProgressMoved(`the head of partition ${partition} has moved`);
+      throw error;
+    }
+    plan.committed();
+    this.#next = offset + BigInt(records.length);
+    return { offset, outcomes: plan.outcomes };
+  }
+
+  /** Takes the head's lock first: where other processes write too, and where a batch takes more than one statement. */
+  async #attemptLocked(tx: PipelinedClient, batch: readonly Waiter[], duplicates: Duplicates): Promise<Written> {
     const { partition, projector } = this.#options;
     void tx.query(begin);
     let sentCommit = false;
     try {
-      const offset = this.#next !== null && this.#cautious === 0 ? this.#next : await this.#takeHead(tx);
+      const offset = await this.#takeHead(tx);
       if (this.#cautious > 0) this.#cautious -= 1;
-      const time = Math.max(this.#lastTime, this.#options.clock.now());
-      const records = batch.map(({ event }, at): LogRecord => {
-        return { partition, offset: offset + BigInt(at), time, bytes: event.bytes };
-      });
-      const appending = tx.query(appendRecords, appendValues(partition, offset, time, records));
-      const { outcomes, stored } = await projector.project(tx, partition, records);
-      if ((await appending).rowCount !== records.length) throw new ProgressMoved(`the head of ${partition} has moved`);
+      const records = this.#place(batch, offset);
+      const append = combine(appendStatements(partition, records), 1);
+      const appending = tx.query(append.statement, append.values);
+      const { outcomes, stored } = await projector.project(tx, partition, records, { duplicates });
+      await appending;
       sentCommit = true;
       const committing = tx.query(commit);
       await stored;
       if ((await committing).command !== 'COMMIT') throw new Error('the transaction was rolled back');
       this.#next = offset + BigInt(records.length);
-      this.#lastTime = time;
       return { offset, outcomes };
     } catch (error) {
       if (tx.broken) throw sentCommit ? new CommitUnknown('no answer to a commit', { cause: error }) : error;
       if (!sentCommit) await tx.query(rollback);
       throw error;
     }
+  }
+
+  /** The batch as records from this offset on. */
+  #place(batch: readonly Waiter[], offset: bigint): LogRecord[] {
+    this.#lastTime = Math.max(this.#lastTime, this.#options.clock.now());
+    const time = this.#lastTime;
+    return batch.map(({ event }, at) => ({
+      partition: this.#options.partition, offset: offset + BigInt(at), time, bytes: event.bytes,
+    }));
   }
 
   /** Locks the head, so that nobody else can move it, and has the read model brought there first where it is behind. */
@@ -203,7 +256,9 @@ function answer(waiter: Waiter, offset: bigint, outcomes: Projected['outcomes'])
   else waiter.reject(new NotAppended('the request waited too long before it reached the log'));
 }
 
-function appendValues(partition: number, offset: bigint, time: number, records: readonly LogRecord[]): unknown[] {
+/** Moves the head, and writes the records. */
+function appendStatements(partition: number, records: readonly LogRecord[]): [BoundStatement, BoundStatement] {
+  const { offset, time } = records[0]!;
   const lengths = records.map(({ bytes }) => bytes.length);
   let first = 1;
   const firsts = lengths.map((length) => {
@@ -211,7 +266,11 @@ function appendValues(partition: number, offset: bigint, time: number, records: 
     first += length;
     return at;
   });
-  return [partition, offset, time, lengths, Buffer.concat(records.map(({ bytes }) => bytes)), firsts];
+  const bytes = Buffer.concat(records.map((record) => record.bytes));
+  return [
+    bind(moveHead, [partition, offset, offset + BigInt(records.length), time]),
+    bind(insertRecords, [partition, offset, time, lengths, bytes, firsts]),
+  ];
 }
 
 /** Serialization failures and deadlocks: nothing happened, and trying again helps. */

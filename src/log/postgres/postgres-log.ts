@@ -33,6 +33,14 @@ export class WrongLog extends Error {
 
 export const partitionCount = 12;
 
+/** Beyond every offset. */
+const endOfTime = 2n ** 62n;
+
+export interface CatchUpOptions {
+  readonly to?: bigint | undefined;
+  readonly onBatch?: ((events: number) => void) | undefined;
+}
+
 export class PostgresLog implements EventLog {
   readonly partitions = partitionCount;
   readonly #options: PostgresLogOptions;
@@ -111,18 +119,22 @@ export class PostgresLog implements EventLog {
     return this.#halted;
   }
 
-  /** Projects what the log holds beyond the progress. A record that cannot be projected halts the partition there. */
-  async catchUp(partition: number): Promise<void> {
+  /**
+   * Projects what the log holds beyond the progress, up to `to` (exclusive). A record that cannot be projected halts the
+   * partition there. `onBatch` hears how many records each batch had, and may throw to end it.
+   */
+  async catchUp(partition: number, { to = endOfTime, onBatch }: CatchUpOptions = {}): Promise<void> {
     const { database, onHalt } = this.#options;
     let events = this.#options.batchEvents ?? 500;
     for (;;) {
       const limit = events;
       try {
-        const projected = await database.writers.with((tx) => this.#projectNext(tx, partition, limit));
+        const projected = await database.writers.with((tx) => this.#projectNext(tx, partition, to, limit));
         if (projected === 0) {
           this.#halted.delete(partition);
           return;
         }
+        onBatch?.(projected);
         events = this.#options.batchEvents ?? 500;
       } catch (error) {
         // A batch that fails is tried again event by event; what still fails is a bug, and never skipped.
@@ -146,19 +158,20 @@ export class PostgresLog implements EventLog {
   async #projectNext(
     tx: Parameters<Parameters<Database['writers']['with']>[0]>[0],
     partition: number,
+    to: bigint,
     limit: number,
   ): Promise<number> {
     void tx.query(begin);
     const progress = await tx.query(lockProgress, [partition]);
     const [next, epoch] = progress.rows[0] as [bigint, bigint];
-    const { rows } = await tx.query(selectRecords, [partition, next, 2n ** 62n, limit]);
+    const { rows } = await tx.query(selectRecords, [partition, next, to, limit]);
     if (rows.length === 0) {
       await tx.query(rollback);
       return 0;
     }
     const records = rows.map(([offset, time, bytes]): LogRecord => ({ partition, offset, time: Number(time), bytes }));
     try {
-      const { stored } = await this.#options.projector.project(tx, partition, records, epoch);
+      const { stored } = await this.#options.projector.project(tx, partition, records, { epoch });
       await stored;
     } catch (error) {
       if (tx.broken) throw error;

@@ -13,16 +13,19 @@ export const lockHead: Statement = {
     from ${logSchema}.heads join progress using (partition) where heads.partition = $1 for update of heads`,
 };
 
-/** Appends records if the head is where they belong, else nothing. All bytes come as one string and are cut here. */
-export const appendRecords: Statement = {
-  name: 'append_records',
-  text: `with head as (
-      update ${logSchema}.heads set next = next + array_length($4::int4[], 1), time = $3
-      where partition = $1 and next = $2 and time <= $3 returning 1
-    )
-    insert into ${logSchema}.records (partition, log_offset, time, bytes)
-    select $1, $2::int8 + place - 1, $3, substring($5::bytea from first for length)
-    from head, unnest($6::int4[], $4::int4[]) with ordinality as cuts(first, length, place)`,
+/** Moves the head over records if it is where they belong and none is older than the one before; else returns no row. */
+export const moveHead: Statement = {
+  name: 'move_head',
+  text: `update ${logSchema}.heads set next = $3, time = $4
+    where partition = $1 and next = $2 and time <= $4 returning next`,
+};
+
+/** Writes records. All bytes come as one string and are cut here: an array of them would be written in hexadecimal. */
+export const insertRecords: Statement = {
+  name: 'insert_records',
+  text: `insert into ${logSchema}.records (partition, log_offset, time, bytes)
+    select $1::int2, $2::int8 + place - 1, $3::int8, substring($5::bytea from first for length)
+    from unnest($6::int4[], $4::int4[]) with ordinality as cuts(first, length, place)`,
 };
 
 export const selectRecords: Statement = {

@@ -1,0 +1,48 @@
+/**
+ * Statements that change different tables, made into one: each becomes a part of a WITH, which Postgres always runs to
+ * its end. A statement of its own costs more than what most of these do.
+ */
+import type { Statement } from './pipelined-client.ts';
+
+/** A statement and what it is run with. */
+export interface BoundStatement {
+  readonly statement: Statement;
+  readonly values: readonly unknown[];
+}
+
+export function bind(statement: Statement, values: readonly unknown[]): BoundStatement {
+  return { statement, values };
+}
+
+const combined = new Map<string, Statement>();
+
+/**
+ * One statement that does what these do, all of it or nothing. They see the same snapshot, so no two may touch the same
+ * rows. The first `guards` of them must return a row each, or the whole fails: see isGuardFailure.
+ */
+export function combine(parts: readonly BoundStatement[], guards = 0): BoundStatement {
+  if (parts.length === 1 && guards === 0) return parts[0]!;
+  const key = [guards, ...parts.map(({ statement }) => statement.name)].join(' ');
+  let statement = combined.get(key);
+  if (!statement) {
+    statement = { name: `combined_${combined.size + 1}`, text: combineTexts(parts, guards) };
+    combined.set(key, statement);
+  }
+  return { statement, values: parts.flatMap(({ values }) => values) };
+}
+
+/** Whether a guard returned no row: Postgres has no plainer way to fail within a statement than to divide by zero. */
+export function isGuardFailure(error: unknown): boolean {
+  return (error as { code?: unknown }).code === '22012';
+}
+
+function combineTexts(parts: readonly BoundStatement[], guards: number): string {
+  let before = 0;
+  const texts = parts.map(({ statement, values }) => {
+    const first = before;
+    before += values.length;
+    return statement.text.replace(/\$(\d+)/g, (_, number) => `$${Number(number) + first}`);
+  });
+  const checks = parts.slice(0, guards).map((_, at) => `1 / (select count(*) from part_${at + 1})`);
+  return `with ${texts.map((text, at) => `part_${at + 1} as (${text})`).join(', ')} select ${checks.join(', ')}`;
+}
