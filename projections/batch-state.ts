@@ -141,6 +141,7 @@ export class BatchState implements DecisionState {
       if (team && schema) memory.put({ table, schema, tail });
     }
     for (const team of this.#teams.values()) memory.putTeam(team);
+    for (const link of this.#links.values()) memory.putLink(link);
   }
 
   /** Takes the changes of a decision over, for the events behind it and for the store. */

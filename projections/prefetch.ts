@@ -6,12 +6,13 @@ import type { PipelinedClient } from '../src/database/pipelined-client.ts';
 import type { Event, EventData, RowAddress, RowSource } from '../src/events/event.ts';
 import type { BatchMemory } from './batch-memory.ts';
 import { BatchState } from './batch-state.ts';
+import type { Link } from './decision.ts';
 import { findOutcomes, type RecordedOutcome } from './outcomes/outcomes.store.ts';
 import type { SegmentContent } from './segments/fill-segment.ts';
 import type { LocalKeys } from './segments/local-keys.ts';
 import { findBodyBlocks, findSegmentKeys } from './segments/segments.store.ts';
 import type { SchemaCache } from './tables/schema-cache.ts';
-import { findRows, findSchemas, findTables, findTails } from './tables/tables.store.ts';
+import { findRows, findRowsOfLinks, findSchemas, findTables, findTails } from './tables/tables.store.ts';
 import { findTeams, findTokens } from './teams/teams.store.ts';
 
 type Tx = Pick<PipelinedClient, 'query'>;
@@ -96,16 +97,23 @@ export async function prefetch(
   const tableIds = [...wanted.tableIds].filter((tableId) => {
     return !memory?.recall(tableId, state, wanted.tailsOf.has(tableId));
   });
+  const known: { link: Link; index: number }[] = [];
+  const unknown = wanted.rows.filter((row) => {
+    const link = memory?.linkOf(row.tableId, row);
+    if (link) known.push({ link, index: row.index });
+    return !link;
+  });
   const tailsOf = tableIds.filter((tableId) => wanted.tailsOf.has(tableId));
   const unknownSchemas = schemas === null ? tableIds : tableIds.filter((tableId) => !schemas.knows(tableId));
 
-  const [outcomes, teams, tokens, tables, tails, rows, segments, bodyBlocks, stored] = await Promise.all([
+  const [outcomes, teams, tokens, tables, tails, rows, rowsOfLinks, segments, bodyBlocks, stored] = await Promise.all([
     wanted.commandIds.length === 0 ? [] : findOutcomes(tx, partition, wanted.commandIds),
     wanted.teamIds.size === 0 ? [] : findTeams(tx, [...wanted.teamIds]),
     wanted.tokenIds.size === 0 ? [] : findTokens(tx, [...wanted.tokenIds]),
     tableIds.length === 0 ? [] : findTables(tx, tableIds),
     tailsOf.length === 0 ? [] : findTails(tx, tailsOf),
-    wanted.rows.length === 0 ? [] : findRows(tx, wanted.rows),
+    unknown.length === 0 ? [] : findRows(tx, unknown),
+    known.length === 0 ? [] : findRowsOfLinks(tx, known),
     wanted.segments.size === 0 ? new Map<string, bigint>() : findSegmentKeys(tx, [...wanted.segments.keys()]),
     wanted.bodyIds.size === 0 ? [] : findBodyBlocks(tx, [...wanted.bodyIds]),
     unknownSchemas.length === 0 ? [] : findSchemas(tx, unknownSchemas),
@@ -120,6 +128,7 @@ export async function prefetch(
   }
   for (const link of tails) state.putLink(link);
   for (const row of rows) state.putRow(row);
+  for (const row of rowsOfLinks) state.putRow(row);
   for (const [segmentId, key] of segments) state.putSegment(segmentId, key);
   for (const block of bodyBlocks) state.putBodyBlock(block);
   for (const schema of stored) {

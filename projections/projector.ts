@@ -105,8 +105,9 @@ export class Projector {
       const fetching = this.#prefetch(tx, partition, run, duplicates, { schemas, memory: null });
       fetching.catch(() => undefined);
       const base = await advanced;
-      const fetched = await fetching;
+      // When storing the run before failed, that is the error to report: what was asked for after it fails in its wake.
       await stored;
+      const fetched = await fetching;
       stored = store(tx, partition, fetched, decideRun(fetched, partition, run, base, outcomes), duplicates);
       stored.catch(() => undefined);
     }

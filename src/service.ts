@@ -10,32 +10,60 @@ import { Database } from './database/database.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded/embedded-postgres.ts';
 import type { RowBlock } from './formats/block-writer.ts';
 import { partitionCount, PostgresLog } from './log/postgres/postgres-log.ts';
+import { ReadModelUse } from './read-model-use.ts';
 
 export interface Service {
   readonly database: Database;
   readonly log: PostgresLog;
   readonly teams: TeamQueries;
-  /** The Postgres that was started for it; null when it uses another. */
-  readonly embedded: EmbeddedPostgres | null;
   /** Writes the rows of a segment before the event that names it. */
   writeAhead(segmentId: string, block: RowBlock): Promise<void>;
-  /** Closes all of it. `ifUnused`: an embedded Postgres that others use goes on. */
-  close(options?: { readonly ifUnused?: boolean }): Promise<void>;
+  /** Calls the listener, with the reason, when the service cannot go on: Postgres has ended, or its read model is gone. */
+  onFailure(listener: (reason: string) => void): void;
+  /** Closes all of it. An embedded Postgres that others use goes on. */
+  close(): Promise<void>;
 }
 
-/** Starts everything but HTTP. Rejects when Postgres cannot be had, or the log is not the read model's. */
+/** The Postgres that the settings name, or an embedded one that is started, or joined, for them. */
+export interface OpenPostgres {
+  readonly url: string;
+  readonly embedded: EmbeddedPostgres | null;
+  /** To be called when all connections are closed. The last process to leave an embedded Postgres stops it. */
+  close(): Promise<void>;
+}
+
+export async function openPostgres(config: Config, logger: Logger): Promise<OpenPostgres> {
+  if (config.DATABASE_URL !== undefined) return { url: config.DATABASE_URL, embedded: null, close: async () => undefined };
+  const embedded = await startEmbeddedPostgres({
+    folder: `${config.DATA_DIR}/postgres`,
+    log: (line) => logger.debug({ postgres: line }, 'postgres'),
+  });
+  return {
+    url: embedded.url, embedded,
+    close: async () => {
+      await embedded.stop({ ifUnused: true });
+    },
+  };
+}
+
+/**
+ * Starts everything but HTTP. Rejects when Postgres cannot be had, when the log is not the read model's (WrongLog), and
+ * while the read model is being rebuilt (ReadModelInUse).
+ */
 export async function openService(config: Config, logger: Logger, signal: AbortSignal): Promise<Service> {
   const closers: (() => Promise<unknown>)[] = [];
-  let ifUnused = false;
   const close = async (): Promise<void> => {
     for (const closer of closers.splice(0).toReversed()) await closer();
   };
   try {
-    const embedded = config.DATABASE_URL === undefined ? await embeddedPostgres(config, logger) : null;
-    if (embedded) closers.push(() => embedded.stop({ ifUnused }));
-    const database = await Database.open({ url: embedded?.url ?? config.DATABASE_URL!, schema: readModelSchema });
+    const postgres = await openPostgres(config, logger);
+    closers.push(() => postgres.close());
+    const use = await ReadModelUse.share(postgres.url, readModelSchema);
+    closers.push(() => use.end());
+    const database = await Database.open({ url: postgres.url, schema: readModelSchema });
     closers.push(() => database.close());
     await createReadModel(database, partitionCount);
+    await use.identify();
     const log = new PostgresLog({
       database, projector: new Projector(), queueEventsMax: config.APPEND_QUEUE_EVENTS_MAX,
       queueBytesMax: config.APPEND_QUEUE_BYTES_MAX, unknownWait: config.OUTCOME_WAIT_MS,
@@ -47,25 +75,19 @@ export async function openService(config: Config, logger: Logger, signal: AbortS
     await log.start(signal);
     const keys = new LocalKeys();
     return {
-      database, log, embedded, teams: new TeamQueries(database),
+      database, log, teams: new TeamQueries(database),
       writeAhead: (segmentId, block) => database.fills.with(async (tx) => {
         await keys.reserve(tx, 1);
         await fillSegment(tx, { key: keys.take(), id: segmentId, rows: block.profile.rows, body: block.body });
       }),
-      close: (options) => {
-        ifUnused = options?.ifUnused ?? false;
-        return close();
+      onFailure: (listener) => {
+        use.onLost(listener);
+        postgres.embedded?.onExit(() => listener('the embedded Postgres has ended; start the service again to recover it'));
       },
+      close,
     };
   } catch (error) {
     await close();
     throw error;
   }
-}
-
-function embeddedPostgres(config: Config, logger: Logger): Promise<EmbeddedPostgres> {
-  return startEmbeddedPostgres({
-    folder: `${config.DATA_DIR}/postgres`,
-    log: (line) => logger.debug({ postgres: line }, 'postgres'),
-  });
 }

@@ -17,7 +17,7 @@ const tailRowsMax = 10_000;
 const tailBytesMax = 1024 * 1024;
 
 /** For how long the blocks of a body wait for their closing event, in milliseconds of log time. */
-const bodyLife = 3_600_000;
+export const bodyLife = 3_600_000;
 
 /** Rows that came with a request: where they are, and what all of them together need of a schema. */
 export interface ArrivedRows {

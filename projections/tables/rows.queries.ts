@@ -36,17 +36,24 @@ export interface RowsPage {
   readonly next: PagePosition | null;
 }
 
+/** The limits keep each look-up a probe of an index. */
 const selectRow: Statement = {
   name: 'read_row',
-  text: `select teams.suspended, tables.widened, tables.schema_version, links.version, links.schema_version, links.wrap,
-      links.plain, changes.version, changes.body, segment_rows.version, segment_rows.body
+  text: `select teams.suspended, tables.widened, tables.schema_version, link.version, link.schema_version, link.wrap,
+      link.plain, change.version, change.body, stored.version, stored.body
     from tables
     join teams on teams.id = tables.team_id
-    left join links on links.table_id = tables.id and links.version = $3 and links.ordinal = $4
-      and links.generation = tables.generation and $5::int4 < links.rows
-    left join changes on links.changed and changes.link = links.key and changes.index = $5
-    left join segment_rows on changes.link is null
-      and segment_rows.segment = links.segment and segment_rows.index = links.first + $5
+    left join lateral (
+      select * from links where links.table_id = tables.id and links.version = $3 and links.ordinal = $4
+        and links.generation = tables.generation and $5::int4 < links.rows limit 1
+    ) link on true
+    left join lateral (
+      select version, body from changes where link.changed and changes.link = link.key and changes.index = $5 limit 1
+    ) change on true
+    left join lateral (
+      select version, body from segment_rows where change.version is null
+        and segment_rows.segment = link.segment and segment_rows.index = link.first + $5 limit 1
+    ) stored on true
     where tables.id = $1 and tables.team_id = $2`,
 };
 

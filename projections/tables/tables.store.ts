@@ -164,14 +164,49 @@ export async function findRows(tx: Tx, wanted: readonly (RowAddress & { tableId:
     wanted.map((row) => row.ordinal),
     wanted.map((row) => row.index),
   ]);
-  return rows.map((row): StoredRow => {
-    const [index, changeVersion, changeBody, tailVersion, body] = row.slice(linkColumnCount);
-    const link = toLink(row);
-    if (changeVersion !== null) return { link, index, version: changeVersion, body: changeBody, stored: 'presented' };
-    if (body === null) throw new Error(`row ${index} of link ${link.key} has no body: the read model is damaged`);
-    if (tailVersion !== null) return { link, index, version: tailVersion, body, stored: 'presented' };
-    return { link, index, version: link.version, body, stored: 'received' };
+  return rows.map((row) => {
+    const [index, ...stored] = row.slice(linkColumnCount);
+    return toStoredRow(toLink(row), index, stored);
   });
+}
+
+const selectRowsOfLinks: Statement = {
+  name: 'select_rows_of_links',
+  text: `select wanted.place::int4, change.version, change.body, stored.version, stored.body
+    from unnest($1::int8[], $2::int8[], $3::int4[], $4::int4[])
+      with ordinality as wanted(link, segment, segment_index, index, place)
+    left join lateral (
+      select version, body from changes where changes.link = wanted.link and changes.index = wanted.index limit 1
+    ) change on true
+    left join lateral (
+      select version, body from segment_rows where change.version is null
+        and segment_rows.segment = wanted.segment and segment_rows.index = wanted.segment_index limit 1
+    ) stored on true`,
+};
+
+/** Rows of links that are known already. Each index is one of its link's. */
+export async function findRowsOfLinks(
+  tx: Tx,
+  wanted: readonly { readonly link: Link; readonly index: number }[],
+): Promise<StoredRow[]> {
+  const { rows } = await tx.query(selectRowsOfLinks, [
+    wanted.map(({ link }) => link.key),
+    wanted.map(({ link }) => link.segment),
+    wanted.map(({ link, index }) => link.first + index),
+    wanted.map(({ index }) => index),
+  ]);
+  return rows.map(([place, ...stored]) => {
+    const { link, index } = wanted[place - 1]!;
+    return toStoredRow(link, index, stored);
+  });
+}
+
+function toStoredRow(link: Link, index: number, stored: ResultRow): StoredRow {
+  const [changeVersion, changeBody, tailVersion, body] = stored;
+  if (changeVersion !== null) return { link, index, version: changeVersion, body: changeBody, stored: 'presented' };
+  if (body === null) throw new Error(`row ${index} of link ${link.key} has no body: the read model is damaged`);
+  if (tailVersion !== null) return { link, index, version: tailVersion, body, stored: 'presented' };
+  return { link, index, version: link.version, body, stored: 'received' };
 }
 
 const upsertLinks: Statement = {

@@ -35,9 +35,8 @@ export class BlockWriter {
   /** Adds a row. Returns the block that it did not fit into any more; a row is counted with its length as received. */
   add(row: ScannedRow): RowBlock | null {
     const { start, end } = row;
-    const bytesBefore = this.#body.length + this.#runEnd - this.#runStart;
     const isFull = this.#profiler.rows >= this.#limits.blockRows
-      || (bytesBefore > 0 && bytesBefore + 1 + end - start > this.#limits.blockBytes);
+      || (this.#profiler.rows > 0 && this.#bytes() + 1 + end - start > this.#limits.blockBytes);
     const full = isFull ? this.close() : null;
 
     if (!row.clean) {
@@ -71,7 +70,14 @@ export class BlockWriter {
     this.#runEnd = 0;
   }
 
-  /** Returns the bytes of the body. */
+  /** Bytes of the block so far. */
+  #bytes(): number {
+    const run = this.#runEnd - this.#runStart;
+    const isBetween = run > 0 && this.#body.length > 0;
+    return this.#body.length + run + (isBetween ? 1 : 0);
+  }
+
+  /** Returns the bytes of the row's body. */
   #rewrite(row: ScannedRow): number {
     this.copyRun();
     this.#begin(row.end - row.start);

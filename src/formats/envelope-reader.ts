@@ -76,7 +76,8 @@ export class EnvelopeReader {
   #checkBytes(start: number, end: number): void {
     if (this.#bytes + end - start > this.#bytesMax) {
       this.key = null;
-      throw new RefusedText(start, `everything but the rows must not be longer than ${this.#bytesMax} bytes`, 'limit_exceeded');
+      const reason = `everything but the rows must not be longer than ${this.#bytesMax} bytes`;
+      throw new RefusedText(start, reason, 'limit_exceeded');
     }
   }
 }

@@ -6,14 +6,14 @@ import type { Envelope } from './envelope-reader.ts';
 import {
   RefusedText, UnfinishedText, closeBrace, closeBracket, comma, openBrace, openBracket, skipByteOrderMark,
 } from './json-scanner.ts';
-import { MalformedBody, requireUtf8 } from './malformed-body.ts';
+import { MalformedBody, requireUtf8, unfinishedBody } from './malformed-body.ts';
 import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
 import { keyAt, keyPrefix, placeInRow } from './row-place.ts';
 import { RowScanner } from './row-scanner.ts';
 
 /** Chunks are read in slices of so many bytes, which stay in the processor's cache. */
-const sliceBytes = 128 * 1024;
+const sliceBytes = 64 * 1024;
 
 export interface JsonRowReaderOptions {
   /** `rows`: an array of rows. `envelope`: that, or an object with rows in its member `rows`. */
@@ -39,8 +39,8 @@ type State =
   | 'beginning' | 'start' | 'firstRow' | 'nextRow' | 'row' | 'firstMember' | 'nextMember' | 'member' | 'end';
 
 /**
- * Reads a body as it comes in, however it is cut into chunks. It keeps what has not been read yet: at most one unfinished
- * row or member. Every method throws MalformedBody, and then the reader is of no use any more.
+ * Reads a body as it comes in, however it is cut into chunks. It keeps what has not been read yet: at most one
+ * unfinished row or member. Every method throws MalformedBody, and then the reader is of no use any more.
  */
 export class JsonRowReader {
   readonly #form: JsonRowReaderOptions['form'];
@@ -76,7 +76,7 @@ export class JsonRowReader {
   /** Ends the body. */
   end(): JsonRowsEnd {
     this.#read();
-    if (this.#state !== 'end') throw new MalformedBody('request_validation_error', 'the body stops before its JSON ends');
+    if (this.#state !== 'end') throw unfinishedBody();
     const last = this.#writer.close();
     if (last !== null) this.#blocks.push(last);
     return { blocks: this.#takeBlocks(), envelope: this.#envelope.members, hasRows: this.#envelope.hasRows };

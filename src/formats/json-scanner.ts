@@ -48,8 +48,8 @@ export class UnfinishedText extends Error {
 }
 
 /**
- * Something in the text is refused. `position` is an index into the buffer, between two characters: the last byte that had
- * to be looked at to know, or the index after it. It depends on the text alone, not on how much of it is there yet.
+ * Something in the text is refused. `position` is an index into the buffer, between two characters: the last byte that
+ * had to be looked at to know, or the index after it. It depends on the text alone, not on how much is there yet.
  */
 export class RefusedText extends Error {
   override readonly name = 'RefusedText';
@@ -67,9 +67,9 @@ export class RefusedText extends Error {
 type SlicedBuffer = Buffer & { utf8Slice(start: number, end: number): string };
 
 /**
- * A buffer of JSON text of which the bytes before `end` are filled. `bytes[end]` must be 0: no JSON text holds that byte,
- * so every loop stops there without looking at `end`. The methods take the index of the first byte of what they read
- * and return the index after it. They throw UnfinishedText where the text stops too early, and RefusedText.
+ * A buffer of JSON text of which the bytes before `end` are filled. `bytes[end]` must be 0: no JSON text holds that
+ * byte, so every loop stops there without looking at `end`. The methods take the index of the first byte of what they
+ * read and return the index after it. They throw UnfinishedText where the text stops too early, and RefusedText.
  */
 export class JsonScanner {
   bytes = Buffer.alloc(1);
@@ -81,7 +81,8 @@ export class JsonScanner {
   unexpected(position: number): never {
     if (position >= this.end) throw new UnfinishedText();
     const byte = this.bytes[position]!;
-    const shown = byte > blank && byte < 0x7f ? JSON.stringify(String.fromCharCode(byte)) : `byte 0x${byte.toString(16)}`;
+    const isVisible = byte > blank && byte < 0x7f;
+    const shown = isVisible ? JSON.stringify(String.fromCharCode(byte)) : `byte 0x${byte.toString(16)}`;
     throw new RefusedText(position, `broken JSON, unexpected ${shown}`);
   }
 

@@ -20,3 +20,8 @@ export function requireUtf8(bytes: Uint8Array, start: number, end: number): void
     throw new MalformedBody('request_validation_error', 'the body is not valid UTF-8');
   }
 }
+
+/** The body ends in the middle of its JSON. */
+export function unfinishedBody(): MalformedBody {
+  return new MalformedBody('request_validation_error', 'the body stops before its JSON ends');
+}

@@ -2,7 +2,7 @@
 import { BlockWriter } from './block-writer.ts';
 import type { RowBlock } from './block-writer.ts';
 import { RefusedText, UnfinishedText, skipByteOrderMark } from './json-scanner.ts';
-import { MalformedBody, requireUtf8 } from './malformed-body.ts';
+import { MalformedBody, requireUtf8, unfinishedBody } from './malformed-body.ts';
 import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
 import { keyAt, keyPrefix } from './row-place.ts';
@@ -52,9 +52,7 @@ function scan(scanner: RowScanner): void {
     const end = scanner.space(scanner.scanRow(start));
     if (end < scanner.end) scanner.unexpected(end);
   } catch (error) {
-    if (error instanceof UnfinishedText) {
-      throw new MalformedBody('request_validation_error', 'the body stops before its JSON ends');
-    }
+    if (error instanceof UnfinishedText) throw unfinishedBody();
     if (!(error instanceof RefusedText)) throw error;
     requireUtf8(scanner.bytes, 0, error.position);
     throw new MalformedBody(error.type, `${keyPrefix(keyAt(scanner.row, error.position))}${error.message}`);

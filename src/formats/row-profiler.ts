@@ -4,7 +4,7 @@ import type { GrowingColumn } from '../schema/build-profile.ts';
 import { noTypes, typeBit, typeSet } from '../schema/column-type.ts';
 import type { TypeSet } from '../schema/column-type.ts';
 import { booleanTypes, classify, numberTypes } from '../schema/json-value.ts';
-import { leastUpperBound } from '../schema/lattice.ts';
+import { isAtMost } from '../schema/lattice.ts';
 import { storedAs } from '../schema/profile.ts';
 import type { Profile } from '../schema/profile.ts';
 import { isSettledForStrings, stringTypes } from '../schema/string-types.ts';
@@ -111,6 +111,6 @@ function isSettled(column: GrowingColumn, kind: number): boolean {
   const { natural } = column;
   if (natural === null) return false;
   if (kind === storedAs.string) return isSettledForStrings(natural) && !isMisfit(column, everyStringTypes);
-  if (kind === storedAs.number) return !isMisfit(column, numberTypes) && leastUpperBound(natural, 'number') === natural;
-  return kind === storedAs.boolean && !isMisfit(column, booleanTypes) && leastUpperBound(natural, 'boolean') === natural;
+  if (kind === storedAs.number) return !isMisfit(column, numberTypes) && isAtMost('number', natural);
+  return kind === storedAs.boolean && !isMisfit(column, booleanTypes) && isAtMost('boolean', natural);
 }

@@ -172,6 +172,8 @@ export class RowScanner extends JsonScanner {
     const colonAt = this.space(keyEnd);
     if (bytes[colonAt] !== colon) this.unexpected(colonAt);
     const valueStart = this.space(colonAt + 1);
+    // A lead whose blanks go on in the next chunk would be half of one.
+    if (valueStart >= this.end) this.unexpected(valueStart);
     if (valueStart - position <= leadBytesMax) {
       column.lead = Uint8Array.from(bytes.subarray(position, valueStart));
       column.leadBreaks = this.sawBreak;

@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import fastify, {
-  type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type RouteOptions,
+  type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type HookHandlerDoneFunction,
+  type RouteOptions,
 } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -12,6 +13,7 @@ import { buildAuthenticator, type Authenticate } from './authenticate.ts';
 import { compressReply } from './compression.ts';
 import { createServer, drainConnections } from './connections.ts';
 import { buildErrorHandler, replyWithError } from './error-reply.ts';
+import { HttpError } from './http-error.ts';
 import { pathOf, RequestLog } from './request-log.ts';
 import { addHealthRoutes, type NotReady } from './routes/health.ts';
 import { compileValidator } from './validation.ts';
@@ -68,6 +70,7 @@ export function buildApp({ config, log, authenticate, notReady, routes }: AppDep
   app.setSerializerCompiler(() => JSON.stringify);
   app.setErrorHandler(buildErrorHandler(log));
   app.setNotFoundHandler((request, reply) => replyNotRouted(request, reply, allowedMethods));
+  app.addHook('preValidation', refuseBrokenQuery);
   app.addHook('onSend', compressReply);
   const isDraining = drainOnClose(app, servers, config.DRAIN_TIMEOUT_MS);
   const authenticator = buildAuthenticator(authenticate);
@@ -87,6 +90,32 @@ function prepareRoute(
   allowedMethods.add(route.url, route.method);
   if (route.config?.public !== true) route.onRequest = [authenticator, ...[route.onRequest ?? []].flat()];
   route.schema = { querystring: noQuery, ...route.schema };
+}
+
+/** The parser of the query leaves broken percent-encoding as it is, and a wrong text would be taken for a right one. */
+function refuseBrokenQuery(request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void {
+  const url = request.raw.url!;
+  const start = url.indexOf('?');
+  const broken = start !== -1 && url.includes('%', start)
+    ? url.slice(start + 1).split('&').find((parameter) => !isPercentEncoded(parameter))
+    : undefined;
+  if (broken === undefined) {
+    done();
+    return;
+  }
+  const [name] = broken.split('=', 1);
+  const place = isPercentEncoded(name!) ? `query.${decodeURIComponent(name!)}` : 'query';
+  done(new HttpError('request_validation_error', `${place}: it is not validly percent-encoded.`));
+}
+
+function isPercentEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    // decodeURIComponent throws for broken escapes and for what is no UTF-8, and for nothing else.
+    return false;
+  }
 }
 
 /** Makes `app.close()` wait for the requests under way. Returns whether that has begun. */

@@ -1,4 +1,6 @@
-/** A client of the interface, for tests: the answer's status, headers, text and JSON. */
+/** A client of the interface, for tests. It rejects for every answer that has not the exact shape of the interface. */
+import { checkShape } from './shapes.ts';
+
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -10,11 +12,18 @@ export interface Answer {
   readonly version: bigint | null;
 }
 
+/** What became of a request, as tables of cases name it: `201`, or `422 column_id_not_found`. */
+export function outcomeOf({ status, json }: Answer): string {
+  return status >= 400 && json !== undefined ? `${status} ${json.error.type}` : String(status);
+}
+
 export interface Send {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** A text or bytes go as they are; anything else as JSON. */
   readonly body?: unknown;
+  /** Whether a body goes without `Content-Type` unless `headers` has one. */
+  readonly bare?: boolean;
 }
 
 export class Client {
@@ -26,18 +35,19 @@ export class Client {
     this.token = token;
   }
 
-  async send(path: string, { method = 'GET', headers = {}, body }: Send = {}): Promise<Answer> {
+  async send(path: string, { method = 'GET', headers = {}, body, bare = false }: Send = {}): Promise<Answer> {
     const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
     const response = await fetch(`${this.url}${path}`, {
       method,
       headers: {
         authorization: `Bearer ${this.token}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(body === undefined || bare ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
       ...(body === undefined ? {} : { body: (raw ? body : JSON.stringify(body)) as string }),
     });
     const text = await response.text();
+    checkShape({ method, path, status: response.status, headers: response.headers, text });
     const etag = response.headers.get('etag');
     return {
       status: response.status, headers: response.headers, text,

@@ -20,7 +20,9 @@ export interface SharedPostgres {
 export async function startSharedPostgres(): Promise<SharedPostgres> {
   const given = process.env['DATABASE_URL'];
   if (given) return { url: given, where: 'the Postgres of DATABASE_URL', stop: async () => undefined };
-  return (await hasEngine()) ? inContainer() : embedded();
+  if (await hasEngine()) return inContainer();
+  if (process.env['TABLOG_TEST_REQUIRES_CONTAINERS'] === 'true') throw new Error('there is no Docker engine for the tests');
+  return embedded();
 }
 
 /** Whether a Docker engine answers; testcontainers tells in milliseconds. */
@@ -61,15 +63,20 @@ async function embedded(): Promise<SharedPostgres> {
 let databases = 0;
 
 /** A new, empty database in the shared Postgres, and how to drop it. */
-export async function createDatabase(): Promise<{ readonly url: string; drop(): Promise<void> }> {
+export async function createDatabase(template = 'template1'): Promise<{ readonly url: string; drop(): Promise<void> }> {
   const shared = process.env['TABLOG_TEST_POSTGRES'];
   if (!shared) throw new Error('the shared Postgres was not started: see test/support/start-postgres.ts');
   databases += 1;
   const name = `test_${process.pid}_${Date.now()}_${databases}`;
-  await administer(shared, `create database ${name}`);
+  await administer(shared, `create database ${name} template ${template}`);
   const url = new URL(shared);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => administer(shared, `drop database ${name} with (force)`) };
+}
+
+/** A copy of a database that nobody is connected to, and how to drop it. */
+export async function cloneDatabase(url: string): Promise<{ readonly url: string; drop(): Promise<void> }> {
+  return createDatabase(new URL(url).pathname.slice(1));
 }
 
 async function administer(url: string, statement: string): Promise<void> {

@@ -32,6 +32,18 @@ export interface TestServer {
 
 /** Resolves when the server is ready. Rejects, with what it wrote, when it ends before. */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
+  const server = await launchServer(options);
+  try {
+    await untilReady(server);
+    return server;
+  } catch (error) {
+    await server.stop('SIGKILL');
+    throw error;
+  }
+}
+
+/** Starts the process and does not wait for it. */
+export async function launchServer(options: ServerOptions = {}): Promise<TestServer> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'tablog-test-')));
   const port = options.port ?? (await freePort());
   const child = spawn(process.execPath, [main], {
@@ -48,7 +60,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     });
   }
   const url = `http://127.0.0.1:${port}`;
-  const server: TestServer = {
+  return {
     url, folder, process: child,
     output: () => output,
     token: async () => (await readFile(join(folder, 'token'), 'utf8')).trim(),
@@ -61,15 +73,14 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       return child.exitCode;
     },
   };
-  await sleepUntil(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server ended:\n${output}`);
-    return isReady(url);
-  }, 'the server is ready', 60_000);
-  return server;
 }
 
-async function isReady(url: string): Promise<boolean> {
-  return fetch(`${url}/readyz`).then((response) => response.ok, () => false);
+/** Rejects, with what the server wrote, when it ends before it is ready. */
+export async function untilReady({ url, process: child, output }: TestServer): Promise<void> {
+  await sleepUntil(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server ended:\n${output()}`);
+    return fetch(`${url}/readyz`).then((response) => response.ok, () => false);
+  }, 'the server is ready', 60_000);
 }
 
 /** A port that was free a moment ago. */

@@ -23,13 +23,13 @@ describe('the order of the types', () => {
     const steps: [string, string][] = [['imageURI', 'uri'], ['audioURI', 'uri'], ['date', 'dateTime']];
     for (const scalar of scalars) if (scalar !== 'json' && scalar !== 'string') steps.push([scalar, 'string']);
     for (const scalar of scalars) if (scalar !== 'json') steps.push([scalar, 'json'], [scalar, `array<${scalar}>`]);
-    for (const [a, b] of [...steps]) if (!b.startsWith('array<')) steps.push([`array<${a}>`, `array<${b}>`]);
+    for (const [a, b] of steps) if (!b.startsWith('array<')) steps.push([`array<${a}>`, `array<${b}>`]);
     steps.push(['array<json>', 'json']);
 
     const reached = new Set(columnTypes.map((type) => `${type} ${type}`));
     for (let before = -1; before !== reached.size;) {
       before = reached.size;
-      for (const pair of [...reached]) {
+      for (const pair of reached) {
         const [from, to] = pair.split(' ');
         for (const [a, b] of steps) if (a === to) reached.add(`${from} ${b}`);
       }

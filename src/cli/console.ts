@@ -1,0 +1,34 @@
+/** How the command line speaks: what was asked for on stdout, words about it on stderr. */
+import { InvalidArgumentError } from 'commander';
+import { pino, type Logger } from 'pino';
+
+/** Warnings and worse, on stderr. */
+export function newLogger(): Logger {
+  return pino({ level: 'warn' }, pino.destination({ fd: 2, sync: true }));
+}
+
+export function writeOut(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+export function writeWords(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+/** Lines of columns, with a heading. */
+export function writeTable(heading: readonly string[], lines: readonly (readonly string[])[]): void {
+  const all = [heading, ...lines];
+  const widths = heading.map((_, column) => Math.max(...all.map((line) => line[column]!.length)));
+  for (const line of all) writeOut(line.map((cell, column) => cell.padEnd(widths[column]!)).join('  ').trimEnd());
+}
+
+/** A parser for options and arguments that are numbers. */
+export function wholeNumber(min: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(value) || value < min) {
+      throw new InvalidArgumentError(`It must be a whole number of at least ${min}.`);
+    }
+    return value;
+  };
+}

@@ -1,0 +1,76 @@
+/** `tablog replay` and `tablog verify`. */
+import type { Command } from 'commander';
+import { readConfig } from '../config.ts';
+import { describeDifference } from '../replay/differences.ts';
+import type { RebuildOptions } from '../replay/rebuild.ts';
+import { replay } from '../replay/replay.ts';
+import { verify } from '../replay/verify.ts';
+import { openPostgres } from '../service.ts';
+import { newLogger, wholeNumber, writeOut, writeWords } from './console.ts';
+import { ProgressLine } from './progress-line.ts';
+
+const batchEventsDefault = 500;
+
+interface ReplayFlags {
+  readonly batchEvents: number;
+  readonly json?: boolean;
+}
+
+type Work = Pick<RebuildOptions, 'url' | 'batchEvents' | 'onProgress' | 'signal'>;
+
+export function addReplayCommands(program: Command): void {
+  const command = (name: string): Command => {
+    return program.command(name)
+      .option('--batch-events <n>', 'how many events are projected at once', wholeNumber(1), batchEventsDefault)
+      .option('--json', 'write the result as JSON');
+  };
+  command('replay')
+    .description('build the read model anew from the log, and put it in the place of the one that is there')
+    .action(runReplay);
+  command('verify')
+    .description('prove that the read model is what the log says; exits with 1, and says what differs, if it is not')
+    .action(runVerify);
+}
+
+async function runReplay(flags: ReplayFlags): Promise<void> {
+  const started = performance.now();
+  const events = await withPostgres(flags, replay);
+  if (flags.json) writeOut(JSON.stringify({ events, ...seconds(started) }));
+  else writeOut(`The read model was built anew from ${events} events in ${seconds(started).seconds} s.`);
+}
+
+async function runVerify(flags: ReplayFlags): Promise<void> {
+  const started = performance.now();
+  const { differences, events, tables, rows } = await withPostgres(flags, verify);
+  const equal = differences.length === 0;
+  if (!equal) process.exitCode = 1;
+  if (flags.json) {
+    writeOut(JSON.stringify({ equal, events, tables, rows, ...seconds(started), differences }));
+  } else if (equal) {
+    writeOut(`The read model is what the log says: ${events} events, ${tables} tables, ${rows} rows, ${seconds(started).seconds} s.`);
+  } else {
+    writeOut('The read model is not what the log says. The first differences:');
+    for (const difference of differences) writeOut(describeDifference(difference));
+  }
+}
+
+/** Can be interrupted: what is half built is dropped by the next run. */
+async function withPostgres<T>(flags: ReplayFlags, work: (work: Work) => Promise<T>): Promise<T> {
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort(new Error('interrupted'));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop);
+  const progress = new ProgressLine('events', writeWords);
+  const postgres = await openPostgres(readConfig(), newLogger());
+  try {
+    return await work({
+      url: postgres.url, batchEvents: flags.batchEvents, signal: stopping.signal,
+      onProgress: (done, of) => progress.update(done, of),
+    });
+  } finally {
+    await postgres.close();
+  }
+}
+
+function seconds(started: number): { readonly seconds: number } {
+  return { seconds: Math.round((performance.now() - started) / 100) / 10 };
+}

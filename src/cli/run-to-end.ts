@@ -1,0 +1,33 @@
+/** What a process of this project does with errors: those of its user are told in a sentence, bugs with their stack. */
+import { InvalidRequest } from '../../commands/invalid-request.ts';
+import { ConfigError } from '../config.ts';
+import { isDatabaseAway } from '../database/database-away.ts';
+import { NotAppended } from '../log/event-log.ts';
+import { WrongLog } from '../log/postgres/postgres-log.ts';
+import { ReadModelInUse } from '../read-model-use.ts';
+import { NoReadModel } from '../replay/snapshot.ts';
+
+/** Something the user of the command line got wrong, or has to know. */
+export class UserError extends Error {
+  override readonly name = 'UserError';
+}
+
+const userErrors = [UserError, InvalidRequest, ConfigError, WrongLog, ReadModelInUse, NoReadModel];
+
+/** Runs the work of a process. When it fails, says why on stderr and sets the exit code to 1. */
+export async function runToEnd(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    process.stderr.write(`${describe(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (userErrors.some((kind) => error instanceof kind)) return error.message;
+  if (isDatabaseAway(error)) return `Postgres cannot be used: ${error.message}`;
+  if (error instanceof NotAppended && error.cause === undefined) return error.message;
+  return error.stack ?? error.message;
+}

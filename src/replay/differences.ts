@@ -1,0 +1,51 @@
+/** What was found different between two read models: the first few, in words. */
+
+/** How many are told; then the comparison ends. */
+const differencesMax = 20;
+
+/** How much of a value is shown. */
+const excerptLength = 200;
+
+export interface Difference {
+  /** What it is that differs, down to the column: `table 0192... version`. */
+  readonly what: string;
+  readonly expected: string;
+  readonly found: string;
+}
+
+export class Differences {
+  readonly list: Difference[] = [];
+
+  /** Whether enough were found. */
+  get full(): boolean {
+    return this.list.length >= differencesMax;
+  }
+
+  /** `expected` is what the log says, `found` what the read model says; null: nothing is there. */
+  add(what: string, expected: unknown, found: unknown): void {
+    if (this.full) return;
+    const [expectedText, foundText] = [textOf(expected), textOf(found)];
+    const from = Math.max(0, firstDifference(expectedText, foundText) - excerptLength / 2);
+    this.list.push({ what, expected: excerpt(expectedText, from), found: excerpt(foundText, from) });
+  }
+}
+
+/** One line a difference. */
+export function describeDifference({ what, expected, found }: Difference): string {
+  return `${what}: expected ${expected}, found ${found}`;
+}
+
+function textOf(value: unknown): string {
+  return value === null || value === undefined ? 'nothing' : String(value);
+}
+
+function firstDifference(a: string, b: string): number {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at += 1;
+  return at;
+}
+
+function excerpt(text: string, from: number): string {
+  if (text.length <= excerptLength) return text;
+  return `${from > 0 ? '…' : ''}${text.slice(from, from + excerptLength)}${from + excerptLength < text.length ? '…' : ''}`;
+}

@@ -1,0 +1,93 @@
+/** What of a read model replay must give again, apart from links and rows: each a query in the order of its keys. */
+import { outcomeLife } from '../../projections/outcomes/outcomes.store.ts';
+import { bodyLife } from '../../projections/tables/place-rows.ts';
+import type { ResultRow } from '../database/pipelined-client.ts';
+import { compareCells, type Labels } from './compare-cells.ts';
+import type { Differences } from './differences.ts';
+import { merge } from './merge.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** How many rows of a section are in memory at once, on each side. */
+const rowsAtOnce = 200;
+
+interface Section extends Labels {
+  /** The keys, then the columns, in the order of the keys. */
+  readonly query: string;
+}
+
+/** What is known of a partition's log time, for what is remembered only for a while. */
+const lastTimes = 'progress as last';
+
+export const sections: readonly Section[] = [
+  {
+    name: ([partition]) => `progress of partition ${partition}`,
+    keys: 1,
+    columns: ['next', 'base', 'log_id', 'last_hash', 'time'],
+    query: `select partition, next, base, log_id, encode(last_hash, 'hex'), time from progress order by partition`,
+  },
+  {
+    name: ([id]) => `team ${id}`,
+    keys: 1,
+    columns: ['partition', 'name', 'created', 'suspended', 'rows', 'rows_max'],
+    query: `select id, partition, name, created, suspended, rows, rows_max from teams order by id`,
+  },
+  {
+    name: ([id]) => `token ${id}`,
+    keys: 1,
+    columns: ['team_id', 'name', 'hash', 'created', 'revoked'],
+    query: `select id, team_id, name, encode(hash, 'hex'), created, revoked from tokens order by id`,
+  },
+  {
+    name: ([id]) => `table ${id}`,
+    keys: 1,
+    columns: [
+      'team_id', 'name', 'created', 'version', 'generation', 'schema_version', 'widened', 'rows', 'row_bytes_max', 'tail',
+    ],
+    query: `select id, team_id, name, created, version, generation, schema_version, widened, rows, row_bytes_max,
+        (select version || ' ' || ordinal from links where key = tables.tail)
+      from tables order by id`,
+  },
+  {
+    name: ([tableId, version]) => `schema ${version} of table ${tableId}`,
+    keys: 2,
+    columns: ['columns'],
+    query: `select table_id, version, columns from table_schemas order by table_id, version`,
+  },
+  {
+    name: ([tableId, appId]) => `link of table ${tableId} to app ${JSON.stringify(appId)}`,
+    keys: 2,
+    columns: [],
+    query: `select table_id, app_id from app_links order by table_id, app_id collate "C"`,
+  },
+  {
+    name: ([bodyId, number]) => `block ${number} of body ${bodyId}`,
+    keys: 2,
+    columns: ['team_id', 'profile', 'time'],
+    query: `select body_id, number, team_id, profile, body_blocks.time from body_blocks
+      join teams on teams.id = body_blocks.team_id join ${lastTimes} on last.partition = teams.partition
+      where last.time - body_blocks.time <= ${bodyLife} order by body_id, number`,
+  },
+  {
+    name: ([partition, commandId]) => `outcome of command ${commandId} in partition ${partition}`,
+    keys: 2,
+    columns: ['log_offset', 'time', 'etag', 'detail', 'request_digest'],
+    query: `select partition, command_id, log_offset, outcomes.time, etag, detail, request_digest
+      from outcomes join ${lastTimes} using (partition)
+      where last.time - outcomes.time < ${outcomeLife} order by partition, command_id`,
+  },
+];
+
+export async function compareSection(
+  section: Section,
+  expected: Snapshot,
+  found: Snapshot,
+  differences: Differences,
+): Promise<void> {
+  const streams = [expected, found].map((side) => side.stream(section.query, rowsAtOnce)) as Streams;
+  for await (const pair of merge(...streams, section.keys)) {
+    compareCells(section, pair, differences);
+    if (differences.full) return;
+  }
+}
+
+type Streams = [AsyncGenerator<ResultRow>, AsyncGenerator<ResultRow>];

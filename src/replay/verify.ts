@@ -1,0 +1,60 @@
+/** Proof that the read model is what the log says: it is built once more beside it, and the two are compared. */
+import pg from 'pg';
+import { readModelSchema } from '../../projections/read-model.ts';
+import { ReadModelInUse, ReadModelUse } from '../read-model-use.ts';
+import { compareReadModels, type Comparison } from './compare.ts';
+import { rebuild, type RebuildOptions } from './rebuild.ts';
+import { Snapshot } from './snapshot.ts';
+
+/** Any number that nothing else in the database uses as an advisory lock. */
+const verifyLock = 7_460_231_005;
+
+export interface VerifyOptions extends Pick<RebuildOptions, 'url' | 'batchEvents' | 'onProgress' | 'signal'> {
+  /** The Postgres schema of the read model. */
+  readonly schema?: string;
+}
+
+export interface Verification extends Comparison {
+  readonly events: number;
+}
+
+/**
+ * Compares the read model with what the log gives up to the very offsets that the read model has reached. It may be in
+ * use meanwhile: what is compared is how it was when this began. Rejects with NoReadModel, with ReadModelInUse when
+ * another verification or a replay runs, and as `rebuild` does.
+ */
+export async function verify({ schema = readModelSchema, ...options }: VerifyOptions): Promise<Verification> {
+  const { url } = options;
+  const use = await ReadModelUse.share(url, schema);
+  const owner = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
+  owner.on('error', () => undefined);
+  try {
+    await owner.connect();
+    const { rows } = await owner.query('select pg_try_advisory_lock($1) as taken', [verifyLock]);
+    if (!rows[0].taken) throw new ReadModelInUse('another process verifies this read model already');
+    const live = await Snapshot.open(url, schema);
+    try {
+      return await compareWithLog(live, `${schema}_verify`, options);
+    } finally {
+      await live.close();
+      await owner.query(`drop schema if exists ${schema}_verify cascade`);
+    }
+  } finally {
+    await Promise.all([owner.end(), use.end()]);
+  }
+}
+
+async function compareWithLog(
+  live: Snapshot,
+  schema: string,
+  options: Omit<VerifyOptions, 'schema'>,
+): Promise<Verification> {
+  const progress = (await live.query('select partition, next from progress order by partition')) as [number, bigint][];
+  const events = await rebuild({ ...options, schema, until: new Map(progress) });
+  const rebuilt = await Snapshot.open(options.url, schema);
+  try {
+    return { events, ...(await compareReadModels(rebuilt, live)) };
+  } finally {
+    await rebuilt.close();
+  }
+}

@@ -1,0 +1,71 @@
+/** Serving: the service and its HTTP interface, from the start to the end of the process. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
+import { rowLimits } from '../commands/row-limits.ts';
+import { RowQueries } from '../projections/tables/rows.queries.ts';
+import { TableQueries } from '../projections/tables/tables.queries.ts';
+import type { Config } from './config.ts';
+import { createFirstTeam } from './first-team.ts';
+import { buildApp } from './http/app.ts';
+import { Gate } from './http/gate.ts';
+import { addRoutes } from './http/routes.ts';
+import { cacheTokens } from './http/token-cache.ts';
+import { openService, type Service } from './service.ts';
+
+/** How many bodies of rows are read at once: each takes up to two blocks and an unfinished row of memory. */
+const bodiesAtOnce = 64;
+
+/** Starts, says where it is, and resolves once it was told to stop and has. Rejects when it cannot start. */
+export async function serve(config: Config): Promise<void> {
+  const logger = pino({ level: config.LOG_LEVEL });
+  const stopping = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort(signal));
+
+  const service = await openService(config, logger, stopping.signal);
+  try {
+    const app = buildService(service, config, logger);
+    service.onFailure((reason) => {
+      logger.fatal(reason);
+      // Whoever looks after this process is to start it again.
+      process.exitCode = 1;
+      stopping.abort('failure');
+    });
+    await createFirstTeam(service, config.DATA_DIR);
+    await app.listen({ host: config.HOST, port: config.PORT });
+    await sayHello(config, (app.server.address() as AddressInfo).port);
+    await new Promise<void>((resolve) => {
+      if (stopping.signal.aborted) resolve();
+      else stopping.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    logger.info({ reason: stopping.signal.reason }, 'stopping');
+    await app.close();
+  } finally {
+    await service.close();
+  }
+}
+
+function buildService(service: Service, config: Config, logger: pino.Logger): ReturnType<typeof buildApp> {
+  const { database, log, teams } = service;
+  return buildApp({
+    config,
+    log: logger,
+    authenticate: cacheTokens((token) => teams.teamOfToken(token)),
+    notReady: async () => [...log.halted().values()],
+    routes: (app) => addRoutes(app, {
+      log, tables: new TableQueries(database), rows: new RowQueries(database), gate: new Gate(bodiesAtOnce),
+      receiver: { log, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, writeAhead: service.writeAhead },
+      limits: rowLimits(config.ROWS_PER_TABLE_MAX), bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
+    }),
+  });
+}
+
+/** A line that can be copied and works. */
+async function sayHello(config: Config, port: number): Promise<void> {
+  const url = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${port}`;
+  const path = join(config.DATA_DIR, 'token');
+  const token = await readFile(path, 'utf8').then((text) => text.trim(), () => null);
+  const header = token === null ? '<a token of yours>' : `$(cat ${path})`;
+  process.stdout.write(`\nTablog is ready at ${url}. Try:\n\n  curl -H "Authorization: Bearer ${header}" ${url}/tables\n\n`);
+}

@@ -1,0 +1,287 @@
+/** Decisions 1, 2 and 6: what is malformed is refused before anything happens, and what only looks odd is kept as it is. */
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from '@jest/globals';
+import { useApi } from '../support/api.ts';
+import { outcomeOf, type Answer } from '../support/client.ts';
+import { createTable, leavingUnchanged, unknownTableId, type MadeTable } from '../support/tables.ts';
+
+const { client } = useApi();
+const malformed = '400 request_validation_error';
+const misfit = '422 column_has_invalid_value';
+const types = { a: 'json', s: 'string', n: 'number' };
+const nested = (depth: number, open = '[', close = ']'): string => open.repeat(depth) + close.repeat(depth);
+
+/** Sends one row's text to every endpoint that takes rows. */
+async function sendRow(row: string | Uint8Array, send: (table: MadeTable, answer: Answer, what: string) => Promise<void>): Promise<void> {
+  const table = await createTable(client(), [{ n: 1 }], types);
+  const within = (before: string, after: string): Uint8Array => Buffer.concat([Buffer.from(before), Buffer.from(row as string), Buffer.from(after)]);
+  await send(table, await client().post(table.path, within('[', ']')), 'add');
+  await send(table, await client().post(table.path, within('{"rows":[', ']}')), 'add wrapped');
+  await send(table, await client().post(`${table.path}?onSchemaError=updateSchema`, within('[', ']')), 'add updating');
+  await send(table, await client().post(`${table.path}?onSchemaError=dropColumns`, within('[', ']')), 'add dropping');
+  await send(table, await client().patch(`${table.path}/${table.rowIds[0]}`, within('', '')), 'patch');
+  await send(table, await client().post('/tables', within('{"name":"n","rows":[', ']}')), 'create');
+  await send(table, await client().post('/tables?name=n', within('[', ']')), 'create of a bare array');
+}
+
+describe('a row that is malformed is refused by every endpoint, and nothing changes', () => {
+  test.each<[string, string | Uint8Array]>([
+    ['no end', '{"n":1'],
+    ['an end too many', '{"n":1}}'],
+    ['no value', '{"n":}'],
+    ['no colon', '{"n" 1}'],
+    ['no quotes', '{n:1}'],
+    ['single quotes', '{\'n\':1}'],
+    ['a comma too many', '{"n":1,}'],
+    ['no comma', '{"n":1 "s":""}'],
+    ['a comment', '{"n":1/* x */}'],
+    ['undefined', '{"n":undefined}'],
+    ['NaN', '{"n":NaN}'],
+    ['Infinity', '{"n":-Infinity}'],
+    ['True', '{"a":True}'],
+    ['a plus sign', '{"n":+1}'],
+    ['a leading zero', '{"n":01}'],
+    ['no digit after the point', '{"n":1.}'],
+    ['no digit before the point', '{"n":.5}'],
+    ['no exponent', '{"n":1e}'],
+    ['hexadecimal', '{"n":0x10}'],
+    ['a lone minus', '{"n":-}'],
+    ['a newline in a string', '{"s":"a\nb"}'],
+    ['a tab in a string', '{"s":"a\tb"}'],
+    ['an unknown escape', '{"s":"\\x41"}'],
+    ['a short escape', '{"s":"\\u00"}'],
+    ['an unfinished string', '{"s":"a}'],
+    ['a key twice', '{"n":1,"n":1}'],
+    ['a key twice, once escaped', '{"n":1,"\\u006e":2}'],
+    ['an unknown key twice', '{"zz":1,"zz":1}'],
+    ['$rowID twice', '{"$rowID":"x","$rowID":"x"}'],
+    ['__proto__ twice', '{"__proto__":1,"__proto__":1}'],
+    ['U+0000 in a string', '{"s":"a\\u0000"}'],
+    ['U+0000 in a nested string', '{"a":[{"b":"\\u0000"}]}'],
+    ['U+0000 in a nested key', '{"a":{"\\u0000":1}}'],
+    ['U+0000 in a column ID', '{"\\u0000":1}'],
+    ['a raw U+0000', '{"s":"\0"}'],
+    ['a lone high surrogate', '{"s":"\\ud800"}'],
+    ['a lone low surrogate', '{"s":"\\udc00x"}'],
+    ['surrogates in the wrong order', '{"s":"\\udc00\\ud800"}'],
+    ['a lone surrogate in an array', '{"a":["\\ud83d"]}'],
+    ['a lone surrogate in a column ID', '{"\\ud800":1}'],
+    ['1e400', '{"n":1e400}'],
+    ['-1e400', '{"n":-1e400}'],
+    ['1e400 in a string column', '{"s":1e400}'],
+    ['1e400, nested', '{"a":{"b":[1e400]}}'],
+    ['400 digits', `{"n":${'9'.repeat(400)}}`],
+    ['invalid UTF-8 in a string', Buffer.concat([Buffer.from('{"s":"'), Buffer.from([0xff]), Buffer.from('"}')])],
+    ['UTF-8 cut short', Buffer.concat([Buffer.from('{"s":"'), Buffer.from([0xc3]), Buffer.from('"}')])],
+    ['overlong UTF-8', Buffer.concat([Buffer.from('{"s":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')])],
+    ['a surrogate in UTF-8', Buffer.concat([Buffer.from('{"s":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')])],
+    ['invalid UTF-8 in a column ID', Buffer.concat([Buffer.from('{"'), Buffer.from([0xff]), Buffer.from('":1}')])],
+    ['nesting of 33', `{"a":${nested(33)}}`],
+    ['nesting of 33 in objects', `{"a":${nested(32, '{"a":', '}').replace('}', '{}}')}}`],
+    ['nesting of 5,000', `{"a":${nested(5_000)}}`],
+    ['nesting of 100,000', `{"a":${nested(100_000)}}`],
+    ['nesting of 100,000 that never ends', `{"a":${'['.repeat(100_000)}`],
+    ['an empty column ID', '{"":1}'],
+    ['a column ID of 257 bytes', `{"${'x'.repeat(257)}":1}`],
+    ['null', 'null'],
+    ['an array', '[]'],
+    ['a number', '1'],
+    ['a string', '"x"'],
+    ['nothing but a blank', ' , {}'],
+  ])('%s', async (name, row) => {
+    let table: MadeTable | undefined;
+    let state: unknown;
+    const look = async (): Promise<unknown> =>
+      [(await client().get(table!.path)).text, (await client().head(table!.path)).version, (await client().get('/tables')).text];
+    await sendRow(row, async (made, answer, what) => {
+      if (table === undefined) {
+        table = made;
+        state = await look();
+      }
+      const outcome = outcomeOf(answer);
+      const expected = /column ID of 257|nesting/.test(name) ? /^400 (request_validation_error|limit_exceeded)$/ : /^400 request_validation_error$/;
+      expect(`${what}: ${outcome}`).toMatch(new RegExp(`^${what}: ${expected.source.slice(1)}`));
+      expect(await look()).toEqual(state);
+    });
+    expect((await client().head(table!.path)).version).toBe(table!.version);
+  });
+});
+
+describe('integers that no double holds fit no type', () => {
+  test.each(['9007199254740993', '-9007199254740993', '12345678901234567890'])('%s', async (token) => {
+    const table = await createTable(client(), [{ n: 1 }], types);
+    for (const column of ['n', 's', 'a', 'new']) {
+      for (const mode of ['abort', 'updateSchema']) {
+        if (column === 'new' && mode === 'abort') continue;
+        await leavingUnchanged(client(), table.path, async () => {
+          const body = `{"${column}":${token}}`;
+          const add = await client().post(`${table.path}?onSchemaError=${mode}`, `[${body}]`);
+          const patch = await client().patch(`${table.path}/${table.rowIds[0]}?onSchemaError=${mode}`, body);
+          expect([column, outcomeOf(add), outcomeOf(patch)]).toEqual([column, misfit, misfit]);
+        });
+      }
+    }
+    const create = await client().post('/tables?name=n', `[{"n":${token}}]`);
+    const nestedCreate = await client().post('/tables?name=n', `[{"n":{"x":[${token}]}}]`);
+    expect([outcomeOf(create), outcomeOf(nestedCreate)]).toEqual([misfit, misfit]);
+    const dropped = await client().post(`${table.path}?onSchemaError=dropColumns`, `[{"n":${token},"s":"x"}]`);
+    expect((await client().get(`${table.path}/${dropped.json.data.rowIDs[0]}`)).json.data).toEqual({ s: 'x', $rowID: expect.anything() });
+  });
+
+  test.each([
+    ['9007199254740992', 9007199254740992], ['-9007199254740991', -9007199254740991], ['9007199254740994', 9007199254740994],
+    ['1e300', 1e300], ['5e-324', 5e-324], ['0.1', 0.1], ['-0', 0], ['1E+2', 100], ['1.7976931348623157e308', Number.MAX_VALUE],
+    ['1000000000000000000000', 1e21], ['0.12345678901234567890', 0.12345678901234567890],
+  ])('%s is held', async (token, value) => {
+    const answer = await client().post('/tables?name=n', `[{"n":${token}}]`);
+    const row = await client().get(`/tables/${answer.json.data.tableID}/rows/${answer.json.data.rowIDs[0]}`);
+    expect(row.json.data.n + 0).toBe(value);
+  });
+});
+
+describe('odd column IDs keep their place and their value', () => {
+  const odd = ['b', '__proto__', '10', 'constructor', '2', 'a', 'toString', '', '-0', 'hasOwnProperty', '1e3', 'é', '😀', 'data', 'error', '"\\'];
+  const ids = odd.filter((id) => id !== '');
+  const text = `{${ids.map((id, at) => `${JSON.stringify(id)}:${at}`).join(',')}`;
+  const keysOf = (rowText: string): string[] =>
+    [...rowText.matchAll(/"((?:[^"\\]|\\.)*)":/g)].map((match) => JSON.parse(`"${match[1]}"`) as string).filter((key) => key !== 'data' || ids.includes(key));
+
+  test.each<[string, string]>([
+    ['inferred', `{"name":"n","rows":[${text}}]}`],
+    ['given', `{"name":"n","schema":{"columns":[${ids.map((id) => `{"id":${JSON.stringify(id)},"type":"number"}`).join(',')}]},"rows":[${text}}]}`],
+    ['given, with the row in another order', `{"name":"n","schema":{"columns":[${ids.map((id) => `{"id":${JSON.stringify(id)},"type":"number"}`).join(',')}]},"rows":[{${ids.map((id, at) => `${JSON.stringify(id)}:${at}`).toReversed().join(',')}}]}`],
+  ])('%s', async (_, body) => {
+    const created = await client().post('/tables', body);
+    expect(outcomeOf(created)).toBe('201');
+    const [rowId] = created.json.data.rowIDs;
+    const path = `/tables/${created.json.data.tableID}/rows`;
+    for (const answer of [await client().get(path), await client().get(`${path}/${rowId}`)]) {
+      const rowText = answer.text.slice(answer.text.indexOf('{', 1));
+      expect(keysOf(rowText).filter((key) => key !== '$rowID')).toEqual(ids);
+      expect(rowText).toContain('"__proto__":1,');
+    }
+    expect(outcomeOf(await client().patch(`${path}/${rowId}`, '{"__proto__":50,"10":60,"constructor":null}'))).toBe('200');
+    const patched = await client().get(`${path}/${rowId}`);
+    expect(patched.text).toContain('"__proto__":50,"10":60,"2":4,');
+    await client().post(path, '[{"constructor":7,"__proto__":8}]');
+    expect((await client().get(path)).text).toMatch(/"__proto__":8,"constructor":7\b/);
+  });
+
+  test('also when they are appended to a schema', async () => {
+    const table = await createTable(client(), [{ z: 1 }]);
+    await client().post(`${table.path}?onSchemaError=updateSchema`, '[{"5":1,"__proto__":2},{"1":3,"z":4,"5":6}]');
+    const { text: page } = await client().get(table.path);
+    expect(page).toMatch(/"5":1,"__proto__":2\b/);
+    expect(page).toMatch(/"z":4,"5":6,"1":3\b/);
+  });
+
+  test('nested objects come back with their keys in order', async () => {
+    const value = '{"b":1,"10":2,"2":{"__proto__":[{"constructor":null}]},"a":{}}';
+    const created = await client().post('/tables?name=n', `[{"x":${value}}]`);
+    expect((await client().get(`/tables/${created.json.data.tableID}/rows`)).text).toContain(`"x":${value}`);
+  });
+
+  test('__proto__ where it means nothing is an unknown property', async () => {
+    const table = await createTable(client(), [{ n: 1 }]);
+    for (const body of ['{"__proto__":1,"rows":[]}', '{"constructor":1,"rows":[]}', '{"rows":[],"toString":1}']) {
+      expect(outcomeOf(await client().post(table.path, body))).toBe(malformed);
+      expect(outcomeOf(await client().post('/tables?name=n', body))).toBe(malformed);
+    }
+    expect(outcomeOf(await client().post('/tables', '{"name":"n","rows":[],"schema":{"columns":[],"__proto__":1}}'))).toBe(malformed);
+    expect(outcomeOf(await client().post('/tables', '{"name":"n","rows":[],"schema":{"columns":[{"id":"a","type":{"__proto__":"string"}}]}}'))).toBe(malformed);
+  });
+});
+
+describe('texts come back as they were', () => {
+  test.each([
+    ['escapes', '"\\"\\\\\\/\\b\\f\\n\\r\\t"'], ['a surrogate pair', '"\\ud83d\\ude00"'], ['U+2028', '"\u2028\u2029"'],
+    ['the last code point', '"\\udbff\\udfff"'], ['not characters', '"\\uffff\\ufffe"'], ['control characters', '"\\u0001\\u001f\\u007f"'],
+    ['a byte order mark', '"\ufeffx\ufeff"'], ['combining marks', '"e\u0301"'], ['the empty text', '""'], ['JSON', '"{\\"a\\":1}"'],
+    ['SQL', '"\'; drop table rows; --"'], ['COPY', '"\\\\.\\n\\\\N\\t"'], ['long', JSON.stringify('😀é\\"'.repeat(10_000))],
+  ])('%s', async (_, token) => {
+    const created = await client().post('/tables?name=n', `[{"t":${token}},{"t":[${token}]},{"t":{"k":${token}}}]`);
+    const single = await client().post('/tables?name=n', `[{"t":${token}}]`);
+    const text: unknown = JSON.parse(token);
+    const rows = await client().rows(created.json.data.tableID);
+    expect(rows.map(({ t }) => t)).toEqual([text, [text], { k: text }]);
+    expect((await client().rows(single.json.data.tableID)).map(({ t }) => t)).toEqual([text]);
+  });
+
+  test('a byte order mark before the body is skipped', async () => {
+    expect(outcomeOf(await client().post('/tables?name=n', '\ufeff[{"a":1}]'))).toBe('201');
+  });
+
+  test('nesting of 32 is taken', async () => {
+    const created = await client().post('/tables?name=n', `[{"a":${nested(30)}}]`);
+    expect(outcomeOf(created)).toBe('201');
+    expect((await client().get(`/tables/${created.json.data.tableID}/rows`)).text).toContain(`"a":${nested(30)}`);
+  });
+});
+
+describe('bodies around their rows', () => {
+  test.each<[string, string, string]>([
+    ['blanks everywhere', ' \r\n\t[ { "n" : 1 } , {\n} ] \n', '201'],
+    ['text after the end', '[{"n":1}]x', malformed],
+    ['a second body', '[{"n":1}][]', malformed],
+    ['U+0000 after the end', '[{"n":1}]\0', malformed],
+    ['no comma between rows', '[{"n":1}{"n":2}]', malformed],
+    ['a comma at the end', '[{"n":1},]', malformed],
+    ['a comma at the beginning', '[,{"n":1}]', malformed],
+    ['the wrong bracket', '[{"n":1}}', malformed],
+    ['rows twice', '{"rows":[{"n":1}],"rows":[{"n":1}]}', malformed],
+    ['nothing but blanks', ' \n ', malformed],
+    ['a byte order mark and nothing else', '\ufeff', malformed],
+    ['vertical tab', '[\u000b]', malformed],
+    ['no-break space', '[\u00a0]', malformed],
+  ])('%s', async (_, body, outcome) => {
+    const table = await createTable(client(), [{ n: 1 }], types);
+    const act = async (): Promise<void> => {
+      expect(outcomeOf(await client().post(table.path, body))).toBe(outcome);
+    };
+    if (outcome === '201') await act();
+    else await leavingUnchanged(client(), table.path, act);
+  });
+
+  test('members of a create twice', async () => {
+    for (const body of ['{"name":"a","name":"a","rows":[]}', '{"name":"a","rows":[],"schema":{"columns":[]},"schema":{"columns":[]}}']) {
+      expect(outcomeOf(await client().post('/tables', body))).toBe(malformed);
+    }
+  });
+
+  test.each(['a\0', '\ud800', 'x'.repeat(1_000_000)])('a name that cannot be one, %#', async (name) => {
+    const before = (await client().get('/tables')).text;
+    expect((await client().post('/tables', { name, rows: [] })).status).toBe(400);
+    expect((await client().get('/tables')).text).toBe(before);
+  });
+
+  test('what inflates without end is cut off', async () => {
+    const table = await createTable(client(), [{ n: 1 }], types);
+    const bomb = gzipSync(gzipSync(Buffer.alloc(50_000_000, '[')));
+    const flat = gzipSync(Buffer.alloc(200_000_000, '['));
+    await leavingUnchanged(client(), table.path, async () => {
+      expect(outcomeOf(await client().post(table.path, bomb, { 'content-encoding': 'gzip' }))).toBe(malformed);
+      const answer = await client().post(table.path, flat, { 'content-encoding': 'gzip' });
+      expect(answer.status === 413 || outcomeOf(answer) === malformed).toBe(true);
+      expect((await client().patch(`${table.path}/${table.rowIds[0]}`, flat, { 'content-encoding': 'gzip' })).status).toBe(413);
+    });
+  });
+});
+
+test.each<[string, string, unknown]>([
+  ['GET', '/tables?__proto__=1', undefined],
+  ['GET', '/tables?constructor=1', undefined],
+  ['GET', '/tables?=1', undefined],
+  ['POST', '/tables?name=%00', { rows: [] }],
+  ['POST', '/tables?name=%ff', { rows: [] }],
+  ['POST', '/tables?name=%zz', { rows: [] }],
+  ['POST', '/tables?name=', { rows: [] }],
+  ['POST', '/tables?name=n&appsToLink=%00', { rows: [] }],
+  ['POST', '/tables?name[]=n', { rows: [] }],
+  ['POST', `/tables?name=n&${'a'.repeat(4_000)}=1`, { rows: [] }],
+  ['GET', `/tables/${unknownTableId}/rows?limit=${'9'.repeat(3_000)}&limit=1`, undefined],
+  ['HEAD', `/tables/${unknownTableId}/rows?limit=1`, undefined],
+])('%s %s is refused', async (method, path, body) => {
+  const before = (await client().get('/tables')).text;
+  expect((await client().send(path, { method, body })).status).toBe(400);
+  expect((await client().get('/tables')).text).toBe(before);
+});

@@ -1,0 +1,177 @@
+/** Decisions 1 and 6: `Idempotency-Key`. */
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { useApi } from '../support/api.ts';
+import { outcomeOf, type Answer } from '../support/client.ts';
+import { createTable, stateOf, unknownTableId, type MadeTable } from '../support/tables.ts';
+
+const { client, api } = useApi();
+const reused = '400 idempotency_key_reused';
+const malformed = '400 request_validation_error';
+
+const many = Array.from({ length: 3_000 }, (_, n) => ({ a: n, b: 'x'.repeat(300) }));
+type Write = (table: MadeTable, headers: Record<string, string>) => Promise<Answer>;
+
+/** Writes that would take effect each time they are tried. */
+const writes: [string, Write][] = [
+  ['create a table', (_, headers) => client().post('/tables', { name: 'n', rows: [{ a: 1 }] }, headers)],
+  ['create a table of many rows', (_, headers) => client().post('/tables', { name: 'n', rows: many }, headers)],
+  ['add a row', ({ path }, headers) => client().post(path, [{ a: 1 }], headers)],
+  ['add many rows', ({ path }, headers) => client().post(`${path}?onSchemaError=updateSchema`, many, headers)],
+  ['patch a row', ({ path, rowIds }, headers) => client().patch(`${path}/${rowIds[0]}`, { a: 7 }, headers)],
+  ['delete a row', ({ path, rowIds }, headers) => client().delete(`${path}/${rowIds[0]}`, headers)],
+];
+
+const seen = ({ status, text, version }: Answer): unknown => ({ status, text, version });
+
+describe('the same key and request have the first answer', () => {
+  test.each(writes)('%s, again', async (_, write) => {
+    const table = await createTable(client(), [{ a: 0 }, { a: 1 }]);
+    const headers = { 'idempotency-key': randomUUID() };
+    const first = await write(table, headers);
+    expect(first.status).toBeLessThan(300);
+    await client().patch(`${table.path}/${table.rowIds[1]}`, { a: 50 });
+    const state = await stateOf(client(), table.path);
+    const tables = (await client().get('/tables')).text;
+    expect(seen(await write(table, headers))).toEqual(seen(first));
+    expect(await stateOf(client(), table.path)).toEqual(state);
+    expect((await client().get('/tables')).text).toBe(tables);
+  });
+
+  test.each(writes)('%s, while it is in flight', async (_, write) => {
+    const table = await createTable(client(), [{ a: 0 }, { a: 1 }]);
+    const before = (await client().get('/tables')).json.data.length;
+    const headers = { 'idempotency-key': randomUUID() };
+    const answers = await Promise.all(Array.from({ length: 6 }, () => write(table, headers)));
+    expect(new Set(answers.map((answer) => answer.text + answer.version)).size).toBe(1);
+    expect(answers[0]!.status).toBeLessThan(300);
+    const after = (await client().get('/tables')).json.data.length;
+    expect(after - before).toBeLessThanOrEqual(1);
+    expect((await client().rows(table.id)).length).toBeLessThanOrEqual(2 + many.length);
+  });
+
+  test('a precondition that has passed since does not matter', async () => {
+    const table = await createTable(client(), [{ a: 0 }]);
+    const path = `${table.path}/${table.rowIds[0]}`;
+    const headers = { 'if-match': `"${table.version}"`, 'idempotency-key': 'k-precondition' };
+    const first = await client().patch(path, { a: 1 }, headers);
+    await client().patch(path, { a: 2 });
+    expect(seen(await client().patch(path, { a: 1 }, headers))).toEqual(seen(first));
+    expect((await client().get(path)).json.data.a).toBe(2);
+  });
+
+  test('nor does it that the row is gone', async () => {
+    const table = await createTable(client(), [{ a: 0 }]);
+    const path = `${table.path}/${table.rowIds[0]}`;
+    const headers = { 'idempotency-key': 'k-gone' };
+    const first = await client().patch(path, { a: 1 }, headers);
+    await client().delete(path);
+    expect(seen(await client().patch(path, { a: 1 }, headers))).toEqual(seen(first));
+  });
+
+  test('a refusal is an answer, too', async () => {
+    const table = await createTable(client(), [{ a: 0 }]);
+    const headers = { 'idempotency-key': 'k-refusal' };
+    const first = await client().post(table.path, [{ a: 'x' }], headers);
+    expect(outcomeOf(first)).toBe('422 column_has_invalid_value');
+    await client().post(`${table.path}?onSchemaError=updateSchema`, [{ a: 'y' }]);
+    expect(seen(await client().post(table.path, [{ a: 'x' }], headers))).toEqual(seen(first));
+    expect(outcomeOf(await client().post(table.path, [{ a: 'x' }]))).toBe('201');
+  });
+
+  test.each<[string, (headers: Record<string, string>) => Promise<Answer>, string]>([
+    ['an unknown table', (headers) => client().post(`/tables/${unknownTableId}/rows`, [{ a: 1 }], headers), '404 table_not_found'],
+    ['an unknown stash', (headers) => client().post('/tables', { name: 'n', rows: { $stashID: 's' } }, headers), '400 stash_not_found'],
+  ])('%s', async (_, write, outcome) => {
+    const headers = { 'idempotency-key': randomUUID() };
+    const answers = [await write(headers), await write(headers)];
+    expect(answers.map(outcomeOf)).toEqual([outcome, outcome]);
+    expect(answers[0]!.text).toBe(answers[1]!.text);
+  });
+
+  test('a write that changed nothing answers with its first ETag', async () => {
+    const table = await createTable(client(), [{ a: 0 }]);
+    const path = `${table.path}/${table.rowIds[0]}`;
+    const headers = { 'idempotency-key': 'k-nothing' };
+    const first = await client().patch(path, { a: 0 }, headers);
+    await client().patch(path, { a: 1 });
+    expect(seen(await client().patch(path, { a: 0 }, headers))).toEqual(seen(first));
+    expect((await client().get(path)).json.data.a).toBe(1);
+  });
+});
+
+describe('the same key with another request is refused', () => {
+  const base = { body: '[{"a":1}]', query: '?onSchemaError=abort', type: 'application/json' };
+  test.each<[string, Partial<typeof base>, Record<string, string>]>([
+    ['another body', { body: '[{"a":2}]' }, {}],
+    ['another blank in the body', { body: '[{"a":1} ]' }, {}],
+    ['an empty list', { body: '[]' }, {}],
+    ['another query', { query: '?onSchemaError=dropColumns' }, {}],
+    ['no query', { query: '' }, {}],
+    ['another Content-Type', { type: 'application/json; charset=utf-8' }, {}],
+    ['If-Match', {}, { 'if-match': '"99999999"' }],
+    ['x-service-asynchronous', {}, { 'x-service-asynchronous': 'true' }],
+  ])('%s', async (_, changes, more) => {
+    const table = await createTable(client(), [{ a: 0 }]);
+    const send = ({ body, query, type }: typeof base, headers: Record<string, string>): Promise<Answer> =>
+      client().post(`${table.path}${query}`, body, { 'content-type': type, 'idempotency-key': 'k', ...headers });
+    const first = await send(base, {});
+    expect(outcomeOf(first)).toBe('201');
+    const state = await stateOf(client(), table.path);
+    expect(outcomeOf(await send({ ...base, ...changes }, more))).toBe(reused);
+    expect(await stateOf(client(), table.path)).toEqual(state);
+    expect(seen(await send(base, {}))).toEqual(seen(first));
+  });
+
+  test('also while the first is in flight: one of them wins', async () => {
+    const table = await createTable(client(), [{ a: 0 }]);
+    const answers = await Promise.all([1, 2, 3, 4].map((a) => client().post(table.path, [{ a }], { 'idempotency-key': 'k' })));
+    expect(answers.map(outcomeOf).toSorted()).toEqual(['201', reused, reused, reused]);
+    expect(await client().rows(table.id)).toHaveLength(2);
+  });
+});
+
+describe('independent are', () => {
+  test('other paths, methods and teams', async () => {
+    const table = await createTable(client(), [{ a: 0 }, { a: 0 }]);
+    const [first, second] = table.rowIds.map((id) => `${table.path}/${id}`) as [string, string];
+    const headers = { 'idempotency-key': 'shared' };
+    const foreign = (await api().createTeam()).client;
+    const answers = [
+      await client().post(table.path, [{ a: 1 }], headers),
+      await client().patch(first, { a: 1 }, headers),
+      await client().patch(second, { a: 2 }, headers),
+      await client().delete(first, headers),
+      await client().post('/tables', [{ a: 1 }], { ...headers, 'content-type': 'application/json' }),
+      await client().post('/tables?name=n', [{ a: 1 }], headers),
+      await foreign.post('/tables?name=n', [{ a: 2 }], headers),
+    ];
+    expect(answers.map(outcomeOf)).toEqual(['201', '200', '200', '200', malformed, '201', '201']);
+  });
+
+  test('requests that were malformed: they are not recorded', async () => {
+    const table = await createTable(client(), [{ a: 0 }]);
+    const headers = { 'idempotency-key': 'k' };
+    for (const body of ['', '[', '[1]', '[{"a":1,"a":2}]', '[{"a":1e400}]']) {
+      expect(outcomeOf(await client().post(table.path, body, headers))).toBe(malformed);
+    }
+    expect(outcomeOf(await client().post(`${table.path}?x=1`, [{ a: 1 }], headers))).toBe(malformed);
+    expect(outcomeOf(await client().post(table.path, [{ a: 1 }], { ...headers, 'if-match': 'x' }))).toBe(malformed);
+    expect(outcomeOf(await client().post(table.path, [{ a: 1 }], headers))).toBe('201');
+  });
+});
+
+test.each<[string, string, string]>([
+  ['one character', 'k', '201'],
+  ['256 characters', 'k'.repeat(256), '201'],
+  ['blanks within, quotes and commas', 'a "b", c', '201'],
+  ['257 characters', 'k'.repeat(257), malformed],
+  ['nothing', '', malformed],
+  ['a tab', 'a\tb', malformed],
+  ['beyond ASCII', 'é', malformed],
+])('a key of %s', async (_, key, outcome) => {
+  const table = await createTable(client(), [{ a: 0 }]);
+  const headers = { 'idempotency-key': key };
+  expect(outcomeOf(await client().post(table.path, [{ a: 1 }], headers))).toBe(outcome);
+  expect(outcomeOf(await client().patch(`${table.path}/${table.rowIds[0]}`, { a: 1 }, headers))).toBe(outcome.replace('201', '200'));
+});

@@ -1,0 +1,52 @@
+/** Many clients, two processes, one table: whatever they do, it is as if each write had taken place alone (spec 9). */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { findProblems } from '../support/history.ts';
+import { deploy, type Deployment } from './deployment.ts';
+import { randomFrom, work, type Mix } from './load.ts';
+import { createRecordedTable, historyOf, RecordedTable } from './recorded-table.ts';
+
+let deployment: Deployment;
+
+beforeAll(async () => {
+  deployment = await deploy(2);
+});
+
+afterAll(async () => {
+  await deployment.stop();
+});
+
+describe('racers', () => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])('of 32 patches with one If-Match exactly one wins (round %i)', async () => {
+    const { tableId, rows, recorder } = await createRecordedTable(deployment.clients[0]!, 1);
+    const racers = Array.from({ length: 32 }, (_, n) => {
+      return new RecordedTable(`racer ${n}`, deployment.clients[n % 2]!, tableId, recorder);
+    });
+    const version = await racers[0]!.read(rows[0]!);
+    const outcomes = await Promise.all(racers.map((racer) => racer.patch(rows[0]!, version)));
+    const count = (status: string): number => outcomes.filter((outcome) => outcome.status === status).length;
+    expect({ applied: count('applied'), refused: count('refused') }).toEqual({ applied: 1, refused: 31 });
+    expect(recorder.unexpected).toEqual([]);
+    expect(findProblems(await historyOf(recorder, deployment.clients[1]!, tableId, rows))).toEqual([]);
+  });
+});
+
+describe('histories', () => {
+  const small: Mix = { patch: 10, add: 2, delete: 2, head: 2 };
+  const all: Mix = { ...small, addBlock: 0.5, addBody: 0.3, addRefused: 0.5 };
+
+  test.each([['small writes', small, 150], ['small and large writes', all, 100]])('%s', async (_name, mix, stepCount) => {
+    const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+    process.stderr.write(`SEED=${seed}\n`);
+    const { tableId, rows, recorder } = await createRecordedTable(deployment.clients[0]!, 8);
+    await Promise.all(Array.from({ length: 16 }, (_, n) => {
+      const table = new RecordedTable(`client ${n}`, deployment.clients[n % 2]!, tableId, recorder);
+      let left = stepCount;
+      return work(table, rows, mix, randomFrom(seed + n), () => left-- > 0);
+    }));
+    const history = await historyOf(recorder, deployment.clients[1]!, tableId, rows);
+    expect(recorder.unexpected).toEqual([]);
+    expect(findProblems(history)).toEqual([]);
+    const patches = recorder.calls.flatMap(({ operation }) => (operation.kind === 'patch' ? [operation.outcome.status] : []));
+    expect(new Set(patches)).toEqual(new Set(['applied', 'refused']));
+  });
+});

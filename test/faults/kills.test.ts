@@ -1,0 +1,114 @@
+/**
+ * The service and its embedded Postgres are killed together under load, again and again. What was answered is there, what
+ * was not is there wholly or not at all, what was refused never happened, and versions go on rising.
+ */
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { Client } from '../support/client.ts';
+import { findProblems } from '../support/history.ts';
+import { freePort, launchServer, startServer, untilReady, type TestServer } from '../support/server.ts';
+import { kill, killEverything, postmasterOf, processesOf, untilGone } from './kill.ts';
+import { randomFrom, work, type Mix } from './load.ts';
+import { createRecordedTable, findCreationProblems, historyOf, RecordedTable } from './recorded-table.ts';
+
+const kills = Number(process.env['KILLS'] ?? 50);
+const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+const mix: Mix = { patch: 12, add: 4, delete: 3, head: 1, addBlock: 0.6, addBody: 0.5, addRefused: 0.3, create: 0.3 };
+
+let folder: string;
+let server: TestServer;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tablog-kills-'));
+});
+
+afterEach(async () => {
+  await killEverything(server);
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Open while the server can be asked. */
+class Gate {
+  #waiting = Promise.withResolvers<void>();
+  #isOpen = false;
+
+  open(): void {
+    this.#isOpen = true;
+    this.#waiting.resolve();
+  }
+
+  close(): void {
+    if (this.#isOpen) this.#waiting = Promise.withResolvers<void>();
+    this.#isOpen = false;
+  }
+
+  async pass(): Promise<void> {
+    await this.#waiting.promise;
+  }
+}
+
+test(`nothing is lost in ${kills} kills`, async () => {
+  process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
+  const random = randomFrom(seed);
+  const port = await freePort();
+  server = await startServer({ folder, port });
+  const client = new Client(server.url, await server.token());
+  const { tableId, rows, recorder } = await createRecordedTable(client, 8);
+  const gate = new Gate();
+  let goesOn = true;
+  const clients = Array.from({ length: 8 }, (_, n) => {
+    const table = new RecordedTable(`client ${n}`, client, tableId, recorder);
+    return work(table, rows, mix, randomFrom(seed + n + 1), async () => {
+      if (goesOn) await gate.pass();
+      return goesOn;
+    });
+  });
+
+  for (let count = 0; count < kills; count += 1) {
+    // Mostly at work, now and then while it starts.
+    const atWork = count === 0 || random() < 0.85;
+    if (atWork) {
+      await untilReady(server);
+      gate.open();
+    }
+    await sleep(50 + random() * (atWork ? 1200 : 400));
+    // One time in eight Postgres outlives the service, which must join it then.
+    const victims = random() < 0.125 ? [server.process.pid!] : await processesOf(server);
+    const exited = once(server.process, 'exit');
+    await Promise.all([kill(victims), exited, gate.close()]);
+    server = await launchServer({ folder, port });
+  }
+
+  await untilReady(server);
+  goesOn = false;
+  gate.open();
+  await Promise.all(clients);
+
+  expect(recorder.unexpected).toEqual([]);
+  const history = await historyOf(recorder, client, tableId, rows);
+  expect(findProblems(history)).toEqual([]);
+  expect(await findCreationProblems(recorder, client)).toEqual([]);
+  const outcomes = recorder.calls.flatMap(({ operation }) => ('outcome' in operation ? [operation.outcome.status] : []));
+  expect(new Set(outcomes)).toEqual(new Set(['applied', 'refused', 'unknown']));
+
+  const processes = await processesOf(server);
+  expect(await server.stop()).toBe(0);
+  await untilGone(processes);
+  expect(await postmasterOf(server)).toBeUndefined();
+}, 290_000);
+
+test('a first start that was cut off is made up for', async () => {
+  process.stderr.write(`SEED=${seed}\n`);
+  const random = randomFrom(seed);
+  for (let round = 0; round < 4; round += 1) {
+    server = await launchServer({ folder });
+    await sleep(300 + random() * 1200);
+    await killEverything(server);
+  }
+  server = await startServer({ folder });
+  expect((await new Client(server.url, await server.token()).get('/tables')).status).toBe(200);
+});

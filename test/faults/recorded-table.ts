@@ -1,0 +1,191 @@
+/** A table whose clients write down what they do: each call with its place, and what became of it. */
+import type { Answer, Client, Send } from '../support/client.ts';
+import { outcomeOf } from '../support/client.ts';
+import type { Call, History, Operation, WriteOutcome } from '../support/history.ts';
+
+/** A table that was asked for. No two have the same name. */
+export interface Creation {
+  readonly name: string;
+  readonly values: readonly string[];
+  readonly outcome: WriteOutcome['status'];
+}
+
+/** What became of the calls of all clients, in one order. */
+export class Recorder {
+  readonly calls: Call[] = [];
+  readonly creations: Creation[] = [];
+  /** Answers that the interface does not allow here. */
+  readonly unexpected: string[] = [];
+  #place = 0;
+
+  /** Places a call and its answer. What `act` gives is not recorded when it is null. */
+  async record<T extends Operation>(client: string, act: () => Promise<T | null>): Promise<T | null> {
+    const invoked = this.#nextPlace();
+    const operation = await act();
+    if (operation === null) return null;
+    const unknown = 'outcome' in operation && operation.outcome.status === 'unknown';
+    this.calls.push({ client, invoked, returned: unknown ? Infinity : this.#nextPlace(), operation });
+    return operation;
+  }
+
+  #nextPlace(): number {
+    this.#place += 1;
+    return this.#place;
+  }
+}
+
+/** Answers that say "nothing happened". */
+const refusals: ReadonlySet<string> = new Set(['404 row_not_found', '422 column_has_invalid_value', '503 service_unavailable']);
+
+type AddOptions = { readonly padding?: string; readonly extra?: Readonly<Record<string, unknown>> };
+
+export const columns = [{ id: 'value', type: 'string' }, { id: 'padding', type: 'string' }, { id: 'size', type: 'number' }];
+
+/** One client's view of a table with the columns above. */
+export class RecordedTable {
+  readonly name: string;
+  readonly tableId: string;
+  readonly #client: Client;
+  readonly #recorder: Recorder;
+  #values = 0;
+
+  constructor(name: string, client: Client, tableId: string, recorder: Recorder) {
+    this.name = name;
+    this.tableId = tableId;
+    this.#client = client;
+    this.#recorder = recorder;
+  }
+
+  /** Values that nobody else gives a row. */
+  newValues(count: number): string[] {
+    return Array.from({ length: count }, () => `${this.name}.${(this.#values += 1)}`);
+  }
+
+  /** The row's version; null when there is no row, or no answer. */
+  async read(row: string): Promise<bigint | null> {
+    const operation = await this.#recorder.record(this.name, async () => {
+      const answer = await this.#send(`/${row}`);
+      if (answer?.status === 200) {
+        return { kind: 'read', row, seen: { version: answer.version!, value: answer.json.data.value } } as const;
+      }
+      return answer !== null && outcomeOf(answer) === '404 row_not_found' ? { kind: 'read', row, seen: null } as const : null;
+    });
+    return operation?.seen?.version ?? null;
+  }
+
+  async head(): Promise<void> {
+    await this.#recorder.record(this.name, async () => {
+      const answer = await this.#send('', { method: 'HEAD' });
+      return answer?.status === 200 ? { kind: 'head', version: answer.version! } as const : null;
+    });
+  }
+
+  async patch(row: string, ifMatch: bigint | null): Promise<WriteOutcome> {
+    const [value] = this.newValues(1);
+    const operation = await this.#recorder.record(this.name, async () => {
+      const answer = await this.#send(`/${row}`, { method: 'PATCH', body: { value }, headers: headersOf(ifMatch) });
+      return { kind: 'patch', row, value: value!, ifMatch, outcome: this.#outcome(answer) } as const;
+    });
+    return operation!.outcome;
+  }
+
+  async delete(row: string, ifMatch: bigint | null): Promise<void> {
+    await this.#recorder.record(this.name, async () => {
+      const answer = await this.#send(`/${row}`, { method: 'DELETE', headers: headersOf(ifMatch) });
+      return { kind: 'delete', row, ifMatch, outcome: this.#outcome(answer) } as const;
+    });
+  }
+
+  /** The IDs of the added rows; none when they were not, or nobody knows. `extra` are columns of the last row. */
+  async add(count: number, { padding, extra = {} }: AddOptions = {}): Promise<readonly string[]> {
+    const values = this.newValues(count);
+    const operation = await this.#recorder.record(this.name, async () => {
+      const body = values.map((value, at) => ({ value, padding, ...(at === count - 1 ? extra : {}) }));
+      const answer = await this.#send('', { method: 'POST', body });
+      const rows: string[] = answer?.status === 201 ? answer.json.data.rowIDs : [];
+      return { kind: 'add', values, rows, outcome: this.#outcome(answer) } as const;
+    });
+    return operation!.rows;
+  }
+
+  /** Makes another table. */
+  async create(count: number, padding?: string): Promise<void> {
+    const values = this.newValues(count);
+    const body = { name: `made with ${values[0]}`, schema: { columns }, rows: values.map((value) => ({ value, padding })) };
+    const answer = await this.#ask('/tables', { method: 'POST', body });
+    this.#recorder.creations.push({ name: body.name, values, outcome: this.#outcome(answer).status });
+  }
+
+  #send(path: string, options: Send = {}): Promise<Answer | null> {
+    return this.#ask(`/tables/${this.tableId}/rows${path}`, options);
+  }
+
+  /** Null when the connection broke before the answer was there. */
+  async #ask(path: string, options: Send): Promise<Answer | null> {
+    try {
+      return await this.#client.send(path, options);
+    } catch (error) {
+      // What fetch throws when a connection breaks; its class is another one than this file's.
+      if ((error as Error).name === 'TypeError') return null;
+      throw error;
+    }
+  }
+
+  #outcome(answer: Answer | null): WriteOutcome {
+    if (answer === null) return { status: 'unknown' };
+    const outcome = outcomeOf(answer);
+    if (outcome === '200' || outcome === '201') return { status: 'applied', version: answer.version! };
+    if (outcome === '412 precondition_failed') return { status: 'refused', changed: true };
+    if (refusals.has(outcome)) return { status: 'refused', changed: false };
+    if (outcome !== '503 outcome_unknown') this.#recorder.unexpected.push(`${outcome}: ${answer.text}`);
+    return { status: 'unknown' };
+  }
+}
+
+function headersOf(ifMatch: bigint | null): Record<string, string> {
+  return ifMatch === null ? {} : { 'if-match': `"${ifMatch}"` };
+}
+
+/** A new table of `count` rows, and where all that is done to it is recorded. */
+export async function createRecordedTable(
+  client: Client,
+  count: number,
+): Promise<{ readonly tableId: string; readonly rows: readonly string[]; readonly recorder: Recorder }> {
+  const answer = await client.post('/tables', { name: 'recorded', schema: { columns }, rows: [] });
+  if (answer.status !== 201) throw new Error(answer.text);
+  const tableId: string = answer.json.data.tableID;
+  const recorder = new Recorder();
+  const rows = await new RecordedTable('first', client, tableId, recorder).add(count);
+  return { tableId, rows, recorder };
+}
+
+/** The history of a table once nobody writes any more. The rows that were fought for are read a last time. */
+export async function historyOf(
+  recorder: Recorder,
+  client: Client,
+  tableId: string,
+  rows: readonly string[],
+): Promise<History> {
+  const last = new RecordedTable('last', client, tableId, recorder);
+  for (const row of rows) await last.read(row);
+  await last.head();
+  const left = await client.rows(tableId);
+  return { calls: recorder.calls, final: left.map(({ $rowID, value }) => ({ row: $rowID as string, value: value as string })) };
+}
+
+/** What is wrong with the tables that were made, one sentence each. */
+export async function findCreationProblems({ creations }: Recorder, client: Client): Promise<string[]> {
+  const problems: string[] = [];
+  const { data } = (await client.get('/tables')).json as { data: { id: string; name: string }[] };
+  const made = Map.groupBy(data, ({ name }) => name);
+  for (const { name, values, outcome } of creations) {
+    const tables = made.get(name) ?? [];
+    const [fewest, most] = { applied: [1, 1], refused: [0, 0], unknown: [0, 1] }[outcome];
+    if (tables.length < fewest! || tables.length > most!) problems.push(`the table ${name} (${outcome}) is there ${tables.length} times`);
+    for (const { id } of tables) {
+      const left = (await client.rows(id)).map(({ value }) => value);
+      if (left.join() !== values.join()) problems.push(`the table ${name} has ${left.length} rows, not its ${values.length}`);
+    }
+  }
+  return problems;
+}

@@ -1,0 +1,77 @@
+/** Replay gives the same read model however the log is cut, and the generated logs hold all that there is. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { decodeEvent } from '../../src/events/event-codec.ts';
+import type { EventType } from '../../src/events/event.ts';
+import type { RefusalType } from '../../src/events/outcome.ts';
+import { verify } from '../../src/replay/verify.ts';
+import { chooseSeed, createGeneratedLog, logOf, openReadModel, type GeneratedLog } from './generated-log.ts';
+
+let generated: GeneratedLog;
+
+beforeAll(async () => {
+  generated = await createGeneratedLog({ seed: chooseSeed(), teams: 14, eventsOfTeam: 500, blocksOfTeam: 8, rowsOfBlock: 150 });
+});
+
+afterAll(async () => {
+  await generated?.drop();
+});
+
+test.each([1, 7, 500])('a read model that was written live is what replay in batches of %d gives', async (batchEvents) => {
+  const { differences, events } = await verify({
+    url: generated.url, batchEvents, onProgress: () => undefined, signal: new AbortController().signal,
+  });
+  expect(differences).toEqual([]);
+  expect(events).toBeGreaterThan(generated.events);
+});
+
+// A key for each: what is new and not generated does not compile.
+const eventTypes: Record<EventType, true> = {
+  GenerationStarted: true, TeamCreated: true, TeamSuspended: true, TeamResumed: true, TeamPlanSet: true, TokenCreated: true,
+  TokenRevoked: true, BlockReceived: true, TableCreateRequested: true, RowsAddRequested: true, RowPatchRequested: true,
+  RowDeleteRequested: true,
+};
+const refusalTypes: Record<RefusalType, true> = {
+  request_validation_error: true, limit_exceeded: true, payment_required: true, table_not_found: true, row_not_found: true,
+  stash_not_found: true, precondition_failed: true, column_id_not_found: true, column_has_invalid_value: true,
+  column_id_reserved: true, column_id_not_unique: true,
+};
+
+test('a generated log holds every kind of event, refusals of every kind, and what is repeated, late, widened and wrapped', async () => {
+  const database = await openReadModel(generated.url);
+  try {
+    const log = logOf(database);
+    const found = { types: new Set<string>(), commands: new Set<string>(), records: 0 };
+    for (let partition = 0; partition < log.partitions; partition += 1) {
+      const { end } = await log.bounds(partition);
+      for await (const records of log.read(partition, 0n, end)) {
+        for (const { bytes } of records) {
+          const { commandId, data } = decodeEvent(bytes);
+          found.types.add(data.type);
+          found.commands.add(commandId);
+          found.records += 1;
+        }
+      }
+    }
+    const count = async (query: string): Promise<number> => Number((await database.pool.query(query)).rows[0].count);
+    const refusals = await database.pool.query(
+      `select distinct detail::json -> 'refusal' ->> 'type' as type from outcomes where detail like '{"refusal"%'`,
+    );
+    expect([...found.types].toSorted()).toEqual(Object.keys(eventTypes).toSorted());
+    expect(refusals.rows.map(({ type }) => type).toSorted()).toEqual(Object.keys(refusalTypes).toSorted());
+    // Repeated commands, and those that came late and have no outcome.
+    expect(found.records).toBeGreaterThan(found.commands.size);
+    expect(found.commands.size).toBeGreaterThan(await count('select count(*) from outcomes'));
+    expect(await count('select count(*) from tables where widened > 0')).toBeGreaterThan(0);
+    expect(await count('select count(*) from links where wrap and not plain')).toBeGreaterThan(0);
+    expect(await count('select count(*) from links where ordinal > 0')).toBeGreaterThan(0);
+    expect(await count('select count(distinct partition) from teams')).toBeGreaterThan(3);
+    for (const kind of ['is not null', 'is null']) {
+      const changed = `select count(*) from changes join links on links.key = link
+        join segment_rows rows on rows.segment = links.segment and rows.index = changes.index`;
+      expect(await count(`${changed} where rows.version is not null and changes.body ${kind}`)).toBeGreaterThan(0);
+      expect(await count(`${changed} where rows.version is null and changes.body ${kind}`)).toBeGreaterThan(0);
+    }
+  } finally {
+    await database.close();
+  }
+});

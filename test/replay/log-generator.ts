@@ -1,0 +1,306 @@
+/**
+ * Fills a log with what a seed says: every kind of event, refusals of every kind, repeated and late events, over several
+ * teams that write at the same time. The teams wait for the outcomes of some events, because later ones name rows that
+ * earlier ones added; between that they append hundreds at once.
+ */
+import { rowLimits } from '../../commands/row-limits.ts';
+import { encodeEvent, type PackedBody } from '../../src/events/event-codec.ts';
+import type { EventData, RowAddress, RowSource } from '../../src/events/event.ts';
+import type { Outcome, RowRange } from '../../src/events/outcome.ts';
+import { NotAppended, type EncodedEvent, type EventLog } from '../../src/log/event-log.ts';
+import { partitionOf } from '../../src/log/partition.ts';
+import type { SchemaErrorMode } from '../../src/schema/decide-schema.ts';
+import { Random } from './random.ts';
+import { givenColumns, patchOf, rowsOf, sampleNames, type SampleRows } from './row-samples.ts';
+
+export interface LogPlan {
+  readonly seed: number;
+  readonly teams: number;
+  /** About how many events each team appends, blocks not counted. */
+  readonly eventsOfTeam: number;
+  /** How many blocks of rows each team appends, and the rows of each. */
+  readonly blocksOfTeam: number;
+  readonly rowsOfBlock: number;
+}
+
+const modes: readonly SchemaErrorMode[] = ['abort', 'dropColumns', 'updateSchema'];
+const limits = rowLimits(10_000_000);
+const burstSteps = 250;
+const hour = 3_600_000;
+
+/** Resolves with the number of events that were appended. */
+export async function generateLog(log: EventLog, plan: LogPlan): Promise<number> {
+  const random = new Random(plan.seed);
+  const blocks = await Promise.all(
+    [...sampleNames, 'plain', 'plain', 'plain', 'plain'].map((name) => rowsOf(random, plan.rowsOfBlock, name as 'plain')),
+  );
+  const teams = Array.from({ length: plan.teams }, () => new TeamActor(log, random.below(2 ** 32), blocks));
+  await Promise.all(teams.map((team) => team.run(plan)));
+  return teams.reduce((sum, team) => sum + team.appended, 0);
+}
+
+interface KnownTable {
+  readonly id: string;
+  readonly ranges: RowRange[];
+  version: bigint;
+}
+
+class TeamActor {
+  appended = 0;
+  readonly #log: EventLog;
+  readonly #random: Random;
+  readonly #blocks: readonly SampleRows[];
+  readonly #teamId: string;
+  readonly #tables: KnownTable[] = [];
+  readonly #tokens: string[] = [];
+  #repeats = false;
+  #sent: Promise<void>[] = [];
+  #recent: EncodedEvent[] = [];
+
+  constructor(log: EventLog, seed: number, blocks: readonly SampleRows[]) {
+    this.#log = log;
+    this.#random = new Random(seed);
+    this.#blocks = blocks;
+    this.#teamId = this.#random.uuid();
+  }
+
+  async run(plan: LogPlan): Promise<void> {
+    this.#send({ type: 'TeamCreated', teamId: this.#teamId, name: `team ${this.#teamId.slice(0, 4)}` });
+    this.#send({ type: 'TeamCreated', teamId: this.#teamId, name: 'the same once more' });
+    for (let table = 0; table < 3; table += 1) await this.#createTable();
+    await this.#settle();
+    const bursts = Math.max(4, Math.ceil(plan.eventsOfTeam / burstSteps));
+    for (let burst = 0; burst < bursts; burst += 1) {
+      const blocks = Math.floor(((burst + 1) * plan.blocksOfTeam) / bursts) - Math.floor((burst * plan.blocksOfTeam) / bursts);
+      await this.#burst(Math.ceil(plan.eventsOfTeam / bursts), blocks);
+      await this.#settle();
+    }
+  }
+
+  async #burst(steps: number, blocks: number): Promise<void> {
+    const r = this.#random;
+    const suspendedFrom = r.chance(0.25) ? r.below(steps) : -1;
+    const plannedFrom = r.chance(0.25) ? r.below(steps) : -1;
+    if (r.chance(0.5)) await this.#createTable();
+    this.#repeats = r.chance(0.25);
+    for (let step = 0; step < steps; step += 1) {
+      if (step === suspendedFrom) this.#send({ type: 'TeamSuspended', teamId: this.#teamId });
+      if (step === plannedFrom) this.#send({ type: 'TeamPlanSet', teamId: this.#teamId, rowsMax: 1 });
+      if (step === suspendedFrom + 15) this.#send({ type: 'TeamResumed', teamId: this.#teamId });
+      if (step === plannedFrom + 25) this.#send({ type: 'TeamPlanSet', teamId: this.#teamId, rowsMax: null });
+      await this.#step();
+    }
+    this.#send({ type: 'TeamResumed', teamId: this.#teamId });
+    this.#send({ type: 'TeamPlanSet', teamId: this.#teamId, rowsMax: r.chance(0.5) ? null : 2 ** 40 });
+    for (let left = blocks; left > 0; ) left -= r.chance(0.3) ? this.#sendBody(Math.min(left, 2 + r.below(3))) : this.#sendBlock();
+  }
+
+  async #step(): Promise<void> {
+    const r = this.#random;
+    const roll = r.next();
+    if (roll < 0.55) await this.#patch();
+    else if (roll < 0.7) this.#delete();
+    else if (roll < 0.92) await this.#addFew();
+    else if (roll < 0.93) await this.#createRefused();
+    else if (roll < 0.95) this.#tokenStep();
+    else if (roll < 0.96) this.#factOfNobody();
+    else if (roll < 0.98) this.#repeat();
+    else this.#sendIncompleteBody();
+  }
+
+  #tableFor(): string {
+    // Now and then one that nobody has.
+    return this.#random.chance(0.01) ? this.#random.uuid() : this.#random.pick(this.#tables).id;
+  }
+
+  /** A row that was added, or none that ever was. Some are met again and again. */
+  #rowOf(tableId: string): RowAddress {
+    const r = this.#random;
+    const ranges = this.#tables.find(({ id }) => id === tableId)?.ranges ?? [];
+    if (ranges.length === 0 || r.chance(0.02)) return { version: BigInt(r.below(50)), ordinal: 0, index: r.below(1e6) };
+    const { version, ordinal, first, count } = r.chance(0.3) ? ranges.at(-1)! : r.pick(ranges);
+    return { version, ordinal, index: first + r.below(r.chance(0.4) ? Math.min(3, count) : count) };
+  }
+
+  #ifMatch(tableId: string): bigint | null {
+    const r = this.#random;
+    if (r.chance(0.8)) return null;
+    return r.chance(0.5) ? BigInt(r.below(5)) : (this.#tables.find(({ id }) => id === tableId)?.version ?? 7n);
+  }
+
+  #mode(): SchemaErrorMode {
+    return this.#random.chance(0.05) ? 'updateSchema' : this.#random.pick(['abort', 'dropColumns']);
+  }
+
+  async #patch(): Promise<void> {
+    const r = this.#random;
+    const tableId = this.#tableFor();
+    const kind = r.chance(0.1) ? 'nothing' : r.chance(0.5) ? 'plain' : r.pick(sampleNames);
+    const { profile, body } = await patchOf(r, kind);
+    this.#send(
+      {
+        type: 'RowPatchRequested', teamId: this.#teamId, tableId, row: this.#rowOf(tableId), ifMatch: this.#ifMatch(tableId),
+        onSchemaError: this.#mode(), limits: r.chance(0.01) ? { ...limits, rowBytesMax: 5 } : limits, profile,
+      },
+      body,
+    );
+  }
+
+  #delete(): void {
+    const tableId = this.#tableFor();
+    this.#send({
+      type: 'RowDeleteRequested', teamId: this.#teamId, tableId, row: this.#rowOf(tableId), ifMatch: this.#ifMatch(tableId),
+    });
+  }
+
+  async #addFew(): Promise<void> {
+    const r = this.#random;
+    const tableId = this.#tableFor();
+    const roll = r.next();
+    if (roll < 0.05) return this.#add(tableId, { kind: 'none' });
+    if (roll < 0.1) return this.#add(tableId, { kind: 'stash', stashId: `stash${r.below(9)}` });
+    const { profile, body } = await rowsOf(r, 1 + r.below(5), r.chance(0.7) ? 'plain' : r.pick(sampleNames));
+    this.#add(tableId, { kind: 'few', profile }, body);
+  }
+
+  #add(tableId: string, rows: RowSource, body?: PackedBody, onSchemaError = this.#mode()): void {
+    const limit = this.#random.chance(0.01) ? { ...limits, rowsPerTableMax: 0 } : limits;
+    this.#send(
+      {
+        type: 'RowsAddRequested', teamId: this.#teamId, tableId, ifMatch: this.#ifMatch(tableId), onSchemaError, limits: limit,
+        rows,
+      },
+      body,
+    );
+  }
+
+  #sendBlock(): number {
+    const { profile, body } = this.#random.pick(this.#blocks);
+    const rows = { kind: 'block', profile, segmentId: this.#random.uuid() } as const;
+    // A refused block is of no use for the number of rows.
+    this.#add(this.#random.pick(this.#tables).id, rows, body, this.#random.pick(['dropColumns', 'updateSchema']));
+    return 1;
+  }
+
+  #sendBody(blocks: number): number {
+    const bodyId = this.#random.uuid();
+    this.#sendBlocks(bodyId, blocks);
+    this.#add(this.#random.pick(this.#tables).id, { kind: 'body', bodyId, blocks }, undefined, this.#random.pick(modes));
+    return blocks;
+  }
+
+  #sendBlocks(bodyId: string, blocks: number): void {
+    for (let number = 0; number < blocks; number += 1) {
+      const { profile, body } = this.#random.pick(this.#blocks);
+      this.#send({ type: 'BlockReceived', teamId: this.#teamId, bodyId, number, segmentId: this.#random.uuid(), profile }, body);
+    }
+  }
+
+  #sendIncompleteBody(): void {
+    this.#add(this.#random.pick(this.#tables).id, { kind: 'body', bodyId: this.#random.uuid(), blocks: 2 });
+  }
+
+  async #createTable(): Promise<void> {
+    const r = this.#random;
+    const { profile, body } = await rowsOf(r, 1 + r.below(40), r.pick(['plain', 'sparse', 'newColumn', 'numberAsName']));
+    this.#create({
+      columns: r.chance(0.6) ? givenColumns : null, rows: { kind: 'few', profile },
+      appsToLink: r.chance(0.5) ? ['app one', 'äpp 🙂', 'app one'] : null, onSchemaError: r.pick(['dropColumns', 'updateSchema']),
+    }, body);
+  }
+
+  async #createRefused(): Promise<void> {
+    const r = this.#random;
+    const { profile, body } = await rowsOf(r, 2, r.pick(sampleNames));
+    const columns = r.pick([
+      [...givenColumns, { id: 'name', type: 'number' } as const],
+      [{ id: '$rowID', type: 'string' } as const],
+      givenColumns,
+    ]);
+    this.#create({ columns, rows: { kind: 'few', profile }, appsToLink: null, onSchemaError: 'abort' }, body);
+  }
+
+  #create(
+    given: Pick<Extract<EventData, { type: 'TableCreateRequested' }>, 'columns' | 'rows' | 'appsToLink' | 'onSchemaError'>,
+    body: PackedBody,
+  ): void {
+    const tableId = this.#random.uuid();
+    const name = `table ${this.#random.below(100)}`;
+    this.#send({ type: 'TableCreateRequested', teamId: this.#teamId, tableId, name, limits, ...given }, body);
+  }
+
+  #tokenStep(): void {
+    const r = this.#random;
+    const teamId = this.#teamId;
+    if (this.#tokens.length > 0 && r.chance(0.4)) {
+      this.#send({ type: 'TokenRevoked', teamId: r.chance(0.2) ? r.uuid() : teamId, tokenId: r.pick(this.#tokens) });
+      return;
+    }
+    const tokenId = r.uuid();
+    const hash = (r.uuid() + r.uuid()).replaceAll('-', '');
+    this.#send({ type: 'TokenCreated', teamId, tokenId, name: `token ${r.below(9)}`, hash });
+    this.#tokens.push(tokenId);
+  }
+
+  #factOfNobody(): void {
+    const r = this.#random;
+    const teamId = r.uuid();
+    this.#send(r.pick([
+      { type: 'TeamSuspended', teamId },
+      { type: 'TeamPlanSet', teamId, rowsMax: 3 },
+      { type: 'TokenRevoked', teamId, tokenId: r.uuid() },
+    ] as const));
+  }
+
+  /** An event is appended once more; or another one under its command's ID. */
+  #repeat(): void {
+    if (!this.#repeats || this.#recent.length === 0) return;
+    const again = this.#random.pick(this.#recent);
+    this.#append(again);
+    if (this.#random.chance(0.5)) return;
+    const envelope = { commandId: again.commandId, notAfter: null, requestDigest: null };
+    this.#append(encodeEvent(envelope, { type: 'TeamResumed', teamId: this.#teamId }));
+  }
+
+  #send(data: EventData & { readonly teamId: string }, body?: PackedBody): void {
+    const r = this.#random;
+    const isRequest = data.type.endsWith('Requested');
+    const envelope = {
+      commandId: r.uuid(),
+      notAfter: !isRequest ? null : r.chance(0.01) ? 1 : this.#log.now() + hour,
+      requestDigest: r.chance(0.1) ? `digest ${r.below(1e6)}` : null,
+    };
+    const event = encodeEvent(envelope, data, body);
+    if (r.chance(0.1)) this.#recent = [...this.#recent.slice(-30), event];
+    this.#append(event, 'tableId' in data ? data.tableId : undefined);
+  }
+
+  #append(event: EncodedEvent, tableId?: string): void {
+    this.appended += 1;
+    const appended = this.#log.append(partitionOf(this.#teamId, this.#log.partitions), event).then(
+      ({ outcome }) => this.#learn(outcome!, tableId),
+      (error: unknown) => {
+        // It was late: it stands in the log and has no outcome.
+        if (!(error instanceof NotAppended && error.message.includes('waited too long'))) throw error;
+      },
+    );
+    this.#sent.push(appended);
+  }
+
+  /** What later events can name. */
+  #learn(outcome: Outcome, tableId: string | undefined): void {
+    if (outcome.status === 'refused' || tableId === undefined) return;
+    const { tableId: created, rows = [] } = outcome.result;
+    if (created !== undefined) this.#tables.push({ id: created, ranges: [], version: 0n });
+    const table = this.#tables.find(({ id }) => id === tableId);
+    if (!table) return;
+    table.ranges.push(...rows.filter((range) => range.count > 0));
+    if (outcome.etag !== undefined) table.version = outcome.etag;
+  }
+
+  async #settle(): Promise<void> {
+    const sent = this.#sent;
+    this.#sent = [];
+    await Promise.all(sent);
+  }
+}

@@ -1,0 +1,167 @@
+/** Nothing that clients or decisions can see may be altered in a read model without `verify` telling what. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { readModelSchema } from '../../projections/read-model.ts';
+import { compareReadModels, type Comparison } from '../../src/replay/compare.ts';
+import { rebuild } from '../../src/replay/rebuild.ts';
+import { Snapshot } from '../../src/replay/snapshot.ts';
+import { cloneDatabase } from '../support/postgres.ts';
+import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
+import { runTablog } from '../support/tablog.ts';
+
+const rebuilt = `${readModelSchema}_verify`;
+let generated: GeneratedLog;
+
+beforeAll(async () => {
+  generated = await createGeneratedLog({ seed: chooseSeed(), teams: 5, eventsOfTeam: 400, blocksOfTeam: 6, rowsOfBlock: 60 });
+  await rebuild({
+    url: generated.url, schema: rebuilt, batchEvents: 500, onProgress: () => undefined, signal: new AbortController().signal,
+  });
+});
+
+afterAll(async () => {
+  await generated?.drop();
+});
+
+/** Runs one statement on a copy of the read model, which must change one row, and compares. */
+async function compareAfter(statement: string): Promise<Comparison> {
+  const { url, drop } = await cloneDatabase(generated.url);
+  try {
+    await alter(url, statement);
+    const [expected, found] = await Promise.all([Snapshot.open(url, rebuilt), Snapshot.open(url, readModelSchema)]);
+    try {
+      return await compareReadModels(expected, found);
+    } finally {
+      await Promise.all([expected.close(), found.close()]);
+    }
+  } finally {
+    await drop();
+  }
+}
+
+async function alter(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, options: `-c search_path=${readModelSchema}` });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query(statement);
+    expect(rowCount).toBe(1);
+  } finally {
+    await client.end();
+  }
+}
+
+const one = (table: string, condition = 'true'): string =>
+  `${table}.ctid = (select ${table}.ctid from ${table} where ${condition} order by ${table}.ctid limit 1)`;
+const set = (table: string, change: string, condition?: string): string =>
+  `update ${table} set ${change} where ${one(table, condition)}`;
+const remove = (table: string, condition?: string): string => `delete from ${table} where ${one(table, condition)}`;
+
+/** A row that shows as it is stored: of a block, or of a tail. */
+const shown = (tail: boolean): string => `segment_rows.version is ${tail ? 'not null' : 'null'} and exists (
+  select from links where links.segment = segment_rows.segment and not links.changed and links.plain)`;
+const otherNumber = `body = '{"n":123456789}'`;
+
+const mutations: readonly (readonly [what: string, statement: string])[] = [
+  ['progress of partition \\d+: next', set('progress', 'next = next + 1')],
+  ['progress of partition \\d+: base', set('progress', 'base = 5')],
+  ['progress of partition \\d+: log_id', set('progress', 'log_id = gen_random_uuid()')],
+  ['progress of partition \\d+: last_hash', set('progress', `last_hash = '\\x00'`)],
+  ['progress of partition \\d+: time', set('progress', 'time = time - 1')],
+  ['team \\S+: partition', set('teams', 'partition = (partition + 1) % 12')],
+  ['team \\S+: name', set('teams', `name = name || ' '`)],
+  ['team \\S+: created', set('teams', 'created = created + 1')],
+  ['team \\S+: suspended', set('teams', 'suspended = not suspended')],
+  ['team \\S+: rows', set('teams', 'rows = rows - 1')],
+  ['team \\S+: rows_max', set('teams', 'rows_max = 77')],
+  ['token \\S+: team_id', set('tokens', 'team_id = gen_random_uuid()')],
+  ['token \\S+: name', set('tokens', `name = upper(name)`)],
+  ['token \\S+: hash', set('tokens', `hash = '\\x00'`)],
+  ['token \\S+: created', set('tokens', 'created = created + 1')],
+  ['token \\S+: revoked', set('tokens', 'revoked = not revoked')],
+  ['token \\S+', remove('tokens')],
+  ['table \\S+: team_id', set('tables', 'team_id = gen_random_uuid()')],
+  ['table \\S+: name', set('tables', `name = name || '\u0301'`)],
+  ['table \\S+: created', set('tables', 'created = created + 1')],
+  ['table \\S+: version', set('tables', 'version = version + 1')],
+  ['table \\S+: generation', set('tables', 'generation = generation + 1')],
+  ['table \\S+: schema_version', set('tables', 'schema_version = schema_version + 1')],
+  ['table \\S+: widened', set('tables', 'widened = widened + 1')],
+  ['table \\S+: rows', set('tables', 'rows = rows + 1')],
+  ['table \\S+: row_bytes_max', set('tables', 'row_bytes_max = row_bytes_max + 1')],
+  ['table \\S+: tail', set('tables', 'tail = null', 'tail is not null')],
+  ['table \\S+', remove('tables')],
+  ['schema \\d+ of table \\S+: columns', set('table_schemas', `columns = replace(columns, 'Number', 'number')`, `columns like '%Number%'`)],
+  ['schema \\d+ of table \\S+', remove('table_schemas')],
+  ['link of table \\S+ to app .*', remove('app_links')],
+  ['link of table \\S+ to app .*', set('app_links', `app_id = app_id || '2'`)],
+  ['block \\d+ of body \\S+: team_id', set('body_blocks', `team_id = (select id from teams where id <> team_id limit 1)`)],
+  ['block \\d+ of body \\S+: profile', set('body_blocks', `profile = replace(profile, '[60,', '[61,')`)],
+  ['block \\d+ of body \\S+: time', set('body_blocks', 'time = time - 1')],
+  ['block \\d+ of body \\S+', remove('body_blocks')],
+  ['outcome of command \\S+ in partition \\d+: log_offset', set('outcomes', 'log_offset = log_offset + 1')],
+  ['outcome of command \\S+ in partition \\d+: time', set('outcomes', 'time = time - 1')],
+  ['outcome of command \\S+ in partition \\d+: etag', set('outcomes', 'etag = etag + 1', 'etag is not null')],
+  ['outcome of command \\S+ in partition \\d+: etag', set('outcomes', 'etag = 0', 'etag is null')],
+  ['outcome of command \\S+ in partition \\d+: detail', set('outcomes', `detail = replace(detail, 'is', 'was')`, `detail like '%is%'`)],
+  ['outcome of command \\S+ in partition \\d+: detail', set('outcomes', 'detail = null', 'detail is not null')],
+  ['outcome of command \\S+ in partition \\d+: request_digest', set('outcomes', `request_digest = 'x'`)],
+  ['outcome of command \\S+ in partition \\d+', remove('outcomes')],
+  ['link \\d+ \\d+ of table \\S+: generation', set('links', 'generation = generation + 1')],
+  ['link \\d+ \\d+ of table \\S+: schema_version', set('links', 'schema_version = schema_version + 1')],
+  ['link \\d+ \\d+ of table \\S+: rows', set('links', 'rows = rows - 1')],
+  ['link \\d+ \\d+ of table \\S+: bytes', set('links', 'bytes = bytes + 1')],
+  ['link \\d+ \\d+ of table \\S+: deleted', set('links', 'deleted = deleted + 1')],
+  ['link \\d+ \\d+ of table \\S+: changed', set('links', 'changed = false', 'changed')],
+  ['link \\d+ \\d+ of table \\S+', remove('links')],
+  ['row \\S+ of table \\S+', set('links', 'first = first + 1', 'rows > 3')],
+  ['row \\S+ of table \\S+: column ".*"', set('segment_rows', otherNumber, shown(false))],
+  ['row \\S+ of table \\S+: column ".*"', set('segment_rows', otherNumber, shown(true))],
+  ['row \\S+ of table \\S+: column "name"', set('segment_rows', `body = replace(body, '"n', '"N')`, `${shown(false)} and body like '{"name":"n%'`)],
+  ['row \\S+ of table \\S+: version', set('segment_rows', 'version = version - 1', shown(true))],
+  ['row \\S+ of table \\S+', remove('segment_rows', shown(false))],
+  ['rows from \\d+ on of link \\d+ \\d+ of table \\S+', set('segment_rows', `body = E'{"n":\\n1}'`, shown(false))],
+  ['row \\S+ of table \\S+: column ".*"', set('changes', otherNumber, 'body is not null')],
+  ['row \\S+ of table \\S+', set('changes', otherNumber, 'body is null')],
+  ['row \\S+ of table \\S+', set('changes', 'body = null', 'body is not null')],
+  ['row \\S+ of table \\S+: version', set('changes', 'version = version + 1')],
+  ['row \\S+ of table \\S+.*', remove('changes')],
+];
+
+describe('one altered value is told', () => {
+  test.each(mutations)('%s: %s', async (what, statement) => {
+    const { differences } = await compareAfter(statement);
+    expect(differences.map((difference) => difference.what)).toContainEqual(expect.stringMatching(new RegExp(`^${what}$`)));
+    expect(differences.length).toBeLessThanOrEqual(20);
+  });
+});
+
+/** What is no state: how rows are stored and where, and what is over. */
+const harmless: readonly (readonly [what: string, statement: string])[] = [
+  ['a segment that nobody links', `insert into segments (key, id, rows) values (-1, gen_random_uuid(), 1)`],
+  ['an outcome whose time is over', `insert into outcomes (partition, command_id, log_offset, time) values (0, gen_random_uuid(), 0, 1)`],
+  ['a body block whose time is over', `insert into body_blocks (body_id, number, team_id, segment, profile, time)
+    select gen_random_uuid(), 0, id, -1, '[]', 1 from teams limit 1`],
+  ['who projects', set('progress', 'epoch = epoch + 1')],
+];
+
+test.each(harmless)('%s makes no difference', async (_, statement) => {
+  expect((await compareAfter(statement)).differences).toEqual([]);
+});
+
+test('on the command line a difference is told in a line and ends in exit code 1', async () => {
+  const { url, drop } = await cloneDatabase(generated.url);
+  try {
+    await alter(url, set('teams', 'rows = rows + 1'));
+    const verified = await runTablog(['verify'], { DATABASE_URL: url });
+    expect(verified).toMatchObject({ code: 1, stderr: '' });
+    expect(verified.stdout).toMatch(/^The read model is not what the log says.*\nteam \S+: rows: expected \d+, found \d+\n$/);
+
+    const replayed = await runTablog(['replay', '--json'], { DATABASE_URL: url });
+    expect(replayed).toMatchObject({ code: 0, stderr: '' });
+    const again = await runTablog(['verify', '--json'], { DATABASE_URL: url });
+    expect(JSON.parse(again.stdout)).toMatchObject({ equal: true, differences: [] });
+    expect(again.code).toBe(0);
+  } finally {
+    await drop();
+  }
+});

@@ -1,0 +1,58 @@
+/** Rows as clients send them: what fits the tables of these tests, and each way not to. */
+import { packBody, type PackedBody } from '../../src/events/event-codec.ts';
+import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
+import { readPatchRow } from '../../src/formats/read-patch-row.ts';
+import type { Profile } from '../../src/schema/profile.ts';
+import type { GivenColumn } from '../../src/schema/table-schema.ts';
+import type { Random } from './random.ts';
+
+/** Columns of tables that are created with a schema. */
+export const givenColumns: readonly GivenColumn[] = [
+  { id: 'name', type: 'string' },
+  { id: 'n', displayName: 'Number', type: 'number' },
+  { id: 'ok', type: 'boolean' },
+  { id: 'tags', type: 'array<string>' },
+  { id: 'day', type: 'date' },
+];
+
+/** A row, and whether its cells fit `givenColumns`. Each is told for `aim`, which is what makes it odd. */
+const samples = {
+  plain: (r: Random) => `{"name":"n${r.below(1e6)}","n":${r.below(1e4)},"ok":${r.chance(0.5)},"tags":["a","b${r.below(9)}"],"day":"2026-01-0${1 + r.below(9)}"}`,
+  sparse: (r: Random) => (r.chance(0.5) ? `{"n":${r.below(100)}.50}` : `{"name":"İıŞ é 🙂 ${r.below(100)}","day":null}`),
+  otherOrder: (r: Random) => `{ "tags": [], "n":${r.below(100)}, "name":"a\\nb\\u0041" }`,
+  numberAsName: (r: Random) => `{"name":4.2${r.below(10)},"ok":false}`,
+  textAsNumber: (r: Random) => `{"name":"t","n":"${r.below(100)} pieces"}`,
+  flagAsNumber: () => `{"n":true}`,
+  scalarAsTag: (r: Random) => `{"tags":"lonely${r.below(10)}","n":1}`,
+  timeAsDay: (r: Random) => `{"day":"2026-02-0${1 + r.below(9)}T10:00:00Z"}`,
+  textAsDay: (r: Random) => `{"day":"day ${r.below(9)}","ok":true}`,
+  newColumn: (r: Random) => `{"name":"x","extra${r.below(6)}":${r.pick(['1', '"a"', '[1,2]', '{"k":[1]}', 'true'])}}`,
+  reserved: () => `{"$stashID":"a"}`,
+  tooLargeNumber: () => `{"n":9007199254740993}`,
+} as const;
+
+export type SampleName = keyof typeof samples;
+export const sampleNames = Object.keys(samples) as SampleName[];
+/** Samples that fit, and whose rows read as they were sent. */
+const usual: readonly SampleName[] = ['plain', 'plain', 'plain', 'sparse'];
+
+export interface SampleRows {
+  readonly profile: Profile;
+  readonly body: PackedBody;
+}
+
+/** Some rows, of which the last is of this kind. */
+export async function rowsOf(random: Random, count: number, last: SampleName): Promise<SampleRows> {
+  const texts = Array.from({ length: count }, (_, at) => samples[at === count - 1 ? last : random.pick(usual)](random));
+  const reader = new JsonRowReader({ form: 'rows' });
+  const blocks = [...reader.push(Buffer.from(`[${texts.join(',')}]`)), ...reader.end().blocks];
+  if (blocks.length !== 1) throw new Error(`${count} rows made ${blocks.length} blocks`);
+  return { profile: blocks[0]!.profile, body: await packBody(blocks[0]!.body) };
+}
+
+/** A patch of this kind. */
+export async function patchOf(random: Random, kind: SampleName | 'nothing'): Promise<SampleRows> {
+  const text = kind === 'nothing' ? '{}' : samples[kind](random);
+  const { block } = readPatchRow(Buffer.from(text));
+  return { profile: block.profile, body: await packBody(block.body) };
+}

@@ -1,0 +1,83 @@
+/**
+ * The column types of the interface in their plainest words (decisions 2 and 6), to compare the service with. Types are
+ * names: `number`, or `array<number>`.
+ */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+
+export const scalarKinds = [
+  'string', 'uri', 'imageURI', 'audioURI', 'markdown', 'phoneNumber', 'emailAddress', 'emoji', 'date', 'time', 'dateTime',
+  'duration', 'number', 'boolean', 'json',
+] as const;
+
+export const arrayOf = (kind: string): string => `array<${kind}>`;
+export const itemOf = (type: string): string | null => /^array<(.*)>$/.exec(type)?.[1] ?? null;
+export const allTypes: readonly string[] = [...scalarKinds, ...scalarKinds.map(arrayOf)];
+
+/** The type as a schema has it. */
+export function typeInSchema(type: string): unknown {
+  const item = itemOf(type);
+  return item === null ? type : { kind: 'array', items: { kind: item } };
+}
+
+/** S <= T of the lattice. */
+export function isBelow(narrow: string, wide: string): boolean {
+  if (narrow === wide || wide === 'json') return true;
+  const [narrowItem, wideItem] = [itemOf(narrow), itemOf(wide)];
+  if (wideItem !== null) {
+    if (narrowItem !== null) return isBelow(narrowItem, wideItem);
+    return narrow !== 'json' && isBelow(narrow, wideItem);
+  }
+  if (narrowItem !== null || narrow === 'json') return false;
+  return wide === 'string' || (wide === 'dateTime' && narrow === 'date')
+    || (wide === 'uri' && (narrow === 'imageURI' || narrow === 'audioURI'));
+}
+
+/** The least of all types above both. */
+export function boundOf(a: string, b: string): string {
+  const above = allTypes.filter((type) => isBelow(a, type) && isBelow(b, type));
+  const least = above.filter((type) => above.every((other) => isBelow(type, other)));
+  if (least.length !== 1) throw new Error(`${a} and ${b} have no least upper bound: ${least.join()}`);
+  return least[0]!;
+}
+
+const isDay = (text: string): boolean =>
+  /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text) === true;
+
+const isMoment = (text: string): boolean => {
+  const [, day, hour, minute, second] = /^([\d-]+)T(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];
+  return day !== undefined && isDay(day) && Number(hour) < 24 && Number(minute) < 60 && Number(second ?? 0) < 60;
+};
+
+/** The natural type of a value; null for none (an empty column). */
+export function naturalType(value: Json | undefined): string | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'boolean' || typeof value === 'number') return typeof value;
+  if (typeof value === 'string') return isDay(value) ? 'date' : isMoment(value) ? 'dateTime' : 'string';
+  if (!Array.isArray(value)) return 'json';
+  if (value.some((element: Json) => typeof element === 'object')) return 'json';
+  return arrayOf((value as Json[]).map((element) => naturalType(element)!).reduce(boundOf, value.length === 0 ? 'string' : naturalType(value[0])!));
+}
+
+/** Whether a value fits a column. Knows the types that are natural to values, and those above them. */
+export function fits(type: string, value: Json): boolean {
+  const item = itemOf(type);
+  if (item !== null) return Array.isArray(value) && value.every((element: Json) => element !== null && fits(item, element));
+  switch (type) {
+    case 'json': return true;
+    case 'string': return typeof value !== 'object';
+    case 'number': case 'boolean': return typeof value === type;
+    case 'date': return typeof value === 'string' && isDay(value);
+    case 'dateTime': return typeof value === 'string' && (isDay(value) || isMoment(value));
+    default: throw new Error(`this knows nothing of ${type}`);
+  }
+}
+
+/** How a value reads in a column of a type that is above its own. `text` is a number as it was written. */
+export function presented(value: Json, type: string, text: (value: number) => string = String): Json {
+  const item = itemOf(type);
+  if (item !== null) {
+    return Array.isArray(value) ? value.map((element: Json) => presented(element, item, text)) : [presented(value, item, text)];
+  }
+  if (type !== 'string' && type !== 'markdown') return value;
+  return typeof value === 'number' ? text(value) : typeof value === 'boolean' ? String(value) : value;
+}

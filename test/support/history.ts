@@ -1,0 +1,280 @@
+/**
+ * A history of the calls that clients made on one table, and the checker that says what is wrong with it. The checker is
+ * a pure function, so a test can also show it histories that must never happen.
+ *
+ * Each write gives rows values that no other write of the history gives, so a value tells who wrote it. A row is deleted
+ * by at most one call.
+ */
+
+/** What became of a write. `changed`: refused because the row had changed after If-Match (412). */
+export type WriteOutcome =
+  | { readonly status: 'applied'; readonly version: bigint }
+  | { readonly status: 'refused'; readonly changed: boolean }
+  | { readonly status: 'unknown' };
+
+export type Operation =
+  | { readonly kind: 'read'; readonly row: string; readonly seen: { readonly version: bigint; readonly value: string } | null }
+  | { readonly kind: 'head'; readonly version: bigint }
+  /** One row for each value; `rows` are their IDs, in the same order, and empty unless the add is known to be applied. */
+  | { readonly kind: 'add'; readonly values: readonly string[]; readonly rows: readonly string[]; readonly outcome: WriteOutcome }
+  | {
+      readonly kind: 'patch';
+      readonly row: string;
+      readonly value: string;
+      readonly ifMatch: bigint | null;
+      readonly outcome: WriteOutcome;
+    }
+  | { readonly kind: 'delete'; readonly row: string; readonly ifMatch: bigint | null; readonly outcome: WriteOutcome };
+
+/** A call, with its place and its answer's place in the order of all that was sent and received. */
+export interface Call {
+  readonly client: string;
+  readonly invoked: number;
+  /** Infinity for a call without an answer: it may take effect at any time. */
+  readonly returned: number;
+  readonly operation: Operation;
+}
+
+export interface History {
+  readonly calls: readonly Call[];
+  /** The rows of the table after all calls, in its order. */
+  readonly final: readonly { readonly row: string; readonly value: string }[];
+}
+
+/** A write that took effect, or that may have. */
+interface Write {
+  readonly call: Call;
+  readonly kind: 'add' | 'patch' | 'delete';
+  readonly ifMatch: bigint | null;
+  /** What it leaves in the row; null: nothing. */
+  readonly value: string | null;
+  /** Null while nobody has told. */
+  version: bigint | null;
+}
+
+/** What is known of all writes. */
+interface Known {
+  readonly calls: readonly Call[];
+  /** By row ID. The writes of adds without an answer are not among them: nobody knows their row IDs. */
+  readonly ofRow: ReadonlyMap<string, readonly Write[]>;
+  readonly ofValue: ReadonlyMap<string, { readonly row: string | null; readonly write: Write }>;
+}
+
+/** Greater than all versions: the version of a row that is gone for good. */
+const gone = 2n ** 64n;
+
+/**
+ * What is wrong with a history, one sentence each; none when a table that takes one write at a time could have answered
+ * like this, each write between its call and its answer.
+ */
+export function findProblems(history: History): string[] {
+  const known = collect(history.calls);
+  const problems = checkReads(known);
+  problems.push(
+    ...checkVersions(known),
+    ...checkPreconditions(known),
+    ...checkRealTime(known),
+    ...checkTableVersions(known),
+    ...checkFinal(known, history.final),
+  );
+  return problems;
+}
+
+function collect(calls: readonly Call[]): Known {
+  const ofRow = new Map<string, Write[]>();
+  const ofValue = new Map<string, { row: string | null; write: Write }>();
+  const addWrite = (row: string | null, write: Write): void => {
+    const writes = row === null ? null : ofRow.get(row);
+    if (writes) writes.push(write);
+    else if (row !== null) ofRow.set(row, [write]);
+    if (write.value === null) return;
+    if (ofValue.has(write.value)) throw new Error(`two calls write ${write.value}`);
+    ofValue.set(write.value, { row, write });
+  };
+  for (const call of calls) {
+    const { operation } = call;
+    if (operation.kind === 'read' || operation.kind === 'head' || operation.outcome.status === 'refused') continue;
+    const { kind, outcome } = operation;
+    const version = outcome.status === 'applied' ? outcome.version : null;
+    if (operation.kind === 'add') {
+      operation.values.forEach((value, at) => {
+        addWrite(operation.rows[at] ?? null, { call, kind, ifMatch: null, value, version });
+      });
+    } else {
+      const value = operation.kind === 'patch' ? operation.value : null;
+      addWrite(operation.row, { call, kind, ifMatch: operation.ifMatch, value, version });
+    }
+  }
+  return { calls, ofRow, ofValue };
+}
+
+/** Each value read was written with the version it shows. A read also tells the version of a write without an answer. */
+function checkReads({ calls, ofRow, ofValue }: Known): string[] {
+  const problems: string[] = [];
+  for (const call of calls) {
+    if (call.operation.kind !== 'read') continue;
+    const { row, seen } = call.operation;
+    if (seen === null) {
+      const deleted = ofRow.get(row)?.some(({ kind, call: { invoked } }) => kind === 'delete' && invoked < call.returned);
+      if (!deleted) problems.push(`${nameOf(call)} found no row, which nobody had deleted`);
+      continue;
+    }
+    const written = ofValue.get(seen.value);
+    if (written === undefined || written.row !== row || written.write.call.invoked > call.returned) {
+      problems.push(`${nameOf(call)} shows the value ${seen.value}, which nobody had written there`);
+      continue;
+    }
+    written.write.version ??= seen.version;
+    if (written.write.version === seen.version) continue;
+    problems.push(`${nameOf(call)} shows version ${seen.version} of what was written with ${written.write.version}`);
+  }
+  return problems;
+}
+
+/** No two writes have one version. */
+function checkVersions({ ofRow }: Known): string[] {
+  const problems: string[] = [];
+  const winners = new Map<bigint, Write>();
+  for (const write of [...ofRow.values()].flat()) {
+    if (write.version === null) continue;
+    const winner = winners.get(write.version);
+    if (winner === undefined) winners.set(write.version, write);
+    else if (winner.call !== write.call) {
+      problems.push(`${nameOf(winner.call)} and ${nameOf(write.call)} both have version ${write.version}`);
+    }
+  }
+  return problems;
+}
+
+/** A write with If-Match n follows n directly among the writes of its row; one refused for it had been overtaken. */
+function checkPreconditions({ calls, ofRow }: Known): string[] {
+  const problems: string[] = [];
+  for (const writes of ofRow.values()) {
+    const end = writes.find(({ kind }) => kind === 'delete')?.version ?? gone;
+    for (const { call, version, ifMatch } of writes) {
+      if (version !== null && version > end) problems.push(`${nameOf(call)} took effect on a row that was gone`);
+      if (ifMatch === null || version === null) continue;
+      const lost = writes.find((other) => other.version !== null && other.version > ifMatch && other.version < version);
+      if (lost) problems.push(`${nameOf(call)} has lost the update with version ${lost.version}`);
+      if (version <= ifMatch) problems.push(`${nameOf(call)} has a version that is not above its If-Match`);
+    }
+  }
+  for (const call of calls) {
+    const { operation } = call;
+    if (operation.kind !== 'patch' && operation.kind !== 'delete') continue;
+    const { row, ifMatch, outcome } = operation;
+    if (outcome.status !== 'refused' || !outcome.changed) continue;
+    const overtaken = ifMatch !== null && ofRow.get(row)?.some((write) => {
+      return (write.version === null || write.version > ifMatch) && write.call.invoked < call.returned;
+    });
+    if (!overtaken) problems.push(`${nameOf(call)} was refused, but nothing had changed`);
+  }
+  return problems;
+}
+
+/** A version that a call shows, or makes known to all that begin after its answer. */
+interface Sighting {
+  readonly call: Call;
+  readonly version: bigint;
+  /** Whether it must be above, not only as high as, what was known before. */
+  readonly fresh: boolean;
+  /** Whether the call shows the newest version there was, rather than one of those there were. */
+  readonly newest: boolean;
+}
+
+/** In real time versions only rise: of each row, and of the table. */
+function checkRealTime({ calls, ofRow }: Known): string[] {
+  const table: Sighting[] = [];
+  const rows = new Map<string, Sighting[]>();
+  const see = (row: string, sighting: Sighting): void => {
+    const sightings = rows.get(row);
+    if (sightings) sightings.push(sighting);
+    else rows.set(row, [sighting]);
+  };
+  for (const call of calls) {
+    const { operation } = call;
+    if (operation.kind === 'head') {
+      table.push({ call, version: operation.version, fresh: false, newest: true });
+    } else if (operation.kind === 'read') {
+      const version = operation.seen?.version ?? gone;
+      see(operation.row, { call, version, fresh: false, newest: true });
+      if (version !== gone) table.push({ call, version, fresh: false, newest: false });
+    } else if (operation.outcome.status === 'applied') {
+      const sighting = { call, version: operation.outcome.version, fresh: true, newest: true };
+      table.push(sighting);
+      if (operation.kind === 'add') for (const row of operation.rows) see(row, sighting);
+      else see(operation.row, operation.kind === 'delete' ? { ...sighting, version: gone } : sighting);
+    }
+  }
+  return [
+    ...findFalls('the table', table),
+    ...[...rows].flatMap(([row, sightings]) => (ofRow.has(row) ? findFalls(`row ${row}`, sightings) : [])),
+  ];
+}
+
+function findFalls(what: string, sightings: readonly Sighting[]): string[] {
+  const problems: string[] = [];
+  const answers = sightings.toSorted((a, b) => a.call.returned - b.call.returned);
+  let highest: Sighting | null = null;
+  let answered = 0;
+  for (const sighting of sightings.toSorted((a, b) => a.call.invoked - b.call.invoked)) {
+    for (; answered < answers.length && answers[answered]!.call.returned < sighting.call.invoked; answered += 1) {
+      const answer = answers[answered]!;
+      if (highest === null || answer.version > highest.version) highest = answer;
+    }
+    if (highest === null || !sighting.newest) continue;
+    if (sighting.fresh ? sighting.version > highest.version : sighting.version >= highest.version) continue;
+    problems.push(`${nameOf(sighting.call)} shows an old version of ${what}: ${nameOf(highest.call)} was answered before`);
+  }
+  return problems;
+}
+
+/** A version that HEAD shows is that of a write, as far as the versions of all writes are known. */
+function checkTableVersions({ calls, ofValue, ofRow }: Known): string[] {
+  const writes = [...ofRow.values()].flat();
+  const versions = new Set(writes.map(({ version }) => version));
+  const untold = [...writes, ...[...ofValue.values()].map(({ write }) => write)].filter(({ version }) => version === null);
+  const firstUntold = untold.reduce((first, { call }) => Math.min(first, call.invoked), Infinity);
+  return calls
+    .filter(({ operation, returned }) => operation.kind === 'head' && !versions.has(operation.version) && returned < firstUntold)
+    .map((call) => `${nameOf(call)} shows a version that no write has`);
+}
+
+/** What is left is what the last writes left: all of it, each row once, and of an add without an answer all or nothing. */
+function checkFinal({ calls, ofRow, ofValue }: Known, final: History['final']): string[] {
+  const problems: string[] = [];
+  const left = new Map(final.map(({ row, value }) => [row, value]));
+  if (left.size < final.length) problems.push('a row is there twice in the end');
+  for (const [row, writes] of ofRow) problems.push(...checkRow(row, writes, left.get(row) ?? null));
+
+  const leftValues = new Map(final.map(({ value }, at) => [value, at]));
+  if (leftValues.size < final.length) problems.push('a value is there twice in the end');
+  for (const { row, value } of final) {
+    if (ofRow.has(row)) continue;
+    const written = ofValue.get(value);
+    if (written === undefined || written.row !== null) problems.push(`in the end ${row} is ${value}, which nobody wrote there`);
+  }
+  for (const call of calls) {
+    const { operation } = call;
+    if (operation.kind !== 'add' || operation.outcome.status !== 'unknown') continue;
+    const places = operation.values.map((value) => leftValues.get(value) ?? -1);
+    const first = places[0] ?? -1;
+    const whole = places.every((place, at) => place === (first === -1 ? -1 : first + at));
+    if (!whole) problems.push(`in the end a part of ${nameOf(call)} is there, or not in its order`);
+  }
+  return problems;
+}
+
+function checkRow(row: string, writes: readonly Write[], value: string | null): string[] {
+  // Once it is gone it stays so, whatever is said of its versions.
+  const end = writes.find(({ kind, version }) => kind === 'delete' && version !== null);
+  const last = end ?? writes.reduce((a, b) => ((b.version ?? -1n) > (a.version ?? -1n) ? b : a));
+  if (last.value === value) return [];
+  const possible = end === undefined && writes.some((write) => write.version === null && write.value === value);
+  return possible ? [] : [`in the end row ${row} is ${value ?? 'gone'}, but ${nameOf(last.call)} was the last to write it`];
+}
+
+function nameOf({ client, invoked, operation }: Call): string {
+  const row = 'row' in operation ? ` of row ${operation.row}` : '';
+  return `${client}'s ${operation.kind}${row} (call ${invoked})`;
+}

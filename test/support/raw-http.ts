@@ -1,0 +1,48 @@
+/** HTTP by the byte, for what no client library sends. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { checkShape } from './shapes.ts';
+import type { Answer } from './client.ts';
+
+export interface RawSend {
+  /** Whether the client closes its side after the bytes; else it waits until the service closes the connection. */
+  readonly end?: boolean;
+  /** For the check of the answer's shape. */
+  readonly method?: string;
+  readonly path?: string;
+}
+
+/** Sends bytes on a connection of their own and gives the last answer that comes before the connection closes. */
+export async function exchangeRaw(
+  url: string,
+  bytes: string | Uint8Array,
+  { end = false, method = 'GET', path = '/tables' }: RawSend = {},
+): Promise<Answer> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  // The service may cut a connection whose rest it does not want; what it answered has come by then.
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  socket.write(bytes);
+  if (end) socket.end();
+  socket.once('end', () => socket.end());
+  if (!socket.closed) await once(socket, 'close');
+  const answer = parseAnswer(Buffer.concat(chunks).toString('utf8'));
+  checkShape({ method, path, status: answer.status, headers: answer.headers, text: answer.text });
+  return answer;
+}
+
+function parseAnswer(raw: string): Answer {
+  const [, statusText, head, text] = /^HTTP\/1\.1 (\d{3})[^\r]*\r\n([\s\S]*?\r\n)\r\n([\s\S]*)$/.exec(raw) ?? [];
+  if (statusText === undefined) throw new Error(`this is no answer: ${JSON.stringify(raw)}`);
+  const headers = new Headers();
+  for (const line of head!.trim().split('\r\n')) {
+    const colon = line.indexOf(':');
+    headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
+  }
+  return {
+    status: Number(statusText), headers, text: text!, json: text === '' ? undefined : JSON.parse(text!), version: null,
+  };
+}

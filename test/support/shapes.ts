@@ -1,0 +1,116 @@
+/**
+ * The exact shape of every answer of the interface (spec sections 4 and 7, decisions 1 and 3): no key is missing and none
+ * is there that the documents do not name, because clients generated from strict schemas reject extra keys.
+ */
+export interface Exchange {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** Each error type and its status. */
+const statusOf: Readonly<Record<string, number>> = {
+  request_validation_error: 400, limit_exceeded: 400, idempotency_key_reused: 400, continuation_expired: 400,
+  stash_not_found: 400, payment_required: 402, forbidden: 403, request_error: 404, not_found: 404, table_not_found: 404,
+  row_not_found: 404, job_not_found: 404, upload_not_found: 404, method_not_allowed: 405, upload_incomplete: 409,
+  upload_completed: 409, precondition_failed: 412, payload_too_large: 413, column_id_not_found: 422,
+  column_has_invalid_value: 422, column_id_reserved: 422, column_id_not_unique: 422, rate_limited: 429,
+  internal_error: 500, service_unavailable: 503, outcome_unknown: 503,
+};
+
+type Check = (value: unknown) => boolean;
+
+const text: Check = (value) => typeof value === 'string';
+const rowId: Check = (value) => typeof value === 'string' && /^[A-Za-z0-9_-]{22}$/.test(value);
+const tableId: Check = (value) =>
+  typeof value === 'string' && /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(value);
+
+const listOf = (item: Check): Check => (value) => Array.isArray(value) && value.every(item);
+
+/** An object with these keys and no other; a key that ends in `?` may be absent. */
+function exactly(members: Readonly<Record<string, Check>>): Check {
+  const checks = new Map(Object.entries(members).map(([key, check]) => [key.replace('?', ''), check]));
+  const required = Object.keys(members).filter((key) => !key.endsWith('?'));
+  return (value) => isObject(value)
+    && required.every((key) => Object.hasOwn(value, key))
+    && Object.entries(value).every(([key, member]) => checks.get(key)?.(member) === true);
+}
+
+/** A row: `$rowID`, and no empty column. */
+const row: Check = (value) =>
+  isObject(value) && rowId(value['$rowID']) && Object.values(value).every((cell) => cell !== null);
+
+const nothing = exactly({});
+
+/** What a route answers, by status; null stands for an empty body. Routes of one table carry its version or its row's. */
+interface Shape {
+  readonly route: RegExp;
+  readonly bodies: Readonly<Record<number, Check | null>>;
+  readonly versioned: boolean;
+}
+
+const shapes: readonly Shape[] = [
+  { route: /^GET \/tables$/, bodies: { 200: exactly({ data: listOf(exactly({ id: tableId, name: text })) }) }, versioned: false },
+  {
+    route: /^POST \/tables$/, versioned: true,
+    bodies: { 201: exactly({ data: exactly({ tableID: tableId, rowIDs: listOf(rowId), 'linkedAppIDs?': listOf(text) }) }) },
+  },
+  { route: /^HEAD \/tables\/[^/]*\/rows$/, bodies: { 200: null, 304: null }, versioned: true },
+  {
+    route: /^GET \/tables\/[^/]*\/rows$/, versioned: true,
+    bodies: { 200: exactly({ data: listOf(row), 'continuation?': text }), 304: null },
+  },
+  { route: /^POST \/tables\/[^/]*\/rows$/, bodies: { 201: exactly({ data: exactly({ rowIDs: listOf(rowId) }) }) }, versioned: true },
+  { route: /^GET \/tables\/[^/]*\/rows\/[^/]*$/, bodies: { 200: exactly({ data: row }), 304: null }, versioned: true },
+  { route: /^(PATCH|DELETE) \/tables\/[^/]*\/rows\/[^/]*$/, bodies: { 200: nothing }, versioned: true },
+  { route: /^GET \/(livez|readyz)$/, bodies: { 200: exactly({ data: exactly({ status: text }) }) }, versioned: false },
+];
+
+/** Throws for an answer that is not of the interface. */
+export function checkShape(exchange: Exchange): void {
+  const { method, path, status, headers, text: body } = exchange;
+  const problem = status >= 400 ? problemOfError(exchange) : problemOfSuccess(exchange);
+  if (problem === null) return;
+  const shown = `${status} ${JSON.stringify(Object.fromEntries(headers))} ${body.slice(0, 1000)}`;
+  throw new Error(`${method} ${path}: ${problem} in the answer ${shown}`);
+}
+
+function problemOfError({ method, status, headers, text: body }: Exchange): string | null {
+  if (status === 405 && !headers.get('allow')) return 'no Allow';
+  if ((status === 503 || status === 429) && !/^[0-9]+$/.test(headers.get('retry-after') ?? '')) return 'no Retry-After';
+  if (headers.has('etag')) return 'an ETag of something that was refused';
+  if (method === 'HEAD') return body === '' ? null : 'a body after HEAD';
+  const json = parse(headers, body);
+  if (!exactly({ error: exactly({ type: text, message: text }) })(json)) return 'another shape than that of errors';
+  const { error } = json as { error: { type: string; message: string } };
+  if (statusOf[error.type] !== status) return `the type ${error.type}`;
+  return error.message === '' ? 'an empty message' : null;
+}
+
+function problemOfSuccess({ method, path, status, headers, text: body }: Exchange): string | null {
+  const name = `${method} ${path.split('?')[0]}`;
+  const shape = shapes.find(({ route }) => route.test(name));
+  if (shape === undefined) return 'a success of an unknown route';
+  const check = shape.bodies[status];
+  if (check === undefined) return 'an unexpected status';
+  if (shape.versioned) {
+    if (!/^"[0-9]+"$/.test(headers.get('etag') ?? '')) return 'no version as ETag';
+    if (headers.get('cache-control') !== 'private, no-cache') return 'another Cache-Control';
+    const vary = (headers.get('vary') ?? '').toLowerCase().split(/, */);
+    if (!vary.includes('accept-encoding') || !vary.includes('authorization')) return 'another Vary';
+  }
+  if (check === null) return body === '' ? null : 'a body';
+  return check(parse(headers, body)) ? null : 'another shape';
+}
+
+function parse(headers: Headers, body: string): unknown {
+  if (!/^application\/json(; charset=utf-8)?$/.test(headers.get('content-type') ?? '')) return undefined;
+  return JSON.parse(body);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
