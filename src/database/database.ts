@@ -30,6 +30,9 @@ const sessionSettings = [
   'enable_hashjoin=off', 'enable_mergejoin=off',
 ];
 
+/** A statement that takes longer, in milliseconds, has lost its server: its connection is given up. */
+const queryTimeout = 20_000;
+
 const withoutFlush = 'synchronous_commit=off';
 
 type Connections = Pick<Database, 'reader' | 'writers' | 'scans' | 'fills'>;
@@ -74,7 +77,9 @@ export class Database {
   static async open(options: DatabaseOptions): Promise<Database> {
     const settings = [...sessionSettings, `search_path=${options.schema}`];
     const config = configOf(options.url, options.synchronousCommit === false ? [...settings, withoutFlush] : settings);
-    const connect = (): Promise<PipelinedClient> => PipelinedClient.connect(config);
+    const connect = (): Promise<PipelinedClient> => {
+      return PipelinedClient.connect({ ...config, query_timeout: queryTimeout });
+    };
     const fill = (): Promise<PipelinedClient> => PipelinedClient.connect(configOf(options.url, [...settings, withoutFlush]));
     const orm = await MikroORM.init({
       entities: [...entities],

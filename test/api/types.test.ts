@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
 import { outcomeOf, type Client } from '../support/client.ts';
 import {
-  allTypes, arrayOf, boundOf, isBelow, itemOf, naturalType, presented, scalarKinds, typeInSchema, type Json,
+  allTypes, arrayOf, boundOf, itemOf, naturalType, presented, scalarKinds, typeInSchema, type Json,
 } from '../support/column-types.ts';
 import { cellsOf, createTable, leavingUnchanged, unknownTableId, type MadeTable } from '../support/tables.ts';
 
@@ -56,6 +56,7 @@ const composed: Json[] = [[], ['x'], [1], [null], [[1]], {}, { a: 1 }];
 
 /** Adds each value in a row of its own, and gives what was taken of it. */
 async function takenBy(reader: Client, table: MadeTable, cells: readonly Json[], mode: string): Promise<(Json | undefined)[]> {
+  if (cells.length === 0) return [];
   const added = await reader.post(`${table.path}?onSchemaError=${mode}`, cells.map((c) => ({ c })));
   if (added.status !== 201) throw new Error(added.text);
   const rows = await reader.rows(table.id);
@@ -132,7 +133,8 @@ describe('inference', () => {
     [[{}], 'json'], [[{ a: 1 }, 1], 'json'], [[1, { a: 1 }], 'json'], [[[1], {}], 'json'], [[[[1]]], 'json'], [[[null]], 'json'], [[[1, null], [1]], 'json'],
     [[[{}]], 'json'], [['x', [1], {}], 'json'], [[[[]]], 'json'],
   ])('of %j is %s', async (column, type) => {
-    expect(column.map(naturalType).filter((each) => each !== null).reduce((a, b) => boundOf(a!, b!), null as string | null ?? naturalType(column.find((each) => each !== null)) ?? 'string')).toBe(type);
+    const naturals = column.map(naturalType).filter((natural) => natural !== null);
+    expect(naturals.length === 0 ? 'string' : naturals.reduce(boundOf)).toBe(type);
     const table = await createTable(client(), column.map((c) => (c === null ? { c: null, other: 1 } : { c, other: 1 })));
     const read = (await client().rows(table.id)).map((row) => row['c']);
     expect(read).toEqual(column.map((value) => (value === null ? undefined : presented(value, type))));
@@ -160,26 +162,26 @@ describe('updateSchema widens every type to its least upper bound', () => {
     const old: Json = item === null ? sample : [sample];
     const first = await createTable(client(), [], { c: typeInSchema(type) });
     const taken = await takenBy(client(), first, arrivals, 'dropColumns');
+    const items = await createTable(client(), [], { c: typeInSchema(item ?? type) });
+    const takenAsItem = await takenBy(client(), items, arrivals, 'dropColumns');
+    const told = new Set<string>();
     for (const [at, value] of arrivals.entries()) {
-      // What is a scalar of an array column, and what would be wrapped, has a test of its own.
-      if (item === 'json' && (naturalType(value) === 'json' || !Array.isArray(value))) continue;
+      // Whether what is `json` by nature counts as a scalar of an array of it is not said.
+      if (type === 'array<json>' && naturalType(value) === 'json') continue;
       const table = await createTable(client(), [{ c: old }], { c: typeInSchema(type) });
       const fitsAlready = taken[at] !== undefined;
-      const wraps = item !== null && !Array.isArray(value) && isWrapped(item, value);
+      // Under `updateSchema` a scalar that fits the items is wrapped, without widening.
+      const wraps = item !== null && typeof value !== 'object' && takenAsItem[at] !== undefined;
       const wider = fitsAlready || wraps ? type : boundOf(type, naturalType(value)!);
       const added = await client().post(`${table.path}?onSchemaError=updateSchema`, [{ c: value }]);
       expect([value, outcomeOf(added)]).toEqual([value, '201']);
       const read = (await client().rows(table.id)).map((row) => row['c']);
       expect([value, wider, read]).toEqual([value, wider, [presented(presented(old, type), wider), presented(value, wider)]]);
+      if (told.has(wider)) continue;
+      told.add(wider);
       expect([value, wider, await signatureOf(client(), table)]).toEqual([value, wider, await signatureOfType(wider)]);
     }
   });
-
-  /** Whether a scalar fits the items of an array column; for the arrivals above. */
-  function isWrapped(item: string, value: Json): boolean {
-    if (typeof value === 'object') return false;
-    return isBelow(naturalType(value)!, item) || item === 'markdown';
-  }
 
   test('step by step: what was read once is widened from there', async () => {
     const table = await createTable(client(), [{ c: 1 }], { c: 'number' });
@@ -212,7 +214,6 @@ describe('updateSchema widens every type to its least upper bound', () => {
     const table = await createTable(client(), [{ a: 1 }]);
     await client().post(`${table.path}?onSchemaError=updateSchema`, '[{"z":null,"y":1},{"x":"s","a":2,"z":true}]');
     await client().post(table.path, '[{"x":"t","a":3,"y":2,"z":false}]');
-    expect((await client().get(table.path)).text).toMatch(/"a":3,"y":2,"z":false,"x":"t"|"a":3,"z":false,"y":2,"x":"t"/);
     expect((await client().get(table.path)).text).toMatch(/"a":3,"z":false,"y":2,"x":"t"/);
   });
 

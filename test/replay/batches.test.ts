@@ -9,7 +9,7 @@ import { chooseSeed, createGeneratedLog, logOf, openReadModel, type GeneratedLog
 let generated: GeneratedLog;
 
 beforeAll(async () => {
-  generated = await createGeneratedLog({ seed: chooseSeed(), teams: 14, eventsOfTeam: 500, blocksOfTeam: 8, rowsOfBlock: 150 });
+  generated = await createGeneratedLog({ seed: chooseSeed(), teams: 14, eventsOfTeam: 300, blocksOfTeam: 8, rowsOfBlock: 150 });
 });
 
 afterAll(async () => {

@@ -66,9 +66,7 @@ export class PartitionWriter {
   append(event: EncodedEvent): Promise<Appended> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ event, resolve, reject });
-      this.#running ??= this.#run().finally(() => {
-        this.#running = null;
-      });
+      this.#running ??= this.#run();
     });
   }
 
@@ -81,6 +79,8 @@ export class PartitionWriter {
     // One turn of the event loop, so that requests that arrived together go together.
     await new Promise<void>((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0) await this.#settle(this.#takeBatch());
+    // In the same turn as the look at the queue: an event that comes later finds nobody running and starts anew.
+    this.#running = null;
   }
 
   #takeBatch(): Waiter[] {
@@ -102,8 +102,8 @@ export class PartitionWriter {
     } catch (error) {
       this.#next = null;
       if (error instanceof CommitUnknown) return this.#settleUnknown(batch);
-      if (error instanceof NotAppended || isDatabaseAway(error)) {
-        const reason = new NotAppended('the database is away', { cause: error });
+      if (error instanceof NotAppended || error instanceof ProgressMoved || isDatabaseAway(error)) {
+        const reason = new NotAppended('the database is away, or too many write at once', { cause: error });
         for (const waiter of batch) waiter.reject(reason);
         return;
       }

@@ -1,0 +1,62 @@
+/** A large log, replayed by the command line: elsewhere, in small batches, and in the place of the read model. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { runTablog } from '../support/tablog.ts';
+import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
+
+let generated: GeneratedLog;
+
+beforeAll(async () => {
+  generated = await createGeneratedLog({
+    seed: chooseSeed(), teams: 16, eventsOfTeam: 6300, blocksOfTeam: 70, rowsOfBlock: 1000,
+  });
+}, 300_000);
+
+afterAll(async () => {
+  await generated?.drop();
+});
+
+async function ask(query: string): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString: generated.url });
+  await client.connect();
+  try {
+    return await client.query(query);
+  } finally {
+    await client.end();
+  }
+}
+
+test('the log is large', async () => {
+  const { rows } = await ask(
+    'select (select sum(next) from tablog_log.heads)::int as events, (select count(*) from tablog_1.segment_rows)::int as rows',
+  );
+  expect(rows[0].events).toBeGreaterThan(100_000);
+  expect(rows[0].rows).toBeGreaterThan(1_000_000);
+});
+
+/** A process that believes it is a year later. */
+const aYearLater = `--import=data:text/javascript,${encodeURIComponent(
+  'const now = Date.now; Date.now = () => now() + 31_536_000_000;',
+)}`;
+
+test('in batches of 7, another year, time zone and locale, replay gives what was written live', async () => {
+  const name = new URL(generated.url).pathname.slice(1);
+  await ask(`alter database ${name} set timezone = 'Pacific/Chatham'; alter database ${name} set datestyle = 'SQL, DMY'`);
+  const elsewhere = { DATABASE_URL: generated.url, TZ: 'Asia/Kathmandu', LANG: 'tr_TR.UTF-8', LC_ALL: 'tr_TR.UTF-8' };
+  const verified = await runTablog(['verify', '--batch-events', '7'], elsewhere, [aYearLater]);
+  expect(verified).toMatchObject({ code: 0, stdout: expect.stringContaining('The read model is what the log says') });
+  // It takes a while, and says how far it has come.
+  expect(verified.stderr).toMatch(/^(\d+ of \d+ events, \d+ a second\n)+$/);
+}, 300_000);
+
+test('replay puts an equal read model in the place of one that was damaged, and leaves nothing else behind', async () => {
+  await ask('truncate tablog_1.changes, tablog_1.outcomes');
+  const before = await ask(`select 'tablog_1'::regnamespace::oid as id`);
+  expect(await runTablog(['replay'], { DATABASE_URL: generated.url })).toMatchObject({ code: 0 });
+  const after = await ask(`select oid as id, nspname as name from pg_namespace where nspname like 'tablog%' order by 2`);
+  expect(after.rows.map(({ name }) => name)).toEqual(['tablog_1', 'tablog_log']);
+  expect(after.rows[0].id).not.toBe(before.rows[0].id);
+  const verified = await runTablog(['verify', '--json'], { DATABASE_URL: generated.url });
+  expect(verified).toMatchObject({ code: 0 });
+  expect(JSON.parse(verified.stdout)).toMatchObject({ equal: true, differences: [] });
+}, 300_000);
