@@ -215,8 +215,8 @@ async function replyTo(request: ClientRequest): Promise<ClientReply> {
   }
 }
 
-process.on('message', async (request: ClientRequest) => {
-  process.send!(await replyTo(request));
+process.on('message', (request: ClientRequest) => {
+  void replyTo(request).then((reply) => process.send!(reply));
 });
 // Without this the client would outlive a parent that was killed.
 process.on('disconnect', () => process.exit());

@@ -119,6 +119,8 @@ async function startService(
     name: 'service',
     nodeArguments: [
       ...(profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []),
+      // As `npm start` runs it.
+      '--max-semi-space-size=8',
       join(root, 'src', 'main.ts'),
     ],
     environment: { DATABASE_URL: databaseUrl, DATA_DIR: dataDir },

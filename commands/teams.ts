@@ -5,11 +5,12 @@ import { parse, text } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
 const invalid = (message: string): Error => new InvalidRequest(message);
+const named = z.object({ name: text(256) });
 const rowCount = z.number().int().min(0).nullable();
 
 /** Throws InvalidRequest for a name that is empty or too long. */
 export function createTeam(teamId: string, name: string): EventOf<'TeamCreated'> {
-  return { type: 'TeamCreated', teamId, name: parse(text(256), name, invalid) };
+  return { type: 'TeamCreated', teamId, ...parse(named, { name }, invalid) };
 }
 
 export function suspendTeam(teamId: string): EventOf<'TeamSuspended'> {
@@ -27,7 +28,7 @@ export function setPlan(teamId: string, rowsMax: number | null): EventOf<'TeamPl
 
 /** `hash` is all that is kept of the token. Throws InvalidRequest for a name that is empty or too long. */
 export function createToken(teamId: string, tokenId: string, name: string, hash: Buffer): EventOf<'TokenCreated'> {
-  return { type: 'TokenCreated', teamId, tokenId, name: parse(text(256), name, invalid), hash: hash.toString('hex') };
+  return { type: 'TokenCreated', teamId, tokenId, ...parse(named, { name }, invalid), hash: hash.toString('hex') };
 }
 
 export function revokeToken(teamId: string, tokenId: string): EventOf<'TokenRevoked'> {

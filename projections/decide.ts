@@ -38,10 +38,17 @@ export function decide(state: DecisionState, event: Event, at: LogPlace): Decisi
       return decidePatchRow(state, as(event, data), at);
     case 'RowDeleteRequested':
       return decideDeleteRow(state, as(event, data), at);
+    default:
+      return throwUnknown(data);
   }
 }
 
 /** The event, as one whose data is known to be of this kind. */
 function as<T extends EventData & { type: EventType }>(event: Event, _data: T): Event<T> {
   return event as Event<T>;
+}
+
+/** A newer version may have written it: the partition halts here (ARCHITECTURE.md, "Invariants"). */
+function throwUnknown(data: never): never {
+  throw new Error(`an event of the unknown type ${(data as EventData).type}`);
 }

@@ -93,7 +93,8 @@ export async function prefetch(
 ): Promise<Prefetched> {
   const wanted = new Wanted(allOutcomes);
   for (const event of events) wanted.add(event);
-  const state = new BatchState(() => keys.take());
+  const reserved = keys.open();
+  const state = new BatchState(() => reserved.take());
   const tableIds = [...wanted.tableIds].filter((tableId) => {
     return !memory?.recall(tableId, state, wanted.tailsOf.has(tableId));
   });
@@ -117,7 +118,7 @@ export async function prefetch(
     wanted.segments.size === 0 ? new Map<string, bigint>() : findSegmentKeys(tx, [...wanted.segments.keys()]),
     wanted.bodyIds.size === 0 ? [] : findBodyBlocks(tx, [...wanted.bodyIds]),
     unknownSchemas.length === 0 ? [] : findSchemas(tx, unknownSchemas),
-    keys.reserve(tx, wanted.keysAtMost),
+    reserved.reserve(tx, wanted.keysAtMost),
   ]);
 
   for (const team of teams) state.putTeam(team);
@@ -154,7 +155,7 @@ export async function prefetch(
   const toFill: SegmentContent[] = [];
   for (const [id, { event, rows: count }] of wanted.segments) {
     if (segments.has(id)) continue;
-    const key = keys.take();
+    const key = reserved.take();
     state.putSegment(id, key);
     toFill.push({ key, id, rows: count, body: event.body() });
   }

@@ -84,10 +84,12 @@ export class ReadModelUse {
       await sleep(retakeDelay);
       try {
         const client = await takeLock(this.#url, 'shared');
+        // It counts only once nothing can fail any more: else both its end and this loop would take another one.
+        const identity = await identityOf(client, this.#schema);
         if (this.#ended) return await client.end();
         this.#client = client;
         this.#retakeWhenLost();
-        if (this.#identity !== (await identityOf(client, this.#schema))) {
+        if (this.#identity !== identity) {
           this.#lost.resolve('the read model was replaced while this process had no connection to Postgres');
         }
         return;

@@ -77,8 +77,9 @@ export async function openService(config: Config, logger: Logger, signal: AbortS
     return {
       database, log, teams: new TeamQueries(database),
       writeAhead: (segmentId, block) => database.fills.with(async (tx) => {
-        await keys.reserve(tx, 1);
-        await fillSegment(tx, { key: keys.take(), id: segmentId, rows: block.profile.rows, body: block.body });
+        const reserved = keys.open();
+        await reserved.reserve(tx, 1);
+        await fillSegment(tx, { key: reserved.take(), id: segmentId, rows: block.profile.rows, body: block.body });
       }),
       onFailure: (listener) => {
         use.onLost(listener);

@@ -4,6 +4,8 @@
  */
 import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
 
+type Tx = Pick<PipelinedClient, 'query'>;
+
 const keysAtOnce = 1000;
 
 /** Run when the read model is made. */
@@ -14,21 +16,43 @@ const nextKeys: Statement = {
   text: `select nextval('local_keys') from generate_series(1, $1)`,
 };
 
+/** The keys that this process may hand out. */
 export class LocalKeys {
   #free: bigint[] = [];
 
-  /** Makes sure that `count` keys can be taken without waiting. */
-  async reserve(tx: Pick<PipelinedClient, 'query'>, count: number): Promise<void> {
-    if (this.#free.length >= count) return;
-    const { rows } = await tx.query(nextKeys, [Math.ceil(count / keysAtOnce)]);
-    for (const [first] of rows) {
-      for (let i = 0; i < keysAtOnce; i += 1) this.#free.push((first as bigint) + BigInt(i));
-    }
+  /** Opens a reservation for one batch. Several are filled at once, so none may count on keys that all can take. */
+  open(): KeyReservation {
+    return new KeyReservation((tx, count) => this.#give(tx, count));
   }
 
-  /** Throws when none was reserved. */
+  async #give(tx: Tx, count: number): Promise<bigint[]> {
+    while (this.#free.length < count) {
+      const { rows } = await tx.query(nextKeys, [Math.ceil((count - this.#free.length) / keysAtOnce)]);
+      for (const [first] of rows) {
+        for (let i = 0; i < keysAtOnce; i += 1) this.#free.push((first as bigint) + BigInt(i));
+      }
+    }
+    return this.#free.splice(0, count);
+  }
+}
+
+/** Keys for one batch. Those that it does not take are never used: there are enough of them. */
+export class KeyReservation {
+  readonly #give: (tx: Tx, count: number) => Promise<bigint[]>;
+  #keys: bigint[] = [];
+
+  constructor(give: (tx: Tx, count: number) => Promise<bigint[]>) {
+    this.#give = give;
+  }
+
+  /** Makes sure that `count` keys can be taken without waiting. */
+  async reserve(tx: Tx, count: number): Promise<void> {
+    this.#keys = await this.#give(tx, count);
+  }
+
+  /** Throws when none is left of those that were reserved. */
   take(): bigint {
-    const key = this.#free.pop();
+    const key = this.#keys.pop();
     if (key === undefined) throw new Error('a local key was taken that nobody had reserved');
     return key;
   }

@@ -1,5 +1,5 @@
 import type { Event, EventOf, RowSource } from '../../src/events/event.ts';
-import { checkColumnCount, checkGivenSchema } from '../../src/schema/decide-schema.ts';
+import { checkGivenSchema } from '../../src/schema/decide-schema.ts';
 import { schemaOf } from '../../src/schema/table-schema.ts';
 import { apply, refuse, refusedWith } from '../decision.ts';
 import type { Change, Decision, DecisionState, LogPlace, Table } from '../decision.ts';
@@ -36,10 +36,6 @@ export function decideCreateTable(
     state, at, team, table: created, schema, rows, mode: data.onSchemaError, limits: data.limits,
   });
   if ('refusal' in placed) return refusedWith(placed.refusal);
-  if (columns !== null) {
-    const refusal = checkColumnCount(columns.length, data.limits.columnsMax);
-    if (refusal !== null) return refusedWith(refusal);
-  }
 
   const given: readonly Change[] =
     schema !== null && !placed.changes.some((change) => change.kind === 'schema')

@@ -6,7 +6,7 @@ import type { Event, RowLimits, RowSource } from '../../src/events/event.ts';
 import type { Refusal, RowRange } from '../../src/events/outcome.ts';
 import { concatenate, emptyProfile } from '../../src/schema/build-profile.ts';
 import type { SchemaErrorMode } from '../../src/schema/decide-schema.ts';
-import { decideSchema } from '../../src/schema/decide-schema.ts';
+import { checkColumnCount, decideSchema } from '../../src/schema/decide-schema.ts';
 import { isPlain, presenterOf } from '../../src/schema/presentation.ts';
 import type { Place, Profile } from '../../src/schema/profile.ts';
 import type { TableSchema } from '../../src/schema/table-schema.ts';
@@ -91,6 +91,11 @@ export function placeRows(request: PlaceRowsRequest): Placement | { readonly ref
     schema: request.schema, profile, mode, version: at.version, columnsMax: limits.columnsMax, place: placeInRows,
   });
   if ('refusal' in decided) return decided;
+  if (request.table.created === at.version) {
+    // A schema that was given with the table has not been counted yet.
+    const refusal = checkColumnCount(decided.schema.columns.length, limits.columnsMax);
+    if (refusal !== null) return { refusal };
+  }
   if (request.table.rows + profile.rows > limits.rowsPerTableMax) {
     const message = `the table would hold more than ${limits.rowsPerTableMax} rows`;
     return { refusal: { type: 'limit_exceeded', message } };

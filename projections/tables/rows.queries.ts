@@ -3,7 +3,7 @@ import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import { rowIdPrefix, rowIdSuffix } from '../../src/events/row-id.ts';
 import type { RowAddress } from '../../src/events/event.ts';
-import { presenterOf } from '../../src/schema/presentation.ts';
+import { presenterOf, type StoredForm } from '../../src/schema/presentation.ts';
 import { decodeSchema, type TableSchema } from '../../src/schema/table-schema.ts';
 import { SchemaCache } from './schema-cache.ts';
 
@@ -36,11 +36,18 @@ export interface RowsPage {
   readonly next: PagePosition | null;
 }
 
-/** The limits keep each look-up a probe of an index. */
+/**
+ * Few columns, because the driver's work grows with them: how the body is to be converted comes as one text, and only
+ * where it must be. The limits keep each look-up a probe of an index.
+ */
 const selectRow: Statement = {
   name: 'read_row',
-  text: `select teams.suspended, tables.widened, tables.schema_version, link.version, link.schema_version, link.wrap,
-      link.plain, change.version, change.body, stored.version, stored.body
+  text: `select teams.suspended, coalesce(change.body, stored.body),
+      greatest(change.version, stored.version, link.version, tables.widened),
+      case when tables.widened > coalesce(change.version, link.schema_version) or (change.version is null and not link.plain)
+        then concat_ws(' ', tables.schema_version, coalesce(change.version, link.schema_version),
+          case when coalesce(change.version, stored.version) is null then 'received' else 'presented' end, link.wrap)
+      end
     from tables
     join teams on teams.id = tables.team_id
     left join lateral (
@@ -118,22 +125,18 @@ export class RowQueries {
   async row(teamId: string, tableId: string, row: RowAddress): Promise<TableAnswer<PresentedRow | 'row_not_found'>> {
     const { rows } = await this.#database.reader.query(selectRow, [tableId, teamId, row.version, row.ordinal, row.index]);
     if (rows.length === 0) return 'table_not_found';
-    const [suspended, widened, schemaVersion, linkVersion, linkSchema, wrap, plain, changeVersion, changeBody, tailVersion,
-      rowBody] = rows[0]!;
+    const [suspended, stored, etag, conversion] = rows[0]!;
     if (suspended) return 'payment_required';
-    const stored = changeVersion === null ? rowBody : changeBody;
-    if (linkVersion === null || stored === null) return 'row_not_found';
+    if (stored === null) return 'row_not_found';
+    const body = conversion === null ? stored : await this.#convert(tableId, conversion, stored);
+    return { json: withRowId(rowIdPrefix(row.version, row.ordinal) + rowIdSuffix(row.index), body), etag };
+  }
 
-    const version: bigint = changeVersion ?? tailVersion ?? linkVersion;
-    const decidedAt: bigint = changeVersion ?? linkSchema;
-    let body: string = stored;
-    if (widened > decidedAt || (changeVersion === null && !plain)) {
-      const schema = await this.#schema(tableId, schemaVersion);
-      const received = changeVersion === null && tailVersion === null;
-      body = presenterOf(schema, decidedAt, received ? 'received' : 'presented', wrap)(body);
-    }
-    const json = withRowId(rowIdPrefix(row.version, row.ordinal) + rowIdSuffix(row.index), body);
-    return { json, etag: version > widened ? version : widened };
+  /** `conversion` is as read_row writes it: schema version, version decided at, stored form, wrap. */
+  async #convert(tableId: string, conversion: string, body: string): Promise<string> {
+    const [schemaVersion, decidedAt, form, wrap] = conversion.split(' ') as [string, string, StoredForm, 't' | 'f'];
+    const schema = await this.#schema(tableId, BigInt(schemaVersion));
+    return presenterOf(schema, BigInt(decidedAt), form, wrap === 't')(body);
   }
 
   /**

@@ -8,6 +8,7 @@ import { verify } from '../replay/verify.ts';
 import { openPostgres } from '../service.ts';
 import { newLogger, wholeNumber, writeOut, writeWords } from './console.ts';
 import { ProgressLine } from './progress-line.ts';
+import { UserError } from './run-to-end.ts';
 
 const batchEventsDefault = 500;
 
@@ -57,7 +58,7 @@ async function runVerify(flags: ReplayFlags): Promise<void> {
 /** Can be interrupted: what is half built is dropped by the next run. */
 async function withPostgres<T>(flags: ReplayFlags, work: (work: Work) => Promise<T>): Promise<T> {
   const stopping = new AbortController();
-  const stop = (): void => stopping.abort(new Error('interrupted'));
+  const stop = (): void => stopping.abort(new UserError('Interrupted.'));
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop);
   const progress = new ProgressLine('events', writeWords);
   const postgres = await openPostgres(readConfig(), newLogger());

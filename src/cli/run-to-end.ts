@@ -1,4 +1,5 @@
 /** What a process of this project does with errors: those of its user are told in a sentence, bugs with their stack. */
+import { inspect } from 'node:util';
 import { InvalidRequest } from '../../commands/invalid-request.ts';
 import { ConfigError } from '../config.ts';
 import { isDatabaseAway } from '../database/database-away.ts';
@@ -29,5 +30,5 @@ function describe(error: unknown): string {
   if (userErrors.some((kind) => error instanceof kind)) return error.message;
   if (isDatabaseAway(error)) return `Postgres cannot be used: ${error.message}`;
   if (error instanceof NotAppended && error.cause === undefined) return error.message;
-  return error.stack ?? error.message;
+  return inspect(error);
 }

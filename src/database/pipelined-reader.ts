@@ -22,7 +22,8 @@ export class PipelinedReader {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#clients.map((client) => (client && !client.broken ? client.close() : undefined)));
+    const open = this.#clients.filter((client) => client !== null && client.broken === null);
+    await Promise.all(open.map((client) => client!.close()));
   }
 
   async #open(place: number): Promise<PipelinedClient> {

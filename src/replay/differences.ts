@@ -13,6 +13,9 @@ export interface Difference {
   readonly found: string;
 }
 
+/** A value of a read model. */
+type Cell = string | number | bigint | boolean | null | undefined;
+
 export class Differences {
   readonly list: Difference[] = [];
 
@@ -22,7 +25,7 @@ export class Differences {
   }
 
   /** `expected` is what the log says, `found` what the read model says; null: nothing is there. */
-  add(what: string, expected: unknown, found: unknown): void {
+  add(what: string, expected: Cell, found: Cell): void {
     if (this.full) return;
     const [expectedText, foundText] = [textOf(expected), textOf(found)];
     const from = Math.max(0, firstDifference(expectedText, foundText) - excerptLength / 2);
@@ -35,7 +38,7 @@ export function describeDifference({ what, expected, found }: Difference): strin
   return `${what}: expected ${expected}, found ${found}`;
 }
 
-function textOf(value: unknown): string {
+function textOf(value: Cell): string {
   return value === null || value === undefined ? 'nothing' : String(value);
 }
 

@@ -11,7 +11,8 @@ export class Snapshot {
   readonly #client: pg.Client;
   #cursors = 0;
 
-  private constructor(client: pg.Client) {
+  /** Reads through a connection that gives bigints (`postgresTypes`) and whose transaction has one snapshot. */
+  constructor(client: pg.Client) {
     this.#client = client;
   }
 

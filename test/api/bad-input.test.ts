@@ -12,9 +12,13 @@ const types = { a: 'json', s: 'string', n: 'number' };
 const nested = (depth: number, open = '[', close = ']'): string => open.repeat(depth) + close.repeat(depth);
 
 /** Sends one row's text to every endpoint that takes rows. */
-async function sendRow(row: string | Uint8Array, send: (table: MadeTable, answer: Answer, what: string) => Promise<void>): Promise<void> {
+async function sendRow(
+  row: string | Uint8Array,
+  send: (table: MadeTable, answer: Answer, what: string) => Promise<void>,
+): Promise<void> {
   const table = await createTable(client(), [{ n: 1 }], types);
-  const within = (before: string, after: string): Uint8Array => Buffer.concat([Buffer.from(before), Buffer.from(row as string), Buffer.from(after)]);
+  const within = (before: string, after: string): Uint8Array =>
+    Buffer.concat([Buffer.from(before), Buffer.from(row as string), Buffer.from(after)]);
   await send(table, await client().post(table.path, within('[', ']')), 'add');
   await send(table, await client().post(table.path, within('{"rows":[', ']}')), 'add wrapped');
   await send(table, await client().post(`${table.path}?onSchemaError=updateSchema`, within('[', ']')), 'add updating');
@@ -91,16 +95,18 @@ describe('a row that is malformed is refused by every endpoint, and nothing chan
   ])('%s', async (name, row) => {
     let table: MadeTable | undefined;
     let state: unknown;
-    const look = async (): Promise<unknown> =>
-      [(await client().get(table!.path)).text, (await client().head(table!.path)).version, (await client().get('/tables')).text];
+    const look = async (): Promise<unknown> => {
+      const [page, tables] = await Promise.all([client().get(table!.path), client().get('/tables')]);
+      return [page.version, page.text, tables.text];
+    };
     await sendRow(row, async (made, answer, what) => {
       if (table === undefined) {
         table = made;
         state = await look();
       }
-      const outcome = outcomeOf(answer);
-      const expected = /column ID of 257|nesting/.test(name) ? /^400 (request_validation_error|limit_exceeded)$/ : /^400 request_validation_error$/;
-      expect(`${what}: ${outcome}`).toMatch(new RegExp(`^${what}: ${expected.source.slice(1)}`));
+      // Whether these are limits or malformed is not said.
+      const type = /column ID of 257|nesting/.test(name) ? /^400 (request_validation_error|limit_exceeded)$/ : /^400 request_validation_error$/;
+      expect([what, outcomeOf(answer)]).toEqual([what, expect.stringMatching(type)]);
       expect(await look()).toEqual(state);
     });
     expect((await client().head(table!.path)).version).toBe(table!.version);
@@ -131,7 +137,7 @@ describe('integers that no double holds fit no type', () => {
   test.each([
     ['9007199254740992', 9007199254740992], ['-9007199254740991', -9007199254740991], ['9007199254740994', 9007199254740994],
     ['1e300', 1e300], ['5e-324', 5e-324], ['0.1', 0.1], ['-0', 0], ['1E+2', 100], ['1.7976931348623157e308', Number.MAX_VALUE],
-    ['1000000000000000000000', 1e21], ['0.12345678901234567890', 0.12345678901234567890],
+    ['1000000000000000000000', 1e21], ['0.12345678901234567890', 0.12345678901234568],
   ])('%s is held', async (token, value) => {
     const answer = await client().post('/tables?name=n', `[{"n":${token}}]`);
     const row = await client().get(`/tables/${answer.json.data.tableID}/rows/${answer.json.data.rowIDs[0]}`);
@@ -140,16 +146,19 @@ describe('integers that no double holds fit no type', () => {
 });
 
 describe('odd column IDs keep their place and their value', () => {
-  const odd = ['b', '__proto__', '10', 'constructor', '2', 'a', 'toString', '', '-0', 'hasOwnProperty', '1e3', 'é', '😀', 'data', 'error', '"\\'];
-  const ids = odd.filter((id) => id !== '');
+  const ids = [
+    'b', '__proto__', '10', 'constructor', '2', 'a', 'toString', '-0', 'hasOwnProperty', '1e3', 'é', '😀', 'data', 'error', '"\\',
+  ];
+  const columns = ids.map((id) => `{"id":${JSON.stringify(id)},"type":"number"}`).join(',');
+  const reversed = ids.map((id, at) => `${JSON.stringify(id)}:${at}`).toReversed().join(',');
   const text = `{${ids.map((id, at) => `${JSON.stringify(id)}:${at}`).join(',')}`;
   const keysOf = (rowText: string): string[] =>
-    [...rowText.matchAll(/"((?:[^"\\]|\\.)*)":/g)].map((match) => JSON.parse(`"${match[1]}"`) as string).filter((key) => key !== 'data' || ids.includes(key));
+    [...rowText.matchAll(/"((?:[^"\\]|\\.)*)":/g)].map((match) => JSON.parse(`"${match[1]}"`) as string);
 
   test.each<[string, string]>([
     ['inferred', `{"name":"n","rows":[${text}}]}`],
-    ['given', `{"name":"n","schema":{"columns":[${ids.map((id) => `{"id":${JSON.stringify(id)},"type":"number"}`).join(',')}]},"rows":[${text}}]}`],
-    ['given, with the row in another order', `{"name":"n","schema":{"columns":[${ids.map((id) => `{"id":${JSON.stringify(id)},"type":"number"}`).join(',')}]},"rows":[{${ids.map((id, at) => `${JSON.stringify(id)}:${at}`).toReversed().join(',')}}]}`],
+    ['given', `{"name":"n","schema":{"columns":[${columns}]},"rows":[${text}}]}`],
+    ['given, with the row in another order', `{"name":"n","schema":{"columns":[${columns}]},"rows":[{${reversed}}]}`],
   ])('%s', async (_, body) => {
     const created = await client().post('/tables', body);
     expect(outcomeOf(created)).toBe('201');

@@ -69,7 +69,7 @@ test('IDs of deleted rows are not used again', async () => {
   const table = await createTable(client(), [{ a: 1 }]);
   const ids = new Set(table.rowIds);
   for (let round = 0; round < 5; round += 1) {
-    for (const { $rowID } of await client().rows(table.id)) await client().delete(`${table.path}/${$rowID}`);
+    for (const { $rowID } of await client().rows(table.id)) await client().delete(`${table.path}/${String($rowID)}`);
     const { json } = await client().post(table.path, [{ a: 1 }, { a: 2 }]);
     for (const id of json.data.rowIDs) ids.add(id);
   }

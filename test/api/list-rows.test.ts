@@ -182,9 +182,9 @@ test('a table whose rows are all deleted has one empty page', async () => {
 
 test('while others write, every row that stays is read exactly once', async () => {
   const table = await createTable(client(), numbered(1_000));
-  let reading = true;
+  const reading = new AbortController();
   const writing = (async () => {
-    for (let n = 0; reading; n += 1) {
+    for (let n = 0; !reading.signal.aborted; n += 1) {
       await client().post(table.path, [{ n: 10_000 + n }]);
       await client().patch(`${table.path}/${table.rowIds[(7 * n) % 1_000]}`, { n: (7 * n) % 1_000 });
       if (n < 100) await client().delete(`${table.path}/${table.rowIds[10 * n + 5]}`);
@@ -194,7 +194,7 @@ test('while others write, every row that stays is read exactly once', async () =
   try {
     pages.push(...(await pagesOf(client(), table.path, 23)));
   } finally {
-    reading = false;
+    reading.abort();
     await writing;
   }
   const numbers = numbersOf(pages) as number[];

@@ -14,6 +14,7 @@ import { freePort, launchServer, startServer, untilReady, type TestServer } from
 import { kill, killEverything, postmasterOf, processesOf, untilGone } from './kill.ts';
 import { randomFrom, work, type Mix } from './load.ts';
 import { createRecordedTable, findCreationProblems, historyOf, RecordedTable } from './recorded-table.ts';
+import { verify } from './verify.ts';
 
 const kills = Number(process.env['KILLS'] ?? 50);
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
@@ -75,11 +76,12 @@ test(`nothing is lost in ${kills} kills`, async () => {
       await untilReady(server);
       gate.open();
     }
-    await sleep(50 + random() * (atWork ? 1200 : 400));
+    await sleep(50 + random() * (atWork ? 800 : 400));
     // One time in eight Postgres outlives the service, which must join it then.
     const victims = random() < 0.125 ? [server.process.pid!] : await processesOf(server);
     const exited = once(server.process, 'exit');
-    await Promise.all([kill(victims), exited, gate.close()]);
+    kill(victims);
+    await Promise.all([exited, gate.close()]);
     server = await launchServer({ folder, port });
   }
 
@@ -98,8 +100,9 @@ test(`nothing is lost in ${kills} kills`, async () => {
   const processes = await processesOf(server);
   expect(await server.stop()).toBe(0);
   await untilGone(processes);
+  expect(await verify({ DATA_DIR: folder })).toMatchObject({ exitCode: 0 });
   expect(await postmasterOf(server)).toBeUndefined();
-}, 290_000);
+}, 600_000);
 
 test('a first start that was cut off is made up for', async () => {
   process.stderr.write(`SEED=${seed}\n`);

@@ -16,6 +16,7 @@ import { deploy, type Deployment } from './deployment.ts';
 import { kill, killEverything, postmasterOf, processesOf } from './kill.ts';
 import { randomFrom, work, type Mix } from './load.ts';
 import { createRecordedTable, findCreationProblems, historyOf, RecordedTable } from './recorded-table.ts';
+import { verify } from './verify.ts';
 
 const mix: Mix = { patch: 12, add: 4, delete: 3, head: 1, addBlock: 0.6, addBody: 0.4, addRefused: 0.3, create: 0.3 };
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
@@ -42,7 +43,7 @@ function clientsAtWork(
 }
 
 /** Has clients work while something is done to Postgres, and checks all that they were told. */
-async function survive({ clients }: Deployment, disturb: (random: () => number) => Promise<void>): Promise<void> {
+async function survive({ clients, databaseUrl }: Deployment, disturb: (random: () => number) => Promise<void>): Promise<void> {
   process.stderr.write(`SEED=${seed}\n`);
   const created = await createRecordedTable(clients[0]!, 8);
   const { tableId, rows, recorder } = created;
@@ -62,6 +63,7 @@ async function survive({ clients }: Deployment, disturb: (random: () => number) 
   expect(recorder.unexpected).toEqual([]);
   expect(findProblems(await historyOf(recorder, clients.at(-1)!, tableId, rows))).toEqual([]);
   expect(await findCreationProblems(recorder, clients[0]!)).toEqual([]);
+  expect(await verify({ DATABASE_URL: databaseUrl })).toMatchObject({ exitCode: 0 });
 }
 
 test('all connections of the service are ended', async () => {

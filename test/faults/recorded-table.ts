@@ -18,6 +18,11 @@ export class Recorder {
   readonly unexpected: string[] = [];
   #place = 0;
 
+  /** The place of the last call or answer. */
+  get place(): number {
+    return this.#place;
+  }
+
   /** Places a call and its answer. What `act` gives is not recorded when it is null. */
   async record<T extends Operation>(client: string, act: () => Promise<T | null>): Promise<T | null> {
     const invoked = this.#nextPlace();

@@ -40,13 +40,17 @@ export function boundOf(a: string, b: string): string {
   return least[0]!;
 }
 
-const isDay = (text: string): boolean =>
-  /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text) === true;
+function isDay(text: string): boolean {
+  const date = new Date(`${text}T00:00:00Z`);
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}
 
-const isMoment = (text: string): boolean => {
-  const [, day, hour, minute, second] = /^([\d-]+)T(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];
+const moment = /^([\d-]+)T(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?$/;
+
+function isMoment(text: string): boolean {
+  const [, day, hour, minute, second] = moment.exec(text) ?? [];
   return day !== undefined && isDay(day) && Number(hour) < 24 && Number(minute) < 60 && Number(second ?? 0) < 60;
-};
+}
 
 /** The natural type of a value; null for none (an empty column). */
 export function naturalType(value: Json | undefined): string | null {
@@ -55,7 +59,8 @@ export function naturalType(value: Json | undefined): string | null {
   if (typeof value === 'string') return isDay(value) ? 'date' : isMoment(value) ? 'dateTime' : 'string';
   if (!Array.isArray(value)) return 'json';
   if (value.some((element: Json) => typeof element === 'object')) return 'json';
-  return arrayOf((value as Json[]).map((element) => naturalType(element)!).reduce(boundOf, value.length === 0 ? 'string' : naturalType(value[0])!));
+  const naturals = value.map((element: Json) => naturalType(element)!);
+  return arrayOf(naturals.length === 0 ? 'string' : naturals.reduce(boundOf));
 }
 
 /** Whether a value fits a column. Knows the types that are natural to values, and those above them. */

@@ -1,4 +1,4 @@
-import type {} from './start-postgres.ts';
+/** `sharedPostgres` is declared in start-postgres.ts. */
 
 export default async function stopPostgres(): Promise<void> {
   const shared = globalThis.sharedPostgres;

@@ -32,7 +32,7 @@ export async function createTable(client: Client, rows: readonly unknown[], type
 
 /** Rows without their IDs. */
 export function cellsOf(rows: readonly Record<string, unknown>[]): Record<string, unknown>[] {
-  return rows.map(({ $rowID: _, ...cells }) => cells);
+  return rows.map((row) => Object.fromEntries(Object.entries(row).filter(([id]) => id !== '$rowID')));
 }
 
 /** All that can be seen of a table: its version, and the text of its rows in order. */

@@ -1,5 +1,5 @@
 /** The command line as its users run it: a process, what it writes, and how it ends. */
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -12,16 +12,21 @@ export interface TablogResult {
   readonly stderr: string;
 }
 
+/** What it comes to, and the process meanwhile. */
+export type RunningTablog = Promise<TablogResult> & { readonly child: ChildProcess };
+
 /** Runs `tablog` with these arguments, and these variables over those of this process. */
-export async function runTablog(
+export function runTablog(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
   nodeArgs: readonly string[] = [],
-): Promise<TablogResult> {
+): RunningTablog {
   const child = spawn(process.execPath, [...nodeArgs, tablog, ...args], {
     env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: '', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  return { code: child.exitCode, stdout, stderr };
+  const result = Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]).then(([stdout, stderr]) => {
+    return { code: child.exitCode, stdout, stderr };
+  });
+  return Object.assign(result, { child });
 }

@@ -1,0 +1,228 @@
+/** Random sequences of requests, against the interface in memory: outcomes, rows, and the order of versions. */
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { useApi } from '../support/api.ts';
+import { outcomeOf, type Answer, type Client } from '../support/client.ts';
+import { typeInSchema, type Json } from '../support/column-types.ts';
+import { createModelTable, ModelTable, type Cells, type Mode, type Outcome } from '../support/model.ts';
+import { unknownRowId, unknownTableId } from '../support/tables.ts';
+
+const { api } = useApi();
+
+const sequences = 120;
+const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
+
+const typeArb = fc.constantFrom(
+  'boolean', 'number', 'date', 'dateTime', 'string', 'json', 'array<number>', 'array<date>', 'array<string>', 'array<boolean>',
+);
+const valueArb = fc.constantFrom<Json[]>(
+  true, 1, 2, 2.5, 'x', '1', '2024-01-01', '2024-01-01T10:00:00Z', [1], [2.5, 1], ['x'], ['2024-01-01'], [true], [1, 'x'], [],
+  { k: 1 }, [[1]], [null], null,
+);
+const idArb = fc.constantFrom('a', 'b', '10', '__proto__');
+const givenIdArb = fc.oneof({ weight: 30, arbitrary: idArb }, { weight: 1, arbitrary: fc.constant('$stashID') });
+
+/** Up to three pairs of a column ID and something, no ID twice. */
+function cellsArb<T>(ids: fc.Arbitrary<string>, things: fc.Arbitrary<T>): fc.Arbitrary<[string, T][]> {
+  return fc.uniqueArray(fc.tuple(ids, things), { maxLength: 3, selector: ([id]) => id });
+}
+
+const rowArb = cellsArb(givenIdArb, valueArb);
+const modeArb = fc.constantFrom<Mode[]>('abort', 'dropColumns', 'updateSchema');
+const matchArb = fc.constantFrom('none', 'none', 'fresh', 'stale', 'table', 'later');
+const columnsArb = fc.option(cellsArb(idArb, typeArb));
+
+interface Create {
+  readonly kind: 'create';
+  readonly columns: readonly (readonly [string, string])[] | null;
+  readonly rows: readonly Cells[];
+  readonly mode: Mode;
+}
+
+interface Add {
+  readonly kind: 'add';
+  readonly table: number;
+  readonly rows: readonly Cells[];
+  readonly times: number;
+  readonly mode: Mode;
+  readonly match: string;
+}
+
+interface Patch {
+  readonly kind: 'patch';
+  readonly table: number;
+  readonly row: number;
+  readonly cells: Cells;
+  readonly mode: Mode;
+  readonly match: string;
+}
+
+interface Delete {
+  readonly kind: 'delete';
+  readonly table: number;
+  readonly row: number;
+  readonly match: string;
+}
+
+type Command = Create | Add | Patch | Delete;
+
+const place = fc.nat(12);
+const createArb: fc.Arbitrary<Create> = fc.record({
+  kind: fc.constant('create'), columns: columnsArb, rows: fc.array(rowArb, { maxLength: 4 }), mode: modeArb,
+});
+const addArb: fc.Arbitrary<Add> = fc.record({
+  // Many rows are stored otherwise than few.
+  kind: fc.constant('add'), table: place, rows: fc.array(rowArb, { maxLength: 4 }), times: fc.constantFrom(1, 1, 1, 1, 1, 60),
+  mode: modeArb, match: matchArb,
+});
+const patchArb: fc.Arbitrary<Patch> = fc.record({
+  kind: fc.constant('patch'), table: place, row: place, cells: rowArb, mode: modeArb, match: matchArb,
+});
+const deleteArb: fc.Arbitrary<Delete> = fc.record({ kind: fc.constant('delete'), table: place, row: place, match: matchArb });
+const commandArb: fc.Arbitrary<Command> = fc.oneof(
+  { weight: 1, arbitrary: createArb }, { weight: 3, arbitrary: addArb }, { weight: 4, arbitrary: patchArb },
+  { weight: 2, arbitrary: deleteArb },
+);
+
+/** A row as JSON text. */
+const textOf = (cells: Cells): string => `{${cells.map(([id, value]) => `${JSON.stringify(id)}:${JSON.stringify(value)}`).join()}}`;
+const textOfRows = (rows: readonly Cells[]): string => `[${rows.map(textOf).join()}]`;
+
+interface Known {
+  readonly id: string;
+  readonly model: ModelTable;
+  /** Of all rows that there ever were. */
+  readonly rowIds: string[];
+}
+
+class Run {
+  readonly #client: Client;
+  readonly #tables: Known[] = [];
+  #latest = 0n;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  async do(command: Command): Promise<void> {
+    if (command.kind === 'create') {
+      await this.#create(command);
+      return;
+    }
+    const known = this.#tables[command.table % (this.#tables.length + 1)];
+    if (known === undefined) await this.#expectUnknown(command);
+    else await this.#change(command, known);
+  }
+
+  async #create({ columns, rows, mode }: Create): Promise<void> {
+    const schema = columns === null ? '' : `,"schema":${JSON.stringify({ columns: columns.map(([id, type]) => ({ id, type: typeInSchema(type) })) })}`;
+    const answer = await this.#client.post(`/tables?onSchemaError=${mode}`, `{"name":"n"${schema},"rows":${textOfRows(rows)}}`);
+    const { table: model, outcome } = createModelTable(columns === null ? null : new Map(columns), rows, mode);
+    this.#expectOutcome(answer, outcome, '201', 0n);
+    if ('error' in outcome) return;
+    const { tableID, rowIDs } = answer.json.data;
+    outcome.take(answer.version!, rowIDs);
+    model.widened = 0n;
+    const known = { id: tableID, model, rowIds: [...rowIDs] };
+    this.#tables.push(known);
+    await this.#compare(known);
+  }
+
+  async #change(command: Add | Patch | Delete, known: Known): Promise<void> {
+    const { model } = known;
+    const path = `/tables/${known.id}/rows`;
+    if (command.kind === 'add') {
+      const rows = Array.from({ length: command.times }, () => command.rows).flat();
+      const ifMatch = versionFor(command.match, model.version, model.version);
+      const answer = await this.#client.post(`${path}?onSchemaError=${command.mode}`, textOfRows(rows), headersFor(ifMatch));
+      const outcome = model.add(rows, command.mode, ifMatch);
+      this.#expectOutcome(answer, outcome, '201', model.version);
+      if (!('error' in outcome)) {
+        outcome.take(answer.version!, answer.json.data.rowIDs);
+        known.rowIds.push(...answer.json.data.rowIDs);
+      }
+    } else {
+      const rowId = known.rowIds[command.row % (known.rowIds.length + 1)] ?? unknownRowId;
+      const row = model.rows.find(({ id }) => id === rowId);
+      const ifMatch = versionFor(command.match, row?.version ?? 1n, model.version);
+      const [answer, outcome] = command.kind === 'patch'
+        ? [
+          await this.#client.patch(`${path}/${rowId}?onSchemaError=${command.mode}`, textOf(command.cells), headersFor(ifMatch)),
+          model.patch(rowId, command.cells, command.mode, ifMatch),
+        ]
+        : [await this.#client.delete(`${path}/${rowId}`, headersFor(ifMatch)), model.delete(rowId, ifMatch)];
+      const unmoved = command.kind === 'patch' && row ? model.etagOf(row) : model.version;
+      const moved = this.#expectOutcome(answer, outcome, '200', unmoved, command.kind === 'patch');
+      if (moved !== null && !('error' in outcome)) {
+        const version = (await this.#client.head(path)).version!;
+        outcome.take(version, []);
+        if (command.kind === 'delete') expect(version).toBe(answer.version);
+        else expect(answer.version).toBe(model.etagOf(row!));
+        this.#rise(version);
+      }
+    }
+    await this.#compare(known);
+  }
+
+  /** Checks status, type and version. Returns the answer's version if something was changed. */
+  #expectOutcome(answer: Answer, outcome: Outcome, success: string, unmoved: bigint, ofRow = false): bigint | null {
+    expect(outcomeOf(answer)).toBe('error' in outcome ? outcome.error : success);
+    if ('error' in outcome) return null;
+    if (!outcome.changed) {
+      expect(answer.version).toBe(unmoved);
+      return null;
+    }
+    if (!ofRow && success === '201') this.#rise(answer.version!);
+    return answer.version;
+  }
+
+  /** Every change has a version beyond all before it. */
+  #rise(version: bigint): void {
+    expect(version > this.#latest).toBe(true);
+    this.#latest = version;
+  }
+
+  async #compare({ id, model }: Known): Promise<void> {
+    const page = await this.#client.get(`/tables/${id}/rows`);
+    expect(page.version).toBe(model.version);
+    expect(page.json.data.map(entriesOf)).toEqual(model.rows.map((row) => sorted([...row.cells, ['$rowID', row.id]])));
+    const row = model.rows[model.rows.length >> 1];
+    if (row === undefined) return;
+    const answer = await this.#client.get(`/tables/${id}/rows/${row.id}`);
+    expect(entriesOf(answer.json.data)).toEqual(sorted([...row.cells, ['$rowID', row.id]]));
+    expect(answer.version).toBe(model.etagOf(row));
+  }
+
+  async #expectUnknown(command: Add | Patch | Delete): Promise<void> {
+    const path = `/tables/${unknownTableId}/rows`;
+    const answer = command.kind === 'add' ? await this.#client.post(path, textOfRows(command.rows))
+      : command.kind === 'patch' ? await this.#client.patch(`${path}/${unknownRowId}`, textOf(command.cells))
+        : await this.#client.delete(`${path}/${unknownRowId}`);
+    expect(outcomeOf(answer)).toBe('404 table_not_found');
+  }
+}
+
+const sorted = (entries: [string, unknown][]): unknown => entries.toSorted(([a], [b]) => (a < b ? -1 : 1));
+const entriesOf = (row: object): unknown => sorted(Object.entries(row));
+const headersFor = (ifMatch: bigint | null): Record<string, string> => (ifMatch === null ? {} : { 'if-match': `"${ifMatch}"` });
+
+function versionFor(match: string, own: bigint, table: bigint): bigint | null {
+  switch (match) {
+    case 'fresh': return own;
+    case 'stale': return own - 1n;
+    case 'table': return table;
+    case 'later': return table + 1n;
+    default: return null;
+  }
+}
+
+test(`${sequences} random sequences come out as in the model (seed ${seed})`, async () => {
+  process.stderr.write(`seed of the model test: MODEL_SEED=${seed}\n`);
+  await fc.assert(
+    fc.asyncProperty(createArb, fc.array(commandArb, { minLength: 1, maxLength: 14 }), async (first, rest) => {
+      const run = new Run((await api().createTeam()).client);
+      for (const command of [first, ...rest]) await run.do(command);
+    }),
+    { numRuns: sequences, seed },
+  );
+});

@@ -1,0 +1,193 @@
+/** Teams and tokens from the command line, beside a running service and without one. */
+import { access, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client } from '../support/client.ts';
+import { sleepUntil, startServer, type TestServer } from '../support/server.ts';
+import { runTablog, type TablogResult } from '../support/tablog.ts';
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tablog-cli-'));
+});
+
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+function tablog(...args: readonly string[]): Promise<TablogResult> {
+  return runTablog(args, { DATA_DIR: folder });
+}
+
+/** Runs a command that must succeed, and gives what it wrote to stdout. */
+async function output(...args: readonly string[]): Promise<string> {
+  const result = await tablog(...args);
+  expect(result).toMatchObject({ code: 0 });
+  return result.stdout.trim();
+}
+
+function isPostgresRunning(): Promise<boolean> {
+  return access(join(folder, 'postgres', 'cluster', 'data', 'postmaster.pid')).then(() => true, () => false);
+}
+
+const tokenPattern = /^tablog_[A-Za-z0-9_-]{43}[0-9a-f]{8}$/;
+const uuidPattern = /^[0-9a-f-]{36}$/;
+
+describe('without a running service', () => {
+  test('a team and its tokens are made, listed and revoked, and Postgres runs only meanwhile', async () => {
+    expect(await output('teams', 'create', 'acme')).toMatch(uuidPattern);
+    expect(await isPostgresRunning()).toBe(false);
+
+    const created = await tablog('tokens', 'create', '--team', 'acme', '--name', 'laptop');
+    expect(created.stdout.trimEnd()).toMatch(tokenPattern);
+    expect(created.stderr).toMatch(/^This is the only time that the token is shown\. Its ID is \S+\.\n$/);
+
+    const [token] = JSON.parse(await output('tokens', 'list', '--team', 'acme', '--json'));
+    expect(token).toEqual({ id: expect.stringMatching(uuidPattern), name: 'laptop', revoked: false });
+    expect(await output('tokens', 'list', '--team', 'acme')).toBe(
+      `ID                                    NAME    STATE\n${token.id}  laptop  active`,
+    );
+    const revoked = JSON.parse(await output('tokens', 'revoke', token.id, '--team', 'acme', '--json'));
+    expect(revoked).toEqual({ id: token.id, name: 'laptop', revoked: true });
+    expect(JSON.parse(await output('tokens', 'list', '--team', 'acme', '--json'))).toEqual([{ ...token, revoked: true }]);
+  });
+
+  test('suspension and plan show in the list of teams', async () => {
+    const [team] = JSON.parse(await output('teams', 'list', '--json'));
+    expect(team).toEqual({ id: expect.stringMatching(uuidPattern), name: 'acme', suspended: false, rows: 0, rowsMax: null });
+    expect(JSON.parse(await output('teams', 'suspend', 'acme', '--json'))).toEqual({ ...team, suspended: true });
+    expect(JSON.parse(await output('teams', 'plan', team.id, '--rows', '12', '--json'))).toMatchObject({ rowsMax: 12 });
+    expect((await output('teams', 'list')).split('\n')[1]).toBe(`${team.id}  acme  suspended  0     12`);
+    expect((await tablog('teams', 'resume', team.id.toUpperCase())).stderr).toBe('The team "acme" is not suspended.\n');
+    expect(JSON.parse(await output('teams', 'plan', 'acme', '--rows', 'unlimited', '--json'))).toEqual(team);
+  });
+
+  const unknown = '01900000-0000-7000-8000-000000000000';
+  test.each([
+    [['teams', 'suspend', 'nobody'], 'There is no team "nobody"; see `tablog teams list`.\n'],
+    [['teams', 'suspend', unknown], `There is no team "${unknown}"`],
+    [['tokens', 'revoke', unknown, '--team', 'acme'], `The team "acme" has no token of the ID "${unknown}".\n`],
+    [['tokens', 'revoke', 'x', '--team', 'acme'], 'The team "acme" has no token of the ID "x".\n'],
+    [['tokens', 'create'], `error: required option '--team <team>' not specified`],
+    [['teams', 'create', 'a'.repeat(257)], 'name: must have at most 256 bytes\n'],
+    [['teams', 'plan', 'acme', '--rows', '-1'], 'It must be a whole number, or "unlimited".'],
+    [['teams', 'plan', 'acme', '--rows', '1e3'], 'It must be a whole number, or "unlimited".'],
+    [['verify', '--batch-events', '0'], 'It must be a whole number of at least 1.'],
+    [['tidy'], `error: unknown command 'tidy'`],
+  ])('%j is an error in a sentence', async (args, message) => {
+    const { code, stdout, stderr } = await tablog(...args);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain('    at ');
+  });
+
+  test('a name that two teams have is not taken for either', async () => {
+    await output('teams', 'create', 'twin');
+    const second = await output('teams', 'create', 'twin');
+    const refused = await tablog('teams', 'suspend', 'twin');
+    expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('2 teams are named "twin"') });
+    expect(refused.stderr).toContain(second);
+    expect((await tablog('teams', 'suspend', second)).code).toBe(0);
+  });
+
+  test('settings that are not usable are named', async () => {
+    const refused = await runTablog(['teams', 'list'], { DATA_DIR: folder, PORT: 'x' });
+    expect(refused).toEqual({ code: 1, stdout: '', stderr: 'The settings are not usable:\nPORT: must be a whole number\n' });
+  });
+
+  test('a Postgres that is away is named', async () => {
+    const refused = await runTablog(['teams', 'list'], { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
+    expect(refused).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^Postgres cannot be used: .*\n$/) });
+  });
+});
+
+describe('beside a running service', () => {
+  let server: TestServer;
+
+  beforeAll(async () => {
+    server = await startServer({ folder });
+  });
+
+  afterAll(async () => {
+    await server?.stop();
+  });
+
+  async function newClient(): Promise<Client> {
+    return new Client(server.url, await output('tokens', 'create', '--team', 'acme'));
+  }
+
+  function answers(client: Client, status: number): Promise<void> {
+    return sleepUntil(async () => (await client.get('/tables')).status === status, `GET /tables answers ${status}`);
+  }
+
+  test('Postgres runs', async () => {
+    expect(await isPostgresRunning()).toBe(true);
+  });
+
+  test('a token works at once, and no more once it is revoked', async () => {
+    const { id, token } = JSON.parse(await output('tokens', 'create', '--team', 'acme', '--json'));
+    const client = new Client(server.url, token);
+    expect((await client.get('/tables')).status).toBe(200);
+    await output('tokens', 'revoke', id, '--team', 'acme');
+    await answers(client, 404);
+  });
+
+  test('a suspended team is answered 402 until it is resumed', async () => {
+    const client = await newClient();
+    const { json } = await client.post('/tables', { name: 't', rows: [{ a: 1 }] });
+    const rows = `/tables/${json.data.tableID}/rows`;
+    await output('teams', 'suspend', 'acme');
+    expect((await client.get(rows)).status).toBe(402);
+    expect(await client.post(rows, [{ a: 2 }])).toMatchObject({ status: 402, json: { error: { type: 'payment_required' } } });
+    await output('teams', 'resume', 'acme');
+    expect((await client.post(rows, [{ a: 2 }])).status).toBe(201);
+    expect((await client.rows(json.data.tableID)).map(({ a }) => a)).toEqual([1, 2]);
+  });
+
+  test('a plan is kept to: 402 for the first row beyond it', async () => {
+    const client = await newClient();
+    const { rows } = JSON.parse(await output('teams', 'list', '--json')).find(({ name }: { name: string }) => name === 'acme');
+    await output('teams', 'plan', 'acme', '--rows', String(rows + 1));
+    expect((await client.post('/tables', { name: 't', rows: [{ a: 1 }, { a: 2 }] })).status).toBe(402);
+    const created = await client.post('/tables', { name: 't', rows: [{ a: 1 }] });
+    expect(created.status).toBe(201);
+    const path = `/tables/${created.json.data.tableID}/rows`;
+    expect((await client.post(path, [{ a: 2 }])).status).toBe(402);
+    await output('teams', 'plan', 'acme', '--rows', 'unlimited');
+    expect((await client.post(path, [{ a: 2 }])).status).toBe(201);
+  });
+
+  test('verify agrees with the live read model, and replay refuses to replace it', async () => {
+    expect(await output('verify')).toMatch(/^The read model is what the log says: \d+ events, \d+ tables, \d+ rows, [\d.]+ s\.$/);
+    const refused = await tablog('replay');
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toMatch(new RegExp(`^the read model is in use by tablog process ${server.process.pid} on .*; stop`));
+  });
+
+  test('the service stops Postgres when it is the last to leave, and replay works then', async () => {
+    const client = await newClient();
+    const { json } = await client.post('/tables', { name: 'kept', rows: [{ a: 1.50 }, { a: 2 }] });
+    expect(await server.stop()).toBe(0);
+    expect(await isPostgresRunning()).toBe(false);
+    expect(await output('replay')).toMatch(/^The read model was built anew from \d+ events in [\d.]+ s\.$/);
+    expect(await isPostgresRunning()).toBe(false);
+    server = await startServer({ folder });
+    const again = new Client(server.url, client.token);
+    expect((await again.rows(json.data.tableID)).map(({ a }) => a)).toEqual([1.5, 2]);
+  });
+});
+
+test('`tablog serve` is the service', async () => {
+  const other = await mkdtemp(join(tmpdir(), 'tablog-cli-serve-'));
+  const serving = runTablog(['serve'], { DATA_DIR: other, PORT: '0' });
+  await sleepUntil(() => access(join(other, 'token')).then(() => true, () => false), 'the first token is there', 60_000);
+  const listed = await runTablog(['teams', 'list', '--json'], { DATA_DIR: other });
+  expect(JSON.parse(listed.stdout)).toMatchObject([{ name: 'default' }]);
+  serving.child.kill('SIGTERM');
+  const ended = await serving;
+  expect(ended.code).toBe(0);
+  expect(ended.stdout).toContain('Tablog is ready at http://127.0.0.1:');
+  await rm(other, { recursive: true, force: true });
+}, 90_000);

@@ -1,0 +1,260 @@
+/**
+ * What the tests of decisions are written in: a state with one team and one table, a request for it, and its outcome as
+ * a line of text. All of it is plain values; nothing is stored.
+ */
+import { BatchState } from '../../projections/batch-state.ts';
+import { decide } from '../../projections/decide.ts';
+import type { Change, Decision, Link, LogPlace, Table, Team } from '../../projections/decision.ts';
+import type { Event, EventData, RowAddress, RowLimits, RowSource } from '../../src/events/event.ts';
+import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
+import { readPatchRow } from '../../src/formats/read-patch-row.ts';
+import { emptyProfile } from '../../src/schema/build-profile.ts';
+import type { ColumnType } from '../../src/schema/column-type.ts';
+import type { SchemaErrorMode } from '../../src/schema/decide-schema.ts';
+import type { Profile } from '../../src/schema/profile.ts';
+import { currentType } from '../../src/schema/table-schema.ts';
+import type { GivenColumn, TableSchema } from '../../src/schema/table-schema.ts';
+
+/** The place in the log where events are decided, unless a test says another. */
+export const here: LogPlace = { partition: 3, offset: 90n, version: 100n, time: 1_000_000_000 };
+
+/** The rows of a table that was made at version 10: those of a block since 20, then those of the open tail since 30. */
+const createdAt = 10n;
+const blockAt = 20n;
+const tailAt = 30n;
+
+export const blockRow = (index: number): RowAddress => ({ version: blockAt, ordinal: 0, index });
+export const tailRow = (index: number): RowAddress => ({ version: tailAt, ordinal: 0, index });
+
+export interface Given {
+  /** Whose table it is; `nobody`: there is none. The team itself is always there. */
+  readonly owner?: 'team' | 'another' | 'nobody';
+  readonly suspended?: boolean;
+  /** The plan's limit, and the rows that other tables of the team show. */
+  readonly rowsMax?: number | null;
+  readonly otherRows?: number;
+  /** `a:number b:string`; older types come first and tell when they were replaced: `a:number<40:string`. */
+  readonly schema?: string;
+  readonly widened?: bigint;
+  /** Bodies in a block, as received, and in the tail, as presented. */
+  readonly block?: readonly string[];
+  readonly tail?: readonly string[];
+  /** Whether scalars were wrapped into array columns when the block was linked. */
+  readonly wrap?: boolean;
+  /** What is special about the tail. */
+  readonly tailLink?: Partial<Link>;
+}
+
+/** A state in which these things are so. */
+export function given({
+  owner = 'team', suspended = false, rowsMax = null, otherRows = 0, schema = 'a:number b:string', widened = 0n, block = [],
+  tail, wrap = false, tailLink = {},
+}: Given = {}): BatchState {
+  let key = 1000n;
+  const state = new BatchState(() => key++);
+  const link = {
+    tableId: 'table', ordinal: 0, generation: createdAt, schemaVersion: createdAt, wrap: false, plain: true, first: 0, bytes: 0,
+    changed: false, deleted: 0,
+  };
+  const blockLink: Link = { ...link, wrap, plain: false, key: 1n, version: blockAt, segment: 2n, rows: block.length };
+  const openTail: Link = {
+    ...link, key: 3n, version: tailAt, segment: 4n, rows: tail?.length ?? 0, bytes: tail?.join('').length ?? 0, ...tailLink,
+  };
+  block.forEach((body, index) => state.putRow({ link: blockLink, index, version: blockAt, body, stored: 'received' }));
+  tail?.forEach((body, index) => state.putRow({ link: openTail, index, version: tailAt, body, stored: 'presented' }));
+  if (tail) state.putLink(openTail);
+
+  const rows = block.length + (tail ? openTail.rows : 0);
+  const team: Team = { id: 'team', partition: 3, name: 'Team', created: 1n, suspended, rows: rows + otherRows, rowsMax };
+  state.putTeam(team);
+  state.putTeam({ ...team, id: 'another' });
+  if (owner !== 'nobody') {
+    state.putTable({
+      id: 'table', teamId: owner, name: 'Table', created: createdAt, version: 50n, generation: createdAt,
+      schemaVersion: createdAt, widened, rows, rowBytesMax: 10, tail: tail ? openTail.key : null,
+    });
+    state.putSchema({ tableId: 'table', version: createdAt, schema: schemaFrom(schema) });
+  }
+  return state;
+}
+
+function schemaFrom(text: string): TableSchema {
+  const columns = text.split(' ').filter((column) => column !== '').map((column) => {
+    const [id, types] = [column.slice(0, column.indexOf(':')), column.slice(column.indexOf(':') + 1)];
+    const entries = types.split(/<(?=\d)/).map((entry) => {
+      const [, since, type] = /^(?:(\d+):)?(.+)$/.exec(entry)!;
+      return { since: since === undefined ? createdAt : BigInt(since), type: type as ColumnType };
+    });
+    return { id, types: entries };
+  });
+  return { columns };
+}
+
+/** `a:number b:array<date>` as a client gives it. */
+export function columnsFrom(text: string): GivenColumn[] {
+  return schemaFrom(text).columns.map((column) => ({ id: column.id, type: currentType(column) }));
+}
+
+export interface Rows {
+  readonly source: RowSource;
+  readonly body?: Uint8Array;
+  /** What the blocks that arrived before it hold, and how many milliseconds ago they came. */
+  readonly before?: readonly { readonly profile: Profile; readonly age: number; readonly teamId?: string }[];
+}
+
+function read(rows: readonly string[]): { profile: Profile; body: Uint8Array } {
+  const reader = new JsonRowReader({ form: 'rows' });
+  const blocks = [...reader.push(Buffer.from(`[${rows.join(',')}]`)), ...reader.end().blocks];
+  return blocks[0] ?? { profile: emptyProfile, body: Buffer.of() };
+}
+
+export const noRows: Rows = { source: { kind: 'none' } };
+
+export function few(...rows: readonly string[]): Rows {
+  const { profile, body } = read(rows);
+  return { source: { kind: 'few', profile }, body };
+}
+
+export function block(...rows: readonly string[]): Rows {
+  return { source: { kind: 'block', profile: read(rows).profile, segmentId: 'segment' } };
+}
+
+/** A body of several blocks, each with its rows and its age in milliseconds when the request comes. */
+export function body(...blocks: readonly (readonly [age: number, ...rows: string[]])[]): Rows {
+  return {
+    source: { kind: 'body', bodyId: 'body', blocks: blocks.length },
+    before: blocks.map(([age, ...rows]) => ({ profile: read(rows).profile, age })),
+  };
+}
+
+export const stash: Rows = { source: { kind: 'stash', stashId: 'stash' } };
+
+export interface Asked {
+  readonly ifMatch?: bigint | null;
+  readonly mode?: SchemaErrorMode;
+  readonly rowsPerTableMax?: number;
+  readonly columnsMax?: number;
+  readonly rowBytesMax?: number;
+}
+
+export interface Request {
+  readonly data: EventData;
+  readonly body?: Uint8Array | undefined;
+  readonly before?: Rows['before'];
+}
+
+function limitsOf({ rowsPerTableMax = 1_000_000, columnsMax = 5, rowBytesMax = 100 }: Asked): RowLimits {
+  return { rowsPerTableMax, columnsMax, rowBytesMax };
+}
+
+export function add({ source, ...carried }: Rows, asked: Asked = {}): Request {
+  const { ifMatch = null, mode = 'abort' } = asked;
+  const target = { teamId: 'team', tableId: 'table' };
+  return {
+    data: { type: 'RowsAddRequested', ...target, ifMatch, onSchemaError: mode, limits: limitsOf(asked), rows: source },
+    ...carried,
+  };
+}
+
+export interface AskedTable extends Asked {
+  readonly schema?: string;
+  readonly apps?: readonly string[];
+}
+
+/** Asks for the table `made`. */
+export function create({ source, ...carried }: Rows, asked: AskedTable = {}): Request {
+  const { schema, apps = null, mode = 'abort' } = asked;
+  return {
+    data: {
+      type: 'TableCreateRequested', teamId: 'team', tableId: 'made', name: 'Made', appsToLink: apps,
+      columns: schema === undefined ? null : columnsFrom(schema), onSchemaError: mode, limits: limitsOf(asked), rows: source,
+    },
+    ...carried,
+  };
+}
+
+export function patch(row: RowAddress, text: string, asked: Asked = {}): Request {
+  const { profile, body: bytes } = readPatchRow(Buffer.from(text)).block;
+  const { ifMatch = null, mode = 'abort' } = asked;
+  const target = { teamId: 'team', tableId: 'table', row };
+  return {
+    data: { type: 'RowPatchRequested', ...target, ifMatch, onSchemaError: mode, limits: limitsOf(asked), profile },
+    body: bytes,
+  };
+}
+
+export function remove(row: RowAddress, { ifMatch = null }: Asked = {}): Request {
+  return { data: { type: 'RowDeleteRequested', teamId: 'team', tableId: 'table', row, ifMatch } };
+}
+
+export function eventOf({ data, body: bytes = Buffer.of() }: Request): Event {
+  return { commandId: 'command', notAfter: null, requestDigest: null, data, body: () => bytes };
+}
+
+/** Decides a request at a place, and leaves the state as the events behind it see it. */
+export function when(state: BatchState, request: Request, at: LogPlace = here): Decision {
+  request.before?.forEach(({ profile, age, teamId = 'team' }, number) => {
+    state.putBodyBlock({ bodyId: 'body', number, teamId, segment: 901n + BigInt(number), profile, time: at.time - age });
+  });
+  state.putSegment('segment', 900n);
+  const decision = decide(state, eventOf(request), at);
+  state.apply(decision.changes);
+  return decision;
+}
+
+/**
+ * A decision in a line: why it is refused, or `ok`, its ETag and all that it changes, in order. What has its version from
+ * the event says no version.
+ */
+export function shown({ outcome, changes }: Decision, at: LogPlace = here): string {
+  if (outcome.status === 'refused') return `${outcome.refusal.type}: ${outcome.refusal.message}`;
+  const etag = outcome.etag === undefined ? 'ok' : `ok ${outcome.etag}`;
+  return [etag, ...changes.map((change) => shownChange(change, at))].join(' | ');
+}
+
+function shownChange(change: Change, at: LogPlace): string {
+  switch (change.kind) {
+    case 'team':
+      return `team ${change.team.rows}`;
+    case 'token':
+      return `token ${change.token.id}`;
+    case 'table':
+      return `table ${shownTable(change.table, at)}`;
+    case 'appLinks':
+      return `apps ${change.appIds.join(' ')}`;
+    case 'schema':
+      return ['schema', ...change.schema.columns.map((column) => `${column.id}:${currentType(column)}`)].join(' ');
+    case 'link':
+      return `link ${shownLink(change.link)}`;
+    case 'tailRows':
+      return [`rows ${change.link.version}[${change.first}]`, ...change.bodies].join(' ');
+    case 'row':
+      return `row ${change.link.version}[${change.index}] ${change.body ?? 'deleted'}`;
+    case 'bodyBlock':
+      return `block ${change.block.number} of ${change.block.bodyId}`;
+  }
+}
+
+/** Its rows, and what became new with it: schema, widening; and the version of its tail, if one is open. */
+function shownTable({ rows, version, schemaVersion, widened, tail }: Table, at: LogPlace): string {
+  const words = [
+    `${rows}`,
+    ...(version === at.version ? [] : [`since ${version}`]),
+    ...(schemaVersion === at.version ? ['new schema'] : []),
+    ...(widened === at.version ? ['widened'] : []),
+    ...(tail === null ? [] : ['open']),
+  ];
+  return words.join(' ');
+}
+
+function shownLink({ version, ordinal, rows, plain, wrap, changed, deleted, schemaVersion }: Link): string {
+  const words = [
+    `${version}${ordinal === 0 ? '' : `.${ordinal}`} ${rows}`,
+    `by ${schemaVersion}`,
+    ...(plain ? ['plain'] : []),
+    ...(wrap ? ['wrap'] : []),
+    ...(changed ? ['changed'] : []),
+    ...(deleted === 0 ? [] : [`${deleted} deleted`]),
+  ];
+  return words.join(' ');
+}

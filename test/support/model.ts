@@ -1,0 +1,164 @@
+/**
+ * The interface in memory, as simple as it can be said: tables of rows, their schema and their versions. It is told the
+ * version that a change was given, and knows when there must be none. Numbers are compared by value.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { boundOf, fits, itemOf, naturalType, presented, type Json } from './column-types.ts';
+
+/** A row as it is sent, in the order of its keys: objects of JavaScript would reorder them. */
+export type Cells = readonly (readonly [string, Json])[];
+export type Mode = 'abort' | 'dropColumns' | 'updateSchema';
+
+export interface ModelRow {
+  readonly id: string;
+  cells: Map<string, Json>;
+  /** Its own version, which widenings leave. */
+  version: bigint;
+}
+
+/** What a write came to: an error, or its effect once the version is known; `changed` tells whether there is one. */
+export type Outcome =
+  | { readonly error: string }
+  | { readonly changed: boolean; take(version: bigint, ids: readonly string[]): void };
+
+interface Fitted {
+  readonly columns: ReadonlyMap<string, string>;
+  /** By row: the cells that are taken; null clears. */
+  readonly rows: readonly ReadonlyMap<string, Json>[];
+  readonly widened: boolean;
+}
+
+export class ModelTable {
+  columns: ReadonlyMap<string, string>;
+  rows: ModelRow[] = [];
+  version = 0n;
+  /** The version of the last widening. */
+  widened = 0n;
+
+  /** Columns null: they are inferred from the first rows. */
+  constructor(columns: ReadonlyMap<string, string> | null) {
+    this.columns = columns ?? new Map();
+  }
+
+  etagOf({ version }: ModelRow): bigint {
+    return version > this.widened ? version : this.widened;
+  }
+
+  /** `ifMatch` null: none. */
+  add(given: readonly Cells[], mode: Mode, ifMatch: bigint | null): Outcome {
+    if (ifMatch !== null && this.version > ifMatch) return { error: '412 precondition_failed' };
+    const fitted = fitRows(this.columns, given, mode);
+    if (typeof fitted === 'string') return { error: fitted };
+    if (given.length === 0) return { changed: false, take: () => undefined };
+    return {
+      changed: true,
+      take: (version, ids) => {
+        this.#take(fitted, version);
+        this.rows.push(...fitted.rows.map((cells, index) => ({ id: ids[index]!, cells: withoutEmpty(cells), version })));
+      },
+    };
+  }
+
+  patch(id: string, given: Cells, mode: Mode, ifMatch: bigint | null): Outcome {
+    const row = this.rows.find((each) => each.id === id);
+    if (row === undefined) return { error: '404 row_not_found' };
+    if (ifMatch !== null && row.version > ifMatch) return { error: '412 precondition_failed' };
+    const fitted = fitRows(this.columns, [given], mode);
+    if (typeof fitted === 'string') return { error: fitted };
+    const before = present(row.cells, fitted.columns);
+    const after = withoutEmpty(new Map([...before, ...fitted.rows[0]!]));
+    const rowChanges = !isDeepStrictEqual(before, after);
+    return {
+      changed: rowChanges || !isDeepStrictEqual(this.columns, fitted.columns),
+      take: (version) => {
+        this.#take(fitted, version);
+        if (rowChanges) Object.assign(row, { cells: after, version });
+      },
+    };
+  }
+
+  delete(id: string, ifMatch: bigint | null): Outcome {
+    const row = this.rows.find((each) => each.id === id);
+    if (row === undefined) return { changed: false, take: () => undefined };
+    if (ifMatch !== null && row.version > ifMatch) return { error: '412 precondition_failed' };
+    return {
+      changed: true,
+      take: (version) => {
+        this.version = version;
+        this.rows = this.rows.filter((each) => each !== row);
+      },
+    };
+  }
+
+  #take({ columns, widened }: Fitted, version: bigint): void {
+    for (const row of this.rows) row.cells = present(row.cells, columns);
+    this.columns = columns;
+    this.version = version;
+    if (widened) this.widened = version;
+  }
+}
+
+/** A table as it is created: without columns they are inferred, and then every value finds its place. */
+export function createModelTable(
+  columns: ReadonlyMap<string, string> | null,
+  given: readonly Cells[],
+  mode: Mode,
+): { readonly table: ModelTable; readonly outcome: Outcome } {
+  const table = new ModelTable(columns);
+  const added = table.add(given, columns === null ? 'updateSchema' : mode, null);
+  if ('error' in added) return { table, outcome: added };
+  const take = (version: bigint, ids: readonly string[]): void => {
+    added.take(version, ids);
+    table.version = version;
+  };
+  return { table, outcome: { changed: true, take } };
+}
+
+/** What becomes of rows under a schema, or the error of the first offending cell. */
+function fitRows(columns: ReadonlyMap<string, string>, given: readonly Cells[], mode: Mode): Fitted | string {
+  const cells = given.flat();
+  for (const [id, value] of cells) {
+    const type = columns.get(id);
+    if (type === undefined && mode !== 'dropColumns' && (id === '$stashID' || id === '$rowID')) return '422 column_id_reserved';
+    if (type === undefined && mode === 'abort') return '422 column_id_not_found';
+    if (type !== undefined && mode === 'abort' && value !== null && !fits(type, value)) return '422 column_has_invalid_value';
+  }
+  const wider = mode === 'updateSchema' ? widen(columns, cells) : columns;
+  const rows = given.map((row) => {
+    const taken = row.filter(([id, value]) => {
+      const type = wider.get(id);
+      return type !== undefined && (value === null || mode === 'updateSchema' || fits(type, value));
+    });
+    return new Map(taken.map(([id, value]) => [id, value === null ? null : presented(value, wider.get(id)!)]));
+  });
+  return { columns: wider, rows, widened: [...columns].some(([id, type]) => wider.get(id) !== type) };
+}
+
+function widen(columns: ReadonlyMap<string, string>, cells: readonly (readonly [string, Json])[]): Map<string, string> {
+  const wider = new Map<string, string | null>(columns);
+  for (const [id, value] of cells) {
+    const before = columns.get(id);
+    const natural = naturalType(value);
+    if (natural === null || (before !== undefined && (fits(before, value) || isWrapped(before, value)))) {
+      wider.set(id, wider.get(id) ?? null);
+      continue;
+    }
+    const known = wider.get(id) ?? null;
+    wider.set(id, known === null ? natural : boundOf(known, natural));
+  }
+  return new Map([...wider].map(([id, type]) => [id, type ?? 'string']));
+}
+
+/** Whether a scalar fits the items of an array column. */
+function isWrapped(type: string, value: Json): boolean {
+  const item = itemOf(type);
+  return item !== null && typeof value !== 'object' && fits(item, value);
+}
+
+function present(cells: ReadonlyMap<string, Json>, columns: ReadonlyMap<string, string>): Map<string, Json> {
+  return new Map([...cells].map(([id, value]) => [id, presented(value, columns.get(id)!)]));
+}
+
+function withoutEmpty(cells: ReadonlyMap<string, Json>): Map<string, Json> {
+  return new Map([...cells].filter(([, value]) => value !== null));
+}

@@ -1,0 +1,160 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+
+import { RecordTooLarge, decodeEvent, encodeEvent, packBody, recordBytesMax } from '../../../src/events/event-codec.ts';
+import type { Envelope, EventData, EventOf, EventType, RowSource } from '../../../src/events/event.ts';
+import { allTypes, columnTypes } from '../../../src/schema/column-type.ts';
+import type { ColumnProfile, Misfit, Profile } from '../../../src/schema/profile.ts';
+
+const id = fc.oneof(fc.uuid({ version: 7 }), fc.constantFrom('__proto__', 'constructor', '10', 'é"\\\n😀'));
+const count = fc.nat(2 ** 31 - 1);
+const version = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
+const types = fc.nat(allTypes);
+const place = { row: count, position: fc.nat(10_000) };
+
+const misfit: fc.Arbitrary<Misfit> = fc.record({ ...place, types, wrapped: types, value: fc.string({ unit: 'grapheme' }) });
+const column: fc.Arbitrary<ColumnProfile> = fc.record({
+  id, first: fc.record(place), natural: fc.constantFrom(null, ...columnTypes), stored: fc.nat(511),
+  misfits: fc.array(misfit, { maxLength: 3 }),
+});
+const profile: fc.Arbitrary<Profile> = fc.record({
+  rows: count, bytes: count, rowBytesMax: count, columns: fc.array(column, { maxLength: 4 }),
+});
+const rows: fc.Arbitrary<RowSource> = fc.oneof(
+  fc.constant({ kind: 'none' } as const),
+  fc.record({ kind: fc.constant('few'), profile }),
+  fc.record({ kind: fc.constant('block'), profile, segmentId: id }),
+  fc.record({ kind: fc.constant('body'), bodyId: id, blocks: count }),
+  fc.record({ kind: fc.constant('stash'), stashId: id }),
+);
+const ifMatch = fc.option(version);
+const onSchemaError = fc.constantFrom('abort', 'dropColumns', 'updateSchema');
+const limits = fc.record({ rowsPerTableMax: count, columnsMax: count, rowBytesMax: count });
+const row = fc.record({ version, ordinal: count, index: count });
+const givenColumn = fc.record(
+  { id, displayName: fc.string(), type: fc.constantFrom(...columnTypes) }, { requiredKeys: ['id', 'type'] },
+);
+
+/** Every event there is: a new one does not compile until it is named here. */
+const fields: { readonly [T in EventType]: { readonly [K in Exclude<keyof EventOf<T>, 'type'>]: fc.Arbitrary<EventOf<T>[K]> } } = {
+  GenerationStarted: { logId: id, base: version },
+  TeamCreated: { teamId: id, name: id },
+  TeamSuspended: { teamId: id },
+  TeamResumed: { teamId: id },
+  TeamPlanSet: { teamId: id, rowsMax: fc.option(count) },
+  TokenCreated: { teamId: id, tokenId: id, name: id, hash: id },
+  TokenRevoked: { teamId: id, tokenId: id },
+  BlockReceived: { teamId: id, bodyId: id, number: count, segmentId: id, profile },
+  TableCreateRequested: {
+    teamId: id, tableId: id, name: id, columns: fc.option(fc.array(givenColumn, { maxLength: 3 })), onSchemaError,
+    appsToLink: fc.option(fc.array(id, { maxLength: 3 })), limits, rows,
+  },
+  RowsAddRequested: { teamId: id, tableId: id, ifMatch, onSchemaError, limits, rows },
+  RowPatchRequested: { teamId: id, tableId: id, row, ifMatch, onSchemaError, limits, profile },
+  RowDeleteRequested: { teamId: id, tableId: id, row, ifMatch },
+};
+
+const anyEvent = (type: EventType): fc.Arbitrary<EventData> =>
+  fc.record({ type: fc.constant(type), ...fields[type] } as Record<string, fc.Arbitrary<unknown>>) as never;
+
+const anyEnvelope: fc.Arbitrary<Envelope> = fc.record({
+  commandId: id, notAfter: fc.option(fc.nat(2 ** 43)), requestDigest: fc.option(id),
+});
+
+describe('what was written is read', () => {
+  test.each(Object.keys(fields) as EventType[])('%s', async (type) => {
+    await fc.assert(
+      fc.asyncProperty(anyEnvelope, anyEvent(type), fc.uint8Array({ maxLength: 3000 }), async (envelope, data, body) => {
+        const { commandId, bytes } = encodeEvent(envelope, data, await packBody(body));
+        const { body: readBody, ...read } = decodeEvent(bytes);
+        expect(commandId).toBe(envelope.commandId);
+        // Records of `fc` have no prototype, which toEqual does not mind; an absent key and one that is undefined are one.
+        expect(read).toEqual({ ...envelope, data });
+        expect(Buffer.from(readBody())).toEqual(Buffer.from(body));
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+const envelope: Envelope = { commandId: 'command', notAfter: 5, requestDigest: null };
+const suspended: EventData = { type: 'TeamSuspended', teamId: 'team' };
+const prefixBytes = 8;
+
+/** A record, some bytes of which are others. */
+function record(changes: Readonly<Record<number, number>> = {}): Buffer {
+  const bytes = Buffer.from(encodeEvent(envelope, suspended).bytes);
+  for (const [at, byte] of Object.entries(changes)) bytes[Number(at)] = byte;
+  return bytes;
+}
+
+describe('a body', () => {
+  const body = Buffer.from('{"a":1}\n'.repeat(1000));
+
+  test('is compressed where that pays', async () => {
+    expect(await packBody(body.subarray(0, 1023))).toEqual({ codec: 0, bytes: body.subarray(0, 1023) });
+    const packed = await packBody(body);
+    expect(packed.codec).toBe(1);
+    expect(packed.bytes.length).toBeLessThan(200);
+  });
+
+  test('is empty where there is none', () => expect(decodeEvent(record()).body()).toHaveLength(0));
+
+  test('that is cut short throws when it is asked for, wherever it was cut', async () => {
+    const { bytes } = encodeEvent(envelope, suspended, await packBody(body));
+    const bodyStart = record().length;
+    for (let length = bodyStart; length < bytes.length; length += 1) {
+      const event = decodeEvent(bytes.subarray(0, length));
+      expect(() => event.body()).toThrow();
+    }
+  });
+
+  test('that would grow beyond all bounds is not inflated', async () => {
+    const { bytes } = encodeEvent(envelope, suspended, await packBody(Buffer.alloc(2 * 1024 * 1024 + 1)));
+    expect(() => decodeEvent(bytes).body()).toThrow();
+  });
+
+  test('of an unknown codec throws', () => {
+    expect(() => decodeEvent(record({ 1: 2 })).body()).toThrow('a record whose body has the unknown codec 2');
+  });
+});
+
+describe('a record', () => {
+  test.each([
+    ['of an unknown format', { 0: 2 }, 'a record of an unknown format'],
+    ['of no format', { 0: 0 }, 'a record of an unknown format'],
+    ['of an unknown key', { 3: 1 }, 'a record that is encrypted with a key this version does not know'],
+    ['whose header would be longer than it is', { 4: 1 }, 'a record that is cut short'],
+    ['whose header is no JSON', { [prefixBytes]: 0x5b }, 'JSON'],
+    ['whose header ends too early', { 7: 5 }, 'JSON'],
+    ['without a header', { 7: 0 }, 'JSON'],
+  ])('%s throws', (_name, changes, message) => expect(() => decodeEvent(record(changes))).toThrow(message));
+
+  test('that is cut short throws, wherever it was cut', () => {
+    const bytes = record();
+    for (let length = 0; length < bytes.length; length += 1) {
+      expect(() => decodeEvent(bytes.subarray(0, length))).toThrow(/unknown format|cut short/);
+    }
+  });
+
+  test('may be as large as brokers take, and no larger', () => {
+    const room = recordBytesMax - record().length;
+    expect(encodeEvent(envelope, suspended, { codec: 0, bytes: Buffer.alloc(room) }).bytes).toHaveLength(recordBytesMax);
+    expect(() => encodeEvent(envelope, suspended, { codec: 0, bytes: Buffer.alloc(room + 1) })).toThrow(RecordTooLarge);
+  });
+
+  test('is read from the middle of a buffer', () => {
+    const bytes = record();
+    const padded = Buffer.concat([Buffer.alloc(3, 0xff), bytes, Buffer.alloc(3, 0xff)]);
+    expect(decodeEvent(padded.subarray(3, 3 + bytes.length)).data).toEqual(suspended);
+  });
+
+  test('is written the same way for ever', () => {
+    const header = '{"commandId":"command","notAfter":5,"requestDigest":null,"data":'
+      + '{"type":"RowDeleteRequested","teamId":"team","tableId":"table","row":{"version":"7","ordinal":1,"index":2},"ifMatch":"9"}}';
+    const { bytes } = encodeEvent(envelope, {
+      type: 'RowDeleteRequested', teamId: 'team', tableId: 'table', row: { version: 7n, ordinal: 1, index: 2 }, ifMatch: 9n,
+    });
+    expect(Buffer.from(bytes)).toEqual(Buffer.concat([Buffer.from([1, 0, 0, 0, 0, 0, 0, header.length]), Buffer.from(header)]));
+  });
+});

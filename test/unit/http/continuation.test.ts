@@ -1,0 +1,49 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+
+import { formatContinuation, parseContinuation } from '../../../src/http/continuation.ts';
+import { HttpError } from '../../../src/http/http-error.ts';
+
+const version = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
+const number = fc.nat(2 ** 31 - 1);
+const position = fc.record({ generation: version, version, ordinal: number, index: number });
+const table = '01890000-0000-7000-8000-000000000000';
+
+const here = formatContinuation(table, { generation: 10n, version: 20n, ordinal: 1, index: 7 });
+
+describe('a continuation', () => {
+  test('says what it was made of, in letters that a query takes as they are', () => {
+    fc.assert(fc.property(fc.uuid(), position, (tableId, place) => {
+      const text = formatContinuation(tableId, place);
+      expect(text).toMatch(/^[A-Za-z0-9_-]{40}$/);
+      expect(parseContinuation(tableId, text)).toEqual(place);
+    }));
+  });
+
+  test('is understood by later versions', () => {
+    const bytes = Buffer.from(here, 'base64url');
+    expect(bytes.subarray(0, 24).toString('hex')).toBe('000000000000000a00000000000000140000000100000007');
+  });
+
+  test('that was changed anywhere is none', () => {
+    const letters = 'AZaz09_-';
+    fc.assert(fc.property(fc.nat(here.length - 1), fc.constantFrom(...letters), (at, letter) => {
+      fc.pre(here[at] !== letter);
+      expect(() => parseContinuation(table, here.slice(0, at) + letter + here.slice(at + 1))).toThrow(HttpError);
+    }));
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['cut short', here.slice(0, -1)],
+    ['too long', `${here}AAAA`],
+    ['padded', `${here}=`],
+    ['something else', 'page-2'],
+  ])('is not: %s', (_name, text) => {
+    expect(() => parseContinuation(table, text)).toThrow('query.continuation: no page of this table gave it.');
+  });
+
+  test('belongs to its table', () => {
+    expect(() => parseContinuation(table.replace('7', '6'), here)).toThrow(HttpError);
+  });
+});

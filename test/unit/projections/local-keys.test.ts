@@ -1,0 +1,31 @@
+import { expect, test } from '@jest/globals';
+import type { PipelinedClient, StatementResult } from '../../../src/database/pipelined-client.ts';
+import { LocalKeys } from '../../../projections/segments/local-keys.ts';
+
+/** A sequence that hands out a thousand keys at a time, and answers a turn of the event loop later. */
+function newSequence(): Pick<PipelinedClient, 'query'> {
+  let next = 1n;
+  return {
+    query: async (_statement, values): Promise<StatementResult> => {
+      const rows = Array.from({ length: values?.[0] as number }, () => {
+        next += 1000n;
+        return [next - 1000n];
+      });
+      await new Promise((resolve) => setImmediate(resolve));
+      return { rows, rowCount: rows.length, command: 'SELECT' };
+    },
+  };
+}
+
+test('reservations that are made at the same time never run out, and no key is given twice', async () => {
+  const keys = new LocalKeys();
+  const sequence = newSequence();
+  const taken: bigint[] = [];
+  await Promise.all(Array.from({ length: 50 }, async (_, at) => {
+    const reserved = keys.open();
+    await reserved.reserve(sequence, at * 40);
+    for (let count = 0; count < at * 40; count += 1) taken.push(reserved.take());
+    expect(() => reserved.take()).toThrow('nobody had reserved');
+  }));
+  expect(new Set(taken).size).toBe(taken.length);
+});
