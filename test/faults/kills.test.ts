@@ -80,8 +80,9 @@ test(`nothing is lost in ${kills} kills`, async () => {
     // One time in eight Postgres outlives the service, which must join it then.
     const victims = random() < 0.125 ? [server.process.pid!] : await processesOf(server);
     const exited = once(server.process, 'exit');
-    kill(victims);
-    await Promise.all([exited, gate.close()]);
+    const killed = kill(victims);
+    gate.close();
+    await Promise.all([killed, exited]);
     server = await launchServer({ folder, port });
   }
 
