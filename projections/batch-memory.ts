@@ -29,10 +29,15 @@ export class BatchMemory {
   /** `before`: what the batch itself remembered, which is handed on. */
   constructor(next: bigint, before: BatchMemory | null) {
     this.next = next;
-    const kept = before && before.#tables.size < tablesMax && before.#links.size < linksMax ? before : null;
+    const kept = before?.hasRoom() ? before : null;
     this.#tables = kept ? kept.#tables : new Map();
     this.#teams = kept ? kept.#teams : new Map();
     this.#links = kept ? kept.#links : new Map();
+  }
+
+  /** Whether the next batch may add to this. */
+  hasRoom(): boolean {
+    return this.#tables.size < tablesMax && this.#teams.size < tablesMax && this.#links.size < linksMax;
   }
 
   put(remembered: Remembered): void {

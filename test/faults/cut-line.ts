@@ -2,9 +2,19 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
+/** For how long what is sent to the server is on its way, in milliseconds. */
+const latencyMs = 2;
+
+interface Connection {
+  readonly near: Socket;
+  readonly far: Socket;
+  /** What is on its way to the server. */
+  readonly underWay: Buffer[];
+}
+
 export class CutLine {
   readonly #server = createServer((socket) => this.#join(socket));
-  readonly #sockets = new Set<Socket>();
+  readonly #connections = new Set<Connection>();
   /** The port of the server on 127.0.0.1; null: there is none. */
   target: number | null;
 
@@ -23,13 +33,21 @@ export class CutLine {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Breaks all connections. What the server has received it goes on with, and its answers are lost. */
-  cut(): void {
-    for (const socket of this.#sockets) socket.destroy();
+  /** Breaks all connections. What was under way still reaches the server, after `lateMs`; its answers are lost. */
+  cut(lateMs: number): void {
+    for (const connection of this.#connections) {
+      const { near, far, underWay } = connection;
+      this.#connections.delete(connection);
+      near.destroy();
+      setTimeout(() => {
+        for (const bytes of underWay) far.write(bytes);
+        far.destroySoon();
+      }, lateMs);
+    }
   }
 
   async close(): Promise<void> {
-    this.cut();
+    this.cut(0);
     this.#server.close();
     await once(this.#server, 'close');
   }
@@ -40,15 +58,23 @@ export class CutLine {
       return;
     }
     const far = connect(this.target, '127.0.0.1');
-    for (const [socket, other] of [[near, far], [far, near]] as const) {
-      this.#sockets.add(socket);
+    const connection: Connection = { near, far, underWay: [] };
+    this.#connections.add(connection);
+    near.on('data', (bytes: Buffer) => {
+      connection.underWay.push(bytes);
+      setTimeout(() => {
+        if (this.#connections.has(connection)) far.write(connection.underWay.shift()!);
+      }, latencyMs);
+    });
+    far.on('data', (bytes: Buffer) => near.write(bytes));
+    for (const socket of [near, far]) {
       socket.setNoDelay(true);
       socket.on('error', () => undefined);
       socket.once('close', () => {
-        this.#sockets.delete(socket);
-        other.destroy();
+        if (!this.#connections.delete(connection)) return;
+        near.destroySoon();
+        far.destroySoon();
       });
-      socket.pipe(other);
     }
   }
 }

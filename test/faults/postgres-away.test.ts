@@ -85,21 +85,46 @@ test('all connections of the service are ended', async () => {
   expect(ended).toBeGreaterThan(15);
 });
 
-test('the line to Postgres is cut, so that answers to commits are lost', async () => {
+/** Some processes whose Postgres is at the other end of a line. */
+async function deployBehindLine(processes: number): Promise<{ deployment: Deployment; line: CutLine }> {
   const database = await createDatabase();
   closers.push(() => database.drop());
   const url = new URL(database.url);
   const line = await CutLine.open(Number(url.port || 5432));
   closers.push(() => line.close());
   url.port = String(line.port);
-  const deployment = await deploy(2, url.href);
+  const deployment = await deploy(processes, url.href);
   closers.push(() => deployment.stop());
+  return { deployment, line };
+}
+
+test('the line to Postgres is cut, so that answers to commits are lost', async () => {
+  const { deployment, line } = await deployBehindLine(2);
   await survive(deployment, async (random) => {
     for (let times = 0; times < 20; times += 1) {
       await sleep(50 + random() * 300);
-      line.cut();
+      line.cut(random() < 0.5 ? 0 : 200);
     }
   });
+});
+
+test('what was on the line when it was cut reaches Postgres late, when nobody else writes', async () => {
+  const { deployment, line } = await deployBehindLine(1);
+  const client = deployment.clients[0]!;
+  const { tableId, rows, recorder } = await createRecordedTable(client, 1);
+  const table = new RecordedTable('only', client, tableId, recorder);
+  const random = randomFrom(seed);
+  for (let times = 0; times < 20; times += 1) {
+    const version = await table.read(rows[0]!);
+    const patching = table.patch(rows[0]!, version);
+    await sleep(random() * 12);
+    line.cut(300);
+    await patching;
+    await sleep(400);
+    await table.patch(rows[0]!, await table.read(rows[0]!));
+  }
+  expect(recorder.unexpected).toEqual([]);
+  expect(findProblems(await historyOf(recorder, client, tableId, rows))).toEqual([]);
 });
 
 test('Postgres is killed, and started again on another port', async () => {

@@ -47,25 +47,28 @@ export interface Given {
 
 /** A state in which these things are so. */
 export function given({
-  owner = 'team', suspended = false, rowsMax = null, otherRows = 0, schema = 'a:number b:string', widened = 0n, block = [],
-  tail, wrap = false, tailLink = {},
+  owner = 'team', suspended = false, rowsMax = null, otherRows = 0, schema = 'a:number b:string', widened = 0n,
+  block = [], tail, wrap = false, tailLink = {},
 }: Given = {}): BatchState {
   let key = 1000n;
   const state = new BatchState(() => key++);
   const link = {
-    tableId: 'table', ordinal: 0, generation: createdAt, schemaVersion: createdAt, wrap: false, plain: true, first: 0, bytes: 0,
-    changed: false, deleted: 0,
+    tableId: 'table', ordinal: 0, generation: createdAt, schemaVersion: createdAt, wrap: false, plain: true, first: 0,
+    bytes: 0, changed: false, deleted: 0,
   };
   const blockLink: Link = { ...link, wrap, plain: false, key: 1n, version: blockAt, segment: 2n, rows: block.length };
   const openTail: Link = {
-    ...link, key: 3n, version: tailAt, segment: 4n, rows: tail?.length ?? 0, bytes: tail?.join('').length ?? 0, ...tailLink,
+    ...link, key: 3n, version: tailAt, segment: 4n, rows: tail?.length ?? 0, bytes: tail?.join('').length ?? 0,
+    ...tailLink,
   };
   block.forEach((body, index) => state.putRow({ link: blockLink, index, version: blockAt, body, stored: 'received' }));
   tail?.forEach((body, index) => state.putRow({ link: openTail, index, version: tailAt, body, stored: 'presented' }));
   if (tail) state.putLink(openTail);
 
   const rows = block.length + (tail ? openTail.rows : 0);
-  const team: Team = { id: 'team', partition: 3, name: 'Team', created: 1n, suspended, rows: rows + otherRows, rowsMax };
+  const team: Team = {
+    id: 'team', partition: 3, name: 'Team', created: 1n, suspended, rows: rows + otherRows, rowsMax,
+  };
   state.putTeam(team);
   state.putTeam({ ...team, id: 'another' });
   if (owner !== 'nobody') {
@@ -167,7 +170,8 @@ export function create({ source, ...carried }: Rows, asked: AskedTable = {}): Re
   return {
     data: {
       type: 'TableCreateRequested', teamId: 'team', tableId: 'made', name: 'Made', appsToLink: apps,
-      columns: schema === undefined ? null : columnsFrom(schema), onSchemaError: mode, limits: limitsOf(asked), rows: source,
+      columns: schema === undefined ? null : columnsFrom(schema), onSchemaError: mode, limits: limitsOf(asked),
+      rows: source,
     },
     ...carried,
   };
@@ -194,7 +198,8 @@ export function eventOf({ data, body: bytes = Buffer.of() }: Request): Event {
 /** Decides a request at a place, and leaves the state as the events behind it see it. */
 export function when(state: BatchState, request: Request, at: LogPlace = here): Decision {
   request.before?.forEach(({ profile, age, teamId = 'team' }, number) => {
-    state.putBodyBlock({ bodyId: 'body', number, teamId, segment: 901n + BigInt(number), profile, time: at.time - age });
+    const segment = 901n + BigInt(number);
+    state.putBodyBlock({ bodyId: 'body', number, teamId, segment, profile, time: at.time - age });
   });
   state.putSegment('segment', 900n);
   const decision = decide(state, eventOf(request), at);
@@ -203,8 +208,8 @@ export function when(state: BatchState, request: Request, at: LogPlace = here): 
 }
 
 /**
- * A decision in a line: why it is refused, or `ok`, its ETag and all that it changes, in order. What has its version from
- * the event says no version.
+ * A decision in a line: why it is refused, or `ok`, its ETag and all that it changes, in order. Of a table only what is
+ * not as usual is said: a version that is not the event's, a schema or widening that is.
  */
 export function shown({ outcome, changes }: Decision, at: LogPlace = here): string {
   if (outcome.status === 'refused') return `${outcome.refusal.type}: ${outcome.refusal.message}`;

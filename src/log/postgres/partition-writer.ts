@@ -160,7 +160,7 @@ export class PartitionWriter {
     try {
       await tx.query(statement, values);
     } catch (error) {
-      if (tx.broken) throw new CommitUnknown('no answer to a batch', { cause: error });
+      if (tx.broken || isDatabaseAway(error)) throw new CommitUnknown('no answer to a batch', { cause: error });
       if (isGuardFailure(error)) throw new ProgressMoved(`the head of partition ${partition} has moved`);
       throw error;
     }
@@ -189,7 +189,9 @@ export class PartitionWriter {
       this.#next = offset + BigInt(records.length);
       return { offset, outcomes };
     } catch (error) {
-      if (tx.broken) throw sentCommit ? new CommitUnknown('no answer to a commit', { cause: error }) : error;
+      // A connection that is ended may say so behind a commit that took place and before its answer.
+      if (sentCommit && (tx.broken || isDatabaseAway(error))) throw new CommitUnknown('no answer to a commit', { cause: error });
+      if (tx.broken) throw error;
       if (!sentCommit) await tx.query(rollback);
       throw error;
     }

@@ -15,14 +15,19 @@ describe('combined statements', () => {
     ['one stays what it is', [insert], 0, insert.statement.text],
     [
       'parameters are numbered through', [move, insert, move], 0,
-      'with part_1 as (update p set next = $2 where id = $1 returning id), part_2 as (insert into t select $3, $5, $4, $3),'
+      'with part_1 as (update p set next = $2 where id = $1 returning id),'
+      + ' part_2 as (insert into t select $3, $5, $4, $3),'
       + ' part_3 as (update p set next = $7 where id = $6 returning id) select ',
     ],
     [
       'also beyond nine', [insert, wide], 0,
-      'with part_1 as (insert into t select $1, $3, $2, $1), part_2 as (select $4 $5 $6 $7 $8 $9 $10 $11 $12 $13 $14 $15) select ',
+      'with part_1 as (insert into t select $1, $3, $2, $1),'
+      + ' part_2 as (select $4 $5 $6 $7 $8 $9 $10 $11 $12 $13 $14 $15) select ',
     ],
-    ['a part may have none', [constant, insert], 0, 'with part_1 as (delete from u), part_2 as (insert into t select $1, $3, $2, $1) select '],
+    [
+      'a part may have none', [constant, insert], 0,
+      'with part_1 as (delete from u), part_2 as (insert into t select $1, $3, $2, $1) select ',
+    ],
     [
       'the first are guards', [move, constant], 1,
       'with part_1 as (update p set next = $2 where id = $1 returning id), part_2 as (delete from u)'
@@ -52,7 +57,9 @@ describe('combined statements', () => {
   });
 
   test('have names of their own by their parts, the order of these, and guards', () => {
-    const all = [combine([move, insert]), combine([insert, move]), combine([move, insert], 1), combine([move, insert], 2)];
+    const all = [
+      combine([move, insert]), combine([insert, move]), combine([move, insert], 1), combine([move, insert], 2),
+    ];
     expect(new Set(all.map(({ statement }) => statement.name)).size).toBe(all.length);
   });
 });

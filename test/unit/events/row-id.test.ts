@@ -32,7 +32,8 @@ describe('a row ID', () => {
   });
 
   test('has one spelling', () => {
-    fc.assert(fc.property(fc.string({ minLength: 20, maxLength: 24, unit: fc.constantFrom(...'AB_-9+/= é') }), (text) => {
+    const almost = fc.string({ minLength: 20, maxLength: 24, unit: fc.constantFrom(...'AB_-9+/= é') });
+    fc.assert(fc.property(almost, (text) => {
       const row = parseRowId(text);
       expect(row === null ? text : formatRowId(row)).toBe(text);
     }));
@@ -47,7 +48,7 @@ describe('a row ID', () => {
     ['with bits that mean nothing', 'AAAAAAAAAAEAAAAAAAAAAB'],
     ['with other characters', 'AAAAAAAAAAEAAAAAAAAA A'],
     ['with a letter that is no letter of base64', 'AAAAAAAAAAEAAAAAAAAAé'],
-    ['of a negative version', '_________________AAAAA'],
+    ['of a negative version', '__________8AAAAAAAAAAA'],
     ['of a negative ordinal', 'AAAAAAAAAAGAAAAAAAAAAA'],
     ['of a negative index', 'AAAAAAAAAAEAAAAAgAAAAA'],
     ['a UUID', '01890000-0000-7000-8000-000000000000'],

@@ -73,6 +73,14 @@ describe('the tail', () => {
       .toBe('ok 101 | table 3 open | link 100 2 by 100 plain | rows 100[1] {"a":1} | team 3');
   });
 
+  test('counts the bytes of the rows as they are presented', () => {
+    const state = given({ tail: [one] });
+    const { changes } = when(state, add(few('{"b":42}')));
+    expect(changes).toContainEqual(expect.objectContaining({
+      kind: 'link', link: expect.objectContaining({ bytes: one.length + '{"b":"42"}'.length }),
+    }));
+  });
+
   test('gives each row the version of the event that brought it, and an ID on its link', () => {
     const state = given({ tail: ['{"a":0}'] });
     const { outcome } = when(state, add(few(one, one)));
@@ -86,9 +94,18 @@ describe('the tail', () => {
 describe('blocks', () => {
   test.each<Case>([
     ['become a link', {}, block(one), {}, 'ok 100 | table 1 | link 100 1 by 10 plain | team 1'],
-    ['in the order of the schema are plain', {}, block('{"a":1,"b":"x"}'), {}, 'ok 100 | table 1 | link 100 1 by 10 plain | team 1'],
-    ['in another order are converted', {}, block('{"b":"x","a":1}'), {}, 'ok 100 | table 1 | link 100 1 by 10 | team 1'],
-    ['with a number for a string are converted', {}, block('{"b":1}'), {}, 'ok 100 | table 1 | link 100 1 by 10 | team 1'],
+    [
+      'in the order of the schema are plain', {}, block('{"a":1,"b":"x"}'), {},
+      'ok 100 | table 1 | link 100 1 by 10 plain | team 1',
+    ],
+    [
+      'in another order are converted', {}, block('{"b":"x","a":1}'), {},
+      'ok 100 | table 1 | link 100 1 by 10 | team 1',
+    ],
+    [
+      'with a number for a string are converted', {}, block('{"b":1}'), {},
+      'ok 100 | table 1 | link 100 1 by 10 | team 1',
+    ],
     [
       'of one body become a link each', {}, body([0, one, one], [0, one]), {},
       'ok 100 | table 3 | link 100 2 by 10 plain | link 100.1 1 by 10 plain | team 3',
@@ -111,6 +128,14 @@ describe('blocks', () => {
       + ' | link 100 1 by 100 wrap | link 100.1 1 by 100 plain wrap | team 2',
     ],
   ])('%s', check);
+
+  test('give their rows IDs, block by block', () => {
+    expect(when(given({ tail: [one] }), add(body([0, one, one], [0, one]))).outcome).toMatchObject({
+      result: {
+        rows: [{ version: 100n, ordinal: 0, first: 0, count: 2 }, { version: 100n, ordinal: 1, first: 0, count: 1 }],
+      },
+    });
+  });
 
   const lost = 'request_validation_error: the body took longer than an hour to arrive; send it again';
 
@@ -145,16 +170,28 @@ describe('the schema', () => {
   const dates: Given = { schema: 'a:date b:array<number>' };
 
   test.each<Case>([
-    ['refuses an unknown column', {}, few('{"c":1}'), {}, 'column_id_not_found: rows[0].c: the table has no column "c"'],
+    [
+      'refuses an unknown column', {}, few('{"c":1}'), {},
+      'column_id_not_found: rows[0].c: the table has no column "c"',
+    ],
     ['also of a null', {}, few(one, '{"c":null}'), {}, 'column_id_not_found: rows[1].c: the table has no column "c"'],
-    ['refuses `$stashID` as a column', {}, few('{"$stashID":"s"}'), {}, 'column_id_reserved: rows[0].$stashID: the column ID "$stashID" is reserved'],
+    [
+      'refuses `$stashID` as a column', {}, few('{"$stashID":"s"}'), {},
+      'column_id_reserved: rows[0].$stashID: the column ID "$stashID" is reserved',
+    ],
     ['has no say about `$rowID`', {}, few('{"$rowID":"r","a":1}'), {}, `${dropped} | rows 100[0] {"a":1} | team 1`],
     [
       'refuses the first wrong cell by row, then by place', {}, few(one, '{"b":[],"a":"x"}', '{"a":"y"}'), {},
       'column_has_invalid_value: rows[1].b: [] does not fit the column\'s type string',
     ],
-    ['drops a wrong cell', {}, few('{"a":"x","b":"y"}'), { mode: 'dropColumns' }, `${dropped} | rows 100[0] {"b":"y"} | team 1`],
-    ['drops an unknown cell', {}, few('{"a":1,"c":2}'), { mode: 'dropColumns' }, `${dropped} | rows 100[0] {"a":1} | team 1`],
+    [
+      'drops a wrong cell', {}, few('{"a":"x","b":"y"}'), { mode: 'dropColumns' },
+      `${dropped} | rows 100[0] {"b":"y"} | team 1`,
+    ],
+    [
+      'drops an unknown cell', {}, few('{"a":1,"c":2}'), { mode: 'dropColumns' },
+      `${dropped} | rows 100[0] {"a":1} | team 1`,
+    ],
     [
       'drops cells of a block when it is read', {}, block('{"a":"x"}'), { mode: 'dropColumns' },
       'ok 100 | table 1 | link 100 1 by 10 | team 1',
@@ -174,8 +211,14 @@ describe('the schema', () => {
       'ok 100 | table 1 new schema widened open | schema a:dateTime b:array<number>'
       + ' | link 100 1 by 100 plain | rows 100[0] {"a":"2024-02-29T10:00:00Z"} | team 1',
     ],
-    ['refuses a scalar for an array', dates, few('{"b":1}'), {}, "column_has_invalid_value: rows[0].b: 1 does not fit the column's type array<number>"],
-    ['drops a scalar for an array', dates, few('{"b":1}'), { mode: 'dropColumns' }, `${dropped} | rows 100[0] {} | team 1`],
+    [
+      'refuses a scalar for an array', dates, few('{"b":1}'), {},
+      "column_has_invalid_value: rows[0].b: 1 does not fit the column's type array<number>",
+    ],
+    [
+      'drops a scalar for an array', dates, few('{"b":1}'), { mode: 'dropColumns' },
+      `${dropped} | rows 100[0] {} | team 1`,
+    ],
     [
       'wraps a scalar where it may be updated', dates, few('{"b":1}'), { mode: 'updateSchema' },
       `${dropped} | rows 100[0] {"b":[1]} | team 1`,
@@ -201,7 +244,10 @@ describe('no rows', () => {
     ['move nothing', { block: [one] }, noRows, {}, 'ok 50'],
     ['of an array neither', {}, few(), {}, 'ok 50'],
     ['need no room', { otherRows: 5, rowsMax: 1 }, noRows, { rowsPerTableMax: 0 }, 'ok 50'],
-    ['still need the table as it was', {}, noRows, { ifMatch: 49n }, 'precondition_failed: the table has changed: its version is 50, not 49 or older'],
+    [
+      'still need the table as it was', {}, noRows, { ifMatch: 49n },
+      'precondition_failed: the table has changed: its version is 50, not 49 or older',
+    ],
     ['still need the table', { owner: 'nobody' }, noRows, {}, 'table_not_found: there is no such table'],
   ])('%s', check);
 });
@@ -214,7 +260,10 @@ describe('If-Match, limits and plans', () => {
     ['the version of now matches', before, block(one), { ifMatch: 50n }, `${added} | team 2`],
     ['a later one too: not changed since then', before, block(one), { ifMatch: 51n }, `${added} | team 2`],
     ['the table may be full', before, block(one), { rowsPerTableMax: 2 }, `${added} | team 2`],
-    ['and no more', before, block(one, one), { rowsPerTableMax: 2 }, 'limit_exceeded: the table would hold more than 2 rows'],
+    [
+      'and no more', before, block(one, one), { rowsPerTableMax: 2 },
+      'limit_exceeded: the table would hold more than 2 rows',
+    ],
     ['the plan may be full', { ...before, otherRows: 7, rowsMax: 9 }, block(one), {}, `${added} | team 9`],
     [
       'and no more', { ...before, otherRows: 8, rowsMax: 9 }, block(one), {},

@@ -135,7 +135,16 @@ describe('what one batch remembers for the next', () => {
     expect(recall(second, 'table', false)[0].team('team')).toMatchObject({ suspended: true });
   });
 
-  test('is forgotten when it is too much', () => {
+  test('is forgotten when it is too many links', () => {
+    const state = given({ block: [one] });
+    const link = state.link(1n);
+    for (let key = 0n; key < 10_000n; key += 1n) state.putLink({ ...link, key, version: key });
+    const full = remember(state);
+    expect(full.linkOf('table', blockRow(0))).not.toBeNull();
+    expect(remember(new BatchState(() => 1n), full).linkOf('table', blockRow(0))).toBeNull();
+  });
+
+  test('is forgotten when it is too many tables', () => {
     const state = given();
     const table: Table = state.table('table')!;
     const schema = state.schema(table);

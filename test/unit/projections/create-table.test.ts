@@ -22,7 +22,8 @@ describe('without a schema', () => {
     ],
     [
       'also over blocks', {}, body([0, one], [0, '{"a":"x"}']), {},
-      'ok 100 | table 2 new schema | schema a:string | link 100 1 by 100 wrap | link 100.1 1 by 100 plain wrap | team 2',
+      'ok 100 | table 2 new schema | schema a:string'
+      + ' | link 100 1 by 100 wrap | link 100.1 1 by 100 plain wrap | team 2',
     ],
     ['no rows give no columns', {}, noRows, {}, 'ok 100 | table 0 new schema | schema'],
     [
@@ -34,13 +35,19 @@ describe('without a schema', () => {
       'ok 100 | table 2 new schema open | schema a:array<number>'
       + ' | link 100 2 by 100 plain | rows 100[0] {"a":[1]} {"a":[2]} | team 2',
     ],
-    ['`$stashID` is reserved', {}, few('{"$stashID":1}'), {}, 'column_id_reserved: rows[0].$stashID: the column ID "$stashID" is reserved'],
+    [
+      '`$stashID` is reserved', {}, few('{"$stashID":1}'), {},
+      'column_id_reserved: rows[0].$stashID: the column ID "$stashID" is reserved',
+    ],
     [
       'what fits no type is refused', {}, few(`{"a":${big}}`), {},
-      `column_has_invalid_value: rows[0].a: ${big} fits no type: it holds an integer that a 64-bit floating-point number`
-      + ' cannot hold exactly',
+      `column_has_invalid_value: rows[0].a: ${big} fits no type: it holds an integer that a 64-bit floating-point`
+      + ' number cannot hold exactly',
     ],
-    ['columns are counted', {}, few('{"a":1,"b":2}'), { columnsMax: 1 }, 'limit_exceeded: the table would have 2 columns; at most 1 are allowed'],
+    [
+      'columns are counted', {}, few('{"a":1,"b":2}'), { columnsMax: 1 },
+      'limit_exceeded: the table would have 2 columns; at most 1 are allowed',
+    ],
     ['a stash must be there', {}, stash, {}, 'stash_not_found: there is no stash stash'],
   ])('%s', check);
 });
@@ -54,21 +61,34 @@ describe('with a schema', () => {
       'rows must fit it', {}, few(one), { schema },
       `${made} | schema a:number | link 100 1 by 100 plain | rows 100[0] {"a":1} | team 1`,
     ],
-    ['a wrong cell is refused', {}, few('{"a":"x"}'), { schema }, 'column_has_invalid_value: rows[0].a: "x" does not fit the column\'s type number'],
+    [
+      'a wrong cell is refused', {}, few('{"a":"x"}'), { schema },
+      'column_has_invalid_value: rows[0].a: "x" does not fit the column\'s type number',
+    ],
     [
       'a wrong cell is dropped', {}, few('{"a":"x"}'), { schema, mode: 'dropColumns' },
       `${made} | schema a:number | link 100 1 by 100 plain | rows 100[0] {} | team 1`,
     ],
     [
       'rows widen it, and nothing is older than that', {}, few('{"a":"x"}', one), { schema, mode: 'updateSchema' },
-      'ok 100 | table 2 new schema open | schema a:string | link 100 2 by 100 plain | rows 100[0] {"a":"x"} {"a":"1"} | team 2',
+      'ok 100 | table 2 new schema open | schema a:string'
+      + ' | link 100 2 by 100 plain | rows 100[0] {"a":"x"} {"a":"1"} | team 2',
     ],
     ['no rows are needed', {}, noRows, { schema }, 'ok 100 | table 0 new schema | schema a:number'],
     ['no columns are needed', {}, noRows, { schema: '' }, 'ok 100 | table 0 new schema | schema'],
     ['a stash that never was is no rows', {}, stash, { schema }, 'ok 100 | table 0 new schema | schema a:number'],
-    ['column IDs are unique', {}, noRows, { schema: 'a:number b:date a:string' }, 'column_id_not_unique: schema.columns[2].id: the column ID "a" occurs twice'],
-    ['`$stashID` is reserved', {}, noRows, { schema: '$stashID:string' }, 'column_id_reserved: schema.columns[0].id: the column ID "$stashID" is reserved'],
-    ['columns are counted', {}, noRows, { schema: 'a:number b:date', columnsMax: 1 }, 'limit_exceeded: the table would have 2 columns; at most 1 are allowed'],
+    [
+      'column IDs are unique', {}, noRows, { schema: 'a:number b:date a:string' },
+      'column_id_not_unique: schema.columns[2].id: the column ID "a" occurs twice',
+    ],
+    [
+      '`$stashID` is reserved', {}, noRows, { schema: '$stashID:string' },
+      'column_id_reserved: schema.columns[0].id: the column ID "$stashID" is reserved',
+    ],
+    [
+      'columns are counted', {}, noRows, { schema: 'a:number b:date', columnsMax: 1 },
+      'limit_exceeded: the table would have 2 columns; at most 1 are allowed',
+    ],
   ])('%s', check);
 
   test('it is stored once, its widest types since the version of the table', () => {
@@ -83,8 +103,14 @@ describe('with a schema', () => {
 
 describe('apps and plans', () => {
   test.each<Case>([
-    ['apps are linked, each once', {}, noRows, { apps: ['x', 'y', 'x'] }, 'ok 100 | table 0 new schema | apps x y | schema'],
-    ['a plan without room takes a table without rows', { rowsMax: 0 }, noRows, {}, 'ok 100 | table 0 new schema | schema'],
+    [
+      'apps are linked, each once', {}, noRows, { apps: ['x', 'y', 'x'] },
+      'ok 100 | table 0 new schema | apps x y | schema',
+    ],
+    [
+      'a plan that is exceeded takes a table without rows', { otherRows: 2, rowsMax: 1 }, noRows, {},
+      'ok 100 | table 0 new schema | schema',
+    ],
     [
       'a plan takes as many rows as it allows', { otherRows: 2, rowsMax: 3 }, block(one), {},
       'ok 100 | table 1 new schema | schema a:number | link 100 1 by 100 plain wrap | team 3',
@@ -93,7 +119,10 @@ describe('apps and plans', () => {
       'and no more', { otherRows: 2, rowsMax: 3 }, block(one, one), {},
       "payment_required: the team's plan allows 3 rows and 2 are in use",
     ],
-    ['a table takes as many rows as it may', {}, block(one, one), { rowsPerTableMax: 1 }, 'limit_exceeded: the table would hold more than 1 rows'],
+    [
+      'a table takes as many rows as it may', {}, block(one, one), { rowsPerTableMax: 1 },
+      'limit_exceeded: the table would hold more than 1 rows',
+    ],
   ])('%s', check);
 
   test.each<[apps: string[] | undefined, linkedAppIds: string[] | undefined]>([
@@ -103,7 +132,9 @@ describe('apps and plans', () => {
     expect(outcome).toEqual({
       status: 'applied', etag: 100n,
       result: {
-        tableId: 'made', rows: [{ version: 100n, ordinal: 0, first: 0, count: 1 }], ...(linkedAppIds ? { linkedAppIds } : {}),
+        tableId: 'made',
+        rows: [{ version: 100n, ordinal: 0, first: 0, count: 1 }],
+        ...(linkedAppIds ? { linkedAppIds } : {}),
       },
     });
   });

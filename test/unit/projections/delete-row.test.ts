@@ -18,12 +18,21 @@ test.each<Case>([
     'a row of the tail is deleted', { tail: two, otherRows: 5 }, tailRow(0), {},
     'ok 100 | table 1 open | team 6 | link 30 2 by 10 plain changed 1 deleted | row 30[0] deleted',
   ],
-  ['a version that is right', { block: two }, blockRow(1), { ifMatch: 20n }, 'ok 100 | table 1 | team 1 | link 20 2 by 10 changed 1 deleted | row 20[1] deleted'],
-  ['a version before', { block: two }, blockRow(1), { ifMatch: 19n }, 'precondition_failed: the row has changed: its version is 20, not 19 or older'],
+  [
+    'a version that is right', { block: two }, blockRow(1), { ifMatch: 20n },
+    'ok 100 | table 1 | team 1 | link 20 2 by 10 changed 1 deleted | row 20[1] deleted',
+  ],
+  [
+    'a version before', { block: two }, blockRow(1), { ifMatch: 19n },
+    'precondition_failed: the row has changed: its version is 20, not 19 or older',
+  ],
   ['a row that is not there moves nothing', { block: two }, blockRow(2), {}, 'ok 50'],
   ['a row that is not there has no version to match', { block: two }, blockRow(2), { ifMatch: 0n }, 'ok 50'],
   ['a link that is not there moves nothing', { block: two }, tailRow(0), {}, 'ok 50'],
-  ["a row of another team's table is in no table", { block: two, owner: 'another' }, blockRow(0), {}, 'table_not_found: there is no such table'],
+  [
+    "a row of another team's table is in no table", { block: two, owner: 'another' }, blockRow(0), {},
+    'table_not_found: there is no such table',
+  ],
 ])('%s', (_name, state, row, asked, outcome) => {
   expect(shown(when(given(state), remove(row, asked)))).toBe(outcome);
 });

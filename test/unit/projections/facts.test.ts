@@ -1,4 +1,4 @@
-/** Facts: teams, their plans and tokens, blocks that arrived. They are never refused; what makes no sense changes nothing. */
+/** Facts: teams, their plans and tokens, blocks. They are never refused; what makes no sense changes nothing. */
 import { describe, expect, test } from '@jest/globals';
 
 import { decide } from '../../../projections/decide.ts';

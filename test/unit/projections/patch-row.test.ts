@@ -24,7 +24,10 @@ describe('a patch', () => {
     ['fits its values', '{}', '{"b":4.20}', {}, `${applied} | row 20[0] {"b":"4.20"}`],
     ['fits the older values too', '{"b":1}', '{"a":2}', {}, `${applied} | row 20[0] {"a":2,"b":"1"}`],
     ['loses older values that never fitted', '{"a":"x","b":"y"}', '{"b":"z"}', {}, `${applied} | row 20[0] {"b":"z"}`],
-    ['drops wrong cells', '{"a":1}', '{"a":"x","b":"y","c":1}', { mode: 'dropColumns' }, `${applied} | row 20[0] {"a":1,"b":"y"}`],
+    [
+      'drops wrong cells', '{"a":1}', '{"a":"x","b":"y","c":1}', { mode: 'dropColumns' },
+      `${applied} | row 20[0] {"a":1,"b":"y"}`,
+    ],
   ])('%s', check);
 });
 
@@ -44,14 +47,29 @@ describe('a patch is refused', () => {
   const unknown = 'column_id_not_found: c: the table has no column "c"';
 
   test.each<Case>([
-    ['for a value that does not fit', '{}', '{"b":"x","a":true}', {}, "column_has_invalid_value: a: true does not fit the column's type number"],
+    [
+      'for a value that does not fit', '{}', '{"b":"x","a":true}', {},
+      "column_has_invalid_value: a: true does not fit the column's type number",
+    ],
     ['for an unknown column', '{}', '{"c":1}', {}, unknown],
     ['for an unknown column that is null', '{}', '{"c":null}', {}, unknown],
     ['for the first that is wrong', '{}', '{"c":1,"a":true}', {}, unknown],
-    ['for `$stashID`', '{}', '{"$stashID":1}', {}, 'column_id_reserved: $stashID: the column ID "$stashID" is reserved'],
-    ['for a row too long', '{"a":1}', '{"b":"x"}', { rowBytesMax: 14 }, 'limit_exceeded: the row would have 15 bytes, more than 14'],
-    ['for too many columns', '{}', '{"c":1}', { mode: 'updateSchema', columnsMax: 2 }, 'limit_exceeded: the table would have 3 columns; at most 2 are allowed'],
-    ['for a version before', '{}', '{"a":1}', { ifMatch: 19n }, 'precondition_failed: the row has changed: its version is 20, not 19 or older'],
+    [
+      'for `$stashID`', '{}', '{"$stashID":1}', {},
+      'column_id_reserved: $stashID: the column ID "$stashID" is reserved',
+    ],
+    [
+      'for a row too long', '{"a":1}', '{"b":"x"}', { rowBytesMax: 14 },
+      'limit_exceeded: the row would have 15 bytes, more than 14',
+    ],
+    [
+      'for too many columns', '{}', '{"c":1}', { mode: 'updateSchema', columnsMax: 2 },
+      'limit_exceeded: the table would have 3 columns; at most 2 are allowed',
+    ],
+    [
+      'for a version before', '{}', '{"a":1}', { ifMatch: 19n },
+      'precondition_failed: the row has changed: its version is 20, not 19 or older',
+    ],
   ])('%s', check);
 
   test.each([20n, 21n, 50n])('not for the version %d', (ifMatch) => {
@@ -81,6 +99,12 @@ describe('a patch that may update the schema', () => {
       .toBe(`ok 100 | table 1 | ${changedLink} | row 20[0] {"a":[2]}`);
   });
 
+  test('leaves a row that it does not change the ETag of the last widening', () => {
+    const state = given({ schema: 'a:number', widened: 40n, block: ['{"a":1}'] });
+    expect(shown(when(state, patch(blockRow(0), '{"c":null}', { mode: 'updateSchema' }))))
+      .toBe('ok 40 | table 1 new schema | schema a:number c:string');
+  });
+
   test('gives the row the ETag of the widening, also when the row itself stays', () => {
     const state = given({ schema: 'a:date', block: ['{"a":"2024-02-29"}', '{}'] });
     expect(shown(when(state, patch(blockRow(1), '{"a":"2024-02-29T10:00:00Z"}', { mode: 'updateSchema' }))))
@@ -102,11 +126,13 @@ describe('the row that is patched', () => {
       `${ofBlock} | row 20[0] {"b":"1","new":1}`,
     ],
     [
-      'is widened in order', { schema: 'b:date<40:dateTime<45:array<dateTime> new:number', tail: ['{"b":"2024-02-29"}'] },
+      'is widened in order',
+      { schema: 'b:date<40:dateTime<45:array<dateTime> new:number', tail: ['{"b":"2024-02-29"}'] },
       `${ofTail} | row 30[0] {"b":["2024-02-29"],"new":1}`,
     ],
     [
-      'has its scalars wrapped if they came so', { schema: 'b:array<number> new:number', block: ['{"b":1}'], wrap: true },
+      'has its scalars wrapped if they came so',
+      { schema: 'b:array<number> new:number', block: ['{"b":1}'], wrap: true },
       'ok 100 | table 1 | link 20 1 by 10 wrap changed | row 20[0] {"b":[1],"new":1}',
     ],
     [
@@ -127,6 +153,14 @@ describe('the row that is patched', () => {
       .toBe('precondition_failed: the row has changed: its version is 100, not 99 or older');
     expect(shown(when(state, patch(blockRow(0), '{"a":2}', { ifMatch: 100n }), next), next))
       .toBe('ok 101 | table 1 | row 20[0] {"a":2,"b":"x"}');
+  });
+
+  test('is not widened twice', () => {
+    const state = given({ schema: 'b:number<40:array<number> new:number', block: ['{"b":1}'] });
+    when(state, patch(blockRow(0), '{"new":1}'));
+    const next = { ...here, version: 101n };
+    expect(shown(when(state, patch(blockRow(0), '{"new":2}'), next), next))
+      .toBe('ok 101 | table 1 | row 20[0] {"b":[1],"new":2}');
   });
 
   test('may have been added by the event before', () => {

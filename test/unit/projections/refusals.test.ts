@@ -1,6 +1,6 @@
 /**
  * In what order a request is refused (decisions 2 and 6): table, suspension, missing row, If-Match, unknown stash or
- * late body, schema, cells, limits, plan. Of two things that are wrong with it, it answers with the one that comes first.
+ * late body, schema, cells, limits, plan. Of two things that are wrong with it, it answers with the first.
  */
 import { describe, expect, test } from '@jest/globals';
 
@@ -56,7 +56,8 @@ describe('rows are not added:', () => {
       refusal: 'column_has_invalid_value: rows[0].a: "x" does not fit the column\'s type number',
     },
     {
-      what: 'too many rows', ask: { rowsPerTableMax: 1 }, refusal: 'limit_exceeded: the table would hold more than 1 rows',
+      what: 'too many rows', ask: { rowsPerTableMax: 1 },
+      refusal: 'limit_exceeded: the table would hold more than 1 rows',
     },
     { what: 'a full plan', state: { rowsMax: 0 }, refusal: overPlan },
   ];
@@ -122,7 +123,10 @@ describe('a row is not patched:', () => {
       what: 'too many columns', ask: { columnsMax: 2 },
       refusal: 'limit_exceeded: the table would have 3 columns; at most 2 are allowed',
     },
-    { what: 'too long a row', ask: { rowBytesMax: 12 }, refusal: 'limit_exceeded: the row would have 13 bytes, more than 12' },
+    {
+      what: 'too long a row', ask: { rowBytesMax: 12 },
+      refusal: 'limit_exceeded: the row would have 13 bytes, more than 12',
+    },
   ];
   inOrder(wrongs, ({ index = 0, row = '{"a":2,"c":3}', ...asked }) =>
     patch(blockRow(index), row, { mode: 'updateSchema', ...asked }));

@@ -1,0 +1,210 @@
+/** What a client may send (spec 2, 4.2, 4.12, decisions 2 and 3), and the events that become of it. */
+import { describe, expect, test } from '@jest/globals';
+
+import { addRows, addRowsQuery } from '../../../commands/add-rows.ts';
+import { createTable, createTableQuery } from '../../../commands/create-table.ts';
+import { deleteRow } from '../../../commands/delete-row.ts';
+import { appIdsQuery, onSchemaError, parse, stashReference, tableSchema } from '../../../commands/inputs.ts';
+import { InvalidRequest } from '../../../commands/invalid-request.ts';
+import { patchRow, patchRowQuery } from '../../../commands/patch-row.ts';
+import { receiveBlock } from '../../../commands/receive-block.ts';
+import { rowLimits } from '../../../commands/row-limits.ts';
+import type { RowSource } from '../../../src/events/event.ts';
+import { formatRowId } from '../../../src/events/row-id.ts';
+import { emptyProfile } from '../../../src/schema/build-profile.ts';
+import { scalarKinds } from '../../../src/schema/column-type.ts';
+
+const invalid = (message: string): Error => new InvalidRequest(message);
+
+/** What was asked for, or why it is malformed. */
+function result(ask: () => unknown): unknown {
+  try {
+    return ask();
+  } catch (error) {
+    if (!(error instanceof InvalidRequest)) throw error;
+    expect(error.type).toBe('request_validation_error');
+    return error.message;
+  }
+}
+
+const notAType = 'must be a scalar type, {kind: scalar type} or {kind: "array", items: {kind: scalar type}}';
+const notText = 'must be well-formed Unicode without U+0000';
+
+describe('a column type', () => {
+  const read = (type: unknown): unknown =>
+    result(() => parse(tableSchema, { columns: [{ id: 'a', type }] }, invalid).columns[0]!.type);
+
+  test.each(scalarKinds)('%s has three spellings', (kind) => {
+    expect(read(kind)).toBe(kind);
+    expect(read({ kind })).toBe(kind);
+    expect(read({ kind: 'array', items: { kind } })).toBe(`array<${kind}>`);
+  });
+
+  test.each([
+    'text', 'String', 'array', 'array<string>', '', null, 1, [], ['string'], {}, { kind: 'text' }, { kind: 'array' },
+    { kind: 'array', items: 'string' }, { kind: 'array', items: { kind: 'array', items: { kind: 'string' } } },
+    undefined,
+  ])('%j is none', (type) => expect(read(type)).toBe(`columns[0].type: ${notAType}`));
+
+  test.each([
+    [{ kind: 'string', items: { kind: 'string' } }, 'columns[0].type: Unrecognized key: "items"'],
+    [{ kind: 'array', items: { kind: 'string' }, format: 'x' }, 'columns[0].type: Unrecognized key: "format"'],
+  ])('%j has a member too many', (type, message) => expect(read(type)).toBe(message));
+});
+
+describe('a schema', () => {
+  const column = { id: 'a', type: 'string' };
+
+  test.each<[schema: unknown, expected: unknown]>([
+    [{ columns: [] }, { columns: [] }],
+    [{ columns: [{ ...column, displayName: 'A' }] }, { columns: [{ ...column, displayName: 'A' }] }],
+    [{ columns: [{ ...column, id: '__proto__' }] }, { columns: [{ ...column, id: '__proto__' }] }],
+    [{ columns: [{ ...column, id: 'é'.repeat(128) }] }, { columns: [{ ...column, id: 'é'.repeat(128) }] }],
+    [{ columns: [{ ...column, id: 'é'.repeat(129) }] }, 'columns[0].id: must have at most 256 bytes'],
+    [{ columns: [{ ...column, id: '' }] }, 'columns[0].id: must not be empty'],
+    [{ columns: [column, { ...column, id: 'a\0' }] }, `columns[1].id: ${notText}`],
+    [{ columns: [{ ...column, id: '\ud800' }] }, `columns[0].id: ${notText}`],
+    [{ columns: [{ ...column, displayName: '\udc00' }] }, `columns[0].displayName: ${notText}`],
+    [{ columns: [{ ...column, width: 3 }] }, 'columns[0]: Unrecognized key: "width"'],
+    [{ columns: [], rows: [] }, 'the body: Unrecognized key: "rows"'],
+    [{ columns: [{ type: 'string' }] }, 'columns[0].id: Invalid input: expected string, received undefined'],
+    [{ columns: {} }, 'columns: Invalid input: expected array, received object'],
+    [{}, 'columns: Invalid input: expected array, received undefined'],
+    [[], 'the body: Invalid input: expected object, received array'],
+  ])('%j', (schema, expected) => expect(result(() => parse(tableSchema, schema, invalid))).toEqual(expected));
+});
+
+describe('a stash reference', () => {
+  const pattern =
+    '$stashID: must begin with a letter or digit and have at most 256 letters, digits, dashes and underscores';
+
+  test.each(['a', '0', 'A-b_c', 'a'.repeat(256)])('%s', ($stashID) => {
+    expect(parse(stashReference, { $stashID }, invalid)).toEqual({ $stashID });
+  });
+
+  test.each(['', '-a', '_a', 'a b', 'a.b', 'é', 'a\n', 'a'.repeat(257)])('not %j', ($stashID) => {
+    expect(result(() => parse(stashReference, { $stashID }, invalid))).toBe(pattern);
+  });
+
+  test('has no other members', () => {
+    const message = result(() => parse(stashReference, { $stashID: 'a', rows: [] }, invalid));
+    expect(message).toBe('the body: Unrecognized key: "rows"');
+  });
+});
+
+describe('query parameters', () => {
+  test.each<[value: unknown, expected: unknown]>([
+    ['x', ['x']], ['x,y', ['x', 'y']], [['x', 'y,z'], ['x', 'y', 'z']],
+    ['', '[0]: must not be empty'], ['x,,y', '[1]: must not be empty'], [['x', '\0'], `[1]: ${notText}`],
+    [Array(1001).fill('x').join(), 'the body: Too big: expected array to have <=1000 items'],
+  ])('apps %j', (value, expected) => {
+    expect(result(() => parse(appIdsQuery, value, invalid))).toEqual(expected);
+  });
+
+  test.each<[value: unknown, expected: unknown]>([
+    [undefined, 'abort'], ['abort', 'abort'], ['dropColumns', 'dropColumns'], ['updateSchema', 'updateSchema'],
+    ['ABORT', expect.stringContaining('Invalid option')], ['', expect.stringContaining('Invalid option')],
+    [['abort', 'abort'], expect.stringContaining('Invalid option')],
+  ])('onSchemaError %j', (value, expected) => {
+    expect(result(() => parse(onSchemaError, value, invalid))).toEqual(expected);
+  });
+
+  test.each([createTableQuery, addRowsQuery, patchRowQuery])('unknown ones are refused', (query) => {
+    expect(query.safeParse({ onSchemaErrors: 'abort' }).success).toBe(false);
+  });
+});
+
+const few: RowSource = { kind: 'few', profile: emptyProfile };
+const limits = rowLimits(9);
+
+describe('creating a table', () => {
+  const asked = (query: object, members: Record<string, unknown> | null, rows: RowSource | null): unknown =>
+    result(() => createTable({
+      teamId: 'team', tableId: 'table', query: parse(createTableQuery, query, invalid), members, rows, limits,
+    }));
+  const made = {
+    type: 'TableCreateRequested', teamId: 'team', tableId: 'table', name: 'A', columns: null, onSchemaError: 'abort',
+    appsToLink: null, limits, rows: few,
+  };
+  const column = { id: 'a', type: 'string' };
+
+  test.each<[query: object, members: Record<string, unknown> | null, rows: RowSource | null, expected: unknown]>([
+    [{ name: 'A' }, null, few, made],
+    [{}, { name: 'A' }, few, made],
+    [{ name: 'A' }, {}, few, made],
+    [{ onSchemaError: 'updateSchema' }, { name: 'A' }, few, { ...made, onSchemaError: 'updateSchema' }],
+    [{}, { name: 'A', schema: { columns: [column] } }, few, { ...made, columns: [column] }],
+    [{}, { name: 'A', schema: { columns: [] } }, few, { ...made, columns: [] }],
+    [{}, { name: 'A', rows: { $stashID: 's' } }, null, { ...made, rows: { kind: 'stash', stashId: 's' } }],
+    [{ appsToLink: 'x,y' }, { name: 'A', appsToLink: ['y', 'z'] }, few, { ...made, appsToLink: ['x', 'y', 'z'] }],
+    [{ appsToLink: ['x', 'x'] }, { name: 'A' }, few, { ...made, appsToLink: ['x'] }],
+    [{}, { name: 'A', appsToLink: [] }, few, { ...made, appsToLink: [] }],
+    [{ name: 'A' }, { name: 'A' }, few, 'name: it stands in the query and in the body; one of them is enough'],
+    [{}, {}, few, 'name: it is missing'],
+    [{}, null, few, 'name: it is missing'],
+    [{}, { name: 'A' }, null, 'rows: they are missing'],
+    [{}, { name: '' }, few, 'name: must not be empty'],
+    [{}, { name: 'a\0' }, few, `name: ${notText}`],
+    [{}, { name: 'é'.repeat(513) }, few, 'name: must have at most 1024 bytes'],
+    [{}, { name: 1 }, few, 'name: Invalid input: expected string, received number'],
+    [{}, { name: 'A', rows: {} }, null, 'rows.$stashID: Invalid input: expected string, received undefined'],
+    [{}, { name: 'A', rows: null }, null, 'rows: Invalid input: expected object, received null'],
+    [{}, { name: 'A', colour: 'red' }, few, 'the body: Unrecognized key: "colour"'],
+    [{}, { name: 'A', $stashID: 's' }, null, 'the body: Unrecognized key: "$stashID"'],
+    [{}, { name: 'A', schema: null }, few, 'schema: Invalid input: expected object, received null'],
+    [{}, { name: 'A', appsToLink: ['x', ''] }, few, 'appsToLink[1]: must not be empty'],
+    [{}, { name: 'A', appsToLink: 'x' }, few, 'appsToLink: Invalid input: expected array, received string'],
+  ])('%j %j %j', (query, members, rows, expected) => expect(asked(query, members, rows)).toEqual(expected));
+});
+
+describe('adding rows', () => {
+  const asked = (members: Record<string, unknown> | null, rows: RowSource | null): unknown =>
+    result(() => addRows({
+      teamId: 'team', tableId: 'table', ifMatch: 7n, query: { onSchemaError: 'abort' }, members, rows, limits,
+    }));
+  const added = {
+    type: 'RowsAddRequested', teamId: 'team', tableId: 'table', ifMatch: 7n, onSchemaError: 'abort', limits, rows: few,
+  };
+
+  test.each<[members: Record<string, unknown> | null, rows: RowSource | null, expected: unknown]>([
+    [null, few, added],
+    [{}, few, added],
+    [{ $stashID: 's' }, null, { ...added, rows: { kind: 'stash', stashId: 's' } }],
+    [{ schema: {} }, few, 'the body: Unrecognized key: "schema"'],
+    [{ $stashID: 's' }, few, 'the body: Unrecognized key: "$stashID"'],
+    [{}, null, '$stashID: Invalid input: expected string, received undefined'],
+    [{ rows: { $stashID: 's' } }, null, expect.stringContaining('$stashID')],
+    [{ $stashID: 's', name: 'A' }, null, 'the body: Unrecognized key: "name"'],
+  ])('%j %j', (members, rows, expected) => expect(asked(members, rows)).toEqual(expected));
+});
+
+describe('one row', () => {
+  const row = { version: 7n, ordinal: 1, index: 2 };
+  const target = { teamId: 'team', tableId: 'table', row, ifMatch: null };
+  const patched = {
+    type: 'RowPatchRequested', ...target, onSchemaError: 'dropColumns', limits, profile: emptyProfile,
+  };
+  const wrong = '$rowID: it must be the ID of the row that is patched, or absent';
+
+  test.each<[name: string, carried: object, expected: unknown]>([
+    ['without an ID', {}, patched],
+    ['with its ID', { rowId: formatRowId(row) }, patched],
+    ['with the ID of another', { rowId: formatRowId({ ...row, index: 3 }) }, wrong],
+    ['with no ID at all', { rowId: null }, wrong],
+    ['with something else for an ID', { rowId: 7 }, wrong],
+  ])('is patched %s', (_name, carried, expected) => {
+    const query = { onSchemaError: 'dropColumns' } as const;
+    expect(result(() => patchRow({ ...target, query, profile: emptyProfile, limits, ...carried }))).toEqual(expected);
+  });
+
+  test('is deleted', () => expect(deleteRow(target)).toEqual({ type: 'RowDeleteRequested', ...target }));
+});
+
+test('a block is a fact', () => {
+  const block = { teamId: 'team', bodyId: 'body', number: 1, segmentId: 'segment', profile: emptyProfile };
+  expect(receiveBlock(block)).toEqual({ type: 'BlockReceived', ...block });
+});
+
+test('limits are stamped: that of the setting, and those of the rules', () => {
+  expect(rowLimits(9)).toEqual({ rowsPerTableMax: 9, columnsMax: 1000, rowBytesMax: 512 * 1024 });
+});
