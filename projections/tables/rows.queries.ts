@@ -38,7 +38,7 @@ export interface RowsPage {
 
 /**
  * Few columns, because the driver's work grows with them: how the body is to be converted comes as one text, and only
- * where it must be. The limits keep each look-up a probe of an index.
+ * where it must be.
  */
 const selectRow: Statement = {
   name: 'read_row',
@@ -50,17 +50,11 @@ const selectRow: Statement = {
       end
     from tables
     join teams on teams.id = tables.team_id
-    left join lateral (
-      select * from links where links.table_id = tables.id and links.version = $3 and links.ordinal = $4
-        and links.generation = tables.generation and $5::int4 < links.rows limit 1
-    ) link on true
-    left join lateral (
-      select version, body from changes where link.changed and changes.link = link.key and changes.index = $5 limit 1
-    ) change on true
-    left join lateral (
-      select version, body from segment_rows where change.version is null
-        and segment_rows.segment = link.segment and segment_rows.index = link.first + $5 limit 1
-    ) stored on true
+    left join links link on link.table_id = tables.id and link.version = $3 and link.ordinal = $4
+      and link.generation = tables.generation and $5::int4 < link.rows
+    left join changes change on link.changed and change.link = link.key and change.index = $5
+    left join segment_rows stored on change.link is null
+      and stored.segment = link.segment and stored.index = link.first + $5
     where tables.id = $1 and tables.team_id = $2`,
 };
 

@@ -54,6 +54,11 @@ export class PipelinedClient {
     return pipelined;
   }
 
+  /** The process of Postgres that serves this connection. */
+  get backendId(): number {
+    return (this.#client as unknown as { processID: number }).processID;
+  }
+
   /** Why this connection can no longer be used; null while it can. */
   get broken(): Error | null {
     return this.#broken;
@@ -76,7 +81,11 @@ export class PipelinedClient {
     const settled = (): void => {
       this.#pending -= 1;
     };
-    result.then(settled, settled);
+    result.then(settled, (error: Error) => {
+      settled();
+      // The statement goes on over there: nobody must be lent a connection that is busy with it.
+      if (error.message === 'Query read timeout') this.destroy();
+    });
     const answer = result.then((done) => {
       return { rows: done.rows as ResultRow[], rowCount: done.rowCount ?? 0, command: done.command };
     });

@@ -6,12 +6,12 @@ import { bind, combine, isGuardFailure, type BoundStatement } from '../../databa
 import type { Database } from '../../database/database.ts';
 import { isDatabaseAway } from '../../database/database-away.ts';
 import type { PipelinedClient } from '../../database/pipelined-client.ts';
-import { findOutcomes, isDuplicateOutcome } from '../../../projections/outcomes/outcomes.store.ts';
+import { findOutcomes, isDuplicateOutcome, type RecordedOutcome } from '../../../projections/outcomes/outcomes.store.ts';
 import { ProgressMoved, type Duplicates, type Projected, type Projector } from '../../../projections/projector.ts';
 import { AppendUnknown, NotAppended, ProjectionBug } from '../event-log.ts';
 import type { Appended, EncodedEvent, LogRecord } from '../event-log.ts';
 import type { LogClock } from './log-clock.ts';
-import { begin, commit, insertRecords, lockHead, moveHead, rollback } from './statements.ts';
+import { begin, commit, endBackend, insertRecords, lockHead, moveHead, rollback } from './statements.ts';
 
 /** What one batch may hold. */
 const batchEventsMax = 500;
@@ -34,9 +34,18 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** The commit was sent and no answer came: it may have taken place. */
+/** The commit was sent and no answer came: it may have taken place, or may yet. */
 class CommitUnknown extends Error {
   override readonly name = 'CommitUnknown';
+  readonly backendId: number;
+  /** When it was sent, by `performance.now`. */
+  readonly sent: number;
+
+  constructor(tx: PipelinedClient, sent: number, cause: unknown) {
+    super('no answer to a commit', { cause });
+    this.backendId = tx.backendId;
+    this.sent = sent;
+  }
 }
 
 export interface PartitionWriterOptions {
@@ -101,7 +110,7 @@ export class PartitionWriter {
       batch.forEach((waiter, at) => answer(waiter, first.offset + BigInt(at), first.outcomes));
     } catch (error) {
       this.#next = null;
-      if (error instanceof CommitUnknown) return this.#settleUnknown(batch);
+      if (error instanceof CommitUnknown) return this.#settleUnknown(batch, error);
       if (error instanceof NotAppended || error instanceof ProgressMoved || isDatabaseAway(error)) {
         const reason = new NotAppended('the database is away, or too many write at once', { cause: error });
         for (const waiter of batch) waiter.reject(reason);
@@ -157,10 +166,11 @@ export class PartitionWriter {
     const [moving, inserting] = appendStatements(partition, records);
     const [advancing, ...changing] = plan.statements;
     const { statement, values } = combine([moving, advancing!, inserting, ...changing], 2);
+    const sent = performance.now();
     try {
       await tx.query(statement, values);
     } catch (error) {
-      if (tx.broken || isDatabaseAway(error)) throw new CommitUnknown('no answer to a batch', { cause: error });
+      if (tx.broken || isDatabaseAway(error)) throw new CommitUnknown(tx, sent, error);
       if (isGuardFailure(error)) throw new ProgressMoved(`the head of partition ${partition} has moved`);
       throw error;
     }
@@ -173,7 +183,7 @@ export class PartitionWriter {
   async #attemptLocked(tx: PipelinedClient, batch: readonly Waiter[], duplicates: Duplicates): Promise<Written> {
     const { partition, projector } = this.#options;
     void tx.query(begin);
-    let sentCommit = false;
+    let sent: number | null = null;
     try {
       const offset = await this.#takeHead(tx);
       if (this.#cautious > 0) this.#cautious -= 1;
@@ -182,7 +192,7 @@ export class PartitionWriter {
       const appending = tx.query(append.statement, append.values);
       const { outcomes, stored } = await projector.project(tx, partition, records, { duplicates });
       await appending;
-      sentCommit = true;
+      sent = performance.now();
       const committing = tx.query(commit);
       await stored;
       if ((await committing).command !== 'COMMIT') throw new Error('the transaction was rolled back');
@@ -190,9 +200,9 @@ export class PartitionWriter {
       return { offset, outcomes };
     } catch (error) {
       // A connection that is ended may say so behind a commit that took place and before its answer.
-      if (sentCommit && (tx.broken || isDatabaseAway(error))) throw new CommitUnknown('no answer to a commit', { cause: error });
+      if (sent !== null && (tx.broken || isDatabaseAway(error))) throw new CommitUnknown(tx, sent, error);
       if (tx.broken) throw error;
-      if (!sentCommit) await tx.query(rollback);
+      if (sent === null) await tx.query(rollback);
       throw error;
     }
   }
@@ -221,19 +231,14 @@ export class PartitionWriter {
     return next as bigint;
   }
 
-  /** Finds out what became of a batch: once the head can be locked, whoever committed it has done so, or never will. */
-  async #settleUnknown(batch: readonly Waiter[]): Promise<void> {
-    const { database, partition, unknownWait } = this.#options;
+  /** Finds out what became of a batch, and answers each of its waiters. Never rejects. */
+  async #settleUnknown(batch: readonly Waiter[], unknown: CommitUnknown): Promise<void> {
+    const { database, unknownWait } = this.#options;
     const deadline = performance.now() + unknownWait;
     while (performance.now() < deadline) {
       try {
-        const known = await database.writers.with(async (tx) => {
-          void tx.query(begin);
-          await tx.query(lockHead, [partition]);
-          const outcomes = await findOutcomes(tx, partition, batch.map(({ event }) => event.commandId));
-          await tx.query(rollback);
-          return new Map(outcomes.map((outcome) => [outcome.commandId, outcome]));
-        });
+        const known = await database.writers.with((tx) => this.#findCommitted(tx, batch, unknown));
+        if (known === null) continue;
         for (const waiter of batch) {
           const recorded = known.get(waiter.event.commandId);
           if (recorded) waiter.resolve({ offset: recorded.offset, outcome: recorded.outcome });
@@ -249,6 +254,25 @@ export class PartitionWriter {
       }
     }
     for (const waiter of batch) waiter.reject(new AppendUnknown('the database went away during the commit'));
+  }
+
+  /**
+   * The outcomes of a batch, by command ID: once its connection's process is gone, and the head can be locked, it has
+   * been committed or never will be. Null while that process still lives.
+   */
+  async #findCommitted(
+    tx: PipelinedClient,
+    batch: readonly Waiter[],
+    { backendId, sent }: CommitUnknown,
+  ): Promise<ReadonlyMap<string, RecordedOutcome> | null> {
+    const { partition } = this.#options;
+    const ended = await tx.query(endBackend, [backendId, (performance.now() - sent) / 1000]);
+    if (ended.rows[0]?.[0] === false) return null;
+    void tx.query(begin);
+    await tx.query(lockHead, [partition]);
+    const outcomes = await findOutcomes(tx, partition, batch.map(({ event }) => event.commandId));
+    await tx.query(rollback);
+    return new Map(outcomes.map((outcome) => [outcome.commandId, outcome]));
   }
 }
 

@@ -28,6 +28,16 @@ export const insertRecords: Statement = {
     from unnest($6::int4[], $4::int4[]) with ordinality as cuts(first, length, place)`,
 };
 
+/**
+ * Ends the process that served a lost connection, and waits: it must not do later what it was told. The time in seconds
+ * since it was told tells it from a new process of the same number. No row: it is gone already; false: it still lives.
+ */
+export const endBackend: Statement = {
+  name: 'end_backend',
+  text: `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+    where pid = $1 and backend_start < clock_timestamp() - make_interval(secs => $2)`,
+};
+
 export const selectRecords: Statement = {
   name: 'select_records',
   text: `select log_offset, time, bytes from ${logSchema}.records
