@@ -120,7 +120,7 @@ async function startService(
     nodeArguments: [
       ...(profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []),
       // As `npm start` runs it.
-      '--max-semi-space-size=8',
+      '--max-semi-space-size=16',
       join(root, 'src', 'main.ts'),
     ],
     environment: { DATABASE_URL: databaseUrl, DATA_DIR: dataDir },

@@ -11,19 +11,24 @@ import type { Service } from './service.ts';
 /** Any number that nothing else in the database uses as an advisory lock. */
 const firstTeamLock = 7_460_231_003;
 
-/** Makes the team `default` unless there is any team, and writes its token to `token` in the folder (mode 0600). */
+/**
+ * Makes the team `default` unless there is any team, and writes its token to `token` in the folder (mode 0600). Gives the
+ * path of that file; null when there was nothing to make.
+ */
 export async function createFirstTeam({ database, log, teams }: Service, dataFolder: string): Promise<string | null> {
   const client = await database.pool.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [firstTeamLock]);
-    if ((await teams.teams()).length > 0) return null;
+    const [first, ...others] = await teams.teams();
+    // A team without any token is one that a kill left behind in the middle of this.
+    if (others.length > 0 || (first && (await teams.tokens(first.id)).length > 0)) return null;
     const path = join(dataFolder, 'token');
     const token = newAccessToken();
     await mkdir(dataFolder, { recursive: true });
     await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'w' });
     try {
-      const teamId = randomUUIDv7();
-      await recordFact(log, createTeam(teamId, 'default'));
+      const teamId = first?.id ?? randomUUIDv7();
+      if (!first) await recordFact(log, createTeam(teamId, 'default'));
       await recordFact(log, createToken(teamId, randomUUIDv7(), 'first', hashToken(token)));
     } catch (error) {
       await rm(path, { force: true });

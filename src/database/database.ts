@@ -90,7 +90,7 @@ export class Database {
     });
     const pool = await orm.em.getConnection().getNativeClient();
     return new Database(options.schema, orm, pool, {
-      reader: new PipelinedReader(connect, 2),
+      reader: new PipelinedReader(connect, 4),
       writers: new PipelinedPool(connect, options.writersMax ?? 4),
       scans: new PipelinedPool(connect, 4),
       fills: new PipelinedPool(fill, 4),

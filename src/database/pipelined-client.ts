@@ -64,6 +64,11 @@ export class PipelinedClient {
     return this.#broken;
   }
 
+  /** How many statements it was sent that it has not answered. */
+  get pending(): number {
+    return this.#pending;
+  }
+
   /** Whether nothing is under way on it, and no transaction is open: it can be lent to somebody else. */
   get free(): boolean {
     const { _txStatus: status } = this.#client as unknown as { _txStatus: string | null };
@@ -108,7 +113,7 @@ export class PipelinedClient {
     const { stream } = (this.#client as unknown as { connection: { stream: { cork(): void; uncork(): void } } }).connection;
     this.#corked = true;
     stream.cork();
-    process.nextTick(() => {
+    setImmediate(() => {
       this.#corked = false;
       stream.uncork();
     });

@@ -1,11 +1,16 @@
-/** Point reads, spread over a few pipelined connections that are made when they are needed and made anew when they break. */
+/**
+ * Point reads, over a few pipelined connections that are made when they are needed and made anew when they break. The
+ * next connection is used only when those before it are busy: the more statements share a packet, the cheaper each is.
+ */
 import type { PipelinedClient, Statement, StatementResult } from './pipelined-client.ts';
+
+/** With so many statements under way a connection is busy. */
+const busyFrom = 64;
 
 export class PipelinedReader {
   readonly #connect: () => Promise<PipelinedClient>;
   readonly #clients: (PipelinedClient | null)[];
   readonly #connecting: (Promise<PipelinedClient> | null)[];
-  #turn = 0;
 
   constructor(connect: () => Promise<PipelinedClient>, connections: number) {
     this.#connect = connect;
@@ -15,15 +20,26 @@ export class PipelinedReader {
 
   /** Rejects when Postgres is away. */
   query(statement: Statement, values: readonly unknown[]): Promise<StatementResult> {
-    this.#turn = (this.#turn + 1) % this.#clients.length;
-    const client = this.#clients[this.#turn];
+    const place = this.#choose();
+    const client = this.#clients[place];
     if (client && !client.broken) return client.query(statement, values);
-    return this.#open(this.#turn).then((opened) => opened.query(statement, values));
+    return this.#open(place).then((opened) => opened.query(statement, values));
   }
 
   async close(): Promise<void> {
     const open = this.#clients.filter((client) => client !== null && client.broken === null);
     await Promise.all(open.map((client) => client!.close()));
+  }
+
+  /** The first that is not busy, else the least busy. */
+  #choose(): number {
+    let least = 0;
+    for (let place = 0; place < this.#clients.length; place += 1) {
+      const pending = this.#clients[place]?.pending ?? 0;
+      if (pending < busyFrom) return place;
+      if (pending < (this.#clients[least]?.pending ?? 0)) least = place;
+    }
+    return least;
   }
 
   async #open(place: number): Promise<PipelinedClient> {
