@@ -1,77 +1,96 @@
 /**
- * What one batch leaves behind for the next of its partition: the tables it dealt with, with their teams, schemas, tails
- * and the links of rows that were asked for. It is right only as long as nobody else has moved the progress, which the next batch finds out when it is stored:
- * then it is forgotten and the batch is decided anew.
+ * What one batch leaves behind for the next of its partition: the tables it dealt with, with their teams, schemas and
+ * links, and all else that it changed, because the next batch is decided while this one is still being stored and may
+ * not see it. It is right only as long as nobody else moves the progress, which is found out when the next batch is
+ * stored: then it is forgotten and the batch is decided anew.
  */
 import type { RowAddress } from '../src/events/event.ts';
 import type { TableSchema } from '../src/schema/table-schema.ts';
 import type { BatchState } from './batch-state.ts';
 import type { Link, Table, Team } from './decision.ts';
+import type { RecordedOutcome } from './outcomes/outcomes.store.ts';
+import { PairMap } from './pair-map.ts';
 
 /** How much of a partition is remembered; past it all is forgotten, because that is simple and rare. */
 const tablesMax = 1000;
 const linksMax = 10_000;
 
-interface Remembered {
-  readonly table: Table;
-  readonly schema: TableSchema;
-  /** Undefined when no event has asked for it yet. */
-  readonly tail: Link | null | undefined;
+/** What is remembered of all batches so far. */
+interface Known {
+  readonly tables: Map<string, { readonly table: Table; readonly schema: TableSchema }>;
+  readonly teams: Map<string, Team>;
+  readonly links: Map<bigint, Link>;
+  readonly linksOfVersions: PairMap<bigint, number, Link>;
 }
 
 export class BatchMemory {
-  /** The progress at which this was right. */
-  readonly next: bigint;
-  readonly #tables: Map<string, Remembered>;
-  readonly #teams: Map<string, Team>;
-  readonly #links: Map<string, Link>;
+  #last: BatchState | null;
+  #outcomes: ReadonlyMap<string, RecordedOutcome>;
+  readonly #known: Known;
 
-  /** `before`: what the batch itself remembered, which is handed on. */
-  constructor(next: bigint, before: BatchMemory | null) {
-    this.next = next;
-    const kept = before?.hasRoom() ? before : null;
-    this.#tables = kept ? kept.#tables : new Map();
-    this.#teams = kept ? kept.#teams : new Map();
-    this.#links = kept ? kept.#links : new Map();
+  /** `before` is what that batch itself remembered. It is handed on, and must not be used any more. */
+  constructor(last: BatchState, outcomes: ReadonlyMap<string, RecordedOutcome>, before: BatchMemory | null) {
+    this.#last = last;
+    this.#outcomes = outcomes;
+    this.#known = before?.hasRoom()
+      ? before.#known
+      : { tables: new Map(), teams: new Map(), links: new Map(), linksOfVersions: new PairMap() };
+    last.keepIn(this);
+  }
+
+  /** The batch that may not be visible yet, with all that it knows; null when it is. */
+  get last(): BatchState | null {
+    return this.#last;
+  }
+
+  /** To be called when the last batch is visible to all that will be fetched. */
+  forgetLast(): void {
+    this.#last = null;
+    this.#outcomes = new Map();
   }
 
   /** Whether the next batch may add to this. */
   hasRoom(): boolean {
-    return this.#tables.size < tablesMax && this.#teams.size < tablesMax && this.#links.size < linksMax;
+    const { tables, teams, links } = this.#known;
+    return tables.size < tablesMax && teams.size < tablesMax && links.size < linksMax;
   }
 
-  put(remembered: Remembered): void {
-    this.#tables.set(remembered.table.id, remembered);
+  putTable(table: Table, schema: TableSchema): void {
+    this.#known.tables.set(table.id, { table, schema });
   }
 
   putTeam(team: Team): void {
-    this.#teams.set(team.id, team);
+    this.#known.teams.set(team.id, team);
   }
 
   putLink(link: Link): void {
-    this.#links.set(linkName(link.tableId, link.version, link.ordinal), link);
+    this.#known.links.set(link.key, link);
+    this.#known.linksOfVersions.set(link.version, link.ordinal, link);
   }
 
-  /** The link that has this row, if both are remembered. */
-  linkOf(tableId: string, { version, ordinal, index }: RowAddress): Link | null {
-    const link = this.#links.get(linkName(tableId, version, ordinal));
-    return link && index < link.rows ? link : null;
+  team(teamId: string): Team | null {
+    return this.#known.teams.get(teamId) ?? null;
   }
 
-  /** Puts a table into the state of a batch, with all that decisions on it need. False if not all is remembered. */
-  recall(tableId: string, state: BatchState, needsTail: boolean): boolean {
-    const remembered = this.#tables.get(tableId);
-    const team = remembered && this.#teams.get(remembered.table.teamId);
-    if (!remembered || !team || (needsTail && remembered.tail === undefined)) return false;
-    const { table, schema, tail } = remembered;
-    state.putTeam(team);
-    state.putTable(table);
-    state.putSchema({ tableId, version: table.schemaVersion, schema });
-    if (tail) state.putLink(tail);
-    return true;
+  link(key: bigint): Link | null {
+    return this.#known.links.get(key) ?? null;
   }
-}
 
-function linkName(tableId: string, version: bigint, ordinal: number): string {
-  return `${tableId} ${version} ${ordinal}`;
+  /** The link of the rows that this version added to a table under this ordinal. */
+  linkOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Link | null {
+    const link = this.#known.linksOfVersions.get(row.version, row.ordinal);
+    return link?.tableId === tableId ? link : null;
+  }
+
+  /** A table with its team and its schema; null if not all of that is remembered. */
+  table(tableId: string): { readonly table: Table; readonly team: Team; readonly schema: TableSchema } | null {
+    const known = this.#known.tables.get(tableId);
+    const team = known && this.team(known.table.teamId);
+    return known && team ? { ...known, team } : null;
+  }
+
+  /** What a command came to in the last batch. */
+  outcome(commandId: string): RecordedOutcome | null {
+    return this.#outcomes.get(commandId) ?? null;
+  }
 }

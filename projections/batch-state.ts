@@ -2,23 +2,26 @@
  * The state of one batch: what was fetched for it, and over that what its events have changed so far. Later events see
  * what earlier ones did; at the end only the net changes are stored.
  */
+import type { RowAddress } from '../src/events/event.ts';
 import type { TableSchema } from '../src/schema/table-schema.ts';
 import type {
   BodyBlock, Change, DecisionState, Link, StoredRow, Table, Team, Token,
 } from './decision.ts';
 import type { BatchMemory } from './batch-memory.ts';
+import { PairMap } from './pair-map.ts';
 import type { StoredSchema, TailRow } from './tables/tables.store.ts';
 
 export class BatchState implements DecisionState {
   readonly #teams = new Map<string, Team>();
   readonly #tokens = new Map<string, Token>();
   readonly #tables = new Map<string, Table>();
-  readonly #schemas = new Map<string, TableSchema>();
+  readonly #schemas = new PairMap<string, bigint, TableSchema>();
   readonly #links = new Map<bigint, Link>();
-  readonly #linkKeys = new Map<string, bigint>();
-  readonly #rows = new Map<string, StoredRow>();
+  /** By version and ordinal: within a partition, no two tables have links of one version. */
+  readonly #linksOfVersions = new PairMap<bigint, number, Link>();
+  readonly #rows = new PairMap<bigint, number, StoredRow>();
   readonly #segments = new Map<string, bigint>();
-  readonly #bodyBlocks = new Map<string, BodyBlock[]>();
+  readonly #bodyBlocks = new Map<string, Map<number, BodyBlock>>();
   readonly #takeKey: () => bigint;
 
   /** What is to be stored, each thing once. */
@@ -28,7 +31,7 @@ export class BatchState implements DecisionState {
     tables: new Set<string>(),
     newTables: new Set<string>(),
     links: new Set<bigint>(),
-    rows: new Set<string>(),
+    rows: new PairMap<bigint, number, StoredRow>(),
     schemas: [] as StoredSchema[],
     tailRows: [] as TailRow[],
     appLinks: [] as { tableId: string; appId: string }[],
@@ -54,27 +57,57 @@ export class BatchState implements DecisionState {
   }
 
   putSchema({ tableId, version, schema }: StoredSchema): void {
-    this.#schemas.set(schemaKey(tableId, version), schema);
+    this.#schemas.set(tableId, version, schema);
   }
 
   putLink(link: Link): void {
     this.#links.set(link.key, link);
-    this.#linkKeys.set(linkKey(link.tableId, link.version, link.ordinal), link.key);
+    this.#linksOfVersions.set(link.version, link.ordinal, link);
   }
 
+  /** A link that is here already is as new as that of the row, or newer. */
   putRow(row: StoredRow): void {
-    this.putLink(row.link);
-    this.#rows.set(rowKey(row.link.key, row.index), row);
+    if (!this.#links.has(row.link.key)) this.putLink(row.link);
+    this.#rows.set(row.link.key, row.index, row);
   }
 
   putSegment(segmentId: string, key: bigint): void {
     this.#segments.set(segmentId, key);
   }
 
+  /** A block may be put twice: when the batch before had it, and when it could be fetched already. */
   putBodyBlock(block: BodyBlock): void {
-    const blocks = this.#bodyBlocks.get(block.bodyId);
-    if (blocks) blocks.push(block);
-    else this.#bodyBlocks.set(block.bodyId, [block]);
+    const blocks = this.#bodyBlocks.get(block.bodyId) ?? new Map<number, BodyBlock>();
+    this.#bodyBlocks.set(block.bodyId, blocks.set(block.number, block));
+  }
+
+  // What is here already, so that it need not be fetched.
+
+  hasSchema(tableId: string, version: bigint): boolean {
+    return this.#schemas.get(tableId, version) !== undefined;
+  }
+
+  hasSegment(segmentId: string): boolean {
+    return this.#segments.has(segmentId);
+  }
+
+  findLink(key: bigint): Link | null {
+    return this.#links.get(key) ?? null;
+  }
+
+  /** The link of the rows that this version added to a table under this ordinal. */
+  linkOf(tableId: string, { version, ordinal }: Pick<RowAddress, 'version' | 'ordinal'>): Link | null {
+    const link = this.#linksOfVersions.get(version, ordinal);
+    return link?.tableId === tableId ? link : null;
+  }
+
+  findRow(link: bigint, index: number): StoredRow | null {
+    return this.#rows.get(link, index) ?? null;
+  }
+
+  /** Of all teams. */
+  allBodyBlocks(bodyId: string): readonly BodyBlock[] {
+    return [...(this.#bodyBlocks.get(bodyId)?.values() ?? [])];
   }
 
   // What decisions see.
@@ -91,12 +124,8 @@ export class BatchState implements DecisionState {
     return this.#tables.get(tableId) ?? null;
   }
 
-  hasSchema(tableId: string, version: bigint): boolean {
-    return this.#schemas.has(schemaKey(tableId, version));
-  }
-
   schema(table: Table): TableSchema {
-    const schema = this.#schemas.get(schemaKey(table.id, table.schemaVersion));
+    const schema = this.#schemas.get(table.id, table.schemaVersion);
     if (!schema) throw new Error(`the schema ${table.schemaVersion} of table ${table.id} was not fetched`);
     return schema;
   }
@@ -108,12 +137,10 @@ export class BatchState implements DecisionState {
   }
 
   row(table: Table, version: bigint, ordinal: number, index: number): StoredRow | null {
-    const key = this.#linkKeys.get(linkKey(table.id, version, ordinal));
-    if (key === undefined) return null;
-    const link = this.link(key);
-    if (link.generation !== table.generation || index >= link.rows) return null;
-    const row = this.#rows.get(rowKey(key, index));
-    if (!row) throw new Error(`row ${index} of link ${key} was not fetched`);
+    const link = this.linkOf(table.id, { version, ordinal });
+    if (link === null || link.generation !== table.generation || index >= link.rows) return null;
+    const row = this.findRow(link.key, index);
+    if (!row) throw new Error(`row ${index} of link ${link.key} was not fetched`);
     return { ...row, link };
   }
 
@@ -124,22 +151,18 @@ export class BatchState implements DecisionState {
   }
 
   bodyBlocks(teamId: string, bodyId: string): readonly BodyBlock[] {
-    const blocks = this.#bodyBlocks.get(bodyId) ?? [];
-    return blocks.filter((block) => block.teamId === teamId).toSorted((a, b) => a.number - b.number);
+    return this.allBodyBlocks(bodyId)
+      .filter((block) => block.teamId === teamId)
+      .toSorted((a, b) => a.number - b.number);
   }
 
   newKey(): bigint {
     return this.#takeKey();
   }
 
-  /** Hands on what the next batch may need again: its tables with their teams, schemas and tails. */
+  /** Hands on what later batches may need again: its tables with their teams and schemas, and its links. */
   keepIn(memory: BatchMemory): void {
-    for (const table of this.#tables.values()) {
-      const team = this.#teams.get(table.teamId);
-      const schema = this.#schemas.get(schemaKey(table.id, table.schemaVersion));
-      const tail = table.tail === null ? null : this.#links.get(table.tail);
-      if (team && schema) memory.put({ table, schema, tail });
-    }
+    for (const table of this.#tables.values()) memory.putTable(table, this.schema(table));
     for (const team of this.#teams.values()) memory.putTeam(team);
     for (const link of this.#links.values()) memory.putLink(link);
   }
@@ -183,10 +206,13 @@ export class BatchState implements DecisionState {
           this.putRow({ link: change.link, index, version: change.version, body, stored: 'presented' });
         });
         return;
-      case 'row':
-        this.putRow({ ...change, stored: 'presented' });
-        changed.rows.add(rowKey(change.link.key, change.index));
+      case 'row': {
+        const { link, index, version, body } = change;
+        const row = { link, index, version, body, stored: 'presented' } as const;
+        this.putRow(row);
+        changed.rows.set(link.key, index, row);
         return;
+      }
       case 'bodyBlock':
         this.putBodyBlock(change.block);
         changed.bodyBlocks.push(change.block);
@@ -218,18 +244,6 @@ export class BatchState implements DecisionState {
   }
 
   changedRows(): StoredRow[] {
-    return [...this.changed.rows].map((key) => this.#rows.get(key)!);
+    return this.changed.rows.values();
   }
-}
-
-function schemaKey(tableId: string, version: bigint): string {
-  return `${tableId} ${version}`;
-}
-
-function linkKey(tableId: string, version: bigint, ordinal: number): string {
-  return `${tableId} ${version} ${ordinal}`;
-}
-
-function rowKey(link: bigint, index: number): string {
-  return `${link} ${index}`;
 }

@@ -5,11 +5,11 @@
 import type { PipelinedClient } from '../src/database/pipelined-client.ts';
 import type { Event, EventData, RowAddress, RowSource } from '../src/events/event.ts';
 import type { BatchMemory } from './batch-memory.ts';
-import { BatchState } from './batch-state.ts';
+import type { BatchState } from './batch-state.ts';
 import type { Link } from './decision.ts';
 import { findOutcomes, type RecordedOutcome } from './outcomes/outcomes.store.ts';
 import type { SegmentContent } from './segments/fill-segment.ts';
-import type { LocalKeys } from './segments/local-keys.ts';
+import type { KeyReservation } from './segments/local-keys.ts';
 import { findBodyBlocks, findSegmentKeys } from './segments/segments.store.ts';
 import type { SchemaCache } from './tables/schema-cache.ts';
 import { findRows, findRowsOfLinks, findSchemas, findTables, findTails } from './tables/tables.store.ts';
@@ -18,7 +18,6 @@ import { findTeams, findTokens } from './teams/teams.store.ts';
 type Tx = Pick<PipelinedClient, 'query'>;
 
 export interface Prefetched {
-  readonly state: BatchState;
   readonly outcomes: readonly RecordedOutcome[];
   /** Segments that the events carry and that nobody has written yet: on replay, and from Kafka. */
   readonly toFill: readonly SegmentContent[];
@@ -75,57 +74,58 @@ class Wanted {
 }
 
 export interface PrefetchOptions {
-  readonly keys: LocalKeys;
-  /** May be filled from this transaction only while that holds nothing uncommitted; else it is null. */
-  readonly schemas: SchemaCache | null;
+  readonly keys: KeyReservation;
+  /** Only what is committed may come in: nothing may have changed a schema in this transaction. */
+  readonly schemas: SchemaCache;
   /** What the batch before left, where that is known to be right. */
   readonly memory: BatchMemory | null;
   /** Whether the outcomes of all commands are looked up, or only of those with an Idempotency-Key. */
   readonly allOutcomes: boolean;
 }
 
-/** Fetches what `events` need. */
+/** What is wanted and is neither in the state nor remembered. */
+interface Missing {
+  readonly teams: readonly string[];
+  readonly tokens: readonly string[];
+  readonly tables: readonly string[];
+  readonly tailsOf: readonly string[];
+  readonly rows: readonly (RowAddress & { tableId: string })[];
+  readonly rowsOfLinks: readonly { readonly link: Link; readonly index: number }[];
+  readonly segments: readonly string[];
+}
+
+/** Puts all that `events` need into `state`, which knows already what earlier events of the batch did. */
 export async function prefetch(
   tx: Tx,
   partition: number,
   events: readonly Event[],
+  state: BatchState,
   { keys, schemas, memory, allOutcomes }: PrefetchOptions,
 ): Promise<Prefetched> {
   const wanted = new Wanted(allOutcomes);
   for (const event of events) wanted.add(event);
-  const reserved = keys.open();
-  const state = new BatchState(() => reserved.take());
-  const tableIds = [...wanted.tableIds].filter((tableId) => {
-    return !memory?.recall(tableId, state, wanted.tailsOf.has(tableId));
-  });
-  const known: { link: Link; index: number }[] = [];
-  const unknown = wanted.rows.filter((row) => {
-    const link = memory?.linkOf(row.tableId, row);
-    if (link) known.push({ link, index: row.index });
-    return !link;
-  });
-  const tailsOf = tableIds.filter((tableId) => wanted.tailsOf.has(tableId));
-  const unknownSchemas = schemas === null ? tableIds : tableIds.filter((tableId) => !schemas.knows(tableId));
+  const missing = recall(wanted, state, memory);
+  const unknownSchemas = missing.tables.filter((tableId) => !schemas.knows(tableId));
 
   const [outcomes, teams, tokens, tables, tails, rows, rowsOfLinks, segments, bodyBlocks, stored] = await Promise.all([
     wanted.commandIds.length === 0 ? [] : findOutcomes(tx, partition, wanted.commandIds),
-    wanted.teamIds.size === 0 ? [] : findTeams(tx, [...wanted.teamIds]),
-    wanted.tokenIds.size === 0 ? [] : findTokens(tx, [...wanted.tokenIds]),
-    tableIds.length === 0 ? [] : findTables(tx, tableIds),
-    tailsOf.length === 0 ? [] : findTails(tx, tailsOf),
-    unknown.length === 0 ? [] : findRows(tx, unknown),
-    known.length === 0 ? [] : findRowsOfLinks(tx, known),
-    wanted.segments.size === 0 ? new Map<string, bigint>() : findSegmentKeys(tx, [...wanted.segments.keys()]),
+    missing.teams.length === 0 ? [] : findTeams(tx, missing.teams),
+    missing.tokens.length === 0 ? [] : findTokens(tx, missing.tokens),
+    missing.tables.length === 0 ? [] : findTables(tx, missing.tables),
+    missing.tailsOf.length === 0 ? [] : findTails(tx, missing.tailsOf),
+    missing.rows.length === 0 ? [] : findRows(tx, missing.rows),
+    missing.rowsOfLinks.length === 0 ? [] : findRowsOfLinks(tx, missing.rowsOfLinks),
+    missing.segments.length === 0 ? new Map<string, bigint>() : findSegmentKeys(tx, missing.segments),
     wanted.bodyIds.size === 0 ? [] : findBodyBlocks(tx, [...wanted.bodyIds]),
     unknownSchemas.length === 0 ? [] : findSchemas(tx, unknownSchemas),
-    reserved.reserve(tx, wanted.keysAtMost),
+    keys.reserve(tx, wanted.keysAtMost),
   ]);
 
   for (const team of teams) state.putTeam(team);
   for (const token of tokens) state.putToken(token);
   for (const { table, team } of tables) {
     state.putTable(table);
-    state.putTeam(team);
+    if (state.team(team.id) === null) state.putTeam(memory?.team(team.id) ?? team);
   }
   for (const link of tails) state.putLink(link);
   for (const row of rows) state.putRow(row);
@@ -134,30 +134,78 @@ export async function prefetch(
   for (const block of bodyBlocks) state.putBodyBlock(block);
   for (const schema of stored) {
     state.putSchema(schema);
-    schemas?.put(schema);
+    schemas.put(schema);
   }
 
   // A table whose schema moved since it was cached: one more round trip, once for each change of a schema.
   const stale: string[] = [];
   for (const { table } of tables) {
     if (state.hasSchema(table.id, table.schemaVersion)) continue;
-    const schema = schemas?.find(table.id, table.schemaVersion);
+    const schema = schemas.find(table.id, table.schemaVersion);
     if (schema) state.putSchema({ tableId: table.id, version: table.schemaVersion, schema });
     else stale.push(table.id);
   }
   if (stale.length > 0) {
     for (const schema of await findSchemas(tx, stale)) {
       state.putSchema(schema);
-      schemas?.put(schema);
+      schemas.put(schema);
     }
   }
 
   const toFill: SegmentContent[] = [];
   for (const [id, { event, rows: count }] of wanted.segments) {
-    if (segments.has(id)) continue;
-    const key = reserved.take();
+    if (state.hasSegment(id)) continue;
+    const key = keys.take();
     state.putSegment(id, key);
     toFill.push({ key, id, rows: count, body: event.body() });
   }
-  return { state, outcomes, toFill };
+  return { outcomes, toFill };
+}
+
+/** Moves what is remembered into the state, and tells what is left to be fetched. */
+function recall(wanted: Wanted, state: BatchState, memory: BatchMemory | null): Missing {
+  const teams = [...wanted.teamIds].filter((id) => {
+    const team = state.team(id) ?? memory?.team(id);
+    if (team) state.putTeam(team);
+    return !team;
+  });
+  const tokens = [...wanted.tokenIds].filter((id) => {
+    const token = state.token(id) ?? memory?.last?.token(id);
+    if (token) state.putToken(token);
+    return !token;
+  });
+  const tables = [...wanted.tableIds].filter((id) => state.table(id) === null && !recallTable(id, state, memory));
+  const tailsOf = [...wanted.tailsOf].filter((id) => {
+    const table = state.table(id);
+    if (table === null) return true;
+    const link = table.tail === null ? null : (state.findLink(table.tail) ?? memory?.link(table.tail));
+    if (link) state.putLink(link);
+    return table.tail !== null && !link;
+  });
+  const rows: (RowAddress & { tableId: string })[] = [];
+  const rowsOfLinks: { link: Link; index: number }[] = [];
+  for (const row of wanted.rows) {
+    const link = state.linkOf(row.tableId, row) ?? memory?.linkOf(row.tableId, row);
+    if (!link) rows.push(row);
+    else if (row.index < link.rows && state.findRow(link.key, row.index) === null) {
+      state.putLink(link);
+      const changed = memory?.last?.findRow(link.key, row.index);
+      if (changed) state.putRow(changed);
+      else rowsOfLinks.push({ link, index: row.index });
+    }
+  }
+  const segments = [...wanted.segments.keys()].filter((id) => !state.hasSegment(id));
+  for (const bodyId of wanted.bodyIds) {
+    for (const block of memory?.last?.allBodyBlocks(bodyId) ?? []) state.putBodyBlock(block);
+  }
+  return { teams, tokens, tables, tailsOf, rows, rowsOfLinks, segments };
+}
+
+function recallTable(tableId: string, state: BatchState, memory: BatchMemory | null): boolean {
+  const known = memory?.table(tableId);
+  if (!known) return false;
+  state.putTable(known.table);
+  state.putSchema({ tableId, version: known.table.schemaVersion, schema: known.schema });
+  if (state.team(known.team.id) === null) state.putTeam(known.team);
+  return true;
 }

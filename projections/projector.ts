@@ -1,6 +1,6 @@
 /**
- * What the log means. The projector takes records in the log's order and, within one transaction of the caller, decides
- * them and stores what they change, with the outcomes and the progress (ARCHITECTURE.md, "How a batch is projected").
+ * What the log means. The projector takes records in the log's order, decides them and stores what they change, with the
+ * outcomes and the progress, all of it or nothing (ARCHITECTURE.md, "How a batch is projected").
  *
  * Both logs and replay call it. It gives the same state however the records are cut into batches.
  */
@@ -8,22 +8,14 @@ import { createHash } from 'node:crypto';
 import { bind, combine, type BoundStatement } from '../src/database/combine.ts';
 import type { PipelinedClient, Statement } from '../src/database/pipelined-client.ts';
 import { decodeEvent } from '../src/events/event-codec.ts';
-import type { Event, EventOf } from '../src/events/event.ts';
+import type { EventOf } from '../src/events/event.ts';
 import type { Outcome } from '../src/events/outcome.ts';
 import type { CommandId, LogRecord } from '../src/log/event-log.ts';
-import { BatchMemory } from './batch-memory.ts';
-import { decide } from './decide.ts';
-import { outcomeLife, storeOutcomes, type RecordedOutcome } from './outcomes/outcomes.store.ts';
-import { prefetch } from './prefetch.ts';
-import type { Prefetched, PrefetchOptions } from './prefetch.ts';
+import type { BatchMemory } from './batch-memory.ts';
+import { Batch, type Duplicates, type Entry } from './batch.ts';
 import { fillSegment } from './segments/fill-segment.ts';
 import { LocalKeys } from './segments/local-keys.ts';
-import { storeBodyBlocks } from './segments/segments.store.ts';
 import { SchemaCache } from './tables/schema-cache.ts';
-import {
-  insertNewTables, storeAppLinks, storeChanges, storeLinks, storeSchemas, storeTables, storeTailRows,
-} from './tables/tables.store.ts';
-import { storeTeams, storeTokens } from './teams/teams.store.ts';
 
 type Tx = Pick<PipelinedClient, 'query'>;
 
@@ -31,8 +23,6 @@ type Tx = Pick<PipelinedClient, 'query'>;
 export class ProgressMoved extends Error {
   override readonly name = 'ProgressMoved';
 }
-
-export type Duplicates = 'replace' | 'fail';
 
 export interface ProjectOptions {
   /** What the partition was taken over with. */
@@ -56,21 +46,6 @@ export interface Projected {
   readonly stored: Promise<void>;
 }
 
-/** A record, and the event that its bytes hold. */
-interface Entry {
-  readonly record: LogRecord;
-  readonly event: Event;
-}
-
-/** What a batch comes to if it is stored at the place where it was decided. */
-export interface Plan {
-  readonly outcomes: ReadonlyMap<CommandId, Outcome>;
-  /** All of it: the progress first, then what changes. To be run as one statement, or in one transaction. */
-  readonly statements: readonly BoundStatement[];
-  /** To be called once that is committed: the next batch need not fetch what this one knows. */
-  readonly committed: () => void;
-}
-
 const advanceProgress: Statement = {
   name: 'advance_progress',
   text: `update progress set next = $3, time = $4, last_hash = $5, log_id = coalesce($6::uuid, log_id), base = coalesce($7, base)
@@ -80,7 +55,6 @@ const advanceProgress: Statement = {
 export class Projector {
   readonly #keys = new LocalKeys();
   readonly #schemas = new SchemaCache();
-  readonly #memories = new Map<number, BatchMemory>();
   /** The base of each partition, once it is known to be committed. */
   readonly #bases = new Map<number, bigint>();
 
@@ -95,66 +69,38 @@ export class Projector {
     records: readonly LogRecord[],
     { epoch = 0n, duplicates = 'replace' }: ProjectOptions = {},
   ): Promise<Projected> {
-    this.#memories.delete(partition);
     const entries = records.map(toEntry);
+    const batch = this.#batch(partition, duplicates, null);
     const advanced = this.#advance(tx, partition, entries, epoch);
-    const outcomes = new Map<CommandId, Outcome>();
-    let stored: Promise<void> | null = null;
+    let filled: Promise<unknown> = advanced;
     for (const run of independentRuns(entries)) {
-      const schemas = stored === null ? this.#schemas : null;
-      const fetching = this.#prefetch(tx, partition, run, duplicates, { schemas, memory: null });
+      const fetching = batch.fetch(tx, run);
       fetching.catch(() => undefined);
       const base = await advanced;
-      // When storing the run before failed, that is the error to report: what was asked for after it fails in its wake.
-      await stored;
-      const fetched = await fetching;
-      stored = store(tx, partition, fetched, decideRun(fetched, partition, run, base, outcomes), duplicates);
-      stored.catch(() => undefined);
+      // When what was asked for before failed, that is the error to report: what comes after it fails in its wake.
+      await filled;
+      const toFill = await fetching;
+      filled = Promise.all(toFill.map((segment) => fillSegment(tx, segment)));
+      filled.catch(() => undefined);
+      batch.decide(run, base);
     }
-    return { outcomes, stored: stored! };
+    const stored = Promise.all([filled, store(tx, batch.changes())]).then(() => undefined);
+    stored.catch(() => undefined);
+    return { outcomes: batch.outcomes, stored };
   }
 
   /**
-   * Decides records that may come to stand at the progress of the partition, and leaves it to the caller to store the
-   * result: it holds only if the progress is still there then, because nothing else moves what decisions read. Null when
-   * it takes more than one statement, or when the partition has not been projected by this process yet.
+   * Opens a batch that is to stand at this offset, and is decided before that is certain. It may follow another draft
+   * that is still being stored, with the memory of that one. Null when this process has not projected the partition yet.
    */
-  async plan(
-    reader: Tx,
-    partition: number,
-    records: readonly LogRecord[],
-    { epoch = 0n, duplicates = 'replace' }: ProjectOptions = {},
-  ): Promise<Plan | null> {
+  draft(partition: number, offset: bigint, memory: BatchMemory | null): Draft | null {
     const base = this.#bases.get(partition);
-    const entries = records.map(toEntry);
-    const [run, ...more] = independentRuns(entries);
-    if (base === undefined || more.length > 0) return null;
-    const next = records[0]!.offset;
-    const remembered = this.#memories.get(partition) ?? null;
-    this.#memories.delete(partition);
-    const memory = remembered?.next === next ? remembered : null;
-    const fetched = await this.#prefetch(reader, partition, run!, duplicates, { schemas: this.#schemas, memory });
-    if (fetched.toFill.length > 0) return null;
-    const outcomes = new Map<CommandId, Outcome>();
-    const fresh = decideRun(fetched, partition, run!, base, outcomes);
-    const advance = bind(advanceProgress, advanceValues(partition, entries, epoch));
-    const committed = (): void => {
-      const kept = new BatchMemory(next + BigInt(records.length), memory);
-      fetched.state.keepIn(kept);
-      this.#memories.set(partition, kept);
-    };
-    return { outcomes, statements: [advance, ...changesOf(partition, fetched, fresh, duplicates)], committed };
+    if (base === undefined) return null;
+    return new Draft(partition, base, offset, this.#batch(partition, 'fail', memory));
   }
 
-  #prefetch(
-    tx: Tx,
-    partition: number,
-    run: readonly Entry[],
-    duplicates: Duplicates,
-    known: Pick<PrefetchOptions, 'schemas' | 'memory'>,
-  ): Promise<Prefetched> {
-    const events = run.map((entry) => entry.event);
-    return prefetch(tx, partition, events, { ...known, keys: this.#keys, allOutcomes: duplicates === 'replace' });
+  #batch(partition: number, duplicates: Duplicates, memory: BatchMemory | null): Batch {
+    return new Batch({ partition, duplicates, memory, schemas: this.#schemas, keys: this.#keys.open() });
   }
 
   /** Moves the progress over all of the records, and gives the partition's base. */
@@ -169,8 +115,70 @@ export class Projector {
   }
 }
 
+/**
+ * A batch that is decided ahead, event by event as they come, for the place in the log that it will have if nobody else
+ * writes. It holds only if the progress is there when it is stored, because nothing else moves what decisions read.
+ */
+export class Draft {
+  readonly #partition: number;
+  readonly #base: bigint;
+  readonly #offset: bigint;
+  readonly #batch: Batch;
+  readonly #entries: Entry[] = [];
+
+  constructor(partition: number, base: bigint, offset: bigint, batch: Batch) {
+    this.#partition = partition;
+    this.#base = base;
+    this.#offset = offset;
+    this.#batch = batch;
+  }
+
+  /** The offset behind its last record. */
+  get end(): bigint {
+    return this.#offset + BigInt(this.#entries.length);
+  }
+
+  get records(): readonly LogRecord[] {
+    return this.#entries.map(({ record }) => record);
+  }
+
+  /** The same map for as long as the draft lives. */
+  get outcomes(): ReadonlyMap<CommandId, Outcome> {
+    return this.#batch.outcomes;
+  }
+
+  /** Decides the records from `end` on. After an exception the draft is worth nothing. */
+  async add(reader: Tx, records: readonly LogRecord[]): Promise<void> {
+    const entries = records.map(toEntry);
+    for (const run of independentRuns(entries)) {
+      const toFill = await this.#batch.fetch(reader, run);
+      if (toFill.length > 0) throw new Error(`segment ${toFill[0]!.id} was not written ahead`);
+      this.#batch.decide(run, this.#base);
+    }
+    this.#entries.push(...entries);
+  }
+
+  /** All that it changes: the progress first. To be run as one statement, or in one transaction. */
+  statements(): readonly BoundStatement[] {
+    const advance = bind(advanceProgress, advanceValues(this.#partition, this.#entries, 0n));
+    return [advance, ...this.#batch.changes()];
+  }
+
+  /** What the next draft need not fetch. To be called once, when nothing is added any more. */
+  memory(): BatchMemory {
+    return this.#batch.memory();
+  }
+}
+
 function toEntry(record: LogRecord): Entry {
-  return { record, event: decodeEvent(record.bytes) };
+  return { record, event: record.event ?? decodeEvent(record.bytes) };
+}
+
+/** Sends what is to be stored as one statement. */
+async function store(tx: Tx, changes: readonly BoundStatement[]): Promise<void> {
+  if (changes.length === 0) return;
+  const { statement, values } = combine(changes);
+  await tx.query(statement, values);
 }
 
 function genesisOf(entries: readonly Entry[]): EventOf<'GenerationStarted'> | null {
@@ -188,83 +196,9 @@ function advanceValues(partition: number, entries: readonly Entry[], epoch: bigi
   ];
 }
 
-/** Decides the events of a run in order, adds their outcomes to `outcomes`, and gives those that are new. */
-function decideRun(
-  { state, outcomes: known }: Prefetched,
-  partition: number,
-  run: readonly Entry[],
-  base: bigint,
-  outcomes: Map<CommandId, Outcome>,
-): RecordedOutcome[] {
-  const recorded = new Map(known.map((outcome) => [outcome.commandId, outcome]));
-  const fresh = new Map<string, RecordedOutcome>();
-  for (const { record, event } of run) {
-    const { commandId, notAfter, requestDigest } = event;
-    const before = recorded.get(commandId);
-    if (before && record.time - before.time < outcomeLife) {
-      outcomes.set(commandId, before.outcome);
-      continue;
-    }
-    if (notAfter !== null && record.time > notAfter) continue;
-
-    const place = { partition, offset: record.offset, version: base + record.offset, time: record.time };
-    const decision = decide(state, event, place);
-    state.apply(decision.changes);
-    const outcome = { ...decision.outcome, requestDigest: requestDigest ?? undefined };
-    const entry = { commandId, offset: record.offset, time: record.time, outcome };
-    outcomes.set(commandId, outcome);
-    recorded.set(commandId, entry);
-    fresh.set(commandId, entry);
-  }
-  return [...fresh.values()];
-}
-
-/** Sends what the batch's net changes need, as one statement, and waits for it. */
-async function store(
-  tx: Tx,
-  partition: number,
-  fetched: Prefetched,
-  outcomes: readonly RecordedOutcome[],
-  duplicates: Duplicates,
-): Promise<void> {
-  const sent: Promise<unknown>[] = fetched.toFill.map((segment) => fillSegment(tx, segment));
-  const changes = changesOf(partition, fetched, outcomes, duplicates);
-  if (changes.length > 0) {
-    const { statement, values } = combine(changes);
-    sent.push(tx.query(statement, values));
-  }
-  await Promise.all(sent);
-}
-
-/** The net changes of a batch: a statement for each kind of thing that changed. */
-function changesOf(
-  partition: number,
-  { state }: Prefetched,
-  outcomes: readonly RecordedOutcome[],
-  duplicates: Duplicates,
-): BoundStatement[] {
-  const { changed } = state;
-  const parts: BoundStatement[] = [];
-  const add = <T>(things: readonly T[], bindThem: (things: readonly T[]) => BoundStatement): void => {
-    if (things.length > 0) parts.push(bindThem(things));
-  };
-  add(state.changedTeams(), storeTeams);
-  add(state.changedTokens(), storeTokens);
-  add(state.newTables(), insertNewTables);
-  add(state.changedTables(), storeTables);
-  add(changed.schemas, storeSchemas);
-  add(changed.appLinks, storeAppLinks);
-  add(state.changedLinks(), storeLinks);
-  add(changed.tailRows, storeTailRows);
-  add(state.changedRows(), storeChanges);
-  add(changed.bodyBlocks, storeBodyBlocks);
-  add(outcomes, (things) => storeOutcomes(partition, things, duplicates));
-  return parts;
-}
-
 /**
- * Cuts a batch where an event needs what could not be fetched before an earlier one is stored: a row of a block that
- * this very batch links. Nothing depends on where a batch is cut.
+ * Cuts a batch where an event needs what cannot be fetched before an earlier one is decided: a row of a block that this
+ * very batch links. Nothing depends on where a batch is cut.
  */
 function independentRuns(entries: readonly Entry[]): Entry[][] {
   const runs: Entry[][] = [];

@@ -1,4 +1,5 @@
 /** Outcomes in Postgres: looked up by command, stored with the batch that decided them. */
+import { arrayText } from '../../src/database/array-text.ts';
 import { bind, type BoundStatement } from '../../src/database/combine.ts';
 import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
 import type { AppliedResult, Outcome, RowRange } from '../../src/events/outcome.ts';
@@ -65,10 +66,10 @@ export function storeOutcomes(
 ): BoundStatement {
   return bind(duplicates === 'replace' ? upsertOutcomes : insertOutcomes, [
     partition,
-    outcomes.map((recorded) => recorded.commandId),
-    outcomes.map((recorded) => recorded.offset),
-    outcomes.map((recorded) => recorded.time),
-    outcomes.map((recorded) => recorded.outcome.etag ?? null),
+    arrayText(outcomes.map((recorded) => recorded.commandId)),
+    arrayText(outcomes.map((recorded) => recorded.offset)),
+    arrayText(outcomes.map((recorded) => recorded.time)),
+    arrayText(outcomes.map((recorded) => recorded.outcome.etag ?? null)),
     outcomes.map((recorded) => encodeDetail(recorded.outcome)),
     outcomes.map((recorded) => recorded.outcome.requestDigest ?? null),
   ]);

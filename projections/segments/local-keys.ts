@@ -47,7 +47,8 @@ export class KeyReservation {
 
   /** Makes sure that `count` keys can be taken without waiting. */
   async reserve(tx: Tx, count: number): Promise<void> {
-    this.#keys = await this.#give(tx, count);
+    const missing = count - this.#keys.length;
+    if (missing > 0) this.#keys.push(...(await this.#give(tx, missing)));
   }
 
   /** Throws when none is left of those that were reserved. */

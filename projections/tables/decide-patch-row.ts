@@ -3,7 +3,8 @@ import { decideSchema } from '../../src/schema/decide-schema.ts';
 import { applyPatch, presenterOf } from '../../src/schema/presentation.ts';
 import { parseRow } from '../../src/schema/row-text.ts';
 import { apply, refuse, refusedWith } from '../decision.ts';
-import type { Change, Decision, DecisionState, LogPlace, Table } from '../decision.ts';
+import type { TableSchema } from '../../src/schema/table-schema.ts';
+import type { Change, Decision, DecisionState, LogPlace, StoredRow, Table } from '../decision.ts';
 import { changedSince, usableTable } from './rungs.ts';
 
 /** Spec 4.4. Rungs: table, suspension, row, If-Match, cells, limits. A patch to the same values moves no version. */
@@ -29,10 +30,10 @@ export function decidePatchRow(
   if ('refusal' in decided) return refusedWith(decided.refusal);
   const { schema } = decided;
 
-  const decidedAt = row.stored === 'received' ? row.link.schemaVersion : row.version;
-  const present = presenterOf(schema, decidedAt, row.stored, row.link.wrap);
+  const widened = decided.widened ? at.version : table.widened;
   const patch = parseRow(Buffer.from(event.body()).toString('utf8'));
-  const patched = applyPatch(present(row.body), patch, schema, data.onSchemaError === 'updateSchema');
+  const current = presentedBody(row, row.body, schema, widened);
+  const patched = applyPatch(current, patch, schema, data.onSchemaError === 'updateSchema');
   const bytes = Buffer.byteLength(patched.body);
   if (bytes > data.limits.rowBytesMax) {
     return refuse('limit_exceeded', `the row would have ${bytes} bytes, more than ${data.limits.rowBytesMax}`);
@@ -44,7 +45,7 @@ export function decidePatchRow(
     ...table,
     version: at.version,
     schemaVersion: decided.changed ? at.version : table.schemaVersion,
-    widened: decided.widened ? at.version : table.widened,
+    widened,
     rowBytesMax: Math.max(table.rowBytesMax, bytes),
   };
   const changes: Change[] = [{ kind: 'table', table: next }];
@@ -56,4 +57,16 @@ export function decidePatchRow(
   }
   const rowVersion = patched.changed ? at.version : row.version;
   return apply(changes, rowVersion > next.widened ? rowVersion : next.widened);
+}
+
+/** The body as the schema presents it: as it is stored where that was so then, and no column was widened since. */
+function presentedBody(
+  { stored, version, link }: StoredRow,
+  body: string,
+  schema: TableSchema,
+  widened: bigint,
+): string {
+  const decidedAt = stored === 'received' ? link.schemaVersion : version;
+  const form = link.plain ? 'presented' : stored;
+  return form === 'presented' && widened <= decidedAt ? body : presenterOf(schema, decidedAt, form, link.wrap)(body);
 }

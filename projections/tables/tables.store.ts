@@ -1,4 +1,5 @@
 /** Tables, schemas, links, tail rows and changes, as a batch reads and writes them: set-based, a statement a kind. */
+import { arrayText } from '../../src/database/array-text.ts';
 import { bind, type BoundStatement } from '../../src/database/combine.ts';
 import type { PipelinedClient, ResultRow, Statement } from '../../src/database/pipelined-client.ts';
 import { decodeSchema, encodeSchema, type TableSchema } from '../../src/schema/table-schema.ts';
@@ -64,13 +65,13 @@ const updateTables: Statement = {
 /** Tables that were there before. */
 export function storeTables(tables: readonly Table[]): BoundStatement {
   return bind(updateTables, [
-    tables.map((table) => table.id),
-    tables.map((table) => table.version),
-    tables.map((table) => table.schemaVersion),
-    tables.map((table) => table.widened),
-    tables.map((table) => table.rows),
-    tables.map((table) => table.rowBytesMax),
-    tables.map((table) => table.tail),
+    arrayText(tables.map((table) => table.id)),
+    arrayText(tables.map((table) => table.version)),
+    arrayText(tables.map((table) => table.schemaVersion)),
+    arrayText(tables.map((table) => table.widened)),
+    arrayText(tables.map((table) => table.rows)),
+    arrayText(tables.map((table) => table.rowBytesMax)),
+    arrayText(tables.map((table) => table.tail)),
   ]);
 }
 
@@ -159,10 +160,10 @@ const selectRows: Statement = {
 /** These rows as they are stored; those that never were are left out. */
 export async function findRows(tx: Tx, wanted: readonly (RowAddress & { tableId: string })[]): Promise<StoredRow[]> {
   const { rows } = await tx.query(selectRows, [
-    wanted.map((row) => row.tableId),
-    wanted.map((row) => row.version),
-    wanted.map((row) => row.ordinal),
-    wanted.map((row) => row.index),
+    arrayText(wanted.map((row) => row.tableId)),
+    arrayText(wanted.map((row) => row.version)),
+    arrayText(wanted.map((row) => row.ordinal)),
+    arrayText(wanted.map((row) => row.index)),
   ]);
   return rows.map((row) => {
     const [index, ...stored] = row.slice(linkColumnCount);
@@ -190,10 +191,10 @@ export async function findRowsOfLinks(
   wanted: readonly { readonly link: Link; readonly index: number }[],
 ): Promise<StoredRow[]> {
   const { rows } = await tx.query(selectRowsOfLinks, [
-    wanted.map(({ link }) => link.key),
-    wanted.map(({ link }) => link.segment),
-    wanted.map(({ link, index }) => link.first + index),
-    wanted.map(({ index }) => index),
+    arrayText(wanted.map(({ link }) => link.key)),
+    arrayText(wanted.map(({ link }) => link.segment)),
+    arrayText(wanted.map(({ link, index }) => link.first + index)),
+    arrayText(wanted.map(({ index }) => index)),
   ]);
   return rows.map(([place, ...stored]) => {
     const { link, index } = wanted[place - 1]!;
@@ -221,20 +222,20 @@ const upsertLinks: Statement = {
 
 export function storeLinks(links: readonly Link[]): BoundStatement {
   return bind(upsertLinks, [
-    links.map((link) => link.key),
-    links.map((link) => link.tableId),
-    links.map((link) => link.version),
-    links.map((link) => link.ordinal),
-    links.map((link) => link.generation),
-    links.map((link) => link.schemaVersion),
-    links.map((link) => link.wrap),
-    links.map((link) => link.plain),
-    links.map((link) => link.segment),
-    links.map((link) => link.first),
-    links.map((link) => link.rows),
-    links.map((link) => link.bytes),
-    links.map((link) => link.changed),
-    links.map((link) => link.deleted),
+    arrayText(links.map((link) => link.key)),
+    arrayText(links.map((link) => link.tableId)),
+    arrayText(links.map((link) => link.version)),
+    arrayText(links.map((link) => link.ordinal)),
+    arrayText(links.map((link) => link.generation)),
+    arrayText(links.map((link) => link.schemaVersion)),
+    arrayText(links.map((link) => link.wrap)),
+    arrayText(links.map((link) => link.plain)),
+    arrayText(links.map((link) => link.segment)),
+    arrayText(links.map((link) => link.first)),
+    arrayText(links.map((link) => link.rows)),
+    arrayText(links.map((link) => link.bytes)),
+    arrayText(links.map((link) => link.changed)),
+    arrayText(links.map((link) => link.deleted)),
   ]);
 }
 
@@ -253,9 +254,9 @@ export interface TailRow {
 
 export function storeTailRows(rows: readonly TailRow[]): BoundStatement {
   return bind(insertTailRows, [
-    rows.map((row) => row.segment),
-    rows.map((row) => row.index),
-    rows.map((row) => row.version),
+    arrayText(rows.map((row) => row.segment)),
+    arrayText(rows.map((row) => row.index)),
+    arrayText(rows.map((row) => row.version)),
     rows.map((row) => row.body).join('\n'),
   ]);
 }
@@ -272,9 +273,9 @@ const upsertChanges: Statement = {
 
 export function storeChanges(rows: readonly StoredRow[]): BoundStatement {
   return bind(upsertChanges, [
-    rows.map((row) => row.link.key),
-    rows.map((row) => row.index),
-    rows.map((row) => row.version),
+    arrayText(rows.map((row) => row.link.key)),
+    arrayText(rows.map((row) => row.index)),
+    arrayText(rows.map((row) => row.version)),
     rows.map((row) => row.body ?? '').join('\n'),
   ]);
 }

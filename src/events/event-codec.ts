@@ -47,7 +47,8 @@ export function encodeEvent(envelope: Envelope, data: EventData, body: PackedBod
   header.copy(bytes, prefixBytes);
   bytes.set(body.bytes, prefixBytes + header.length);
   if (bytes.length > recordBytesMax) throw new RecordTooLarge(bytes.length);
-  return { commandId: envelope.commandId, bytes };
+  const event = { ...envelope, data, body: () => unpackBody(body.codec, body.bytes) };
+  return { commandId: envelope.commandId, bytes, event };
 }
 
 /** Throws on bytes that no version of this codec wrote: a record that cannot be read must halt, never be skipped. */
@@ -69,7 +70,7 @@ export class RecordTooLarge extends Error {
   }
 }
 
-function unpackBody(codec: number, bytes: Buffer): Uint8Array {
+function unpackBody(codec: number, bytes: Uint8Array): Uint8Array {
   if (codec === codecs.none) return bytes;
   if (codec === codecs.zstd) return zstdDecompressSync(bytes, { maxOutputLength: bodyBytesMax });
   throw new Error(`a record whose body has the unknown codec ${codec}`);

@@ -1,7 +1,7 @@
 /** Patching a row: merging columns into its body, and whether that changes anything (spec 4.4, decisions 4). */
 import { fitToken } from './fit-value.ts';
 import { decodeString } from './json-text.ts';
-import { formatRow, parseRow } from './row-text.ts';
+import { eachCell } from './row-text.ts';
 import type { Cell } from './row-text.ts';
 import { columnPlaces, currentType } from './table-schema.ts';
 import type { TableSchema } from './table-schema.ts';
@@ -17,24 +17,44 @@ export function applyPatch(
   currentBody: string, patch: readonly Cell[], schema: TableSchema, wrap: boolean,
 ): { readonly body: string; readonly changed: boolean } {
   const places = columnPlaces(schema);
-  const tokens = new Map(parseRow(currentBody).map(({ id, token }) => [id, token]));
+  const values = fittedValues(patch, schema, wrap);
+  const ids: string[] = [];
+  const cells: string[] = [];
   let changed = false;
+  eachCell(currentBody, (key, token) => {
+    const id = decodeString(key);
+    const value = values.get(id);
+    values.delete(id);
+    const changes = value !== undefined && (value === null || !sameCell(token, value));
+    changed ||= changes;
+    if (changes && value === null) return;
+    ids.push(id);
+    cells.push(`${key}:${changes ? value : token}`);
+  });
+  // What is left was not there.
+  for (const [id, value] of values) {
+    if (value === null) continue;
+    changed = true;
+    const place = places.get(id)!;
+    const behind = ids.findIndex((other) => places.get(other)! > place);
+    const at = behind === -1 ? ids.length : behind;
+    ids.splice(at, 0, id);
+    cells.splice(at, 0, `${JSON.stringify(id)}:${value}`);
+  }
+  return changed ? { body: `{${cells.join(',')}}`, changed } : { body: currentBody, changed };
+}
+
+/** What a patch sets, by column, as the schema presents it; null clears a column. */
+function fittedValues(patch: readonly Cell[], schema: TableSchema, wrap: boolean): Map<string, string | null> {
+  const places = columnPlaces(schema);
+  const values = new Map<string, string | null>();
   for (const { id, token } of patch) {
     const place = places.get(id);
     if (place === undefined) continue;
-    if (token === 'null') {
-      changed = tokens.delete(id) || changed;
-      continue;
-    }
-    const fitted = fitToken(token, currentType(schema.columns[place]!), wrap);
-    const current = tokens.get(id);
-    if (fitted === undefined || (current !== undefined && sameCell(current, fitted))) continue;
-    tokens.set(id, fitted);
-    changed = true;
+    const value = token === 'null' ? null : fitToken(token, currentType(schema.columns[place]!), wrap);
+    if (value !== undefined) values.set(id, value);
   }
-  if (!changed) return { body: currentBody, changed };
-  const cells = Array.from(tokens, ([id, token]): Cell => ({ id, token }));
-  return { body: formatRow(cells.sort((a, b) => places.get(a.id)! - places.get(b.id)!)), changed };
+  return values;
 }
 
 /** Whether two values are the same: numbers by value, strings by what they say, arrays and objects deeply. */

@@ -1,17 +1,22 @@
 /**
- * Group commit for one partition of the log in Postgres: while a batch is being written, what comes in waits, and goes
- * with the next one. A batch is appended, decided and stored in one transaction, so one flush acknowledges all of it.
+ * Group commit for one partition of the log in Postgres. A batch is appended, decided and stored by one statement or in
+ * one transaction, so one flush acknowledges all of it. While a batch is in flight the next one is gathered and decided
+ * ahead, as if that one had landed already; what this rests on is checked when it is stored.
  */
+import { arrayText } from '../../database/array-text.ts';
 import { bind, combine, isGuardFailure, type BoundStatement } from '../../database/combine.ts';
 import type { Database } from '../../database/database.ts';
 import { isDatabaseAway } from '../../database/database-away.ts';
 import type { PipelinedClient } from '../../database/pipelined-client.ts';
-import { findOutcomes, isDuplicateOutcome, type RecordedOutcome } from '../../../projections/outcomes/outcomes.store.ts';
-import { ProgressMoved, type Duplicates, type Projected, type Projector } from '../../../projections/projector.ts';
+import type { BatchMemory } from '../../../projections/batch-memory.ts';
+import type { Duplicates } from '../../../projections/batch.ts';
+import { isDuplicateOutcome } from '../../../projections/outcomes/outcomes.store.ts';
+import { ProgressMoved, type Draft, type Projected, type Projector } from '../../../projections/projector.ts';
 import { AppendUnknown, NotAppended, ProjectionBug } from '../event-log.ts';
 import type { Appended, EncodedEvent, LogRecord } from '../event-log.ts';
 import type { LogClock } from './log-clock.ts';
-import { begin, commit, endBackend, insertRecords, lockHead, moveHead, rollback } from './statements.ts';
+import { begin, commit, insertRecords, lockHead, moveHead, rollback } from './statements.ts';
+import { CommitUnknown, findCommitted } from './unknown-commit.ts';
 
 /** What one batch may hold. */
 const batchEventsMax = 500;
@@ -34,18 +39,24 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** The commit was sent and no answer came: it may have taken place, or may yet. */
-class CommitUnknown extends Error {
-  override readonly name = 'CommitUnknown';
-  readonly backendId: number;
-  /** When it was sent, by `performance.now`. */
-  readonly sent: number;
+/** A batch that is being gathered. */
+interface Gathered {
+  readonly waiters: Waiter[];
+  bytes: number;
+  readonly offset: bigint;
+  /** The time of its records. */
+  readonly time: number;
+  /** What it comes to if the head is at `offset`; null when that cannot be said ahead. */
+  draft: Draft | null;
+}
 
-  constructor(tx: PipelinedClient, sent: number, cause: unknown) {
-    super('no answer to a commit', { cause });
-    this.backendId = tx.backendId;
-    this.sent = sent;
-  }
+/** A batch that is being stored. */
+interface Flight {
+  /** Settles when all of its waiters have their answers. Never rejects. */
+  readonly landing: Promise<void>;
+  landed: boolean;
+  /** Whether it was stored where its draft said, so that what was decided on top of it holds. */
+  asPlanned: boolean;
 }
 
 export interface PartitionWriterOptions {
@@ -63,8 +74,9 @@ export class PartitionWriter {
   readonly #options: PartitionWriterOptions;
   readonly #waiting: Waiter[] = [];
   #running: Promise<void> | null = null;
-  /** Where the head was after our last batch; null when that is not known. */
-  #next: bigint | null = null;
+  #arrived: (() => void) | null = null;
+  /** Where the head is when the batches so far have landed, and what is known then; null when that cannot be said. */
+  #ahead: { readonly next: bigint; readonly memory: BatchMemory | null } | null = null;
   #lastTime = 0;
   #cautious = 0;
 
@@ -75,6 +87,7 @@ export class PartitionWriter {
   append(event: EncodedEvent): Promise<Appended> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ event, resolve, reject });
+      this.#arrived?.();
       this.#running ??= this.#run();
     });
   }
@@ -85,86 +98,130 @@ export class PartitionWriter {
   }
 
   async #run(): Promise<void> {
-    // One turn of the event loop, so that requests that arrived together go together.
-    await new Promise<void>((resolve) => setImmediate(resolve));
-    while (this.#waiting.length > 0) await this.#settle(this.#takeBatch());
+    let flight: Flight | null = null;
+    do {
+      const gathered = await this.#gather(flight);
+      flight = gathered.waiters.length === 0 ? null : this.#takeOff(gathered);
+    } while (flight !== null || this.#waiting.length > 0);
+    this.#ahead?.memory?.forgetLast();
     // In the same turn as the look at the queue: an event that comes later finds nobody running and starts anew.
     this.#running = null;
   }
 
-  #takeBatch(): Waiter[] {
-    let bytes = 0;
-    let count = 0;
-    for (const { event } of this.#waiting) {
-      bytes += event.bytes.length;
-      if (count > 0 && (count === batchEventsMax || bytes > batchBytesMax)) break;
-      count += 1;
+  /** Gathers what waits, and for as long as a batch is in flight also what comes. */
+  async #gather(flight: Flight | null): Promise<Gathered> {
+    const { partition, clock, projector } = this.#options;
+    this.#lastTime = Math.max(this.#lastTime, clock.now());
+    const ahead = this.#cautious === 0 ? this.#ahead : null;
+    const gathered: Gathered = {
+      waiters: [], bytes: 0, offset: ahead?.next ?? 0n, time: this.#lastTime,
+      draft: ahead && projector.draft(partition, ahead.next, ahead.memory),
+    };
+    for (;;) {
+      // One turn of the event loop, so that requests that arrived together go together.
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      await this.#take(gathered);
+      if (flight === null || flight.landed) break;
+      await Promise.race([flight.landing, this.#arrival(gathered)]);
+      if (flight.landed) break;
     }
-    return this.#waiting.splice(0, count);
+    if (flight?.asPlanned === false) gathered.draft = null;
+    return gathered;
   }
 
-  /** Writes a batch and answers each of its waiters. Never rejects. */
-  async #settle(batch: readonly Waiter[]): Promise<void> {
+  /** Adds what waits to a batch, as far as there is room, and decides it. */
+  async #take(gathered: Gathered): Promise<void> {
+    const { waiters, draft } = gathered;
+    const first = waiters.length;
+    for (const waiter of this.#waiting) {
+      if (!hasRoom(gathered, waiter)) break;
+      waiters.push(waiter);
+      gathered.bytes += waiter.event.bytes.length;
+    }
+    this.#waiting.splice(0, waiters.length - first);
+    if (draft === null || waiters.length === first) return;
+    const records = this.#place(waiters.slice(first), draft.end, gathered.time);
     try {
-      const first = await this.#write(batch);
-      batch.forEach((waiter, at) => answer(waiter, first.offset + BigInt(at), first.outcomes));
+      await this.#options.database.writers.with((tx) => draft.add(tx, records));
+    } catch {
+      // Whatever failed fails again, and is dealt with, when the batch is projected under the lock.
+      gathered.draft = null;
+    }
+  }
+
+  /** Resolves when something waits that there is room for. */
+  #arrival(gathered: Gathered): Promise<void> {
+    return new Promise((resolve) => {
+      this.#arrived = () => {
+        if (hasRoom(gathered, this.#waiting[0]!)) resolve();
+      };
+      if (this.#waiting.length > 0) this.#arrived();
+    });
+  }
+
+  #takeOff(gathered: Gathered): Flight {
+    const { waiters, draft } = gathered;
+    if (draft) this.#ahead = { next: draft.end, memory: draft.memory() };
+    
+    const settling = this.#settle(waiters, draft);
+    const flight: Flight = {
+      landing: settling.then((asPlanned) => {
+        flight.landed = true;
+        flight.asPlanned = asPlanned;
+      }),
+      landed: false,
+      asPlanned: false,
+    };
+    return flight;
+  }
+
+  /** Writes a batch and answers each of its waiters. Never rejects; tells whether it was written as in the draft. */
+  async #settle(batch: readonly Waiter[], draft: Draft | null): Promise<boolean> {
+    try {
+      const { offset, outcomes } = await this.#write(batch, draft);
+      batch.forEach((waiter, at) => answer(waiter, offset + BigInt(at), outcomes));
+      return outcomes === draft?.outcomes;
     } catch (error) {
-      this.#next = null;
-      if (error instanceof CommitUnknown) return this.#settleUnknown(batch, error);
-      if (error instanceof NotAppended || error instanceof ProgressMoved || isDatabaseAway(error)) {
+      this.#ahead = null;
+      if (error instanceof CommitUnknown) await this.#settleUnknown(batch, error);
+      else if (error instanceof NotAppended || error instanceof ProgressMoved || isDatabaseAway(error)) {
         const reason = new NotAppended('the database is away, or too many write at once', { cause: error });
         for (const waiter of batch) waiter.reject(reason);
-        return;
+      } else if (batch.length === 1) {
+        batch[0]!.reject(new ProjectionBug('the projection failed on this event', { cause: error }));
+      } else {
+        // A bug: the events are tried one by one, so that only the one that it is about fails.
+        for (const waiter of batch) await this.#settle([waiter], null);
       }
-      // A bug: the events are tried one by one, so that only the one that it is about fails.
-      if (batch.length > 1) {
-        for (const waiter of batch) await this.#settle([waiter]);
-        return;
-      }
-      batch[0]!.reject(new ProjectionBug('the projection failed on this event', { cause: error }));
+      return false;
     }
   }
 
-  async #write(batch: readonly Waiter[]): Promise<Written> {
+  async #write(batch: readonly Waiter[], draft: Draft | null): Promise<Written> {
     let duplicates: Duplicates = 'fail';
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#options.database.writers.with((tx) => this.#attempt(tx, batch, duplicates));
+        return await this.#options.database.writers.with((tx) => {
+          return draft && attempt === 1 ? this.#writeDraft(tx, batch, draft) : this.#writeLocked(tx, batch, duplicates);
+        });
       } catch (error) {
         const again = error instanceof ProgressMoved || isConflict(error) || isDuplicateOutcome(error);
         if (!again || attempt === attemptsMax) throw error;
         if (isDuplicateOutcome(error)) duplicates = 'replace';
-        this.#next = null;
+        this.#ahead = null;
         this.#cautious = cautiousBatches;
       }
     }
   }
 
-  /** Appends the batch, decides it and stores what it changes, all of it or nothing. */
-  async #attempt(tx: PipelinedClient, batch: readonly Waiter[], duplicates: Duplicates): Promise<Written> {
-    if (this.#next !== null && this.#cautious === 0) {
-      const written = await this.#attemptAtOnce(tx, batch, this.#next, duplicates);
-      if (written) return written;
-    }
-    return this.#attemptLocked(tx, batch, duplicates);
-  }
-
   /**
-   * The common case, two round trips: the batch is decided for the place where the head was left, and appended and
-   * stored by one statement, which fails whole when the head or the progress is elsewhere by then.
+   * The common case: one statement appends and stores what was decided ahead. It fails whole when the head or the progress
+   * is elsewhere by then.
    */
-  async #attemptAtOnce(
-    tx: PipelinedClient,
-    batch: readonly Waiter[],
-    offset: bigint,
-    duplicates: Duplicates,
-  ): Promise<Written | null> {
-    const { partition, projector } = this.#options;
-    const records = this.#place(batch, offset);
-    const plan = await projector.plan(tx, partition, records, { duplicates });
-    if (!plan) return null;
-    const [moving, inserting] = appendStatements(partition, records);
-    const [advancing, ...changing] = plan.statements;
+  async #writeDraft(tx: PipelinedClient, batch: readonly Waiter[], draft: Draft): Promise<Written> {
+    const { partition } = this.#options;
+    const [moving, inserting] = appendStatements(partition, draft.records);
+    const [advancing, ...changing] = draft.statements();
     const { statement, values } = combine([moving, advancing!, inserting, ...changing], 2);
     const sent = performance.now();
     try {
@@ -174,20 +231,19 @@ export class PartitionWriter {
       if (isGuardFailure(error)) throw new ProgressMoved(`the head of partition ${partition} has moved`);
       throw error;
     }
-    plan.committed();
-    this.#next = offset + BigInt(records.length);
-    return { offset, outcomes: plan.outcomes };
+    return { offset: draft.end - BigInt(batch.length), outcomes: draft.outcomes };
   }
 
   /** Takes the head's lock first: where other processes write too, and where a batch takes more than one statement. */
-  async #attemptLocked(tx: PipelinedClient, batch: readonly Waiter[], duplicates: Duplicates): Promise<Written> {
+  async #writeLocked(tx: PipelinedClient, batch: readonly Waiter[], duplicates: Duplicates): Promise<Written> {
     const { partition, projector } = this.#options;
     void tx.query(begin);
     let sent: number | null = null;
     try {
       const offset = await this.#takeHead(tx);
       if (this.#cautious > 0) this.#cautious -= 1;
-      const records = this.#place(batch, offset);
+      this.#lastTime = Math.max(this.#lastTime, this.#options.clock.now());
+      const records = this.#place(batch, offset, this.#lastTime);
       const append = combine(appendStatements(partition, records), 1);
       const appending = tx.query(append.statement, append.values);
       const { outcomes, stored } = await projector.project(tx, partition, records, { duplicates });
@@ -196,7 +252,7 @@ export class PartitionWriter {
       const committing = tx.query(commit);
       await stored;
       if ((await committing).command !== 'COMMIT') throw new Error('the transaction was rolled back');
-      this.#next = offset + BigInt(records.length);
+      this.#ahead = { next: offset + BigInt(records.length), memory: null };
       return { offset, outcomes };
     } catch (error) {
       // A connection that is ended may say so behind a commit that took place and before its answer.
@@ -208,12 +264,9 @@ export class PartitionWriter {
   }
 
   /** The batch as records from this offset on. */
-  #place(batch: readonly Waiter[], offset: bigint): LogRecord[] {
-    this.#lastTime = Math.max(this.#lastTime, this.#options.clock.now());
-    const time = this.#lastTime;
-    return batch.map(({ event }, at) => ({
-      partition: this.#options.partition, offset: offset + BigInt(at), time, bytes: event.bytes,
-    }));
+  #place(batch: readonly Waiter[], offset: bigint, time: number): LogRecord[] {
+    const { partition } = this.#options;
+    return batch.map(({ event: { bytes, event } }, at) => ({ partition, offset: offset + BigInt(at), time, bytes, event }));
   }
 
   /** Locks the head, so that nobody else can move it, and has the read model brought there first where it is behind. */
@@ -233,11 +286,12 @@ export class PartitionWriter {
 
   /** Finds out what became of a batch, and answers each of its waiters. Never rejects. */
   async #settleUnknown(batch: readonly Waiter[], unknown: CommitUnknown): Promise<void> {
-    const { database, unknownWait } = this.#options;
+    const { partition, database, unknownWait } = this.#options;
+    const commandIds = batch.map(({ event }) => event.commandId);
     const deadline = performance.now() + unknownWait;
     while (performance.now() < deadline) {
       try {
-        const known = await database.writers.with((tx) => this.#findCommitted(tx, batch, unknown));
+        const known = await database.writers.with((tx) => findCommitted(tx, partition, commandIds, unknown));
         if (known === null) continue;
         for (const waiter of batch) {
           const recorded = known.get(waiter.event.commandId);
@@ -255,25 +309,11 @@ export class PartitionWriter {
     }
     for (const waiter of batch) waiter.reject(new AppendUnknown('the database went away during the commit'));
   }
+}
 
-  /**
-   * The outcomes of a batch, by command ID: once its connection's process is gone, and the head can be locked, it has
-   * been committed or never will be. Null while that process still lives.
-   */
-  async #findCommitted(
-    tx: PipelinedClient,
-    batch: readonly Waiter[],
-    { backendId, sent }: CommitUnknown,
-  ): Promise<ReadonlyMap<string, RecordedOutcome> | null> {
-    const { partition } = this.#options;
-    const ended = await tx.query(endBackend, [backendId, (performance.now() - sent) / 1000]);
-    if (ended.rows[0]?.[0] === false) return null;
-    void tx.query(begin);
-    await tx.query(lockHead, [partition]);
-    const outcomes = await findOutcomes(tx, partition, batch.map(({ event }) => event.commandId));
-    await tx.query(rollback);
-    return new Map(outcomes.map((outcome) => [outcome.commandId, outcome]));
-  }
+/** Whether a batch can take one more event. A batch without any takes the largest there is. */
+function hasRoom({ waiters, bytes }: Gathered, { event }: Waiter): boolean {
+  return waiters.length === 0 || (waiters.length < batchEventsMax && bytes + event.bytes.length <= batchBytesMax);
 }
 
 function answer(waiter: Waiter, offset: bigint, outcomes: Projected['outcomes']): void {
@@ -295,7 +335,7 @@ function appendStatements(partition: number, records: readonly LogRecord[]): [Bo
   const bytes = Buffer.concat(records.map((record) => record.bytes));
   return [
     bind(moveHead, [partition, offset, offset + BigInt(records.length), time]),
-    bind(insertRecords, [partition, offset, time, lengths, bytes, firsts]),
+    bind(insertRecords, [partition, offset, time, arrayText(lengths), bytes, arrayText(firsts)]),
   ];
 }
 

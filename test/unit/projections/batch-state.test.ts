@@ -4,8 +4,10 @@ import { describe, expect, test } from '@jest/globals';
 import { BatchMemory } from '../../../projections/batch-memory.ts';
 import { BatchState } from '../../../projections/batch-state.ts';
 import type { Table } from '../../../projections/decision.ts';
+import type { RecordedOutcome } from '../../../projections/outcomes/outcomes.store.ts';
+import { emptyProfile } from '../../../src/schema/build-profile.ts';
 import {
-  add, block, blockRow, create, few, given, here, patch, remove, shown, tailRow, when,
+  add, block, blockRow, create, few, given, here, patch, remove, tailRow, when,
 } from '../../support/decisions.ts';
 
 const one = '{"a":1}';
@@ -43,8 +45,8 @@ describe('what is to be stored', () => {
     when(state, patch(blockRow(0), one));
     when(state, remove(blockRow(9)));
     const { teams, tokens, tables, newTables, links, rows, ...lists } = state.changed;
-    expect([teams, tokens, tables, newTables, links, rows].map((changed) => changed.size)).toEqual([0, 0, 0, 0, 0, 0]);
-    expect(Object.values(lists).flat()).toEqual([]);
+    expect([teams, tokens, tables, newTables, links].map((changed) => changed.size)).toEqual([0, 0, 0, 0, 0]);
+    expect([rows.values(), ...Object.values(lists)].flat()).toEqual([]);
   });
 });
 
@@ -66,82 +68,72 @@ describe('what was not fetched is a bug, never an answer:', () => {
 });
 
 describe('what one batch remembers for the next', () => {
-  /** The state that the next batch begins with, and whether all that it needs was remembered. */
-  function recall(memory: BatchMemory, tableId: string, needsTail: boolean): [BatchState, boolean] {
-    const state = new BatchState(() => 5000n);
-    return [state, memory.recall(tableId, state, needsTail)];
-  }
+  const nothingNew = new Map<string, RecordedOutcome>();
+  const remember = (state: BatchState, before: BatchMemory | null = null): BatchMemory =>
+    new BatchMemory(state, nothingNew, before);
 
-  function remember(state: BatchState, before: BatchMemory | null = null): BatchMemory {
-    const memory = new BatchMemory(91n, before);
-    state.keepIn(memory);
-    return memory;
-  }
-
-  test('is enough to decide by', () => {
-    const first = given({ schema: 'a:number b:string' });
-    when(first, add(few(one)), at(100n));
-    const [next, known] = recall(remember(first), 'table', true);
-    expect(known).toBe(true);
-    expect(shown(when(next, add(few('{"b":"x"}')), at(101n)), at(101n)))
-      .toBe('ok 101 | table 2 open | link 100 2 by 10 plain | rows 100[1] {"b":"x"} | team 2');
+  test('is each table with its team and schema', () => {
+    const state = given({ schema: 'a:number' });
+    when(state, add(few(one)), at(100n));
+    expect(remember(state).table('table')).toMatchObject({
+      table: { version: 100n, rows: 1 }, team: { rows: 1 }, schema: { columns: [{ id: 'a' }] },
+    });
+    expect(remember(state).table('unknown')).toBeNull();
   });
 
-  test('is all of it or nothing', () => {
-    const [state, known] = recall(remember(given()), 'unknown', false);
-    expect(known).toBe(false);
-    expect(state.table('unknown')).toBeNull();
-  });
-
-  test('may lack the tail, until that is asked for', () => {
-    const state = given();
-    state.putTable({ ...state.table('table')!, tail: 3n });
-    const memory = remember(state);
-    expect(recall(memory, 'table', true)[1]).toBe(false);
-    expect(recall(memory, 'table', false)[1]).toBe(true);
-  });
-
-  test('has the links of its rows, as long as they are', () => {
+  test('is its links, by key and by what they brought', () => {
     const memory = remember(given({ block: [one, one], tail: [one] }));
     expect(memory.linkOf('table', blockRow(1))).toMatchObject({ version: 20n, rows: 2 });
     expect(memory.linkOf('table', tailRow(0))).toMatchObject({ version: 30n });
-    expect(memory.linkOf('table', blockRow(2))).toBeNull();
+    expect(memory.link(3n)).toMatchObject({ version: 30n });
     expect(memory.linkOf('table', { ...blockRow(0), ordinal: 1 })).toBeNull();
     expect(memory.linkOf('unknown', blockRow(0))).toBeNull();
+    expect(memory.link(99n)).toBeNull();
   });
 
-  test('is handed on and replaced by what is newer', () => {
+  test('is all of the last batch, until that is visible', () => {
+    const state = given({ block: [one] });
+    when(state, patch(blockRow(0), '{"a":2}'), at(100n));
+    const recorded = { commandId: 'c', offset: 5n, time: 1, outcome: { status: 'applied', result: {} } } as const;
+    const memory = new BatchMemory(state, new Map([['c', recorded]]), null);
+    expect(memory.last?.findRow(1n, 0)).toMatchObject({ version: 100n, body: '{"a":2}' });
+    expect(memory.outcome('c')).toBe(recorded);
+    expect(memory.outcome('other')).toBeNull();
+    memory.forgetLast();
+    expect(memory.last).toBeNull();
+    expect(memory.outcome('c')).toBeNull();
+    expect(memory.table('table')).not.toBeNull();
+  });
+
+  test('is handed on, and replaced by what is newer', () => {
     const state = given({ block: [one] });
     const first = remember(state);
-    const [next] = recall(first, 'table', false);
-    when(next, add(block(one)), at(101n));
-    const second = remember(next, first);
-    expect(second.next).toBe(91n);
-    expect(recall(second, 'table', false)[0].table('table')).toMatchObject({ version: 101n, rows: 2 });
+    when(state, add(block(one)), at(101n));
+    const second = remember(state, remember(new BatchState(() => 1n), first));
+    expect(second.table('table')?.table).toMatchObject({ version: 101n, rows: 2 });
     expect(second.linkOf('table', blockRow(0))).not.toBeNull();
-    expect(second.linkOf('table', { version: 101n, ordinal: 0, index: 0 })).not.toBeNull();
+    expect(second.linkOf('table', { version: 101n, ordinal: 0 })).not.toBeNull();
   });
 
   test('has the team as it is now, for all of its tables', () => {
     const state = given();
     const table = state.table('table')!;
-    const schema = state.schema(table);
     state.putTable({ ...table, id: 'second' });
-    state.putSchema({ tableId: 'second', version: table.schemaVersion, schema });
+    state.putSchema({ tableId: 'second', version: table.schemaVersion, schema: state.schema(table) });
     const first = remember(state);
-    const [next] = recall(first, 'second', false);
+    const next = given();
     next.apply([{ kind: 'team', team: { ...next.team('team')!, suspended: true } }]);
-    const second = remember(next, first);
-    expect(recall(second, 'table', false)[0].team('team')).toMatchObject({ suspended: true });
+    expect(remember(next, first).table('second')?.team).toMatchObject({ suspended: true });
   });
 
   test('is forgotten when it is too many links', () => {
     const state = given({ block: [one] });
     const link = state.link(1n);
-    for (let key = 0n; key < 10_000n; key += 1n) state.putLink({ ...link, key, version: key });
+    for (let key = 0n; key < 10_000n; key += 1n) state.putLink({ ...link, key, version: 1000n + key });
     const full = remember(state);
-    expect(full.linkOf('table', blockRow(0))).not.toBeNull();
-    expect(remember(new BatchState(() => 1n), full).linkOf('table', blockRow(0))).toBeNull();
+    expect(full.linkOf('table', blockRow(0))).toBeNull();
+    expect(full.linkOf('table', { version: 2000n, ordinal: 0 })).not.toBeNull();
+    expect(remember(new BatchState(() => 1n), full).linkOf('table', { version: 2000n, ordinal: 0 })).toBeNull();
   });
 
   test('is forgotten when it is too many tables', () => {
@@ -153,8 +145,21 @@ describe('what one batch remembers for the next', () => {
       state.putSchema({ tableId: `table ${count}`, version: table.schemaVersion, schema });
     }
     const full = remember(state);
-    expect(recall(full, 'table 0', false)[1]).toBe(true);
-    const emptied = remember(new BatchState(() => 1n), full);
-    expect(recall(emptied, 'table 0', false)[1]).toBe(false);
+    expect(full.table('table 0')).not.toBeNull();
+    expect(remember(new BatchState(() => 1n), full).table('table 0')).toBeNull();
+  });
+});
+
+describe('what is fetched while the batch before may be visible or not', () => {
+  test('never takes the place of a link that is here, and is counted once', () => {
+    const state = given({ tail: [one] });
+    when(state, add(few(one)), at(100n));
+    const { link, ...row } = state.findRow(3n, 0)!;
+    state.putRow({ ...row, link: { ...link, rows: 1 } });
+    expect(state.link(3n)).toMatchObject({ rows: 2 });
+    const arrived = { bodyId: 'body', number: 0, teamId: 'team', segment: 9n, profile: emptyProfile, time: 1 };
+    state.putBodyBlock(arrived);
+    state.putBodyBlock({ ...arrived });
+    expect(state.bodyBlocks('team', 'body')).toEqual([arrived]);
   });
 });

@@ -127,7 +127,7 @@ describe('the row that is patched', () => {
     ],
     [
       'is widened in order',
-      { schema: 'b:date<40:dateTime<45:array<dateTime> new:number', tail: ['{"b":"2024-02-29"}'] },
+      { schema: 'b:date<40:dateTime<45:array<dateTime> new:number', widened: 45n, tail: ['{"b":"2024-02-29"}'] },
       `${ofTail} | row 30[0] {"b":["2024-02-29"],"new":1}`,
     ],
     [

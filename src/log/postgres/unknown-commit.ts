@@ -1,0 +1,37 @@
+/** What became of a batch when the answer to its commit was lost. */
+import type { PipelinedClient } from '../../database/pipelined-client.ts';
+import { findOutcomes, type RecordedOutcome } from '../../../projections/outcomes/outcomes.store.ts';
+import { begin, endBackend, lockHead, rollback } from './statements.ts';
+
+/** The commit was sent and no answer came: it may have taken place, or may yet. */
+export class CommitUnknown extends Error {
+  override readonly name = 'CommitUnknown';
+  readonly backendId: number;
+  /** When it was sent, by `performance.now`. */
+  readonly sent: number;
+
+  constructor(tx: PipelinedClient, sent: number, cause: unknown) {
+    super('no answer to a commit', { cause });
+    this.backendId = tx.backendId;
+    this.sent = sent;
+  }
+}
+
+/**
+ * The outcomes of a batch, by command ID: once its connection's process is gone, and the head can be locked, it has been
+ * committed or never will be. Null while that process still lives.
+ */
+export async function findCommitted(
+  tx: PipelinedClient,
+  partition: number,
+  commandIds: readonly string[],
+  { backendId, sent }: CommitUnknown,
+): Promise<ReadonlyMap<string, RecordedOutcome> | null> {
+  const ended = await tx.query(endBackend, [backendId, (performance.now() - sent) / 1000]);
+  if (ended.rows[0]?.[0] === false) return null;
+  void tx.query(begin);
+  await tx.query(lockHead, [partition]);
+  const outcomes = await findOutcomes(tx, partition, commandIds);
+  await tx.query(rollback);
+  return new Map(outcomes.map((outcome) => [outcome.commandId, outcome]));
+}
