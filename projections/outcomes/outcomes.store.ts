@@ -1,7 +1,7 @@
 /** Outcomes in Postgres: looked up by command, stored with the batch that decided them. */
-import { arrayText } from '../../src/database/array-text.ts';
-import { bind, type BoundStatement } from '../../src/database/combine.ts';
+import type { BoundStatement } from '../../src/database/combine.ts';
 import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
+import { RowsStatement, type ParameterColumn } from '../../src/database/rows-statement.ts';
 import type { AppliedResult, Outcome, RowRange } from '../../src/events/outcome.ts';
 
 /** An outcome, and the time of the record that it came of. */
@@ -36,18 +36,24 @@ export async function findOutcomes(
   }));
 }
 
-const insertOutcomes: Statement = {
-  name: 'insert_outcomes',
-  text: `insert into outcomes (partition, command_id, log_offset, time, etag, detail, request_digest)
-    select $1::int2, * from unnest($2::uuid[], $3::int8[], $4::int8[], $5::int8[], $6::text[], $7::text[])`,
-};
+type OutcomeOfPartition = RecordedOutcome & { readonly partition: number };
 
-const upsertOutcomes: Statement = {
-  name: 'upsert_outcomes',
-  text: `${insertOutcomes.text}
+const outcomeColumns: readonly ParameterColumn<OutcomeOfPartition>[] = [
+  ['int2', (recorded) => recorded.partition], ['uuid', (recorded) => recorded.commandId],
+  ['int8', (recorded) => recorded.offset], ['int8', (recorded) => recorded.time],
+  ['int8', (recorded) => recorded.outcome.etag ?? null], ['text', (recorded) => encodeDetail(recorded.outcome)],
+  ['text', (recorded) => recorded.outcome.requestDigest ?? null],
+];
+
+const insertText = (rows: string): string =>
+  `insert into outcomes (partition, command_id, log_offset, time, etag, detail, request_digest)
+    select * from ${rows} as given`;
+
+const insertOutcomes = new RowsStatement('insert_outcomes', outcomeColumns, insertText);
+
+const upsertOutcomes = new RowsStatement('upsert_outcomes', outcomeColumns, (rows) => `${insertText(rows)}
     on conflict (partition, command_id) do update set log_offset = excluded.log_offset, time = excluded.time,
-      etag = excluded.etag, detail = excluded.detail, request_digest = excluded.request_digest`,
-};
+      etag = excluded.etag, detail = excluded.detail, request_digest = excluded.request_digest`);
 
 /** Whether storing outcomes failed because a command has one already. */
 export function isDuplicateOutcome(error: unknown): boolean {
@@ -64,15 +70,8 @@ export function storeOutcomes(
   outcomes: readonly RecordedOutcome[],
   duplicates: 'replace' | 'fail',
 ): BoundStatement {
-  return bind(duplicates === 'replace' ? upsertOutcomes : insertOutcomes, [
-    partition,
-    arrayText(outcomes.map((recorded) => recorded.commandId)),
-    arrayText(outcomes.map((recorded) => recorded.offset)),
-    arrayText(outcomes.map((recorded) => recorded.time)),
-    arrayText(outcomes.map((recorded) => recorded.outcome.etag ?? null)),
-    outcomes.map((recorded) => encodeDetail(recorded.outcome)),
-    outcomes.map((recorded) => recorded.outcome.requestDigest ?? null),
-  ]);
+  const statement = duplicates === 'replace' ? upsertOutcomes : insertOutcomes;
+  return statement.bind(outcomes.map((recorded) => ({ ...recorded, partition })));
 }
 
 /** Row ranges are written as four numbers each: version, ordinal, first, count. */

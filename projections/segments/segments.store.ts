@@ -1,6 +1,7 @@
 /** Segments and the blocks of large bodies, as a batch reads and writes them. */
-import { bind, type BoundStatement } from '../../src/database/combine.ts';
+import type { BoundStatement } from '../../src/database/combine.ts';
 import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
+import { RowsStatement } from '../../src/database/rows-statement.ts';
 import { decodeProfile, encodeProfile } from '../../src/schema/profile-codec.ts';
 import type { BodyBlock } from '../decision.ts';
 
@@ -30,19 +31,16 @@ export async function findBodyBlocks(tx: Tx, bodyIds: readonly string[]): Promis
   }));
 }
 
-const insertBodyBlocks: Statement = {
-  name: 'insert_body_blocks',
-  text: `insert into body_blocks (body_id, number, team_id, segment, profile, time)
-    select * from unnest($1::uuid[], $2::int4[], $3::uuid[], $4::int8[], $5::text[], $6::int8[])`,
-};
+const insertBodyBlocks = new RowsStatement<BodyBlock>(
+  'insert_body_blocks',
+  [
+    ['uuid', (block) => block.bodyId], ['int4', (block) => block.number], ['uuid', (block) => block.teamId],
+    ['int8', (block) => block.segment], ['text', (block) => JSON.stringify(encodeProfile(block.profile))],
+    ['int8', (block) => block.time],
+  ],
+  (rows) => `insert into body_blocks (body_id, number, team_id, segment, profile, time) select * from ${rows} as given`,
+);
 
 export function storeBodyBlocks(blocks: readonly BodyBlock[]): BoundStatement {
-  return bind(insertBodyBlocks, [
-    blocks.map((block) => block.bodyId),
-    blocks.map((block) => block.number),
-    blocks.map((block) => block.teamId),
-    blocks.map((block) => block.segment),
-    blocks.map((block) => JSON.stringify(encodeProfile(block.profile))),
-    blocks.map((block) => block.time),
-  ]);
+  return insertBodyBlocks.bind(blocks);
 }

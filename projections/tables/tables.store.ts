@@ -1,7 +1,7 @@
 /** Tables, schemas, links, tail rows and changes, as a batch reads and writes them: set-based, a statement a kind. */
-import { arrayText } from '../../src/database/array-text.ts';
-import { bind, type BoundStatement } from '../../src/database/combine.ts';
+import type { BoundStatement } from '../../src/database/combine.ts';
 import type { PipelinedClient, ResultRow, Statement } from '../../src/database/pipelined-client.ts';
+import { RowsStatement } from '../../src/database/rows-statement.ts';
 import { decodeSchema, encodeSchema, type TableSchema } from '../../src/schema/table-schema.ts';
 import type { RowAddress } from '../../src/events/event.ts';
 import type { Link, StoredRow, Table, Team } from '../decision.ts';
@@ -28,51 +28,39 @@ export async function findTables(tx: Tx, ids: readonly string[]): Promise<{ tabl
   });
 }
 
-const insertTables: Statement = {
-  name: 'insert_tables',
-  text: `insert into tables
+const insertTables = new RowsStatement<Table>(
+  'insert_tables',
+  [
+    ['uuid', (table) => table.id], ['uuid', (table) => table.teamId], ['text', (table) => table.name],
+    ['int8', (table) => table.created], ['int8', (table) => table.version], ['int8', (table) => table.generation],
+    ['int8', (table) => table.schemaVersion], ['int8', (table) => table.widened], ['int8', (table) => table.rows],
+    ['int4', (table) => table.rowBytesMax], ['int8', (table) => table.tail],
+  ],
+  (rows) => `insert into tables
       (id, team_id, name, created, version, generation, schema_version, widened, rows, row_bytes_max, tail)
-    select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::int8[], $5::int8[], $6::int8[], $7::int8[], $8::int8[],
-      $9::int8[], $10::int4[], $11::int8[])`,
-};
+    select * from ${rows} as given`,
+);
 
 /** Tables that are new. */
 export function insertNewTables(tables: readonly Table[]): BoundStatement {
-  return bind(insertTables, [
-    tables.map((table) => table.id),
-    tables.map((table) => table.teamId),
-    tables.map((table) => table.name),
-    tables.map((table) => table.created),
-    tables.map((table) => table.version),
-    tables.map((table) => table.generation),
-    tables.map((table) => table.schemaVersion),
-    tables.map((table) => table.widened),
-    tables.map((table) => table.rows),
-    tables.map((table) => table.rowBytesMax),
-    tables.map((table) => table.tail),
-  ]);
+  return insertTables.bind(tables);
 }
 
-const updateTables: Statement = {
-  name: 'update_tables',
-  text: `update tables set version = changed.version, schema_version = changed.schema_version, widened = changed.widened,
-      rows = changed.rows, row_bytes_max = changed.row_bytes_max, tail = changed.tail
-    from unnest($1::uuid[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], $6::int4[], $7::int8[])
-      as changed(id, version, schema_version, widened, rows, row_bytes_max, tail)
-    where tables.id = changed.id`,
-};
+const updateTables = new RowsStatement<Table>(
+  'update_tables',
+  [
+    ['uuid', (table) => table.id], ['int8', (table) => table.version], ['int8', (table) => table.schemaVersion],
+    ['int8', (table) => table.widened], ['int8', (table) => table.rows], ['int4', (table) => table.rowBytesMax],
+    ['int8', (table) => table.tail],
+  ],
+  (rows) => `update tables set version = given.version, schema_version = given.schema_version, widened = given.widened,
+      rows = given.rows, row_bytes_max = given.row_bytes_max, tail = given.tail
+    from ${rows} as given(id, version, schema_version, widened, rows, row_bytes_max, tail) where tables.id = given.id`,
+);
 
 /** Tables that were there before. */
 export function storeTables(tables: readonly Table[]): BoundStatement {
-  return bind(updateTables, [
-    arrayText(tables.map((table) => table.id)),
-    arrayText(tables.map((table) => table.version)),
-    arrayText(tables.map((table) => table.schemaVersion)),
-    arrayText(tables.map((table) => table.widened)),
-    arrayText(tables.map((table) => table.rows)),
-    arrayText(tables.map((table) => table.rowBytesMax)),
-    arrayText(tables.map((table) => table.tail)),
-  ]);
+  return updateTables.bind(tables);
 }
 
 const selectSchemas: Statement = {
@@ -94,26 +82,32 @@ export async function findSchemas(tx: Tx, tableIds: readonly string[]): Promise<
   return rows.map(([tableId, version, columns]) => ({ tableId, version, schema: decodeSchema(JSON.parse(columns)) }));
 }
 
-const insertSchemas: Statement = {
-  name: 'insert_schemas',
-  text: `insert into table_schemas (table_id, version, columns) select * from unnest($1::uuid[], $2::int8[], $3::text[])`,
-};
+const insertSchemas = new RowsStatement<StoredSchema>(
+  'insert_schemas',
+  [
+    ['uuid', (stored) => stored.tableId], ['int8', (stored) => stored.version],
+    ['text', (stored) => JSON.stringify(encodeSchema(stored.schema))],
+  ],
+  (rows) => `insert into table_schemas (table_id, version, columns) select * from ${rows} as given`,
+);
 
 export function storeSchemas(schemas: readonly StoredSchema[]): BoundStatement {
-  return bind(insertSchemas, [
-    schemas.map((stored) => stored.tableId),
-    schemas.map((stored) => stored.version),
-    schemas.map((stored) => JSON.stringify(encodeSchema(stored.schema))),
-  ]);
+  return insertSchemas.bind(schemas);
 }
 
-const insertAppLinks: Statement = {
-  name: 'insert_app_links',
-  text: `insert into app_links (table_id, app_id) select * from unnest($1::uuid[], $2::text[])`,
-};
+export interface AppLink {
+  readonly tableId: string;
+  readonly appId: string;
+}
 
-export function storeAppLinks(links: readonly { tableId: string; appId: string }[]): BoundStatement {
-  return bind(insertAppLinks, [links.map((link) => link.tableId), links.map((link) => link.appId)]);
+const insertAppLinks = new RowsStatement<AppLink>(
+  'insert_app_links',
+  [['uuid', (link) => link.tableId], ['text', (link) => link.appId]],
+  (rows) => `insert into app_links (table_id, app_id) select * from ${rows} as given`,
+);
+
+export function storeAppLinks(links: readonly AppLink[]): BoundStatement {
+  return insertAppLinks.bind(links);
 }
 
 const linkColumns = `links.key, links.table_id, links.version, links.ordinal, links.generation, links.schema_version,
@@ -139,11 +133,17 @@ export async function findTails(tx: Tx, tableIds: readonly string[]): Promise<Li
   return rows.map(toLink);
 }
 
+type WantedRow = RowAddress & { readonly tableId: string };
+
 /** The limits keep each look-up a probe of an index: without them the planner may read whole tables once for each row. */
-const selectRows: Statement = {
-  name: 'select_rows',
-  text: `select ${linkColumns}, wanted.index, change.version, change.body, stored.version, stored.body
-    from unnest($1::uuid[], $2::int8[], $3::int4[], $4::int4[]) as wanted(table_id, version, ordinal, index)
+const selectRows = new RowsStatement<WantedRow>(
+  'select_rows',
+  [
+    ['uuid', (row) => row.tableId], ['int8', (row) => row.version], ['int4', (row) => row.ordinal],
+    ['int4', (row) => row.index],
+  ],
+  (rows) => `select ${linkColumns}, wanted.index, change.version, change.body, stored.version, stored.body
+    from ${rows} as wanted(table_id, version, ordinal, index)
     join lateral (
       select * from links where links.table_id = wanted.table_id and links.version = wanted.version
         and links.ordinal = wanted.ordinal and wanted.index < links.rows limit 1
@@ -155,27 +155,31 @@ const selectRows: Statement = {
       select version, body from segment_rows where change.version is null
         and segment_rows.segment = links.segment and segment_rows.index = links.first + wanted.index limit 1
     ) stored on true`,
-};
+);
 
 /** These rows as they are stored; those that never were are left out. */
-export async function findRows(tx: Tx, wanted: readonly (RowAddress & { tableId: string })[]): Promise<StoredRow[]> {
-  const { rows } = await tx.query(selectRows, [
-    arrayText(wanted.map((row) => row.tableId)),
-    arrayText(wanted.map((row) => row.version)),
-    arrayText(wanted.map((row) => row.ordinal)),
-    arrayText(wanted.map((row) => row.index)),
-  ]);
+export async function findRows(tx: Tx, wanted: readonly WantedRow[]): Promise<StoredRow[]> {
+  const { statement, values } = selectRows.bind(wanted);
+  const { rows } = await tx.query(statement, values);
   return rows.map((row) => {
     const [index, ...stored] = row.slice(linkColumnCount);
     return toStoredRow(toLink(row), index, stored);
   });
 }
 
-const selectRowsOfLinks: Statement = {
-  name: 'select_rows_of_links',
-  text: `select wanted.place::int4, change.version, change.body, stored.version, stored.body
-    from unnest($1::int8[], $2::int8[], $3::int4[], $4::int4[])
-      with ordinality as wanted(link, segment, segment_index, index, place)
+interface WantedRowOfLink {
+  readonly link: Link;
+  readonly index: number;
+}
+
+const selectRowsOfLinks = new RowsStatement<WantedRowOfLink>(
+  'select_rows_of_links',
+  [
+    ['int8', ({ link }) => link.key], ['int8', ({ link }) => link.segment],
+    ['int4', ({ link, index }) => link.first + index], ['int4', ({ index }) => index], ['int4', (_, at) => at],
+  ],
+  (rows) => `select wanted.place, change.version, change.body, stored.version, stored.body
+    from ${rows} as wanted(link, segment, segment_index, index, place)
     left join lateral (
       select version, body from changes where changes.link = wanted.link and changes.index = wanted.index limit 1
     ) change on true
@@ -183,21 +187,14 @@ const selectRowsOfLinks: Statement = {
       select version, body from segment_rows where change.version is null
         and segment_rows.segment = wanted.segment and segment_rows.index = wanted.segment_index limit 1
     ) stored on true`,
-};
+);
 
 /** Rows of links that are known already. Each index is one of its link's. */
-export async function findRowsOfLinks(
-  tx: Tx,
-  wanted: readonly { readonly link: Link; readonly index: number }[],
-): Promise<StoredRow[]> {
-  const { rows } = await tx.query(selectRowsOfLinks, [
-    arrayText(wanted.map(({ link }) => link.key)),
-    arrayText(wanted.map(({ link }) => link.segment)),
-    arrayText(wanted.map(({ link, index }) => link.first + index)),
-    arrayText(wanted.map(({ index }) => index)),
-  ]);
+export async function findRowsOfLinks(tx: Tx, wanted: readonly WantedRowOfLink[]): Promise<StoredRow[]> {
+  const { statement, values } = selectRowsOfLinks.bind(wanted);
+  const { rows } = await tx.query(statement, values);
   return rows.map(([place, ...stored]) => {
-    const { link, index } = wanted[place - 1]!;
+    const { link, index } = wanted[place]!;
     return toStoredRow(link, index, stored);
   });
 }
@@ -210,40 +207,25 @@ function toStoredRow(link: Link, index: number, stored: ResultRow): StoredRow {
   return { link, index, version: link.version, body, stored: 'received' };
 }
 
-const upsertLinks: Statement = {
-  name: 'upsert_links',
-  text: `insert into links (key, table_id, version, ordinal, generation, schema_version, wrap, plain, segment, first, rows,
-      bytes, changed, deleted)
-    select * from unnest($1::int8[], $2::uuid[], $3::int8[], $4::int4[], $5::int8[], $6::int8[], $7::bool[], $8::bool[],
-      $9::int8[], $10::int4[], $11::int4[], $12::int4[], $13::bool[], $14::int4[])
+const upsertLinks = new RowsStatement<Link>(
+  'upsert_links',
+  [
+    ['int8', (link) => link.key], ['uuid', (link) => link.tableId], ['int8', (link) => link.version],
+    ['int4', (link) => link.ordinal], ['int8', (link) => link.generation], ['int8', (link) => link.schemaVersion],
+    ['bool', (link) => link.wrap], ['bool', (link) => link.plain], ['int8', (link) => link.segment],
+    ['int4', (link) => link.first], ['int4', (link) => link.rows], ['int4', (link) => link.bytes],
+    ['bool', (link) => link.changed], ['int4', (link) => link.deleted],
+  ],
+  (rows) => `insert into links (key, table_id, version, ordinal, generation, schema_version, wrap, plain, segment, first,
+      rows, bytes, changed, deleted)
+    select * from ${rows} as given
     on conflict (key) do update set rows = excluded.rows, bytes = excluded.bytes, changed = excluded.changed,
       deleted = excluded.deleted`,
-};
+);
 
 export function storeLinks(links: readonly Link[]): BoundStatement {
-  return bind(upsertLinks, [
-    arrayText(links.map((link) => link.key)),
-    arrayText(links.map((link) => link.tableId)),
-    arrayText(links.map((link) => link.version)),
-    arrayText(links.map((link) => link.ordinal)),
-    arrayText(links.map((link) => link.generation)),
-    arrayText(links.map((link) => link.schemaVersion)),
-    arrayText(links.map((link) => link.wrap)),
-    arrayText(links.map((link) => link.plain)),
-    arrayText(links.map((link) => link.segment)),
-    arrayText(links.map((link) => link.first)),
-    arrayText(links.map((link) => link.rows)),
-    arrayText(links.map((link) => link.bytes)),
-    arrayText(links.map((link) => link.changed)),
-    arrayText(links.map((link) => link.deleted)),
-  ]);
+  return upsertLinks.bind(links);
 }
-
-const insertTailRows: Statement = {
-  name: 'insert_tail_rows',
-  text: `insert into segment_rows (segment, index, version, body)
-    select * from rows from (unnest($1::int8[], $2::int4[], $3::int8[]), string_to_table($4, E'\\n'))`,
-};
 
 export interface TailRow {
   readonly segment: bigint;
@@ -252,30 +234,31 @@ export interface TailRow {
   readonly body: string;
 }
 
+const insertTailRows = new RowsStatement<TailRow>(
+  'insert_tail_rows',
+  [
+    ['int8', (row) => row.segment], ['int4', (row) => row.index], ['int8', (row) => row.version],
+    ['lines', (row) => row.body],
+  ],
+  (rows) => `insert into segment_rows (segment, index, version, body) select * from ${rows} as given`,
+);
+
 export function storeTailRows(rows: readonly TailRow[]): BoundStatement {
-  return bind(insertTailRows, [
-    arrayText(rows.map((row) => row.segment)),
-    arrayText(rows.map((row) => row.index)),
-    arrayText(rows.map((row) => row.version)),
-    rows.map((row) => row.body).join('\n'),
-  ]);
+  return insertTailRows.bind(rows);
 }
 
 /** No row body is an empty text, so an empty line stands for a deletion. */
-const upsertChanges: Statement = {
-  name: 'upsert_changes',
-  text: `insert into changes (link, index, version, body)
-    select link, index, version, nullif(body, '')
-    from rows from (unnest($1::int8[], $2::int4[], $3::int8[]), string_to_table($4, E'\\n'))
-      as given(link, index, version, body)
+const upsertChanges = new RowsStatement<StoredRow>(
+  'upsert_changes',
+  [
+    ['int8', (row) => row.link.key], ['int4', (row) => row.index], ['int8', (row) => row.version],
+    ['lines', (row) => row.body ?? ''],
+  ],
+  (rows) => `insert into changes (link, index, version, body)
+    select link, index, version, nullif(body, '') from ${rows} as given(link, index, version, body)
     on conflict (link, index) do update set version = excluded.version, body = excluded.body`,
-};
+);
 
 export function storeChanges(rows: readonly StoredRow[]): BoundStatement {
-  return bind(upsertChanges, [
-    arrayText(rows.map((row) => row.link.key)),
-    arrayText(rows.map((row) => row.index)),
-    arrayText(rows.map((row) => row.version)),
-    rows.map((row) => row.body ?? '').join('\n'),
-  ]);
+  return upsertChanges.bind(rows);
 }

@@ -1,6 +1,7 @@
 /** Teams and tokens in Postgres, as a batch reads and writes them. */
-import { bind, type BoundStatement } from '../../src/database/combine.ts';
+import type { BoundStatement } from '../../src/database/combine.ts';
 import type { PipelinedClient, ResultRow, Statement } from '../../src/database/pipelined-client.ts';
+import { RowsStatement } from '../../src/database/rows-statement.ts';
 import type { Team, Token } from '../decision.ts';
 
 type Tx = Pick<PipelinedClient, 'query'>;
@@ -24,23 +25,19 @@ export async function findTeams(tx: Tx, ids: readonly string[]): Promise<Team[]>
   return rows.map(toTeam);
 }
 
-const upsertTeams: Statement = {
-  name: 'upsert_teams',
-  text: `insert into teams (id, partition, name, created, suspended, rows, rows_max)
-    select * from unnest($1::uuid[], $2::int2[], $3::text[], $4::int8[], $5::bool[], $6::int8[], $7::int8[])
+const upsertTeams = new RowsStatement<Team>(
+  'upsert_teams',
+  [
+    ['uuid', (team) => team.id], ['int2', (team) => team.partition], ['text', (team) => team.name],
+    ['int8', (team) => team.created], ['bool', (team) => team.suspended], ['int8', (team) => team.rows],
+    ['int8', (team) => team.rowsMax],
+  ],
+  (rows) => `insert into teams (id, partition, name, created, suspended, rows, rows_max) select * from ${rows} as given
     on conflict (id) do update set suspended = excluded.suspended, rows = excluded.rows, rows_max = excluded.rows_max`,
-};
+);
 
 export function storeTeams(teams: readonly Team[]): BoundStatement {
-  return bind(upsertTeams, [
-    teams.map((team) => team.id),
-    teams.map((team) => team.partition),
-    teams.map((team) => team.name),
-    teams.map((team) => team.created),
-    teams.map((team) => team.suspended),
-    teams.map((team) => team.rows),
-    teams.map((team) => team.rowsMax),
-  ]);
+  return upsertTeams.bind(teams);
 }
 
 const selectTokens: Statement = {
@@ -53,22 +50,18 @@ export async function findTokens(tx: Tx, ids: readonly string[]): Promise<Token[
   return rows.map(([id, teamId, name, hash, created, revoked]) => ({ id, teamId, name, hash, created, revoked }));
 }
 
-const upsertTokens: Statement = {
-  name: 'upsert_tokens',
-  text: `insert into tokens (id, team_id, name, hash, created, revoked)
+const upsertTokens = new RowsStatement<Token>(
+  'upsert_tokens',
+  [
+    ['uuid', (token) => token.id], ['uuid', (token) => token.teamId], ['text', (token) => token.name],
+    ['text', (token) => token.hash], ['int8', (token) => token.created], ['bool', (token) => token.revoked],
+  ],
+  (rows) => `insert into tokens (id, team_id, name, hash, created, revoked)
     select id, team_id, name, decode(hash, 'hex'), created, revoked
-    from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int8[], $6::bool[])
-      as given(id, team_id, name, hash, created, revoked)
+    from ${rows} as given(id, team_id, name, hash, created, revoked)
     on conflict (id) do update set revoked = excluded.revoked`,
-};
+);
 
 export function storeTokens(tokens: readonly Token[]): BoundStatement {
-  return bind(upsertTokens, [
-    tokens.map((token) => token.id),
-    tokens.map((token) => token.teamId),
-    tokens.map((token) => token.name),
-    tokens.map((token) => token.hash),
-    tokens.map((token) => token.created),
-    tokens.map((token) => token.revoked),
-  ]);
+  return upsertTokens.bind(tokens);
 }

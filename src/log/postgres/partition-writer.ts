@@ -3,7 +3,6 @@
  * one transaction, so one flush acknowledges all of it. While a batch is in flight the next one is gathered and decided
  * ahead, as if that one had landed already; what this rests on is checked when it is stored.
  */
-import { arrayText } from '../../database/array-text.ts';
 import { bind, combine, isGuardFailure, type BoundStatement } from '../../database/combine.ts';
 import type { Database } from '../../database/database.ts';
 import { isDatabaseAway } from '../../database/database-away.ts';
@@ -15,7 +14,7 @@ import { ProgressMoved, type Draft, type Projected, type Projector } from '../..
 import { AppendUnknown, NotAppended, ProjectionBug } from '../event-log.ts';
 import type { Appended, EncodedEvent, LogRecord } from '../event-log.ts';
 import type { LogClock } from './log-clock.ts';
-import { begin, commit, insertRecords, lockHead, moveHead, rollback } from './statements.ts';
+import { begin, commit, insertRecord, insertRecords, lockHead, moveHead, rollback } from './statements.ts';
 import { CommitUnknown, findCommitted } from './unknown-commit.ts';
 
 /** What one batch may hold. */
@@ -325,18 +324,22 @@ function answer(waiter: Waiter, offset: bigint, outcomes: Projected['outcomes'])
 /** Moves the head, and writes the records. */
 function appendStatements(partition: number, records: readonly LogRecord[]): [BoundStatement, BoundStatement] {
   const { offset, time } = records[0]!;
-  const lengths = records.map(({ bytes }) => bytes.length);
+  const moving = bind(moveHead, [partition, offset, offset + BigInt(records.length), time]);
+  return [moving, insertStatement(partition, records)];
+}
+
+function insertStatement(partition: number, records: readonly LogRecord[]): BoundStatement {
+  const { offset, time, bytes } = records[0]!;
+  if (records.length === 1) return bind(insertRecord, [partition, offset, time, bytes]);
+  const lengths = records.map((record) => record.bytes.length);
   let first = 1;
   const firsts = lengths.map((length) => {
     const at = first;
     first += length;
     return at;
   });
-  const bytes = Buffer.concat(records.map((record) => record.bytes));
-  return [
-    bind(moveHead, [partition, offset, offset + BigInt(records.length), time]),
-    bind(insertRecords, [partition, offset, time, arrayText(lengths), bytes, arrayText(firsts)]),
-  ];
+  const all = Buffer.concat(records.map((record) => record.bytes));
+  return bind(insertRecords, [partition, offset, time, all, firsts, lengths]);
 }
 
 /** Serialization failures and deadlocks: nothing happened, and trying again helps. */

@@ -20,12 +20,18 @@ export const moveHead: Statement = {
     where partition = $1 and next = $2 and time <= $4 returning next`,
 };
 
+/** Writes one record. */
+export const insertRecord: Statement = {
+  name: 'insert_record',
+  text: `insert into ${logSchema}.records (partition, log_offset, time, bytes) values ($1, $2, $3, $4)`,
+};
+
 /** Writes records. All bytes come as one string and are cut here: an array of them would be written in hexadecimal. */
 export const insertRecords: Statement = {
   name: 'insert_records',
   text: `insert into ${logSchema}.records (partition, log_offset, time, bytes)
-    select $1::int2, $2::int8 + place - 1, $3::int8, substring($5::bytea from first for length)
-    from unnest($6::int4[], $4::int4[]) with ordinality as cuts(first, length, place)`,
+    select $1::int2, $2::int8 + place - 1, $3::int8, substring($4::bytea from first for length)
+    from unnest($5::int4[], $6::int4[]) with ordinality as cuts(first, length, place)`,
 };
 
 /**
