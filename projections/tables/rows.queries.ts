@@ -5,6 +5,7 @@ import { rowIdPrefix, rowIdSuffix } from '../../src/events/row-id.ts';
 import type { RowAddress } from '../../src/events/event.ts';
 import { presenterOf, type StoredForm } from '../../src/schema/presentation.ts';
 import { decodeSchema, type TableSchema } from '../../src/schema/table-schema.ts';
+import { RowsJson } from './rows-json.ts';
 import { SchemaCache } from './schema-cache.ts';
 
 /** A page ends at about so many bytes, however many rows were asked for (decisions 3). */
@@ -29,8 +30,8 @@ export interface PagePosition extends RowAddress {
 }
 
 export interface RowsPage {
-  /** The rows as JSON texts, with their `$rowID`. */
-  readonly rows: readonly string[];
+  /** The rows with their `$rowID`. */
+  readonly rows: RowsJson;
   readonly etag: bigint;
   /** Where the next page begins; null when this is the last. */
   readonly next: PagePosition | null;
@@ -146,7 +147,7 @@ export class RowQueries {
     let position = from;
     for (;;) {
       const page = await this.#readPage(teamId, tableId, position, limit);
-      if (typeof page === 'string' || page.rows.length > 0 || page.next === null) return page;
+      if (typeof page === 'string' || page.rows.count > 0 || page.next === null) return page;
       // The rest of a link was deleted: the rows that remain begin at the next one.
       position = page.next;
     }
@@ -166,26 +167,28 @@ export class RowQueries {
     const [suspended, etag, widened, schemaVersion, generation, pageRows] = links[0]!;
     if (suspended) return 'payment_required';
 
-    const rows: string[] = [];
+    const rows = rowsJsonFor(links);
     for (const link of links) {
       const [version, ordinal, linkSchema, wrap, plain, changed, lim, count, first, indexes, versions, bodies] = link.slice(6);
       if (version === null) break;
       if (Number(lim) <= 0) return { rows, etag, next: { generation, version, ordinal, index: 0 } };
       const prefix = rowIdPrefix(version, ordinal);
-      const texts: string[] = count === 0 ? [] : bodies.split('\n');
+      let bodyStart = 0;
       const indexOf = (at: number): number => (changed ? indexes[at] : first + at);
-      const taken = Math.min(count, pageRows - rows.length, Number(lim) - 1);
+      const taken = Math.min(count, pageRows - rows.count, Number(lim) - 1);
       const converts = !plain || widened > linkSchema;
       const present = converts || (changed && widened > 0n) ? await this.#presenters(tableId, schemaVersion) : null;
       for (let at = 0; at < taken; at += 1) {
-        let body = texts[at]!;
+        const bodyEnd = at === count - 1 ? bodies.length : bodies.indexOf('\n', bodyStart);
+        let body: string = bodies.slice(bodyStart, bodyEnd);
+        bodyStart = bodyEnd + 1;
         const changeVersion: bigint | null = changed && versions[at] !== null ? BigInt(versions[at]) : null;
         if (changeVersion !== null) {
           if (widened > changeVersion) body = present!(changeVersion, 'presented', false)(body);
         } else if (converts) {
           body = present!(linkSchema, plain ? 'presented' : 'received', wrap)(body);
         }
-        rows.push(withRowId(prefix + rowIdSuffix(indexOf(at)), body));
+        rows.add(prefix, indexOf(at), body);
       }
       if (taken < count) return { rows, etag, next: { generation, version, ordinal, index: indexOf(taken) } };
     }
@@ -216,6 +219,18 @@ export class RowQueries {
 }
 
 type PresenterOf = (decidedAt: bigint, stored: 'received' | 'presented', wrap: boolean) => (body: string) => string;
+
+/** With room for the rows of these links. */
+function rowsJsonFor(links: readonly (readonly any[])[]): RowsJson {
+  let count = 0;
+  let bytes = 0;
+  for (const link of links) {
+    const [ofLink, , , , bodies] = link.slice(13);
+    count += ofLink ?? 0;
+    bytes += bodies?.length ?? 0;
+  }
+  return new RowsJson(count, bytes);
+}
 
 /** All links that were looked at are used up: there is more only if there may be links behind them. */
 function afterLast(links: readonly (readonly any[])[], generation: bigint): PagePosition | null {

@@ -14,6 +14,8 @@ export function bind(statement: Statement, values: readonly unknown[]): BoundSta
   return { statement, values };
 }
 
+/** So many are prepared: each costs memory on every connection. A rarer one is parsed each time that it is run. */
+const combinedMax = 300;
 const combined = new Map<string, Statement>();
 
 /**
@@ -25,8 +27,9 @@ export function combine(parts: readonly BoundStatement[], guards = 0): BoundStat
   const key = [guards, ...parts.map(({ statement }) => statement.name)].join(' ');
   let statement = combined.get(key);
   if (!statement) {
-    statement = { name: `combined_${combined.size + 1}`, text: combineTexts(parts, guards) };
-    combined.set(key, statement);
+    const isPrepared = combined.size < combinedMax;
+    statement = { name: isPrepared ? `combined_${combined.size + 1}` : '', text: combineTexts(parts, guards) };
+    if (isPrepared) combined.set(key, statement);
   }
   return { statement, values: parts.flatMap(({ values }) => values) };
 }

@@ -5,7 +5,7 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import type pg from 'pg';
 import { entities } from '../../projections/entities.ts';
-import { PipelinedClient } from './pipelined-client.ts';
+import { PipelinedClient, type Flush } from './pipelined-client.ts';
 import { PipelinedPool } from './pipelined-pool.ts';
 import { PipelinedReader } from './pipelined-reader.ts';
 
@@ -77,8 +77,8 @@ export class Database {
   static async open(options: DatabaseOptions): Promise<Database> {
     const settings = [...sessionSettings, `search_path=${options.schema}`];
     const config = configOf(options.url, options.synchronousCommit === false ? [...settings, withoutFlush] : settings);
-    const connect = (): Promise<PipelinedClient> => {
-      return PipelinedClient.connect({ ...config, query_timeout: queryTimeout });
+    const connect = (flush?: Flush): Promise<PipelinedClient> => {
+      return PipelinedClient.connect({ ...config, query_timeout: queryTimeout }, flush);
     };
     const fill = (): Promise<PipelinedClient> => PipelinedClient.connect(configOf(options.url, [...settings, withoutFlush]));
     const orm = await MikroORM.init({
@@ -90,7 +90,7 @@ export class Database {
     });
     const pool = await orm.em.getConnection().getNativeClient();
     return new Database(options.schema, orm, pool, {
-      reader: new PipelinedReader(connect, 4),
+      reader: new PipelinedReader(() => connect('turn'), 4),
       writers: new PipelinedPool(connect, options.writersMax ?? 4),
       scans: new PipelinedPool(connect, 4),
       fills: new PipelinedPool(fill, 4),

@@ -1,12 +1,12 @@
 /**
  * A Postgres connection on which statements go out without waiting for the answers of those before them. What is asked
- * for in one turn of the event loop leaves in one packet, so a batch of statements costs one round trip.
+ * for together leaves in one packet, so a batch of statements costs one round trip.
  *
  * One slow statement holds up all behind it: it serves point reads and the projector, never scans or COPY.
  */
 import pg from 'pg';
 
-/** A statement that is prepared once on each connection. The name must belong to this text alone. */
+/** A statement that is prepared once on each connection. The name must belong to this text alone; `''`: not prepared. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -30,14 +30,22 @@ export const postgresTypes = {
   },
 };
 
+/**
+ * When statements leave: at the end of the turn of the event loop, together with those of other requests, or as soon as
+ * the code that asks for them waits.
+ */
+export type Flush = 'turn' | 'wait';
+
 export class PipelinedClient {
   readonly #client: pg.Client;
+  readonly #flush: Flush;
   #corked = false;
   #pending = 0;
   #broken: Error | null = null;
 
-  private constructor(client: pg.Client) {
+  private constructor(client: pg.Client, flush: Flush) {
     this.#client = client;
+    this.#flush = flush;
     client.on('error', (error) => {
       this.#broken = error;
     });
@@ -47,9 +55,9 @@ export class PipelinedClient {
   }
 
   /** Connects; rejects when Postgres is away. */
-  static async connect(config: pg.ClientConfig): Promise<PipelinedClient> {
+  static async connect(config: pg.ClientConfig, flush: Flush = 'wait'): Promise<PipelinedClient> {
     const client = new pg.Client({ ...config, pipeline: true, types: postgresTypes } as pg.ClientConfig);
-    const pipelined = new PipelinedClient(client);
+    const pipelined = new PipelinedClient(client, flush);
     await client.connect();
     return pipelined;
   }
@@ -113,9 +121,11 @@ export class PipelinedClient {
     const { stream } = (this.#client as unknown as { connection: { stream: { cork(): void; uncork(): void } } }).connection;
     this.#corked = true;
     stream.cork();
-    setImmediate(() => {
+    const uncork = (): void => {
       this.#corked = false;
       stream.uncork();
-    });
+    };
+    if (this.#flush === 'turn') setImmediate(uncork);
+    else process.nextTick(uncork);
   }
 }

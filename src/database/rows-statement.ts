@@ -15,7 +15,7 @@ export type ColumnKind = 'int2' | 'int4' | 'int8' | 'bool' | 'uuid' | 'text' | '
 export type ParameterColumn<T> = readonly [kind: ColumnKind, valueOf: (row: T, at: number) => unknown];
 
 /** What no element of an array needs to be escaped for. */
-const plainKinds: readonly ColumnKind[] = ['int2', 'int4', 'int8', 'bool', 'uuid'];
+const plainKinds: ReadonlySet<ColumnKind> = new Set(['int2', 'int4', 'int8', 'bool', 'uuid']);
 
 export class RowsStatement<T> {
   readonly #columns: readonly ParameterColumn<T>[];
@@ -51,12 +51,12 @@ function manyParameters(kinds: readonly ColumnKind[]): string {
 
 function parameterOf(kind: ColumnKind, values: readonly unknown[]): unknown {
   if (kind === 'lines') return values.join('\n');
-  return plainKinds.includes(kind) ? arrayText(values) : values;
+  return plainKinds.has(kind) ? arrayText(values) : values;
 }
 
 /** An array of what needs no escapes. The driver would escape each element as if it could be any text. */
 function arrayText(values: readonly unknown[]): string {
   let text = '{';
-  for (const value of values) text += `${text.length > 1 ? ',' : ''}${String(value ?? 'NULL')}`;
+  for (const value of values) text += `${text.length > 1 ? ',' : ''}${value === null ? 'NULL' : String(value as bigint)}`;
   return `${text}}`;
 }

@@ -6,6 +6,8 @@ import type { RowAddress } from './event.ts';
 
 const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
+const digitCodes = Buffer.from(digits);
+
 /** The 16 characters that all rows of a link share: twelve bytes are exactly sixteen digits. */
 export function rowIdPrefix(version: bigint, ordinal: number): string {
   const bytes = Buffer.alloc(12);
@@ -24,6 +26,17 @@ export function rowIdSuffix(index: number): string {
     digits[(index >>> 2) & 63]! +
     digits[(index & 3) << 4]!
   );
+}
+
+/** Writes what `rowIdSuffix` gives. Returns the place behind it. */
+export function writeRowIdSuffix(bytes: Uint8Array, start: number, index: number): number {
+  bytes[start] = digitCodes[index >>> 26]!;
+  bytes[start + 1] = digitCodes[(index >>> 20) & 63]!;
+  bytes[start + 2] = digitCodes[(index >>> 14) & 63]!;
+  bytes[start + 3] = digitCodes[(index >>> 8) & 63]!;
+  bytes[start + 4] = digitCodes[(index >>> 2) & 63]!;
+  bytes[start + 5] = digitCodes[(index & 3) << 4]!;
+  return start + 6;
 }
 
 export function formatRowId({ version, ordinal, index }: RowAddress): string {

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
 import type { DoneFuncWithErrOrRes, FastifyReply, FastifyRequest } from 'fastify';
 
-/** Below this many characters, compression costs more than it saves. */
+/** Below this many characters or bytes, compression costs more than it saves. */
 const worthwhile = 1_024;
 
 /** The fast levels: on rows of JSON they take off 75 to 80 %, and the slow ones gain little. */
@@ -23,14 +23,15 @@ const encodings: ReadonlyMap<string, Compress> = new Map<string, Compress>([
   ['gzip', (text) => compressGzip(text, gzipFast)],
 ]);
 
-/** Hook: compresses texts. Streams, and what has an encoding already, pass as they are. */
+/** Hook: compresses texts, also those that are encoded already. Streams, and what has an encoding, pass as they are. */
 export function compressReply(
   request: FastifyRequest,
   reply: FastifyReply,
   payload: unknown,
   done: DoneFuncWithErrOrRes,
 ): void {
-  if (typeof payload !== 'string' || payload.length < worthwhile || reply.hasHeader('content-encoding')) {
+  const isText = typeof payload === 'string' || Buffer.isBuffer(payload);
+  if (!isText || payload.length < worthwhile || reply.hasHeader('content-encoding')) {
     done();
     return;
   }

@@ -70,7 +70,7 @@ function addTableRowRoutes(app: App, { log, tables, rows, receiver, gate, limits
     if (typeof page === 'string') return replyMissing(reply, page);
     if (hasVersion(request, page.etag)) return replyNotModified(reply, page.etag);
     const next = page.next === null ? '' : `,"continuation":"${formatContinuation(tableId, page.next)}"`;
-    return setVersion(reply, page.etag).type(json).send(`{"data":[${page.rows.join(',')}]${next}}`);
+    return setVersion(reply, page.etag).type(json).send(page.rows.enclose('{"data":[', `]${next}}`));
   });
 
   app.post(path, { schema: { querystring: addRowsQuery } }, (request, reply) => gate.run(async () => {

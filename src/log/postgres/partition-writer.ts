@@ -117,7 +117,7 @@ export class PartitionWriter {
       draft: ahead && projector.draft(partition, ahead.next, ahead.memory),
     };
     for (;;) {
-      // One turn of the event loop, so that requests that arrived together go together.
+      // One turn of the event loop, so that requests that arrive together are taken together.
       await new Promise<void>((resolve) => setImmediate(resolve));
       await this.#take(gathered);
       if (flight === null || flight.landed) break;

@@ -67,3 +67,13 @@ describe('combined statements', () => {
 test.each([
   [{ code: '22012' }, true], [{ code: '23505' }, false], [new Error('connection lost'), false],
 ])('%j is a guard that failed: %s', (error, expected) => expect(isGuardFailure(error)).toBe(expected));
+
+test('so many combined statements are prepared and no more', () => {
+  const names = Array.from({ length: 400 }, (_, at) => {
+    return combine([move, bind({ name: `test_part_${at}`, text: `select ${at}` }, [])]).statement.name;
+  });
+  expect(new Set(names.filter((name) => name !== '')).size).toBe(names.filter((name) => name !== '').length);
+  expect(names.at(-1)).toBe('');
+  expect(names.filter((name) => name !== '').length).toBeLessThanOrEqual(300);
+  expect(combine([move, insert]).statement.name).not.toBe('');
+});

@@ -1,0 +1,76 @@
+/**
+ * Rows as the JSON text of an answer, in UTF-8. It is written piece by piece into one buffer: a page as a string would be
+ * joined, flattened and encoded, each time as another large object.
+ */
+import { writeRowIdSuffix } from '../../src/events/row-id.ts';
+
+const comma = 0x2c;
+const closeBrace = 0x7d;
+const quote = 0x22;
+
+/** Room for what an answer puts in front of the rows. */
+const room = 64;
+/** No UTF-16 unit takes more bytes in UTF-8. */
+const bytesOfUnitMax = 3;
+/** What stands around a body: the ID with its key, quotes, comma, and a comma between rows. */
+const bytesAround = 48;
+
+export class RowsJson {
+  #bytes: Buffer;
+  #length = room;
+  #count = 0;
+
+  /**
+   * @param count about how many rows there will be
+   * @param bodies about how many bytes their bodies have
+   */
+  constructor(count: number, bodies: number) {
+    this.#bytes = Buffer.allocUnsafe(room + bodies + (count + 1) * bytesAround);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /**
+   * Adds a row.
+   * @param prefix of its ID, see `rowIdPrefix`
+   * @param body its JSON text, an object
+   */
+  add(prefix: string, index: number, body: string): void {
+    if (this.#length + bytesAround + body.length * bytesOfUnitMax > this.#bytes.length) {
+      this.#reserve(bytesAround + Buffer.byteLength(body));
+    }
+    const bytes = this.#bytes;
+    let at = this.#length;
+    if (this.#count > 0) bytes[at++] = comma;
+    at += bytes.write('{"$rowID":"', at, 'latin1');
+    at += bytes.write(prefix, at, 'latin1');
+    at = writeRowIdSuffix(bytes, at, index);
+    bytes[at++] = quote;
+    if (body.length === 2) bytes[at++] = closeBrace;
+    else {
+      const start = at;
+      at += bytes.write(body, at);
+      bytes[start] = comma;
+    }
+    this.#length = at;
+    this.#count += 1;
+  }
+
+  /** The rows, joined by commas, between two texts in ASCII, of which the first has at most 64 characters. */
+  enclose(before: string, after: string): Buffer {
+    this.#reserve(after.length);
+    const start = room - before.length;
+    this.#bytes.write(before, start, 'latin1');
+    this.#length += this.#bytes.write(after, this.#length, 'latin1');
+    return this.#bytes.subarray(start, this.#length);
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#length + bytes <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + bytes));
+    larger.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = larger;
+  }
+}
