@@ -3,6 +3,7 @@
  * own that is filled from the log at the next start (ARCHITECTURE.md, "Evolution").
  */
 import type { Database } from '../src/database/database.ts';
+import { inTransaction } from '../src/database/transaction.ts';
 import { createLocalKeys } from './segments/local-keys.ts';
 
 /** The Postgres schema that this version of the code reads and writes. */
@@ -23,27 +24,18 @@ const creationLock = 7_460_231_001;
 
 /** Makes the read model, empty and at offset 0 of every partition, unless it is there. Safe to call at once from many. */
 export async function createReadModel(database: Database, partitions: number): Promise<void> {
-  const client = await database.pool.connect();
-  try {
-    await client.query('begin');
+  await inTransaction(database.pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [creationLock]);
     const { rows } = await client.query('select 1 from pg_namespace where nspname = $1', [database.schema]);
-    if (rows.length === 0) {
-      await client.query(`create schema ${database.schema}`);
-      await client.query(await database.orm.schema.getCreateSchemaSQL({ wrap: false }));
-      for (const statement of storageSettings) await client.query(statement);
-      await client.query(
-        `insert into progress (partition, next, epoch, base, time) select n, 0, 0, 0, 0 from generate_series(0, $1 - 1) n`,
-        [partitions],
-      );
-    }
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback');
-    throw error;
-  } finally {
-    client.release();
-  }
+    if (rows.length > 0) return;
+    await client.query(`create schema ${database.schema}`);
+    await client.query(await database.orm.schema.getCreateSchemaSQL({ wrap: false }));
+    for (const statement of storageSettings) await client.query(statement);
+    await client.query(
+      `insert into progress (partition, next, epoch, base, time) select n, 0, 0, 0, 0 from generate_series(0, $1 - 1) n`,
+      [partitions],
+    );
+  });
 }
 
 export async function dropReadModel(database: Database): Promise<void> {

@@ -46,6 +46,7 @@ function combineTexts(parts: readonly BoundStatement[], guards: number): string 
     before += values.length;
     return statement.text.replace(/\$(\d+)/g, (_, number) => `$${Number(number) + first}`);
   });
-  const checks = parts.slice(0, guards).map((_, at) => `1 / (select count(*) from part_${at + 1})`);
-  return `with ${texts.map((text, at) => `part_${at + 1} as (${text})`).join(', ')} select ${checks.join(', ')}`;
+  const guarding = parts.slice(0, guards).map((_, at) => `part_${at + 1}`);
+  const check = guards === 0 ? '' : `1 / (select count(*) from ${guarding.join(', ')})`;
+  return `with ${texts.map((text, at) => `part_${at + 1} as (${text})`).join(', ')} select ${check}`;
 }

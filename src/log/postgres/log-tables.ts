@@ -1,5 +1,6 @@
 /** The tables of a log in Postgres. They are the log: they are kept, whatever becomes of the read models beside them. */
 import type pg from 'pg';
+import { inTransaction } from '../../database/transaction.ts';
 
 export const logSchema = 'tablog_log';
 
@@ -26,23 +27,14 @@ const statements = [
 
 /** Makes them unless they are there, with an empty partition each. */
 export async function createLogTables(pool: pg.Pool, partitions: number): Promise<void> {
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
+  await inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [creationLock]);
     const { rows } = await client.query(`select to_regclass('${logSchema}.records') as records`);
-    if (rows[0].records === null) {
-      for (const statement of statements) await client.query(statement);
-      await client.query(
-        `insert into ${logSchema}.heads (partition, next, time) select n, 0, 0 from generate_series(0, $1 - 1) n`,
-        [partitions],
-      );
-    }
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback');
-    throw error;
-  } finally {
-    client.release();
-  }
+    if (rows[0].records !== null) return;
+    for (const statement of statements) await client.query(statement);
+    await client.query(
+      `insert into ${logSchema}.heads (partition, next, time) select n, 0, 0 from generate_series(0, $1 - 1) n`,
+      [partitions],
+    );
+  });
 }

@@ -4,6 +4,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { Database } from '../../database/database.ts';
+import { inTransaction } from '../../database/transaction.ts';
 import { decodeEvent, encodeEvent } from '../../events/event-codec.ts';
 import type { Projector } from '../../../projections/projector.ts';
 import { NotAppended } from '../event-log.ts';
@@ -184,10 +185,7 @@ export class PostgresLog implements EventLog {
 
   /** The first start of a log: an event in each partition that names it. Only one process does it. */
   async #startGeneration(): Promise<void> {
-    const { database } = this.#options;
-    const client = await database.pool.connect();
-    try {
-      await client.query('begin');
+    await inTransaction(this.#options.database.pool, async (client) => {
       const { rows } = await client.query(
         `select partition, next, (extract(epoch from clock_timestamp()) * 1000)::int8 as time
          from ${logSchema}.heads order by partition for update`,
@@ -204,13 +202,7 @@ export class PostgresLog implements EventLog {
         );
         await client.query(`update ${logSchema}.heads set next = 1, time = $2 where partition = $1`, [partition, time]);
       }
-      await client.query('commit');
-    } catch (error) {
-      await client.query('rollback');
-      throw error;
-    } finally {
-      client.release();
-    }
+    });
   }
 
   /** The read model must have been built from this very log, and from no more than it holds. */

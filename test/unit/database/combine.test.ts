@@ -41,7 +41,7 @@ describe('combined statements', () => {
       'all can be guards', [move, move], 2,
       'with part_1 as (update p set next = $2 where id = $1 returning id),'
       + ' part_2 as (update p set next = $4 where id = $3 returning id)'
-      + ' select 1 / (select count(*) from part_1), 1 / (select count(*) from part_2)',
+      + ' select 1 / (select count(*) from part_1, part_2)',
     ],
   ])('%s', (_name, parts, guards, text) => {
     const { statement, values } = combine(parts, guards);

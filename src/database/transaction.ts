@@ -1,0 +1,19 @@
+/** A transaction on a connection of a pool. */
+import type pg from 'pg';
+
+/** Commits what `work` did, or rolls all of it back when that throws. */
+export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    const result = await work(client);
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    // When the connection is what failed there is nothing left to roll back, and the first error is the one to report.
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  } finally {
+    client.release();
+  }
+}
