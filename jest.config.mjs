@@ -1,18 +1,28 @@
+import { findKafka } from './test/support/kafka/shared-kafka.ts';
+
 /** Node runs the TypeScript files as they are, so there is nothing to transform. */
-const project = (name) => ({
+const project = (name, folder = name) => ({
   displayName: name,
   testEnvironment: 'node',
   transform: {},
   extensionsToTreatAsEsm: ['.ts'],
-  testMatch: [`<rootDir>/test/${name}/**/*.test.ts`],
+  testMatch: [`<rootDir>/test/${folder}/**/*.test.ts`],
 });
 
-/** These share one Postgres, which is started before them and stopped after them. */
-const onPostgres = (name) => ({
-  ...project(name),
-  globalSetup: '<rootDir>/test/support/start-postgres.ts',
-  globalTeardown: '<rootDir>/test/support/stop-postgres.ts',
+/** The servers that these need are started before them and stopped after them; tests make what is theirs in them. */
+const onServers = (name, folder, deploymentKind) => ({
+  ...project(name, folder),
+  globals: { deploymentKind },
+  globalSetup: '<rootDir>/test/support/start-servers.ts',
+  globalTeardown: '<rootDir>/test/support/stop-servers.ts',
 });
+
+const hasKafka = (await findKafka()) !== null;
+if (!hasKafka) {
+  process.stderr.write(
+    'The suites on Kafka do not run here: there is no KAFKA_BROKERS, no Docker engine, and no Java with Maven.\n',
+  );
+}
 
 export default {
   maxWorkers: 2,
@@ -20,8 +30,14 @@ export default {
   projects: [
     project('unit'),
     project('integration'),
-    onPostgres('api'),
-    onPostgres('replay'),
-    onPostgres('faults'),
+    onServers('api', 'api', 'postgres'),
+    onServers('replay', 'replay', 'postgres'),
+    onServers('faults', 'faults', 'postgres'),
+    ...(hasKafka
+      ? [
+        onServers('api on kafka', 'api', 'kafka'),
+        onServers('api on kafka, split', 'api', 'kafka-split'),
+      ]
+      : []),
   ],
 };

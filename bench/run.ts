@@ -123,7 +123,7 @@ async function startService(
       '--max-semi-space-size=16',
       join(root, 'src', 'main.ts'),
     ],
-    environment: { DATABASE_URL: databaseUrl, DATA_DIR: dataDir },
+    environment: { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, MALLOC_ARENA_MAX: '1' },
     logFile: join(folder, 'service.log'),
   }, resources, signal);
   return { ...server, token: (await readFile(join(dataDir, 'token'), 'utf8')).trim() };

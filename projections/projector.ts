@@ -35,6 +35,20 @@ export interface ProjectOptions {
   readonly duplicates?: Duplicates;
 }
 
+export interface DraftOptions {
+  /** What the batch before it left. */
+  readonly memory: BatchMemory | null;
+  /** What the partition was taken over with. */
+  readonly epoch?: bigint;
+}
+
+/** Where a draft stands, if it holds. */
+interface DraftPlace {
+  readonly base: bigint;
+  readonly offset: bigint;
+  readonly epoch: bigint;
+}
+
 /** What a batch came to. */
 export interface Projected {
   /** The outcome of each command; none for an event that came after its `notAfter`. */
@@ -93,10 +107,10 @@ export class Projector {
    * Opens a batch that is to stand at this offset, and is decided before that is certain. It may follow another draft
    * that is still being stored, with the memory of that one. Null when this process has not projected the partition yet.
    */
-  draft(partition: number, offset: bigint, memory: BatchMemory | null): Draft | null {
+  draft(partition: number, offset: bigint, { memory, epoch = 0n }: DraftOptions): Draft | null {
     const base = this.#bases.get(partition);
     if (base === undefined) return null;
-    return new Draft(partition, base, offset, this.#batch(partition, 'fail', memory));
+    return new Draft(partition, { base, offset, epoch }, this.#batch(partition, 'fail', memory));
   }
 
   #batch(partition: number, duplicates: Duplicates, memory: BatchMemory | null): Batch {
@@ -121,21 +135,19 @@ export class Projector {
  */
 export class Draft {
   readonly #partition: number;
-  readonly #base: bigint;
-  readonly #offset: bigint;
+  readonly #place: DraftPlace;
   readonly #batch: Batch;
   readonly #entries: Entry[] = [];
 
-  constructor(partition: number, base: bigint, offset: bigint, batch: Batch) {
+  constructor(partition: number, place: DraftPlace, batch: Batch) {
     this.#partition = partition;
-    this.#base = base;
-    this.#offset = offset;
+    this.#place = place;
     this.#batch = batch;
   }
 
   /** The offset behind its last record. */
   get end(): bigint {
-    return this.#offset + BigInt(this.#entries.length);
+    return this.#place.offset + BigInt(this.#entries.length);
   }
 
   get records(): readonly LogRecord[] {
@@ -153,14 +165,14 @@ export class Draft {
     for (const run of independentRuns(entries)) {
       const toFill = await this.#batch.fetch(reader, run);
       if (toFill.length > 0) throw new Error(`segment ${toFill[0]!.id} was not written ahead`);
-      this.#batch.decide(run, this.#base);
+      this.#batch.decide(run, this.#place.base);
     }
     this.#entries.push(...entries);
   }
 
   /** All that it changes: the progress first. To be run as one statement, or in one transaction. */
   statements(): readonly BoundStatement[] {
-    const advance = bind(advanceProgress, advanceValues(this.#partition, this.#entries, 0n));
+    const advance = bind(advanceProgress, advanceValues(this.#partition, this.#entries, this.#place.epoch));
     return [advance, ...this.#batch.changes()];
   }
 
@@ -181,9 +193,10 @@ async function store(tx: Tx, changes: readonly BoundStatement[]): Promise<void> 
   await tx.query(statement, values);
 }
 
-function genesisOf(entries: readonly Entry[]): EventOf<'GenerationStarted'> | null {
-  const genesis = entries.find(({ event }) => event.data.type === 'GenerationStarted')?.event.data;
-  return genesis?.type === 'GenerationStarted' ? genesis : null;
+/** The event that names the log, if this is where it begins. Anywhere else such an event says nothing. */
+function genesisOf([first]: readonly Entry[]): EventOf<'GenerationStarted'> | null {
+  const { record, event } = first!;
+  return record.offset === 0n && event.data.type === 'GenerationStarted' ? event.data : null;
 }
 
 function advanceValues(partition: number, entries: readonly Entry[], epoch: bigint): unknown[] {

@@ -20,6 +20,31 @@ const settings = z.object({
     .describe('The address under which clients reach the service, for the links it hands out.'),
   DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://').optional()
     .describe('The Postgres to use. Without it, an embedded one is started in `DATA_DIR`.'),
+  ROLE: z.enum(['all', 'api', 'projector']).default('all')
+    .describe('What this process does, with Kafka: `api` answers requests, `projector` projects the log, `all` does both.'),
+  KAFKA_BROKERS: z.string().regex(/^[^\s,:]+:[0-9]+(,[^\s,:]+:[0-9]+)*$/, 'must be host:port, several with commas between them')
+    .transform((text) => text.split(',')).optional()
+    .describe('The Kafka brokers that hold the log, as `host:port`, several with commas between them. Without them the log is in Postgres.'),
+  KAFKA_TOPIC: z.string().regex(/^[a-zA-Z0-9._-]{1,249}$/, 'must be 1 to 249 letters, digits, `.`, `_` or `-`').default('tablog.events')
+    .describe('The topic of the log. It is made if it is not there.'),
+  KAFKA_GROUP: z.string().min(1).default('tablog-projectors')
+    .describe('The consumer group that shares the partitions out among the projectors of one read model.'),
+  KAFKA_REPLICAS: wholeNumber(1, 100).optional()
+    .describe('How many copies of the log there must be. Without it three, or as many as there are brokers.'),
+  KAFKA_SSL: yesOrNo.default(false)
+    .describe('Whether the brokers are spoken to over TLS (`true` or `false`).'),
+  KAFKA_SSL_CA_FILE: z.string().optional()
+    .describe('A file with the certificates of the authorities that the brokers are trusted by, in PEM.'),
+  KAFKA_SSL_CERT_FILE: z.string().optional()
+    .describe('A file with the certificate that this service shows to the brokers, in PEM.'),
+  KAFKA_SSL_KEY_FILE: z.string().optional()
+    .describe('A file with the key of that certificate, in PEM.'),
+  KAFKA_SASL_MECHANISM: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).optional()
+    .describe('How this service logs in to the brokers: `plain`, `scram-sha-256` or `scram-sha-512`. Without it, it does not.'),
+  KAFKA_SASL_USERNAME: z.string().optional()
+    .describe('The name that this service logs in with.'),
+  KAFKA_SASL_PASSWORD: z.string().optional()
+    .describe('The password that this service logs in with.'),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info')
     .describe('The least severe log lines that are written.'),
   LOG_REQUESTS: yesOrNo.default(false)
@@ -40,6 +65,8 @@ const settings = z.object({
     .describe('The most events that wait to be appended to the log. Past it writes are 503.'),
   APPEND_QUEUE_BYTES_MAX: wholeNumber(1).default(64 * 1024 * 1024)
     .describe('The most bytes of events that wait to be appended to the log. Past it writes are 503.'),
+  PROJECTION_LAG_EVENTS_MAX: wholeNumber(1).default(100_000)
+    .describe('The most events by which the projection of a partition may be behind, with Kafka. Past it writes are 503.'),
 });
 
 /** The settings, under the names they have in the environment. */
@@ -61,10 +88,29 @@ export class ConfigError extends Error {
 export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const result = settings.safeParse(given);
-  if (!result.success) {
-    throw new ConfigError(result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`));
-  }
-  return result.data;
+  const problems = (result.error?.issues ?? []).map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  problems.push(...findContradictions(given));
+  if (problems.length > 0) throw new ConfigError(problems);
+  return result.data!;
+}
+
+/** What cannot be seen of a setting alone. */
+function findContradictions(given: Readonly<Record<string, string | undefined>>): string[] {
+  const has = (name: keyof Config): boolean => given[name] !== undefined;
+  const rules: readonly (readonly [boolean, string])[] = [
+    [has('KAFKA_BROKERS') && !has('DATABASE_URL'), 'KAFKA_BROKERS: needs DATABASE_URL too, for what is made of the log'],
+    [given['ROLE'] !== undefined && given['ROLE'] !== 'all' && !has('KAFKA_BROKERS'), 'ROLE: there is only `all` without KAFKA_BROKERS'],
+    [has('KAFKA_SSL_CERT_FILE') !== has('KAFKA_SSL_KEY_FILE'), 'KAFKA_SSL_CERT_FILE: goes with KAFKA_SSL_KEY_FILE'],
+    [
+      given['KAFKA_SSL'] !== 'true' && (has('KAFKA_SSL_CA_FILE') || has('KAFKA_SSL_CERT_FILE')),
+      'KAFKA_SSL: must be `true` for the files of TLS to be used',
+    ],
+    [
+      has('KAFKA_SASL_MECHANISM') !== has('KAFKA_SASL_USERNAME') || has('KAFKA_SASL_MECHANISM') !== has('KAFKA_SASL_PASSWORD'),
+      'KAFKA_SASL_MECHANISM: goes with KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD',
+    ],
+  ];
+  return rules.filter(([isBroken]) => isBroken).map(([, problem]) => problem);
 }
 
 /** The settings as a table in Markdown. */

@@ -10,6 +10,7 @@ import type { Config } from './config.ts';
 import { createFirstTeam } from './first-team.ts';
 import { buildApp } from './http/app.ts';
 import { Gate } from './http/gate.ts';
+import { HttpError } from './http/http-error.ts';
 import { addRoutes } from './http/routes.ts';
 import { cacheTokens } from './http/token-cache.ts';
 import { openService, type Service } from './service.ts';
@@ -22,23 +23,28 @@ export async function serve(config: Config): Promise<void> {
   const logger = pino({ level: config.LOG_LEVEL });
   const stopping = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort(signal));
+  const stopped = new Promise<void>((resolve) => {
+    stopping.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 
   const service = await openService(config, logger, stopping.signal);
   try {
-    const app = buildService(service, config, logger);
+    let started = false;
+    const app = buildService(service, config, logger, () => started);
     service.onFailure((reason) => {
       logger.fatal(reason);
       // Whoever looks after this process is to start it again.
       process.exitCode = 1;
       stopping.abort('failure');
     });
-    await createFirstTeam(service, config.DATA_DIR);
     await app.listen({ host: config.HOST, port: config.PORT });
-    await sayHello(config, (app.server.address() as AddressInfo).port);
-    await new Promise<void>((resolve) => {
-      if (stopping.signal.aborted) resolve();
-      else stopping.signal.addEventListener('abort', () => resolve(), { once: true });
-    });
+    await Promise.race([service.log.caughtUp(), stopped]);
+    if (config.ROLE !== 'projector' && !stopping.signal.aborted) {
+      await createFirstTeam(service, config.DATA_DIR);
+      await sayHello(config, (app.server.address() as AddressInfo).port);
+    }
+    started = true;
+    await stopped;
     logger.info({ reason: stopping.signal.reason }, 'stopping');
     await app.close();
   } finally {
@@ -46,19 +52,46 @@ export async function serve(config: Config): Promise<void> {
   }
 }
 
-function buildService(service: Service, config: Config, logger: pino.Logger): ReturnType<typeof buildApp> {
+/** The HTTP interface; a projector has what its operator asks for, and no more. */
+function buildService(
+  service: Service,
+  config: Config,
+  logger: pino.Logger,
+  hasStarted: () => boolean,
+): ReturnType<typeof buildApp> {
   const { database, log, teams } = service;
+  const authenticate = cacheTokens((token) => teams.teamOfToken(token));
   return buildApp({
     config,
     log: logger,
-    authenticate: cacheTokens((token) => teams.teamOfToken(token)),
-    notReady: async () => [...log.halted().values()],
-    routes: (app) => addRoutes(app, {
-      log, tables: new TableQueries(database), rows: new RowQueries(database), gate: new Gate(bodiesAtOnce),
-      receiver: { log, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, writeAhead: service.writeAhead },
-      limits: rowLimits(config.ROWS_PER_TABLE_MAX), bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
+    authenticate: (token) => (log.isCaughtUp ? authenticate(token) : refuseWhileBehind()),
+    checkHealth: async () => ({
+      notReady: [...(hasStarted() ? [] : ['The service is starting.']), ...(await findDatabaseProblems(database))],
+      problems: log.problems(),
     }),
+    routes: (app) => {
+      if (config.ROLE === 'projector') return;
+      addRoutes(app, {
+        log, tables: new TableQueries(database), rows: new RowQueries(database), gate: new Gate(bodiesAtOnce),
+        receiver: { log, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, writeAhead: service.writeAhead },
+        limits: rowLimits(config.ROWS_PER_TABLE_MAX), bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
+      });
+    },
   });
+}
+
+/** A read model that is not at the end of its log yet answers nothing: not even who may ask. */
+function refuseWhileBehind(): Promise<never> {
+  return Promise.reject(new HttpError('service_unavailable', 'The service is starting: its read model is being brought to the end of the log.'));
+}
+
+async function findDatabaseProblems({ reader }: Service['database']): Promise<string[]> {
+  try {
+    await reader.query({ name: 'check_health', text: 'select 1' }, []);
+    return [];
+  } catch {
+    return ['Postgres cannot be reached.'];
+  }
 }
 
 /** A line that can be copied and works. */

@@ -1,7 +1,6 @@
 /** Wires the service: Postgres, the log, the read model, and what is made of them. Each resource is closed here. */
 import type { Logger } from 'pino';
 import { createReadModel, readModelSchema } from '../projections/read-model.ts';
-import { Projector } from '../projections/projector.ts';
 import { fillSegment } from '../projections/segments/fill-segment.ts';
 import { LocalKeys } from '../projections/segments/local-keys.ts';
 import { TeamQueries } from '../projections/teams/teams.queries.ts';
@@ -9,12 +8,14 @@ import type { Config } from './config.ts';
 import { Database } from './database/database.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded/embedded-postgres.ts';
 import type { RowBlock } from './formats/block-writer.ts';
-import { partitionCount, PostgresLog } from './log/postgres/postgres-log.ts';
+import type { EventLog } from './log/event-log.ts';
+import { partitionCount } from './log/partition.ts';
+import { openLog, type Projects } from './open-log.ts';
 import { ReadModelUse } from './read-model-use.ts';
 
 export interface Service {
   readonly database: Database;
-  readonly log: PostgresLog;
+  readonly log: EventLog;
   readonly teams: TeamQueries;
   /** Writes the rows of a segment before the event that names it. */
   writeAhead(segmentId: string, block: RowBlock): Promise<void>;
@@ -47,10 +48,15 @@ export async function openPostgres(config: Config, logger: Logger): Promise<Open
 }
 
 /**
- * Starts everything but HTTP. Rejects when Postgres cannot be had, when the log is not the read model's (WrongLog), and
+ * Starts everything but HTTP. Rejects when Postgres or Kafka cannot be had, when the log is not the read model's (WrongLog), and
  * while the read model is being rebuilt (ReadModelInUse).
  */
-export async function openService(config: Config, logger: Logger, signal: AbortSignal): Promise<Service> {
+export async function openService(
+  config: Config,
+  logger: Logger,
+  signal: AbortSignal,
+  projects: Projects = config.ROLE !== 'api',
+): Promise<Service> {
   const closers: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
     for (const closer of closers.splice(0).toReversed()) await closer();
@@ -64,15 +70,8 @@ export async function openService(config: Config, logger: Logger, signal: AbortS
     closers.push(() => database.close());
     await createReadModel(database, partitionCount);
     await use.identify();
-    const log = new PostgresLog({
-      database, projector: new Projector(), queueEventsMax: config.APPEND_QUEUE_EVENTS_MAX,
-      queueBytesMax: config.APPEND_QUEUE_BYTES_MAX, unknownWait: config.OUTCOME_WAIT_MS,
-      onHalt: (partition, offset, error) => {
-        logger.fatal({ partition, offset: String(offset), err: error }, 'a partition has halted: its event cannot be projected');
-      },
-    });
+    const log = await openLog(config, database, postgres.url, { logger, projects, signal });
     closers.push(() => log.close());
-    await log.start(signal);
     const keys = new LocalKeys();
     return {
       database, log, teams: new TeamQueries(database),

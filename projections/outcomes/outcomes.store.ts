@@ -1,6 +1,6 @@
 /** Outcomes in Postgres: looked up by command, stored with the batch that decided them. */
 import type { BoundStatement } from '../../src/database/combine.ts';
-import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
+import type { PipelinedClient, ResultRow, Statement } from '../../src/database/pipelined-client.ts';
 import { RowsStatement, type ParameterColumn } from '../../src/database/rows-statement.ts';
 import type { AppliedResult, Outcome, RowRange } from '../../src/events/outcome.ts';
 
@@ -28,12 +28,29 @@ export async function findOutcomes(
   commandIds: readonly string[],
 ): Promise<RecordedOutcome[]> {
   const { rows } = await tx.query(selectOutcomes, [partition, commandIds]);
-  return rows.map(([commandId, offset, time, etag, detail, requestDigest]) => ({
-    commandId,
-    offset,
-    time: Number(time),
-    outcome: decodeOutcome(etag, detail, requestDigest),
-  }));
+  return rows.map(toRecordedOutcome);
+}
+
+function toRecordedOutcome([commandId, offset, time, etag, detail, requestDigest]: ResultRow): RecordedOutcome {
+  return { commandId, offset, time: Number(time), outcome: decodeOutcome(etag, detail, requestDigest) };
+}
+
+const selectProgressAndOutcomes: Statement = {
+  name: 'select_progress_and_outcomes',
+  text: `select progress.next, command_id, log_offset, outcomes.time, etag, detail, request_digest
+    from progress left join outcomes on outcomes.partition = progress.partition and command_id = any($2::uuid[])
+    where progress.partition = $1`,
+};
+
+/** How far a partition is projected, and what these commands have come to by then. */
+export async function findProgressAndOutcomes(
+  tx: Pick<PipelinedClient, 'query'>,
+  partition: number,
+  commandIds: readonly string[],
+): Promise<{ readonly next: bigint; readonly outcomes: readonly RecordedOutcome[] }> {
+  const { rows } = await tx.query(selectProgressAndOutcomes, [partition, commandIds]);
+  const outcomes = rows.filter(([, commandId]) => commandId !== null).map(([, ...outcome]) => toRecordedOutcome(outcome));
+  return { next: rows[0]![0] as bigint, outcomes };
 }
 
 type OutcomeOfPartition = RecordedOutcome & { readonly partition: number };

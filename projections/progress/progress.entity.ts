@@ -17,5 +17,9 @@ export const ProgressEntity = defineEntity({
     lastHash: p.blob().nullable(),
     /** The time of that record. */
     time: p.bigint(),
+    /** Why the partition is not projected any further; null while it is. */
+    halted: p.text().nullable(),
+    /** Whether it was ever projected to the end of its log: before that it is half a state, and answers nothing. */
+    caughtUp: p.boolean().default(false),
   },
 });

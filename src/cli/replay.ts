@@ -5,6 +5,7 @@ import { describeDifference } from '../replay/differences.ts';
 import type { RebuildOptions } from '../replay/rebuild.ts';
 import { replay } from '../replay/replay.ts';
 import { verify } from '../replay/verify.ts';
+import { openLogReader } from '../open-log.ts';
 import { openPostgres } from '../service.ts';
 import { newLogger, wholeNumber, writeOut, writeWords } from './console.ts';
 import { ProgressLine } from './progress-line.ts';
@@ -17,7 +18,7 @@ interface ReplayFlags {
   readonly json?: boolean;
 }
 
-type Work = Pick<RebuildOptions, 'url' | 'batchEvents' | 'onProgress' | 'signal'>;
+type Work = Pick<RebuildOptions, 'url' | 'log' | 'batchEvents' | 'onProgress' | 'signal'>;
 
 export function addReplayCommands(program: Command): void {
   const command = (name: string): Command => {
@@ -61,15 +62,17 @@ async function withPostgres<T>(flags: ReplayFlags, work: (work: Work) => Promise
   const stop = (): void => stopping.abort(new UserError('Interrupted.'));
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop);
   const progress = new ProgressLine('events', writeWords);
-  const postgres = await openPostgres(readConfig(), newLogger());
-  try {
-    return await work({
-      url: postgres.url, batchEvents: flags.batchEvents, signal: stopping.signal,
-      onProgress: (done, of) => progress.update(done, of),
-    });
-  } finally {
-    await postgres.close();
-  }
+  const config = readConfig();
+  const logger = newLogger();
+  await using resources = new AsyncDisposableStack();
+  const postgres = await openPostgres(config, logger);
+  resources.defer(() => postgres.close());
+  const log = await openLogReader(config, postgres.url, logger);
+  resources.defer(() => log.close());
+  return await work({
+    url: postgres.url, log, batchEvents: flags.batchEvents, signal: stopping.signal,
+    onProgress: (done, of) => progress.update(done, of),
+  });
 }
 
 function seconds(started: number): { readonly seconds: number } {

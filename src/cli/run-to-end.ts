@@ -4,7 +4,8 @@ import { InvalidRequest } from '../../commands/invalid-request.ts';
 import { ConfigError } from '../config.ts';
 import { isDatabaseAway } from '../database/database-away.ts';
 import { NotAppended } from '../log/event-log.ts';
-import { WrongLog } from '../log/postgres/postgres-log.ts';
+import { WrongLog } from '../log/identity.ts';
+import { UnsafeTopic } from '../log/kafka/topic.ts';
 import { ReadModelInUse } from '../read-model-use.ts';
 import { NoReadModel } from '../replay/snapshot.ts';
 
@@ -13,9 +14,9 @@ export class UserError extends Error {
   override readonly name = 'UserError';
 }
 
-const userErrors = [UserError, InvalidRequest, ConfigError, WrongLog, ReadModelInUse, NoReadModel];
+const userErrors = [UserError, InvalidRequest, ConfigError, WrongLog, UnsafeTopic, ReadModelInUse, NoReadModel];
 
-/** Runs the work of a process. When it fails, says why on stderr and sets the exit code to 1. */
+/** Runs the work of a process, and ends it. When it fails, says why on stderr and sets the exit code to 1. */
 export async function runToEnd(work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -23,6 +24,9 @@ export async function runToEnd(work: () => Promise<void>): Promise<void> {
     process.stderr.write(`${describe(error)}\n`);
     process.exitCode = 1;
   }
+  // All is closed by now, but kafkajs can open a connection behind a consumer group that was shared out anew just while it
+  // was left, and such a process would never end. What was written before this is written out.
+  process.stdout.write('', () => process.exit());
 }
 
 function describe(error: unknown): string {

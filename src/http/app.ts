@@ -16,7 +16,7 @@ import { createServer, drainConnections } from './connections.ts';
 import { buildErrorHandler, replyWithError } from './error-reply.ts';
 import { HttpError } from './http-error.ts';
 import { pathOf, RequestLog } from './request-log.ts';
-import { addHealthRoutes, type NotReady } from './routes/health.ts';
+import { addHealthRoutes, type CheckHealth } from './routes/health.ts';
 import { compileValidator } from './validation.ts';
 
 export type App = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
@@ -28,7 +28,7 @@ export interface AppDependencies {
   >;
   readonly log: FastifyBaseLogger;
   readonly authenticate: Authenticate;
-  readonly notReady: NotReady;
+  readonly checkHealth: CheckHealth;
   /** Adds the routes of the interface. */
   readonly routes: (app: App) => void;
 }
@@ -38,7 +38,7 @@ const headerBytesMax = 16 * 1024;
 const noQuery = z.strictObject({});
 
 /** The server. `app.close()` drains it: requests under way finish within DRAIN_TIMEOUT_MS. */
-export function buildApp({ config, log, authenticate, notReady, routes }: AppDependencies): App {
+export function buildApp({ config, log, authenticate, checkHealth, routes }: AppDependencies): App {
   const allowedMethods = new AllowedMethods();
   const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connectionsMax: config.CONNECTIONS_MAX, headerBytesMax };
   const servers: Server[] = [];
@@ -77,7 +77,7 @@ export function buildApp({ config, log, authenticate, notReady, routes }: AppDep
   const authenticator = buildAuthenticator(authenticate);
   app.addHook('onRoute', (route) => prepareRoute(route, authenticator, allowedMethods));
 
-  addHealthRoutes(app, () => (isDraining() ? ['The service is stopping.'] : notReady()));
+  addHealthRoutes(app, () => (isDraining() ? { notReady: ['The service is stopping.'], problems: [] } : checkHealth()));
   routes(app);
   return app;
 }

@@ -53,8 +53,7 @@ export async function submit(
 ): Promise<Applied> {
   const requestDigest = digest === null ? null : digest.digest('base64url');
   const envelope = { commandId, notAfter: log.now() + notAfterDelay, requestDigest };
-  const { outcome } = await log.append(partitionOf(teamId, log.partitions), encode(envelope, data, body));
-  if (!outcome) throw new Error('the log gave no outcome');
+  const outcome = await log.append(partitionOf(teamId, log.partitions), encode(envelope, data, body));
   if (requestDigest !== null && outcome.requestDigest !== requestDigest) {
     throw new HttpError('idempotency_key_reused', 'Idempotency-Key: it was used for another request.');
   }

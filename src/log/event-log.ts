@@ -26,32 +26,32 @@ export interface EncodedEvent {
 
 export type CommandId = string;
 
-export interface Appended {
-  readonly offset: bigint;
-  /** Present when the log decided it in the same step (Postgres); absent when a projector will (Kafka). */
-  readonly outcome?: Outcome | undefined;
-}
-
 export interface PartitionBounds {
-  readonly logId: string;
-  /** The first offset held, the next one to be given, and the log's present time (milliseconds since 1970). */
+  /** The first offset held, and the next one to be given. */
   readonly start: bigint;
   readonly end: bigint;
-  readonly time: number;
 }
 
-export interface EventLog {
+/** What is there to be read. */
+export interface LogReader {
   readonly partitions: number;
-  /** The log's time now, as near as this process knows it (milliseconds since 1970). */
-  now(): number;
-  /** Proves the log's identity and catches the read model up. Rejects when the log is not the one it was built from. */
-  start(signal: AbortSignal): Promise<void>;
-  /** Rejects with NotAppended (certain), AppendUnknown or ProjectionBug. */
-  append(partition: number, event: EncodedEvent): Promise<Appended>;
-  /** The records of `from` (inclusive) to `to` (exclusive), in batches. */
+  /** The records of `from` (inclusive) to `to` (exclusive), in batches. Rejects with WrongLog when one is missing. */
   read(partition: number, from: bigint, to: bigint): AsyncIterable<readonly LogRecord[]>;
   bounds(partition: number): Promise<PartitionBounds>;
   close(): Promise<void>;
+}
+
+export interface EventLog extends LogReader {
+  /** The log's time now, as near as this process knows it (milliseconds since 1970). */
+  now(): number;
+  /** Resolves when all that the log held at the start has been projected, by whichever process. */
+  caughtUp(): Promise<void>;
+  /** Appends an event, and gives what became of it. Rejects with NotAppended (certain), AppendUnknown or ProjectionBug. */
+  append(partition: number, event: EncodedEvent): Promise<Outcome>;
+  /** Whether all that the log held at the start has been projected: before that the read model answers nothing. */
+  readonly isCaughtUp: boolean;
+  /** What is wrong with it now, a sentence each; none when all is well. */
+  problems(): readonly string[];
 }
 
 /** The event is certainly not in the log, or certainly without effect. The client may try again. */

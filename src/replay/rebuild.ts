@@ -2,14 +2,15 @@
 import { createReadModel, dropReadModel } from '../../projections/read-model.ts';
 import { Projector } from '../../projections/projector.ts';
 import { Database } from '../database/database.ts';
-import { createLogTables, logSchema } from '../log/postgres/log-tables.ts';
-import { partitionCount, PostgresLog } from '../log/postgres/postgres-log.ts';
+import type { LogReader, LogRecord } from '../log/event-log.ts';
+import { projectRecords } from '../log/project-records.ts';
 
 /** How many partitions are projected at once: while one waits for Postgres, another is decided. */
 const partitionsAtOnce = 2;
 
 export interface RebuildOptions {
   readonly url: string;
+  readonly log: LogReader;
   /** The Postgres schema to build in; what is in it is dropped first. */
   readonly schema: string;
   /** The offset to stop before, by partition; without it, all that the log holds. */
@@ -20,26 +21,20 @@ export interface RebuildOptions {
   readonly signal: AbortSignal;
 }
 
-/** An event that no projection can be made of: a bug, or a log that was damaged. */
-export class ReplayHalted extends Error {
-  override readonly name = 'ReplayHalted';
-}
-
-/** Rejects with ReplayHalted, and with the reason of `signal` when that is aborted. Resolves with the number of events. */
+/** Rejects with ProjectionFailed, and with the reason of `signal` when that is aborted. Resolves with the number of events. */
 export async function rebuild(options: RebuildOptions): Promise<number> {
-  const { url, schema, batchEvents, onProgress, signal } = options;
+  const { url, log, schema, batchEvents, onProgress, signal } = options;
   const database = await Database.open({
     url, schema, synchronousCommit: false, writersMax: partitionsAtOnce, poolMax: partitionsAtOnce,
   });
   try {
-    await createLogTables(database.pool, partitionCount);
     await dropReadModel(database);
-    await createReadModel(database, partitionCount);
-    const ends = options.until ?? (await endsOf(database));
+    await createReadModel(database, log.partitions);
+    const ends = options.until ?? (await endsOf(log));
     const ofEvents = Number([...ends.values()].reduce((sum, end) => sum + end, 0n));
     let events = 0;
     const failed = new AbortController();
-    const onBatch = (projected: number): void => {
+    const onProjected = (projected: number): void => {
       signal.throwIfAborted();
       failed.signal.throwIfAborted();
       events += projected;
@@ -48,9 +43,13 @@ export async function rebuild(options: RebuildOptions): Promise<number> {
 
     const waiting = [...ends];
     const work = async (): Promise<void> => {
-      const log = logOf(database, batchEvents);
+      // What a projector caches belongs to one read model.
+      const projector = new Projector();
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        await log.catchUp(next[0], { to: next[1], onBatch });
+        const [partition, end] = next;
+        for await (const records of inBatches(log.read(partition, 0n, end), batchEvents)) {
+          await projectRecords({ database, projector, partition, epoch: 0n }, records, (done) => onProjected(done.length));
+        }
       }
     };
     const works = Array.from({ length: partitionsAtOnce }, () => work().catch((error: unknown) => failed.abort(error)));
@@ -62,17 +61,22 @@ export async function rebuild(options: RebuildOptions): Promise<number> {
   }
 }
 
-/** It is only read. The projector is its own, because what a projector caches belongs to one read model. */
-function logOf(database: Database, batchEvents: number): PostgresLog {
-  return new PostgresLog({
-    database, projector: new Projector(), batchEvents, queueEventsMax: 0, queueBytesMax: 0, unknownWait: 0,
-    onHalt: (partition, offset, error) => {
-      throw new ReplayHalted(`the event at offset ${offset} of partition ${partition} cannot be projected`, { cause: error });
-    },
-  });
+/** The same records, so many at a time. */
+async function* inBatches(read: AsyncIterable<readonly LogRecord[]>, size: number): AsyncGenerator<readonly LogRecord[]> {
+  let batch: LogRecord[] = [];
+  for await (const records of read) {
+    for (const record of records) {
+      batch.push(record);
+      if (batch.length < size) continue;
+      yield batch;
+      batch = [];
+    }
+  }
+  if (batch.length > 0) yield batch;
 }
 
-async function endsOf(database: Database): Promise<Map<number, bigint>> {
-  const { rows } = await database.pool.query(`select partition, next from ${logSchema}.heads order by partition`);
-  return new Map(rows.map(({ partition, next }) => [partition, BigInt(next)]));
+async function endsOf(log: LogReader): Promise<Map<number, bigint>> {
+  const ends = new Map<number, bigint>();
+  for (let partition = 0; partition < log.partitions; partition += 1) ends.set(partition, (await log.bounds(partition)).end);
+  return ends;
 }

@@ -3,7 +3,7 @@ import { readModelSchema } from '../../projections/read-model.ts';
 import { ReadModelUse } from '../read-model-use.ts';
 import { rebuild, type RebuildOptions } from './rebuild.ts';
 
-export interface ReplayOptions extends Pick<RebuildOptions, 'url' | 'batchEvents' | 'onProgress' | 'signal'> {
+export interface ReplayOptions extends Pick<RebuildOptions, 'url' | 'log' | 'batchEvents' | 'onProgress' | 'signal'> {
   /** The Postgres schema of the read model. */
   readonly schema?: string;
 }

@@ -9,7 +9,7 @@ import { Snapshot } from './snapshot.ts';
 /** Any number that nothing else in the database uses as an advisory lock. */
 const verifyLock = 7_460_231_005;
 
-export interface VerifyOptions extends Pick<RebuildOptions, 'url' | 'batchEvents' | 'onProgress' | 'signal'> {
+export interface VerifyOptions extends Pick<RebuildOptions, 'url' | 'log' | 'batchEvents' | 'onProgress' | 'signal'> {
   /** The Postgres schema of the read model. */
   readonly schema?: string;
 }

@@ -4,7 +4,7 @@ import { decodeEvent } from '../../src/events/event-codec.ts';
 import type { EventType } from '../../src/events/event.ts';
 import type { RefusalType } from '../../src/events/outcome.ts';
 import { verify } from '../../src/replay/verify.ts';
-import { chooseSeed, createGeneratedLog, logOf, openReadModel, type GeneratedLog } from './generated-log.ts';
+import { chooseSeed, createGeneratedLog, openReadModel, type GeneratedLog } from './generated-log.ts';
 
 let generated: GeneratedLog;
 
@@ -18,7 +18,7 @@ afterAll(async () => {
 
 test.each([1, 7, 500])('a read model that was written live is what replay in batches of %d gives', async (batchEvents) => {
   const { differences, events } = await verify({
-    url: generated.url, batchEvents, onProgress: () => undefined, signal: new AbortController().signal,
+    url: generated.url, log: generated.log, batchEvents, onProgress: () => undefined, signal: new AbortController().signal,
   });
   expect(differences).toEqual([]);
   expect(events).toBeGreaterThan(generated.events);
@@ -39,11 +39,10 @@ const refusalTypes: Record<RefusalType, true> = {
 test('a generated log holds every kind of event, refusals of every kind, and what is repeated, late, widened and wrapped', async () => {
   const database = await openReadModel(generated.url);
   try {
-    const log = logOf(database);
     const found = { types: new Set<string>(), commands: new Set<string>(), records: 0 };
-    for (let partition = 0; partition < log.partitions; partition += 1) {
-      const { end } = await log.bounds(partition);
-      for await (const records of log.read(partition, 0n, end)) {
+    for (let partition = 0; partition < generated.log.partitions; partition += 1) {
+      const { end } = await generated.log.bounds(partition);
+      for await (const records of generated.log.read(partition, 0n, end)) {
         for (const { bytes } of records) {
           const { commandId, data } = decodeEvent(bytes);
           found.types.add(data.type);

@@ -278,7 +278,7 @@ class TeamActor {
   #append(event: EncodedEvent, tableId?: string): void {
     this.appended += 1;
     const appended = this.#log.append(partitionOf(this.#teamId, this.#log.partitions), event).then(
-      ({ outcome }) => this.#learn(outcome!, tableId),
+      (outcome) => this.#learn(outcome, tableId),
       (error: unknown) => {
         // It was late: it stands in the log and has no outcome.
         if (!(error instanceof NotAppended && error.message.includes('waited too long'))) throw error;

@@ -16,7 +16,7 @@ let generated: GeneratedLog;
 beforeAll(async () => {
   generated = await createGeneratedLog({ seed: chooseSeed(), teams: 5, eventsOfTeam: 400, blocksOfTeam: 15, rowsOfBlock: 60 });
   await rebuild({
-    url: generated.url, schema: rebuilt, batchEvents: 500, onProgress: () => undefined, signal: new AbortController().signal,
+    url: generated.url, log: generated.log, schema: rebuilt, batchEvents: 500, onProgress: () => undefined, signal: new AbortController().signal,
   });
 });
 

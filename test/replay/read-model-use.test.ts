@@ -8,7 +8,7 @@ import { createDatabase } from '../support/postgres.ts';
 import { sleepUntil } from '../support/server.ts';
 import { createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
-const schema = 'tablog_1';
+const schema = 'tablog_2';
 const quietly = { batchEvents: 500, onProgress: () => undefined, signal: new AbortController().signal };
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
@@ -105,19 +105,19 @@ describe('replay and verify', () => {
 
   test('replay refuses while the read model is in use, and leaves it as it is; verify does not mind', async () => {
     const use = await ReadModelUse.share(generated.url, schema);
-    await expect(replay({ url: generated.url, ...quietly })).rejects.toThrow(ReadModelInUse);
-    expect((await verify({ url: generated.url, ...quietly })).differences).toEqual([]);
+    await expect(replay({ url: generated.url, log: generated.log, ...quietly })).rejects.toThrow(ReadModelInUse);
+    expect((await verify({ url: generated.url, log: generated.log, ...quietly })).differences).toEqual([]);
     await use.end();
   });
 
   test('a replay that is interrupted leaves the read model as it was, and the next one begins anew', async () => {
     const stopping = new AbortController();
     const onProgress = (): void => stopping.abort(new Error('interrupted'));
-    const interrupted = replay({ url: generated.url, ...quietly, batchEvents: 5, onProgress, signal: stopping.signal });
+    const interrupted = replay({ url: generated.url, log: generated.log, ...quietly, batchEvents: 5, onProgress, signal: stopping.signal });
     await expect(interrupted).rejects.toThrow('interrupted');
-    expect((await verify({ url: generated.url, ...quietly })).differences).toEqual([]);
-    await replay({ url: generated.url, ...quietly });
-    expect((await verify({ url: generated.url, ...quietly })).differences).toEqual([]);
+    expect((await verify({ url: generated.url, log: generated.log, ...quietly })).differences).toEqual([]);
+    await replay({ url: generated.url, log: generated.log, ...quietly });
+    expect((await verify({ url: generated.url, log: generated.log, ...quietly })).differences).toEqual([]);
   });
 
   test('where there is no read model, verify says so, and replay makes one', async () => {
@@ -125,8 +125,8 @@ describe('replay and verify', () => {
     await client.connect();
     await client.query(`drop schema ${schema} cascade`);
     await client.end();
-    await expect(verify({ url: generated.url, ...quietly })).rejects.toThrow(`there is no read model ${schema}`);
-    await replay({ url: generated.url, ...quietly });
-    expect((await verify({ url: generated.url, ...quietly })).differences).toEqual([]);
+    await expect(verify({ url: generated.url, log: generated.log, ...quietly })).rejects.toThrow(`there is no read model ${schema}`);
+    await replay({ url: generated.url, log: generated.log, ...quietly });
+    expect((await verify({ url: generated.url, log: generated.log, ...quietly })).differences).toEqual([]);
   });
 });

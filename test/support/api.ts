@@ -1,6 +1,6 @@
 /**
- * The service as the conformance tests meet it: a process on a database of its own, spoken to over HTTP. How it is started
- * stands here and nowhere else, so that the same tests can be run against other set-ups. Teams, plans and suspensions have
+ * The service as the conformance tests meet it: on a log and a database of its own, spoken to over HTTP. How it is started
+ * stands here and nowhere else, so that the same tests run against each kind of deployment. Teams, plans and suspensions have
  * no HTTP interface; they are recorded as an operator's tool would do it.
  */
 import { randomUUIDv7 } from 'node:crypto';
@@ -13,8 +13,9 @@ import { readConfig } from '../../src/config.ts';
 import { recordFact } from '../../src/record-fact.ts';
 import { openService, type Service } from '../../src/service.ts';
 import { Client } from './client.ts';
+import { createLog, roles } from './deployment-kind.ts';
 import { createDatabase } from './postgres.ts';
-import { startServer } from './server.ts';
+import { startServers } from './server.ts';
 
 export interface Team {
   readonly id: string;
@@ -35,32 +36,39 @@ export interface Api {
 
 /** `environment`: settings that differ from the defaults. */
 export async function startApi(environment: Readonly<Record<string, string>> = {}): Promise<Api> {
-  const database = await createDatabase();
-  const server = await startServer({ databaseUrl: database.url, environment });
-  const config = readConfig({ DATABASE_URL: database.url, DATA_DIR: server.folder });
+  const [database, log] = await Promise.all([createDatabase(), createLog()]);
+  const servers = await startServers(roles.map((ROLE) => {
+    return { databaseUrl: database.url, environment: { ...environment, ...log.environment, ROLE } };
+  }));
+  const urls = servers.filter((_, at) => roles[at] !== 'projector').map(({ url }) => url);
+  const config = readConfig({ ...log.environment, DATABASE_URL: database.url, DATA_DIR: servers[0]!.folder });
   const stopping = new AbortController();
-  const operator = await openService(config, pino({ level: 'silent' }), stopping.signal);
+  const operator = await openService(config, pino({ level: 'silent' }), stopping.signal, false);
+  await operator.log.caughtUp();
   return {
-    url: server.url,
-    createTeam: () => recordTeam(operator, server.url),
+    url: urls[0]!,
+    createTeam: () => recordTeam(operator, urls),
     stop: async () => {
       stopping.abort();
       await operator.close();
-      const exitCode = await server.stop();
-      await database.drop();
-      if (exitCode !== 0) throw new Error(`the server ended with ${exitCode}:\n${server.output()}`);
+      const exitCodes = await Promise.all(servers.map((server) => server.stop()));
+      await Promise.all([database.drop(), log.drop()]);
+      if (exitCodes.some((exitCode) => exitCode !== 0)) {
+        const outputs = servers.map((server) => server.output()).join('\n');
+        throw new Error(`the servers ended with ${exitCodes.join(', ')}:\n${outputs}`);
+      }
     },
   };
 }
 
-async function recordTeam({ log }: Service, url: string): Promise<Team> {
+async function recordTeam({ log }: Service, urls: readonly string[]): Promise<Team> {
   const id = randomUUIDv7();
   const token = newAccessToken();
   await recordFact(log, createTeam(id, 'test'));
   await recordFact(log, createToken(id, randomUUIDv7(), 'test', hashToken(token)));
   return {
     id,
-    client: new Client(url, token),
+    client: new Client(urls, token),
     suspend: () => recordFact(log, suspendTeam(id)),
     resume: () => recordFact(log, resumeTeam(id)),
     setPlan: (rowsMax) => recordFact(log, setPlan(id, rowsMax)),

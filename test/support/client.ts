@@ -29,15 +29,21 @@ export interface Send {
 export class Client {
   readonly url: string;
   readonly token: string;
+  readonly #urls: readonly string[];
+  #sent = 0;
 
-  constructor(url: string, token: string) {
-    this.url = url;
+  /** With several URLs, those of processes that are one service, requests go to them in turn. */
+  constructor(urls: string | readonly string[], token: string) {
+    this.#urls = [urls].flat();
+    this.url = this.#urls[0]!;
     this.token = token;
   }
 
   async send(path: string, { method = 'GET', headers = {}, body, bare = false }: Send = {}): Promise<Answer> {
     const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
-    const response = await fetch(`${this.url}${path}`, {
+    const url = this.#urls[this.#sent % this.#urls.length]!;
+    this.#sent += 1;
+    const response = await fetch(`${url}${path}`, {
       method,
       headers: {
         authorization: `Bearer ${this.token}`,

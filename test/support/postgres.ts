@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PostgreSqlContainer } from '@testcontainers/postgresql';
 import pg from 'pg';
-import { getContainerRuntimeClient } from 'testcontainers';
 import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
+import { hasEngine } from './docker-engine.ts';
 
 export interface SharedPostgres {
   readonly url: string;
@@ -23,16 +23,6 @@ export async function startSharedPostgres(): Promise<SharedPostgres> {
   if (await hasEngine()) return inContainer();
   if (process.env['TABLOG_TEST_REQUIRES_CONTAINERS'] === 'true') throw new Error('there is no Docker engine for the tests');
   return embedded();
-}
-
-/** Whether a Docker engine answers; testcontainers tells in milliseconds. */
-async function hasEngine(): Promise<boolean> {
-  try {
-    await getContainerRuntimeClient();
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function inContainer(): Promise<SharedPostgres> {
@@ -65,7 +55,7 @@ let databases = 0;
 /** A new, empty database in the shared Postgres, and how to drop it. */
 export async function createDatabase(template = 'template1'): Promise<{ readonly url: string; drop(): Promise<void> }> {
   const shared = process.env['TABLOG_TEST_POSTGRES'];
-  if (!shared) throw new Error('the shared Postgres was not started: see test/support/start-postgres.ts');
+  if (!shared) throw new Error('the shared Postgres was not started: see test/support/start-servers.ts');
   databases += 1;
   const name = `test_${process.pid}_${Date.now()}_${databases}`;
   await administer(shared, `create database ${name} template ${template}`);

@@ -42,6 +42,16 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   }
 }
 
+/** Starts several at once. When one of them cannot start, none is left running. */
+export async function startServers(all: readonly ServerOptions[]): Promise<TestServer[]> {
+  const started = await Promise.allSettled(all.map((options) => startServer(options)));
+  const failed = started.find((result) => result.status === 'rejected');
+  const servers = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  if (!failed) return servers;
+  await Promise.all(servers.map((server) => server.stop('SIGKILL')));
+  throw failed.reason;
+}
+
 /** Starts the process and does not wait for it. */
 export async function launchServer(options: ServerOptions = {}): Promise<TestServer> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'tablog-test-')));

@@ -1,5 +1,9 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { ConfigError, describeSettings, readConfig } from '../../src/config.ts';
+
+const kafka = { DATABASE_URL: 'postgres://u:p@h/d', KAFKA_BROKERS: 'a:9092' };
 
 describe('readConfig', () => {
   test('has a default for everything', () => {
@@ -17,6 +21,11 @@ describe('readConfig', () => {
       OUTCOME_WAIT_MS: 10_000,
       APPEND_QUEUE_EVENTS_MAX: 10_000,
       APPEND_QUEUE_BYTES_MAX: 67_108_864,
+      ROLE: 'all',
+      KAFKA_TOPIC: 'tablog.events',
+      KAFKA_GROUP: 'tablog-projectors',
+      KAFKA_SSL: false,
+      PROJECTION_LAG_EVENTS_MAX: 100_000,
     });
   });
 
@@ -27,6 +36,8 @@ describe('readConfig', () => {
     [{ DATABASE_URL: 'postgres://u:p@h/d' }, { DATABASE_URL: 'postgres://u:p@h/d' }],
     [{ PUBLIC_URL: 'https://tables.example.org' }, { PUBLIC_URL: 'https://tables.example.org' }],
     [{ PATH: '/bin' }, {}],
+    [{ ...kafka, KAFKA_BROKERS: 'a:9092,b.example.org:9093' }, { KAFKA_BROKERS: ['a:9092', 'b.example.org:9093'] }],
+    [{ ...kafka, ROLE: 'projector' }, { ROLE: 'projector' }],
   ])('%j gives %j', (environment, settings) => {
     expect(readConfig(environment)).toMatchObject(settings);
   });
@@ -34,9 +45,20 @@ describe('readConfig', () => {
   test.each([
     ['PORT', '65536'], ['PORT', '-1'], ['PORT', '80x'], ['PORT', '0x50'], ['PORT', '1e3'], ['PORT', ' 80'],
     ['LOG_LEVEL', 'loud'], ['LOG_REQUESTS', 'yes'], ['BODY_SIZE_MAX_BYTES', '0'], ['OUTCOME_WAIT_MS', '2147483648'],
+    ['KAFKA_BROKERS', 'a'], ['KAFKA_BROKERS', 'a:9092,'], ['KAFKA_TOPIC', 'a b'], ['ROLE', 'both'],
     ['DATABASE_URL', 'mysql://h/d'], ['PUBLIC_URL', 'ftp://h'], ['PUBLIC_URL', 'h'],
   ])('%s=%s is a problem', (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(ConfigError);
+  });
+
+  test.each([
+    [{ KAFKA_BROKERS: 'a:9092' }, 'KAFKA_BROKERS'],
+    [{ ROLE: 'api' }, 'ROLE'],
+    [{ ...kafka, KAFKA_SSL: 'true', KAFKA_SSL_CERT_FILE: 'cert.pem' }, 'KAFKA_SSL_CERT_FILE'],
+    [{ ...kafka, KAFKA_SSL_CA_FILE: 'ca.pem' }, 'KAFKA_SSL'],
+    [{ ...kafka, KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'u' }, 'KAFKA_SASL_MECHANISM'],
+  ])('%j contradicts itself in %s', (environment, name) => {
+    expect(() => readConfig(environment)).toThrow(expect.objectContaining({ problems: [expect.stringMatching(`^${name}: `)] }));
   });
 
   test('tells all problems at once, and no value, which may be a secret', () => {
@@ -54,4 +76,9 @@ test('describeSettings has a line for each setting', () => {
   expect(lines).toContainEqual(expect.stringMatching(/^\| `DATABASE_URL` \| none \| /));
   expect(lines.every((line) => /^\|[^|]+\|[^|]+\|[^|]+\|$/.test(line))).toBe(true);
   expect(describeSettings()).not.toContain('undefined');
+});
+
+test('docs/settings.md has them as they are', async () => {
+  const document = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'settings.md'), 'utf8');
+  expect(document).toContain(describeSettings());
 });

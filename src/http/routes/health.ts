@@ -1,11 +1,18 @@
 import { replyWithError } from '../error-reply.ts';
 import type { App } from '../app.ts';
 
-/** Why the service cannot take requests now, one sentence each; none when it can. */
-export type NotReady = () => readonly string[] | Promise<readonly string[]>;
+/** How the service is, a sentence for each thing that is wrong. */
+export interface Health {
+  /** Why it cannot take requests. */
+  readonly notReady: readonly string[];
+  /** What does not work although it takes requests. */
+  readonly problems: readonly string[];
+}
 
-/** `/livez`: the process runs. `/readyz`: it takes requests. */
-export function addHealthRoutes(app: App, notReady: NotReady): void {
+export type CheckHealth = () => Health | Promise<Health>;
+
+/** `/livez`: the process runs. `/readyz`: it takes requests; 503 with the reasons when it does not. */
+export function addHealthRoutes(app: App, checkHealth: CheckHealth): void {
   const config = { public: true };
   const ok = { data: { status: 'ok' } };
   app.route({ method: ['GET', 'HEAD'], url: '/livez', config, handler: () => ok });
@@ -14,8 +21,9 @@ export function addHealthRoutes(app: App, notReady: NotReady): void {
     url: '/readyz',
     config,
     handler: async (_request, reply) => {
-      const reasons = await notReady();
-      return reasons.length === 0 ? ok : replyWithError(reply, 'service_unavailable', reasons.join(' '));
+      const { notReady, problems } = await checkHealth();
+      if (notReady.length > 0) return replyWithError(reply, 'service_unavailable', [...notReady, ...problems].join(' '));
+      return problems.length === 0 ? ok : { data: { status: 'degraded', problems } };
     },
   });
 }

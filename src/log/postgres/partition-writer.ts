@@ -6,14 +6,17 @@
 import { bind, combine, isGuardFailure, type BoundStatement } from '../../database/combine.ts';
 import type { Database } from '../../database/database.ts';
 import { isDatabaseAway } from '../../database/database-away.ts';
+import type { Outcome } from '../../events/outcome.ts';
 import type { PipelinedClient } from '../../database/pipelined-client.ts';
 import type { BatchMemory } from '../../../projections/batch-memory.ts';
 import type { Duplicates } from '../../../projections/batch.ts';
 import { isDuplicateOutcome } from '../../../projections/outcomes/outcomes.store.ts';
 import { ProgressMoved, type Draft, type Projected, type Projector } from '../../../projections/projector.ts';
+import { BatchPipeline } from '../batch-pipeline.ts';
 import { AppendUnknown, NotAppended, ProjectionBug } from '../event-log.ts';
-import type { Appended, EncodedEvent, LogRecord } from '../event-log.ts';
-import type { LogClock } from './log-clock.ts';
+import type { EncodedEvent, LogRecord } from '../event-log.ts';
+import type { LogClock } from '../log-clock.ts';
+import { isConflict } from '../project-records.ts';
 import { begin, commit, insertRecord, insertRecords, lockHead, moveHead, rollback } from './statements.ts';
 import { CommitUnknown, findCommitted } from './unknown-commit.ts';
 
@@ -27,35 +30,20 @@ const cautiousBatches = 16;
 /** How often a batch is tried anew after it met another process or a deadlock. */
 const attemptsMax = 20;
 
-interface Written {
-  readonly offset: bigint;
-  readonly outcomes: Projected['outcomes'];
-}
-
 interface Waiter {
   readonly event: EncodedEvent;
-  readonly resolve: (appended: Appended) => void;
+  readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: Error) => void;
 }
 
-/** A batch that is being gathered. */
+/** A batch in the making. */
 interface Gathered {
   readonly waiters: Waiter[];
   bytes: number;
-  readonly offset: bigint;
   /** The time of its records. */
-  readonly time: number;
-  /** What it comes to if the head is at `offset`; null when that cannot be said ahead. */
+  time: number;
+  /** What it comes to if the head is where it is expected; null when that cannot be said ahead. */
   draft: Draft | null;
-}
-
-/** A batch that is being stored. */
-interface Flight {
-  /** Settles when all of its waiters have their answers. Never rejects. */
-  readonly landing: Promise<void>;
-  landed: boolean;
-  /** Whether it was stored where its draft said, so that what was decided on top of it holds. */
-  asPlanned: boolean;
 }
 
 export interface PartitionWriterOptions {
@@ -71,9 +59,7 @@ export interface PartitionWriterOptions {
 
 export class PartitionWriter {
   readonly #options: PartitionWriterOptions;
-  readonly #waiting: Waiter[] = [];
-  #running: Promise<void> | null = null;
-  #arrived: (() => void) | null = null;
+  readonly #pipeline: BatchPipeline<Waiter, Gathered>;
   /** Where the head is when the batches so far have landed, and what is known then; null when that cannot be said. */
   #ahead: { readonly next: bigint; readonly memory: BatchMemory | null } | null = null;
   #lastTime = 0;
@@ -81,65 +67,55 @@ export class PartitionWriter {
 
   constructor(options: PartitionWriterOptions) {
     this.#options = options;
+    this.#pipeline = new BatchPipeline({
+      open: () => this.#open(),
+      hasRoom,
+      put: (gathered, waiter) => {
+        gathered.waiters.push(waiter);
+        gathered.bytes += waiter.event.bytes.length;
+      },
+      plan: (gathered, waiters) => this.#plan(gathered, waiters),
+      replan: async (gathered, asPlanned) => {
+        if (asPlanned && gathered.draft !== null) return;
+        this.#beginDraft(gathered);
+        await this.#plan(gathered, gathered.waiters);
+      },
+      store: ({ waiters, draft }) => {
+        if (draft) this.#ahead = { next: draft.end, memory: draft.memory() };
+        return this.#settle(waiters, draft);
+      },
+      rest: () => this.#ahead?.memory?.forgetLast(),
+    });
   }
 
-  append(event: EncodedEvent): Promise<Appended> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ event, resolve, reject });
-      this.#arrived?.();
-      this.#running ??= this.#run();
-    });
+  append(event: EncodedEvent): Promise<Outcome> {
+    return new Promise((resolve, reject) => this.#pipeline.push([{ event, resolve, reject }]));
   }
 
   /** Settles when nothing waits any more. */
   async idle(): Promise<void> {
-    await this.#running;
+    await this.#pipeline.idle();
   }
 
-  async #run(): Promise<void> {
-    let flight: Flight | null = null;
-    do {
-      const gathered = await this.#gather(flight);
-      flight = gathered.waiters.length === 0 ? null : this.#takeOff(gathered);
-    } while (flight !== null || this.#waiting.length > 0);
-    this.#ahead?.memory?.forgetLast();
-    // In the same turn as the look at the queue: an event that comes later finds nobody running and starts anew.
-    this.#running = null;
-  }
-
-  /** Gathers what waits, and for as long as a batch is in flight also what comes. */
-  async #gather(flight: Flight | null): Promise<Gathered> {
-    const { partition, clock, projector } = this.#options;
-    this.#lastTime = Math.max(this.#lastTime, clock.now());
-    const ahead = this.#cautious === 0 ? this.#ahead : null;
-    const gathered: Gathered = {
-      waiters: [], bytes: 0, offset: ahead?.next ?? 0n, time: this.#lastTime,
-      draft: ahead && projector.draft(partition, ahead.next, ahead.memory),
-    };
-    for (;;) {
-      // One turn of the event loop, so that requests that arrive together are taken together.
-      await new Promise<void>((resolve) => setImmediate(resolve));
-      await this.#take(gathered);
-      if (flight === null || flight.landed) break;
-      await Promise.race([flight.landing, this.#arrival(gathered)]);
-      if (flight.landed) break;
-    }
-    if (flight?.asPlanned === false) gathered.draft = null;
+  #open(): Gathered {
+    const gathered: Gathered = { waiters: [], bytes: 0, time: 0, draft: null };
+    this.#beginDraft(gathered);
     return gathered;
   }
 
-  /** Adds what waits to a batch, as far as there is room, and decides it. */
-  async #take(gathered: Gathered): Promise<void> {
-    const { waiters, draft } = gathered;
-    const first = waiters.length;
-    for (const waiter of this.#waiting) {
-      if (!hasRoom(gathered, waiter)) break;
-      waiters.push(waiter);
-      gathered.bytes += waiter.event.bytes.length;
-    }
-    this.#waiting.splice(0, waiters.length - first);
-    if (draft === null || waiters.length === first) return;
-    const records = this.#place(waiters.slice(first), draft.end, gathered.time);
+  #beginDraft(gathered: Gathered): void {
+    const { partition, clock, projector } = this.#options;
+    this.#lastTime = Math.max(this.#lastTime, clock.now());
+    const ahead = this.#cautious === 0 ? this.#ahead : null;
+    gathered.time = this.#lastTime;
+    gathered.draft = ahead && projector.draft(partition, ahead.next, ahead);
+  }
+
+  /** Decides what was added to a batch. */
+  async #plan(gathered: Gathered, waiters: readonly Waiter[]): Promise<void> {
+    const { draft, time } = gathered;
+    if (draft === null) return;
+    const records = this.#place(waiters, draft.end, time);
     try {
       await this.#options.database.writers.with((tx) => draft.add(tx, records));
     } catch {
@@ -148,37 +124,11 @@ export class PartitionWriter {
     }
   }
 
-  /** Resolves when something waits that there is room for. */
-  #arrival(gathered: Gathered): Promise<void> {
-    return new Promise((resolve) => {
-      this.#arrived = () => {
-        if (hasRoom(gathered, this.#waiting[0]!)) resolve();
-      };
-      if (this.#waiting.length > 0) this.#arrived();
-    });
-  }
-
-  #takeOff(gathered: Gathered): Flight {
-    const { waiters, draft } = gathered;
-    if (draft) this.#ahead = { next: draft.end, memory: draft.memory() };
-    
-    const settling = this.#settle(waiters, draft);
-    const flight: Flight = {
-      landing: settling.then((asPlanned) => {
-        flight.landed = true;
-        flight.asPlanned = asPlanned;
-      }),
-      landed: false,
-      asPlanned: false,
-    };
-    return flight;
-  }
-
   /** Writes a batch and answers each of its waiters. Never rejects; tells whether it was written as in the draft. */
   async #settle(batch: readonly Waiter[], draft: Draft | null): Promise<boolean> {
     try {
-      const { offset, outcomes } = await this.#write(batch, draft);
-      batch.forEach((waiter, at) => answer(waiter, offset + BigInt(at), outcomes));
+      const outcomes = await this.#write(batch, draft);
+      for (const waiter of batch) answer(waiter, outcomes);
       return outcomes === draft?.outcomes;
     } catch (error) {
       this.#ahead = null;
@@ -196,7 +146,7 @@ export class PartitionWriter {
     }
   }
 
-  async #write(batch: readonly Waiter[], draft: Draft | null): Promise<Written> {
+  async #write(batch: readonly Waiter[], draft: Draft | null): Promise<Projected['outcomes']> {
     let duplicates: Duplicates = 'fail';
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -217,7 +167,7 @@ export class PartitionWriter {
    * The common case: one statement appends and stores what was decided ahead. It fails whole when the head or the progress
    * is elsewhere by then.
    */
-  async #writeDraft(tx: PipelinedClient, batch: readonly Waiter[], draft: Draft): Promise<Written> {
+  async #writeDraft(tx: PipelinedClient, batch: readonly Waiter[], draft: Draft): Promise<Projected['outcomes']> {
     const { partition } = this.#options;
     const [moving, inserting] = appendStatements(partition, draft.records);
     const [advancing, ...changing] = draft.statements();
@@ -230,11 +180,11 @@ export class PartitionWriter {
       if (isGuardFailure(error)) throw new ProgressMoved(`the head of partition ${partition} has moved`);
       throw error;
     }
-    return { offset: draft.end - BigInt(batch.length), outcomes: draft.outcomes };
+    return draft.outcomes;
   }
 
   /** Takes the head's lock first: where other processes write too, and where a batch takes more than one statement. */
-  async #writeLocked(tx: PipelinedClient, batch: readonly Waiter[], duplicates: Duplicates): Promise<Written> {
+  async #writeLocked(tx: PipelinedClient, batch: readonly Waiter[], duplicates: Duplicates): Promise<Projected['outcomes']> {
     const { partition, projector } = this.#options;
     void tx.query(begin);
     let sent: number | null = null;
@@ -252,7 +202,7 @@ export class PartitionWriter {
       await stored;
       if ((await committing).command !== 'COMMIT') throw new Error('the transaction was rolled back');
       this.#ahead = { next: offset + BigInt(records.length), memory: null };
-      return { offset, outcomes };
+      return outcomes;
     } catch (error) {
       // A connection that is ended may say so behind a commit that took place and before its answer.
       if (sent !== null && (tx.broken || isDatabaseAway(error))) throw new CommitUnknown(tx, sent, error);
@@ -294,7 +244,7 @@ export class PartitionWriter {
         if (known === null) continue;
         for (const waiter of batch) {
           const recorded = known.get(waiter.event.commandId);
-          if (recorded) waiter.resolve({ offset: recorded.offset, outcome: recorded.outcome });
+          if (recorded) waiter.resolve(recorded.outcome);
           else waiter.reject(new NotAppended('the database went away before the commit'));
         }
         return;
@@ -315,9 +265,9 @@ function hasRoom({ waiters, bytes }: Gathered, { event }: Waiter): boolean {
   return waiters.length === 0 || (waiters.length < batchEventsMax && bytes + event.bytes.length <= batchBytesMax);
 }
 
-function answer(waiter: Waiter, offset: bigint, outcomes: Projected['outcomes']): void {
+function answer(waiter: Waiter, outcomes: Projected['outcomes']): void {
   const outcome = outcomes.get(waiter.event.commandId);
-  if (outcome) waiter.resolve({ offset, outcome });
+  if (outcome) waiter.resolve(outcome);
   else waiter.reject(new NotAppended('the request waited too long before it reached the log'));
 }
 
@@ -340,10 +290,4 @@ function insertStatement(partition: number, records: readonly LogRecord[]): Boun
   });
   const all = Buffer.concat(records.map((record) => record.bytes));
   return bind(insertRecords, [partition, offset, time, all, firsts, lengths]);
-}
-
-/** Serialization failures and deadlocks: nothing happened, and trying again helps. */
-function isConflict(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code;
-  return code === '40001' || code === '40P01';
 }

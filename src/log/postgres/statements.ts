@@ -50,17 +50,12 @@ export const selectRecords: Statement = {
     where partition = $1 and log_offset >= $2 and log_offset < $3 order by log_offset limit $4`,
 };
 
-export const selectBounds: Statement = {
-  name: 'select_bounds',
-  text: `select next, (extract(epoch from clock_timestamp()) * 1000)::int8, time from ${logSchema}.heads where partition = $1`,
-};
-
-export const lockProgress: Statement = {
-  name: 'lock_progress',
-  text: 'select next, epoch from progress where partition = $1 for update',
+export const selectEnd: Statement = {
+  name: 'select_end',
+  text: `select next from ${logSchema}.heads where partition = $1`,
 };
 
 export const selectProgress: Statement = {
   name: 'select_progress',
-  text: 'select next, log_id, last_hash from progress where partition = $1',
+  text: 'select next, epoch, log_id, last_hash from progress where partition = $1',
 };

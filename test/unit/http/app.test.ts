@@ -215,7 +215,7 @@ describe('health', () => {
 
   test('/readyz says what is missing', async () => {
     expect((await edge().app.inject('/readyz')).statusCode).toBe(200);
-    const { app } = edge({ notReady: async () => ['Postgres is away.', 'The log is behind.'] });
+    const { app } = edge({ checkHealth: async () => ({ notReady: ['Postgres is away.', 'The log is behind.'], problems: [] }) });
     const response = await app.inject('/readyz');
     expect(response.statusCode).toBe(503);
     expect(response.json()).toEqual(errorOf('service_unavailable', 'Postgres is away. The log is behind.'));

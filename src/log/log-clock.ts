@@ -1,6 +1,6 @@
 /**
- * The time of the log in Postgres: the server's clock, as this process last heard of it. All processes share that clock,
- * and the head refuses a record that would be older than the one before it.
+ * The time of the log: the clock of the server that gives records their time, as this process last heard of it. Until then
+ * it is this process's own.
  */
 export class LogClock {
   #ahead = 0;

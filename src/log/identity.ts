@@ -1,0 +1,53 @@
+/** Whether a log is the one that a read model was built from. */
+import { createHash } from 'node:crypto';
+import { decodeEvent } from '../events/event-codec.ts';
+import type { LogReader } from './event-log.ts';
+
+/** The log is not the one that the read model was built from, or not all of it is there. */
+export class WrongLog extends Error {
+  override readonly name = 'WrongLog';
+}
+
+/** What a read model remembers of the log it was built from. */
+export interface RememberedLog {
+  /** The next offset to be projected. */
+  readonly next: bigint;
+  /** Null when nothing has been projected yet. */
+  readonly logId: string | null;
+  /** SHA-256 of the record before `next`. */
+  readonly lastHash: Uint8Array | null;
+}
+
+/** The ID that a log was given when it was made: it stands in the first record of each partition. */
+export async function readLogId(log: Pick<LogReader, 'read'>, partition: number): Promise<string> {
+  for await (const [first] of log.read(partition, 0n, 1n)) {
+    const { data } = decodeEvent(first!.bytes);
+    if (data.type === 'GenerationStarted') return data.logId;
+  }
+  throw new WrongLog(`partition ${partition} does not begin with the event that names its log`);
+}
+
+/** Rejects with WrongLog, which says what to do, when a partition is not what the read model was built from. */
+export async function proveIdentity(
+  log: Pick<LogReader, 'read' | 'bounds'>,
+  partition: number,
+  { next, logId, lastHash }: RememberedLog,
+): Promise<void> {
+  const fail = (problem: string): never => {
+    throw new WrongLog(`partition ${partition}: ${problem}; if this is the right log, rebuild the read model with `
+      + '`tablog replay`; else restore the log, or name the right one');
+  };
+  const { start, end } = await log.bounds(partition);
+  if (start > 0n) {
+    throw new WrongLog(`partition ${partition}: the log begins at offset ${start}: the events before it were deleted; restore them`);
+  }
+  if (logId === null) return;
+  if (end === 0n) fail(`the log is empty, the read model is at ${next}`);
+  const present = await readLogId(log, partition);
+  if (present !== logId) fail(`the log is ${present}, not ${logId}`);
+  if (next > end) fail(`the log ends at ${end}, the read model is at ${next}`);
+  for await (const [last] of log.read(partition, next - 1n, next)) {
+    const hash = createHash('sha256').update(last!.bytes).digest();
+    if (!lastHash || !hash.equals(lastHash)) fail(`the record before offset ${next} is another one than was read`);
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * One process's line to the topic of the log: sends to a partition, and reads from an offset.
+ *
+ * It speaks to brokers through kafkajs's cluster, below its producer and its consumer. The producer tells a send that
+ * never left from one that was lost on the way with the same error, and nothing may be said of an event before that is
+ * known. The consumer cannot be given partitions and offsets, and silently goes elsewhere when an offset is out of range.
+ */
+import type { Broker, Cluster, Kafka } from 'kafkajs';
+import { NotAppended } from '../event-log.ts';
+import type { LogRecord } from '../event-log.ts';
+import { whenSettled } from './kafka-client.ts';
+
+/** What the broker gave to the first of the records of a send. */
+export interface SentPlace {
+  readonly offset: bigint;
+  readonly time: number;
+}
+
+export interface FetchedPartition {
+  readonly records: readonly LogRecord[];
+  /** The offset behind the last record that the log holds. */
+  readonly end: bigint;
+}
+
+export interface FetchOptions {
+  /** How long the broker waits for a first record, in milliseconds. */
+  readonly waitMs: number;
+  readonly bytesMax: number;
+}
+
+/** A partition's offset is not in the log. */
+export class OffsetOutOfRange extends Error {
+  override readonly name = 'OffsetOutOfRange';
+  readonly partition: number;
+
+  constructor(partition: number, cause: unknown) {
+    super(`partition ${partition} has no such offset`, { cause });
+    this.partition = partition;
+  }
+}
+
+/** How long a send waits for the other replicas, in milliseconds. */
+const ackTimeout = 5000;
+
+/** Refusals of a broker that came before it wrote anything. All others leave it open whether the records are there. */
+const refusedBeforeWriting = new Set([
+  'NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'UNKNOWN_TOPIC_OR_PARTITION', 'NOT_ENOUGH_REPLICAS',
+  'MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'TOPIC_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED',
+  'CORRUPT_MESSAGE', 'INVALID_REQUIRED_ACKS', 'UNSUPPORTED_FOR_MESSAGE_FORMAT', 'POLICY_VIOLATION',
+]);
+
+interface ProduceResponse {
+  readonly topics: readonly {
+    readonly partitions: readonly { readonly baseOffset: string; readonly logAppendTime: string }[];
+  }[];
+}
+
+interface FetchResponse {
+  readonly responses: readonly {
+    readonly partitions: readonly {
+      readonly partition: number;
+      readonly highWatermark: string;
+      readonly messages: readonly { readonly offset: string; readonly timestamp: string; readonly value: Buffer | null }[];
+    }[];
+  }[];
+}
+
+export class KafkaLink {
+  readonly topic: string;
+  readonly #cluster: Cluster;
+
+  private constructor(topic: string, cluster: Cluster) {
+    this.topic = topic;
+    this.#cluster = cluster;
+  }
+
+  /** Connects; rejects when no broker can be reached. */
+  static async open(kafka: Kafka, topic: string): Promise<KafkaLink> {
+    const cluster = clusterOf(kafka);
+    await cluster.connect();
+    await whenSettled(() => cluster.addTargetTopic(topic));
+    return new KafkaLink(topic, cluster);
+  }
+
+  /**
+   * Sends records to a partition; all replicas that are in sync have them when it resolves. Rejects with NotAppended when
+   * they certainly are not in the log, and never will be; with any other error they may be.
+   */
+  async send(partition: number, values: readonly Uint8Array[]): Promise<SentPlace> {
+    const broker = await this.#leader(partition);
+    const messages = values.map((value) => ({ value: Buffer.from(value.buffer, value.byteOffset, value.byteLength) }));
+    try {
+      const answer: ProduceResponse = await broker.produce({
+        acks: -1, timeout: ackTimeout, topicData: [{ topic: this.topic, partitions: [{ partition, messages }] }],
+      });
+      const { baseOffset, logAppendTime } = answer.topics[0]!.partitions[0]!;
+      return { offset: BigInt(baseOffset), time: Number(logAppendTime) };
+    } catch (error) {
+      await this.#forgetLeader(error);
+      const { type } = error as { type?: string };
+      if (type === undefined || !refusedBeforeWriting.has(type)) throw error;
+      throw new NotAppended(`Kafka refused a send: ${(error as Error).message}`, { cause: error });
+    }
+  }
+
+  /** The partitions by the broker that leads them, as far as it is known. Rejects when no broker can be reached. */
+  async leaders(partitions: readonly number[]): Promise<ReadonlyMap<string, readonly number[]>> {
+    await this.#cluster.refreshMetadataIfNecessary();
+    return new Map(Object.entries(this.#cluster.findLeaderForPartitions(this.topic, [...partitions])));
+  }
+
+  /**
+   * What a broker has of its partitions from these offsets on; at once if it has anything, else after `waitMs`. Rejects
+   * with OffsetOutOfRange.
+   */
+  async fetch(
+    leader: string,
+    offsets: ReadonlyMap<number, bigint>,
+    { waitMs, bytesMax }: FetchOptions,
+  ): Promise<ReadonlyMap<number, FetchedPartition>> {
+    try {
+      const broker = await this.#cluster.findBroker({ nodeId: leader });
+      const partitions = Array.from(offsets, ([partition, offset]) => {
+        return { partition, fetchOffset: String(offset), maxBytes: bytesMax };
+      });
+      const { responses }: FetchResponse = await broker.fetch({
+        maxWaitTime: waitMs, minBytes: 1, maxBytes: bytesMax, topics: [{ topic: this.topic, partitions }],
+      });
+      return new Map(responses.flatMap((response) => response.partitions).map(({ partition, highWatermark, messages }) => {
+        const from = offsets.get(partition)!;
+        const records = messages.map(({ offset, timestamp, value }): LogRecord => {
+          // A record without a value is none of ours, and halts whoever reads it.
+          return { partition, offset: BigInt(offset), time: Number(timestamp), bytes: value ?? new Uint8Array(0) };
+        });
+        // A compressed batch comes whole, from its first record on.
+        return [partition, { records: records.filter(({ offset }) => offset >= from), end: BigInt(highWatermark) }];
+      }));
+    } catch (error) {
+      const { name, partition } = error as { name?: string; partition?: number };
+      if (name === 'KafkaJSOffsetOutOfRange') throw new OffsetOutOfRange(partition!, error);
+      await this.#forgetLeader(error);
+      throw error;
+    }
+  }
+
+  /** From which offset on the log holds a partition, and the offset behind its last record. */
+  async bounds(partitions: readonly number[]): Promise<ReadonlyMap<number, { readonly start: bigint; readonly end: bigint }>> {
+    try {
+      await this.#cluster.refreshMetadataIfNecessary();
+      const asked = { topic: this.topic, partitions: partitions.map((partition) => ({ partition })) };
+      const [starts, ends] = await Promise.all([
+        this.#cluster.fetchTopicsOffset([{ ...asked, fromBeginning: true }]),
+        this.#cluster.fetchTopicsOffset([{ ...asked, fromBeginning: false }]),
+      ]);
+      const endOf = new Map(ends[0]!.partitions.map(({ partition, offset }) => [partition, BigInt(offset)]));
+      return new Map(starts[0]!.partitions.map(({ partition, offset }) => {
+        return [partition, { start: BigInt(offset), end: endOf.get(partition)! }];
+      }));
+    } catch (error) {
+      await this.#forgetLeader(error);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#cluster.disconnect();
+  }
+
+  /** Rejects with NotAppended when there is none now. */
+  async #leader(partition: number): Promise<Broker> {
+    try {
+      await this.#cluster.refreshMetadataIfNecessary();
+      const [nodeId] = Object.keys(this.#cluster.findLeaderForPartitions(this.topic, [partition]));
+      if (nodeId === undefined) throw new Error(`partition ${partition} has no leader`);
+      return await this.#cluster.findBroker({ nodeId });
+    } catch (error) {
+      throw new NotAppended('Kafka cannot be reached', { cause: error });
+    }
+  }
+
+  /** After a failure another broker may lead: that is asked before the next try. */
+  async #forgetLeader(error: unknown): Promise<void> {
+    const { host, port } = error as { host?: string; port?: number };
+    if (host !== undefined && port !== undefined) this.#cluster.removeBroker({ host, port });
+    try {
+      await this.#cluster.refreshMetadata();
+    } catch {
+      // When nobody can be asked, the next try finds that out.
+    }
+  }
+}
+
+/** kafkajs makes clusters for its own clients only, and hands that of a consumer to what shares partitions out. */
+function clusterOf(kafka: Kafka): Cluster {
+  let found: Cluster | undefined;
+  kafka.consumer({
+    groupId: 'tablog-unused', allowAutoTopicCreation: false, metadataMaxAge: 60_000,
+    partitionAssigners: [({ cluster }) => {
+      found = cluster;
+      return { name: 'unused', version: 0, assign: async () => [], protocol: () => ({ name: 'unused', metadata: Buffer.alloc(0) }) };
+    }],
+  });
+  if (!found) throw new Error('kafkajs has made no cluster');
+  return found;
+}

@@ -1,0 +1,379 @@
+/**
+ * The log in Kafka. Any number of processes append to it; what they append is decided where it is read, by the process that
+ * owns the partition, and whoever appended waits for what became of it (ARCHITECTURE.md, "Deployed").
+ */
+import { randomUUID } from 'node:crypto';
+import type { Admin, Kafka } from 'kafkajs';
+import type { Logger } from 'pino';
+import type { Database } from '../../database/database.ts';
+import { inTransaction } from '../../database/transaction.ts';
+import { encodeEvent } from '../../events/event-codec.ts';
+import type { Outcome } from '../../events/outcome.ts';
+import type { Projected, Projector } from '../../../projections/projector.ts';
+import { NotAppended } from '../event-log.ts';
+import type { EncodedEvent, EventLog, LogRecord, PartitionBounds } from '../event-log.ts';
+import { proveIdentity, readLogId, WrongLog, type RememberedLog } from '../identity.ts';
+import { LogClock } from '../log-clock.ts';
+import { GroupMembership } from './group-membership.ts';
+import { createKafka, whenSettled, type KafkaSettings } from './kafka-client.ts';
+import { KafkaLink } from './kafka-link.ts';
+import { KafkaReader } from './kafka-reader.ts';
+import { OutcomeWaiters } from './outcome-waiters.ts';
+import { PartitionAppender } from './partition-appender.ts';
+import { PartitionOwner } from './partition-owner.ts';
+import { ProgressWatch } from './progress-watch.ts';
+import { ensureTopic } from './topic.ts';
+
+export interface KafkaLogOptions {
+  readonly kafka: KafkaSettings;
+  readonly databaseUrl: string;
+  readonly database: Database;
+  readonly projector: Projector;
+  readonly partitions: number;
+  /** Whether this process projects partitions, or leaves that to others: always, or while there are others. */
+  readonly projects: boolean | 'unless others do';
+  /** What may wait for its outcome, and what may wait to be sent, over all partitions; past it appends are refused. */
+  readonly queueEventsMax: number;
+  readonly queueBytesMax: number;
+  /** How many events of a partition may wait to be projected; past it appends to it are refused. */
+  readonly lagEventsMax: number;
+  /** For how long nothing may move on a request before its outcome is called unknown, in milliseconds. */
+  readonly unknownWait: number;
+  readonly logger: Logger;
+}
+
+/** How often the brokers are asked where the log ends, in milliseconds. */
+const probeInterval = 1000;
+
+/** Any number that nothing else in the database uses as an advisory lock. */
+const genesisLock = 7_460_231_005;
+
+/** The connections that the log is made on. */
+interface Connections {
+  readonly kafka: Kafka;
+  readonly link: KafkaLink;
+  readonly reader: KafkaReader;
+}
+
+export class KafkaLog implements EventLog {
+  readonly partitions: number;
+  readonly #options: KafkaLogOptions;
+  readonly #connections: Connections;
+  readonly #clock = new LogClock();
+  readonly #waiters: OutcomeWaiters;
+  readonly #watch: ProgressWatch;
+  readonly #owner: PartitionOwner;
+  readonly #membership: GroupMembership | null;
+  readonly #appenders: readonly PartitionAppender[];
+  readonly #closing = new AbortController();
+  readonly #caughtUp = Promise.withResolvers<void>();
+  /** Where each partition ended when this process started, and where it ended when that was last heard. */
+  readonly #targets: readonly bigint[];
+  readonly #ends: bigint[];
+  /** The partitions that were not the read model's log when this process started, and why. */
+  readonly #wrong: ReadonlyMap<number, string>;
+  #away: Error | null = null;
+  #probe: NodeJS.Timeout | undefined;
+  #probing: Promise<void> | null = null;
+  #isCaughtUp = false;
+  #queuedEvents = 0;
+  #queuedBytes = 0;
+
+  private constructor(
+    options: KafkaLogOptions,
+    connections: Connections,
+    ends: readonly bigint[],
+    wrong: ReadonlyMap<number, string>,
+  ) {
+    this.#options = options;
+    this.#connections = connections;
+    this.#targets = ends;
+    this.#ends = [...ends];
+    this.#wrong = wrong;
+    this.partitions = options.partitions;
+    const { kafka: { topic, group }, database, projector, partitions, projects, unknownWait, logger } = options;
+    const { kafka, link, reader } = connections;
+    this.#waiters = new OutcomeWaiters(partitions);
+    this.#watch = new ProgressWatch({
+      url: options.databaseUrl, database, waiters: this.#waiters, partitions, unknownWait, logger,
+      onRefreshed: () => this.#checkCaughtUp(),
+    });
+    this.#owner = new PartitionOwner({
+      link, reader, database, projector, logger,
+      onProjected: (partition, records, outcomes) => this.#tell(partition, records, outcomes),
+      onHalted: (partition, offset, error) => this.#halt(partition, offset, error),
+    });
+    this.#membership = projects
+      ? new GroupMembership({ kafka, topic, group, logger, onAssigned: (assigned) => this.#assign(assigned) })
+      : null;
+    this.#appenders = Array.from({ length: partitions }, (_, partition) => new PartitionAppender({
+      partition, link, unknownWait, signal: this.#closing.signal, onSent: (records) => this.#takeSent(records),
+    }));
+  }
+
+  /**
+   * Opens the log, and begins to project if this process is to. Makes the topic, and the log in it, unless they are there.
+   * Rejects with UnsafeTopic when the topic could lose events, and when Kafka or Postgres cannot be reached.
+   */
+  static async open(options: KafkaLogOptions, signal: AbortSignal): Promise<KafkaLog> {
+    const { kafka: settings, logger, database, partitions } = options;
+    const kafka = createKafka(settings, logger);
+    const projects = await withAdmin(kafka, async (admin) => {
+      await whenSettled(() => ensureTopic(admin, settings, partitions));
+      return options.projects === 'unless others do' ? !(await hasMembers(admin, settings.group)) : options.projects;
+    });
+    signal.throwIfAborted();
+    const link = await KafkaLink.open(kafka, settings.topic);
+    const reader = new KafkaReader(await KafkaLink.open(kafka, settings.topic), partitions);
+    let log: KafkaLog | undefined;
+    try {
+      await beginLog(database, link, reader);
+      const wrong = await findWrongPartitions(database, reader);
+      const bounds = await link.bounds(range(partitions));
+      signal.throwIfAborted();
+      log = new KafkaLog({ ...options, projects }, { kafka, link, reader }, range(partitions).map((partition) => bounds.get(partition)!.end), wrong);
+      await log.#start();
+      return log;
+    } catch (error) {
+      if (log) await log.close();
+      else await Promise.all([link.close(), reader.close()]);
+      throw error;
+    }
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  get isCaughtUp(): boolean {
+    return this.#isCaughtUp;
+  }
+
+  async caughtUp(): Promise<void> {
+    await this.#caughtUp.promise;
+  }
+
+  async append(partition: number, event: EncodedEvent): Promise<Outcome> {
+    this.#admit(partition, event);
+    const wait = this.#waiters.wait(partition, event.commandId);
+    const bytes = event.bytes.length;
+    this.#queuedEvents += 1;
+    this.#queuedBytes += bytes;
+    // What the projection says counts, whether or not the brokers have answered the send by then.
+    const sent = this.#appenders[partition]!.append(event).then(
+      ({ offset }) => wait.placedAt(offset),
+      (error: Error) => wait.fail(error),
+    );
+    void sent.finally(() => {
+      this.#queuedBytes -= bytes;
+    });
+    try {
+      return await wait.outcome;
+    } finally {
+      this.#queuedEvents -= 1;
+    }
+  }
+
+  read(partition: number, from: bigint, to: bigint): AsyncIterable<readonly LogRecord[]> {
+    return this.#connections.reader.read(partition, from, to);
+  }
+
+  async bounds(partition: number): Promise<PartitionBounds> {
+    return this.#connections.reader.bounds(partition);
+  }
+
+  problems(): readonly string[] {
+    const problems = range(this.partitions).flatMap((partition) => this.#haltOf(partition) ?? []);
+    if (!this.#isCaughtUp) problems.push(`The read model is being brought to the end of the log: ${this.#eventsBehind()} events to go.`);
+    if (this.#away) problems.push('Kafka cannot be reached.');
+    return problems;
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    clearInterval(this.#probe);
+    this.#waiters.giveUp(0);
+    await this.#membership?.leave();
+    await this.#owner.close();
+    await Promise.all(this.#appenders.map((appender) => appender.idle()));
+    await this.#watch.close();
+    await this.#probing;
+    await Promise.all([this.#connections.link.close(), this.#connections.reader.close()]);
+    this.#caughtUp.reject(new NotAppended('the service is stopping'));
+  }
+
+  async #start(): Promise<void> {
+    // Whoever waits for it hears of it; nobody has to.
+    this.#caughtUp.promise.catch(() => undefined);
+    for (const [partition, reason] of this.#wrong) this.#options.logger.fatal({ partition }, reason);
+    await this.#watch.start();
+    this.#membership?.join();
+    this.#probe = setInterval(() => {
+      this.#probing ??= this.#probeEnds().finally(() => {
+        this.#probing = null;
+      });
+    }, probeInterval);
+  }
+
+  /** Throws NotAppended when an event cannot be taken now: before it is sent, while that is certain. */
+  #admit(partition: number, event: EncodedEvent): void {
+    const { queueEventsMax, queueBytesMax, lagEventsMax } = this.#options;
+    const refuse = (reason: string): never => {
+      throw new NotAppended(reason);
+    };
+    if (this.#closing.signal.aborted) refuse('the service is stopping');
+    const halt = this.#haltOf(partition);
+    if (halt !== null) refuse(halt);
+    if (!this.#isCaughtUp) refuse('the read model is being brought to the end of the log');
+    if (this.#away) refuse('Kafka cannot be reached');
+    if (this.#watch.away) refuse('Postgres cannot be reached');
+    if (this.#queuedEvents >= queueEventsMax) refuse('too many requests wait for their outcome');
+    if (this.#queuedBytes + event.bytes.length > queueBytesMax) refuse('too much is waiting to be sent to Kafka');
+    if (this.#lagOf(partition) > lagEventsMax) refuse(`the projection of partition ${partition} is too far behind its log`);
+  }
+
+  /** Why a partition cannot be written to; null when it can. */
+  #haltOf(partition: number): string | null {
+    return this.#wrong.get(partition) ?? this.#watch.of(partition).halted;
+  }
+
+  #lagOf(partition: number): number {
+    return Number(this.#ends[partition]! - this.#watch.of(partition).next);
+  }
+
+  #assign(partitions: readonly number[]): void {
+    this.#options.logger.info({ partitions }, 'the group has shared the partitions out');
+    this.#owner.assign(partitions.filter((partition) => !this.#wrong.has(partition)));
+  }
+
+  /** What this process has just appended. */
+  #takeSent(records: readonly LogRecord[]): void {
+    const { partition, offset, time } = records.at(-1)!;
+    this.#clock.set(time);
+    this.#away = null;
+    this.#heardEnd(partition, offset + 1n);
+    this.#owner.offerSent(records);
+  }
+
+  /** What this process has just projected: told to its own requests, and to other processes where the rest came from. */
+  #tell(partition: number, records: readonly LogRecord[], outcomes: Projected['outcomes'] | null): void {
+    const next = records.at(-1)!.offset + 1n;
+    this.#watch.moved(partition, next);
+    if (outcomes === null) {
+      this.#watch.lookUp(partition);
+      this.#watch.notify(partition, next);
+      return;
+    }
+    let others = records.length;
+    for (const [commandId, outcome] of outcomes) {
+      if (this.#waiters.settle(partition, commandId, outcome)) others -= 1;
+    }
+    this.#waiters.advance(partition, next);
+    if (others > 0) this.#watch.notify(partition, next);
+    this.#checkCaughtUp();
+  }
+
+  #halt(partition: number, offset: bigint, error: Error): void {
+    const reason = error instanceof WrongLog ? error.message : `partition ${partition} has halted at offset ${offset}: ${error.message}`;
+    this.#watch.halted(partition, reason);
+    this.#options.logger.fatal({ partition, offset: String(offset), err: error }, 'a partition has halted: its log cannot be projected any further');
+  }
+
+  #checkCaughtUp(): void {
+    if (this.#isCaughtUp) return;
+    this.#isCaughtUp = range(this.partitions).every((partition) => {
+      const { next, caughtUp } = this.#watch.of(partition);
+      // What halted can be read as it is, if it was ever whole.
+      return next >= this.#targets[partition]! || (this.#haltOf(partition) !== null && caughtUp);
+    });
+    if (this.#isCaughtUp) this.#caughtUp.resolve();
+  }
+
+  #eventsBehind(): number {
+    return range(this.partitions).reduce((sum, partition) => {
+      return sum + Math.max(0, Number(this.#targets[partition]! - this.#watch.of(partition).next));
+    }, 0);
+  }
+
+  #heardEnd(partition: number, end: bigint): void {
+    if (end > this.#ends[partition]!) this.#ends[partition] = end;
+  }
+
+  /** Asks the brokers where the log ends: that tells how far the projections are behind, and whether Kafka is there. */
+  async #probeEnds(): Promise<void> {
+    try {
+      for (const [partition, { end }] of await this.#connections.link.bounds(range(this.partitions))) this.#heardEnd(partition, end);
+      if (this.#away) this.#options.logger.info('Kafka can be reached again');
+      this.#away = null;
+    } catch (error) {
+      if (this.#closing.signal.aborted) return;
+      if (!this.#away) this.#options.logger.warn({ err: error }, 'Kafka cannot be reached');
+      this.#away = error as Error;
+    }
+  }
+}
+
+function range(length: number): number[] {
+  return Array.from({ length }, (_, at) => at);
+}
+
+async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = kafka.admin();
+  try {
+    await admin.connect();
+    return await work(admin);
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+async function hasMembers(admin: Admin, group: string): Promise<boolean> {
+  const { groups } = await admin.describeGroups([group]);
+  return groups[0]!.members.length > 0;
+}
+
+async function rememberedLogs(database: Database): Promise<RememberedLog[]> {
+  const { rows } = await database.pool.query('select next, log_id, last_hash from progress order by partition');
+  return rows.map(({ next, log_id: logId, last_hash: lastHash }) => ({ next: BigInt(next), logId, lastHash }));
+}
+
+/**
+ * The first start of a log: an event in each partition that names it. A partition that is empty although the read model was
+ * built from it is left so: that is another log, or one that has lost its events.
+ */
+async function beginLog(database: Database, link: KafkaLink, reader: KafkaReader): Promise<void> {
+  const partitions = range(reader.partitions);
+  const findEmpty = async (): Promise<number[]> => {
+    const bounds = await whenSettled(() => link.bounds(partitions));
+    return partitions.filter((partition) => bounds.get(partition)!.end === 0n);
+  };
+  if ((await findEmpty()).length === 0) return;
+  await inTransaction(database.pool, async (client) => {
+    // Two processes that start at once would give it two names.
+    await client.query('select pg_advisory_xact_lock($1)', [genesisLock]);
+    const remembered = await rememberedLogs(database);
+    const empty = await findEmpty();
+    const named = partitions.find((partition) => !empty.includes(partition));
+    const logId = named === undefined ? randomUUID() : await readLogId(reader, named);
+    for (const partition of empty) {
+      if (remembered[partition]!.logId !== null) continue;
+      const envelope = { commandId: randomUUID(), notAfter: null, requestDigest: null };
+      const { bytes } = encodeEvent(envelope, { type: 'GenerationStarted', logId, base: 0n });
+      await link.send(partition, [bytes]);
+    }
+  });
+}
+
+/** The partitions whose log is not the one that the read model was built from, and why. */
+async function findWrongPartitions(database: Database, reader: KafkaReader): Promise<Map<number, string>> {
+  const wrong = new Map<number, string>();
+  for (const [partition, remembered] of (await rememberedLogs(database)).entries()) {
+    try {
+      await proveIdentity(reader, partition, remembered);
+    } catch (error) {
+      if (!(error instanceof WrongLog)) throw error;
+      wrong.set(partition, error.message);
+    }
+  }
+  return wrong;
+}

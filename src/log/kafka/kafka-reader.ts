@@ -1,0 +1,68 @@
+/** Reading a log in Kafka from any offset on: for replay, and for proofs. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { LogReader, LogRecord, PartitionBounds } from '../event-log.ts';
+import { WrongLog } from '../identity.ts';
+import { createKafka, type KafkaSettings } from './kafka-client.ts';
+import { KafkaLink } from './kafka-link.ts';
+
+const bytesAtOnce = 4 * 1024 * 1024;
+const fetchWait = 500;
+
+/** How often a fetch that failed, or that gave nothing, is tried again, and after how many milliseconds. */
+const attemptsMax = 20;
+const retryDelay = 200;
+
+export class KafkaReader implements LogReader {
+  readonly partitions: number;
+  readonly #link: KafkaLink;
+
+  /** The link is this reader's own: it closes it. */
+  constructor(link: KafkaLink, partitions: number) {
+    this.#link = link;
+    this.partitions = partitions;
+  }
+
+  /** Connects; rejects when no broker can be reached, or the topic is not there. */
+  static async open(settings: KafkaSettings, partitions: number, logger: Logger): Promise<KafkaReader> {
+    return new KafkaReader(await KafkaLink.open(createKafka(settings, logger), settings.topic), partitions);
+  }
+
+  /** The time of the records never falls, if it is read from offset 0. */
+  async *read(partition: number, from: bigint, to: bigint): AsyncGenerator<readonly LogRecord[]> {
+    let time = 0;
+    for (let next = from; next < to; ) {
+      const records = (await this.#fetch(partition, next)).filter(({ offset }) => offset < to);
+      yield records.map((record) => {
+        time = Math.max(time, record.time);
+        return record.time === time ? record : { ...record, time };
+      });
+      next = records.at(-1)!.offset + 1n;
+    }
+  }
+
+  async bounds(partition: number): Promise<PartitionBounds> {
+    return (await this.#link.bounds([partition])).get(partition)!;
+  }
+
+  async close(): Promise<void> {
+    await this.#link.close();
+  }
+
+  /** Records from this offset on, at least one. Rejects with WrongLog when it is not there. */
+  async #fetch(partition: number, offset: bigint): Promise<readonly LogRecord[]> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const [leader] = (await this.#link.leaders([partition])).keys();
+        if (leader === undefined) throw new Error(`partition ${partition} has no leader`);
+        const fetched = await this.#link.fetch(leader, new Map([[partition, offset]]), { waitMs: fetchWait, bytesMax: bytesAtOnce });
+        const records = fetched.get(partition)?.records ?? [];
+        if (records[0]?.offset === offset) return records;
+        if (records.length > 0 || attempt === attemptsMax) throw new WrongLog(`partition ${partition} has no record at offset ${offset}`);
+      } catch (error) {
+        if (error instanceof WrongLog || attempt === attemptsMax) throw error;
+      }
+      await sleep(retryDelay);
+    }
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Group commit for one partition of the log in Kafka: one send is in flight, and all that waits meanwhile goes into the
+ * next. So records never overtake each other, and how many share an acknowledgement follows the load.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BatchPipeline } from '../batch-pipeline.ts';
+import { AppendUnknown, NotAppended } from '../event-log.ts';
+import type { EncodedEvent, LogRecord } from '../event-log.ts';
+import type { KafkaLink } from './kafka-link.ts';
+
+/** What one send may hold. Brokers take batches of up to a megabyte by default. */
+const sendBytesMax = 900_000;
+const sendEventsMax = 500;
+
+/** How long a send that was refused, or that nobody answered, is left alone before it is tried again, in milliseconds. */
+const retryDelay = 100;
+
+/** How long a send that certainly changed nothing is tried again: long enough for a partition to get another leader. */
+const refusedFor = 1000;
+
+interface Waiter {
+  readonly event: EncodedEvent;
+  readonly resolve: (record: LogRecord) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface Send {
+  readonly waiters: Waiter[];
+  bytes: number;
+}
+
+export interface PartitionAppenderOptions {
+  readonly partition: number;
+  readonly link: Pick<KafkaLink, 'send'>;
+  /** For how long a send without an answer is sent again, in milliseconds. A second copy does no harm: it has the first one's outcome. */
+  readonly unknownWait: number;
+  /** Hears of all records that were sent, in their order, before anybody else does. */
+  readonly onSent: (records: readonly LogRecord[]) => void;
+  /** Aborted when the service ends: nothing is tried again then. */
+  readonly signal: AbortSignal;
+}
+
+export class PartitionAppender {
+  readonly #options: PartitionAppenderOptions;
+  readonly #pipeline: BatchPipeline<Waiter, Send>;
+
+  constructor(options: PartitionAppenderOptions) {
+    this.#options = options;
+    this.#pipeline = new BatchPipeline<Waiter, Send>({
+      open: () => ({ waiters: [], bytes: 0 }),
+      hasRoom: ({ waiters, bytes }, { event }) => {
+        return waiters.length === 0 || (waiters.length < sendEventsMax && bytes + event.bytes.length <= sendBytesMax);
+      },
+      put: (send, waiter) => {
+        send.waiters.push(waiter);
+        send.bytes += waiter.event.bytes.length;
+      },
+      plan: async () => undefined,
+      replan: async () => undefined,
+      store: async ({ waiters }) => {
+        await this.#settle(waiters);
+        return true;
+      },
+      rest: () => undefined,
+    });
+  }
+
+  /** The event as it stands in the log. Rejects with NotAppended, which is certain, or with AppendUnknown. */
+  append(event: EncodedEvent): Promise<LogRecord> {
+    return new Promise((resolve, reject) => this.#pipeline.push([{ event, resolve, reject }]));
+  }
+
+  /** Settles when nothing waits any more. */
+  async idle(): Promise<void> {
+    await this.#pipeline.idle();
+  }
+
+  /** Sends events and answers each of them. Never rejects. */
+  async #settle(waiters: readonly Waiter[]): Promise<void> {
+    try {
+      const records = await this.#send(waiters.map(({ event }) => event));
+      this.#options.onSent(records);
+      waiters.forEach((waiter, at) => waiter.resolve(records[at]!));
+    } catch (error) {
+      for (const waiter of waiters) waiter.reject(error as Error);
+    }
+  }
+
+  async #send(events: readonly EncodedEvent[]): Promise<LogRecord[]> {
+    const { partition, link, unknownWait, signal } = this.#options;
+    const started = performance.now();
+    let unknown = false;
+    for (;;) {
+      try {
+        const { offset, time } = await link.send(partition, events.map(({ bytes }) => bytes));
+        return events.map(({ bytes, event }, at) => ({ partition, offset: offset + BigInt(at), time, bytes, event }));
+      } catch (error) {
+        unknown ||= !(error instanceof NotAppended);
+        const over = performance.now() - started > (unknown ? unknownWait : refusedFor);
+        if (over || signal.aborted) {
+          if (!unknown) throw error;
+          throw new AppendUnknown('Kafka did not say whether it took a send', { cause: error });
+        }
+        await sleep(retryDelay);
+      }
+    }
+  }
+}

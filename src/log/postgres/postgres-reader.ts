@@ -1,0 +1,62 @@
+/** Reading the log in Postgres. */
+import pg from 'pg';
+import type { LogReader, LogRecord, PartitionBounds } from '../event-log.ts';
+import { WrongLog } from '../identity.ts';
+import { partitionCount } from '../partition.ts';
+import { createLogTables } from './log-tables.ts';
+import { selectEnd, selectRecords } from './statements.ts';
+
+const recordsAtOnce = 500;
+
+export class PostgresReader implements LogReader {
+  readonly partitions = partitionCount;
+  readonly #pool: pg.Pool;
+  readonly #ownsPool: boolean;
+
+  private constructor(pool: pg.Pool, ownsPool: boolean) {
+    this.#pool = pool;
+    this.#ownsPool = ownsPool;
+  }
+
+  /** Reads over a pool that somebody else closes. */
+  static over(pool: pg.Pool): PostgresReader {
+    return new PostgresReader(pool, false);
+  }
+
+  /** Reads over connections of its own. Makes the log, empty, unless it is there. */
+  static async open(url: string): Promise<PostgresReader> {
+    const pool = new pg.Pool({ connectionString: url, max: 2, connectionTimeoutMillis: 5000 });
+    // A connection that breaks while it is idle is made anew when it is needed.
+    pool.on('error', () => undefined);
+    try {
+      await createLogTables(pool, partitionCount);
+    } catch (error) {
+      await pool.end();
+      throw error;
+    }
+    return new PostgresReader(pool, true);
+  }
+
+  async *read(partition: number, from: bigint, to: bigint): AsyncGenerator<readonly LogRecord[]> {
+    for (let next = from; next < to; ) {
+      const { rows } = await this.#pool.query({
+        ...selectRecords, values: [partition, next, to, recordsAtOnce], rowMode: 'array',
+      });
+      if (rows.length === 0) throw new WrongLog(`partition ${partition} has no record at offset ${next}`);
+      const records = rows.map(([offset, time, bytes]: unknown[]): LogRecord => {
+        return { partition, offset: BigInt(offset as string), time: Number(time), bytes: bytes as Buffer };
+      });
+      yield records;
+      next = records.at(-1)!.offset + 1n;
+    }
+  }
+
+  async bounds(partition: number): Promise<PartitionBounds> {
+    const { rows } = await this.#pool.query({ ...selectEnd, values: [partition], rowMode: 'array' });
+    return { start: 0n, end: BigInt(rows[0]![0]) };
+  }
+
+  async close(): Promise<void> {
+    if (this.#ownsPool) await this.#pool.end();
+  }
+}

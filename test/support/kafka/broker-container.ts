@@ -1,0 +1,42 @@
+/** A broker in a container. */
+import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
+import { brokerSettings, type Broker } from './broker-settings.ts';
+import { freePort } from '../server.ts';
+import { untilBrokerAnswers } from './until-broker-answers.ts';
+
+export const kafkaImage = process.env['KAFKA_IMAGE'] ?? 'apache/kafka:4.3.1';
+
+/** Starts a broker whose port is published on 127.0.0.1. The port is chosen first: a broker tells clients where it is. */
+export async function startBrokerContainer(): Promise<Broker> {
+  const port = await freePort();
+  const address = `127.0.0.1:${port}`;
+  const settings = Object.entries(brokerSettings).map(([name, value]) => [`KAFKA_${name.toUpperCase().replaceAll('.', '_')}`, value]);
+  const container = await new GenericContainer(kafkaImage)
+    .withExposedPorts({ container: 9092, host: port })
+    .withEnvironment({
+      ...Object.fromEntries(settings),
+      KAFKA_LISTENERS: 'PLAINTEXT://:9092,CONTROLLER://:9093',
+      KAFKA_ADVERTISED_LISTENERS: `PLAINTEXT://${address}`,
+      KAFKA_CONTROLLER_QUORUM_VOTERS: '1@localhost:9093',
+      KAFKA_HEAP_OPTS: '-Xms128m -Xmx384m',
+    })
+    .withAutoRemove(false)
+    .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
+    .start();
+  await untilBrokerAnswers(address);
+  const { container: engine } = await getContainerRuntimeClient();
+  const handle = engine.getById(container.getId());
+  return {
+    address, where: `the container image ${kafkaImage}`,
+    kill: async () => {
+      await handle.kill();
+    },
+    start: async () => {
+      await handle.start();
+      await untilBrokerAnswers(address);
+    },
+    remove: async () => {
+      await container.stop({ remove: true, timeout: 0 });
+    },
+  };
+}

@@ -1,0 +1,75 @@
+/** A broker as a process of this machine, from the jars that Maven fetches once. */
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { access, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { brokerSettings, type Broker } from './broker-settings.ts';
+import { freePort } from '../server.ts';
+import { untilBrokerAnswers } from './until-broker-answers.ts';
+
+const run = promisify(execFile);
+const here = import.meta.dirname;
+const jars = join(here, '..', '..', '..', 'node_modules', '.cache', 'tablog', 'kafka-4.3.1');
+
+/** Whether there are Java, of version 17 or later, and Maven or jars that were fetched already. */
+export async function canRunBroker(): Promise<boolean> {
+  const works = (command: string, args: readonly string[]): Promise<boolean> => run(command, args).then(() => true, () => false);
+  const hasJars = await access(jars).then(() => true, () => false);
+  return (await works('java', ['-version'])) && (hasJars || works('mvn', ['-v']));
+}
+
+/** Starts a broker on free ports of 127.0.0.1, with a folder of its own. */
+export async function startBrokerProcess(): Promise<Broker> {
+  await fetchJars();
+  const folder = await mkdtemp(join(tmpdir(), 'tablog-test-kafka-'));
+  const [port, controllerPort] = [await freePort(), await freePort()];
+  const address = `127.0.0.1:${port}`;
+  const settings = {
+    ...brokerSettings,
+    'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
+    listeners: `PLAINTEXT://${address},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': `PLAINTEXT://${address}`,
+    'log.dirs': join(folder, 'data'),
+  };
+  const file = join(folder, 'server.properties');
+  await writeFile(file, Object.entries(settings).map(([name, value]) => `${name}=${value}\n`).join(''));
+  const java = ['-cp', join(jars, '*'), `-Dlog4j2.configurationFile=${join(here, 'log4j2.properties')}`];
+  const { stdout: id } = await run('java', [...java, 'kafka.tools.StorageTool', 'random-uuid']);
+  await run('java', [...java, 'kafka.tools.StorageTool', 'format', '-t', id.trim(), '-c', file]);
+
+  let child: ChildProcess | null = null;
+  const kill = async (): Promise<void> => {
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  };
+  const start = async (): Promise<void> => {
+    child = spawn('java', ['-Xms128m', '-Xmx384m', '-XX:+UseSerialGC', ...java, 'kafka.Kafka', file], { stdio: 'ignore' });
+    const died = once(child, 'exit').then(() => Promise.reject(new Error('the broker died')));
+    await Promise.race([untilBrokerAnswers(address), died]);
+    died.catch(() => undefined);
+  };
+  await start();
+  return {
+    address, where: 'a process, from the jars of Apache Kafka 4.3.1', kill, start,
+    remove: async () => {
+      await kill();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Fetches the jars unless they are there. Several at once do no harm. */
+async function fetchJars(): Promise<void> {
+  if (await access(jars).then(() => true, () => false)) return;
+  await mkdir(join(jars, '..'), { recursive: true });
+  const fetched = await mkdtemp(`${jars}-`);
+  await run('mvn', [
+    '-q', '-B', '-f', join(here, 'pom.xml'), 'dependency:copy-dependencies', `-DoutputDirectory=${fetched}`,
+    '-DincludeScope=runtime',
+  ]);
+  await rename(fetched, jars).catch(() => rm(fetched, { recursive: true, force: true }));
+}

@@ -1,0 +1,64 @@
+/**
+ * The Kafka that the tests share: the one of KAFKA_BROKERS; else a container, where there is a Docker engine; else a process
+ * from the Apache jars, where there are Java and Maven. Each test file makes a topic of its own in it.
+ */
+import kafkajs from 'kafkajs';
+import { hasEngine } from '../docker-engine.ts';
+import { startBrokerContainer } from './broker-container.ts';
+import { canRunBroker, startBrokerProcess } from './broker-process.ts';
+import type { Broker } from './broker-settings.ts';
+
+export interface SharedKafka {
+  /** For KAFKA_BROKERS. */
+  readonly brokers: string;
+  /** Where it runs, for people. */
+  readonly where: string;
+  stop(): Promise<void>;
+}
+
+/** How a Kafka can be had on this machine; null when it cannot. */
+export async function findKafka(): Promise<'given' | 'container' | 'process' | null> {
+  if (process.env['KAFKA_BROKERS']) return 'given';
+  if (await hasEngine()) return 'container';
+  if (process.env['TABLOG_TEST_REQUIRES_CONTAINERS'] === 'true') throw new Error('there is no Docker engine for the tests');
+  return (await canRunBroker()) ? 'process' : null;
+}
+
+export async function startSharedKafka(): Promise<SharedKafka> {
+  const given = process.env['KAFKA_BROKERS'];
+  if (given) return { brokers: given, where: 'the brokers of KAFKA_BROKERS', stop: async () => undefined };
+  const broker = await startBroker();
+  return { brokers: broker.address, where: broker.where, stop: () => broker.remove() };
+}
+
+/** A broker of one's own, which may be killed. */
+export async function startBroker(): Promise<Broker> {
+  const how = await findKafka();
+  if (how === 'process') return startBrokerProcess();
+  if (how === 'container') return startBrokerContainer();
+  throw new Error('there is neither a Docker engine nor Java with Maven to run a broker with');
+}
+
+let topics = 0;
+
+/** The settings for a log of one's own, and how to delete it. The topic is made by whoever starts with them. */
+export async function createTopic(brokers = process.env['TABLOG_TEST_KAFKA']): Promise<{
+  readonly environment: Readonly<Record<string, string>>;
+  drop(): Promise<void>;
+}> {
+  if (!brokers) throw new Error('the shared Kafka was not started: see test/support/start-servers.ts');
+  topics += 1;
+  const topic = `test-${process.pid}-${Date.now()}-${topics}`;
+  return {
+    environment: { KAFKA_BROKERS: brokers, KAFKA_TOPIC: topic, KAFKA_GROUP: topic },
+    drop: async () => {
+      const admin = new kafkajs.Kafka({ brokers: brokers.split(','), logLevel: kafkajs.logLevel.NOTHING }).admin();
+      await admin.connect();
+      try {
+        await admin.deleteTopics({ topics: [topic] });
+      } finally {
+        await admin.disconnect();
+      }
+    },
+  };
+}
