@@ -13,7 +13,7 @@ const project = (name, folder = name) => ({
 const onServers = (name, folder, deploymentKind) => ({
   ...project(name, folder),
   globals: { deploymentKind },
-  globalSetup: '<rootDir>/test/support/start-servers.ts',
+  globalSetup: `<rootDir>/test/support/${deploymentKind === 'postgres' ? 'start-postgres' : 'start-kafka'}.ts`,
   globalTeardown: '<rootDir>/test/support/stop-servers.ts',
 });
 

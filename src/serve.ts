@@ -12,11 +12,15 @@ import { buildApp } from './http/app.ts';
 import { Gate } from './http/gate.ts';
 import { HttpError } from './http/http-error.ts';
 import { addRoutes } from './http/routes.ts';
+import { Submitter } from './http/submitter.ts';
 import { cacheTokens } from './http/token-cache.ts';
 import { openService, type Service } from './service.ts';
 
 /** How many bodies of rows are read at once: each takes up to two blocks and an unfinished row of memory. */
 const bodiesAtOnce = 64;
+
+/** How long before the connections are cut the last requests are answered, in milliseconds. */
+const lastAnswersMs = 500;
 
 /** Starts, says where it is, and resolves once it was told to stop and has. Rejects when it cannot start. */
 export async function serve(config: Config): Promise<void> {
@@ -30,7 +34,8 @@ export async function serve(config: Config): Promise<void> {
   const service = await openService(config, logger, stopping.signal);
   try {
     let started = false;
-    const app = buildService(service, config, logger, () => started);
+    const submitter = new Submitter(service.log, service.keys);
+    const app = buildService({ service, submitter, config, logger, hasStarted: () => started });
     service.onFailure((reason) => {
       logger.fatal(reason);
       // Whoever looks after this process is to start it again.
@@ -46,19 +51,23 @@ export async function serve(config: Config): Promise<void> {
     started = true;
     await stopped;
     logger.info({ reason: stopping.signal.reason }, 'stopping');
+    // What still waits at the deadline is told so, before its connection is cut.
+    const deadline = setTimeout(() => submitter.giveUp(), Math.max(0, config.DRAIN_TIMEOUT_MS - lastAnswersMs));
     await app.close();
+    clearTimeout(deadline);
   } finally {
     await service.close();
   }
 }
 
 /** The HTTP interface; a projector has what its operator asks for, and no more. */
-function buildService(
-  service: Service,
-  config: Config,
-  logger: pino.Logger,
-  hasStarted: () => boolean,
-): ReturnType<typeof buildApp> {
+function buildService({ service, submitter, config, logger, hasStarted }: {
+  readonly service: Service;
+  readonly submitter: Submitter;
+  readonly config: Config;
+  readonly logger: pino.Logger;
+  readonly hasStarted: () => boolean;
+}): ReturnType<typeof buildApp> {
   const { database, log, teams } = service;
   const authenticate = cacheTokens((token) => teams.teamOfToken(token));
   return buildApp({
@@ -72,8 +81,8 @@ function buildService(
     routes: (app) => {
       if (config.ROLE === 'projector') return;
       addRoutes(app, {
-        log, tables: new TableQueries(database), rows: new RowQueries(database), gate: new Gate(bodiesAtOnce),
-        receiver: { log, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, writeAhead: service.writeAhead },
+        submitter, tables: new TableQueries(database), rows: new RowQueries(database), gate: new Gate(bodiesAtOnce),
+        receiver: { submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, writeAhead: service.writeAhead },
         limits: rowLimits(config.ROWS_PER_TABLE_MAX), bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
       });
     },

@@ -6,6 +6,7 @@ import { LocalKeys } from '../projections/segments/local-keys.ts';
 import { TeamQueries } from '../projections/teams/teams.queries.ts';
 import type { Config } from './config.ts';
 import { Database } from './database/database.ts';
+import { loadSecretKeys, type SecretKeys } from './database/secret-keys.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded/embedded-postgres.ts';
 import type { RowBlock } from './formats/block-writer.ts';
 import type { EventLog } from './log/event-log.ts';
@@ -17,6 +18,7 @@ export interface Service {
   readonly database: Database;
   readonly log: EventLog;
   readonly teams: TeamQueries;
+  readonly keys: SecretKeys;
   /** Writes the rows of a segment before the event that names it. */
   writeAhead(segmentId: string, block: RowBlock): Promise<void>;
   /** Calls the listener, with the reason, when the service cannot go on: Postgres has ended, or its read model is gone. */
@@ -72,11 +74,12 @@ export async function openService(
     await use.identify();
     const log = await openLog(config, database, postgres.url, { logger, projects, signal });
     closers.push(() => log.close());
-    const keys = new LocalKeys();
+    const secretKeys = await loadSecretKeys(database.pool);
+    const localKeys = new LocalKeys();
     return {
-      database, log, teams: new TeamQueries(database),
+      database, log, teams: new TeamQueries(database), keys: secretKeys,
       writeAhead: (segmentId, block) => database.fills.with(async (tx) => {
-        const reserved = keys.open();
+        const reserved = localKeys.open();
         await reserved.reserve(tx, 1);
         await fillSegment(tx, { key: reserved.take(), id: segmentId, rows: block.profile.rows, body: block.body });
       }),

@@ -4,7 +4,7 @@
  */
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseAway } from '../database/database-away.ts';
-import { AppendUnknown, NotAppended } from '../log/event-log.ts';
+import { NotAppended } from '../log/event-log.ts';
 import { HttpError, isErrorType, statusOf, type ErrorType } from './http-error.ts';
 import { ClientGone, discardBody } from './request-body.ts';
 import { pathOf } from './request-log.ts';
@@ -62,14 +62,10 @@ export function buildErrorHandler(log: FastifyBaseLogger) {
 function toHttpError(error: unknown): HttpError | null {
   if (error instanceof HttpError) return error;
   if (!(error instanceof Error)) return null;
-  const { type, jobId, code } = error as Error & { type?: unknown; jobId?: unknown; code?: unknown };
+  const { type, code } = error as Error & { type?: unknown; code?: unknown };
   if (isErrorType(type)) return new HttpError(type, error.message);
   if (error instanceof NotAppended) {
     return new HttpError('service_unavailable', 'The service is too busy, or part of it is away. Nothing was changed.');
-  }
-  if (error instanceof AppendUnknown) {
-    const message = 'Nobody could tell in time whether the request took effect.';
-    return new HttpError('outcome_unknown', message, typeof jobId === 'string' ? { 'job-id': jobId } : {});
   }
   if (isDatabaseAway(error)) return new HttpError('service_unavailable', 'The database is away.');
   if (code === 'FST_ERR_VALIDATION') return new HttpError('request_validation_error', error.message);

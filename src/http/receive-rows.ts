@@ -10,17 +10,16 @@ import { packBody, type PackedBody } from '../events/event-codec.ts';
 import type { RowSource } from '../events/event.ts';
 import type { RowBlock } from '../formats/block-writer.ts';
 import { JsonRowReader } from '../formats/json-row-reader.ts';
-import type { EventLog } from '../log/event-log.ts';
 import { readMediaType } from './media-type.ts';
 import { bodyChunks } from './request-body.ts';
-import { submit, type RequestIdentity } from './submit.ts';
+import type { RequestIdentity, Submitter } from './submitter.ts';
 
 /** Up to here rows are few: they join the table's tail instead of becoming a segment. */
 const fewRowsMax = 100;
 const fewBytesMax = 64 * 1024;
 
 export interface RowReceiver {
-  readonly log: EventLog;
+  readonly submitter: Submitter;
   readonly bodyBytesMax: number;
   /** Writes the rows of a segment before the event that names it, where that can be done. */
   readonly writeAhead: (segmentId: string, block: RowBlock) => Promise<void>;
@@ -94,12 +93,12 @@ class BodyBlocks {
   }
 
   async #send(block: RowBlock): Promise<void> {
-    const { log, writeAhead } = this.#receiver;
+    const { submitter, writeAhead } = this.#receiver;
     const segmentId = randomUUIDv7();
     const number = this.#sent;
     this.#sent += 1;
     const [body] = await Promise.all([packBody(block.body), writeAhead(segmentId, block)]);
     const event = receiveBlock({ teamId: this.#teamId, bodyId: this.#bodyId, number, segmentId, profile: block.profile });
-    await submit(log, this.#teamId, { commandId: randomUUIDv7(), digest: null }, event, body);
+    await submitter.submitPart(this.#teamId, event, body);
   }
 }

@@ -2,15 +2,15 @@
 import type { RowQueries } from '../../projections/tables/rows.queries.ts';
 import type { TableQueries } from '../../projections/tables/tables.queries.ts';
 import type { RowLimits } from '../events/event.ts';
-import type { EventLog } from '../log/event-log.ts';
 import type { App } from './app.ts';
 import type { Gate } from './gate.ts';
 import type { RowReceiver } from './receive-rows.ts';
 import { addRowRoutes } from './routes/rows.ts';
 import { addTableRoutes } from './routes/tables.ts';
+import type { Submitter } from './submitter.ts';
 
 export interface RouteDependencies {
-  readonly log: EventLog;
+  readonly submitter: Submitter;
   readonly tables: TableQueries;
   readonly rows: RowQueries;
   readonly receiver: RowReceiver;

@@ -55,7 +55,7 @@ let databases = 0;
 /** A new, empty database in the shared Postgres, and how to drop it. */
 export async function createDatabase(template = 'template1'): Promise<{ readonly url: string; drop(): Promise<void> }> {
   const shared = process.env['TABLOG_TEST_POSTGRES'];
-  if (!shared) throw new Error('the shared Postgres was not started: see test/support/start-servers.ts');
+  if (!shared) throw new Error('the shared Postgres was not started: see test/support/start-postgres.ts');
   databases += 1;
   const name = `test_${process.pid}_${Date.now()}_${databases}`;
   await administer(shared, `create database ${name} template ${template}`);

@@ -16,7 +16,7 @@ import { receiveRows } from '../receive-rows.ts';
 import { collectBody } from '../request-body.ts';
 import type { RouteDependencies } from '../routes.ts';
 import { rowIdsJson } from '../row-ids-json.ts';
-import { identify, submit } from '../submit.ts';
+import { identify } from '../submitter.ts';
 import { hasVersion, readIfMatch, replyNotModified, setVersion } from '../versions.ts';
 
 const json = 'application/json; charset=utf-8';
@@ -52,7 +52,7 @@ export function addRowRoutes(app: App, dependencies: RouteDependencies): void {
   addSingleRowRoutes(app, dependencies);
 }
 
-function addTableRowRoutes(app: App, { log, tables, rows, receiver, gate, limits }: RouteDependencies): void {
+function addTableRowRoutes(app: App, { submitter, tables, rows, receiver, gate, limits }: RouteDependencies): void {
   const path = '/tables/:tableID/rows';
 
   app.head(path, async (request, reply) => {
@@ -83,12 +83,12 @@ function addTableRowRoutes(app: App, { log, tables, rows, receiver, gate, limits
     // What is malformed is refused before anything is stored.
     const asked = addRows({ ...input, rows: received.hasRows ? { kind: 'none' } : null });
     const { source, body } = asked.rows.kind === 'stash' ? { source: asked.rows } : await received.store();
-    const { result, etag } = await submit(log, teamId, identity, { ...asked, rows: source }, body);
+    const { result, etag } = await submitter.submit(teamId, identity, { ...asked, rows: source }, body);
     return setVersion(reply, etag).code(201).type(json).send(`{"data":{"rowIDs":${rowIdsJson(result.rows)}}}`);
   }));
 }
 
-function addSingleRowRoutes(app: App, { log, rows, gate, limits, bodyBytesMax }: RouteDependencies): void {
+function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytesMax }: RouteDependencies): void {
   const path = '/tables/:tableID/rows/:rowID';
 
   app.get(path, async (request, reply) => {
@@ -114,7 +114,7 @@ function addSingleRowRoutes(app: App, { log, rows, gate, limits, bodyBytesMax }:
       teamId, tableId, row, ifMatch, query: request.query, profile: block.profile, rowId, limits,
     });
     const body = block.body.length < 1024 ? { codec: 0, bytes: block.body } : await packBody(block.body);
-    const { etag } = await submit(log, teamId, identity, event, body);
+    const { etag } = await submitter.submit(teamId, identity, event, body);
     return setVersion(reply, etag).type(json).send('{}');
   });
 
@@ -122,7 +122,7 @@ function addSingleRowRoutes(app: App, { log, rows, gate, limits, bodyBytesMax }:
     const { teamId } = request.principal;
     const ifMatch = readIfMatch(request) ?? null;
     const event = deleteRow({ teamId, tableId: tableIdOf(request), row: rowOf(request) ?? neverARow, ifMatch });
-    const { etag } = await submit(log, teamId, identify(request), event);
+    const { etag } = await submitter.submit(teamId, identify(request), event);
     return setVersion(reply, etag).type(json).send('{}');
   });
 }

@@ -5,10 +5,10 @@ import type { App } from '../app.ts';
 import { receiveRows } from '../receive-rows.ts';
 import { rowIdsJson } from '../row-ids-json.ts';
 import type { RouteDependencies } from '../routes.ts';
-import { identify, submit } from '../submit.ts';
+import { identify } from '../submitter.ts';
 import { setVersion } from '../versions.ts';
 
-export function addTableRoutes(app: App, { log, tables, receiver, gate, limits }: RouteDependencies): void {
+export function addTableRoutes(app: App, { submitter, tables, receiver, gate, limits }: RouteDependencies): void {
   app.get('/tables', async (request) => ({ data: await tables.list(request.principal.teamId) }));
 
   app.post('/tables', { schema: { querystring: createTableQuery } }, (request, reply) => gate.run(async () => {
@@ -19,7 +19,7 @@ export function addTableRoutes(app: App, { log, tables, receiver, gate, limits }
     // What is malformed is refused before anything is stored.
     const asked = createTable({ ...input, rows: received.hasRows ? { kind: 'none' } : null });
     const { source, body } = asked.rows.kind === 'stash' ? { source: asked.rows } : await received.store();
-    const { result, etag } = await submit(log, teamId, identity, { ...asked, rows: source }, body);
+    const { result, etag } = await submitter.submit(teamId, identity, { ...asked, rows: source }, body);
     const linkedAppIds = result.linkedAppIds ? `,"linkedAppIDs":${JSON.stringify(result.linkedAppIds)}` : '';
     return setVersion(reply, etag)
       .code(201)

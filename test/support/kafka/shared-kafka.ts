@@ -46,7 +46,7 @@ export async function createTopic(brokers = process.env['TABLOG_TEST_KAFKA']): P
   readonly environment: Readonly<Record<string, string>>;
   drop(): Promise<void>;
 }> {
-  if (!brokers) throw new Error('the shared Kafka was not started: see test/support/start-servers.ts');
+  if (!brokers) throw new Error('the shared Kafka was not started: see test/support/start-kafka.ts');
   topics += 1;
   const topic = `test-${process.pid}-${Date.now()}-${topics}`;
   return {

@@ -1,0 +1,16 @@
+/** Jest's global set-up for tests on Kafka: the Kafka and the Postgres that all of them share. */
+import { startSharedKafka, type SharedKafka } from './kafka/shared-kafka.ts';
+import startPostgres from './start-postgres.ts';
+
+declare global {
+  // oxlint-disable-next-line no-var -- a global of the process that runs Jest
+  var sharedKafka: SharedKafka | undefined;
+}
+
+export default async function startKafka(): Promise<void> {
+  await startPostgres();
+  if (globalThis.sharedKafka) return;
+  globalThis.sharedKafka = await startSharedKafka();
+  process.env['TABLOG_TEST_KAFKA'] = globalThis.sharedKafka.brokers;
+  process.stderr.write(`Kafka for the tests: ${globalThis.sharedKafka.where}\n`);
+}
