@@ -32,11 +32,13 @@ export default {
     project('integration'),
     onServers('api', 'api', 'postgres'),
     onServers('replay', 'replay', 'postgres'),
-    onServers('faults', 'faults', 'postgres'),
+    { ...onServers('faults', 'faults', 'postgres'), testPathIgnorePatterns: ['/test/faults/kafka/'] },
     ...(hasKafka
       ? [
         onServers('api on kafka', 'api', 'kafka'),
         onServers('api on kafka, split', 'api', 'kafka-split'),
+        // These kill their brokers, and so have their own.
+        project('faults on kafka', 'faults/kafka'),
       ]
       : []),
   ],

@@ -10,16 +10,14 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded
 import { Client } from '../support/client.ts';
 import { findProblems } from '../support/history.ts';
 import { createDatabase } from '../support/postgres.ts';
-import { sleepUntil, startServer } from '../support/server.ts';
+import { startServer } from '../support/server.ts';
 import { CutLine } from './cut-line.ts';
 import { deploy, type Deployment } from './deployment.ts';
 import { kill, killEverything, postmasterOf, processesOf } from './kill.ts';
-import { randomFrom, work, type Mix } from './load.ts';
+import { randomFrom } from './load.ts';
 import { createRecordedTable, findCreationProblems, historyOf, RecordedTable } from './recorded-table.ts';
+import { clientsAtWork, seed, survive, type Disturbed } from './survive.ts';
 import { verify } from './verify.ts';
-
-const mix: Mix = { patch: 12, add: 4, delete: 3, head: 1, addBlock: 0.6, addBody: 0.4, addRefused: 0.3, create: 0.3 };
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 
 const closers: (() => Promise<unknown>)[] = [];
 
@@ -27,43 +25,8 @@ afterEach(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
 });
 
-function clientsAtWork(
-  clients: readonly Client[],
-  { tableId, rows, recorder }: Awaited<ReturnType<typeof createRecordedTable>>,
-  goesOn: () => boolean,
-): Promise<unknown> {
-  return Promise.all(Array.from({ length: 12 }, (_, n) => {
-    const table = new RecordedTable(`client ${n}`, clients[n % clients.length]!, tableId, recorder);
-    return work(table, rows, mix, randomFrom(seed + n), async () => {
-      // While they are refused, clients would only heat the machine.
-      await sleep(5);
-      return goesOn();
-    });
-  }));
-}
-
-/** Has clients work while something is done to Postgres, and checks all that they were told. */
-async function survive({ clients, databaseUrl }: Deployment, disturb: (random: () => number) => Promise<void>): Promise<void> {
-  process.stderr.write(`SEED=${seed}\n`);
-  const created = await createRecordedTable(clients[0]!, 8);
-  const { tableId, rows, recorder } = created;
-  let goesOn = true;
-  const working = clientsAtWork(clients, created, () => goesOn);
-  try {
-    await disturb(randomFrom(seed));
-    // Each process takes writes again, by itself.
-    for (const client of clients) {
-      const after = new RecordedTable(`after ${client.url}`, client, tableId, recorder);
-      await sleepUntil(async () => (await after.add(1)).length === 1, 'writes are taken again', 20_000);
-    }
-  } finally {
-    goesOn = false;
-    await working;
-  }
-  expect(recorder.unexpected).toEqual([]);
-  expect(findProblems(await historyOf(recorder, clients.at(-1)!, tableId, rows))).toEqual([]);
-  expect(await findCreationProblems(recorder, clients[0]!)).toEqual([]);
-  expect(await verify({ DATABASE_URL: databaseUrl })).toMatchObject({ exitCode: 0 });
+function disturbed({ clients, databaseUrl }: Deployment): Disturbed {
+  return { clients, verify: () => verify({ DATABASE_URL: databaseUrl }) };
 }
 
 test('all connections of the service are ended', async () => {
@@ -73,7 +36,7 @@ test('all connections of the service are ended', async () => {
   await operator.connect();
   closers.push(() => operator.end());
   let ended = 0;
-  await survive(deployment, async (random) => {
+  await survive(disturbed(deployment), async (random) => {
     for (let times = 0; times < 15; times += 1) {
       await sleep(100 + random() * 300);
       const { rowCount } = await operator.query(`
@@ -100,7 +63,7 @@ async function deployBehindLine(processes: number): Promise<{ deployment: Deploy
 
 test('the line to Postgres is cut, so that answers to commits are lost', async () => {
   const { deployment, line } = await deployBehindLine(2);
-  await survive(deployment, async (random) => {
+  await survive(disturbed(deployment), async (random) => {
     for (let times = 0; times < 20; times += 1) {
       await sleep(50 + random() * 300);
       line.cut(random() < 0.5 ? 0 : 200);
@@ -139,7 +102,7 @@ test('Postgres is killed, and started again on another port', async () => {
   url.port = String(line.port);
   const deployment = await deploy(2, url.href);
   closers.push(() => deployment.stop());
-  await survive(deployment, async (random) => {
+  await survive(disturbed(deployment), async (random) => {
     for (let times = 0; times < 4; times += 1) {
       await sleep(200 + random() * 500);
       await kill([postgres.pid]);

@@ -16,6 +16,8 @@ export interface ServerOptions {
   readonly folder?: string;
   readonly port?: number;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Arguments of Node before the script. */
+  readonly nodeArgs?: readonly string[];
 }
 
 export interface TestServer {
@@ -56,7 +58,7 @@ export async function startServers(all: readonly ServerOptions[]): Promise<TestS
 export async function launchServer(options: ServerOptions = {}): Promise<TestServer> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'tablog-test-')));
   const port = options.port ?? (await freePort());
-  const child = spawn(process.execPath, [main], {
+  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), main], {
     env: {
       ...process.env, DATABASE_URL: options.databaseUrl ?? '', DATA_DIR: folder, HOST: '127.0.0.1', PORT: String(port),
       LOG_LEVEL: 'warn', ...options.environment,

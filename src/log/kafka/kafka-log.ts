@@ -268,7 +268,7 @@ export class KafkaLog implements EventLog {
     for (const [commandId, outcome] of outcomes) {
       if (this.#waiters.settle(partition, commandId, outcome)) others -= 1;
     }
-    this.#waiters.advance(partition, next);
+    this.#waiters.advance(partition, records[0]!.offset, next);
     if (others > 0) this.#watch.notify(partition, next);
     this.#checkCaughtUp();
   }

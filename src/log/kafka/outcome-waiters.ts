@@ -84,18 +84,18 @@ export class OutcomeWaiters {
   }
 
   /**
-   * The projection of a partition has come to `next`, and all outcomes before it have been told. Whoever still waits for a
-   * record before it came too late to take effect.
+   * All outcomes of records from `from` (inclusive) to `next` (exclusive) have been told. Whoever still waits for one of
+   * those records came too late to take effect.
    */
-  advance(partition: number, next: bigint): void {
+  advance(partition: number, from: bigint, next: bigint): void {
     this.moved(partition, next);
-    for (const waiters of this.#waiting[partition]!.values()) {
-      for (const waiter of waiters) {
-        if (waiter.offset === null || waiter.offset >= next) continue;
-        this.#forget(partition, waiter);
-        waiter.settled.reject(new NotAppended('the request waited too long before it reached the log'));
-      }
-    }
+    this.#refuseLate(partition, this.#waiting[partition]!.keys(), (offset) => offset >= from && offset < next);
+  }
+
+  /** The projection has come to `next`, and what these commands had come to by then, if anything, has been told. */
+  advanceFor(partition: number, commands: readonly CommandId[], next: bigint): void {
+    this.moved(partition, next);
+    this.#refuseLate(partition, commands, (offset) => offset < next);
   }
 
   /** The projection of a partition has come to `next`; its outcomes may not have been told yet. */
@@ -125,6 +125,16 @@ export class OutcomeWaiters {
       for (const { settled } of waiters) settled.reject(new AppendUnknown(`partition ${partition} has halted`));
     }
     this.#waiting[partition]!.clear();
+  }
+
+  #refuseLate(partition: number, commands: Iterable<CommandId>, isTold: (offset: bigint) => boolean): void {
+    for (const command of commands) {
+      for (const waiter of this.#waiting[partition]!.get(command) ?? []) {
+        if (waiter.offset === null || !isTold(waiter.offset)) continue;
+        this.#forget(partition, waiter);
+        waiter.settled.reject(new NotAppended('the request waited too long before it reached the log'));
+      }
+    }
   }
 
   #forget(partition: number, waiter: Waiter): void {

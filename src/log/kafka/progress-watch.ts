@@ -130,10 +130,12 @@ export class ProgressWatch {
     try {
       do {
         this.#lookingUp.set(partition, false);
-        const { next, outcomes } = await findProgressAndOutcomes(database.reader, partition, waiters.commands(partition));
+        const commands = waiters.commands(partition);
+        const { next, outcomes } = await findProgressAndOutcomes(database.reader, partition, commands);
         this.#away = null;
         for (const { commandId, outcome } of outcomes) waiters.settle(partition, commandId, outcome);
-        waiters.advance(partition, next);
+        // Of those who began to wait meanwhile nothing has been asked.
+        waiters.advanceFor(partition, commands, next);
         this.moved(partition, next);
       } while (this.#lookingUp.get(partition));
     } catch (error) {

@@ -1,0 +1,33 @@
+/** Many clients over two APIs and two projectors: whatever happens to a projector, it is as if each write had taken place alone. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, test } from '@jest/globals';
+import { survive } from '../survive.ts';
+import { KafkaDeployment } from './kafka-deployment.ts';
+
+let deployment: KafkaDeployment;
+
+afterEach(async () => {
+  expect(await deployment.stop()).toEqual(deployment.places.map(() => 0));
+}, 60_000);
+
+/** Longer than the consumer group waits for a process that says nothing, in milliseconds. */
+const beyondSession = 14_000;
+
+test('one projector is killed, another is paused until its partitions are somebody else\'s, and wakes', async () => {
+  deployment = await KafkaDeployment.start({ roles: ['api', 'api', 'projector', 'projector', 'projector'] });
+  const clients = await deployment.clients();
+  await survive({ clients, verify: () => deployment.verify() }, async () => {
+    const [first, second, third] = deployment.of('projector');
+    await sleep(1500);
+    await deployment.kill([first!]);
+    await sleep(beyondSession);
+    await deployment.restart([first!]);
+    await sleep(3000);
+    for (const paused of [second!, third!]) {
+      paused.server.process.kill('SIGSTOP');
+      await sleep(beyondSession);
+      paused.server.process.kill('SIGCONT');
+      await sleep(2000);
+    }
+  });
+}, 300_000);

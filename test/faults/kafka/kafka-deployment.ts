@@ -1,0 +1,156 @@
+/** Two processes that answer requests and two that project, on a Kafka and a Postgres that may be killed like them. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/embedded/embedded-postgres.ts';
+import type { Broker } from '../../support/kafka/broker-settings.ts';
+import { startBroker } from '../../support/kafka/shared-kafka.ts';
+import { Client } from '../../support/client.ts';
+import { freePort, launchServer, untilReady, type TestServer } from '../../support/server.ts';
+import { CutLine } from '../cut-line.ts';
+import { kill } from '../kill.ts';
+import { verify } from '../verify.ts';
+
+export type Role = 'api' | 'projector' | 'all';
+
+interface Place {
+  readonly role: Role;
+  readonly port: number;
+  server: TestServer;
+}
+
+export interface KafkaDeploymentOptions {
+  readonly roles?: readonly Role[];
+  /** Where the service finds the brokers, when that is not where they are. */
+  readonly brokersVia?: (broker: Broker) => string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly nodeArgs?: readonly string[];
+}
+
+export class KafkaDeployment {
+  readonly broker: Broker;
+  readonly places: readonly Place[];
+  readonly #folder: string;
+  readonly #environment: Readonly<Record<string, string>>;
+  readonly #nodeArgs: readonly string[];
+  #postgres: EmbeddedPostgres;
+  /** Postgres starts on another port each time; the service finds it at this line's. */
+  readonly #line: CutLine;
+
+  private constructor(
+    broker: Broker,
+    postgres: EmbeddedPostgres,
+    line: CutLine,
+    folder: string,
+    places: readonly Place[],
+    launch: { readonly environment: Readonly<Record<string, string>>; readonly nodeArgs: readonly string[] },
+  ) {
+    this.broker = broker;
+    this.#postgres = postgres;
+    this.#line = line;
+    this.#folder = folder;
+    this.places = places;
+    this.#environment = launch.environment;
+    this.#nodeArgs = launch.nodeArgs;
+  }
+
+  /** Resolves when all of it is ready. */
+  static async start(options: KafkaDeploymentOptions = {}): Promise<KafkaDeployment> {
+    const { roles = ['api', 'api', 'projector', 'projector'], brokersVia, nodeArgs = [] } = options;
+    const folder = await mkdtemp(join(tmpdir(), 'tablog-kafka-'));
+    const [broker, postgres] = await Promise.all([
+      startBroker(), startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => undefined }),
+    ]);
+    const line = await CutLine.open(portOf(postgres));
+    const environment = { ...options.environment, KAFKA_BROKERS: brokersVia?.(broker) ?? broker.address };
+    const places: Place[] = [];
+    const deployment = new KafkaDeployment(broker, postgres, line, folder, places, { environment, nodeArgs });
+    try {
+      for (const role of roles) {
+        const port = await freePort();
+        places.push({ role, port, server: await deployment.#launch(role, port) });
+      }
+      await deployment.untilReady();
+      return deployment;
+    } catch (error) {
+      await deployment.stop('SIGKILL');
+      throw error;
+    }
+  }
+
+  /** The settings under which the command line finds the same log and the same tables. */
+  get environment(): Readonly<Record<string, string>> {
+    return { KAFKA_BROKERS: this.broker.address, DATABASE_URL: this.#databaseUrl };
+  }
+
+  /** The places of a role. */
+  of(...roles: readonly Role[]): Place[] {
+    return this.places.filter(({ role }) => roles.includes(role));
+  }
+
+  /** A client of the first team for each process that answers requests. */
+  async clients(): Promise<Client[]> {
+    const serving = this.of('api', 'all');
+    const token = await serving[0]!.server.token();
+    return serving.map(({ server }) => new Client(server.url, token));
+  }
+
+  async untilReady(): Promise<void> {
+    await Promise.all(this.places.map(({ server }) => untilReady(server)));
+  }
+
+  /** Kills processes of the service together, as a power cut does. */
+  async kill(places: readonly Place[]): Promise<void> {
+    await kill(places.map(({ server }) => server.process.pid!));
+  }
+
+  async restart(places: readonly Place[]): Promise<void> {
+    for (const place of places) place.server = await this.#launch(place.role, place.port);
+  }
+
+  async killPostgres(): Promise<void> {
+    this.#line.target = null;
+    await kill([this.#postgres.pid]);
+  }
+
+  async restartPostgres(): Promise<void> {
+    await this.#postgres.stop();
+    this.#postgres = await startEmbeddedPostgres({ folder: join(this.#folder, 'postgres'), log: () => undefined });
+    this.#line.target = portOf(this.#postgres);
+  }
+
+  /** What `tablog verify` says of the read model. */
+  verify(): ReturnType<typeof verify> {
+    return verify(this.environment);
+  }
+
+  /** What the processes have written. */
+  output(): string {
+    return this.places.map(({ role, server }) => `--- ${role} ${server.url}\n${server.output()}`).join('\n');
+  }
+
+  /** Stops all of it, and gives how the processes of the service ended. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<(number | null)[]> {
+    const exitCodes = await Promise.all(this.places.map(({ server }) => server.stop(signal)));
+    await Promise.all([this.#postgres.stop(), this.broker.remove(), this.#line.close()]);
+    await rm(this.#folder, { recursive: true, force: true });
+    return exitCodes;
+  }
+
+  get #databaseUrl(): string {
+    const url = new URL(this.#postgres.url);
+    url.port = String(this.#line.port);
+    return url.href;
+  }
+
+  #launch(ROLE: Role, port: number): Promise<TestServer> {
+    return launchServer({
+      databaseUrl: this.#databaseUrl, folder: join(this.#folder, 'data'), port, nodeArgs: this.#nodeArgs,
+      environment: { ...this.#environment, ROLE },
+    });
+  }
+}
+
+function portOf(postgres: EmbeddedPostgres): number {
+  return Number(new URL(postgres.url).port);
+}

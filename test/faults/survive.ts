@@ -1,0 +1,75 @@
+/** Clients work on a table while something is done to the service, and all that they were told is checked. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from '@jest/globals';
+import type { Client } from '../support/client.ts';
+import { findProblems } from '../support/history.ts';
+import { sleepUntil } from '../support/server.ts';
+import { randomFrom, work, type Mix } from './load.ts';
+import { createRecordedTable, findCreationProblems, historyOf, RecordedTable } from './recorded-table.ts';
+import type { verify } from './verify.ts';
+
+export const mix: Mix = { patch: 12, add: 4, delete: 3, head: 1, addBlock: 0.6, addBody: 0.4, addRefused: 0.3, create: 0.3 };
+
+/** The seed of this run: SEED, or another one each time. It is printed, so that a failure can be had again. */
+export const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+
+const clientsAtOnce = 12;
+
+type Recorded = Awaited<ReturnType<typeof createRecordedTable>>;
+
+/** Has clients write to a table for as long as `goesOn` gives true. */
+export function clientsAtWork(
+  clients: readonly Client[],
+  { tableId, rows, recorder }: Recorded,
+  goesOn: () => boolean,
+): Promise<unknown> {
+  return Promise.all(Array.from({ length: clientsAtOnce }, (_, n) => {
+    const table = new RecordedTable(`client ${n}`, clients[n % clients.length]!, tableId, recorder);
+    return work(table, rows, mix, randomFrom(seed + n), async () => {
+      // While they are refused, clients would only heat the machine.
+      await sleep(5);
+      return goesOn();
+    });
+  }));
+}
+
+export interface Disturbed {
+  readonly clients: readonly Client[];
+  readonly verify: () => ReturnType<typeof verify>;
+  /** How long the service may take until it takes writes again, in milliseconds. */
+  readonly recoveryMs?: number;
+}
+
+/** What is wrong with what clients were told while something was done to the service; none when all of it was true. */
+export async function findProblemsWhile(
+  { clients, recoveryMs = 20_000 }: Pick<Disturbed, 'clients' | 'recoveryMs'>,
+  disturb: (random: () => number) => Promise<void>,
+): Promise<string[]> {
+  process.stderr.write(`SEED=${seed}\n`);
+  const created = await createRecordedTable(clients[0]!, 8);
+  const { tableId, rows, recorder } = created;
+  let goesOn = true;
+  const working = clientsAtWork(clients, created, () => goesOn);
+  try {
+    await disturb(randomFrom(seed));
+    // Each process takes writes again, by itself.
+    for (const client of clients) {
+      const after = new RecordedTable(`after ${client.url}`, client, tableId, recorder);
+      await sleepUntil(async () => (await after.add(1)).length === 1, 'writes are taken again', recoveryMs);
+    }
+  } finally {
+    goesOn = false;
+    await working;
+  }
+  return [
+    ...recorder.unexpected,
+    ...findProblems(await historyOf(recorder, clients.at(-1)!, tableId, rows)),
+    ...(await findCreationProblems(recorder, clients[0]!)),
+  ];
+}
+
+/** Expects that nothing was lost or made up while something was done to the service, and that its read model is right. */
+export async function survive(disturbed: Disturbed, disturb: (random: () => number) => Promise<void>): Promise<void> {
+  expect(await findProblemsWhile(disturbed, disturb)).toEqual([]);
+  expect(await disturbed.verify()).toMatchObject({ exitCode: 0 });
+}
