@@ -57,6 +57,8 @@ const settings = z.object({
     .describe('The most open connections of clients. Further ones are closed as they come.'),
   REQUEST_IDLE_TIMEOUT_MS: wholeNumber(1, timerMsMax).default(60_000)
     .describe('How long a client may neither send nor read anything in the middle of a request, in milliseconds.'),
+  START_WAIT_MS: wholeNumber(0, timerMsMax).default(60_000)
+    .describe('How long the start waits for a Postgres and a Kafka that cannot be reached yet, in milliseconds.'),
   DRAIN_TIMEOUT_MS: wholeNumber(0, timerMsMax).default(10_000)
     .describe('How long requests may go on after a stop was asked for, in milliseconds.'),
   OUTCOME_WAIT_MS: wholeNumber(1, timerMsMax).default(10_000)

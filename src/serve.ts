@@ -2,11 +2,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AddressInfo } from 'node:net';
+import pRetry from 'p-retry';
 import { pino } from 'pino';
 import { rowLimits } from '../commands/row-limits.ts';
 import { RowQueries } from '../projections/tables/rows.queries.ts';
 import { TableQueries } from '../projections/tables/tables.queries.ts';
 import type { Config } from './config.ts';
+import { isDatabaseAway } from './database/database-away.ts';
 import { createFirstTeam } from './first-team.ts';
 import { buildApp } from './http/app.ts';
 import { Gate } from './http/gate.ts';
@@ -14,6 +16,7 @@ import { HttpError } from './http/http-error.ts';
 import { addRoutes } from './http/routes.ts';
 import { Submitter } from './http/submitter.ts';
 import { cacheTokens } from './http/token-cache.ts';
+import { isKafkaAway } from './log/kafka/kafka-away.ts';
 import { openService, type Service } from './service.ts';
 
 /** How many bodies of rows are read at once: each takes up to two blocks and an unfinished row of memory. */
@@ -31,7 +34,7 @@ export async function serve(config: Config): Promise<void> {
     stopping.signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-  const service = await openService(config, logger, stopping.signal);
+  const service = await openWhenReachable(config, logger, stopping.signal);
   try {
     let started = false;
     const submitter = new Submitter(service.log, service.keys);
@@ -58,6 +61,15 @@ export async function serve(config: Config): Promise<void> {
   } finally {
     await service.close();
   }
+}
+
+/** Postgres and Kafka may be starting too. Rejects with the last reason when they cannot be reached in time. */
+function openWhenReachable(config: Config, logger: pino.Logger, signal: AbortSignal): Promise<Service> {
+  return pRetry(() => openService(config, logger, signal), {
+    retries: Infinity, maxRetryTime: config.START_WAIT_MS, minTimeout: 200, maxTimeout: 2000, factor: 1.5, signal,
+    shouldRetry: ({ error }) => isDatabaseAway(error) || isKafkaAway(error),
+    onFailedAttempt: ({ error }) => logger.warn({ err: error }, 'the service cannot start yet'),
+  });
 }
 
 /** The HTTP interface; a projector has what its operator asks for, and no more. */

@@ -5,6 +5,7 @@ import { ConfigError } from '../config.ts';
 import { isDatabaseAway } from '../database/database-away.ts';
 import { NotAppended } from '../log/event-log.ts';
 import { WrongLog } from '../log/identity.ts';
+import { isKafkaAway } from '../log/kafka/kafka-away.ts';
 import { UnsafeTopic } from '../log/kafka/topic.ts';
 import { ReadModelInUse } from '../read-model-use.ts';
 import { NoReadModel } from '../replay/snapshot.ts';
@@ -32,6 +33,7 @@ export async function runToEnd(work: () => Promise<void>): Promise<void> {
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (userErrors.some((kind) => error instanceof kind)) return error.message;
+  if (isKafkaAway(error)) return `Kafka cannot be used: ${error.message}`;
   if (isDatabaseAway(error)) return `Postgres cannot be used: ${error.message}`;
   if (error instanceof NotAppended && error.cause === undefined) return error.message;
   return inspect(error);

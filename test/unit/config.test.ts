@@ -22,6 +22,7 @@ describe('readConfig', () => {
       APPEND_QUEUE_EVENTS_MAX: 10_000,
       APPEND_QUEUE_BYTES_MAX: 67_108_864,
       ROLE: 'all',
+      START_WAIT_MS: 60_000,
       KAFKA_TOPIC: 'tablog.events',
       KAFKA_GROUP: 'tablog-projectors',
       KAFKA_SSL: false,

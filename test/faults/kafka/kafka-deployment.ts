@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/embedded/embedded-postgres.ts';
-import type { Broker } from '../../support/kafka/broker-settings.ts';
+import type { Broker, BrokerPorts } from '../../support/kafka/broker-settings.ts';
 import { startBroker } from '../../support/kafka/shared-kafka.ts';
 import { Client } from '../../support/client.ts';
 import { freePort, launchServer, untilReady, type TestServer } from '../../support/server.ts';
@@ -21,8 +21,7 @@ interface Place {
 
 export interface KafkaDeploymentOptions {
   readonly roles?: readonly Role[];
-  /** Where the service finds the brokers, when that is not where they are. */
-  readonly brokersVia?: (broker: Broker) => string;
+  readonly ports?: BrokerPorts;
   readonly environment?: Readonly<Record<string, string>>;
   readonly nodeArgs?: readonly string[];
 }
@@ -56,13 +55,13 @@ export class KafkaDeployment {
 
   /** Resolves when all of it is ready. */
   static async start(options: KafkaDeploymentOptions = {}): Promise<KafkaDeployment> {
-    const { roles = ['api', 'api', 'projector', 'projector'], brokersVia, nodeArgs = [] } = options;
+    const { roles = ['api', 'api', 'projector', 'projector'], ports, nodeArgs = [] } = options;
     const folder = await mkdtemp(join(tmpdir(), 'tablog-kafka-'));
     const [broker, postgres] = await Promise.all([
-      startBroker(), startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => undefined }),
+      startBroker(ports), startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => undefined }),
     ]);
     const line = await CutLine.open(portOf(postgres));
-    const environment = { ...options.environment, KAFKA_BROKERS: brokersVia?.(broker) ?? broker.address };
+    const environment = { ...options.environment, KAFKA_BROKERS: broker.address };
     const places: Place[] = [];
     const deployment = new KafkaDeployment(broker, postgres, line, folder, places, { environment, nodeArgs });
     try {

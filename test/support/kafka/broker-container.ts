@@ -1,15 +1,15 @@
 /** A broker in a container. */
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
-import { brokerSettings, type Broker } from './broker-settings.ts';
+import { brokerSettings, type Broker, type BrokerPorts } from './broker-settings.ts';
 import { freePort } from '../server.ts';
 import { untilBrokerAnswers } from './until-broker-answers.ts';
 
 export const kafkaImage = process.env['KAFKA_IMAGE'] ?? 'apache/kafka:4.3.1';
 
 /** Starts a broker whose port is published on 127.0.0.1. The port is chosen first: a broker tells clients where it is. */
-export async function startBrokerContainer(): Promise<Broker> {
-  const port = await freePort();
-  const address = `127.0.0.1:${port}`;
+export async function startBrokerContainer(ports: BrokerPorts = {}): Promise<Broker> {
+  const port = ports.port ?? (await freePort());
+  const address = `127.0.0.1:${ports.advertised ?? port}`;
   const settings = Object.entries(brokerSettings).map(([name, value]) => [`KAFKA_${name.toUpperCase().replaceAll('.', '_')}`, value]);
   const container = await new GenericContainer(kafkaImage)
     .withExposedPorts({ container: 9092, host: port })

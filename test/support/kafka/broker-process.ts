@@ -5,7 +5,7 @@ import { access, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { brokerSettings, type Broker } from './broker-settings.ts';
+import { brokerSettings, type Broker, type BrokerPorts } from './broker-settings.ts';
 import { freePort } from '../server.ts';
 import { untilBrokerAnswers } from './until-broker-answers.ts';
 
@@ -21,15 +21,15 @@ export async function canRunBroker(): Promise<boolean> {
 }
 
 /** Starts a broker on free ports of 127.0.0.1, with a folder of its own. */
-export async function startBrokerProcess(): Promise<Broker> {
+export async function startBrokerProcess(ports: BrokerPorts = {}): Promise<Broker> {
   await fetchJars();
   const folder = await mkdtemp(join(tmpdir(), 'tablog-test-kafka-'));
-  const [port, controllerPort] = [await freePort(), await freePort()];
-  const address = `127.0.0.1:${port}`;
+  const [port, controllerPort] = [ports.port ?? (await freePort()), await freePort()];
+  const address = `127.0.0.1:${ports.advertised ?? port}`;
   const settings = {
     ...brokerSettings,
     'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
-    listeners: `PLAINTEXT://${address},CONTROLLER://127.0.0.1:${controllerPort}`,
+    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
     'advertised.listeners': `PLAINTEXT://${address}`,
     'log.dirs': join(folder, 'data'),
   };

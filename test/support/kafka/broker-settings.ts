@@ -18,6 +18,13 @@ export const brokerSettings: Readonly<Record<string, string>> = {
   'log.cleaner.dedupe.buffer.size': '8388608',
 };
 
+export interface BrokerPorts {
+  /** Where it listens on 127.0.0.1; a free port when it is left out. */
+  readonly port?: number;
+  /** Where it tells clients that it is, when that is the port of a proxy. */
+  readonly advertised?: number;
+}
+
 /** A broker that tests may kill and start again: what it has acknowledged it still has then. */
 export interface Broker {
   /** For KAFKA_BROKERS. */

@@ -6,7 +6,7 @@ import kafkajs from 'kafkajs';
 import { hasEngine } from '../docker-engine.ts';
 import { startBrokerContainer } from './broker-container.ts';
 import { canRunBroker, startBrokerProcess } from './broker-process.ts';
-import type { Broker } from './broker-settings.ts';
+import type { Broker, BrokerPorts } from './broker-settings.ts';
 
 export interface SharedKafka {
   /** For KAFKA_BROKERS. */
@@ -32,10 +32,10 @@ export async function startSharedKafka(): Promise<SharedKafka> {
 }
 
 /** A broker of one's own, which may be killed. */
-export async function startBroker(): Promise<Broker> {
+export async function startBroker(ports: BrokerPorts = {}): Promise<Broker> {
   const how = await findKafka();
-  if (how === 'process') return startBrokerProcess();
-  if (how === 'container') return startBrokerContainer();
+  if (how === 'process') return startBrokerProcess(ports);
+  if (how === 'container') return startBrokerContainer(ports);
   throw new Error('there is neither a Docker engine nor Java with Maven to run a broker with');
 }
 

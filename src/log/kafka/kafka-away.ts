@@ -1,0 +1,13 @@
+/** What kafkajs throws when no connection to a broker could be made or kept, or nobody answered on it. */
+const names = new Set([
+  'KafkaJSConnectionError', 'KafkaJSConnectionClosedError', 'KafkaJSRequestTimeoutError', 'KafkaJSBrokerNotFound',
+  'KafkaJSNoBrokerAvailableError',
+]);
+
+/** Whether Kafka is away: its brokers cannot be reached, or do not answer. */
+export function isKafkaAway(error: unknown): boolean {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
+    if (names.has(cause.name)) return true;
+  }
+  return false;
+}
