@@ -160,8 +160,13 @@ export class KafkaLog implements EventLog {
     this.#queuedEvents += 1;
     this.#queuedBytes += bytes;
     // What the projection says counts, whether or not the brokers have answered the send by then.
+    const { next } = this.#watch.of(partition);
     const sent = this.#appenders[partition]!.append(event).then(
-      ({ offset }) => wait.placedAt(offset),
+      ({ offset }) => {
+        wait.placedAt(offset);
+        // What is appended after something was projected stands behind it.
+        if (offset < next) this.#halt(partition, offset, new WrongLog(describeAnotherLog(partition, offset, next)));
+      },
       (error: Error) => wait.fail(error),
     );
     void sent.finally(() => {
@@ -313,6 +318,11 @@ export class KafkaLog implements EventLog {
   }
 }
 
+function describeAnotherLog(partition: number, offset: bigint, next: bigint): string {
+  return `partition ${partition}: a new event was given offset ${offset} and the read model is at ${next}: the log was cut, or made`
+    + ' anew; restore it, or rebuild the read model with `tablog replay` if the log is right';
+}
+
 function range(length: number): number[] {
   return Array.from({ length }, (_, at) => at);
 }
@@ -353,10 +363,11 @@ async function beginLog(database: Database, link: KafkaLink, reader: KafkaReader
     await client.query('select pg_advisory_xact_lock($1)', [genesisLock]);
     const remembered = await rememberedLogs(database);
     const empty = await findEmpty();
+    const unnamed = empty.filter((partition) => remembered[partition]!.logId === null);
+    if (unnamed.length === 0) return;
     const named = partitions.find((partition) => !empty.includes(partition));
     const logId = named === undefined ? randomUUID() : await readLogId(reader, named);
-    for (const partition of empty) {
-      if (remembered[partition]!.logId !== null) continue;
+    for (const partition of unnamed) {
       const envelope = { commandId: randomUUID(), notAfter: null, requestDigest: null };
       const { bytes } = encodeEvent(envelope, { type: 'GenerationStarted', logId, base: 0n });
       await link.send(partition, [bytes]);
