@@ -70,8 +70,8 @@ export class KafkaLog implements EventLog {
   /** Where each partition ended when this process started, and where it ended when that was last heard. */
   readonly #targets: readonly bigint[];
   readonly #ends: bigint[];
-  /** The partitions that were not the read model's log when this process started, and why. */
-  readonly #wrong: ReadonlyMap<number, string>;
+  /** The partitions whose log is not the read model's, as this process has found out, and why. */
+  readonly #wrong: Map<number, string>;
   #away: Error | null = null;
   #probe: NodeJS.Timeout | undefined;
   #probing: Promise<void> | null = null;
@@ -83,7 +83,7 @@ export class KafkaLog implements EventLog {
     options: KafkaLogOptions,
     connections: Connections,
     ends: readonly bigint[],
-    wrong: ReadonlyMap<number, string>,
+    wrong: Map<number, string>,
   ) {
     this.#options = options;
     this.#connections = connections;
@@ -165,7 +165,7 @@ export class KafkaLog implements EventLog {
       ({ offset }) => {
         wait.placedAt(offset);
         // What is appended after something was projected stands behind it.
-        if (offset < next) this.#halt(partition, offset, new WrongLog(describeAnotherLog(partition, offset, next)));
+        if (offset < next) this.#distrust(partition, describeAnotherLog(partition, offset, next));
       },
       (error: Error) => wait.fail(error),
     );
@@ -282,6 +282,14 @@ export class KafkaLog implements EventLog {
     const reason = error instanceof WrongLog ? error.message : `partition ${partition} has halted at offset ${offset}: ${error.message}`;
     this.#watch.halted(partition, reason);
     this.#options.logger.fatal({ partition, offset: String(offset), err: error }, 'a partition has halted: its log cannot be projected any further');
+  }
+
+  /** Another log lies where that of a partition was: nothing is sent there any more until this process is started anew. */
+  #distrust(partition: number, reason: string): void {
+    if (this.#wrong.has(partition)) return;
+    this.#wrong.set(partition, reason);
+    this.#waiters.abandon(partition);
+    this.#options.logger.fatal({ partition }, reason);
   }
 
   #checkCaughtUp(): void {

@@ -1,0 +1,116 @@
+/** The checkers of these tests find out bugs that are planted into real processes (plants.ts). */
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, test } from '@jest/globals';
+import kafkajs from 'kafkajs';
+import { partitionCount } from '../../../src/log/partition.ts';
+import { freePort, sleepUntil } from '../../support/server.ts';
+import { findProblemsWhile } from '../survive.ts';
+import { KafkaDeployment, type Role } from './kafka-deployment.ts';
+import { KafkaProxy } from './kafka-proxy.ts';
+import type { Plant } from './plants.ts';
+
+const closers: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const closer of closers.splice(0).toReversed()) await closer();
+}, 60_000);
+
+interface Planted {
+  readonly deployment: KafkaDeployment;
+  readonly proxy: KafkaProxy;
+}
+
+async function deploy(plant: Plant, roles: readonly Role[]): Promise<Planted> {
+  const port = await freePort();
+  const proxy = await KafkaProxy.open(port);
+  closers.push(() => proxy.close());
+  const deployment = await KafkaDeployment.start({
+    roles, ports: { port, advertised: proxy.port }, environment: { PLANT: plant },
+    nodeArgs: ['--import', join(import.meta.dirname, 'plants.ts')],
+  });
+  closers.push(() => deployment.stop('SIGKILL'));
+  return { deployment, proxy };
+}
+
+/** What the checkers say of a service that is disturbed: of its answers, and of its read model. */
+async function check({ deployment }: Planted, disturb: (random: () => number) => Promise<void>): Promise<string[]> {
+  const problems = await findProblemsWhile({ clients: await deployment.clients() }, disturb);
+  const { exitCode, output } = await deployment.verify();
+  return exitCode === 0 ? problems : [...problems, output];
+}
+
+const work = (ms: number) => (): Promise<void> => sleep(ms);
+
+function kafkaOf({ broker }: KafkaDeployment): kafkajs.Kafka {
+  return new kafkajs.Kafka({ brokers: [broker.address], logLevel: kafkajs.logLevel.NOTHING });
+}
+
+test('no compare-and-set', async () => {
+  const planted = await deploy('no compare-and-set', ['api', 'projector', 'projector']);
+  const problems = await check(planted, async () => {
+    for (const projector of [...planted.deployment.of('projector'), ...planted.deployment.of('projector')]) {
+      projector.server.process.kill('SIGSTOP');
+      await sleep(11_000);
+      projector.server.process.kill('SIGCONT');
+      await sleep(3000);
+    }
+  });
+  expect(problems).not.toEqual([]);
+}, 240_000);
+
+test('no dedupe', async () => {
+  const planted = await deploy('no dedupe', ['api', 'projector']);
+  const problems = await check(planted, async (random) => {
+    planted.proxy.harm = () => (random() < 0.1 ? { answer: 'cut' } : {});
+    await sleep(10_000);
+    planted.proxy.harm = () => ({});
+  });
+  expect(problems).not.toEqual([]);
+}, 120_000);
+
+test.each(['wait by offset only', '4xx after the append'] as const)('%s', async (plant) => {
+  const planted = await deploy(plant, ['api', 'projector']);
+  expect(await check(planted, work(4000))).not.toEqual([]);
+}, 120_000);
+
+test('idempotent kafkajs', async () => {
+  const planted = await deploy('idempotent kafkajs', ['all']);
+  const problems = await check(planted, async (random) => {
+    planted.proxy.harm = () => (random() < 0.1 ? { answer: 'swallowed' } : {});
+    await sleep(20_000);
+    planted.proxy.harm = () => ({});
+    await sleep(3000);
+  });
+  expect(problems).not.toEqual([]);
+}, 180_000);
+
+test('a silent offset reset', async () => {
+  const planted = await deploy('silent offset reset', ['api', 'projector']);
+  const [client] = await planted.deployment.clients();
+  await client!.post('/tables', { name: 'before', rows: [{ value: 1 }] });
+  const admin = kafkaOf(planted.deployment).admin();
+  await admin.connect();
+  await admin.deleteTopics({ topics: ['tablog.events'] });
+  await sleepUntil(async () => {
+    return admin.createTopics({ topics: [{ topic: 'tablog.events', numPartitions: partitionCount }] }).catch(() => false);
+  }, 'the topic is there again', 30_000);
+  await admin.disconnect();
+  // In the place of the events that are gone it takes others for the next ones.
+  await sleepUntil(async () => (await client!.post('/tables', { name: 'after', rows: [{ value: 2 }] })).status !== 503, 'it answers', 30_000)
+    .catch(() => undefined);
+  expect((await planted.deployment.verify()).exitCode).not.toBe(0);
+}, 120_000);
+
+test('a skipped poison event', async () => {
+  const planted = await deploy('skipped poison event', ['api', 'projector']);
+  const producer = kafkaOf(planted.deployment).producer();
+  await producer.connect();
+  const messages = Array.from({ length: partitionCount }, (_, partition) => ({ partition, value: 'no event' }));
+  await producer.send({ topic: 'tablog.events', messages });
+  await producer.disconnect();
+  const [client] = await planted.deployment.clients();
+  // The service goes on as if nothing were wrong; a replay cannot.
+  expect((await client!.post('/tables', { name: 'after', rows: [{ value: 2 }] })).status).toBe(201);
+  expect((await planted.deployment.verify()).exitCode).not.toBe(0);
+}, 120_000);

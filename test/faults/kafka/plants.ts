@@ -1,0 +1,103 @@
+/**
+ * Bugs that this kind of service is prone to, planted into a process of it: it is started with `--import` of this file and
+ * PLANT set to the name of one. Each must be found out by the checkers of these tests, or those would be worth nothing.
+ */
+import { randomUUID } from 'node:crypto';
+import kafkajs from 'kafkajs';
+import { PipelinedClient, type Statement } from '../../../src/database/pipelined-client.ts';
+import { encodeEvent } from '../../../src/events/event-codec.ts';
+import { HttpError } from '../../../src/http/http-error.ts';
+import { Submitter } from '../../../src/http/submitter.ts';
+import { KafkaLink, OffsetOutOfRange } from '../../../src/log/kafka/kafka-link.ts';
+import { OutcomeWaiters } from '../../../src/log/kafka/outcome-waiters.ts';
+import { Projector } from '../../../projections/projector.ts';
+
+const plants = {
+  /** The progress is moved wherever it is, by whichever process. */
+  'no compare-and-set': () => {
+    rewriteStatements(({ name, text }) => ({
+      name,
+      text: text.replaceAll(
+        /where partition = (\$\d+) and next = (\$\d+) and epoch = (\$\d+)/g,
+        'where partition = $1 and ($2::int8 is null or $3::int8 is null or true)',
+      ),
+    }));
+  },
+  /** A command that stands in the log twice is decided twice. */
+  'no dedupe': () => {
+    rewriteStatements(({ name, text }) => (name === 'select_outcomes' ? { name, text: `${text} and false` } : { name, text }));
+  },
+  /** Whoever waits takes a projection that is past its event for success. */
+  'wait by offset only': () => {
+    const { settle } = OutcomeWaiters.prototype;
+    OutcomeWaiters.prototype.settle = function settleAll(partition, commandId, outcome) {
+      const applied = outcome.status === 'applied' ? outcome : { status: 'applied', result: {}, etag: outcome.etag ?? 1n } as const;
+      return settle.call(this, partition, commandId, applied);
+    };
+  },
+  /** The producer of kafkajs that is to make sends idempotent. */
+  'idempotent kafkajs': () => {
+    const kafka = new kafkajs.Kafka({ brokers: process.env['KAFKA_BROKERS']!.split(','), requestTimeout: 2000 });
+    const producer = kafka.producer({ idempotent: true });
+    const connected = producer.connect();
+    KafkaLink.prototype.send = async function sendIdempotently(partition, values) {
+      await connected;
+      const messages = values.map((value) => ({ partition, value: Buffer.from(value) }));
+      const [place] = await producer.send({ topic: this.topic, acks: -1, messages });
+      return { offset: BigInt(place!.baseOffset!), time: Number(place!.logAppendTime) };
+    };
+  },
+  /** An offset that is not there any more is taken for the beginning of the log. */
+  'silent offset reset': () => {
+    const { fetch } = KafkaLink.prototype;
+    KafkaLink.prototype.fetch = async function fetchAnything(leader, offsets, options) {
+      try {
+        return await fetch.call(this, leader, offsets, options);
+      } catch (error) {
+        if (!(error instanceof OffsetOutOfRange)) throw error;
+        const from = offsets.get(error.partition)!;
+        const found = await fetch.call(this, leader, new Map([[error.partition, 0n]]), options);
+        return new Map(Array.from(found, ([partition, { records, end }]) => {
+          return [partition, { end, records: records.map((record, at) => ({ ...record, offset: from + BigInt(at) })) }];
+        }));
+      }
+    };
+  },
+  /** What cannot be projected is passed over. */
+  'skipped poison event': () => {
+    const { project } = Projector.prototype;
+    Projector.prototype.project = async function projectWhatCanBe(tx, partition, records, options) {
+      const readable = records.map((record) => {
+        if (record.bytes[0] === 1) return record;
+        const envelope = { commandId: randomUUID(), notAfter: null, requestDigest: null };
+        const { bytes } = encodeEvent(envelope, { type: 'GenerationStarted', logId: randomUUID(), base: 0n });
+        return { ...record, bytes };
+      });
+      return project.call(this, tx, partition, readable, options);
+    };
+  },
+  /** Now and then a request that took effect is answered as if it had been refused. */
+  '4xx after the append': () => {
+    const { submit } = Submitter.prototype;
+    let count = 0;
+    Submitter.prototype.submit = async function submitAndRefuse(...args) {
+      const applied = await submit.apply(this, args);
+      count += 1;
+      if (count % 50 === 0) throw new HttpError('precondition_failed', 'The row has changed.');
+      return applied;
+    };
+  },
+};
+
+export type Plant = keyof typeof plants;
+
+/** Puts other statements into the place of those that are sent. */
+function rewriteStatements(rewrite: (statement: Statement) => Statement): void {
+  const { query } = PipelinedClient.prototype;
+  PipelinedClient.prototype.query = function queryElse(statement, values) {
+    return query.call(this, rewrite(statement), values);
+  };
+}
+
+const planted = process.env['PLANT'];
+if (planted !== undefined) plants[planted as Plant]();
