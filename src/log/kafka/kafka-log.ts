@@ -46,7 +46,7 @@ export interface KafkaLogOptions {
 const probeInterval = 1000;
 
 /** Any number that nothing else in the database uses as an advisory lock. */
-const genesisLock = 7_460_231_005;
+const genesisLock = 7_460_231_007;
 
 /** The connections that the log is made on. */
 interface Connections {

@@ -5,6 +5,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import kafkajs from 'kafkajs';
 import { partitionCount } from '../../../src/log/partition.ts';
 import { freePort, sleepUntil } from '../../support/server.ts';
+import type { Mix } from '../load.ts';
 import { findProblemsWhile } from '../survive.ts';
 import { KafkaDeployment, type Role } from './kafka-deployment.ts';
 import { KafkaProxy } from './kafka-proxy.ts';
@@ -34,8 +35,12 @@ async function deploy(plant: Plant, roles: readonly Role[]): Promise<Planted> {
 }
 
 /** What the checkers say of a service that is disturbed: of its answers, and of its read model. */
-async function check({ deployment }: Planted, disturb: (random: () => number) => Promise<void>): Promise<string[]> {
-  const problems = await findProblemsWhile({ clients: await deployment.clients() }, disturb);
+async function check(
+  { deployment }: Planted,
+  disturb: (random: () => number) => Promise<void>,
+  options: { readonly mix?: Mix } = {},
+): Promise<string[]> {
+  const problems = await findProblemsWhile({ clients: await deployment.clients(), ...options }, disturb);
   const { exitCode, output } = await deployment.verify();
   return exitCode === 0 ? problems : [...problems, output];
 }
@@ -55,7 +60,8 @@ test('no compare-and-set', async () => {
       projector.server.process.kill('SIGCONT');
       await sleep(3000);
     }
-  });
+    // Where rows are added too, what is stored a second time meets rows that are there, and fails.
+  }, { mix: { patch: 1 } });
   expect(problems).not.toEqual([]);
 }, 240_000);
 
@@ -73,17 +79,6 @@ test.each(['wait by offset only', '4xx after the append'] as const)('%s', async 
   const planted = await deploy(plant, ['api', 'projector']);
   expect(await check(planted, work(4000))).not.toEqual([]);
 }, 120_000);
-
-test('idempotent kafkajs', async () => {
-  const planted = await deploy('idempotent kafkajs', ['all']);
-  const problems = await check(planted, async (random) => {
-    planted.proxy.harm = () => (random() < 0.1 ? { answer: 'swallowed' } : {});
-    await sleep(20_000);
-    planted.proxy.harm = () => ({});
-    await sleep(3000);
-  });
-  expect(problems).not.toEqual([]);
-}, 180_000);
 
 test('a silent offset reset', async () => {
   const planted = await deploy('silent offset reset', ['api', 'projector']);

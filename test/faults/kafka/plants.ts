@@ -3,7 +3,6 @@
  * PLANT set to the name of one. Each must be found out by the checkers of these tests, or those would be worth nothing.
  */
 import { randomUUID } from 'node:crypto';
-import kafkajs from 'kafkajs';
 import { PipelinedClient, type Statement } from '../../../src/database/pipelined-client.ts';
 import { encodeEvent } from '../../../src/events/event-codec.ts';
 import { HttpError } from '../../../src/http/http-error.ts';
@@ -13,14 +12,16 @@ import { OutcomeWaiters } from '../../../src/log/kafka/outcome-waiters.ts';
 import { Projector } from '../../../projections/projector.ts';
 
 const plants = {
-  /** The progress is moved wherever it is, by whichever process. */
+  /** The progress is moved wherever it is, by whichever process, and what is stored replaces what is there. */
   'no compare-and-set': () => {
     rewriteStatements(({ name, text }) => ({
       name,
-      text: text.replaceAll(
-        /where partition = (\$\d+) and next = (\$\d+) and epoch = (\$\d+)/g,
-        'where partition = $1 and ($2::int8 is null or $3::int8 is null or true)',
-      ),
+      text: text
+        .replaceAll(
+          /where partition = (\$\d+) and next = (\$\d+) and epoch = (\$\d+)/g,
+          'where partition = $1 and ($2::int8 is null or $3::int8 is null or true)',
+        )
+        .replaceAll(/(insert into outcomes [^)]*\)\s+select \* from .*? as given)(?!\s+on conflict)/gs, '$1 on conflict do nothing'),
     }));
   },
   /** A command that stands in the log twice is decided twice. */
@@ -33,18 +34,6 @@ const plants = {
     OutcomeWaiters.prototype.settle = function settleAll(partition, commandId, outcome) {
       const applied = outcome.status === 'applied' ? outcome : { status: 'applied', result: {}, etag: outcome.etag ?? 1n } as const;
       return settle.call(this, partition, commandId, applied);
-    };
-  },
-  /** The producer of kafkajs that is to make sends idempotent. */
-  'idempotent kafkajs': () => {
-    const kafka = new kafkajs.Kafka({ brokers: process.env['KAFKA_BROKERS']!.split(','), requestTimeout: 2000 });
-    const producer = kafka.producer({ idempotent: true });
-    const connected = producer.connect();
-    KafkaLink.prototype.send = async function sendIdempotently(partition, values) {
-      await connected;
-      const messages = values.map((value) => ({ partition, value: Buffer.from(value) }));
-      const [place] = await producer.send({ topic: this.topic, acks: -1, messages });
-      return { offset: BigInt(place!.baseOffset!), time: Number(place!.logAppendTime) };
     };
   },
   /** An offset that is not there any more is taken for the beginning of the log. */

@@ -1,0 +1,107 @@
+/**
+ * What a broker has acknowledged stands in the log, also when answers are lost: with the appender of this project, and not
+ * with the idempotent producer of kafkajs, which is why that is not used (docs/decisions/0007).
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import kafkajs from 'kafkajs';
+import { pino } from 'pino';
+import { encodeEvent } from '../../../src/events/event-codec.ts';
+import { createKafka } from '../../../src/log/kafka/kafka-client.ts';
+import { KafkaLink } from '../../../src/log/kafka/kafka-link.ts';
+import { KafkaReader } from '../../../src/log/kafka/kafka-reader.ts';
+import { PartitionAppender } from '../../../src/log/kafka/partition-appender.ts';
+import { startBroker } from '../../support/kafka/shared-kafka.ts';
+import { freePort } from '../../support/server.ts';
+import { KafkaProxy } from './kafka-proxy.ts';
+
+const topic = 'sends';
+const senders = 8;
+const workMs = 12_000;
+
+const closers: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const closer of closers.splice(0).toReversed()) await closer();
+}, 60_000);
+
+/** Sends one value, and resolves when it has been acknowledged. */
+type Send = (value: Buffer) => Promise<unknown>;
+
+/** The values that were acknowledged while answers were lost, and are not in the log; and how many were acknowledged. */
+async function findLost(connect: (brokers: readonly string[]) => Promise<Send>): Promise<{ acknowledged: number; lost: string[] }> {
+  const port = await freePort();
+  const proxy = await KafkaProxy.open(port);
+  closers.push(() => proxy.close());
+  const broker = await startBroker({ port, advertised: proxy.port });
+  closers.push(() => broker.remove());
+  const kafka = createKafka(
+    { brokers: [broker.address], topic, group: 'unused', replicas: 1, ssl: false, sasl: undefined }, pino({ level: 'silent' }),
+  );
+  const admin = kafka.admin();
+  await admin.connect();
+  await admin.createTopics({ topics: [{ topic, numPartitions: 1 }] });
+  await admin.disconnect();
+
+  const send = await connect([broker.address]);
+  const acknowledged = new Set<string>();
+  let goesOn = true;
+  let count = 0;
+  proxy.harm = () => {
+    count += 1;
+    return count % 20 === 0 ? { answer: 'cut' } : {};
+  };
+  const work = async (): Promise<void> => {
+    while (goesOn) {
+      const id = randomUUID();
+      const envelope = { commandId: id, notAfter: null, requestDigest: null };
+      const { bytes } = encodeEvent(envelope, { type: 'TeamSuspended', teamId: id });
+      await send(Buffer.from(bytes)).then(() => acknowledged.add(id), () => undefined);
+      // What fails at once must not keep the clock from being looked at.
+      await sleep(0);
+    }
+  };
+  const working = Promise.all(Array.from({ length: senders }, work));
+  await sleep(workMs);
+  goesOn = false;
+  await working;
+  proxy.harm = () => ({});
+
+  const reader = new KafkaReader(await KafkaLink.open(kafka, topic), 1);
+  closers.push(() => reader.close());
+  const found = new Set<string>();
+  const { end } = await reader.bounds(0);
+  for await (const records of reader.read(0, 0n, end)) {
+    for (const { bytes } of records) found.add(/"commandId":"([^"]*)"/.exec(Buffer.from(bytes).toString())![1]!);
+  }
+  return { acknowledged: acknowledged.size, lost: [...acknowledged].filter((id) => !found.has(id)) };
+}
+
+test('with the appender', async () => {
+  const { acknowledged, lost } = await findLost(async (brokers) => {
+    const kafka = createKafka(
+      { brokers, topic, group: 'unused', replicas: 1, ssl: false, sasl: undefined }, pino({ level: 'silent' }),
+    );
+    const link = await KafkaLink.open(kafka, topic);
+    closers.push(() => link.close());
+    const appender = new PartitionAppender({
+      partition: 0, link, unknownWait: 10_000, onSent: () => undefined, signal: new AbortController().signal,
+    });
+    return (bytes) => appender.append({ commandId: '', bytes, event: undefined as never });
+  });
+  expect(acknowledged).toBeGreaterThan(500);
+  expect(lost).toEqual([]);
+}, 120_000);
+
+test('not with the idempotent producer of kafkajs', async () => {
+  const { acknowledged, lost } = await findLost(async (brokers) => {
+    const kafka = new kafkajs.Kafka({ brokers: [...brokers], logLevel: kafkajs.logLevel.NOTHING });
+    const producer = kafka.producer({ idempotent: true, createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
+    await producer.connect();
+    closers.push(() => producer.disconnect());
+    return (value) => producer.send({ topic, acks: -1, messages: [{ partition: 0, value }] });
+  });
+  expect(acknowledged).toBeGreaterThan(500);
+  expect(lost.length).toBeGreaterThan(0);
+}, 120_000);
