@@ -16,6 +16,8 @@ const settings = z.object({
     .describe('The address to listen on. `0.0.0.0` is every IPv4 address of the machine.'),
   PORT: wholeNumber(0, 65_535).default(8080)
     .describe('The TCP port to listen on. 0 takes a free one.'),
+  METRICS_PORT: wholeNumber(0, 65_535).optional()
+    .describe('The TCP port for `/metrics` alone, on the same address; 0 takes a free one. Without it `/metrics` is on `PORT`, open to all who reach it.'),
   PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional()
     .describe('The address under which clients reach the service, for the links it hands out.'),
   DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://').optional()
@@ -100,6 +102,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 function findContradictions(given: Readonly<Record<string, string | undefined>>): string[] {
   const has = (name: keyof Config): boolean => given[name] !== undefined;
   const rules: readonly (readonly [boolean, string])[] = [
+    [
+      has('METRICS_PORT') && given['METRICS_PORT'] !== '0' && given['METRICS_PORT'] === (given['PORT'] ?? '8080'),
+      'METRICS_PORT: must not be PORT',
+    ],
     [has('KAFKA_BROKERS') && !has('DATABASE_URL'), 'KAFKA_BROKERS: needs DATABASE_URL too, for what is made of the log'],
     [given['ROLE'] !== undefined && given['ROLE'] !== 'all' && !has('KAFKA_BROKERS'), 'ROLE: there is only `all` without KAFKA_BROKERS'],
     [has('KAFKA_SSL_CERT_FILE') !== has('KAFKA_SSL_KEY_FILE'), 'KAFKA_SSL_CERT_FILE: goes with KAFKA_SSL_KEY_FILE'],

@@ -7,20 +7,28 @@ import { ConfigError, type Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import type { EventLog, LogReader } from './log/event-log.ts';
 import type { KafkaSettings } from './log/kafka/kafka-client.ts';
+import type { LogObserver } from './log/log-observer.ts';
 import { partitionCount } from './log/partition.ts';
 
 /** Whether a process projects what is in Kafka: always, never, or while no other process does. */
 export type Projects = boolean | 'unless others do';
+
+export interface OpenLogOptions {
+  readonly logger: Logger;
+  readonly projects: Projects;
+  readonly signal: AbortSignal;
+  readonly observer: LogObserver;
+}
 
 /** Opens the log. Rejects with WrongLog (Postgres), UnsafeTopic (Kafka), and when it cannot be reached. */
 export async function openLog(
   config: Config,
   database: Database,
   databaseUrl: string,
-  { logger, projects, signal }: { readonly logger: Logger; readonly projects: Projects; readonly signal: AbortSignal },
+  { logger, projects, signal, observer }: OpenLogOptions,
 ): Promise<EventLog> {
   const common = {
-    database, projector: new Projector(), logger, queueEventsMax: config.APPEND_QUEUE_EVENTS_MAX,
+    database, projector: new Projector(), logger, observer, queueEventsMax: config.APPEND_QUEUE_EVENTS_MAX,
     queueBytesMax: config.APPEND_QUEUE_BYTES_MAX, unknownWait: config.OUTCOME_WAIT_MS,
   };
   const kafka = readKafkaSettings(config);

@@ -14,9 +14,12 @@ import { buildApp } from './http/app.ts';
 import { Gate } from './http/gate.ts';
 import { HttpError } from './http/http-error.ts';
 import { addRoutes } from './http/routes.ts';
+import { metricsRoute, serveMetrics } from './http/routes/metrics.ts';
 import { Submitter } from './http/submitter.ts';
 import { cacheTokens } from './http/token-cache.ts';
 import { isKafkaAway } from './log/kafka/kafka-away.ts';
+import type { LogObserver } from './log/log-observer.ts';
+import { Metrics } from './metrics/metrics.ts';
 import { openService, type Service } from './service.ts';
 
 /** How many bodies of rows are read at once: each takes up to two blocks and an unfinished row of memory. */
@@ -34,17 +37,24 @@ export async function serve(config: Config): Promise<void> {
     stopping.signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-  const service = await openWhenReachable(config, logger, stopping.signal);
+  const metrics = new Metrics();
+  metrics.observeProcess();
+  const service = await openWhenReachable(config, logger, stopping.signal, metrics.log);
+  metrics.ask({ log: service.log, askPostgres: () => askPostgres(service) });
+  let closeMetrics: (() => Promise<void>) | undefined;
   try {
     let started = false;
     const submitter = new Submitter(service.log, service.keys);
-    const app = buildService({ service, submitter, config, logger, hasStarted: () => started });
+    const app = buildService({ service, submitter, metrics, config, logger, hasStarted: () => started });
     service.onFailure((reason) => {
       logger.fatal(reason);
       // Whoever looks after this process is to start it again.
       process.exitCode = 1;
       stopping.abort('failure');
     });
+    if (config.METRICS_PORT !== undefined) {
+      closeMetrics = await serveMetrics(metrics, { host: config.HOST, port: config.METRICS_PORT }, logger);
+    }
     await app.listen({ host: config.HOST, port: config.PORT });
     await Promise.race([service.log.caughtUp(), stopped]);
     if (config.ROLE !== 'projector' && !stopping.signal.aborted) {
@@ -59,13 +69,19 @@ export async function serve(config: Config): Promise<void> {
     await app.close();
     clearTimeout(deadline);
   } finally {
+    await closeMetrics?.();
     await service.close();
   }
 }
 
 /** Postgres and Kafka may be starting too. Rejects with the last reason when they cannot be reached in time. */
-function openWhenReachable(config: Config, logger: pino.Logger, signal: AbortSignal): Promise<Service> {
-  return pRetry(() => openService(config, logger, signal), {
+function openWhenReachable(
+  config: Config,
+  logger: pino.Logger,
+  signal: AbortSignal,
+  observer: LogObserver,
+): Promise<Service> {
+  return pRetry(() => openService(config, logger, signal, { observer }), {
     retries: Infinity, maxRetryTime: config.START_WAIT_MS, minTimeout: 200, maxTimeout: 2000, factor: 1.5, signal,
     shouldRetry: ({ error }) => isDatabaseAway(error) || isKafkaAway(error),
     onFailedAttempt: ({ error }) => logger.warn({ err: error }, 'the service cannot start yet'),
@@ -73,9 +89,10 @@ function openWhenReachable(config: Config, logger: pino.Logger, signal: AbortSig
 }
 
 /** The HTTP interface; a projector has what its operator asks for, and no more. */
-function buildService({ service, submitter, config, logger, hasStarted }: {
+function buildService({ service, submitter, metrics, config, logger, hasStarted }: {
   readonly service: Service;
   readonly submitter: Submitter;
+  readonly metrics: Metrics;
   readonly config: Config;
   readonly logger: pino.Logger;
   readonly hasStarted: () => boolean;
@@ -87,10 +104,12 @@ function buildService({ service, submitter, config, logger, hasStarted }: {
     log: logger,
     authenticate: (token) => (log.isCaughtUp ? authenticate(token) : refuseWhileBehind()),
     checkHealth: async () => ({
-      notReady: [...(hasStarted() ? [] : ['The service is starting.']), ...(await findDatabaseProblems(database))],
+      notReady: [...(hasStarted() ? [] : ['The service is starting.']), ...(await findDatabaseProblems(service))],
       problems: log.problems(),
     }),
+    observer: metrics.requests,
     routes: (app) => {
+      if (config.METRICS_PORT === undefined) app.route(metricsRoute(metrics));
       if (config.ROLE === 'projector') return;
       addRoutes(app, {
         submitter, tables: new TableQueries(database), rows: new RowQueries(database), gate: new Gate(bodiesAtOnce),
@@ -106,9 +125,13 @@ function refuseWhileBehind(): Promise<never> {
   return Promise.reject(new HttpError('service_unavailable', 'The service is starting: its read model is being brought to the end of the log.'));
 }
 
-async function findDatabaseProblems({ reader }: Service['database']): Promise<string[]> {
+async function askPostgres({ database }: Service): Promise<void> {
+  await database.reader.query({ name: 'check_health', text: 'select 1' }, []);
+}
+
+async function findDatabaseProblems(service: Service): Promise<string[]> {
   try {
-    await reader.query({ name: 'check_health', text: 'select 1' }, []);
+    await askPostgres(service);
     return [];
   } catch {
     return ['Postgres cannot be reached.'];

@@ -10,6 +10,7 @@ import { loadSecretKeys, type SecretKeys } from './database/secret-keys.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded/embedded-postgres.ts';
 import type { RowBlock } from './formats/block-writer.ts';
 import type { EventLog } from './log/event-log.ts';
+import { noLogObserver, type LogObserver } from './log/log-observer.ts';
 import { partitionCount } from './log/partition.ts';
 import { openLog, type Projects } from './open-log.ts';
 import { ReadModelUse } from './read-model-use.ts';
@@ -49,6 +50,13 @@ export async function openPostgres(config: Config, logger: Logger): Promise<Open
   };
 }
 
+export interface ServiceOptions {
+  /** Whether this process projects what is in Kafka; without it, its role says so. */
+  readonly projects?: Projects;
+  /** Hears of what the log does; without it nobody does. */
+  readonly observer?: LogObserver;
+}
+
 /**
  * Starts everything but HTTP. Rejects when Postgres or Kafka cannot be had, when the log is not the read model's (WrongLog), and
  * while the read model is being rebuilt (ReadModelInUse).
@@ -57,7 +65,7 @@ export async function openService(
   config: Config,
   logger: Logger,
   signal: AbortSignal,
-  projects: Projects = config.ROLE !== 'api',
+  { projects = config.ROLE !== 'api', observer = noLogObserver }: ServiceOptions = {},
 ): Promise<Service> {
   const closers: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
@@ -72,7 +80,7 @@ export async function openService(
     closers.push(() => database.close());
     await createReadModel(database, partitionCount);
     await use.identify();
-    const log = await openLog(config, database, postgres.url, { logger, projects, signal });
+    const log = await openLog(config, database, postgres.url, { logger, projects, signal, observer });
     closers.push(() => log.close());
     const secretKeys = await loadSecretKeys(database.pool);
     const localKeys = new LocalKeys();

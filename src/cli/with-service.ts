@@ -8,7 +8,7 @@ import { UserError } from './run-to-end.ts';
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export async function withService<T>(work: (service: Service) => Promise<T>): Promise<T> {
-  const service = await openService(readConfig(), newLogger(), new AbortController().signal, 'unless others do');
+  const service = await openService(readConfig(), newLogger(), new AbortController().signal, { projects: 'unless others do' });
   try {
     await service.log.caughtUp();
     return await work(service);

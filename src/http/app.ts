@@ -16,6 +16,7 @@ import { createServer, drainConnections } from './connections.ts';
 import { buildErrorHandler, replyWithError } from './error-reply.ts';
 import { HttpError } from './http-error.ts';
 import { pathOf, RequestLog } from './request-log.ts';
+import type { RequestObserver } from './request-observer.ts';
 import { addHealthRoutes, type CheckHealth } from './routes/health.ts';
 import { compileValidator } from './validation.ts';
 
@@ -29,6 +30,7 @@ export interface AppDependencies {
   readonly log: FastifyBaseLogger;
   readonly authenticate: Authenticate;
   readonly checkHealth: CheckHealth;
+  readonly observer: RequestObserver;
   /** Adds the routes of the interface. */
   readonly routes: (app: App) => void;
 }
@@ -38,13 +40,13 @@ const headerBytesMax = 16 * 1024;
 const noQuery = z.strictObject({});
 
 /** The server. `app.close()` drains it: requests under way finish within DRAIN_TIMEOUT_MS. */
-export function buildApp({ config, log, authenticate, checkHealth, routes }: AppDependencies): App {
+export function buildApp({ config, log, authenticate, checkHealth, observer, routes }: AppDependencies): App {
   const allowedMethods = new AllowedMethods();
   const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connectionsMax: config.CONNECTIONS_MAX, headerBytesMax };
   const servers: Server[] = [];
   const app = fastify({
     loggerInstance: log,
-    logController: new RequestLog(config.LOG_REQUESTS),
+    logController: new RequestLog(config.LOG_REQUESTS, observer),
     genReqId: buildRequestIds(),
     exposeHeadRoutes: false,
     return503OnClosing: false,

@@ -4,10 +4,10 @@
  */
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseAway } from '../database/database-away.ts';
-import { NotAppended } from '../log/event-log.ts';
+import { AppendError, NotAppended, type LogPlace } from '../log/event-log.ts';
 import { HttpError, isErrorType, statusOf, type ErrorType } from './http-error.ts';
 import { ClientGone, discardBody } from './request-body.ts';
-import { pathOf } from './request-log.ts';
+import { describeRequest } from './request-log.ts';
 
 /** Types that say "later": they carry `Retry-After`, in seconds. */
 const retryAfter: Partial<Record<ErrorType, string>> = {
@@ -43,19 +43,32 @@ export function replyWithError(
 export function buildErrorHandler(log: FastifyBaseLogger) {
   return function handleError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     if (error instanceof ClientGone) {
-      log.debug({ requestId: request.id, path: pathOf(request) }, error.message);
+      log.debug(describeRequest(request), error.message);
     }
     const known = toHttpError(error);
     if (known !== null) {
       if (known.type === 'service_unavailable' || known.type === 'outcome_unknown') {
-        log.warn({ requestId: request.id, err: error }, known.message);
+        log.warn(describeFailure(error, request), known.message);
       }
       replyWithError(reply, known.type, known.message, known.headers);
       return;
     }
-    log.error({ requestId: request.id, method: request.method, path: pathOf(request), err: error }, 'a request failed');
+    log.error(describeFailure(error, request), 'a request failed');
     replyWithError(reply, 'internal_error', `Something went wrong here. The log has more under ${request.id}.`);
   };
+}
+
+/** What the log says of an error: the request, where in the log of events it happened if that is known, and all of the error. */
+function describeFailure(error: unknown, request: FastifyRequest): object {
+  const { partition, offset } = placeOf(error);
+  return { ...describeRequest(request), partition, offset: offset?.toString(), err: error };
+}
+
+function placeOf(error: unknown): LogPlace {
+  for (let one = error; one instanceof Error; one = one.cause) {
+    if (one instanceof AppendError && one.place.partition !== undefined) return one.place;
+  }
+  return {};
 }
 
 /** What the interface calls this error, or null for a bug. */

@@ -1,29 +1,79 @@
 import { LogController, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { RequestObserver } from './request-observer.ts';
 
-/** What the log says of requests: if wanted, one line an answer, without the query, which may hold a signature. */
+/**
+ * What is told of requests: to the observer of each one; to the log, if wanted, in one line an answer, without the query,
+ * which may hold a signature. The log also has what Fastify finds wrong with an answer.
+ */
 export class RequestLog extends LogController {
   readonly #enabled: boolean;
+  readonly #observer: RequestObserver;
 
-  constructor(enabled: boolean) {
+  constructor(enabled: boolean, observer: RequestObserver) {
     super();
     this.#enabled = enabled;
+    this.#observer = observer;
   }
 
-  override incomingRequest(): void {
-    // The line of the answer says it all.
+  override incomingRequest(request: FastifyRequest, reply: FastifyReply): void {
+    this.#observer.began();
+    // Each answer closes, also one that the client did not wait for, which never completes.
+    reply.raw.on('close', () => this.#ended(request, reply));
   }
 
-  override requestCompleted(error: Error | null | undefined, request: FastifyRequest, reply: FastifyReply): void {
+  #ended(request: FastifyRequest, reply: FastifyReply): void {
+    const { statusCode, elapsedTime } = reply;
+    const isComplete = reply.raw.writableFinished;
+    this.#observer.ended(request.method, routeOf(request), isComplete ? statusCode : null, elapsedTime);
     if (!this.#enabled) return;
-    const { id: requestId, method } = request;
-    const ms = Math.round(reply.elapsedTime);
-    const details = { requestId, method, path: pathOf(request), status: reply.statusCode, ms };
-    if (error) request.log.info({ ...details, err: error }, 'request cut off');
-    else request.log.info(details, 'request answered');
+    const details = { ...describeRequest(request), status: statusCode, durationMs: Math.round(elapsedTime * 1000) / 1000 };
+    request.log.info(details, isComplete ? 'request answered' : 'request cut off');
   }
+
+  override requestCompleted(error: Error | null | undefined, request: FastifyRequest): void {
+    if (error) this.#warn(error, request, 'an answer could not be sent');
+  }
+
+  override streamError(error: Error & { code?: string }, request: FastifyRequest): void {
+    // A client that left has its line as a request that was cut off.
+    if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') this.#warn(error, request, 'an answer broke off');
+  }
+
+  override writeHeadError(error: Error, request: FastifyRequest): void {
+    this.#warn(error, request, 'an answer has a header that cannot be sent');
+  }
+
+  override serializerError(error: Error, request: FastifyRequest): void {
+    this.#warn(error, request, 'an answer cannot be serialized');
+  }
+
+  override defaultErrorLog(error: Error, request: FastifyRequest): void {
+    this.#warn(error, request, 'an error could not be answered as one of the interface');
+  }
+
+  #warn(error: Error, request: FastifyRequest, message: string): void {
+    request.log.warn({ ...describeRequest(request), err: error }, message);
+  }
+}
+
+/** What tells a request from others in the log. The team is there once the token has been looked up. */
+export interface RequestDetails {
+  readonly requestId: string;
+  readonly teamId: string | undefined;
+  readonly method: string;
+  readonly path: string;
+}
+
+export function describeRequest(request: FastifyRequest): RequestDetails {
+  const { principal } = request as Partial<Pick<FastifyRequest, 'principal'>>;
+  return { requestId: request.id, teamId: principal?.teamId, method: request.method, path: pathOf(request) };
 }
 
 /** The path without the query. */
 export function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0]!;
+}
+
+function routeOf(request: FastifyRequest): string | null {
+  return request.is404 ? null : request.routeOptions.url!;
 }

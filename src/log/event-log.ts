@@ -41,6 +41,26 @@ export interface LogReader {
   close(): Promise<void>;
 }
 
+/** How a log is at this moment, for those who operate it. */
+export interface LogStatus {
+  /** What waits: events for their outcome, and bytes of events to be acknowledged. */
+  readonly queuedEvents: number;
+  readonly queuedBytes: number;
+  /** Which partitions take no events any more, because they cannot be projected. */
+  readonly halted: readonly boolean[];
+  /** Null where events are projected as they are appended, by whoever appends them. */
+  readonly kafka: KafkaStatus | null;
+}
+
+export interface KafkaStatus {
+  /** Whether the brokers answered last. */
+  readonly isReachable: boolean;
+  /** How many events the projection of each partition is behind, whichever process does it. */
+  readonly lag: readonly number[];
+  /** Which partitions this process projects. */
+  readonly owned: readonly boolean[];
+}
+
 export interface EventLog extends LogReader {
   /** The log's time now, as near as this process knows it (milliseconds since 1970). */
   now(): number;
@@ -52,19 +72,41 @@ export interface EventLog extends LogReader {
   readonly isCaughtUp: boolean;
   /** What is wrong with it now, a sentence each; none when all is well. */
   problems(): readonly string[];
+  status(): LogStatus;
+}
+
+/** Where in the log something happened, as far as it is known. */
+export interface LogPlace {
+  readonly partition?: number;
+  readonly offset?: bigint | undefined;
+}
+
+/** An event has no outcome. */
+export abstract class AppendError extends Error {
+  #place: LogPlace = {};
+
+  get place(): LogPlace {
+    return this.#place;
+  }
+
+  /** Says where it happened. */
+  at(place: LogPlace): this {
+    this.#place = place;
+    return this;
+  }
 }
 
 /** The event is certainly not in the log, or certainly without effect. The client may try again. */
-export class NotAppended extends Error {
+export class NotAppended extends AppendError {
   override readonly name = 'NotAppended';
 }
 
 /** The event may be in the log: nobody could tell within the time allowed. */
-export class AppendUnknown extends Error {
+export class AppendUnknown extends AppendError {
   override readonly name = 'AppendUnknown';
 }
 
 /** The projection threw on this event: a bug. It is not in the log (Postgres), or its partition has halted (Kafka). */
-export class ProjectionBug extends Error {
+export class ProjectionBug extends AppendError {
   override readonly name = 'ProjectionBug';
 }

@@ -26,8 +26,17 @@ export interface Team {
   setPlan(rowsMax: number | null): Promise<void>;
 }
 
+/** One of the processes that are the service together. */
+export interface ApiProcess {
+  readonly role: string;
+  readonly url: string;
+  /** What it wrote so far. */
+  output(): string;
+}
+
 export interface Api {
   readonly url: string;
+  readonly processes: readonly ApiProcess[];
   /** A new team without tables. */
   createTeam(): Promise<Team>;
   /** Stops the process; rejects when it does not end well. */
@@ -43,10 +52,11 @@ export async function startApi(environment: Readonly<Record<string, string>> = {
   const urls = servers.filter((_, at) => roles[at] !== 'projector').map(({ url }) => url);
   const config = readConfig({ ...log.environment, DATABASE_URL: database.url, DATA_DIR: servers[0]!.folder });
   const stopping = new AbortController();
-  const operator = await openService(config, pino({ level: 'silent' }), stopping.signal, false);
+  const operator = await openService(config, pino({ level: 'silent' }), stopping.signal, { projects: false });
   await operator.log.caughtUp();
   return {
     url: urls[0]!,
+    processes: servers.map(({ url, output }, at) => ({ role: roles[at]!, url, output })),
     createTeam: () => recordTeam(operator, urls),
     stop: async () => {
       stopping.abort();

@@ -37,6 +37,7 @@ describe('readConfig', () => {
     [{ DATABASE_URL: 'postgres://u:p@h/d' }, { DATABASE_URL: 'postgres://u:p@h/d' }],
     [{ PUBLIC_URL: 'https://tables.example.org' }, { PUBLIC_URL: 'https://tables.example.org' }],
     [{ PATH: '/bin' }, {}],
+    [{ PORT: '0', METRICS_PORT: '0' }, { PORT: 0, METRICS_PORT: 0 }],
     [{ ...kafka, KAFKA_BROKERS: 'a:9092,b.example.org:9093' }, { KAFKA_BROKERS: ['a:9092', 'b.example.org:9093'] }],
     [{ ...kafka, ROLE: 'projector' }, { ROLE: 'projector' }],
   ])('%j gives %j', (environment, settings) => {
@@ -55,6 +56,8 @@ describe('readConfig', () => {
   test.each([
     [{ KAFKA_BROKERS: 'a:9092' }, 'KAFKA_BROKERS'],
     [{ ROLE: 'api' }, 'ROLE'],
+    [{ METRICS_PORT: '8080' }, 'METRICS_PORT'],
+    [{ PORT: '80', METRICS_PORT: '80' }, 'METRICS_PORT'],
     [{ ...kafka, KAFKA_SSL: 'true', KAFKA_SSL_CERT_FILE: 'cert.pem' }, 'KAFKA_SSL_CERT_FILE'],
     [{ ...kafka, KAFKA_SSL_CA_FILE: 'ca.pem' }, 'KAFKA_SSL'],
     [{ ...kafka, KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'u' }, 'KAFKA_SASL_MECHANISM'],

@@ -11,9 +11,10 @@ import { encodeEvent } from '../../events/event-codec.ts';
 import type { Outcome } from '../../events/outcome.ts';
 import type { Projected, Projector } from '../../../projections/projector.ts';
 import { NotAppended } from '../event-log.ts';
-import type { EncodedEvent, EventLog, LogRecord, PartitionBounds } from '../event-log.ts';
+import type { EncodedEvent, EventLog, LogRecord, LogStatus, PartitionBounds } from '../event-log.ts';
 import { proveIdentity, readLogId, WrongLog, type RememberedLog } from '../identity.ts';
 import { LogClock } from '../log-clock.ts';
+import { fail, noLogObserver, refuse, type LogObserver, type RefusalReason } from '../log-observer.ts';
 import { GroupMembership } from './group-membership.ts';
 import { createKafka, whenSettled, type KafkaSettings } from './kafka-client.ts';
 import { KafkaLink } from './kafka-link.ts';
@@ -40,6 +41,8 @@ export interface KafkaLogOptions {
   /** For how long nothing may move on a request before its outcome is called unknown, in milliseconds. */
   readonly unknownWait: number;
   readonly logger: Logger;
+  /** Hears of what the log does; without it nobody does. */
+  readonly observer?: LogObserver;
 }
 
 /** How often the brokers are asked where the log ends, in milliseconds. */
@@ -58,6 +61,7 @@ interface Connections {
 export class KafkaLog implements EventLog {
   readonly partitions: number;
   readonly #options: KafkaLogOptions;
+  readonly #observer: LogObserver;
   readonly #connections: Connections;
   readonly #clock = new LogClock();
   readonly #waiters: OutcomeWaiters;
@@ -86,6 +90,7 @@ export class KafkaLog implements EventLog {
     wrong: Map<number, string>,
   ) {
     this.#options = options;
+    this.#observer = options.observer ?? noLogObserver;
     this.#connections = connections;
     this.#targets = ends;
     this.#ends = [...ends];
@@ -102,6 +107,7 @@ export class KafkaLog implements EventLog {
       link, reader, database, projector, logger,
       onProjected: (partition, records, outcomes) => this.#tell(partition, records, outcomes),
       onHalted: (partition, offset, error) => this.#halt(partition, offset, error),
+      onTakenOver: () => this.#observer.tookOver(),
     });
     this.#membership = projects
       ? new GroupMembership({ kafka, topic, group, logger, onAssigned: (assigned) => this.#assign(assigned) })
@@ -154,16 +160,21 @@ export class KafkaLog implements EventLog {
   }
 
   async append(partition: number, event: EncodedEvent): Promise<Outcome> {
+    const observer = this.#observer;
     this.#admit(partition, event);
+    const began = performance.now();
     const wait = this.#waiters.wait(partition, event.commandId);
     const bytes = event.bytes.length;
+    let placedAt: bigint | undefined;
     this.#queuedEvents += 1;
     this.#queuedBytes += bytes;
     // What the projection says counts, whether or not the brokers have answered the send by then.
     const { next } = this.#watch.of(partition);
     const sent = this.#appenders[partition]!.append(event).then(
       ({ offset }) => {
+        placedAt = offset;
         wait.placedAt(offset);
+        observer.appended(performance.now() - began);
         // What is appended after something was projected stands behind it.
         if (offset < next) this.#distrust(partition, describeAnotherLog(partition, offset, next));
       },
@@ -173,7 +184,11 @@ export class KafkaLog implements EventLog {
       this.#queuedBytes -= bytes;
     });
     try {
-      return await wait.outcome;
+      const outcome = await wait.outcome;
+      observer.settled(performance.now() - began);
+      return outcome;
+    } catch (error) {
+      throw fail(observer, error, { partition, offset: placedAt });
     } finally {
       this.#queuedEvents -= 1;
     }
@@ -192,6 +207,21 @@ export class KafkaLog implements EventLog {
     if (!this.#isCaughtUp) problems.push(`The read model is being brought to the end of the log: ${this.#eventsBehind()} events to go.`);
     if (this.#away) problems.push('Kafka cannot be reached.');
     return problems;
+  }
+
+  status(): LogStatus {
+    const partitions = range(this.partitions);
+    const owned = new Set(this.#owner.partitions);
+    return {
+      queuedEvents: this.#queuedEvents, queuedBytes: this.#queuedBytes,
+      halted: partitions.map((partition) => this.#haltOf(partition) !== null),
+      kafka: {
+        isReachable: this.#away === null,
+        // How far it is projected may be heard of before where the log ends.
+        lag: partitions.map((partition) => Math.max(0, this.#lagOf(partition))),
+        owned: partitions.map((partition) => owned.has(partition)),
+      },
+    };
   }
 
   async close(): Promise<void> {
@@ -223,18 +253,20 @@ export class KafkaLog implements EventLog {
   /** Throws NotAppended when an event cannot be taken now: before it is sent, while that is certain. */
   #admit(partition: number, event: EncodedEvent): void {
     const { queueEventsMax, queueBytesMax, lagEventsMax } = this.#options;
-    const refuse = (reason: string): never => {
-      throw new NotAppended(reason);
+    const no = (reason: RefusalReason, message: string): never => {
+      throw refuse(this.#observer, reason, message, { partition });
     };
-    if (this.#closing.signal.aborted) refuse('the service is stopping');
+    if (this.#closing.signal.aborted) no('stopping', 'the service is stopping');
     const halt = this.#haltOf(partition);
-    if (halt !== null) refuse(halt);
-    if (!this.#isCaughtUp) refuse('the read model is being brought to the end of the log');
-    if (this.#away) refuse('Kafka cannot be reached');
-    if (this.#watch.away) refuse('Postgres cannot be reached');
-    if (this.#queuedEvents >= queueEventsMax) refuse('too many requests wait for their outcome');
-    if (this.#queuedBytes + event.bytes.length > queueBytesMax) refuse('too much is waiting to be sent to Kafka');
-    if (this.#lagOf(partition) > lagEventsMax) refuse(`the projection of partition ${partition} is too far behind its log`);
+    if (halt !== null) no('halted', halt);
+    if (!this.#isCaughtUp) no('catching_up', 'the read model is being brought to the end of the log');
+    if (this.#away) no('kafka_away', 'Kafka cannot be reached');
+    if (this.#watch.away) no('postgres_away', 'Postgres cannot be reached');
+    if (this.#queuedEvents >= queueEventsMax) no('queue_events', 'too many requests wait for their outcome');
+    if (this.#queuedBytes + event.bytes.length > queueBytesMax) no('queue_bytes', 'too much is waiting to be sent to Kafka');
+    if (this.#lagOf(partition) > lagEventsMax) {
+      no('projection_lag', `the projection of partition ${partition} is too far behind its log`);
+    }
   }
 
   /** Why a partition cannot be written to; null when it can. */
@@ -257,6 +289,7 @@ export class KafkaLog implements EventLog {
     this.#clock.set(time);
     this.#away = null;
     this.#heardEnd(partition, offset + 1n);
+    this.#observer.batchAppended(records.length);
     this.#owner.offerSent(records);
   }
 
@@ -264,6 +297,7 @@ export class KafkaLog implements EventLog {
   #tell(partition: number, records: readonly LogRecord[], outcomes: Projected['outcomes'] | null): void {
     const next = records.at(-1)!.offset + 1n;
     this.#watch.moved(partition, next);
+    this.#observer.batchProjected(records.length);
     if (outcomes === null) {
       this.#watch.lookUp(partition);
       this.#watch.notify(partition, next);

@@ -42,6 +42,7 @@ export interface PartitionOwnerOptions {
     partition: number, records: readonly LogRecord[], outcomes: Projected['outcomes'] | null,
   ) => void;
   readonly onHalted: (partition: number, offset: bigint, error: Error) => void;
+  readonly onTakenOver: (partition: number) => void;
 }
 
 /** A partition that is projected here. */
@@ -115,12 +116,13 @@ export class PartitionOwner {
 
   /** Takes a partition over, and tries for as long as it is this process's to take. Never rejects. */
   async #takeOver(partition: number, delay: number): Promise<void> {
-    const { logger, reader, onHalted } = this.#options;
+    const { logger, reader, onHalted, onTakenOver } = this.#options;
     const { signal } = this.#closing;
     await pause(delay, signal);
     while (this.#assigned.has(partition) && !this.#owned.has(partition) && !signal.aborted) {
       try {
         const claim = await this.#claim(partition);
+        onTakenOver(partition);
         try {
           await proveIdentity(reader, partition, claim);
         } catch (error) {
@@ -160,7 +162,7 @@ export class PartitionOwner {
         this.#noteCaughtUp(partition, records.at(-1)!.offset + 1n);
       },
       onLost: () => {
-        logger.warn({ partition }, 'another process has taken a partition over');
+        logger.warn({ partition, epoch: String(position.epoch) }, 'another process has taken a partition over');
         this.#owned.delete(partition);
         // The group gives it to that process, or it was somebody who does not know of us.
         this.#takeOverSoon(partition, retakeDelay);
@@ -189,12 +191,12 @@ export class PartitionOwner {
         'update progress set caught_up = true where partition = $1 and epoch = $2 and not caught_up', [partition, String(owned.epoch)],
       );
     };
-    this.#run(this.#untilDone(noting));
+    this.#run(this.#untilDone(partition, noting));
   }
 
   /** Has other processes know why a partition is not projected. */
   #remember(partition: number, epoch: bigint, reason: string): Promise<void> {
-    return this.#untilDone(async () => {
+    return this.#untilDone(partition, async () => {
       await this.#options.database.pool.query(
         'update progress set halted = $3 where partition = $1 and epoch = $2', [partition, String(epoch), reason],
       );
@@ -202,7 +204,7 @@ export class PartitionOwner {
   }
 
   /** Does something as soon as Postgres can be reached. Never rejects. */
-  async #untilDone(work: () => Promise<void>): Promise<void> {
+  async #untilDone(partition: number, work: () => Promise<void>): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       try {
@@ -210,7 +212,7 @@ export class PartitionOwner {
         return;
       } catch (error) {
         if (!isDatabaseAway(error)) {
-          this.#options.logger.error({ err: error }, 'what became of a partition could not be written down');
+          this.#options.logger.error({ partition, err: error }, 'what became of a partition could not be written down');
           return;
         }
         await pause(failureWait, signal);

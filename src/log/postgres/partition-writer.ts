@@ -16,6 +16,7 @@ import { BatchPipeline } from '../batch-pipeline.ts';
 import { AppendUnknown, NotAppended, ProjectionBug } from '../event-log.ts';
 import type { EncodedEvent, LogRecord } from '../event-log.ts';
 import type { LogClock } from '../log-clock.ts';
+import type { LogObserver } from '../log-observer.ts';
 import { isConflict } from '../project-records.ts';
 import { begin, commit, insertRecord, insertRecords, lockHead, moveHead, rollback } from './statements.ts';
 import { CommitUnknown, findCommitted } from './unknown-commit.ts';
@@ -55,6 +56,7 @@ export interface PartitionWriterOptions {
   readonly catchUp: (partition: number) => Promise<void>;
   /** For how long it tries to find out what became of a commit without an answer, in milliseconds. */
   readonly unknownWait: number;
+  readonly observer: LogObserver;
 }
 
 export class PartitionWriter {
@@ -126,8 +128,11 @@ export class PartitionWriter {
 
   /** Writes a batch and answers each of its waiters. Never rejects; tells whether it was written as in the draft. */
   async #settle(batch: readonly Waiter[], draft: Draft | null): Promise<boolean> {
+    const { observer } = this.#options;
     try {
       const outcomes = await this.#write(batch, draft);
+      observer.batchAppended(batch.length);
+      observer.batchProjected(batch.length);
       for (const waiter of batch) answer(waiter, outcomes);
       return outcomes === draft?.outcomes;
     } catch (error) {

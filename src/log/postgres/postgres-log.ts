@@ -11,8 +11,9 @@ import type { Outcome } from '../../events/outcome.ts';
 import { ProgressMoved, type Projector } from '../../../projections/projector.ts';
 import { NotAppended } from '../event-log.ts';
 import { proveIdentity, readLogId, type RememberedLog } from '../identity.ts';
-import type { EncodedEvent, EventLog, LogRecord, PartitionBounds } from '../event-log.ts';
+import type { EncodedEvent, EventLog, LogRecord, LogStatus, PartitionBounds } from '../event-log.ts';
 import { LogClock } from '../log-clock.ts';
+import { fail, noLogObserver, refuse, type LogObserver } from '../log-observer.ts';
 import { partitionCount } from '../partition.ts';
 import { isConflict, ProjectionFailed, projectRecords } from '../project-records.ts';
 import { createLogTables, logSchema } from './log-tables.ts';
@@ -29,6 +30,8 @@ export interface PostgresLogOptions {
   /** For how long it tries to find out what became of a commit without an answer, in milliseconds. */
   readonly unknownWait: number;
   readonly logger: Logger;
+  /** Hears of what the log does; without it nobody does. */
+  readonly observer?: LogObserver;
 }
 
 export class PostgresLog implements EventLog {
@@ -36,6 +39,7 @@ export class PostgresLog implements EventLog {
   readonly #reader: PostgresReader;
   readonly #options: PostgresLogOptions;
   readonly #clock = new LogClock();
+  readonly #observer: LogObserver;
   readonly #writers: readonly PartitionWriter[];
   readonly #halted = new Map<number, string>();
   #queuedEvents = 0;
@@ -44,11 +48,12 @@ export class PostgresLog implements EventLog {
 
   private constructor(options: PostgresLogOptions) {
     this.#options = options;
-    const { database, projector, unknownWait } = options;
+    const { database, projector, unknownWait, observer = noLogObserver } = options;
+    this.#observer = observer;
     this.#reader = PostgresReader.over(database.pool);
     const catchUp = (partition: number): Promise<void> => this.catchUp(partition);
     this.#writers = Array.from({ length: partitionCount }, (_, partition) => {
-      return new PartitionWriter({ partition, database, projector, clock: this.#clock, catchUp, unknownWait });
+      return new PartitionWriter({ partition, database, projector, clock: this.#clock, catchUp, unknownWait, observer });
     });
   }
 
@@ -77,17 +82,19 @@ export class PostgresLog implements EventLog {
   }
 
   async append(partition: number, event: EncodedEvent): Promise<Outcome> {
-    const { queueEventsMax, queueBytesMax } = this.#options;
-    if (this.#closed) throw new NotAppended('the service is stopping');
-    const halted = this.#halted.get(partition);
-    if (halted !== undefined) throw new NotAppended(halted);
-    if (this.#queuedEvents >= queueEventsMax || this.#queuedBytes + event.bytes.length > queueBytesMax) {
-      throw new NotAppended('too much is waiting to be written');
-    }
+    const observer = this.#observer;
+    this.#admit(partition, event);
+    const began = performance.now();
     this.#queuedEvents += 1;
     this.#queuedBytes += event.bytes.length;
     try {
-      return await this.#writers[partition]!.append(event);
+      const outcome = await this.#writers[partition]!.append(event);
+      const ms = performance.now() - began;
+      observer.appended(ms);
+      observer.settled(ms);
+      return outcome;
+    } catch (error) {
+      throw fail(observer, error, { partition });
     } finally {
       this.#queuedEvents -= 1;
       this.#queuedBytes -= event.bytes.length;
@@ -113,6 +120,11 @@ export class PostgresLog implements EventLog {
     return [...this.#halted.values()];
   }
 
+  status(): LogStatus {
+    const halted = this.#writers.map((_, partition) => this.#halted.has(partition));
+    return { queuedEvents: this.#queuedEvents, queuedBytes: this.#queuedBytes, halted, kafka: null };
+  }
+
   /** Projects what the log holds beyond the progress. A record that cannot be projected halts the partition there. */
   async catchUp(partition: number): Promise<void> {
     const { database, projector, logger } = this.#options;
@@ -122,7 +134,8 @@ export class PostgresLog implements EventLog {
       if (next >= end) break;
       try {
         for await (const records of this.read(partition, next, end)) {
-          await projectRecords({ database, projector, partition, epoch }, records, () => undefined);
+          const target = { database, projector, partition, epoch };
+          await projectRecords(target, records, (done) => this.#observer.batchProjected(done.length));
         }
       } catch (error) {
         // Another process brings it there too.
@@ -140,6 +153,22 @@ export class PostgresLog implements EventLog {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all(this.#writers.map((writer) => writer.idle()));
+  }
+
+  /** Throws NotAppended when an event cannot be taken now. */
+  #admit(partition: number, event: EncodedEvent): void {
+    const { queueEventsMax, queueBytesMax } = this.#options;
+    const observer = this.#observer;
+    const place = { partition };
+    if (this.#closed) throw refuse(observer, 'stopping', 'the service is stopping', place);
+    const halted = this.#halted.get(partition);
+    if (halted !== undefined) throw refuse(observer, 'halted', halted, place);
+    if (this.#queuedEvents >= queueEventsMax) {
+      throw refuse(observer, 'queue_events', 'too many requests wait to be written', place);
+    }
+    if (this.#queuedBytes + event.bytes.length > queueBytesMax) {
+      throw refuse(observer, 'queue_bytes', 'too much is waiting to be written', place);
+    }
   }
 
   /** The first start of a log: an event in each partition that names it. Only one process does it. */

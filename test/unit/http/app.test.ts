@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import type { App } from '../../../src/http/app.ts';
 import { HttpError } from '../../../src/http/http-error.ts';
-import { AppendUnknown, NotAppended, ProjectionBug } from '../../../src/log/event-log.ts';
+import { NotAppended, ProjectionBug } from '../../../src/log/event-log.ts';
 import { authorization, buildEdge, errorOf, refusalOf, type Edge } from './edge-app.ts';
 
 const headers = { authorization };
@@ -149,7 +149,7 @@ describe('what is thrown', () => {
     [new HttpError('rate_limited', 'slowly'), 429, 'rate_limited', 'slowly', '1'],
     [typed, 400, 'request_validation_error', 'rows[3].age: broken', undefined],
     [new NotAppended('full'), 503, 'service_unavailable', expect.any(String), '1'],
-    [new AppendUnknown('who knows'), 503, 'outcome_unknown', expect.any(String), '1'],
+    [new HttpError('outcome_unknown', 'who knows'), 503, 'outcome_unknown', 'who knows', '1'],
     [Object.assign(new Error('x'), { code: '57P01' }), 503, 'service_unavailable', expect.any(String), '1'],
     [new ProjectionBug('bug'), 500, 'internal_error', expect.any(String), undefined],
     [new Error('secret detail'), 500, 'internal_error', expect.any(String), undefined],
@@ -181,7 +181,7 @@ describe('what is thrown', () => {
   });
 
   test('an unknown outcome names its job', async () => {
-    const { app } = failing(Object.assign(new AppendUnknown('x'), { jobId: 'job-1' }));
+    const { app } = failing(new HttpError('outcome_unknown', 'x', { 'job-id': 'job-1' }));
     expect((await app.inject({ url: '/async', headers })).headers['job-id']).toBe('job-1');
   });
 

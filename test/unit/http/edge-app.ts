@@ -32,6 +32,7 @@ export function buildEdge(routes: (app: App) => void, changes: Partial<AppDepend
     log: pino({ level: 'debug' }, { write: (line: string) => lines.push(JSON.parse(line) as LogLine) }),
     authenticate: (token) => (token === 'good-token' ? { teamId: 't1' } : null),
     checkHealth: () => ({ notReady: [], problems: [] }),
+    observer: { began: () => undefined, ended: () => undefined },
     routes,
     ...changes,
   });

@@ -1,0 +1,56 @@
+/** What is measured of requests. */
+import { Gauge, Histogram, type Registry } from 'prom-client';
+import type { RequestObserver } from '../http/request-observer.ts';
+import { latencyBuckets } from './latency-buckets.ts';
+
+type Observe = (seconds: number) => void;
+
+/** The methods that get a label of their own; clients may send others. */
+const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+export class RequestMetrics implements RequestObserver {
+  readonly #durations: Histogram<'method' | 'route' | 'status'>;
+  /** What observes a duration, by method, route and status: a set of labels is made once, not for each request. */
+  readonly #observers = new Map<string, Map<string | null, Map<number | null, Observe>>>();
+  #inFlight = 0;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.#durations = new Histogram({
+      name: 'tablog_http_request_duration_seconds',
+      help: 'From the first look at a request to the end of its answer, by method, pattern of the route, and status.',
+      labelNames: ['method', 'route', 'status'], buckets: latencyBuckets, registers,
+    });
+    const inFlight: Gauge = new Gauge({
+      name: 'tablog_http_requests_in_flight', help: 'Requests that are being answered, this scrape among them.', registers,
+      collect: () => inFlight.set(this.#inFlight),
+    });
+  }
+
+  began(): void {
+    this.#inFlight += 1;
+  }
+
+  ended(method: string, route: string | null, status: number | null, ms: number): void {
+    this.#inFlight -= 1;
+    const observe = this.#observers.get(method)?.get(route)?.get(status) ?? this.#addObserver(method, route, status);
+    observe(ms / 1000);
+  }
+
+  #addObserver(method: string, route: string | null, status: number | null): Observe {
+    const known = methods.has(method) ? method : 'other';
+    const child = this.#durations.labels(known, route ?? 'none', status === null ? 'cut_off' : String(status));
+    const observe: Observe = (seconds) => child.observe(seconds);
+    const byRoute = getOrAdd(this.#observers, method, () => new Map<string | null, Map<number | null, Observe>>());
+    getOrAdd(byRoute, route, () => new Map<number | null, Observe>()).set(status, observe);
+    return observe;
+  }
+}
+
+function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  const found = map.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

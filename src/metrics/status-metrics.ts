@@ -1,0 +1,52 @@
+/** How the service is: asked at each scrape, and at no other time. */
+import { Gauge, type Registry } from 'prom-client';
+import type { EventLog, LogStatus } from '../log/event-log.ts';
+
+/** How long Postgres may take to answer before it counts as one that cannot be reached, in milliseconds. */
+const answerWait = 2000;
+
+export interface Asked {
+  readonly log: Pick<EventLog, 'status'>;
+  /** Resolves when Postgres has answered; rejects when it cannot be asked. */
+  readonly askPostgres: () => Promise<unknown>;
+}
+
+/** Adds what is asked at each scrape. What a log without Kafka does not know is left out: a 0 would be an answer. */
+export function addStatusMetrics(registry: Registry, { log, askPostgres }: Asked): void {
+  const registers = [registry];
+  const reachable: Gauge = new Gauge({
+    name: 'tablog_postgres_reachable', help: 'Whether Postgres answers: 1 or 0.', registers,
+    collect: async () => reachable.set(Number(await answers(askPostgres))),
+  });
+  const addGauge = (name: string, help: string, read: (status: LogStatus) => number): void => {
+    const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(read(log.status())) });
+  };
+  const addGauges = (name: string, help: string, read: (status: LogStatus) => readonly (number | boolean)[]): void => {
+    const gauge: Gauge<'partition'> = new Gauge({
+      name, help, labelNames: ['partition'], registers,
+      collect: () => read(log.status()).forEach((value, partition) => gauge.set({ partition }, Number(value))),
+    });
+  };
+  addGauge('tablog_log_queue_events', 'Events that wait for their outcome.', ({ queuedEvents }) => queuedEvents);
+  addGauge('tablog_log_queue_bytes', 'Bytes of events that wait to be acknowledged.', ({ queuedBytes }) => queuedBytes);
+  addGauges('tablog_partition_halted', 'Whether a partition takes no events: 1 or 0.', ({ halted }) => halted);
+  if (log.status().kafka === null) return;
+  addGauge('tablog_kafka_reachable', 'Whether the brokers answer: 1 or 0.', ({ kafka }) => Number(kafka!.isReachable));
+  addGauges('tablog_partition_owned', 'Whether this process projects a partition: 1 or 0.', ({ kafka }) => kafka!.owned);
+  addGauges(
+    'tablog_projection_lag_events',
+    'Events by which the projection of a partition is behind, whichever process does it.',
+    ({ kafka }) => kafka!.lag,
+  );
+}
+
+/** Whether an answer comes, and in time. */
+async function answers(ask: () => Promise<unknown>): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), answerWait);
+  try {
+    return await Promise.race([ask().then(() => true, () => false), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

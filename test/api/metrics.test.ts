@@ -1,0 +1,120 @@
+/** `/metrics` of each process, whatever it does. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { deploymentKind } from '../support/deployment-kind.ts';
+import { labelValues, parseMetrics, sumOf, type Sample } from '../support/metrics.ts';
+import { startApi, useApi, type Api } from '../support/api.ts';
+import { sleepUntil } from '../support/server.ts';
+
+const partitions = Array.from({ length: 12 }, (_, partition) => String(partition)).toSorted();
+
+interface Scraped {
+  readonly role: string;
+  readonly samples: readonly Sample[];
+}
+
+async function scrape(api: Api): Promise<Scraped[]> {
+  return Promise.all(api.processes.map(async ({ role, url }) => {
+    const response = await fetch(`${url}/metrics`);
+    expect(response.status).toBe(200);
+    return { role, samples: parseMetrics(await response.text()) };
+  }));
+}
+
+function total(scraped: readonly Scraped[], name: string, labels?: Sample['labels']): number {
+  return scraped.reduce((sum, { samples }) => sum + (sumOf(samples, name, labels) ?? 0), 0);
+}
+
+describe('after some requests', () => {
+  const { api, client } = useApi();
+  const patches = 20;
+  let before: Scraped[];
+  let after: Scraped[];
+  beforeAll(async () => {
+    before = await scrape(api());
+    const created = await client().post('/tables', { name: 'measured', rows: [{ a: 1 }] });
+    const { tableID, rowIDs } = created.json.data;
+    const path = `/tables/${tableID}/rows/${rowIDs[0]}`;
+    await Promise.all(Array.from({ length: patches }, (_, a) => client().patch(path, { a })));
+    await client().patch(path, { b: 1 }, { 'if-match': '"1"' });
+    await client().get(path);
+    await client().get(`/tables/${randomUUID()}`);
+    await sleepUntil(async () => {
+      after = await scrape(api());
+      const waiting = ['tablog_projection_lag_events', 'tablog_log_queue_events', 'tablog_log_queue_bytes'];
+      return waiting.every((name) => total(after, name) === 0);
+    }, 'all is acknowledged and projected');
+  });
+  const grown = (name: string, labels?: Sample['labels']): number => total(after, name, labels) - total(before, name, labels);
+
+  test.each([
+    [{ method: 'POST', route: '/tables', status: '201' }, 1],
+    [{ method: 'PATCH', route: '/tables/:tableID/rows/:rowID', status: '200' }, patches],
+    [{ method: 'PATCH', route: '/tables/:tableID/rows/:rowID', status: '412' }, 1],
+    [{ method: 'GET', route: '/tables/:tableID/rows/:rowID', status: '200' }, 1],
+    [{ method: 'GET', route: 'none', status: '404' }, 1],
+  ])('requests %j: %i', (labels, count) => {
+    expect(grown('tablog_http_request_duration_seconds_count', labels)).toBe(count);
+    expect(grown('tablog_http_request_duration_seconds_sum', labels)).toBeGreaterThan(0);
+  });
+
+  test('each event was appended, projected and settled once', () => {
+    const events = patches + 2;
+    expect(grown('tablog_log_append_duration_seconds_count')).toBe(events);
+    expect(grown('tablog_log_outcome_duration_seconds_count')).toBe(events);
+    expect(grown('tablog_log_append_batch_events_sum')).toBe(events);
+    expect(grown('tablog_projection_batch_events_sum')).toBe(events);
+    expect(grown('tablog_log_append_duration_seconds_sum')).toBeGreaterThan(0);
+    expect(grown('tablog_log_outcome_duration_seconds_sum')).toBeGreaterThan(0);
+  });
+
+  test('nothing was refused, nothing failed, nothing has halted, all can be reached', () => {
+    expect(total(after, 'tablog_log_appends_refused_total')).toBe(0);
+    expect(total(after, 'tablog_log_appends_failed_total')).toBe(0);
+    expect(total(after, 'tablog_partition_halted')).toBe(0);
+    for (const { samples } of after) {
+      expect(sumOf(samples, 'tablog_postgres_reachable')).toBe(1);
+      expect(sumOf(samples, 'tablog_kafka_reachable')).toBe(deploymentKind === 'postgres' ? undefined : 1);
+      expect(labelValues(samples, 'tablog_partition_halted', 'partition')).toEqual(partitions);
+      expect(sumOf(samples, 'tablog_http_requests_in_flight')).toBe(1);
+      expect(sumOf(samples, 'process_resident_memory_bytes')).toBeGreaterThan(0);
+      expect(sumOf(samples, 'nodejs_eventloop_lag_p99_seconds')).toBeDefined();
+    }
+  });
+
+  test('each partition is projected by one process that projects', () => {
+    if (deploymentKind === 'postgres') {
+      expect(after.map(({ samples }) => sumOf(samples, 'tablog_partition_owned'))).toEqual([undefined]);
+      return;
+    }
+    for (const partition of partitions) expect(total(after, 'tablog_partition_owned', { partition })).toBe(1);
+    for (const { role, samples } of after) {
+      expect(labelValues(samples, 'tablog_projection_lag_events', 'partition')).toEqual(partitions);
+      const projects = role !== 'api';
+      expect(sumOf(samples, 'tablog_partition_owned')! > 0).toBe(projects);
+      expect(sumOf(samples, 'tablog_partition_takeovers_total')! > 0).toBe(projects);
+      expect(sumOf(samples, 'tablog_projection_batch_events_count')! > 0).toBe(projects);
+    }
+  });
+});
+
+describe('with a port of its own', () => {
+  let api: Api | undefined;
+  beforeAll(async () => {
+    api = await startApi({ METRICS_PORT: '0', LOG_LEVEL: 'info' });
+  });
+  afterAll(async () => {
+    await api?.stop();
+  });
+
+  test('/metrics is there and no longer among the routes of the service', async () => {
+    for (const { url, output } of api!.processes) {
+      expect((await fetch(`${url}/metrics`)).status).toBe(404);
+      const [, port] = /"port":(\d+),"msg":"metrics are served/.exec(output())!;
+      const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+      const samples = parseMetrics(await response.text());
+      expect(sumOf(samples, 'tablog_postgres_reachable')).toBe(1);
+      expect(labelValues(samples, 'tablog_http_request_duration_seconds_count', 'route')).toContain('/readyz');
+    }
+  });
+});
