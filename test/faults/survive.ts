@@ -22,11 +22,10 @@ export function clientsAtWork(
   clients: readonly Client[],
   { tableId, rows, recorder }: Recorded,
   goesOn: () => boolean,
-  steps: Mix = mix,
 ): Promise<unknown> {
   return Promise.all(Array.from({ length: clientsAtOnce }, (_, n) => {
     const table = new RecordedTable(`client ${n}`, clients[n % clients.length]!, tableId, recorder);
-    return work(table, rows, steps, randomFrom(seed + n), async () => {
+    return work(table, rows, mix, randomFrom(seed + n), async () => {
       // While they are refused, clients would only heat the machine.
       await sleep(5);
       return goesOn();
@@ -39,20 +38,18 @@ export interface Disturbed {
   readonly verify: () => ReturnType<typeof verify>;
   /** How long the service may take until it takes writes again, in milliseconds. */
   readonly recoveryMs?: number;
-  /** What clients do, when it is not a bit of everything. */
-  readonly mix?: Mix;
 }
 
 /** What is wrong with what clients were told while something was done to the service; none when all of it was true. */
 export async function findProblemsWhile(
-  { clients, recoveryMs = 20_000, mix: steps }: Omit<Disturbed, 'verify'>,
+  { clients, recoveryMs = 20_000 }: Omit<Disturbed, 'verify'>,
   disturb: (random: () => number) => Promise<void>,
 ): Promise<string[]> {
   process.stderr.write(`SEED=${seed}\n`);
   const created = await createRecordedTable(clients[0]!, 8);
   const { tableId, rows, recorder } = created;
   let goesOn = true;
-  const working = clientsAtWork(clients, created, () => goesOn, steps);
+  const working = clientsAtWork(clients, created, () => goesOn);
   const deaf: string[] = [];
   try {
     await disturb(randomFrom(seed));

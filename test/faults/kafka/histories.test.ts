@@ -31,3 +31,11 @@ test('one projector is killed, another is paused until its partitions are somebo
     }
   });
 }, 300_000);
+
+test('two projectors that know nothing of each other take all partitions from each other, again and again', async () => {
+  deployment = await KafkaDeployment.start({ roles: ['api', 'projector', 'projector'], groupsApart: true });
+  const clients = await deployment.clients();
+  await survive({ clients, verify: () => deployment.verify(), recoveryMs: 40_000 }, () => sleep(20_000));
+  const takeovers = deployment.output().match(/another process has taken a partition over/g) ?? [];
+  expect(takeovers.length).toBeGreaterThan(12);
+}, 180_000);

@@ -23,6 +23,8 @@ export interface KafkaDeploymentOptions {
   readonly roles?: readonly Role[];
   readonly ports?: BrokerPorts;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Whether each process is a consumer group of its own, as if nobody shared the partitions out. */
+  readonly groupsApart?: boolean;
   readonly nodeArgs?: readonly string[];
 }
 
@@ -32,6 +34,7 @@ export class KafkaDeployment {
   readonly #folder: string;
   readonly #environment: Readonly<Record<string, string>>;
   readonly #nodeArgs: readonly string[];
+  readonly #groupsApart: boolean;
   #postgres: EmbeddedPostgres;
   /** Postgres starts on another port each time; the service finds it at this line's. */
   readonly #line: CutLine;
@@ -42,7 +45,7 @@ export class KafkaDeployment {
     line: CutLine,
     folder: string,
     places: readonly Place[],
-    launch: { readonly environment: Readonly<Record<string, string>>; readonly nodeArgs: readonly string[] },
+    launch: Required<Pick<KafkaDeploymentOptions, 'environment' | 'nodeArgs' | 'groupsApart'>>,
   ) {
     this.broker = broker;
     this.#postgres = postgres;
@@ -51,11 +54,12 @@ export class KafkaDeployment {
     this.places = places;
     this.#environment = launch.environment;
     this.#nodeArgs = launch.nodeArgs;
+    this.#groupsApart = launch.groupsApart;
   }
 
   /** Resolves when all of it is ready. */
   static async start(options: KafkaDeploymentOptions = {}): Promise<KafkaDeployment> {
-    const { roles = ['api', 'api', 'projector', 'projector'], ports, nodeArgs = [] } = options;
+    const { roles = ['api', 'api', 'projector', 'projector'], ports, nodeArgs = [], groupsApart = false } = options;
     const folder = await mkdtemp(join(tmpdir(), 'tablog-kafka-'));
     const [broker, postgres] = await Promise.all([
       startBroker(ports), startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => undefined }),
@@ -63,7 +67,7 @@ export class KafkaDeployment {
     const line = await CutLine.open(portOf(postgres));
     const environment = { ...options.environment, KAFKA_BROKERS: broker.address };
     const places: Place[] = [];
-    const deployment = new KafkaDeployment(broker, postgres, line, folder, places, { environment, nodeArgs });
+    const deployment = new KafkaDeployment(broker, postgres, line, folder, places, { environment, nodeArgs, groupsApart });
     try {
       for (const role of roles) {
         const port = await freePort();
@@ -145,7 +149,7 @@ export class KafkaDeployment {
   #launch(ROLE: Role, port: number): Promise<TestServer> {
     return launchServer({
       databaseUrl: this.#databaseUrl, folder: join(this.#folder, 'data'), port, nodeArgs: this.#nodeArgs,
-      environment: { ...this.#environment, ROLE },
+      environment: { ...this.#environment, ROLE, ...(this.#groupsApart ? { KAFKA_GROUP: `group-${port}` } : {}) },
     });
   }
 }

@@ -5,9 +5,8 @@ import { afterEach, expect, test } from '@jest/globals';
 import kafkajs from 'kafkajs';
 import { partitionCount } from '../../../src/log/partition.ts';
 import { freePort, sleepUntil } from '../../support/server.ts';
-import type { Mix } from '../load.ts';
 import { findProblemsWhile } from '../survive.ts';
-import { KafkaDeployment, type Role } from './kafka-deployment.ts';
+import { KafkaDeployment, type KafkaDeploymentOptions, type Role } from './kafka-deployment.ts';
 import { KafkaProxy } from './kafka-proxy.ts';
 import type { Plant } from './plants.ts';
 
@@ -22,12 +21,16 @@ interface Planted {
   readonly proxy: KafkaProxy;
 }
 
-async function deploy(plant: Plant, roles: readonly Role[]): Promise<Planted> {
+async function deploy(
+  plant: Plant,
+  roles: readonly Role[],
+  options: Pick<KafkaDeploymentOptions, 'groupsApart'> = {},
+): Promise<Planted> {
   const port = await freePort();
   const proxy = await KafkaProxy.open(port);
   closers.push(() => proxy.close());
   const deployment = await KafkaDeployment.start({
-    roles, ports: { port, advertised: proxy.port }, environment: { PLANT: plant },
+    ...options, roles, ports: { port, advertised: proxy.port }, environment: { PLANT: plant },
     nodeArgs: ['--import', join(import.meta.dirname, 'plants.ts')],
   });
   closers.push(() => deployment.stop('SIGKILL'));
@@ -35,12 +38,8 @@ async function deploy(plant: Plant, roles: readonly Role[]): Promise<Planted> {
 }
 
 /** What the checkers say of a service that is disturbed: of its answers, and of its read model. */
-async function check(
-  { deployment }: Planted,
-  disturb: (random: () => number) => Promise<void>,
-  options: { readonly mix?: Mix } = {},
-): Promise<string[]> {
-  const problems = await findProblemsWhile({ clients: await deployment.clients(), ...options }, disturb);
+async function check({ deployment }: Planted, disturb: (random: () => number) => Promise<void>): Promise<string[]> {
+  const problems = await findProblemsWhile({ clients: await deployment.clients() }, disturb);
   const { exitCode, output } = await deployment.verify();
   return exitCode === 0 ? problems : [...problems, output];
 }
@@ -52,18 +51,10 @@ function kafkaOf({ broker }: KafkaDeployment): kafkajs.Kafka {
 }
 
 test('no compare-and-set', async () => {
-  const planted = await deploy('no compare-and-set', ['api', 'projector', 'projector']);
-  const problems = await check(planted, async () => {
-    for (const projector of [...planted.deployment.of('projector'), ...planted.deployment.of('projector')]) {
-      projector.server.process.kill('SIGSTOP');
-      await sleep(11_000);
-      projector.server.process.kill('SIGCONT');
-      await sleep(3000);
-    }
-    // Where rows are added too, what is stored a second time meets rows that are there, and fails.
-  }, { mix: { patch: 1 } });
-  expect(problems).not.toEqual([]);
-}, 240_000);
+  // Each of them projects all partitions; that this does no harm without the bug is in histories.test.ts.
+  const planted = await deploy('no compare-and-set', ['api', 'projector', 'projector'], { groupsApart: true });
+  expect(await check(planted, work(8000))).not.toEqual([]);
+}, 120_000);
 
 test('no dedupe', async () => {
   const planted = await deploy('no dedupe', ['api', 'projector']);

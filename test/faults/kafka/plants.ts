@@ -12,8 +12,9 @@ import { OutcomeWaiters } from '../../../src/log/kafka/outcome-waiters.ts';
 import { Projector } from '../../../projections/projector.ts';
 
 const plants = {
-  /** The progress is moved wherever it is, by whichever process, and what is stored replaces what is there. */
+  /** The progress is moved wherever it is, by whichever process. Dedupe would hide that, and is not there either. */
   'no compare-and-set': () => {
+    plants['no dedupe']();
     rewriteStatements(({ name, text }) => ({
       name,
       text: text
