@@ -13,8 +13,12 @@ export interface Measurement {
   /** `requests/s` and `rows/s` count what was answered; `ms p50` is the median time of an answer. */
   unit: 'requests/s' | 'rows/s' | 'ms p50';
   /** The bound on the ratio to the yardstick; none where the figure is only reported. */
-  goal?: { atLeast: number } | { atMost: number };
+  goal?: Goal;
+  /** The same with the log in Kafka, where it is another one. */
+  goalOnKafka?: Goal;
 }
+
+export type Goal = { atLeast: number } | { atMost: number };
 
 export const measurements: readonly Measurement[] = [
   { name: 'get-1', label: 'GET row, alone', workload: 'get', connections: 1, unit: 'ms p50' },
@@ -23,13 +27,13 @@ export const measurements: readonly Measurement[] = [
   { name: 'list-4', label: 'list in pages of 1,000, 4 connections', workload: 'list', connections: 4, unit: 'rows/s',
     goal: { atLeast: 1.1 } },
   { name: 'patch-1', label: 'PATCH row, alone', workload: 'patch', connections: 1, unit: 'ms p50',
-    goal: { atMost: 2.2 } },
+    goal: { atMost: 2.2 }, goalOnKafka: { atMost: 3.5 } },
   { name: 'patch-32', label: 'PATCH row, 32 connections', workload: 'patch', connections: 32, unit: 'requests/s',
-    goal: { atLeast: 1 } },
+    goal: { atLeast: 1 }, goalOnKafka: { atLeast: 0.6 } },
   { name: 'patch-128', label: 'PATCH row, 128 connections', workload: 'patch', connections: 128, unit: 'requests/s',
     goal: { atLeast: 1.5 } },
   { name: 'add-8', label: 'add 1,000 rows a request, 8 connections', workload: 'add', connections: 8, unit: 'rows/s',
-    goal: { atLeast: 0.8 } },
+    goal: { atLeast: 0.8 }, goalOnKafka: { atLeast: 0.6 } },
 ];
 
 /** The service stays below this over the whole run. */

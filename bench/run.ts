@@ -7,6 +7,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { startBroker } from '../test/support/kafka/shared-kafka.ts';
 import type { ClientReply, ClientRequest, Target } from './client.ts';
 import { createDatabases, describeEnvironment, settle, startPostgres } from './environment.ts';
 import { measurements, type Measurement } from './measurements.ts';
@@ -19,6 +20,8 @@ interface Options {
   /** In the order in which they are measured. */
   measurements: readonly Measurement[];
   jsonFile: string | undefined;
+  /** Where the service has its log. */
+  log: 'postgres' | 'kafka';
   /** Profile the service. */
   profile: boolean;
   /** Measure the yardstick against a second yardstick: how far from 1 a ratio gets by chance. */
@@ -39,6 +42,7 @@ function readOptions(): Options {
       seconds: { type: 'string', default: '3' },
       only: { type: 'string' },
       json: { type: 'string' },
+      log: { type: 'string', default: 'postgres' },
       profile: { type: 'boolean', default: false },
       calibrate: { type: 'boolean', default: false },
     },
@@ -52,8 +56,9 @@ function readOptions(): Options {
     if (measurement) return measurement;
     throw new Error(`--only takes of: ${measurements.map((candidate) => candidate.name).join(', ')}`);
   });
-  const { json: jsonFile, profile, calibrate } = values;
-  return { rounds, seconds, measurements: chosen ?? measurements, jsonFile, profile, calibrate };
+  const { json: jsonFile, profile, calibrate, log } = values;
+  if (log !== 'postgres' && log !== 'kafka') throw new Error('--log takes postgres or kafka');
+  return { rounds, seconds, measurements: chosen ?? measurements, jsonFile, log, profile, calibrate };
 }
 
 /** Starts the client. What the returned function asks of it rejects if an answer was not as expected. */
@@ -109,10 +114,11 @@ async function startYardstick(
 }
 
 async function startService(
-  { profile }: Options, databaseUrl: string, folder: string, resources: AsyncDisposableStack, signal: AbortSignal,
+  { profile, log }: Options, databaseUrl: string, folder: string, resources: AsyncDisposableStack, signal: AbortSignal,
 ): Promise<MeasuredServer> {
   const dataDir = join(folder, 'service');
   await mkdir(dataDir);
+  const brokers = log === 'kafka' ? await startKafka(resources) : '';
   const profileFolder = profile ? await mkdtemp(join(tmpdir(), 'tablog-profile-')) : undefined;
   if (profileFolder) console.log(`CPU profile of the service, written when it stops: ${profileFolder}`);
   const server = await startServer({
@@ -123,10 +129,18 @@ async function startService(
       '--max-semi-space-size=16',
       join(root, 'src', 'main.ts'),
     ],
-    environment: { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, MALLOC_ARENA_MAX: '1' },
+    environment: { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, KAFKA_BROKERS: brokers, MALLOC_ARENA_MAX: '1' },
     logFile: join(folder, 'service.log'),
   }, resources, signal);
   return { ...server, token: (await readFile(join(dataDir, 'token'), 'utf8')).trim() };
+}
+
+/** The address of a broker of its own. */
+async function startKafka(resources: AsyncDisposableStack): Promise<string> {
+  const broker = await startBroker();
+  resources.defer(() => broker.remove());
+  console.log(`Kafka: ${broker.where}`);
+  return broker.address;
 }
 
 async function run(options: Options, signal: AbortSignal): Promise<void> {
@@ -155,7 +169,8 @@ async function run(options: Options, signal: AbortSignal): Promise<void> {
   const figures: Figure[] = [];
   for (const measurement of options.measurements) {
     const rounds = await measureRounds(options, measurement, targets, ask);
-    const figure = toFigure(measurement, rounds, options.calibrate ? undefined : measurement.goal);
+    const goal = options.log === 'kafka' ? (measurement.goalOnKafka ?? measurement.goal) : measurement.goal;
+    const figure = toFigure(measurement, rounds, options.calibrate ? undefined : goal);
     console.error(`${figure.name}: ${figure.ratio.toFixed(2)}`);
     figures.push(figure);
   }
