@@ -2,19 +2,17 @@
  * The log in Kafka. Any number of processes append to it; what they append is decided where it is read, by the process that
  * owns the partition, and whoever appended waits for what became of it (ARCHITECTURE.md, "Deployed").
  */
-import { randomUUID } from 'node:crypto';
 import type { Admin, Kafka } from 'kafkajs';
 import type { Logger } from 'pino';
 import type { Database } from '../../database/database.ts';
-import { inTransaction } from '../../database/transaction.ts';
-import { encodeEvent } from '../../events/event-codec.ts';
 import type { Outcome } from '../../events/outcome.ts';
 import type { Projected, Projector } from '../../../projections/projector.ts';
 import { NotAppended } from '../event-log.ts';
 import type { EncodedEvent, EventLog, LogRecord, LogStatus, PartitionBounds } from '../event-log.ts';
-import { proveIdentity, readLogId, WrongLog, type RememberedLog } from '../identity.ts';
+import { WrongLog } from '../identity.ts';
 import { LogClock } from '../log-clock.ts';
 import { fail, noLogObserver, refuse, type LogObserver, type RefusalReason } from '../log-observer.ts';
+import { beginLog, findWrongPartitions } from './begin-log.ts';
 import { GroupMembership } from './group-membership.ts';
 import { createKafka, whenSettled, type KafkaSettings } from './kafka-client.ts';
 import { KafkaLink } from './kafka-link.ts';
@@ -47,9 +45,6 @@ export interface KafkaLogOptions {
 
 /** How often the brokers are asked where the log ends, in milliseconds. */
 const probeInterval = 1000;
-
-/** Any number that nothing else in the database uses as an advisory lock. */
-const genesisLock = 7_460_231_007;
 
 /** The connections that the log is made on. */
 interface Connections {
@@ -382,51 +377,4 @@ async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): P
 async function hasMembers(admin: Admin, group: string): Promise<boolean> {
   const { groups } = await admin.describeGroups([group]);
   return groups[0]!.members.length > 0;
-}
-
-async function rememberedLogs(database: Database): Promise<RememberedLog[]> {
-  const { rows } = await database.pool.query('select next, log_id, last_hash from progress order by partition');
-  return rows.map(({ next, log_id: logId, last_hash: lastHash }) => ({ next: BigInt(next), logId, lastHash }));
-}
-
-/**
- * The first start of a log: an event in each partition that names it. A partition that is empty although the read model was
- * built from it is left so: that is another log, or one that has lost its events.
- */
-async function beginLog(database: Database, link: KafkaLink, reader: KafkaReader): Promise<void> {
-  const partitions = range(reader.partitions);
-  const findEmpty = async (): Promise<number[]> => {
-    const bounds = await whenSettled(() => link.bounds(partitions));
-    return partitions.filter((partition) => bounds.get(partition)!.end === 0n);
-  };
-  if ((await findEmpty()).length === 0) return;
-  await inTransaction(database.pool, async (client) => {
-    // Two processes that start at once would give it two names.
-    await client.query('select pg_advisory_xact_lock($1)', [genesisLock]);
-    const remembered = await rememberedLogs(database);
-    const empty = await findEmpty();
-    const unnamed = empty.filter((partition) => remembered[partition]!.logId === null);
-    if (unnamed.length === 0) return;
-    const named = partitions.find((partition) => !empty.includes(partition));
-    const logId = named === undefined ? randomUUID() : await readLogId(reader, named);
-    for (const partition of unnamed) {
-      const envelope = { commandId: randomUUID(), notAfter: null, requestDigest: null };
-      const { bytes } = encodeEvent(envelope, { type: 'GenerationStarted', logId, base: 0n });
-      await link.send(partition, [bytes]);
-    }
-  });
-}
-
-/** The partitions whose log is not the one that the read model was built from, and why. */
-async function findWrongPartitions(database: Database, reader: KafkaReader): Promise<Map<number, string>> {
-  const wrong = new Map<number, string>();
-  for (const [partition, remembered] of (await rememberedLogs(database)).entries()) {
-    try {
-      await proveIdentity(reader, partition, remembered);
-    } catch (error) {
-      if (!(error instanceof WrongLog)) throw error;
-      wrong.set(partition, error.message);
-    }
-  }
-  return wrong;
 }

@@ -29,6 +29,9 @@ export async function ensureTopic(admin: Admin, settings: TopicSettings, partiti
   const { brokers } = await admin.describeCluster();
   const replicas = settings.replicas ?? Math.min(3, brokers.length);
   const isThere = (await admin.listTopics()).includes(topic);
+  if (!isThere && replicas > brokers.length) {
+    throw new UnsafeTopic(`KAFKA_REPLICAS asks for ${replicas} copies of the log, and there are ${brokers.length} brokers to hold them`);
+  }
   // Another process may make it at the same time; then it is there, which is as good.
   if (!isThere) await createTopic(admin, topic, partitions, replicas);
   const problems = await findProblems(admin, topic, partitions, replicas);
