@@ -37,6 +37,7 @@ export default {
       ? [
         onServers('api on kafka', 'api', 'kafka'),
         onServers('api on kafka, split', 'api', 'kafka-split'),
+        onServers('replay on kafka', 'replay', 'kafka'),
         // These kill their brokers, and so have their own.
         project('faults on kafka', 'faults/kafka'),
       ]

@@ -1,21 +1,27 @@
 /** A database with a log that a seed made, and the read model that came of it. */
 import { pino } from 'pino';
 import { createReadModel, readModelSchema } from '../../projections/read-model.ts';
-import { Projector } from '../../projections/projector.ts';
+import { readConfig } from '../../src/config.ts';
 import { Database } from '../../src/database/database.ts';
-import { partitionCount } from '../../src/log/partition.ts';
 import type { LogReader } from '../../src/log/event-log.ts';
-import { PostgresLog } from '../../src/log/postgres/postgres-log.ts';
-import { PostgresReader } from '../../src/log/postgres/postgres-reader.ts';
+import { noLogObserver } from '../../src/log/log-observer.ts';
+import { partitionCount } from '../../src/log/partition.ts';
+import { openLog, openLogReader } from '../../src/open-log.ts';
+import { createLog } from '../support/deployment-kind.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { generateLog, type LogPlan } from './log-generator.ts';
 
 export interface GeneratedLog {
   readonly url: string;
+  /** The settings under which the command line finds it. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly log: LogReader;
   readonly events: number;
   drop(): Promise<void>;
 }
+
+/** What the generator has under way is bounded by itself. */
+const unbounded = { APPEND_QUEUE_EVENTS_MAX: '1000000', APPEND_QUEUE_BYTES_MAX: String(2 ** 32) };
 
 /** The seed of this run: SEED, or another one each time. It is printed, so that a failure can be had again. */
 export function chooseSeed(): number {
@@ -26,19 +32,26 @@ export function chooseSeed(): number {
 
 /** Appends the events as the service does, each decided and stored with its batch. */
 export async function createGeneratedLog(plan: LogPlan): Promise<GeneratedLog> {
-  const { url, drop } = await createDatabase();
+  const [created, home] = await Promise.all([createDatabase(), createLog()]);
+  const { url } = created;
+  const environment = { DATABASE_URL: url, ...home.environment };
+  const config = readConfig({ ...environment, ...unbounded });
+  const logger = pino({ level: 'silent' });
   const database = await openReadModel(url);
   try {
     await createReadModel(database, partitionCount);
-    const log = await openLog(database);
+    const log = await openLog(config, database, url, {
+      logger, projects: true, observer: noLogObserver, signal: new AbortController().signal,
+    });
+    await log.caughtUp();
     const events = await generateLog(log, plan);
     await log.close();
-    const reader = await PostgresReader.open(url);
+    const reader = await openLogReader(config, url, logger);
     return {
-      url, log: reader, events,
+      url, environment, log: reader, events,
       drop: async () => {
         await reader.close();
-        await drop();
+        await Promise.all([created.drop(), home.drop()]);
       },
     };
   } finally {
@@ -48,11 +61,4 @@ export async function createGeneratedLog(plan: LogPlan): Promise<GeneratedLog> {
 
 export function openReadModel(url: string): Promise<Database> {
   return Database.open({ url, schema: readModelSchema, synchronousCommit: false });
-}
-
-export function openLog(database: Database): Promise<PostgresLog> {
-  return PostgresLog.open({
-    database, projector: new Projector(), queueEventsMax: 1_000_000, queueBytesMax: 2 ** 32, unknownWait: 1000,
-    logger: pino({ level: 'silent' }),
-  }, new AbortController().signal);
 }

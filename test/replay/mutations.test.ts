@@ -146,13 +146,13 @@ test('on the command line a difference is told in a line and ends in exit code 1
     await client.connect();
     await client.query(set('teams', 'rows = rows + 1'));
     await client.end();
-    const verified = await runTablog(['verify'], { DATABASE_URL: url });
+    const verified = await runTablog(['verify'], { ...generated.environment, DATABASE_URL: url });
     expect(verified).toMatchObject({ code: 1, stderr: '' });
     expect(verified.stdout).toMatch(/^The read model is not what the log says.*\nteam \S+: rows: expected \d+, found \d+\n$/);
 
-    const replayed = await runTablog(['replay', '--json'], { DATABASE_URL: url });
+    const replayed = await runTablog(['replay', '--json'], { ...generated.environment, DATABASE_URL: url });
     expect(replayed).toMatchObject({ code: 0, stderr: '' });
-    const again = await runTablog(['verify', '--json'], { DATABASE_URL: url });
+    const again = await runTablog(['verify', '--json'], { ...generated.environment, DATABASE_URL: url });
     expect(JSON.parse(again.stdout)).toMatchObject({ equal: true, differences: [] });
     expect(again.code).toBe(0);
   } finally {
