@@ -30,11 +30,13 @@ export default {
   projects: [
     project('unit'),
     project('integration'),
+    onServers('log', 'log', 'postgres'),
     onServers('api', 'api', 'postgres'),
     onServers('replay', 'replay', 'postgres'),
     { ...onServers('faults', 'faults', 'postgres'), testPathIgnorePatterns: ['/test/faults/kafka/'] },
     ...(hasKafka
       ? [
+        onServers('log on kafka', 'log', 'kafka'),
         onServers('api on kafka', 'api', 'kafka'),
         onServers('api on kafka, split', 'api', 'kafka-split'),
         onServers('replay on kafka', 'replay', 'kafka'),

@@ -1,0 +1,186 @@
+/** What every log does, whatever holds it. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { createTeam, setPlan } from '../../commands/teams.ts';
+import { createReadModel, readModelSchema } from '../../projections/read-model.ts';
+import { readConfig, type Config } from '../../src/config.ts';
+import { Database } from '../../src/database/database.ts';
+import { decodeEvent, encodeEvent } from '../../src/events/event-codec.ts';
+import type { EventData } from '../../src/events/event.ts';
+import { NotAppended, type EncodedEvent, type EventLog } from '../../src/log/event-log.ts';
+import { noLogObserver } from '../../src/log/log-observer.ts';
+import { partitionCount, partitionOf } from '../../src/log/partition.ts';
+import { openLog, openLogReader } from '../../src/open-log.ts';
+import { createLog } from '../support/deployment-kind.ts';
+import { createDatabase } from '../support/postgres.ts';
+
+let config: Config;
+let database: Database;
+let log: EventLog;
+const closers: (() => Promise<unknown>)[] = [];
+
+async function open(settings: Config): Promise<EventLog> {
+  const opened = await openLog(settings, database, settings.DATABASE_URL!, {
+    logger: pino({ level: 'silent' }), projects: true, observer: noLogObserver, signal: new AbortController().signal,
+  });
+  await opened.caughtUp();
+  return opened;
+}
+
+beforeAll(async () => {
+  const [created, home] = await Promise.all([createDatabase(), createLog()]);
+  closers.push(() => Promise.all([created.drop(), home.drop()]));
+  config = readConfig({ ...home.environment, DATABASE_URL: created.url });
+  database = await Database.open({ url: created.url, schema: readModelSchema });
+  closers.push(() => database.close());
+  await createReadModel(database, partitionCount);
+  log = await open(config);
+});
+
+afterAll(async () => {
+  await log.close();
+  for (const closer of closers.toReversed()) await closer();
+});
+
+interface Made {
+  readonly event: EncodedEvent;
+  readonly partition: number;
+}
+
+function make(data: EventData & { readonly teamId: string }, { commandId = randomUUID() as string, notAfter = null as number | null } = {}): Made {
+  return { event: encodeEvent({ commandId, notAfter, requestDigest: null }, data), partition: partitionOf(data.teamId, partitionCount) };
+}
+
+const append = ({ partition, event }: Made, to: EventLog = log): ReturnType<EventLog['append']> => to.append(partition, event);
+
+/** The commands of a partition, in the log's order. */
+async function commandsOf(partition: number): Promise<string[]> {
+  const { start, end } = await log.bounds(partition);
+  const commands: string[] = [];
+  for await (const records of log.read(partition, start, end)) {
+    commands.push(...records.map(({ bytes }) => decodeEvent(bytes).commandId));
+  }
+  return commands;
+}
+
+test('an append gives what became of it, and stands in the log behind those before it', async () => {
+  const teamId = randomUUID();
+  const made = [make(createTeam(teamId, 'a')), make(setPlan(teamId, 5)), make(setPlan(teamId, 7))];
+  for (const one of made) expect(await append(one)).toMatchObject({ status: 'applied' });
+  const commands = await commandsOf(made[0]!.partition);
+  expect(commands.slice(-3)).toEqual(made.map(({ event }) => event.commandId));
+});
+
+test('appends of many at once each have their outcome, and keep their order', async () => {
+  const teamId = randomUUID();
+  const made = Array.from({ length: 1200 }, (_, at) => make(at === 0 ? createTeam(teamId, 'many') : setPlan(teamId, at)));
+  const outcomes = await Promise.all(made.map((one) => append(one)));
+  expect(outcomes.every(({ status }) => status === 'applied')).toBe(true);
+  expect((await commandsOf(made[0]!.partition)).slice(-1200)).toEqual(made.map(({ event }) => event.commandId));
+  const { rows } = await database.pool.query('select rows_max from teams where id = $1', [teamId]);
+  expect(rows[0].rows_max).toBe('1199');
+});
+
+test('offsets have no gaps, times never fall, and a log begins with the event that names it', async () => {
+  const names = new Set<string>();
+  for (let partition = 0; partition < log.partitions; partition += 1) {
+    const { start, end } = await log.bounds(partition);
+    expect(start).toBe(0n);
+    let [next, time] = [0n, 0];
+    for await (const records of log.read(partition, 0n, end)) {
+      for (const record of records) {
+        expect(record.offset).toBe(next);
+        expect(record.time).toBeGreaterThanOrEqual(time);
+        if (next === 0n) names.add((decodeEvent(record.bytes).data as { logId: string }).logId);
+        [next, time] = [next + 1n, record.time];
+      }
+    }
+    expect(next).toBe(end);
+  }
+  expect(names.size).toBe(1);
+});
+
+test('a part of a partition can be read', async () => {
+  const teamId = randomUUID();
+  const { partition } = make(createTeam(teamId, 'part'));
+  for (let at = 0; at < 5; at += 1) await append(make(createTeam(teamId, 'part')));
+  const { end } = await log.bounds(partition);
+  const offsets: bigint[] = [];
+  for await (const records of log.read(partition, end - 4n, end - 1n)) offsets.push(...records.map(({ offset }) => offset));
+  expect(offsets).toEqual([end - 4n, end - 3n, end - 2n]);
+});
+
+test('a command that is appended twice has the first outcome, and one effect', async () => {
+  const teamId = randomUUID();
+  await append(make(createTeam(teamId, 'twice')));
+  const once = make(setPlan(teamId, 5));
+  const first = await append(once);
+  await append(make(setPlan(teamId, 7)));
+  expect(await append(once)).toEqual(first);
+  const { rows } = await database.pool.query('select rows_max from teams where id = $1', [teamId]);
+  expect(rows[0].rows_max).toBe('7');
+});
+
+test('one command that is appended twice at once has one effect', async () => {
+  const teamId = randomUUID();
+  const once = make(createTeam(teamId, 'at once'));
+  const [first, second] = await Promise.all([append(once), append(once)]);
+  expect(second).toEqual(first);
+});
+
+test('an event that reaches the log after its time has no effect, and a later one of the same command has', async () => {
+  const teamId = randomUUID();
+  const commandId = randomUUID();
+  await expect(append(make(createTeam(teamId, 'late'), { commandId, notAfter: 1 }))).rejects.toThrow(NotAppended);
+  expect(await append(make(createTeam(teamId, 'in time'), { commandId, notAfter: log.now() + 60_000 }))).toMatchObject({ status: 'applied' });
+  const { rows } = await database.pool.query('select name from teams where id = $1', [teamId]);
+  expect(rows).toEqual([{ name: 'in time' }]);
+});
+
+test('a reader of its own reads the same', async () => {
+  const reader = await openLogReader(config, config.DATABASE_URL!, pino({ level: 'silent' }));
+  try {
+    for (let partition = 0; partition < log.partitions; partition += 1) {
+      expect(await reader.bounds(partition)).toEqual(await log.bounds(partition));
+      const { end } = await reader.bounds(partition);
+      const read = async (from: Pick<EventLog, 'read'>): Promise<string[]> => {
+        const texts: string[] = [];
+        for await (const records of from.read(partition, 0n, end)) {
+          texts.push(...records.map(({ offset, time, bytes }) => `${offset} ${time} ${Buffer.from(bytes).toString('hex')}`));
+        }
+        return texts;
+      };
+      expect(await read(reader)).toEqual(await read(log));
+    }
+  } finally {
+    await reader.close();
+  }
+});
+
+describe('bounds', () => {
+  test.each([
+    ['events', { APPEND_QUEUE_EVENTS_MAX: 10 }],
+    ['bytes', { APPEND_QUEUE_BYTES_MAX: 2000 }],
+  ])('past so many %s that wait it refuses, and what it took in has its outcome', async (_name, bound) => {
+    const bounded = await open({ ...config, ...bound, KAFKA_GROUP: `${config.KAFKA_GROUP}-bounded` });
+    try {
+      const teamId = randomUUID();
+      const made = Array.from({ length: 50 }, () => make(createTeam(teamId, 'bounded')));
+      const results = await Promise.allSettled(made.map((one) => append(one, bounded)));
+      const refused = results.filter((result) => result.status === 'rejected');
+      expect(refused.length).toBeGreaterThan(20);
+      expect(refused.every(({ reason }) => reason instanceof NotAppended)).toBe(true);
+      const applied = made.filter((_, at) => results[at]!.status === 'fulfilled').map(({ event }) => event.commandId);
+      expect((await commandsOf(made[0]!.partition)).slice(-applied.length)).toEqual(applied);
+    } finally {
+      await bounded.close();
+    }
+  });
+
+  test('a log that is closed takes nothing any more', async () => {
+    const closed = await open({ ...config, KAFKA_GROUP: `${config.KAFKA_GROUP}-closed` });
+    await closed.close();
+    await expect(append(make(createTeam(randomUUID(), 'closed')), closed)).rejects.toThrow(NotAppended);
+  });
+});
