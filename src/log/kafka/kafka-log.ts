@@ -46,6 +46,9 @@ export interface KafkaLogOptions {
 /** How often the brokers are asked where the log ends, in milliseconds. */
 const probeInterval = 1000;
 
+/** A partition that has more to be projected, and is not projected for so long, is looked after by nobody. In milliseconds. */
+const standsStillAfter = 15_000;
+
 /** The connections that the log is made on. */
 interface Connections {
   readonly kafka: Kafka;
@@ -71,6 +74,8 @@ export class KafkaLog implements EventLog {
   readonly #ends: bigint[];
   /** The partitions whose log is not the read model's, as this process has found out, and why. */
   readonly #wrong: Map<number, string>;
+  /** How far each partition was when it was last looked at, and since when it has been there although there is more. */
+  readonly #standing: { next: bigint; since: number | null }[];
   #away: Error | null = null;
   #probe: NodeJS.Timeout | undefined;
   #probing: Promise<void> | null = null;
@@ -89,6 +94,7 @@ export class KafkaLog implements EventLog {
     this.#connections = connections;
     this.#targets = ends;
     this.#ends = [...ends];
+    this.#standing = ends.map(() => ({ next: 0n, since: null }));
     this.#wrong = wrong;
     this.partitions = options.partitions;
     const { kafka: { topic, group }, database, projector, partitions, projects, unknownWait, logger } = options;
@@ -201,6 +207,10 @@ export class KafkaLog implements EventLog {
     const problems = range(this.partitions).flatMap((partition) => this.#haltOf(partition) ?? []);
     if (!this.#isCaughtUp) problems.push(`The read model is being brought to the end of the log: ${this.#eventsBehind()} events to go.`);
     if (this.#away) problems.push('Kafka cannot be reached.');
+    const unattended = this.#standing.flatMap(({ since }, partition) => {
+      return since !== null && performance.now() - since > standsStillAfter && this.#haltOf(partition) === null ? partition : [];
+    });
+    if (unattended.length > 0) problems.push(`Nobody projects partition ${unattended.join(', ')}: is there a projector that runs?`);
     return problems;
   }
 
@@ -337,6 +347,14 @@ export class KafkaLog implements EventLog {
     }, 0);
   }
 
+  #lookForStandstill(): void {
+    this.#standing.forEach((standing, partition) => {
+      const { next } = this.#watch.of(partition);
+      const stands = next === standing.next && next < this.#ends[partition]!;
+      this.#standing[partition] = { next, since: stands ? (standing.since ?? performance.now()) : null };
+    });
+  }
+
   #heardEnd(partition: number, end: bigint): void {
     if (end > this.#ends[partition]!) this.#ends[partition] = end;
   }
@@ -345,6 +363,7 @@ export class KafkaLog implements EventLog {
   async #probeEnds(): Promise<void> {
     try {
       for (const [partition, { end }] of await this.#connections.link.bounds(range(this.partitions))) this.#heardEnd(partition, end);
+      this.#lookForStandstill();
       if (this.#away) this.#options.logger.info('Kafka can be reached again');
       this.#away = null;
     } catch (error) {

@@ -121,3 +121,16 @@ describe('the topic is made anew under the service', () => {
     expect((await team.client.get(team.row)).json.data).toMatchObject({ value: 'first' });
   }, 180_000);
 });
+
+test('an API says so when nobody projects what it appends', async () => {
+  const team = await createTeam();
+  await deployment.kill(deployment.of('projector'));
+  expect(await patch(team, 'second')).toBe('503 outcome_unknown');
+  await sleepUntil(async () => {
+    const { problems = [] } = await readiness();
+    return problems.some((problem) => problem.startsWith(`Nobody projects partition ${team.partition}`));
+  }, 'the service says so', 40_000);
+  await deployment.restart(deployment.of('projector'));
+  await sleepUntil(async () => (await readiness()).status === 'ok', 'all is well again', 40_000);
+  expect(await patch(team, 'third')).toBe('200');
+}, 180_000);
