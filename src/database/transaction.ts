@@ -1,5 +1,10 @@
-/** A transaction on a connection of a pool. */
+/** Transactions: on a connection of a pool, and the statements of those on pipelined connections. */
 import type pg from 'pg';
+import type { Statement } from './pipelined-client.ts';
+
+export const begin: Statement = { name: 'begin', text: 'begin' };
+export const commit: Statement = { name: 'commit', text: 'commit' };
+export const rollback: Statement = { name: 'rollback', text: 'rollback' };
 
 /** Commits what `work` did, or rolls all of it back when that throws. */
 export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {

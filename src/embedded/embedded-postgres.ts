@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../pause.ts';
 import { openCluster, SUPERUSER, type Cluster } from './cluster.ts';
 import { Lease } from './lease.ts';
 import { endPostmaster, findPostmaster, launchPostmaster } from './postmaster.ts';
@@ -194,10 +195,4 @@ function hasExited(child: ChildProcess): boolean {
 function failure(problem: string, cluster: Cluster, recent: readonly string[]): Error {
   const messages = recent.slice(-20).map((line) => `\n  ${line}`);
   return new Error(`${problem}. Its messages in ${cluster.serverLog} end with:${messages.join('')}`);
-}
-
-async function pause(durationMs: number, signal: AbortSignal): Promise<void> {
-  await sleep(durationMs, undefined, { signal }).catch((error: Error) => {
-    if (error.name !== 'AbortError') throw error;
-  });
 }

@@ -101,6 +101,11 @@ export class NotAppended extends AppendError {
   override readonly name = 'NotAppended';
 }
 
+/** The event reached the log after its `notAfter`: it stands there and has no effect. */
+export function tooLate(): NotAppended {
+  return new NotAppended('the request waited too long before it reached the log');
+}
+
 /** The event may be in the log: nobody could tell within the time allowed. */
 export class AppendUnknown extends AppendError {
   override readonly name = 'AppendUnknown';

@@ -1,6 +1,7 @@
 /** Whether a log is the one that a read model was built from. */
-import { createHash } from 'node:crypto';
-import { decodeEvent } from '../events/event-codec.ts';
+import { createHash, randomUUID } from 'node:crypto';
+import type { Progress } from '../../projections/progress/progress.store.ts';
+import { decodeEvent, encodeEvent } from '../events/event-codec.ts';
 import type { LogReader } from './event-log.ts';
 
 /** The log is not the one that the read model was built from, or not all of it is there. */
@@ -9,13 +10,18 @@ export class WrongLog extends Error {
 }
 
 /** What a read model remembers of the log it was built from. */
-export interface RememberedLog {
-  /** The next offset to be projected. */
-  readonly next: bigint;
-  /** Null when nothing has been projected yet. */
-  readonly logId: string | null;
-  /** SHA-256 of the record before `next`. */
-  readonly lastHash: Uint8Array | null;
+export type RememberedLog = Pick<Progress, 'next' | 'logId' | 'lastHash'>;
+
+/** Says that a log is another one, and what to do about it. */
+export function wrongLog(partition: number, problem: string): WrongLog {
+  return new WrongLog(`partition ${partition}: ${problem}; if this is the right log, rebuild the read model with `
+    + '`tablog replay`; else restore the log, or name the right one');
+}
+
+/** The event that a log begins with, in each of its partitions. */
+export function encodeGenesis(logId: string): Uint8Array {
+  const envelope = { commandId: randomUUID(), notAfter: null, requestDigest: null };
+  return encodeEvent(envelope, { type: 'GenerationStarted', logId, base: 0n }).bytes;
 }
 
 /** The ID that a log was given when it was made: it stands in the first record of each partition. */
@@ -33,21 +39,17 @@ export async function proveIdentity(
   partition: number,
   { next, logId, lastHash }: RememberedLog,
 ): Promise<void> {
-  const fail = (problem: string): never => {
-    throw new WrongLog(`partition ${partition}: ${problem}; if this is the right log, rebuild the read model with `
-      + '`tablog replay`; else restore the log, or name the right one');
-  };
   const { start, end } = await log.bounds(partition);
   if (start > 0n) {
     throw new WrongLog(`partition ${partition}: the log begins at offset ${start}: the events before it were deleted; restore them`);
   }
   if (logId === null) return;
-  if (end === 0n) fail(`the log is empty, the read model is at ${next}`);
+  if (end === 0n) throw wrongLog(partition, `the log is empty, the read model is at ${next}`);
   const present = await readLogId(log, partition);
-  if (present !== logId) fail(`the log is ${present}, not ${logId}`);
-  if (next > end) fail(`the log ends at ${end}, the read model is at ${next}`);
+  if (present !== logId) throw wrongLog(partition, `the log is ${present}, not ${logId}`);
+  if (next > end) throw wrongLog(partition, `the log ends at ${end}, the read model is at ${next}`);
   for await (const [last] of log.read(partition, next - 1n, next)) {
     const hash = createHash('sha256').update(last!.bytes).digest();
-    if (!lastHash || !hash.equals(lastHash)) fail(`the record before offset ${next} is another one than was read`);
+    if (!lastHash || !hash.equals(lastHash)) throw wrongLog(partition, `the record before offset ${next} is another one than was read`);
   }
 }

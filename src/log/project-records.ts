@@ -1,6 +1,7 @@
 /** Projecting records that lie in the log already, in transactions of their own. */
 import type { Database } from '../database/database.ts';
 import { isDatabaseAway } from '../database/database-away.ts';
+import { begin, commit, rollback } from '../database/transaction.ts';
 import { ProgressMoved, type Projected, type Projector } from '../../projections/projector.ts';
 import type { LogRecord } from './event-log.ts';
 
@@ -27,15 +28,15 @@ export class ProjectionFailed extends Error {
 export function projectBatch(target: ProjectTarget, records: readonly LogRecord[]): Promise<Projected> {
   const { database, projector, partition, epoch } = target;
   return database.writers.with(async (tx) => {
-    void tx.query({ name: 'begin', text: 'begin' });
+    void tx.query(begin);
     try {
       const projected = await projector.project(tx, partition, records, { epoch });
-      const committing = tx.query({ name: 'commit', text: 'commit' });
+      const committing = tx.query(commit);
       await projected.stored;
       if ((await committing).command !== 'COMMIT') throw new Error('the transaction was rolled back');
       return projected;
     } catch (error) {
-      if (!tx.broken) await tx.query({ name: 'rollback', text: 'rollback' });
+      if (!tx.broken) await tx.query(rollback);
       throw error;
     }
   });

@@ -2,8 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../../database/database.ts';
 import { inTransaction } from '../../database/transaction.ts';
-import { encodeEvent } from '../../events/event-codec.ts';
-import { proveIdentity, readLogId, WrongLog, type RememberedLog } from '../identity.ts';
+import { readProgress } from '../../../projections/progress/progress.store.ts';
+import { encodeGenesis, proveIdentity, readLogId, WrongLog } from '../identity.ts';
+import { allPartitions } from '../partition.ts';
 import { whenSettled } from './kafka-client.ts';
 import type { KafkaLink } from './kafka-link.ts';
 import type { KafkaReader } from './kafka-reader.ts';
@@ -11,17 +12,12 @@ import type { KafkaReader } from './kafka-reader.ts';
 /** Any number that nothing else in the database uses as an advisory lock. */
 const genesisLock = 7_460_231_007;
 
-async function rememberedLogs(database: Database): Promise<RememberedLog[]> {
-  const { rows } = await database.pool.query('select next, log_id, last_hash from progress order by partition');
-  return rows.map(({ next, log_id: logId, last_hash: lastHash }) => ({ next: BigInt(next), logId, lastHash }));
-}
-
 /**
  * The first start of a log: an event in each partition that names it. A partition that is empty although the read model was
  * built from it is left so: that is another log, or one that has lost its events.
  */
 export async function beginLog(database: Database, link: KafkaLink, reader: KafkaReader): Promise<void> {
-  const partitions = Array.from({ length: reader.partitions }, (_, partition) => partition);
+  const partitions = allPartitions(reader.partitions);
   const findEmpty = async (): Promise<number[]> => {
     const bounds = await whenSettled(() => link.bounds(partitions));
     return partitions.filter((partition) => bounds.get(partition)!.end === 0n);
@@ -30,24 +26,20 @@ export async function beginLog(database: Database, link: KafkaLink, reader: Kafk
   await inTransaction(database.pool, async (client) => {
     // Two processes that start at once would give it two names.
     await client.query('select pg_advisory_xact_lock($1)', [genesisLock]);
-    const remembered = await rememberedLogs(database);
+    const remembered = await readProgress(database.pool);
     const empty = await findEmpty();
     const unnamed = empty.filter((partition) => remembered[partition]!.logId === null);
     if (unnamed.length === 0) return;
     const named = partitions.find((partition) => !empty.includes(partition));
     const logId = named === undefined ? randomUUID() : await readLogId(reader, named);
-    for (const partition of unnamed) {
-      const envelope = { commandId: randomUUID(), notAfter: null, requestDigest: null };
-      const { bytes } = encodeEvent(envelope, { type: 'GenerationStarted', logId, base: 0n });
-      await link.send(partition, [bytes]);
-    }
+    for (const partition of unnamed) await link.send(partition, [encodeGenesis(logId)]);
   });
 }
 
 /** The partitions whose log is not the one that the read model was built from, and why. */
 export async function findWrongPartitions(database: Database, reader: KafkaReader): Promise<Map<number, string>> {
   const wrong = new Map<number, string>();
-  for (const [partition, remembered] of (await rememberedLogs(database)).entries()) {
+  for (const [partition, remembered] of (await readProgress(database.pool)).entries()) {
     try {
       await proveIdentity(reader, partition, remembered);
     } catch (error) {

@@ -2,9 +2,9 @@
  * Which partitions this process is to project. A consumer group of Kafka shares them out among the processes that live; it
  * is asked for nothing else. What a partition holds is fetched elsewhere, and how far it is projected is in Postgres.
  */
-import type { Kafka } from 'kafkajs';
+import type { Admin, Kafka } from 'kafkajs';
 import type { Logger } from 'pino';
-import { pause } from './pause.ts';
+import { pause } from '../../pause.ts';
 
 /** A process that says nothing for so long has its partitions given to others, in milliseconds. */
 const sessionTimeout = 8000;
@@ -87,4 +87,10 @@ export class GroupMembership {
       await consumer.disconnect();
     }
   }
+}
+
+/** Whether any process is a member of a group. One that was killed still is, until it is missed. */
+export async function hasMembers(admin: Admin, group: string): Promise<boolean> {
+  const { groups } = await admin.describeGroups([group]);
+  return groups[0]!.members.length > 0;
 }

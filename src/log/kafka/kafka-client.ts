@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
-import kafkajs, { type Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
+import kafkajs, { type Admin, type Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
 import pRetry from 'p-retry';
 import type { Logger } from 'pino';
 
@@ -85,4 +85,15 @@ export function whenSettled<T>(work: () => Promise<T>): Promise<T> {
       return retriable === true && name === 'KafkaJSProtocolError';
     },
   });
+}
+
+/** Lends a connection for the administration of brokers. */
+export async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = kafka.admin();
+  try {
+    await admin.connect();
+    return await work(admin);
+  } finally {
+    await admin.disconnect();
+  }
 }

@@ -2,21 +2,23 @@
  * The log in Kafka. Any number of processes append to it; what they append is decided where it is read, by the process that
  * owns the partition, and whoever appended waits for what became of it (ARCHITECTURE.md, "Deployed").
  */
-import type { Admin, Kafka } from 'kafkajs';
+import type { Kafka } from 'kafkajs';
 import type { Logger } from 'pino';
 import type { Database } from '../../database/database.ts';
 import type { Outcome } from '../../events/outcome.ts';
 import type { Projected, Projector } from '../../../projections/projector.ts';
 import { NotAppended } from '../event-log.ts';
 import type { EncodedEvent, EventLog, LogRecord, LogStatus, PartitionBounds } from '../event-log.ts';
-import { WrongLog } from '../identity.ts';
+import { wrongLog } from '../identity.ts';
 import { LogClock } from '../log-clock.ts';
 import { fail, noLogObserver, refuse, type LogObserver, type RefusalReason } from '../log-observer.ts';
+import { allPartitions } from '../partition.ts';
 import { beginLog, findWrongPartitions } from './begin-log.ts';
-import { GroupMembership } from './group-membership.ts';
-import { createKafka, whenSettled, type KafkaSettings } from './kafka-client.ts';
+import { GroupMembership, hasMembers } from './group-membership.ts';
+import { createKafka, whenSettled, withAdmin, type KafkaSettings } from './kafka-client.ts';
 import { KafkaLink } from './kafka-link.ts';
 import { KafkaReader } from './kafka-reader.ts';
+import { LogEnds } from './log-ends.ts';
 import { OutcomeWaiters } from './outcome-waiters.ts';
 import { PartitionAppender } from './partition-appender.ts';
 import { PartitionOwner } from './partition-owner.ts';
@@ -43,12 +45,6 @@ export interface KafkaLogOptions {
   readonly observer?: LogObserver;
 }
 
-/** How often the brokers are asked where the log ends, in milliseconds. */
-const probeInterval = 1000;
-
-/** A partition that has more to be projected, and is not projected for so long, is looked after by nobody. In milliseconds. */
-const standsStillAfter = 15_000;
-
 /** The connections that the log is made on. */
 interface Connections {
   readonly kafka: Kafka;
@@ -69,16 +65,9 @@ export class KafkaLog implements EventLog {
   readonly #appenders: readonly PartitionAppender[];
   readonly #closing = new AbortController();
   readonly #caughtUp = Promise.withResolvers<void>();
-  /** Where each partition ended when this process started, and where it ended when that was last heard. */
-  readonly #targets: readonly bigint[];
-  readonly #ends: bigint[];
+  readonly #ends: LogEnds;
   /** The partitions whose log is not the read model's, as this process has found out, and why. */
   readonly #wrong: Map<number, string>;
-  /** How far each partition was when it was last looked at, and since when it has been there although there is more. */
-  readonly #standing: { next: bigint; since: number | null }[];
-  #away: Error | null = null;
-  #probe: NodeJS.Timeout | undefined;
-  #probing: Promise<void> | null = null;
   #isCaughtUp = false;
   #queuedEvents = 0;
   #queuedBytes = 0;
@@ -92,9 +81,6 @@ export class KafkaLog implements EventLog {
     this.#options = options;
     this.#observer = options.observer ?? noLogObserver;
     this.#connections = connections;
-    this.#targets = ends;
-    this.#ends = [...ends];
-    this.#standing = ends.map(() => ({ next: 0n, since: null }));
     this.#wrong = wrong;
     this.partitions = options.partitions;
     const { kafka: { topic, group }, database, projector, partitions, projects, unknownWait, logger } = options;
@@ -104,10 +90,11 @@ export class KafkaLog implements EventLog {
       url: options.databaseUrl, database, waiters: this.#waiters, partitions, unknownWait, logger,
       onRefreshed: () => this.#checkCaughtUp(),
     });
+    this.#ends = new LogEnds({ link, ends, logger, nextOf: (partition) => this.#watch.of(partition).next });
     this.#owner = new PartitionOwner({
       link, reader, database, projector, logger,
       onProjected: (partition, records, outcomes) => this.#tell(partition, records, outcomes),
-      onHalted: (partition, offset, error) => this.#halt(partition, offset, error),
+      onHalted: (partition, offset, reason, error) => this.#halt(partition, offset, reason, error),
       onTakenOver: () => this.#observer.tookOver(),
     });
     this.#membership = projects
@@ -131,19 +118,21 @@ export class KafkaLog implements EventLog {
     });
     signal.throwIfAborted();
     const link = await KafkaLink.open(kafka, settings.topic);
-    const reader = new KafkaReader(await KafkaLink.open(kafka, settings.topic), partitions);
+    let reader: KafkaReader | undefined;
     let log: KafkaLog | undefined;
     try {
+      reader = new KafkaReader(await KafkaLink.open(kafka, settings.topic), partitions);
       await beginLog(database, link, reader);
       const wrong = await findWrongPartitions(database, reader);
-      const bounds = await link.bounds(range(partitions));
+      const bounds = await link.bounds(allPartitions(partitions));
+      const ends = allPartitions(partitions).map((partition) => bounds.get(partition)!.end);
       signal.throwIfAborted();
-      log = new KafkaLog({ ...options, projects }, { kafka, link, reader }, range(partitions).map((partition) => bounds.get(partition)!.end), wrong);
+      log = new KafkaLog({ ...options, projects }, { kafka, link, reader }, ends, wrong);
       await log.#start();
       return log;
     } catch (error) {
       if (log) await log.close();
-      else await Promise.all([link.close(), reader.close()]);
+      else await Promise.all([link.close(), reader?.close()]);
       throw error;
     }
   }
@@ -177,7 +166,7 @@ export class KafkaLog implements EventLog {
         wait.placedAt(offset);
         observer.appended(performance.now() - began);
         // What is appended after something was projected stands behind it.
-        if (offset < next) this.#distrust(partition, describeAnotherLog(partition, offset, next));
+        if (offset < next) this.#distrust(partition, offset, next);
       },
       (error: Error) => wait.fail(error),
     );
@@ -204,26 +193,27 @@ export class KafkaLog implements EventLog {
   }
 
   problems(): readonly string[] {
-    const problems = range(this.partitions).flatMap((partition) => this.#haltOf(partition) ?? []);
-    if (!this.#isCaughtUp) problems.push(`The read model is being brought to the end of the log: ${this.#eventsBehind()} events to go.`);
-    if (this.#away) problems.push('Kafka cannot be reached.');
-    const unattended = this.#standing.flatMap(({ since }, partition) => {
-      return since !== null && performance.now() - since > standsStillAfter && this.#haltOf(partition) === null ? partition : [];
-    });
+    const partitions = allPartitions(this.partitions);
+    const problems = partitions.flatMap((partition) => this.#haltOf(partition) ?? []);
+    if (!this.#isCaughtUp) {
+      const left = partitions.reduce((sum, partition) => sum + this.#ends.leftOf(partition), 0);
+      problems.push(`The read model is being brought to the end of the log: ${left} events to go.`);
+    }
+    if (this.#ends.away) problems.push('Kafka cannot be reached.');
+    const unattended = this.#ends.unattended().filter((partition) => this.#haltOf(partition) === null);
     if (unattended.length > 0) problems.push(`Nobody projects partition ${unattended.join(', ')}: is there a projector that runs?`);
     return problems;
   }
 
   status(): LogStatus {
-    const partitions = range(this.partitions);
+    const partitions = allPartitions(this.partitions);
     const owned = new Set(this.#owner.partitions);
     return {
       queuedEvents: this.#queuedEvents, queuedBytes: this.#queuedBytes,
       halted: partitions.map((partition) => this.#haltOf(partition) !== null),
       kafka: {
-        isReachable: this.#away === null,
-        // How far it is projected may be heard of before where the log ends.
-        lag: partitions.map((partition) => Math.max(0, this.#lagOf(partition))),
+        isReachable: this.#ends.away === null,
+        lag: partitions.map((partition) => this.#ends.lagOf(partition)),
         owned: partitions.map((partition) => owned.has(partition)),
       },
     };
@@ -231,13 +221,11 @@ export class KafkaLog implements EventLog {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    clearInterval(this.#probe);
     this.#waiters.giveUp(0);
     await this.#membership?.leave();
     await this.#owner.close();
     await Promise.all(this.#appenders.map((appender) => appender.idle()));
-    await this.#watch.close();
-    await this.#probing;
+    await Promise.all([this.#watch.close(), this.#ends.close()]);
     await Promise.all([this.#connections.link.close(), this.#connections.reader.close()]);
     this.#caughtUp.reject(new NotAppended('the service is stopping'));
   }
@@ -248,11 +236,7 @@ export class KafkaLog implements EventLog {
     for (const [partition, reason] of this.#wrong) this.#options.logger.fatal({ partition }, reason);
     await this.#watch.start();
     this.#membership?.join();
-    this.#probe = setInterval(() => {
-      this.#probing ??= this.#probeEnds().finally(() => {
-        this.#probing = null;
-      });
-    }, probeInterval);
+    this.#ends.start();
   }
 
   /** Throws NotAppended when an event cannot be taken now: before it is sent, while that is certain. */
@@ -265,11 +249,11 @@ export class KafkaLog implements EventLog {
     const halt = this.#haltOf(partition);
     if (halt !== null) no('halted', halt);
     if (!this.#isCaughtUp) no('catching_up', 'the read model is being brought to the end of the log');
-    if (this.#away) no('kafka_away', 'Kafka cannot be reached');
+    if (this.#ends.away) no('kafka_away', 'Kafka cannot be reached');
     if (this.#watch.away) no('postgres_away', 'Postgres cannot be reached');
     if (this.#queuedEvents >= queueEventsMax) no('queue_events', 'too many requests wait for their outcome');
     if (this.#queuedBytes + event.bytes.length > queueBytesMax) no('queue_bytes', 'too much is waiting to be sent to Kafka');
-    if (this.#lagOf(partition) > lagEventsMax) {
+    if (this.#ends.lagOf(partition) > lagEventsMax) {
       no('projection_lag', `the projection of partition ${partition} is too far behind its log`);
     }
   }
@@ -277,10 +261,6 @@ export class KafkaLog implements EventLog {
   /** Why a partition cannot be written to; null when it can. */
   #haltOf(partition: number): string | null {
     return this.#wrong.get(partition) ?? this.#watch.of(partition).halted;
-  }
-
-  #lagOf(partition: number): number {
-    return Number(this.#ends[partition]! - this.#watch.of(partition).next);
   }
 
   #assign(partitions: readonly number[]): void {
@@ -292,8 +272,7 @@ export class KafkaLog implements EventLog {
   #takeSent(records: readonly LogRecord[]): void {
     const { partition, offset, time } = records.at(-1)!;
     this.#clock.set(time);
-    this.#away = null;
-    this.#heardEnd(partition, offset + 1n);
+    this.#ends.heard(partition, offset + 1n);
     this.#observer.batchAppended(records.length);
     this.#owner.offerSent(records);
   }
@@ -317,83 +296,27 @@ export class KafkaLog implements EventLog {
     this.#checkCaughtUp();
   }
 
-  #halt(partition: number, offset: bigint, error: Error): void {
-    const reason = error instanceof WrongLog ? error.message : `partition ${partition} has halted at offset ${offset}: ${error.message}`;
+  #halt(partition: number, offset: bigint, reason: string, error: Error): void {
     this.#watch.halted(partition, reason);
     this.#options.logger.fatal({ partition, offset: String(offset), err: error }, 'a partition has halted: its log cannot be projected any further');
   }
 
   /** Another log lies where that of a partition was: nothing is sent there any more until this process is started anew. */
-  #distrust(partition: number, reason: string): void {
+  #distrust(partition: number, offset: bigint, next: bigint): void {
     if (this.#wrong.has(partition)) return;
-    this.#wrong.set(partition, reason);
+    const problem = `a new event was given offset ${offset}, the read model is at ${next}: the log was cut, or made anew`;
+    const { message } = wrongLog(partition, problem);
+    this.#wrong.set(partition, message);
     this.#waiters.abandon(partition);
-    this.#options.logger.fatal({ partition }, reason);
+    this.#options.logger.fatal({ partition, offset: String(offset) }, message);
   }
 
   #checkCaughtUp(): void {
     if (this.#isCaughtUp) return;
-    this.#isCaughtUp = range(this.partitions).every((partition) => {
-      const { next, caughtUp } = this.#watch.of(partition);
-      // What halted can be read as it is, if it was ever whole.
-      return next >= this.#targets[partition]! || (this.#haltOf(partition) !== null && caughtUp);
+    // What halted can be read as it is, if it was ever whole.
+    this.#isCaughtUp = allPartitions(this.partitions).every((partition) => {
+      return this.#ends.leftOf(partition) === 0 || (this.#haltOf(partition) !== null && this.#watch.of(partition).caughtUp);
     });
     if (this.#isCaughtUp) this.#caughtUp.resolve();
   }
-
-  #eventsBehind(): number {
-    return range(this.partitions).reduce((sum, partition) => {
-      return sum + Math.max(0, Number(this.#targets[partition]! - this.#watch.of(partition).next));
-    }, 0);
-  }
-
-  #lookForStandstill(): void {
-    this.#standing.forEach((standing, partition) => {
-      const { next } = this.#watch.of(partition);
-      const stands = next === standing.next && next < this.#ends[partition]!;
-      this.#standing[partition] = { next, since: stands ? (standing.since ?? performance.now()) : null };
-    });
-  }
-
-  #heardEnd(partition: number, end: bigint): void {
-    if (end > this.#ends[partition]!) this.#ends[partition] = end;
-  }
-
-  /** Asks the brokers where the log ends: that tells how far the projections are behind, and whether Kafka is there. */
-  async #probeEnds(): Promise<void> {
-    try {
-      for (const [partition, { end }] of await this.#connections.link.bounds(range(this.partitions))) this.#heardEnd(partition, end);
-      this.#lookForStandstill();
-      if (this.#away) this.#options.logger.info('Kafka can be reached again');
-      this.#away = null;
-    } catch (error) {
-      if (this.#closing.signal.aborted) return;
-      if (!this.#away) this.#options.logger.warn({ err: error }, 'Kafka cannot be reached');
-      this.#away = error as Error;
-    }
-  }
-}
-
-function describeAnotherLog(partition: number, offset: bigint, next: bigint): string {
-  return `partition ${partition}: a new event was given offset ${offset} and the read model is at ${next}: the log was cut, or made`
-    + ' anew; restore it, or rebuild the read model with `tablog replay` if the log is right';
-}
-
-function range(length: number): number[] {
-  return Array.from({ length }, (_, at) => at);
-}
-
-async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
-  const admin = kafka.admin();
-  try {
-    await admin.connect();
-    return await work(admin);
-  } finally {
-    await admin.disconnect();
-  }
-}
-
-async function hasMembers(admin: Admin, group: string): Promise<boolean> {
-  const { groups } = await admin.describeGroups([group]);
-  return groups[0]!.members.length > 0;
 }

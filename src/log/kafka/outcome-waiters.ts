@@ -3,7 +3,7 @@
  * process itself, or another one through Postgres. A request waits for its command, never for an offset alone: the
  * projection may be past it and the command have come too late, or stand in the log twice.
  */
-import { AppendUnknown, NotAppended } from '../event-log.ts';
+import { AppendUnknown, tooLate } from '../event-log.ts';
 import type { CommandId } from '../event-log.ts';
 import type { Outcome } from '../../events/outcome.ts';
 
@@ -132,7 +132,7 @@ export class OutcomeWaiters {
       for (const waiter of this.#waiting[partition]!.get(command) ?? []) {
         if (waiter.offset === null || !isTold(waiter.offset)) continue;
         this.#forget(partition, waiter);
-        waiter.settled.reject(new NotAppended('the request waited too long before it reached the log'));
+        waiter.settled.reject(tooLate());
       }
     }
   }

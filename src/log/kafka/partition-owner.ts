@@ -5,20 +5,16 @@
 import type { Logger } from 'pino';
 import type { Database } from '../../database/database.ts';
 import { isDatabaseAway } from '../../database/database-away.ts';
+import { pause } from '../../pause.ts';
+import { noteCaughtUp, noteHalted, takeOver } from '../../../projections/progress/progress.store.ts';
 import type { Projected, Projector } from '../../../projections/projector.ts';
 import type { LogReader, LogRecord } from '../event-log.ts';
-import { proveIdentity, WrongLog, type RememberedLog } from '../identity.ts';
-import { OffsetOutOfRange, type KafkaLink } from './kafka-link.ts';
+import { proveIdentity, WrongLog, wrongLog } from '../identity.ts';
+import type { KafkaLink } from './kafka-link.ts';
+import { PartitionFetcher } from './partition-fetcher.ts';
 import { PartitionProjection, type Position } from './partition-projection.ts';
-import { pause } from './pause.ts';
 
-/** How long a broker waits for a first record, in milliseconds; less when some partitions are not asked for meanwhile. */
-const fetchWait = 500;
-const shortFetchWait = 50;
-const fetchBytesMax = 4 * 1024 * 1024;
-
-/** How long to wait when nothing is to be fetched now, or after a failure, in milliseconds. */
-const idleWait = 10;
+/** How long to wait after a failure, in milliseconds. */
 const failureWait = 200;
 
 /**
@@ -41,7 +37,8 @@ export interface PartitionOwnerOptions {
   readonly onProjected: (
     partition: number, records: readonly LogRecord[], outcomes: Projected['outcomes'] | null,
   ) => void;
-  readonly onHalted: (partition: number, offset: bigint, error: Error) => void;
+  /** Hears at which offset a partition is not projected any further, and why, for people. */
+  readonly onHalted: (partition: number, offset: bigint, reason: string, error: Error) => void;
   readonly onTakenOver: (partition: number) => void;
 }
 
@@ -62,11 +59,17 @@ export class PartitionOwner {
   #assigned: ReadonlySet<number> = new Set();
   readonly #takingOver = new Set<number>();
   readonly #tasks = new Set<Promise<void>>();
-  readonly #fetching = new Set<string>();
+  readonly #fetcher: PartitionFetcher;
   readonly #closing = new AbortController();
 
   constructor(options: PartitionOwnerOptions) {
     this.#options = options;
+    this.#fetcher = new PartitionFetcher({
+      link: options.link, logger: options.logger, partitions: () => this.partitions,
+      offsetOf: (partition) => this.#offsetToFetch(partition),
+      onFetched: (partition, from, records) => this.#offerFetched(partition, from, records),
+      onOutOfRange: (partition) => this.#judgeRange(partition),
+    });
   }
 
   /** The partitions that are projected here now. */
@@ -99,6 +102,7 @@ export class PartitionOwner {
   async close(): Promise<void> {
     this.#closing.abort();
     this.assign([]);
+    await this.#fetcher.close();
     while (this.#tasks.size > 0) await Promise.all(this.#tasks);
   }
 
@@ -116,19 +120,19 @@ export class PartitionOwner {
 
   /** Takes a partition over, and tries for as long as it is this process's to take. Never rejects. */
   async #takeOver(partition: number, delay: number): Promise<void> {
-    const { logger, reader, onHalted, onTakenOver } = this.#options;
+    const { database, logger, reader, onHalted, onTakenOver } = this.#options;
     const { signal } = this.#closing;
     await pause(delay, signal);
     while (this.#assigned.has(partition) && !this.#owned.has(partition) && !signal.aborted) {
       try {
-        const claim = await this.#claim(partition);
+        const claim = await takeOver(database.pool, partition);
         onTakenOver(partition);
         try {
           await proveIdentity(reader, partition, claim);
         } catch (error) {
           if (!(error instanceof WrongLog)) throw error;
           await this.#remember(partition, claim.epoch, error.message);
-          onHalted(partition, claim.next, error);
+          onHalted(partition, claim.next, error.message, error);
           return;
         }
         const { end } = await reader.bounds(partition);
@@ -141,16 +145,6 @@ export class PartitionOwner {
         await pause(failureWait, signal);
       }
     }
-  }
-
-  /** Raises the epoch, so that nobody else can store anything for the partition any more. */
-  async #claim(partition: number): Promise<Position & RememberedLog> {
-    const { rows } = await this.#options.database.pool.query(
-      'update progress set epoch = epoch + 1, halted = null where partition = $1 returning next, epoch, log_id, last_hash, time',
-      [partition],
-    );
-    const { next, epoch, log_id: logId, last_hash: lastHash, time } = rows[0];
-    return { next: BigInt(next), epoch: BigInt(epoch), time: Number(time), logId, lastHash };
   }
 
   #own(partition: number, position: Position, end: bigint): void {
@@ -169,38 +163,30 @@ export class PartitionOwner {
       },
       onHalted: (offset, error) => {
         this.#owned.delete(partition);
-        const reason = `partition ${partition} has halted at offset ${offset}: ${error.message}`;
+        const reason = error instanceof WrongLog ? error.message : `partition ${partition} has halted at offset ${offset}: ${error.message}`;
         this.#run(this.#remember(partition, position.epoch, reason));
-        this.#options.onHalted(partition, offset, error);
+        this.#options.onHalted(partition, offset, reason, error);
       },
     });
     this.#owned.set(partition, {
       projection, epoch: position.epoch, catchUpTo: end, sentAt: -Infinity, sharedUntil: -Infinity,
     });
     this.#noteCaughtUp(partition, position.next);
-    this.#run(this.#fetchFromLeaders());
+    this.#fetcher.start();
   }
 
   #noteCaughtUp(partition: number, next: bigint): void {
     const owned = this.#owned.get(partition);
     if (!owned || owned.catchUpTo === null || next < owned.catchUpTo) return;
     owned.catchUpTo = null;
-    const { database } = this.#options;
-    const noting = async (): Promise<void> => {
-      await database.pool.query(
-        'update progress set caught_up = true where partition = $1 and epoch = $2 and not caught_up', [partition, String(owned.epoch)],
-      );
-    };
-    this.#run(this.#untilDone(partition, noting));
+    const { pool } = this.#options.database;
+    this.#run(this.#untilDone(partition, () => noteCaughtUp(pool, partition, owned.epoch)));
   }
 
   /** Has other processes know why a partition is not projected. */
   #remember(partition: number, epoch: bigint, reason: string): Promise<void> {
-    return this.#untilDone(partition, async () => {
-      await this.#options.database.pool.query(
-        'update progress set halted = $3 where partition = $1 and epoch = $2', [partition, String(epoch), reason],
-      );
-    });
+    const { pool } = this.#options.database;
+    return this.#untilDone(partition, () => noteHalted(pool, partition, epoch, reason));
   }
 
   /** Does something as soon as Postgres can be reached. Never rejects. */
@@ -220,85 +206,31 @@ export class PartitionOwner {
     }
   }
 
-  /** Makes sure that each broker that leads a partition of this process is fetched from. Never rejects. */
-  async #fetchFromLeaders(): Promise<void> {
-    const { signal } = this.#closing;
-    while (!signal.aborted && this.#owned.size > 0) {
-      try {
-        this.#startFetching(await this.#options.link.leaders(this.partitions));
-        return;
-      } catch (error) {
-        this.#options.logger.debug({ err: error }, 'the leaders of partitions are not known yet');
-        await pause(failureWait, signal);
-      }
-    }
-  }
-
-  #startFetching(leaders: ReadonlyMap<string, unknown>): void {
-    for (const leader of leaders.keys()) {
-      if (this.#fetching.has(leader)) continue;
-      this.#fetching.add(leader);
-      this.#run(this.#fetchFrom(leader));
-    }
-  }
-
-  /** Fetches from a broker for as long as it leads a partition of this process. Never rejects. */
-  async #fetchFrom(leader: string): Promise<void> {
-    const { link, logger } = this.#options;
-    const { signal } = this.#closing;
-    while (!signal.aborted) {
-      try {
-        const leaders = await link.leaders(this.partitions);
-        this.#startFetching(leaders);
-        const led = leaders.get(leader);
-        if (led === undefined) break;
-        const offsets = this.#offsetsToFetch(led);
-        if (offsets.size === 0) {
-          await pause(idleWait, signal);
-          continue;
-        }
-        const waitMs = offsets.size < led.length ? shortFetchWait : fetchWait;
-        const fetched = await link.fetch(leader, offsets, { waitMs, bytesMax: fetchBytesMax });
-        for (const [partition, { records }] of fetched) this.#offerFetched(partition, offsets.get(partition)!, records);
-      } catch (error) {
-        if (error instanceof OffsetOutOfRange) await this.#judgeRange(error);
-        else logger.debug({ err: error }, 'a fetch failed, and is tried again');
-        await pause(failureWait, signal);
-      }
-    }
-    this.#fetching.delete(leader);
-  }
-
-  #offsetsToFetch(partitions: readonly number[]): Map<number, bigint> {
+  /** From where on a partition is to be fetched; null while it is not. */
+  #offsetToFetch(partition: number): bigint | null {
+    const owned = this.#owned.get(partition);
+    if (!owned?.projection.hasRoom) return null;
     const now = performance.now();
-    const offsets = new Map<number, bigint>();
-    for (const partition of partitions) {
-      const owned = this.#owned.get(partition);
-      if (!owned?.projection.hasRoom) continue;
-      if (now < owned.sentAt + ownRecordsFor && now > owned.sharedUntil) continue;
-      offsets.set(partition, owned.projection.tail);
-    }
-    return offsets;
+    const knowsWhatComes = now < owned.sentAt + ownRecordsFor && now > owned.sharedUntil;
+    return knowsWhatComes ? null : owned.projection.tail;
   }
 
   #offerFetched(partition: number, from: bigint, records: readonly LogRecord[]): void {
     const projection = this.#owned.get(partition)?.projection;
-    if (!projection || records.length === 0) return;
-    if (records[0]!.offset > from) projection.halt(new WrongLog(`the log has no record at offset ${from}`));
+    if (!projection) return;
+    if (records[0]!.offset > from) projection.halt(wrongLog(partition, `the log has no record at offset ${from}`));
     else projection.offer(records);
   }
 
   /** An offset that is not in the log: another log lies there now, or a part of it is gone. Never rejects. */
-  async #judgeRange({ partition }: OffsetOutOfRange): Promise<void> {
+  async #judgeRange(partition: number): Promise<void> {
     const projection = this.#owned.get(partition)?.projection;
     if (!projection) return;
     try {
       const { start, end } = await this.#options.reader.bounds(partition);
       if (projection.tail >= start && projection.tail <= end) return;
-      projection.halt(new WrongLog(
-        `the log holds offsets ${start} to ${end} and the read model is at ${projection.tail}: it was cut, or made anew; restore it,`
-        + ' or rebuild the read model with `tablog replay` if the log is right',
-      ));
+      const problem = `it holds offsets ${start} to ${end}, the read model is at ${projection.tail}: it was cut, or made anew`;
+      projection.halt(wrongLog(partition, problem));
     } catch (error) {
       this.#options.logger.debug({ partition, err: error }, 'the bounds of a partition are not known yet');
     }

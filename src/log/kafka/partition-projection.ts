@@ -9,6 +9,7 @@ import type { Database } from '../../database/database.ts';
 import { isDatabaseAway } from '../../database/database-away.ts';
 import type { PipelinedClient, Statement } from '../../database/pipelined-client.ts';
 import type { BatchMemory } from '../../../projections/batch-memory.ts';
+import type { Progress } from '../../../projections/progress/progress.store.ts';
 import { ProgressMoved, type Draft, type Projected, type Projector } from '../../../projections/projector.ts';
 import { BatchPipeline } from '../batch-pipeline.ts';
 import type { LogRecord } from '../event-log.ts';
@@ -28,13 +29,8 @@ const selectEpoch: Statement = {
   text: 'select next, epoch from progress where partition = $1',
 };
 
-export interface Position {
-  /** The next offset to be projected, and the time of the record before it. */
-  readonly next: bigint;
-  readonly time: number;
-  /** What this process took the partition over with. */
-  readonly epoch: bigint;
-}
+/** Where a partition stood when this process took it over, and with what. */
+export type Position = Pick<Progress, 'next' | 'time' | 'epoch'>;
 
 /** What happens to a partition while it is projected. */
 export interface ProjectionEvents {

@@ -7,16 +7,11 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from '../../database/database.ts';
 import { findProgressAndOutcomes } from '../../../projections/outcomes/outcomes.store.ts';
+import { readProgress, type Progress } from '../../../projections/progress/progress.store.ts';
 import type { OutcomeWaiters } from './outcome-waiters.ts';
 
-/** What Postgres says of a partition. */
-export interface PartitionProgress {
-  readonly next: bigint;
-  /** Why it is not projected any further; null while it is. */
-  readonly halted: string | null;
-  /** Whether it was ever projected to the end of its log. */
-  readonly caughtUp: boolean;
-}
+/** What is known of a partition. */
+export type PartitionProgress = Pick<Progress, 'next' | 'halted' | 'caughtUp'>;
 
 /** How often it is looked whether somebody has waited too long, and how often all partitions are looked at. In milliseconds. */
 const lookInterval = 100;
@@ -46,6 +41,7 @@ export class ProgressWatch {
   readonly #progress: PartitionProgress[];
   /** Partitions whose outcomes are being looked up; true: and must be once more. */
   readonly #lookingUp = new Map<number, boolean>();
+  readonly #lookUps = new Set<Promise<void>>();
   /** How far partitions are that the others have not been told of yet. */
   readonly #toNotify = new Map<number, bigint>();
   #notifying: Promise<void> | null = null;
@@ -72,7 +68,7 @@ export class ProgressWatch {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
-    await Promise.all([this.#listener?.end(), this.#refreshing, this.#notifying]);
+    await Promise.all([this.#listener?.end(), this.#refreshing, this.#notifying, ...this.#lookUps]);
   }
 
   /** Why Postgres cannot be asked; null while it can. */
@@ -87,13 +83,15 @@ export class ProgressWatch {
   /** Looks at all partitions. Rejects when Postgres is away. */
   async refresh(): Promise<void> {
     const { database, waiters } = this.#options;
-    const { rows } = await database.pool.query('select partition, next, halted, caught_up from progress order by partition');
+    const all = await readProgress(database.pool);
     this.#refreshedAt = performance.now();
-    for (const { partition, next, halted, caught_up: caughtUp } of rows) {
-      this.#progress[partition] = { next: BigInt(next), halted, caughtUp };
-      waiters.moved(partition, BigInt(next));
+    all.forEach(({ next, halted, caughtUp }, partition) => {
+      // This process may have heard of more meanwhile.
+      const known = this.#progress[partition]!.next;
+      this.#progress[partition] = { next: next > known ? next : known, halted, caughtUp };
+      waiters.moved(partition, next);
       if (halted !== null) waiters.abandon(partition);
-    }
+    });
     this.#options.onRefreshed();
   }
 
@@ -122,7 +120,8 @@ export class ProgressWatch {
       return;
     }
     this.#lookingUp.set(partition, false);
-    void this.#lookUpUntilDone(partition);
+    const lookUp = this.#lookUpUntilDone(partition).finally(() => this.#lookUps.delete(lookUp));
+    this.#lookUps.add(lookUp);
   }
 
   async #lookUpUntilDone(partition: number): Promise<void> {

@@ -8,17 +8,18 @@ import type { Database } from '../../database/database.ts';
 import { isDatabaseAway } from '../../database/database-away.ts';
 import type { Outcome } from '../../events/outcome.ts';
 import type { PipelinedClient } from '../../database/pipelined-client.ts';
+import { begin, commit, rollback } from '../../database/transaction.ts';
 import type { BatchMemory } from '../../../projections/batch-memory.ts';
 import type { Duplicates } from '../../../projections/batch.ts';
 import { isDuplicateOutcome } from '../../../projections/outcomes/outcomes.store.ts';
 import { ProgressMoved, type Draft, type Projected, type Projector } from '../../../projections/projector.ts';
 import { BatchPipeline } from '../batch-pipeline.ts';
-import { AppendUnknown, NotAppended, ProjectionBug } from '../event-log.ts';
+import { AppendUnknown, NotAppended, ProjectionBug, tooLate } from '../event-log.ts';
 import type { EncodedEvent, LogRecord } from '../event-log.ts';
 import type { LogClock } from '../log-clock.ts';
 import type { LogObserver } from '../log-observer.ts';
 import { isConflict } from '../project-records.ts';
-import { begin, commit, insertRecord, insertRecords, lockHead, moveHead, rollback } from './statements.ts';
+import { insertRecord, insertRecords, lockHead, moveHead } from './statements.ts';
 import { CommitUnknown, findCommitted } from './unknown-commit.ts';
 
 /** What one batch may hold. */
@@ -273,7 +274,7 @@ function hasRoom({ waiters, bytes }: Gathered, { event }: Waiter): boolean {
 function answer(waiter: Waiter, outcomes: Projected['outcomes']): void {
   const outcome = outcomes.get(waiter.event.commandId);
   if (outcome) waiter.resolve(outcome);
-  else waiter.reject(new NotAppended('the request waited too long before it reached the log'));
+  else waiter.reject(tooLate());
 }
 
 /** Moves the head, and writes the records. */

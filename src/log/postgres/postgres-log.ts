@@ -6,11 +6,11 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Database } from '../../database/database.ts';
 import { inTransaction } from '../../database/transaction.ts';
-import { encodeEvent } from '../../events/event-codec.ts';
 import type { Outcome } from '../../events/outcome.ts';
+import { readProgressOf } from '../../../projections/progress/progress.store.ts';
 import { ProgressMoved, type Projector } from '../../../projections/projector.ts';
 import { NotAppended } from '../event-log.ts';
-import { proveIdentity, readLogId, type RememberedLog } from '../identity.ts';
+import { encodeGenesis, proveIdentity, readLogId } from '../identity.ts';
 import type { EncodedEvent, EventLog, LogRecord, LogStatus, PartitionBounds } from '../event-log.ts';
 import { LogClock } from '../log-clock.ts';
 import { fail, noLogObserver, refuse, type LogObserver } from '../log-observer.ts';
@@ -19,7 +19,6 @@ import { isConflict, ProjectionFailed, projectRecords } from '../project-records
 import { createLogTables, logSchema } from './log-tables.ts';
 import { PartitionWriter } from './partition-writer.ts';
 import { PostgresReader } from './postgres-reader.ts';
-import { selectProgress } from './statements.ts';
 
 export interface PostgresLogOptions {
   readonly database: Database;
@@ -76,7 +75,7 @@ export class PostgresLog implements EventLog {
     await this.#startGeneration();
     for (let partition = 0; partition < this.partitions; partition += 1) {
       signal.throwIfAborted();
-      await proveIdentity(this, partition, await this.#progress(partition));
+      await proveIdentity(this, partition, await readProgressOf(this.#options.database.pool, partition));
       await this.catchUp(partition);
     }
   }
@@ -130,7 +129,7 @@ export class PostgresLog implements EventLog {
     const { database, projector, logger } = this.#options;
     const { end } = await this.bounds(partition);
     for (;;) {
-      const { next, epoch } = await this.#progress(partition);
+      const { next, epoch } = await readProgressOf(database.pool, partition);
       if (next >= end) break;
       try {
         for await (const records of this.read(partition, next, end)) {
@@ -182,20 +181,12 @@ export class PostgresLog implements EventLog {
       const empty = rows.filter((head) => head.next === '0');
       const logId = empty.length === rows.length ? randomUUID() : await readLogId(this, 0);
       for (const { partition, time } of empty) {
-        const data = { type: 'GenerationStarted', logId, base: 0n } as const;
-        const { bytes } = encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data);
         await client.query(
           `insert into ${logSchema}.records (partition, log_offset, time, bytes) values ($1, 0, $2, $3)`,
-          [partition, time, bytes],
+          [partition, time, encodeGenesis(logId)],
         );
         await client.query(`update ${logSchema}.heads set next = 1, time = $2 where partition = $1`, [partition, time]);
       }
     });
-  }
-
-  async #progress(partition: number): Promise<RememberedLog & { readonly epoch: bigint }> {
-    const { rows } = await this.#options.database.pool.query({ ...selectProgress, values: [partition], rowMode: 'array' });
-    const [next, epoch, logId, lastHash] = rows[0] as [string, string, string | null, Buffer | null];
-    return { next: BigInt(next), epoch: BigInt(epoch), logId, lastHash };
   }
 }

@@ -2,10 +2,6 @@
 import type { Statement } from '../../database/pipelined-client.ts';
 import { logSchema } from './log-tables.ts';
 
-export const begin: Statement = { name: 'begin', text: 'begin' };
-export const commit: Statement = { name: 'commit', text: 'commit' };
-export const rollback: Statement = { name: 'rollback', text: 'rollback' };
-
 /** Waits for the head, then tells where it is and what time it is here. */
 export const lockHead: Statement = {
   name: 'lock_head',
@@ -53,9 +49,4 @@ export const selectRecords: Statement = {
 export const selectEnd: Statement = {
   name: 'select_end',
   text: `select next from ${logSchema}.heads where partition = $1`,
-};
-
-export const selectProgress: Statement = {
-  name: 'select_progress',
-  text: 'select next, epoch, log_id, last_hash from progress where partition = $1',
 };

@@ -1,7 +1,8 @@
 /** What became of a batch when the answer to its commit was lost. */
 import type { PipelinedClient } from '../../database/pipelined-client.ts';
+import { begin, rollback } from '../../database/transaction.ts';
 import { findOutcomes, type RecordedOutcome } from '../../../projections/outcomes/outcomes.store.ts';
-import { begin, endBackend, lockHead, rollback } from './statements.ts';
+import { endBackend, lockHead } from './statements.ts';
 
 /** The commit was sent and no answer came: it may have taken place, or may yet. */
 export class CommitUnknown extends Error {

@@ -1,0 +1,65 @@
+/** How far partitions are projected, by whom, and what is known of their log: as the processes of a log read and write it. */
+import type pg from 'pg';
+
+/** What Postgres says of a partition. */
+export interface Progress {
+  /** The next offset to be projected, and the time of the record before it. */
+  readonly next: bigint;
+  readonly time: number;
+  /** What the partition was taken over with. */
+  readonly epoch: bigint;
+  /** The log that the read model was built from; null when nothing has been projected yet. */
+  readonly logId: string | null;
+  /** SHA-256 of the record before `next`. */
+  readonly lastHash: Uint8Array | null;
+  /** Why it is not projected any further; null while it is. */
+  readonly halted: string | null;
+  /** Whether it was ever projected to the end of its log. */
+  readonly caughtUp: boolean;
+}
+
+const columns = 'next, time, epoch, log_id, last_hash, halted, caught_up';
+
+/** The progress of all partitions, in their order. Rejects when Postgres is away. */
+export async function readProgress(pool: pg.Pool): Promise<Progress[]> {
+  const { rows } = await pool.query({
+    name: 'read_progress', text: `select ${columns} from progress order by partition`, rowMode: 'array',
+  });
+  return rows.map(toProgress);
+}
+
+/** The progress of one partition. */
+export async function readProgressOf(pool: pg.Pool, partition: number): Promise<Progress> {
+  const { rows } = await pool.query({
+    name: 'read_progress_of', text: `select ${columns} from progress where partition = $1`, values: [partition], rowMode: 'array',
+  });
+  return toProgress(rows[0]!);
+}
+
+/** Raises the epoch of a partition: whoever had it before cannot store anything for it any more. */
+export async function takeOver(pool: pg.Pool, partition: number): Promise<Progress> {
+  const { rows } = await pool.query({
+    text: `update progress set epoch = epoch + 1, halted = null where partition = $1 returning ${columns}`,
+    values: [partition], rowMode: 'array',
+  });
+  return toProgress(rows[0]!);
+}
+
+/** Notes why a partition is not projected any further, unless somebody else has taken it over. */
+export async function noteHalted(pool: pg.Pool, partition: number, epoch: bigint, reason: string): Promise<void> {
+  const values = [partition, String(epoch), reason];
+  await pool.query('update progress set halted = $3 where partition = $1 and epoch = $2', values);
+}
+
+/** Notes that a partition was projected to the end of its log, unless somebody else has taken it over. */
+export async function noteCaughtUp(pool: pg.Pool, partition: number, epoch: bigint): Promise<void> {
+  const values = [partition, String(epoch)];
+  await pool.query('update progress set caught_up = true where partition = $1 and epoch = $2 and not caught_up', values);
+}
+
+type ProgressRow = [string, string, string, string | null, Buffer | null, string | null, boolean];
+
+function toProgress(row: unknown[]): Progress {
+  const [next, time, epoch, logId, lastHash, halted, caughtUp] = row as ProgressRow;
+  return { next: BigInt(next), time: Number(time), epoch: BigInt(epoch), logId, lastHash, halted, caughtUp };
+}

@@ -1,0 +1,113 @@
+/**
+ * Fetches the partitions of a process: from each broker that leads some of them with one long poll, for as long as it
+ * does. What is asked for, and what becomes of it, is said by whoever owns them.
+ */
+import type { Logger } from 'pino';
+import { pause } from '../../pause.ts';
+import type { LogRecord } from '../event-log.ts';
+import { OffsetOutOfRange, type KafkaLink } from './kafka-link.ts';
+
+/** How long a broker waits for a first record, in milliseconds; less when some partitions are not asked for meanwhile. */
+const fetchWait = 500;
+const shortFetchWait = 50;
+const fetchBytesMax = 4 * 1024 * 1024;
+
+/** How long to wait when nothing is to be fetched now, or after a failure, in milliseconds. */
+const idleWait = 10;
+const failureWait = 200;
+
+export interface PartitionFetcherOptions {
+  readonly link: Pick<KafkaLink, 'leaders' | 'fetch'>;
+  readonly logger: Logger;
+  /** The partitions to be fetched, now or later. */
+  readonly partitions: () => readonly number[];
+  /** From which offset on a partition is to be fetched; null: not now. */
+  readonly offsetOf: (partition: number) => bigint | null;
+  /** Hears what a partition held from an offset on, at least one record. */
+  readonly onFetched: (partition: number, from: bigint, records: readonly LogRecord[]) => void;
+  /** Hears that the log has no such offset. Never rejects. */
+  readonly onOutOfRange: (partition: number) => Promise<void>;
+}
+
+export class PartitionFetcher {
+  readonly #options: PartitionFetcherOptions;
+  /** By broker. */
+  readonly #fetching = new Map<string, Promise<void>>();
+  readonly #closing = new AbortController();
+  #starting: Promise<void> | null = null;
+
+  constructor(options: PartitionFetcherOptions) {
+    this.#options = options;
+  }
+
+  /** To be called when there are partitions that there were not before. */
+  start(): void {
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = null;
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#starting;
+    while (this.#fetching.size > 0) await Promise.all(this.#fetching.values());
+  }
+
+  /** Makes sure that each broker that leads a partition is fetched from. Never rejects. */
+  async #start(): Promise<void> {
+    const { link, partitions, logger } = this.#options;
+    const { signal } = this.#closing;
+    while (!signal.aborted && partitions().length > 0) {
+      try {
+        this.#startFetching(await link.leaders(partitions()));
+        return;
+      } catch (error) {
+        logger.debug({ err: error }, 'the leaders of partitions are not known yet');
+        await pause(failureWait, signal);
+      }
+    }
+  }
+
+  #startFetching(leaders: ReadonlyMap<string, unknown>): void {
+    for (const leader of leaders.keys()) {
+      if (this.#fetching.has(leader)) continue;
+      this.#fetching.set(leader, this.#fetchFrom(leader).finally(() => this.#fetching.delete(leader)));
+    }
+  }
+
+  /** Fetches from a broker for as long as it leads a partition. Never rejects. */
+  async #fetchFrom(leader: string): Promise<void> {
+    const { link, partitions, onOutOfRange, logger } = this.#options;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      try {
+        const leaders = await link.leaders(partitions());
+        this.#startFetching(leaders);
+        const led = leaders.get(leader);
+        if (led === undefined) break;
+        await this.#fetchOnce(leader, led);
+      } catch (error) {
+        if (error instanceof OffsetOutOfRange) await onOutOfRange(error.partition);
+        else logger.debug({ err: error }, 'a fetch failed, and is tried again');
+        await pause(failureWait, signal);
+      }
+    }
+  }
+
+  async #fetchOnce(leader: string, led: readonly number[]): Promise<void> {
+    const { link, offsetOf, onFetched } = this.#options;
+    const offsets = new Map<number, bigint>();
+    for (const partition of led) {
+      const offset = offsetOf(partition);
+      if (offset !== null) offsets.set(partition, offset);
+    }
+    if (offsets.size === 0) {
+      await pause(idleWait, this.#closing.signal);
+      return;
+    }
+    const waitMs = offsets.size < led.length ? shortFetchWait : fetchWait;
+    for (const [partition, { records }] of await link.fetch(leader, offsets, { waitMs, bytesMax: fetchBytesMax })) {
+      if (records.length > 0) onFetched(partition, offsets.get(partition)!, records);
+    }
+  }
+}
