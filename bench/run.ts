@@ -61,6 +61,9 @@ function readOptions(): Options {
   return { rounds, seconds, measurements: chosen ?? measurements, jsonFile, log, profile, calibrate };
 }
 
+/** A broker compiles what it does only while it does it, which takes longer than a round. */
+const brokerWarmUpSeconds = 15;
+
 /** Starts the client. What the returned function asks of it rejects if an answer was not as expected. */
 function startClient(resources: AsyncDisposableStack, signal: AbortSignal): Ask {
   signal.throwIfAborted();
@@ -83,10 +86,15 @@ function startClient(resources: AsyncDisposableStack, signal: AbortSignal): Ask 
 }
 
 async function measureRounds(
-  { rounds, seconds }: Options, measurement: Measurement, targets: Targets, ask: Ask,
+  { rounds, seconds, log }: Options, measurement: Measurement, targets: Targets, ask: Ask,
 ): Promise<Rounds> {
-  const measureOn = async (side: Side, seed: number): Promise<number> =>
-    (await ask({ do: 'measure', target: targets[side], measurement, seconds, seed }))!;
+  const writesToKafka = (side: Side): boolean => {
+    return log === 'kafka' && side === 'service' && (measurement.workload === 'patch' || measurement.workload === 'add');
+  };
+  const measureOn = async (side: Side, round: number): Promise<number> => {
+    const warmUp = round === 0 && writesToKafka(side) ? brokerWarmUpSeconds : 0;
+    return (await ask({ do: 'measure', target: targets[side], measurement, seconds: Math.max(seconds, warmUp), seed: round }))!;
+  };
   const figures: Rounds = { yardstick: [], service: [] };
   // Round 0 warms both up and is not counted.
   for (let round = 0; round <= rounds; round++) {

@@ -66,6 +66,15 @@ export class Batch {
     return toFill;
   }
 
+  /** Fetches ahead what an event will need that is likely to follow. It does no harm if others come before it, or instead. */
+  async foresee(tx: Pick<PipelinedClient, 'query'>, events: readonly Event[]): Promise<void> {
+    const { partition, keys, schemas, memory } = this.#options;
+    // Rows are what has to be fetched; the rest is remembered mostly. A key's earlier outcome is looked up when it has come.
+    const patches = events.filter(({ data, requestDigest }) => 'row' in data && requestDigest === null);
+    if (patches.length === 0) return;
+    await prefetch(tx, partition, patches, this.#state, { keys, schemas, memory, allOutcomes: false });
+  }
+
   /** Decides events in their order; `base` is that of the partition. */
   decide(run: readonly Entry[], base: bigint): void {
     for (const { record, event } of run) {

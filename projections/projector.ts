@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { bind, combine, type BoundStatement } from '../src/database/combine.ts';
 import type { PipelinedClient, Statement } from '../src/database/pipelined-client.ts';
 import { decodeEvent } from '../src/events/event-codec.ts';
-import type { EventOf } from '../src/events/event.ts';
+import type { Event, EventOf } from '../src/events/event.ts';
 import type { Outcome } from '../src/events/outcome.ts';
 import type { CommandId, LogRecord } from '../src/log/event-log.ts';
 import type { BatchMemory } from './batch-memory.ts';
@@ -157,6 +157,11 @@ export class Draft {
   /** The same map for as long as the draft lives. */
   get outcomes(): ReadonlyMap<CommandId, Outcome> {
     return this.#batch.outcomes;
+  }
+
+  /** Fetches ahead what events will need that are likely to be added. After an exception the draft is worth nothing. */
+  async foresee(reader: Tx, events: readonly Event[]): Promise<void> {
+    await this.#batch.foresee(reader, events);
   }
 
   /** Decides the records from `end` on. After an exception the draft is worth nothing. */

@@ -53,6 +53,11 @@ export class BatchPipeline<Item, Batch> {
     return this.#waiting.splice(0);
   }
 
+  /** Whether nothing waits and nothing is in flight. */
+  get isIdle(): boolean {
+    return this.#running === null;
+  }
+
   /** Settles when nothing waits any more. */
   async idle(): Promise<void> {
     await this.#running;

@@ -101,7 +101,8 @@ export class KafkaLog implements EventLog {
       ? new GroupMembership({ kafka, topic, group, logger, onAssigned: (assigned) => this.#assign(assigned) })
       : null;
     this.#appenders = Array.from({ length: partitions }, (_, partition) => new PartitionAppender({
-      partition, link, unknownWait, signal: this.#closing.signal, onSent: (records) => this.#takeSent(records),
+      partition, link, unknownWait, signal: this.#closing.signal, onSending: (events) => this.#owner.foresee(partition, events),
+      onSent: (records) => this.#takeSent(records),
     }));
   }
 

@@ -34,6 +34,8 @@ export interface PartitionAppenderOptions {
   readonly link: Pick<KafkaLink, 'send'>;
   /** For how long a send without an answer is sent again, in milliseconds. A second copy does no harm: it has the first one's outcome. */
   readonly unknownWait: number;
+  /** Hears of events that are being sent for the first time. */
+  readonly onSending: (events: readonly EncodedEvent[]) => void;
   /** Hears of all records that were sent, in their order, before anybody else does. */
   readonly onSent: (records: readonly LogRecord[]) => void;
   /** Aborted when the service ends: nothing is tried again then. */
@@ -78,7 +80,10 @@ export class PartitionAppender {
   /** Sends events and answers each of them. Never rejects. */
   async #settle(waiters: readonly Waiter[]): Promise<void> {
     try {
-      const records = await this.#send(waiters.map(({ event }) => event));
+      const events = waiters.map(({ event }) => event);
+      const sending = this.#send(events);
+      this.#options.onSending(events);
+      const records = await sending;
       this.#options.onSent(records);
       waiters.forEach((waiter, at) => waiter.resolve(records[at]!));
     } catch (error) {

@@ -8,7 +8,7 @@ import { isDatabaseAway } from '../../database/database-away.ts';
 import { pause } from '../../pause.ts';
 import { noteCaughtUp, noteHalted, takeOver } from '../../../projections/progress/progress.store.ts';
 import type { Projected, Projector } from '../../../projections/projector.ts';
-import type { LogReader, LogRecord } from '../event-log.ts';
+import type { EncodedEvent, LogReader, LogRecord } from '../event-log.ts';
 import { proveIdentity, WrongLog, wrongLog } from '../identity.ts';
 import type { KafkaLink } from './kafka-link.ts';
 import { PartitionFetcher } from './partition-fetcher.ts';
@@ -88,6 +88,11 @@ export class PartitionOwner {
     for (const partition of partitions) {
       if (!this.#owned.has(partition)) this.#takeOverSoon(partition, 0);
     }
+  }
+
+  /** This process is appending events: what their projection will need can be fetched meanwhile. */
+  foresee(partition: number, events: readonly EncodedEvent[]): void {
+    this.#owned.get(partition)?.projection.foresee(events);
   }
 
   /** Takes records that this process has just appended: they need not be fetched if they are the next ones. */

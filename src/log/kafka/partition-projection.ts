@@ -12,7 +12,7 @@ import type { BatchMemory } from '../../../projections/batch-memory.ts';
 import type { Progress } from '../../../projections/progress/progress.store.ts';
 import { ProgressMoved, type Draft, type Projected, type Projector } from '../../../projections/projector.ts';
 import { BatchPipeline } from '../batch-pipeline.ts';
-import type { LogRecord } from '../event-log.ts';
+import type { EncodedEvent, LogRecord } from '../event-log.ts';
 import { ProjectionFailed, projectRecords, type ProjectTarget } from '../project-records.ts';
 
 const batchEventsMax = 500;
@@ -54,6 +54,8 @@ interface Gathered {
   bytes: number;
   /** What it comes to if the progress is where it is expected; null when that cannot be said ahead. */
   draft: Draft | null;
+  /** Settles when what its records need has been fetched ahead, as far as that could be done. Never rejects. */
+  foreseen: Promise<void> | null;
 }
 
 export class PartitionProjection {
@@ -65,6 +67,8 @@ export class PartitionProjection {
   #tail: bigint;
   #tailTime: number;
   #queuedBytes = 0;
+  /** Opened before its records were there, while nothing was being projected. */
+  #foreseen: Gathered | null = null;
   #ended = false;
 
   constructor(options: PartitionProjectionOptions) {
@@ -75,9 +79,9 @@ export class PartitionProjection {
     this.#tailTime = position.time;
     this.#pipeline = new BatchPipeline({
       open: () => {
-        const gathered: Gathered = { records: [], bytes: 0, draft: null };
-        this.#beginDraft(gathered);
-        return gathered;
+        const foreseen = this.#foreseen;
+        this.#foreseen = null;
+        return foreseen ?? this.#open();
       },
       hasRoom: ({ records, bytes }, record) => {
         return records.length === 0 || (records.length < batchEventsMax && bytes + record.bytes.length <= batchBytesMax);
@@ -130,6 +134,16 @@ export class PartitionProjection {
     return true;
   }
 
+  /** Events are on their way into the log: what they will need is fetched meanwhile, unless there is something to be done. */
+  foresee(events: readonly EncodedEvent[]): void {
+    if (this.#ended || this.#foreseen !== null || this.#ahead?.next !== this.#tail || !this.#pipeline.isIdle) return;
+    const gathered = this.#open();
+    const { draft } = gathered;
+    if (draft === null) return;
+    this.#foreseen = gathered;
+    gathered.foreseen = this.#prepare(gathered, (tx) => draft.foresee(tx, events.map(({ event }) => event)));
+  }
+
   /** Says that the log has no record where the next one should be. */
   halt(error: Error): void {
     if (!this.#ended) this.#halt(this.#tail, error);
@@ -138,7 +152,13 @@ export class PartitionProjection {
   /** Ends it: what is in flight is waited for, what waits is left to the next owner. */
   async close(): Promise<void> {
     this.#end();
-    await this.#pipeline.idle();
+    await Promise.all([this.#pipeline.idle(), this.#foreseen?.foreseen]);
+  }
+
+  #open(): Gathered {
+    const gathered: Gathered = { records: [], bytes: 0, draft: null, foreseen: null };
+    this.#beginDraft(gathered);
+    return gathered;
   }
 
   #beginDraft(gathered: Gathered): void {
@@ -148,10 +168,15 @@ export class PartitionProjection {
   }
 
   async #plan(gathered: Gathered, records: readonly LogRecord[]): Promise<void> {
+    await gathered.foreseen;
     const { draft } = gathered;
-    if (draft === null) return;
+    if (draft !== null) await this.#prepare(gathered, (tx) => draft.add(tx, records));
+  }
+
+  /** Does a part of the work on a draft. Never rejects. */
+  async #prepare(gathered: Gathered, work: (tx: PipelinedClient) => Promise<void>): Promise<void> {
     try {
-      await this.#options.database.writers.with((tx) => draft.add(tx, records));
+      await this.#options.database.writers.with(work);
     } catch {
       // Whatever failed fails again, and is dealt with, when the batch is projected in a transaction.
       gathered.draft = null;

@@ -86,7 +86,8 @@ test('with the appender', async () => {
     const link = await KafkaLink.open(kafka, topic);
     closers.push(() => link.close());
     const appender = new PartitionAppender({
-      partition: 0, link, unknownWait: 10_000, onSent: () => undefined, signal: new AbortController().signal,
+      partition: 0, link, unknownWait: 10_000, onSending: () => undefined, onSent: () => undefined,
+      signal: new AbortController().signal,
     });
     return (bytes) => appender.append({ commandId: '', bytes, event: undefined as never });
   });
