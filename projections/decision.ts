@@ -4,6 +4,7 @@
  */
 import type { Event } from '../src/events/event.ts';
 import type { Outcome, Refusal, RefusalType, AppliedResult } from '../src/events/outcome.ts';
+import type { StoredForm } from '../src/schema/presentation.ts';
 import type { Profile } from '../src/schema/profile.ts';
 import type { TableSchema } from '../src/schema/table-schema.ts';
 
@@ -50,6 +51,7 @@ export interface Link {
   readonly schemaVersion: bigint;
   readonly wrap: boolean;
   readonly plain: boolean;
+  readonly cells: boolean;
   readonly segment: bigint;
   readonly first: number;
   readonly rows: number;
@@ -71,8 +73,8 @@ export interface StoredRow {
   readonly version: bigint;
   /** Null: deleted. */
   readonly body: string | null;
-  /** `received`: as a client sent it, to be fitted to the schema of its link; else as presented under `version`. */
-  readonly stored: 'received' | 'presented';
+  /** `presented`: as it was under `version`; else as a client sent it, to be fitted to the schema of its link. */
+  readonly stored: StoredForm;
 }
 
 /** Where in the log an event stands. */

@@ -7,7 +7,7 @@ import { inTransaction } from '../src/database/transaction.ts';
 import { createLocalKeys } from './segments/local-keys.ts';
 
 /** The Postgres schema that this version of the code reads and writes. */
-export const readModelSchema = 'tablog_2';
+export const readModelSchema = 'tablog_3';
 
 /** What MikroORM's schema generator has no words for. */
 const storageSettings = [

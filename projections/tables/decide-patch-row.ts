@@ -66,7 +66,7 @@ function presentedBody(
   schema: TableSchema,
   widened: bigint,
 ): string {
-  const decidedAt = stored === 'received' ? link.schemaVersion : version;
+  const decidedAt = stored === 'presented' ? version : link.schemaVersion;
   const form = link.plain ? 'presented' : stored;
   return form === 'presented' && widened <= decidedAt ? body : presenterOf(schema, decidedAt, form, link.wrap)(body);
 }

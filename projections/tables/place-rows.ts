@@ -7,7 +7,7 @@ import type { Refusal, RowRange } from '../../src/events/outcome.ts';
 import { concatenate, emptyProfile } from '../../src/schema/build-profile.ts';
 import type { SchemaErrorMode } from '../../src/schema/decide-schema.ts';
 import { checkColumnCount, decideSchema } from '../../src/schema/decide-schema.ts';
-import { isPlain, presenterOf } from '../../src/schema/presentation.ts';
+import { holdsCells, isPlain, presenterOf, receivedForm } from '../../src/schema/presentation.ts';
 import type { Place, Profile } from '../../src/schema/profile.ts';
 import type { TableSchema } from '../../src/schema/table-schema.ts';
 import type { Change, DecisionState, Link, LogPlace, Table, Team } from '../decision.ts';
@@ -119,7 +119,7 @@ export function placeRows(request: PlaceRowsRequest): Placement | { readonly ref
   const wrap = mode === 'updateSchema' || request.schema === null;
   const linked =
     rows.few.length > 0
-      ? linkFew(state, table, decided.schema, rows.few, wrap, at)
+      ? linkFew(state, table, decided.schema, rows, wrap, at)
       : linkSegments(state, table, decided.schema, rows.segments, wrap, at);
   return {
     table: linked.table,
@@ -145,8 +145,8 @@ function linkSegments(
 ): Placement {
   const links = segments.map(({ key, profile }, ordinal): Link => ({
     key: state.newKey(), tableId: table.id, version: at.version, ordinal, generation: table.generation,
-    schemaVersion: table.schemaVersion, wrap, plain: isPlain(profile, schema, at.version), segment: key, first: 0,
-    rows: profile.rows, bytes: profile.bytes, changed: false, deleted: 0,
+    schemaVersion: table.schemaVersion, wrap, plain: isPlain(profile, schema, at.version),
+    cells: holdsCells(profile), segment: key, first: 0, rows: profile.rows, bytes: profile.bytes, changed: false, deleted: 0,
   }));
   return {
     table: links.length === 0 ? table : { ...table, tail: null },
@@ -160,11 +160,11 @@ function linkFew(
   state: DecisionState,
   table: Table,
   schema: TableSchema,
-  few: readonly string[],
+  { few, profile }: ArrivedRows,
   wrap: boolean,
   at: LogPlace,
 ): Placement {
-  const presenter = presenterOf(schema, at.version, 'received', wrap);
+  const presenter = presenterOf(schema, at.version, receivedForm(holdsCells(profile)), wrap);
   const bodies = few.map((body) => presenter(body));
   const bytes = bodies.reduce((sum, body) => sum + Buffer.byteLength(body), 0);
   const open = table.tail === null ? null : state.link(table.tail);
@@ -177,7 +177,7 @@ function linkFew(
     ? open
     : {
         key: state.newKey(), tableId: table.id, version: at.version, ordinal: 0, generation: table.generation,
-        schemaVersion: table.schemaVersion, wrap: false, plain: true, segment: state.newKey(), first: 0, rows: 0, bytes: 0,
+        schemaVersion: table.schemaVersion, wrap: false, plain: true, cells: false, segment: state.newKey(), first: 0, rows: 0, bytes: 0,
         changed: false, deleted: 0,
       };
   const link: Link = { ...tail, rows: tail.rows + few.length, bytes: tail.bytes + bytes };

@@ -3,7 +3,7 @@ import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import { rowIdPrefix, rowIdSuffix } from '../../src/events/row-id.ts';
 import type { RowAddress } from '../../src/events/event.ts';
-import { presenterOf, type StoredForm } from '../../src/schema/presentation.ts';
+import { presenterOf, receivedForm, type StoredForm } from '../../src/schema/presentation.ts';
 import { decodeSchema, type TableSchema } from '../../src/schema/table-schema.ts';
 import { RowsJson } from './rows-json.ts';
 import { SchemaCache } from './schema-cache.ts';
@@ -47,7 +47,8 @@ const selectRow: Statement = {
       greatest(change.version, stored.version, link.version, tables.widened),
       case when tables.widened > coalesce(change.version, link.schema_version) or (change.version is null and not link.plain)
         then concat_ws(' ', tables.schema_version, coalesce(change.version, link.schema_version),
-          case when coalesce(change.version, stored.version) is null then 'received' else 'presented' end, link.wrap)
+          case when coalesce(change.version, stored.version) is null then (case when link.cells then 'cells' else 'received' end)
+          else 'presented' end, link.wrap)
       end
     from tables
     join teams on teams.id = tables.team_id
@@ -82,7 +83,7 @@ const selectPage: Statement = {
       from ahead
     )
     select target.suspended, target.version, target.widened, target.schema_version, target.generation, target.page_rows,
-      bounded.version, bounded.ordinal, bounded.schema_version, bounded.wrap, bounded.plain, bounded.changed, bounded.lim,
+      bounded.version, bounded.ordinal, bounded.schema_version, bounded.wrap, bounded.plain, bounded.cells, bounded.changed, bounded.lim,
       found.count, found.first, found.indexes, found.versions, found.bodies
     from target left join bounded on true
     left join lateral (
@@ -169,7 +170,7 @@ export class RowQueries {
 
     const rows = rowsJsonFor(links);
     for (const link of links) {
-      const [version, ordinal, linkSchema, wrap, plain, changed, lim, count, first, indexes, versions, bodies] = link.slice(6);
+      const [version, ordinal, linkSchema, wrap, plain, cells, changed, lim, count, first, indexes, versions, bodies] = link.slice(6);
       if (version === null) break;
       if (Number(lim) <= 0) return { rows, etag, next: { generation, version, ordinal, index: 0 } };
       const prefix = rowIdPrefix(version, ordinal);
@@ -186,7 +187,7 @@ export class RowQueries {
         if (changeVersion !== null) {
           if (widened > changeVersion) body = present!(changeVersion, 'presented', false)(body);
         } else if (converts) {
-          body = present!(linkSchema, plain ? 'presented' : 'received', wrap)(body);
+          body = present!(linkSchema, plain ? 'presented' : receivedForm(cells), wrap)(body);
         }
         rows.add(prefix, indexOf(at), body);
       }
@@ -218,14 +219,14 @@ export class RowQueries {
   }
 }
 
-type PresenterOf = (decidedAt: bigint, stored: 'received' | 'presented', wrap: boolean) => (body: string) => string;
+type PresenterOf = (decidedAt: bigint, stored: StoredForm, wrap: boolean) => (body: string) => string;
 
 /** With room for the rows of these links. */
 function rowsJsonFor(links: readonly (readonly any[])[]): RowsJson {
   let count = 0;
   let bytes = 0;
   for (const link of links) {
-    const [ofLink, , , , bodies] = link.slice(13);
+    const [ofLink, , , , bodies] = link.slice(14);
     count += ofLink ?? 0;
     bytes += bodies?.length ?? 0;
   }

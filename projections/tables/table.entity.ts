@@ -51,6 +51,8 @@ export const LinkEntity = defineEntity({
     wrap: p.boolean(),
     /** Under that schema the bodies read as they are stored. */
     plain: p.boolean(),
+    /** Where they do not, their values are the texts of cells (CSV, TSV), and not values of JSON. */
+    cells: p.boolean(),
     segment: p.bigint(),
     /** Where its rows begin in the segment, and how many there are. */
     first: p.integer(),

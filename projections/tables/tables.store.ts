@@ -2,6 +2,7 @@
 import type { BoundStatement } from '../../src/database/combine.ts';
 import type { PipelinedClient, ResultRow, Statement } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
+import { receivedForm } from '../../src/schema/presentation.ts';
 import { decodeSchema, encodeSchema, type TableSchema } from '../../src/schema/table-schema.ts';
 import type { RowAddress } from '../../src/events/event.ts';
 import type { Link, StoredRow, Table, Team } from '../decision.ts';
@@ -111,14 +112,15 @@ export function storeAppLinks(links: readonly AppLink[]): BoundStatement {
 }
 
 const linkColumns = `links.key, links.table_id, links.version, links.ordinal, links.generation, links.schema_version,
-  links.wrap, links.plain, links.segment, links.first, links.rows, links.bytes, links.changed, links.deleted`;
-const linkColumnCount = 14;
+  links.wrap, links.plain, links.cells, links.segment, links.first, links.rows, links.bytes, links.changed, links.deleted`;
+const linkColumnCount = 15;
 
 function toLink(row: ResultRow): Link {
-  const [key, tableId, version, ordinal, generation, schemaVersion, wrap, plain, segment, first, rows, bytes, changed,
-    deleted] = row;
+  const [key, tableId, version, ordinal, generation, schemaVersion, wrap, plain, cells, segment, first, rows, bytes,
+    changed, deleted] = row;
   return {
-    key, tableId, version, ordinal, generation, schemaVersion, wrap, plain, segment, first, rows, bytes, changed, deleted,
+    key, tableId, version, ordinal, generation, schemaVersion, wrap, plain, cells, segment, first, rows, bytes, changed,
+    deleted,
   };
 }
 
@@ -204,7 +206,7 @@ function toStoredRow(link: Link, index: number, stored: ResultRow): StoredRow {
   if (changeVersion !== null) return { link, index, version: changeVersion, body: changeBody, stored: 'presented' };
   if (body === null) throw new Error(`row ${index} of link ${link.key} has no body: the read model is damaged`);
   if (tailVersion !== null) return { link, index, version: tailVersion, body, stored: 'presented' };
-  return { link, index, version: link.version, body, stored: 'received' };
+  return { link, index, version: link.version, body, stored: receivedForm(link.cells) };
 }
 
 const upsertLinks = new RowsStatement<Link>(
@@ -212,11 +214,12 @@ const upsertLinks = new RowsStatement<Link>(
   [
     ['int8', (link) => link.key], ['uuid', (link) => link.tableId], ['int8', (link) => link.version],
     ['int4', (link) => link.ordinal], ['int8', (link) => link.generation], ['int8', (link) => link.schemaVersion],
-    ['bool', (link) => link.wrap], ['bool', (link) => link.plain], ['int8', (link) => link.segment],
+    ['bool', (link) => link.wrap], ['bool', (link) => link.plain], ['bool', (link) => link.cells],
+    ['int8', (link) => link.segment],
     ['int4', (link) => link.first], ['int4', (link) => link.rows], ['int4', (link) => link.bytes],
     ['bool', (link) => link.changed], ['int4', (link) => link.deleted],
   ],
-  (rows) => `insert into links (key, table_id, version, ordinal, generation, schema_version, wrap, plain, segment, first,
+  (rows) => `insert into links (key, table_id, version, ordinal, generation, schema_version, wrap, plain, cells, segment, first,
       rows, bytes, changed, deleted)
     select * from ${rows} as given
     on conflict (key) do update set rows = excluded.rows, bytes = excluded.bytes, changed = excluded.changed,

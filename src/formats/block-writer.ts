@@ -12,6 +12,11 @@ export interface RowBlock {
   readonly profile: Profile;
   /** Row bodies in UTF-8, joined by line feeds. */
   readonly body: Uint8Array;
+  /**
+   * The identities that the rows came with (`$rowID`), 16 bytes a row: zeros for a row without one, ones for a
+   * value that is no row's ID. Null where no row has any, or where they are not asked for.
+   */
+  readonly ids: Uint8Array | null;
 }
 
 /**
@@ -57,7 +62,7 @@ export class BlockWriter {
   close(): RowBlock | null {
     if (this.#profiler.rows === 0) return null;
     this.copyRun();
-    return { profile: this.#profiler.take(), body: this.#body.take() };
+    return { profile: this.#profiler.take(), body: this.#body.take(), ids: null };
   }
 
   /** Copies the rows that have not been copied yet out of the scanner's buffer. */

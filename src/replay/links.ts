@@ -3,7 +3,7 @@ import type { ResultRow } from '../database/pipelined-client.ts';
 import type { Labels } from './compare-cells.ts';
 
 /**
- * Of a link, what replay gives again. How its bodies are stored (`wrap`, `plain`) and where is not among it: the rows are
+ * Of a link, what replay gives again. How its bodies are stored (`wrap`, `plain`, `cells`) and where is not among it: the rows are
  * compared as they are presented.
  */
 export const linkLabels: Labels = {
@@ -24,6 +24,7 @@ export interface Link {
   readonly key: bigint;
   readonly wrap: boolean;
   readonly plain: boolean;
+  readonly cells: boolean;
   readonly widened: bigint;
   readonly rowBytesMax: number;
   /** The version of the schema that its rows are read by: the last one of its generation. */
@@ -32,7 +33,7 @@ export interface Link {
 
 export const selectLinks = `
   select links.table_id, links.version, ordinal, links.generation, links.schema_version, links.rows, bytes, changed, deleted,
-    key, wrap, plain, coalesce(widened, 0), coalesce(row_bytes_max, 1),
+    key, wrap, plain, cells, coalesce(widened, 0), coalesce(row_bytes_max, 1),
     case when links.generation < tables.generation then (
       select max(schemas.version) from table_schemas schemas
       where schemas.table_id = links.table_id and schemas.version < coalesce(
@@ -44,9 +45,10 @@ export const selectLinks = `
   order by links.table_id, links.version, ordinal`;
 
 export function toLink(row: ResultRow): Link {
-  const [tableId, version, ordinal, , schemaVersion, rows, bytes, changed, , key, wrap, plain, widened, rowBytesMax, readBy] = row;
+  const [tableId, version, ordinal, , schemaVersion, rows, bytes, changed, , key, wrap, plain, cells, widened, rowBytesMax,
+    readBy] = row;
   return {
-    tableId, version, ordinal, schemaVersion, rows, bytes, changed, key, wrap, plain, widened, rowBytesMax,
+    tableId, version, ordinal, schemaVersion, rows, bytes, changed, key, wrap, plain, cells, widened, rowBytesMax,
     readBy: readBy ?? 0n,
   };
 }

@@ -1,5 +1,5 @@
 /** Rows of links as they are stored, many links at once, and as they are presented. */
-import { presenterOf, type Presenter } from '../schema/presentation.ts';
+import { presenterOf, receivedForm, type Presenter, type StoredForm } from '../schema/presentation.ts';
 import { decodeSchema, type TableSchema } from '../schema/table-schema.ts';
 import type { Link } from './links.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -69,7 +69,7 @@ export function areStoredAlike(a: StoredRows, b: StoredRows): boolean {
   return (
     a.bodies === b.bodies && a.indexes === null && b.indexes === null
     && a.link.schemaVersion === b.link.schemaVersion && a.link.readBy === b.link.readBy && a.link.widened === b.link.widened
-    && a.link.wrap === b.link.wrap && a.link.plain === b.link.plain
+    && a.link.wrap === b.link.wrap && a.link.plain === b.link.plain && a.link.cells === b.link.cells
     && haveSameEntries(a.changeVersions, b.changeVersions) && haveSameEntries(a.tailVersions, b.tailVersions)
   );
 }
@@ -104,7 +104,7 @@ export class RowPresenter {
       if (body !== null && changed !== null) {
         if (link.widened > changed) body = this.#presenter(schema, changed, 'presented', false)(body);
       } else if (body !== null && converts) {
-        body = this.#presenter(schema, link.schemaVersion, link.plain ? 'presented' : 'received', link.wrap)(body);
+        body = this.#presenter(schema, link.schemaVersion, link.plain ? 'presented' : receivedForm(link.cells), link.wrap)(body);
       }
       const version = changed ?? toVersion(tailVersions?.[at]) ?? link.version;
       rows.set(indexes?.[at] ?? window.start + at, { version, body });
@@ -124,7 +124,7 @@ export class RowPresenter {
     return this.#schema;
   }
 
-  #presenter(schema: TableSchema, decidedAt: bigint, stored: 'received' | 'presented', wrap: boolean): Presenter {
+  #presenter(schema: TableSchema, decidedAt: bigint, stored: StoredForm, wrap: boolean): Presenter {
     const key = `${decidedAt} ${stored} ${wrap}`;
     const presenter = this.#presenters.get(key) ?? presenterOf(schema, decidedAt, stored, wrap);
     this.#presenters.set(key, presenter);

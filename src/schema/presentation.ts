@@ -17,10 +17,15 @@ export { fitToken, widenToken } from './fit-value.ts';
 export { applyPatch, sameCell } from './patch-row.ts';
 
 /**
- * How a body is stored: `received` as a client sent it, or `presented` as the schema of its version presented it (tails
- * and changes).
+ * How a body is stored: `received` as a client sent it, as an object of JSON, or in `cells` of CSV or TSV, whose texts are
+ * its values; or `presented` as the schema of its version presented it (tails and changes).
  */
-export type StoredForm = 'received' | 'presented';
+export type StoredForm = 'received' | 'cells' | 'presented';
+
+/** How the rows of a link are stored that are not presented as they are. */
+export function receivedForm(cells: boolean): StoredForm {
+  return cells ? 'cells' : 'received';
+}
 
 /** Gives a body as the schema presents it: its columns in the order of the schema, what misfits left out. */
 export type Presenter = (body: string) => string;
@@ -108,6 +113,11 @@ function typesAfter(column: SchemaColumn, version: bigint): ColumnType[] {
 const anyArray =
   storedAs.emptyArray | storedAs.stringArray | storedAs.numberArray | storedAs.booleanArray | storedAs.otherArray;
 const anything = storedAs.string | storedAs.number | storedAs.boolean | anyArray | storedAs.object;
+
+/** Whether rows with this profile came as cells. All rows of one block came in one form. */
+export function holdsCells(profile: Profile): boolean {
+  return profile.columns.some((column) => (column.stored & storedAs.cell) !== 0);
+}
 
 /** The kinds of stored values (bits of `storedAs`) that a type presents as they are. */
 function plainKinds(type: ColumnType): number {

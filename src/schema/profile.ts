@@ -40,6 +40,8 @@ export const storedAs = {
   booleanArray: 64,
   otherArray: 128,
   object: 256,
+  /** The values came as the texts of cells. A number or boolean is stored as one where that is its cell's text exactly. */
+  cell: 512,
 } as const;
 
 export interface ColumnProfile {

@@ -53,8 +53,8 @@ export function given({
   let key = 1000n;
   const state = new BatchState(() => key++);
   const link = {
-    tableId: 'table', ordinal: 0, generation: createdAt, schemaVersion: createdAt, wrap: false, plain: true, first: 0,
-    bytes: 0, changed: false, deleted: 0,
+    tableId: 'table', ordinal: 0, generation: createdAt, schemaVersion: createdAt, wrap: false, plain: true,
+    cells: false, first: 0, bytes: 0, changed: false, deleted: 0,
   };
   const blockLink: Link = { ...link, wrap, plain: false, key: 1n, version: blockAt, segment: 2n, rows: block.length };
   const openTail: Link = {
