@@ -15,10 +15,12 @@ export function decideAddRows(state: DecisionState, event: Event<EventOf<'RowsAd
 
   const rows = arrivedRows(state, event, data.teamId, data.rows, at);
   if ('refusal' in rows) return refusedWith(rows.refusal);
-  if (rows.profile.rows === 0) return apply([], table.version, { rows: [] });
+  const { profile } = rows;
+  if (profile.rows === 0 && profile.columns.length === 0) return apply([], table.version, { rows: [] });
   const placed = placeRows({
     state, at, team, table, schema: state.schema(table), rows, mode: data.onSchemaError, limits: data.limits,
   });
   if ('refusal' in placed) return refusedWith(placed.refusal);
+  if (profile.rows === 0) return apply([], table.version, { rows: [] });
   return apply([{ kind: 'table', table: placed.table }, ...placed.changes], at.version, { rows: placed.ranges });
 }

@@ -39,6 +39,8 @@ export function arrivedRows(
     case 'none':
       return { profile: emptyProfile, segments: [], few: [] };
     case 'few':
+      // A header of CSV names columns over no rows.
+      if (source.profile.rows === 0) return { profile: source.profile, segments: [], few: [] };
       return { profile: source.profile, segments: [], few: Buffer.from(event.body()).toString('utf8').split('\n') };
     case 'block': {
       const key = state.segment(source.segmentId);

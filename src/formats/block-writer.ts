@@ -1,8 +1,11 @@
 /** Cuts scanned rows into blocks. */
 import type { Profile } from '../schema/profile.ts';
 import { BodyBuffer } from './body-buffer.ts';
+import { lowerN, quote } from './json-scanner.ts';
+import { RowIdentities } from './row-identities.ts';
 import type { RowLimits } from './row-limits.ts';
 import { RowProfiler } from './row-profiler.ts';
+import { rowIdKey } from './row-scanner.ts';
 import type { RowScanner, ScannedRow } from './row-scanner.ts';
 
 const lineFeed = 0x0a;
@@ -28,12 +31,15 @@ export class BlockWriter {
   readonly #limits: RowLimits;
   readonly #profiler: RowProfiler;
   readonly #body = new BodyBuffer();
+  readonly #keepsIds: boolean;
+  readonly #ids = new RowIdentities();
   #runStart = 0;
   #runEnd = 0;
 
-  constructor(scanner: RowScanner, limits: RowLimits) {
+  constructor(scanner: RowScanner, limits: RowLimits, keepIds = false) {
     this.#scanner = scanner;
     this.#limits = limits;
+    this.#keepsIds = keepIds;
     this.#profiler = new RowProfiler(scanner);
   }
 
@@ -45,6 +51,7 @@ export class BlockWriter {
     const full = isFull ? this.close() : null;
 
     if (!row.clean) {
+      if (this.#keepsIds) this.#keepId(row);
       this.#profiler.add(row, this.#rewrite(row));
       return full;
     }
@@ -62,7 +69,8 @@ export class BlockWriter {
   close(): RowBlock | null {
     if (this.#profiler.rows === 0) return null;
     this.copyRun();
-    return { profile: this.#profiler.take(), body: this.#body.take(), ids: null };
+    const ids = this.#ids.take(this.#profiler.rows);
+    return { profile: this.#profiler.take(), body: this.#body.take(), ids };
   }
 
   /** Copies the rows that have not been copied yet out of the scanner's buffer. */
@@ -73,6 +81,18 @@ export class BlockWriter {
     }
     this.#runStart = 0;
     this.#runEnd = 0;
+  }
+
+  /** A row with an identity is never clean. */
+  #keepId({ bytes, count, columns, starts, ends }: ScannedRow): void {
+    for (let cell = 0; cell < count; cell += 1) {
+      if (columns[cell]!.id !== rowIdKey) continue;
+      const start = starts[cell]!;
+      if (bytes[start] === lowerN) return;
+      const isText = bytes[start] === quote;
+      this.#ids.set(this.#profiler.rows, isText ? this.#scanner.decode(start, ends[cell]!) : null);
+      return;
+    }
   }
 
   /** Bytes of the block so far. */

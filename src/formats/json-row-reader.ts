@@ -2,7 +2,6 @@
 import { BlockWriter } from './block-writer.ts';
 import type { RowBlock } from './block-writer.ts';
 import { EnvelopeReader } from './envelope-reader.ts';
-import type { Envelope } from './envelope-reader.ts';
 import {
   RefusedText, UnfinishedText, closeBrace, closeBracket, comma, openBrace, openBracket, skipByteOrderMark,
 } from './json-scanner.ts';
@@ -10,6 +9,7 @@ import { MalformedBody, requireUtf8, unfinishedBody } from './malformed-body.ts'
 import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
 import { keyAt, keyPrefix, placeInRow } from './row-place.ts';
+import type { RowReader, RowsEnd } from './row-reader.ts';
 import { RowScanner } from './row-scanner.ts';
 
 /** Chunks are read in slices of so many bytes, which stay in the processor's cache. */
@@ -21,28 +21,16 @@ export interface JsonRowReaderOptions {
   /** Column IDs whose order is known already: bodies hold these first. */
   readonly columns?: readonly string[];
   readonly limits?: Partial<RowLimits>;
-}
-
-export interface JsonRowsEnd {
-  readonly blocks: RowBlock[];
-  /**
-   * The other members of the object that the rows were a member of; null for a bare array. Has a `rows` of its own only
-   * if that was no array. It has no prototype.
-   */
-  readonly envelope: Envelope | null;
-  /** Whether there was an array of rows at all. */
-  readonly hasRows: boolean;
+  /** Whether blocks carry the identities that rows come with; else `$rowID` is ignored. */
+  readonly keepIds?: boolean;
 }
 
 /** What comes next in the body, after blanks. */
 type State =
   | 'beginning' | 'start' | 'firstRow' | 'nextRow' | 'row' | 'firstMember' | 'nextMember' | 'member' | 'end';
 
-/**
- * Reads a body as it comes in, however it is cut into chunks. It keeps what has not been read yet: at most one
- * unfinished row or member. Every method throws MalformedBody, and then the reader is of no use any more.
- */
-export class JsonRowReader {
+/** Keeps what has not been read yet: at most one unfinished row or member. */
+export class JsonRowReader implements RowReader {
   readonly #form: JsonRowReaderOptions['form'];
   readonly #limits: RowLimits;
   readonly #scanner: RowScanner;
@@ -56,15 +44,14 @@ export class JsonRowReader {
   #unreadMin = 0;
   #blocks: RowBlock[] = [];
 
-  constructor({ form, columns = [], limits = {} }: JsonRowReaderOptions) {
+  constructor({ form, columns = [], limits = {}, keepIds = false }: JsonRowReaderOptions) {
     this.#form = form;
     this.#limits = { ...defaultRowLimits, ...limits };
     this.#scanner = new RowScanner(columns, this.#limits);
-    this.#writer = new BlockWriter(this.#scanner, this.#limits);
+    this.#writer = new BlockWriter(this.#scanner, this.#limits, keepIds);
     this.#envelope = new EnvelopeReader(this.#scanner, this.#limits);
   }
 
-  /** Takes the next bytes of the body and returns the blocks that are full now. The chunk is not kept. */
   push(chunk: Uint8Array): RowBlock[] {
     for (let start = 0; start < chunk.length; start += sliceBytes) {
       this.#append(chunk.subarray(start, start + sliceBytes));
@@ -73,8 +60,7 @@ export class JsonRowReader {
     return this.#takeBlocks();
   }
 
-  /** Ends the body. */
-  end(): JsonRowsEnd {
+  end(): RowsEnd {
     this.#read();
     if (this.#state !== 'end') throw unfinishedBody();
     const last = this.#writer.close();

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/** A request body that is refused before anything of it is kept: 400 with this type (decisions 1 and 2). */
+/** A request body that is refused before anything of it is kept, with this type (decisions 1 and 2). */
 export class MalformedBody extends Error {
   override readonly name = 'MalformedBody';
   readonly type: MalformedBodyType;
@@ -12,13 +12,15 @@ export class MalformedBody extends Error {
   }
 }
 
-export type MalformedBodyType = 'request_validation_error' | 'limit_exceeded';
+export type MalformedBodyType = 'request_validation_error' | 'limit_exceeded' | 'column_id_not_unique';
 
 /** Throws unless these bytes are UTF-8 by themselves: they must not begin or end within a character. */
 export function requireUtf8(bytes: Uint8Array, start: number, end: number): void {
-  if (!isUtf8(bytes.subarray(start, end))) {
-    throw new MalformedBody('request_validation_error', 'the body is not valid UTF-8');
-  }
+  if (!isUtf8(bytes.subarray(start, end))) throw invalidUtf8();
+}
+
+export function invalidUtf8(): MalformedBody {
+  return new MalformedBody('request_validation_error', 'the body is not valid UTF-8');
 }
 
 /** The body ends in the middle of its JSON. */

@@ -28,7 +28,7 @@ function parseMediaType(header: string): { essence: string; charset: string | nu
 }
 
 function listOf(types: readonly MediaType[]): string {
-  return types.join(' or ');
+  return new Intl.ListFormat('en', { type: 'disjunction' }).format(types);
 }
 
 function refusal(text: string): HttpError {

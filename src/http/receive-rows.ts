@@ -9,8 +9,10 @@ import { receiveBlock } from '../../commands/receive-block.ts';
 import { packBody, type PackedBody } from '../events/event-codec.ts';
 import type { RowSource } from '../events/event.ts';
 import type { RowBlock } from '../formats/block-writer.ts';
+import { DelimitedRowReader } from '../formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../formats/json-row-reader.ts';
-import { readMediaType } from './media-type.ts';
+import type { RowReader } from '../formats/row-reader.ts';
+import { readMediaType, type MediaType } from './media-type.ts';
 import { bodyChunks } from './request-body.ts';
 import type { RequestIdentity, Submitter } from './submitter.ts';
 
@@ -26,24 +28,30 @@ export interface RowReceiver {
 }
 
 export interface ReceivedRows {
-  /** The members of the body beside its rows; null for a bare array. */
+  /** The members of the body beside its rows; null for a bare array, CSV and TSV. */
   readonly members: Readonly<Record<string, unknown>> | null;
-  /** Whether the body held an array of rows. */
+  /** Whether the body held rows, or a place for them. */
   readonly hasRows: boolean;
   /** Puts the rows where the request's event will find them. To be called once the request is known to be well formed. */
   store(): Promise<{ readonly source: RowSource; readonly body?: PackedBody }>;
 }
 
-/** Reads the body to its end. Throws HttpError and MalformedBody. */
+const rowTypes = ['application/json', 'text/csv', 'text/tab-separated-values'] as const;
+
+/**
+ * Reads the body, of one of the types for rows, to its end. Throws HttpError and MalformedBody.
+ * @param columns the column IDs of the table in their order, as far as they are known
+ * @param keepIds whether the blocks carry the identities that the rows come with
+ */
 export async function receiveRows(
   receiver: RowReceiver,
   request: FastifyRequest,
   identity: RequestIdentity,
   columns: readonly string[] = [],
+  keepIds = false,
 ): Promise<ReceivedRows> {
-  readMediaType(request, ['application/json']);
+  const reader = readerOf(readMediaType(request, rowTypes), columns, keepIds);
   const body = new BodyBlocks(receiver, request.principal.teamId);
-  const reader = new JsonRowReader({ form: 'envelope', columns });
   for await (const chunk of bodyChunks(request, receiver.bodyBytesMax)) {
     identity.digest?.update(chunk);
     for (const block of reader.push(chunk)) await body.add(block);
@@ -51,6 +59,14 @@ export async function receiveRows(
   const { blocks, envelope, hasRows } = reader.end();
   for (const block of blocks) await body.add(block);
   return { members: envelope, hasRows, store: () => body.store() };
+}
+
+function readerOf(type: MediaType, columns: readonly string[], keepIds: boolean): RowReader {
+  switch (type) {
+    case 'application/json': return new JsonRowReader({ form: 'envelope', columns, keepIds });
+    case 'text/csv': return new DelimitedRowReader({ delimiter: ',', columns, keepIds });
+    case 'text/tab-separated-values': return new DelimitedRowReader({ delimiter: '\t', columns, keepIds });
+  }
 }
 
 /** The blocks of one body. The first is held back until it is known whether there is a second. */
@@ -82,7 +98,7 @@ class BodyBlocks {
   async store(): Promise<{ readonly source: RowSource; readonly body?: PackedBody }> {
     if (this.#sent > 0) return { source: { kind: 'body', bodyId: this.#bodyId, blocks: this.#sent } };
     const block = this.#only;
-    if (block === null || block.profile.rows === 0) return { source: { kind: 'none' } };
+    if (block === null) return { source: { kind: 'none' } };
     const { profile } = block;
     if (profile.rows <= fewRowsMax && profile.bytes <= fewBytesMax) {
       return { source: { kind: 'few', profile }, body: await packBody(block.body) };

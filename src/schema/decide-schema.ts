@@ -113,12 +113,27 @@ function offenceOf(column: ColumnProfile, request: SchemaRequest): Offence | und
   }
   if (mode === 'dropColumns') return undefined;
 
-  // Where columns follow their values, only what fits no type offends: everything else fits `json`.
-  const type = takesNewColumns ? 'json' : currentType(known!);
-  const misfit = firstMisfit(column, type);
+  const type = takesNewColumns ? widestType(column, known) : currentType(known!);
+  const misfit = takesNewColumns ? firstLeftOut(column, type) : firstMisfit(column, type);
   if (misfit === undefined) return undefined;
   const { row, position } = misfit;
   return { row, position, refusal: () => misfitRefusal(place(misfit, column.id), misfit, type) };
+}
+
+/**
+ * Where columns follow their values, what does not even fit this offends. JSON all fits `json`, but for what fits no type.
+ * Of cells, the texts that are no JSON do not; with them the type counts that the column comes to have.
+ */
+function widestType(column: ColumnProfile, known: SchemaColumn | undefined): ColumnType {
+  if ((column.stored & storedAs.cell) === 0) return 'json';
+  return known === undefined ? naturalWithEmptyArrays(column) ?? 'string' : widenedType(currentType(known), column);
+}
+
+/** The first value that does not fit a type, and cannot be wrapped into it either. */
+function firstLeftOut(column: ColumnProfile, type: ColumnType): Misfit | undefined {
+  if (!isArrayType(type)) return firstMisfit(column, type);
+  const item = typeBit(itemKind(type));
+  return column.misfits.find((misfit) => (misfit.wrapped & item) !== 0);
 }
 
 function unknownRefusal(place: string, id: string): Refusal {
@@ -126,7 +141,8 @@ function unknownRefusal(place: string, id: string): Refusal {
 }
 
 function misfitRefusal(place: string, misfit: Misfit, type: ColumnType): Refusal {
-  const fitsNothing = (misfit.types & typeBit('json')) !== 0;
+  // A string fits `json`, and the text of a cell, which stands here as a string, fits `string`.
+  const fitsNothing = (misfit.types & typeBit('json')) !== 0 && !misfit.value.startsWith('"');
   const reason = fitsNothing
     ? 'fits no type: it holds an integer that a 64-bit floating-point number cannot hold exactly'
     : `does not fit the column's type ${type}`;

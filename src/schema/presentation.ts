@@ -2,6 +2,7 @@
  * How rows are read under the schema of today (decisions 2): a received value is fitted to the type under which it was
  * decided, where what misfits is dropped for good, and then each widening of its column since is applied in order.
  */
+import { fitCell } from './cell-value.ts';
 import { isArrayType, itemKind, typeBit } from './column-type.ts';
 import type { ColumnType } from './column-type.ts';
 import { fitToken, widenToken } from './fit-value.ts';
@@ -100,10 +101,17 @@ function readerOf(column: SchemaColumn, decidedAt: bigint, stored: StoredForm, w
     return text;
   };
   if (stored === 'presented') return widen;
+  const fit = stored === 'cells' ? fitStoredCell : fitToken;
   return (token) => {
-    const fitted = fitToken(token, decided, wrap);
+    const fitted = fit(token, decided, wrap);
     return fitted === undefined ? undefined : widen(fitted);
   };
+}
+
+/** A cell as `fitCell` presents it: a string says its text, a number or boolean is its own. */
+function fitStoredCell(token: string, type: ColumnType, wrap: boolean): string | undefined {
+  if (token.charCodeAt(0) !== 34) return fitCell(token, type, wrap);
+  return type === 'string' || type === 'markdown' ? token : fitCell(decodeString(token), type, wrap);
 }
 
 function typesAfter(column: SchemaColumn, version: bigint): ColumnType[] {
@@ -138,8 +146,8 @@ export function isPlain(profile: Profile, schema: TableSchema, version: bigint):
   const places = columnPlaces(schema);
   let last = -1;
   for (const values of profile.columns) {
-    // A column of nulls only stands in no body.
-    if (values.stored === 0) continue;
+    // A column of nulls or empty cells only stands in no body.
+    if ((values.stored & ~storedAs.cell) === 0) continue;
     const place = places.get(values.id);
     if (place === undefined || place < last || !isPlainColumn(values, schema.columns[place]!, version)) return false;
     last = place;
@@ -152,5 +160,9 @@ function isPlainColumn(values: ColumnProfile, column: SchemaColumn, version: big
   if (decided === undefined) return false;
   const bit = typeBit(decided);
   if (values.misfits.some((misfit) => (misfit.types & bit) !== 0)) return false;
-  return [decided, ...typesAfter(column, version)].every((type) => (values.stored & ~plainKinds(type)) === 0);
+  const isCell = (values.stored & storedAs.cell) !== 0;
+  // There the string of a cell is the text of some other JSON.
+  if (isCell && decided === 'json' && (values.stored & storedAs.string) !== 0) return false;
+  const kinds = values.stored & ~storedAs.cell;
+  return [decided, ...typesAfter(column, version)].every((type) => (kinds & ~plainKinds(type)) === 0);
 }

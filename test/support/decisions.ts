@@ -6,6 +6,7 @@ import { BatchState } from '../../projections/batch-state.ts';
 import { decide } from '../../projections/decide.ts';
 import type { Change, Decision, Link, LogPlace, Table, Team } from '../../projections/decision.ts';
 import type { Event, EventData, RowAddress, RowLimits, RowSource } from '../../src/events/event.ts';
+import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
 import { readPatchRow } from '../../src/formats/read-patch-row.ts';
 import { emptyProfile } from '../../src/schema/build-profile.ts';
@@ -116,6 +117,23 @@ export const noRows: Rows = { source: { kind: 'none' } };
 export function few(...rows: readonly string[]): Rows {
   const { profile, body } = read(rows);
   return { source: { kind: 'few', profile }, body };
+}
+
+/** The few rows of a CSV text. */
+export function cells(text: string): Rows {
+  const { profile, body: bytes } = readCells(text);
+  return { source: { kind: 'few', profile }, body: bytes };
+}
+
+/** The rows of a CSV text in a block. */
+export function cellBlock(text: string): Rows {
+  return { source: { kind: 'block', profile: readCells(text).profile, segmentId: 'segment' } };
+}
+
+function readCells(text: string): { profile: Profile; body: Uint8Array } {
+  const reader = new DelimitedRowReader({ delimiter: ',' });
+  const blocks = [...reader.push(Buffer.from(text)), ...reader.end().blocks];
+  return blocks[0]!;
 }
 
 export function block(...rows: readonly string[]): Rows {

@@ -1,0 +1,52 @@
+/**
+ * How fast the rows of a CSV body are read, profiled and written as blocks: the reader, against Papa Parse alone on the
+ * same text. Run: node bench/scan-cells.ts
+ */
+import Papa from 'papaparse';
+import { DelimitedRowReader } from '../src/formats/delimited-row-reader.ts';
+import { below, makeRows, seededRandom } from './data.ts';
+
+const rowCount = 100_000;
+const rounds = 9;
+const warmUpRounds = 3;
+const chunkBytes = 64 * 1024;
+
+const random = seededRandom(20);
+const tables: Record<string, object[]> = {
+  'ten columns': makeRows(random, rowCount),
+  'with quotes and commas': makeRows(random, rowCount).map((row) => ({ ...row, notes: `"${row.company}", ${row.notes}` })),
+  'numbers only': makeRows(random, rowCount).map(() =>
+    Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`n${at}`, below(random, 10_000_000) / 100]))),
+  'with gaps': makeRows(random, rowCount).map((row) => ({ ...row, company: '', newsletter: '', seats: '' })),
+};
+
+const contenders: Record<string, (bytes: Buffer) => unknown> = {
+  'Papa Parse': (bytes) => Papa.parse(bytes.toString(), { delimiter: ',', newline: '\n' }),
+  'reader': (bytes) => {
+    const reader = new DelimitedRowReader({ delimiter: ',' });
+    let blocks = 0;
+    for (let start = 0; start < bytes.length; start += chunkBytes) {
+      blocks += reader.push(bytes.subarray(start, start + chunkBytes)).length;
+    }
+    return blocks + reader.end().blocks.length;
+  },
+};
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+}
+
+for (const [name, rows] of Object.entries(tables)) {
+  const bytes = Buffer.from(Papa.unparse(rows, { newline: '\n' }));
+  console.log(`${name}: ${rowCount} rows, ${(bytes.length / 1e6).toFixed(1)} MB`);
+  for (const [contender, read] of Object.entries(contenders)) {
+    const times: number[] = [];
+    for (let round = -warmUpRounds; round < rounds; round += 1) {
+      const start = performance.now();
+      read(bytes);
+      if (round >= 0) times.push(performance.now() - start);
+    }
+    const time = median(times);
+    console.log(`  ${contender.padEnd(16)}${time.toFixed(0).padStart(6)} ms${(bytes.length / time / 1e3).toFixed(0).padStart(6)} MB/s`);
+  }
+}

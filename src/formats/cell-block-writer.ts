@@ -1,0 +1,62 @@
+/** Cuts rows of cells into blocks. */
+import type { RowBlock } from './block-writer.ts';
+import { CellBodies } from './cell-bodies.ts';
+import { CellProfiler } from './cell-profiler.ts';
+import type { DelimitedHeader } from './delimited-header.ts';
+import { RowIdentities } from './row-identities.ts';
+import type { RowLimits } from './row-limits.ts';
+
+/**
+ * Rows are kept as cells until their block is full, because a column is stored as numbers or booleans only if all its
+ * cells in the block are such.
+ */
+export class CellBlockWriter {
+  readonly #header: DelimitedHeader;
+  readonly #limits: RowLimits;
+  readonly #keepsIds: boolean;
+  readonly #profiler: CellProfiler;
+  readonly #ids = new RowIdentities();
+  #rows: (readonly string[])[] = [];
+  #bytesMax = 0;
+  #wroteBlock = false;
+
+  constructor(header: DelimitedHeader, limits: RowLimits, keepIds: boolean) {
+    this.#header = header;
+    this.#limits = limits;
+    this.#keepsIds = keepIds;
+    this.#profiler = new CellProfiler(header);
+    this.#profiler.nameAll();
+  }
+
+  /**
+   * Adds a row. Returns the block that it did not fit into any more.
+   * @param cells at most as many as the header has
+   * @param bytesMax at most so many bytes of UTF-8 the body of the row has
+   */
+  add(cells: readonly string[], bytesMax: number): RowBlock | null {
+    const isFull = this.#rows.length >= this.#limits.blockRows
+      || (this.#rows.length > 0 && this.#bytesMax + 1 + bytesMax > this.#limits.blockBytes);
+    const full = isFull ? this.close() : null;
+
+    const id = this.#keepsIds ? cells[this.#header.rowIdAt] : undefined;
+    if (id !== undefined && id !== '') this.#ids.set(this.#rows.length, id);
+    this.#profiler.add(cells);
+    this.#bytesMax += bytesMax + (this.#rows.length > 0 ? 1 : 0);
+    this.#rows.push(cells);
+    return full;
+  }
+
+  /** Closes the block. Null if there is nothing in it: the first one has the columns of the header, if no rows. */
+  close(): RowBlock | null {
+    const rows = this.#rows;
+    if (rows.length === 0 && (this.#wroteBlock || this.#header.ordered.length === 0)) return null;
+    this.#wroteBlock = true;
+    const bodies = new CellBodies(this.#header, this.#bytesMax);
+    for (const row of rows) bodies.add(row);
+    const profile = this.#profiler.take(bodies.rowBytes, bodies.rowBytesMax);
+    const ids = this.#ids.take(rows.length);
+    this.#rows = [];
+    this.#bytesMax = 0;
+    return { profile, body: bodies.take(), ids };
+  }
+}

@@ -1,0 +1,81 @@
+/** Profiles the rows of cells of a block while they are read. */
+import { ProfileBuilder, isMisfit, openTypes } from '../schema/build-profile.ts';
+import type { GrowingColumn } from '../schema/build-profile.ts';
+import { classifyCell } from '../schema/cell-value.ts';
+import { typeSet } from '../schema/column-type.ts';
+import { storedAs } from '../schema/profile.ts';
+import type { Profile } from '../schema/profile.ts';
+import { isSettledForStrings } from '../schema/string-types.ts';
+import type { CellColumn, DelimitedHeader } from './delimited-header.ts';
+
+/** What every cell fits, whatever it says. */
+const everyCellTypes = typeSet('string', 'markdown');
+
+export class CellProfiler {
+  readonly #header: DelimitedHeader;
+  #builder = new ProfileBuilder();
+  /** The columns that the present block has. */
+  #columns: CellColumn[] = [];
+  #rows = 0;
+
+  constructor(header: DelimitedHeader) {
+    this.#header = header;
+  }
+
+  /** All columns of the header appear in the present block, also if no row fills them. */
+  nameAll(): void {
+    for (const column of this.#header.columns) {
+      if (column !== null) this.#grow(column);
+    }
+  }
+
+  /** Adds a row. */
+  add(cells: readonly string[]): void {
+    const { columns } = this.#header;
+    for (let position = 0; position < cells.length; position += 1) {
+      const column = columns[position]!;
+      if (column === null || column.settled || cells[position] === '') continue;
+      this.#addCell(column, cells[position]!);
+    }
+    this.#rows += 1;
+  }
+
+  /** The profile of the rows since the last call, whose bodies have so many bytes. */
+  take(bytes: number, rowBytesMax: number): Profile {
+    const order = new Map(this.#columns.map((column) => [column.id, column.index]));
+    for (const column of this.#columns) {
+      column.growing!.stored = storedBits(column.growing!);
+      column.growing = null;
+      column.settled = false;
+    }
+    const profile = this.#builder.build(this.#rows, bytes, rowBytesMax);
+    this.#builder = new ProfileBuilder();
+    this.#columns = [];
+    this.#rows = 0;
+    return { ...profile, columns: profile.columns.toSorted((a, b) => order.get(a.id)! - order.get(b.id)!) };
+  }
+
+  #grow(column: CellColumn): GrowingColumn {
+    column.growing = this.#builder.column(column.id, this.#rows, column.position);
+    this.#columns.push(column);
+    return column.growing;
+  }
+
+  #addCell(column: CellColumn, text: string): void {
+    const growing = column.growing ?? this.#grow(column);
+    const { fits, natural, stored } = classifyCell(text, openTypes(growing));
+    this.#builder.add(growing, this.#rows, column.position, fits, natural, stored, () => JSON.stringify(text));
+    column.settled = isSettledForStrings(growing.natural) && !isMisfit(growing, everyCellTypes);
+  }
+}
+
+/** Whether a column's values are stored in the present block as their cells' texts stand, without quotes. */
+export function isBare({ growing }: CellColumn): boolean {
+  return growing !== null && (growing.stored === storedAs.number || growing.stored === storedAs.boolean);
+}
+
+/** How the block stores the column: as it is stored if all cells agree, else as strings. */
+function storedBits({ stored }: GrowingColumn): number {
+  if (stored === 0 || stored === storedAs.number || stored === storedAs.boolean) return stored | storedAs.cell;
+  return storedAs.string | storedAs.cell;
+}

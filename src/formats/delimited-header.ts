@@ -1,0 +1,80 @@
+/** The first line of CSV and TSV, which names the columns (spec 4.2, decisions 2). */
+import type { GrowingColumn } from '../schema/build-profile.ts';
+import { MalformedBody } from './malformed-body.ts';
+import type { RowLimits } from './row-limits.ts';
+import { rowIdKey } from './row-scanner.ts';
+
+/** A column of a header, and what is remembered of it while a block grows. */
+export class CellColumn {
+  readonly id: string;
+  /** Its place in the header. */
+  readonly position: number;
+  /** Its place in the order in which bodies hold the columns. */
+  readonly index: number;
+  /** The key as JSON text. */
+  readonly key: string;
+  /** What it takes in a body beside its value's text: a comma, the key, a colon and quotes. */
+  readonly overheadBytes: number;
+
+  /** The column in the profile of the present block; null while the block has no such column. */
+  growing: GrowingColumn | null = null;
+  /** Whether no cell can tell the profile anything new. */
+  settled = false;
+
+  constructor(id: string, position: number, index: number) {
+    this.id = id;
+    this.position = position;
+    this.index = index;
+    this.key = JSON.stringify(id);
+    this.overheadBytes = Buffer.byteLength(this.key) + 4;
+  }
+}
+
+export interface DelimitedHeader {
+  /** All that the line names, `$rowID` too. */
+  readonly ids: readonly string[];
+  /** By their place in the header; null where `$rowID` stands. */
+  readonly columns: readonly (CellColumn | null)[];
+  /** In the order in which bodies hold them. */
+  readonly ordered: readonly CellColumn[];
+  /** The place of `$rowID`; -1 if the rows come without identities. */
+  readonly rowIdAt: number;
+}
+
+/**
+ * Reads the header.
+ * @param known column IDs whose order is known already: bodies hold these first
+ * @throws MalformedBody
+ */
+export function readHeader(cells: readonly string[], known: readonly string[], limits: RowLimits): DelimitedHeader {
+  // Copies: a cell is a view of the text it was cut out of, and would keep that as long as there is the schema.
+  const ids = cells.map((cell) => Buffer.from(cell).toString());
+  const seen = new Set<string>();
+  for (const [position, id] of ids.entries()) {
+    const refuse = (reason: string, type: MalformedBody['type'] = 'request_validation_error'): never => {
+      throw new MalformedBody(type, `${placeInHeader(position)}: ${reason}`);
+    };
+    if (id === '') refuse('a column ID must not be empty');
+    if (Buffer.byteLength(id) > limits.columnIdBytes) {
+      refuse(`a column ID must not be longer than ${limits.columnIdBytes} bytes`);
+    }
+    if (seen.has(id)) refuse(`the column ID ${JSON.stringify(id)} occurs twice`, 'column_id_not_unique');
+    seen.add(id);
+    if (seen.size > limits.columns) refuse(`more than ${limits.columns} columns`, 'limit_exceeded');
+  }
+
+  const order = new Map(known.map((id, index) => [id, index]));
+  const columns = ids.map((id, position) =>
+    (id === rowIdKey ? null : new CellColumn(id, position, order.get(id) ?? known.length + position)));
+  const ordered = columns.filter((column) => column !== null).sort(byIndex);
+  return { ids, columns, ordered, rowIdAt: ids.indexOf(rowIdKey) };
+}
+
+/** For sorting columns into the order in which bodies hold them. */
+export function byIndex(a: CellColumn, b: CellColumn): number {
+  return a.index - b.index;
+}
+
+export function placeInHeader(position: number): string {
+  return `header[${position}]`;
+}

@@ -1,0 +1,160 @@
+/**
+ * CSV and TSV text as records. Papa Parse finds the cells; it forgives quotes that stand where none may, so the records
+ * in which that could be are looked at by the rules of RFC 4180 too (docs/decisions/0008).
+ */
+import Papa from 'papaparse';
+import { excerptOf } from '../schema/build-profile.ts';
+
+export type Delimiter = ',' | '\t';
+
+/** One line, or several where a quoted cell has line breaks in it. */
+export interface DelimitedRecord {
+  /** As it was received, without its line end. */
+  readonly text: string;
+  /** Of the text, in UTF-8. */
+  readonly bytes: number;
+  readonly cells: readonly string[];
+  /** Whether there is nothing in the text that needs an escape in JSON: no quote, backslash or control character. */
+  readonly clean: boolean;
+}
+
+/** Something in a record that may not be there. */
+export interface Mistake {
+  /** The cell's place in the record. */
+  readonly cell: number;
+  /** Whether it is a quote that is still open at the end of the text. */
+  readonly isOpen: boolean;
+  /** With the cell as far as it was read. */
+  readonly reason: string;
+}
+
+const quoteMark = '"';
+const lineFeed = 10;
+const carriageReturn = 13;
+
+/**
+ * By byte: 1 for what makes a look at its record necessary, because JSON escapes it or a mistake could be there; 2 for
+ * the carriage return, where no line feed follows. The delimiter of TSV is in no cell without quotes.
+ */
+const specialBytes = { ',': specialBytesOf(','), '\t': specialBytesOf('\t') } as const;
+/** What ends an unquoted cell, or may not be in it. */
+const special = { ',': /[,"\r\0]/g, '\t': /[\t"\r\0]/g } as const;
+
+/**
+ * Calls `visit` for each record of a text in UTF-8 that begins with a record. Blank lines are none.
+ * @param isLast whether the text ends the body; else it ends behind a line feed, and a record that is not complete there
+ *   is left
+ * @returns what is left
+ */
+export function readRecords(
+  bytes: Buffer, delimiter: Delimiter, isLast: boolean, visit: (record: DelimitedRecord) => void,
+): string {
+  const text = bytes.toString();
+  const isAscii = text.length === bytes.length;
+  const allClean = areClean(bytes, delimiter);
+  let position = 0;
+  const step = ({ data: [cells], meta }: Papa.ParseStepResult<[string[]]>): void => {
+    const start = position;
+    position = meta.cursor;
+    let end = position;
+    if (end > start && text.charCodeAt(end - 1) === lineFeed) {
+      end -= 1;
+      if (end > start && text.charCodeAt(end - 1) === carriageReturn) {
+        end -= 1;
+        withoutReturn(cells, text[end - 1] === quoteMark);
+      }
+    }
+    if (end === start) return;
+    const record = text.slice(start, end);
+    visit({
+      text: record,
+      bytes: isAscii ? record.length : Buffer.byteLength(record),
+      cells,
+      clean: allClean || isClean(record, delimiter),
+    });
+  };
+  new Papa.Parser({ delimiter, newline: '\n', step }).parse(text, 0, !isLast);
+  return text.slice(position);
+}
+
+function specialBytesOf(delimiter: Delimiter): Uint8Array {
+  const special = new Uint8Array(256).fill(1, 0, 0x20);
+  for (const character of '"\\') special[character.charCodeAt(0)] = 1;
+  special[lineFeed] = 0;
+  special[carriageReturn] = 2;
+  if (delimiter === '\t') special[delimiter.charCodeAt(0)] = 0;
+  return special;
+}
+
+/** Whether no record in these bytes needs a look. */
+function areClean(bytes: Buffer, delimiter: Delimiter): boolean {
+  const special = specialBytes[delimiter];
+  // The length of a typed array is worked out anew wherever it is asked for.
+  const { length } = bytes;
+  for (let at = 0; at < length; at += 1) {
+    const kind = special[bytes[at]!]!;
+    if (kind !== 0 && (kind === 1 || bytes[at + 1] !== lineFeed)) return false;
+  }
+  return true;
+}
+
+/** Whether a record without its line end needs no look. */
+function isClean(text: string, delimiter: Delimiter): boolean {
+  const special = specialBytes[delimiter];
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < 0x80 && special[code] !== 0) return false;
+  }
+  return true;
+}
+
+/** The parser takes line feeds for line ends, and leaves the carriage return before one in a cell without quotes. */
+function withoutReturn(cells: string[], lastIsQuoted: boolean): void {
+  const last = cells.length - 1;
+  if (!lastIsQuoted) cells[last] = cells[last]!.slice(0, -1);
+}
+
+/** The first mistake in the text of a record; null if there is none. */
+export function firstMistake(text: string, delimiter: Delimiter): Mistake | null {
+  const search = special[delimiter];
+  const zero = text.indexOf('\0');
+  let start = 0;
+  for (let cell = 0;; cell += 1) {
+    let end: number;
+    if (text[start] === quoteMark) {
+      const close = closingQuote(text, start);
+      if (zero >= start && (close === -1 || zero < close)) return mistake(text, cell, start, zero + 1, '\0');
+      if (close === -1) return mistake(text, cell, start, text.length, 'open');
+      if (close + 1 === text.length) return null;
+      if (text[close + 1] !== delimiter) return mistake(text, cell, start, close + 2, 'behind');
+      end = close + 2;
+    } else {
+      search.lastIndex = start;
+      if (!search.test(text)) return null;
+      end = search.lastIndex;
+      const character = text[end - 1]!;
+      if (character !== delimiter) return mistake(text, cell, start, end, character as keyof typeof reasons);
+    }
+    start = end;
+  }
+}
+
+const reasons = {
+  'open': 'begins with a quote that is never closed',
+  'behind': 'has something behind its closing quote',
+  '"': 'has a quote in it, but does not begin with one',
+  '\r': 'has a carriage return in it that is no line end, but is not quoted',
+  '\0': 'has U+0000 in it, which cannot be stored',
+} as const;
+
+function mistake(text: string, cell: number, start: number, end: number, kind: keyof typeof reasons): Mistake {
+  return { cell, isOpen: kind === 'open', reason: `${excerptOf(JSON.stringify(text.slice(start, end)))} ${reasons[kind]}` };
+}
+
+/** The place of the quote that closes the cell whose quote is at `start`; -1 if there is none. */
+function closingQuote(text: string, start: number): number {
+  for (let at = text.indexOf(quoteMark, start + 1); at !== -1; at = text.indexOf(quoteMark, at + 2)) {
+    if (text[at + 1] !== quoteMark) return at;
+  }
+  return -1;
+}

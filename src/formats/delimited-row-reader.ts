@@ -1,0 +1,258 @@
+/** CSV (RFC 4180) and TSV bodies as streams of row blocks, in bounded memory (spec 4.2, decisions 2 and 6). */
+import { isUtf8 } from 'node:buffer';
+import type { RowBlock } from './block-writer.ts';
+import { CellBlockWriter } from './cell-block-writer.ts';
+import { bytesAsStrings } from './cell-bodies.ts';
+import { placeInHeader, readHeader } from './delimited-header.ts';
+import type { DelimitedHeader } from './delimited-header.ts';
+import { firstMistake, readRecords } from './delimited-records.ts';
+import type { DelimitedRecord, Delimiter, Mistake } from './delimited-records.ts';
+import { backslash, blank } from './json-scanner.ts';
+import { MalformedBody, invalidUtf8 } from './malformed-body.ts';
+import { defaultRowLimits } from './row-limits.ts';
+import type { RowLimits } from './row-limits.ts';
+import { placeInRow } from './row-place.ts';
+import type { RowReader, RowsEnd } from './row-reader.ts';
+
+/** Chunks are read in slices of so many bytes, which stay in the processor's cache. */
+const sliceBytes = 64 * 1024;
+const lineFeed = 10;
+const carriageReturn = 13;
+const byteOrderMark = Buffer.from('\ufeff');
+
+export interface DelimitedRowReaderOptions {
+  readonly delimiter: Delimiter;
+  /** Column IDs whose order is known already: bodies hold these first. */
+  readonly columns?: readonly string[];
+  readonly limits?: Partial<RowLimits>;
+  /** Whether blocks carry the identities that rows come with (`$rowID` in the header); else they are ignored. */
+  readonly keepIds?: boolean;
+}
+
+/** What follows the header and the rows: they are given their places as they are read. */
+interface Body {
+  readonly header: DelimitedHeader;
+  readonly writer: CellBlockWriter;
+}
+
+/**
+ * Reads whole lines. It keeps what comes behind the last of them, and the lines of a record whose quoted cell is not
+ * complete yet: at most the bytes of one row, and a slice.
+ */
+export class DelimitedRowReader implements RowReader {
+  readonly #delimiter: Delimiter;
+  readonly #known: readonly string[];
+  readonly #limits: RowLimits;
+  readonly #keepIds: boolean;
+  /** Null until the header has been read. */
+  #body: Body | null = null;
+  #rows = 0;
+  #blocks: RowBlock[] = [];
+
+  #bytes = Buffer.alloc(0);
+  #end = 0;
+  /** What stands before this index has been read. */
+  #position = 0;
+  /** The index behind the last line feed. */
+  #linesEnd = 0;
+  /** Below this many bytes of whole lines another attempt is not worth its while: the last one had half of it. */
+  #unreadMin = 0;
+  #sawBeginning = false;
+
+  constructor({ delimiter, columns = [], limits = {}, keepIds = false }: DelimitedRowReaderOptions) {
+    this.#delimiter = delimiter;
+    this.#known = columns;
+    this.#limits = { ...defaultRowLimits, ...limits };
+    this.#keepIds = keepIds;
+  }
+
+  push(chunk: Uint8Array): RowBlock[] {
+    for (let start = 0; start < chunk.length; start += sliceBytes) {
+      this.#append(chunk.subarray(start, start + sliceBytes));
+      const unread = this.#linesEnd - this.#position;
+      if ((unread > 0 && unread >= this.#unreadMin) || this.#isTooLong()) this.#readLines();
+    }
+    return this.#takeBlocks();
+  }
+
+  end(): RowsEnd {
+    this.#skipByteOrderMark();
+    this.#read(this.#end, true);
+    if (this.#body === null) throw malformed('the body has no header: its first line must name the columns');
+    const last = this.#body.writer.close();
+    if (last !== null) this.#blocks.push(last);
+    return { blocks: this.#takeBlocks(), envelope: null, hasRows: true };
+  }
+
+  #takeBlocks(): RowBlock[] {
+    const blocks = this.#blocks;
+    this.#blocks = [];
+    return blocks;
+  }
+
+  #append(slice: Uint8Array): void {
+    if (this.#end + slice.length > this.#bytes.length) this.#makeRoom(slice.length);
+    this.#bytes.set(slice, this.#end);
+    const lastLineFeed = slice.lastIndexOf(lineFeed);
+    if (lastLineFeed !== -1) this.#linesEnd = this.#end + lastLineFeed + 1;
+    this.#end += slice.length;
+    if (this.#end >= byteOrderMark.length) this.#skipByteOrderMark();
+  }
+
+  /** Moves what is unread to the front of a buffer with room for twice as much, so that no byte is moved often. */
+  #makeRoom(bytes: number): void {
+    const unread = this.#end - this.#position;
+    const needed = 2 * unread + bytes;
+    const target = needed <= this.#bytes.length ? this.#bytes : Buffer.allocUnsafeSlow(needed);
+    this.#bytes.copy(target, 0, this.#position, this.#end);
+    this.#bytes = target;
+    this.#linesEnd = Math.max(0, this.#linesEnd - this.#position);
+    this.#end = unread;
+    this.#position = 0;
+  }
+
+  #skipByteOrderMark(): void {
+    if (this.#sawBeginning) return;
+    this.#sawBeginning = true;
+    const beginning = this.#bytes.subarray(0, Math.min(this.#end, byteOrderMark.length));
+    if (beginning.equals(byteOrderMark)) this.#position = byteOrderMark.length;
+  }
+
+  /** Whether what is unread is more than a row, unless there is a line end in it. */
+  #isTooLong(): boolean {
+    // The last byte may be the first one of a line end.
+    return this.#end - this.#position > this.#limits.rowBytes + 1;
+  }
+
+  #readLines(): void {
+    this.#read(this.#linesEnd, false);
+    const unread = this.#linesEnd - this.#position;
+    // Doubling them keeps the work linear in the body's bytes.
+    this.#unreadMin = unread > 0 ? Math.min(2 * unread, this.#limits.rowBytes + 2) : 0;
+    if (this.#isTooLong()) this.#refuseLong(this.#bytes.subarray(this.#position, this.#end));
+  }
+
+  /** Reads the records before `end`: all of them at the end of the body, else those whose line end is there. */
+  #read(end: number, isLast: boolean): void {
+    const invalid = this.#invalidLine(end);
+    this.#readText(invalid ?? end, isLast && invalid === null);
+    if (invalid === null) return;
+    const rest = withoutLineEnd(this.#bytes.subarray(this.#position, this.#nextLine(invalid, end)));
+    if (rest.length > this.#limits.rowBytes) this.#refuseLong(rest);
+    throw invalidUtf8();
+  }
+
+  /** Where the first line begins that is not UTF-8; null if all are. No character goes over a line end. */
+  #invalidLine(end: number): number | null {
+    if (isUtf8(this.#bytes.subarray(this.#position, end))) return null;
+    for (let start = this.#position;;) {
+      const next = this.#nextLine(start, end);
+      if (!isUtf8(this.#bytes.subarray(start, next))) return start;
+      start = next;
+    }
+  }
+
+  #nextLine(start: number, end: number): number {
+    const found = this.#bytes.subarray(start, end).indexOf(lineFeed);
+    return found === -1 ? end : start + found + 1;
+  }
+
+  #readText(end: number, isLast: boolean): void {
+    if (end <= this.#position) return;
+    const bytes = this.#bytes.subarray(this.#position, end);
+    const rest = readRecords(bytes, this.#delimiter, isLast, (record) => this.#readRecord(record));
+    const restBytes = Buffer.byteLength(rest);
+    this.#position = end - restBytes;
+    if (restBytes === 0) return;
+    if (restBytes > this.#limits.rowBytes) this.#refuseLong(bytes.subarray(-restBytes));
+    const mistake = firstMistake(rest, this.#delimiter);
+    if (mistake !== null && !mistake.isOpen) this.#refuse(mistake);
+  }
+
+  #readRecord(record: DelimitedRecord): void {
+    if (record.bytes > this.#limits.rowBytes) this.#refuseLong(Buffer.from(record.text));
+    if (!record.clean) {
+      const mistake = firstMistake(record.text, this.#delimiter);
+      if (mistake !== null) this.#refuse(mistake);
+    }
+    if (this.#body === null) {
+      const header = readHeader(record.cells, this.#known, this.#limits);
+      this.#body = { header, writer: new CellBlockWriter(header, this.#limits, this.#keepIds) };
+      return;
+    }
+    const { header, writer } = this.#body;
+    if (record.cells.length > header.ids.length) {
+      throw malformed(`${this.#place()}: the line has ${record.cells.length} cells, the header ${header.ids.length}`);
+    }
+    if (record.bytes > this.#limits.cellBytes) this.#checkCells(record.cells);
+    const full = writer.add(record.cells, this.#bodyBytesMax(record, header));
+    if (full !== null) this.#blocks.push(full);
+    this.#rows += 1;
+  }
+
+  /** A bound for the bytes of the row's body: what was received, with the keys and escapes that it will have. */
+  #bodyBytesMax({ text, bytes, cells, clean }: DelimitedRecord, header: DelimitedHeader): number {
+    let bytesMax = 2 + bytes + (clean ? 0 : escapeBytes(text));
+    for (let position = 0; position < cells.length; position += 1) {
+      if (cells[position] !== '') bytesMax += header.columns[position]?.overheadBytes ?? 0;
+    }
+    const { rowBytes } = this.#limits;
+    if (bytesMax > rowBytes && bytesAsStrings(cells, header) > rowBytes) throw this.#tooLong();
+    return bytesMax;
+  }
+
+  #checkCells(cells: readonly string[]): void {
+    const { cellBytes } = this.#limits;
+    const cell = cells.findIndex((text) => Buffer.byteLength(text) > cellBytes);
+    if (cell === -1) return;
+    throw new MalformedBody('limit_exceeded', `${this.#place(cell)}: a cell must not be longer than ${cellBytes} bytes`);
+  }
+
+  #refuse({ cell, reason }: Mistake): never {
+    throw malformed(`${this.#place(cell)}: ${reason}`);
+  }
+
+  /** Refuses a record that begins these bytes and is longer than a row may be, or what is wrong in it up to there. */
+  #refuseLong(bytes: Buffer): never {
+    let end = this.#limits.rowBytes;
+    // The bound may fall into a character, which has at most three bytes that go on.
+    for (let back = 0; back < 3 && (bytes[end]! & 0xc0) === 0x80; back += 1) end -= 1;
+    const within = bytes.subarray(0, end);
+    if (!isUtf8(within)) throw invalidUtf8();
+    const mistake = firstMistake(within.toString(), this.#delimiter);
+    if (mistake !== null && !mistake.isOpen) this.#refuse(mistake);
+    throw this.#tooLong();
+  }
+
+  #tooLong(): MalformedBody {
+    const what = this.#body === null ? 'the header' : 'a row';
+    const reason = `${what} must not be longer than ${this.#limits.rowBytes} bytes`;
+    return new MalformedBody('limit_exceeded', this.#body === null ? reason : `${this.#place()}: ${reason}`);
+  }
+
+  /** Names the record that is being read, or a cell of it. */
+  #place(cell?: number): string {
+    if (this.#body === null) return placeInHeader(cell ?? 0);
+    return placeInRow(this.#rows, cell === undefined ? null : this.#body.header.ids[cell] ?? null);
+  }
+}
+
+/** How many bytes the text grows by the escapes of JSON, at most. A quote within a cell was doubled already. */
+function escapeBytes(text: string): number {
+  let bytes = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === backslash) bytes += 1;
+    else if (code < blank) bytes += '\\u0000'.length - 1;
+  }
+  return bytes;
+}
+
+function withoutLineEnd(line: Buffer): Buffer {
+  if (line.at(-1) !== lineFeed) return line;
+  return line.subarray(0, line.at(-2) === carriageReturn ? -2 : -1);
+}
+
+function malformed(message: string): MalformedBody {
+  return new MalformedBody('request_validation_error', message);
+}

@@ -1,0 +1,175 @@
+/**
+ * What the text of a cell of CSV or TSV is: the types it fits, its natural type, and how a column of a type presents it
+ * (decisions 2, "A CSV/TSV cell that fits" and "Inference"; decisions 6). An empty text is an empty column and never
+ * comes here.
+ */
+import { JsonScanner, RefusedText, UnfinishedText } from '../formats/json-scanner.ts';
+import { arrayTypes, isArrayType, itemKind, typeBit, typeSet } from './column-type.ts';
+import type { ColumnType, TypeSet } from './column-type.ts';
+import { fitToken } from './fit-value.ts';
+import { skipBlanks, stringEnd } from './json-text.ts';
+import { classify } from './json-value.ts';
+import type { Classified } from './json-value.ts';
+import { storedAs } from './profile.ts';
+import { isDigit } from './scan-text.ts';
+import { naturalOfString, stringTypes } from './string-types.ts';
+
+const json = typeBit('json');
+const boolean = typeBit('boolean');
+/** The types that a text fits for the JSON that it is. */
+const typesOfJson = typeSet('number', 'boolean', 'json') | arrayTypes;
+
+/** More digits than these before the point, and a number is taken for a code: of a card, an account, an article. */
+const naturalDigitsMax = 15;
+/** A number of fewer characters and without an exponent is always finite. */
+const surelyFiniteLength = 300;
+
+/**
+ * Classifies a cell by its text.
+ * @param candidates the types that are asked for (of all 30); fewer cost less
+ * @returns `natural` is never null; `stored` is number or boolean where the text is exactly such a token and naturally
+ *   of that type, so that it may be stored as one
+ */
+export function classifyCell(text: string, candidates: TypeSet): Classified {
+  const fits = stringTypes(text, candidates & ~json);
+  const token = jsonOfCell(text);
+  if (token === undefined) {
+    if (isBoolean(text)) return { fits: fits | (candidates & boolean), natural: 'boolean', stored: storedAs.string };
+    return { fits, natural: naturalOfString(text), stored: storedAs.string };
+  }
+  if (token === 'null') return { fits: fits | (candidates & json), natural: 'string', stored: storedAs.string };
+
+  const value = classify(token, candidates & typesOfJson);
+  if (value.stored === storedAs.boolean && token !== text) {
+    // JSON allows blanks around `true`, the type boolean does not.
+    return { fits: fits | (value.fits & json), natural: 'string', stored: storedAs.string };
+  }
+  const isScalar = value.stored === storedAs.boolean || (value.natural === 'number' && isNaturalNumber(token));
+  return {
+    fits: fits | value.fits,
+    natural: isScalar ? value.natural : 'string',
+    stored: isScalar && token === text ? value.stored : storedAs.string,
+  };
+}
+
+/**
+ * A cell as a column of this type presents it, as JSON text.
+ * @param wrap whether a cell that fits the items of an array type is taken as an array of one (decisions 6)
+ * @returns undefined if it misfits, and for `null` in a `json` column, where it is empty
+ */
+export function fitCell(text: string, type: ColumnType, wrap: boolean): string | undefined {
+  if (isArrayType(type)) {
+    const token = jsonOfCell(text);
+    const array = token?.startsWith('[') ? fitToken(token, type, false) : undefined;
+    if (array !== undefined || !wrap) return array;
+    const item = fitCell(text, itemKind(type), false);
+    return item === undefined ? undefined : `[${item}]`;
+  }
+  switch (type) {
+    case 'string':
+    case 'markdown':
+      return JSON.stringify(text);
+    case 'boolean':
+      return isBoolean(text) ? text.toLowerCase() : undefined;
+    case 'number':
+    case 'json': {
+      const token = jsonOfCell(text);
+      return token === undefined || token === 'null' ? undefined : fitToken(token, type, false);
+    }
+    default:
+      return stringTypes(text, typeBit(type)) === 0 ? undefined : JSON.stringify(text);
+  }
+}
+
+function isBoolean(text: string): boolean {
+  if (text.length !== 4 && text.length !== 5) return false;
+  const lower = text.toLowerCase();
+  return lower === 'true' || lower === 'false';
+}
+
+/** Whether a number token has not too many digits before its point or exponent. */
+function isNaturalNumber(token: string): boolean {
+  if (token.length <= naturalDigitsMax) return true;
+  const start = token.charCodeAt(0) === 45 ? 1 : 0;
+  return digitsEnd(token, start) - start <= naturalDigitsMax;
+}
+
+/**
+ * The JSON value that a text is, without the blanks around it and in one line; undefined if it is none that a row may
+ * hold. Whether its integers are exact is not looked at.
+ */
+function jsonOfCell(text: string): string | undefined {
+  const start = skipBlanks(text, 0);
+  const first = text.charCodeAt(start);
+  let end: number;
+  if (first === 45 || isDigit(first)) end = numberEnd(text, start);
+  else if (first === 34 || first === 91 || first === 123) return nestedJson(text);
+  else if (first === 116) end = wordEnd(text, start, 'true');
+  else if (first === 102) end = wordEnd(text, start, 'false');
+  else if (first === 110) end = wordEnd(text, start, 'null');
+  else return undefined;
+  if (end === -1 || skipBlanks(text, end) !== text.length) return undefined;
+  return start === 0 && end === text.length ? text : text.slice(start, end);
+}
+
+function wordEnd(text: string, start: number, word: string): number {
+  return text.startsWith(word, start) ? start + word.length : -1;
+}
+
+function digitsEnd(text: string, start: number): number {
+  let at = start;
+  while (isDigit(text.charCodeAt(at))) at += 1;
+  return at;
+}
+
+/** The place after the finite JSON number that begins at `start`; -1 if there is none. */
+function numberEnd(text: string, start: number): number {
+  let at = text.charCodeAt(start) === 45 ? start + 1 : start;
+  const integer = at;
+  at = text.charCodeAt(at) === 48 ? at + 1 : digitsEnd(text, at);
+  if (at === integer) return -1;
+  if (text.charCodeAt(at) === 46) {
+    const fraction = at + 1;
+    at = digitsEnd(text, fraction);
+    if (at === fraction) return -1;
+  }
+  const hasExponent = (text.charCodeAt(at) | 32) === 101;
+  if (hasExponent) {
+    at += 1;
+    const sign = text.charCodeAt(at);
+    const exponent = sign === 43 || sign === 45 ? at + 1 : at;
+    at = digitsEnd(text, exponent);
+    if (at === exponent) return -1;
+  }
+  const isSurelyFinite = !hasExponent && at - start < surelyFiniteLength;
+  return isSurelyFinite || Number.isFinite(Number(text.slice(start, at))) ? at : -1;
+}
+
+/** What `jsonOfCell` says of a text that begins as a string, an array or an object. */
+function nestedJson(text: string): string | undefined {
+  const scanner = new JsonScanner();
+  // The scanner wants a zero behind the text.
+  scanner.bytes = Buffer.from(`${text}\0`);
+  scanner.end = scanner.bytes.length - 1;
+  try {
+    const start = scanner.space(0);
+    const end = scanner.value(start);
+    if (scanner.space(end) !== scanner.end) return undefined;
+    return inOneLine(scanner.text(start, end));
+  } catch (error) {
+    if (error instanceof RefusedText || error instanceof UnfinishedText) return undefined;
+    throw error;
+  }
+}
+
+/** Valid JSON text without line breaks and tabs: row bodies are joined by line feeds. */
+function inOneLine(token: string): string {
+  if (!/[\n\r\t]/.test(token)) return token;
+  let line = '';
+  for (let at = skipBlanks(token, 0); at < token.length; at = skipBlanks(token, at)) {
+    const end = token.charCodeAt(at) === 34 ? stringEnd(token, at) : at + 1;
+    line += token.slice(at, end);
+    at = end;
+  }
+  return line;
+}

@@ -1,0 +1,186 @@
+/** Random bodies of CSV and TSV: against a parser that goes by RFC 4180 letter by letter, and cut into chunks. */
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import Papa from 'papaparse';
+import type { Delimiter } from '../../../src/formats/delimited-records.ts';
+import { ProfileBuilder, concatenate } from '../../../src/schema/build-profile.ts';
+import { classifyCell, fitCell } from '../../../src/schema/cell-value.ts';
+import { allTypes, columnTypes, typeBit } from '../../../src/schema/column-type.ts';
+import { storedAs } from '../../../src/schema/profile.ts';
+import type { Profile } from '../../../src/schema/profile.ts';
+import { parseRow } from '../../../src/schema/row-text.ts';
+import { cellText } from '../schema/cell-texts.ts';
+import { chunksOf, withMistakes } from './json-text.ts';
+import { readCells } from './read-cells.ts';
+import { bodiesOf, refusalOf } from './read-rows.ts';
+
+const runs = { numRuns: 1_500 };
+const delimiters: readonly Delimiter[] = [',', '\t'];
+
+const header = fc.uniqueArray(
+  fc.constantFrom('a', 'b', 'é', 'a,b', 'a\tb', '"', '10', '__proto__', '$stashID', 'c\nd', ' '), { minLength: 1, maxLength: 5 },
+);
+const cell = fc.oneof({ weight: 3, arbitrary: cellText }, { weight: 1, arbitrary: fc.constant('') });
+
+/** A header, and rows that are no longer. */
+const tables = header.chain((ids) => fc.record({
+  ids: fc.constant(ids),
+  rows: fc.array(fc.array(cell, { minLength: 1, maxLength: ids.length }), { maxLength: 12 }),
+}));
+
+/** What the bodies say, where a string is the text of a cell and a number or boolean is its own. */
+function textsOf(bodies: readonly string[]): Record<string, string>[] {
+  return bodies.map((body) => Object.assign(Object.create(null), Object.fromEntries(parseRow(body).map(({ id, token }) =>
+    [id, token.startsWith('"') ? JSON.parse(token) as string : token]))));
+}
+
+function filled(ids: readonly string[], row: readonly string[]): Record<string, string> {
+  return Object.assign(Object.create(null), Object.fromEntries(ids.map((id, at) => [id, row[at] ?? '']).filter(([, text]) => text !== '')));
+}
+
+const bodiesRead = (read: { readonly blocks: Parameters<typeof bodiesOf>[0]['blocks'] }): string[] =>
+  (read.blocks.some(({ profile }) => profile.rows > 0) ? bodiesOf(read) : []);
+
+describe('what is accepted', () => {
+  test.each(delimiters)('texts come back as they were, separated by %j', (delimiter) => {
+    fc.assert(fc.property(tables, fc.constantFrom('\n', '\r\n'), fc.boolean(), fc.boolean(), ({ ids, rows }, newline, quotes, known) => {
+      // A line without anything in it is a blank line.
+      const written = rows.filter((row) => quotes || row.length > 1 || row[0] !== '');
+      const text = Papa.unparse([ids, ...written], { delimiter, newline, quotes });
+      const read = readCells([text], { delimiter, columns: known ? ['b', 'a'] : [] });
+      expect(textsOf(bodiesRead(read))).toEqual(written.map((row) => filled(ids, row)));
+      for (const { profile, body } of read.blocks) expectInOrder(profile, Buffer.from(body).toString());
+    }), runs);
+  });
+
+  test('the profile is what comes of looking at each cell', () => {
+    fc.assert(fc.property(tables, ({ ids, rows }) => {
+      const { blocks } = readCells([Papa.unparse([ids, ...rows], { quotes: true })]);
+      const profile = blocks.map((block) => block.profile).reduce(concatenate);
+      const bodies = bodiesRead({ blocks }).map((body) => Buffer.byteLength(body));
+      const builder = new ProfileBuilder();
+      const columns = ids.map((id, at) => builder.column(id, 0, at));
+      rows.forEach((row, index) => row.forEach((text, at) => {
+        if (text === '') return;
+        const { fits, natural, stored } = classifyCell(text, allTypes);
+        builder.add(columns[at]!, index, at, fits, natural, stored, () => JSON.stringify(text));
+      }));
+      for (const column of columns) {
+        const alike = column.stored === storedAs.number || column.stored === storedAs.boolean || column.stored === 0;
+        column.stored = storedAs.cell | (alike ? column.stored : storedAs.string);
+      }
+      expect(profile).toEqual(builder.build(rows.length, bodies.reduce((sum, bytes) => sum + bytes, 0), Math.max(0, ...bodies)));
+    }), runs);
+  });
+
+  test('the profile names the first cell that each type cannot present', () => {
+    fc.assert(fc.property(fc.array(cellText, { minLength: 1, maxLength: 8 }), (cells) => {
+      const { blocks } = readCells([Papa.unparse([['c'], ...cells.map((text) => [text])], { quotes: true })]);
+      const [{ misfits }] = blocks.map((block) => block.profile).reduce(concatenate).columns as [Profile['columns'][number]];
+      for (const type of columnTypes) {
+        const first = cells.findIndex((text) => fitCell(text, type, false) === undefined && !(type === 'json' && text.trim() === 'null'));
+        const misfit = misfits.find(({ types }) => (types & typeBit(type)) !== 0);
+        expect([type, misfit?.row ?? -1]).toEqual([type, first]);
+      }
+    }), runs);
+  });
+});
+
+function expectInOrder(profile: Profile, bodies: string): void {
+  const order = profile.columns.map(({ id }) => id);
+  for (const line of bodies.split('\n')) {
+    const keys = line === '' ? [] : parseRow(line).map(({ id }) => id);
+    expect(order.filter((id) => keys.includes(id))).toEqual(keys);
+  }
+}
+
+/** The records of a text by the grammar of RFC 4180, with LF as line end too, and without blank lines; null: not by it. */
+function recordsOf(text: string, delimiter: Delimiter): string[][] | null {
+  const records: string[][] = [];
+  for (let at = 0; at < text.length;) {
+    const record: string[] = [];
+    const start = at;
+    for (;;) {
+      let value = '';
+      if (text[at] === '"') {
+        for (at += 1; ; at += 1) {
+          if (at >= text.length || text[at] === '\0') return null;
+          if (text[at] !== '"') value += text[at];
+          else if (text[at + 1] === '"') value += text[at += 1];
+          else break;
+        }
+        at += 1;
+      } else {
+        while (at < text.length && text[at] !== delimiter && text[at] !== '\n' && !text.startsWith('\r\n', at)) {
+          if ('"\r\0'.includes(text[at]!)) return null;
+          value += text[at];
+          at += 1;
+        }
+      }
+      record.push(value);
+      if (text[at] !== delimiter) break;
+      at += 1;
+    }
+    const isBlank = at === start;
+    if (text.startsWith('\r\n', at)) at += 2;
+    else if (text[at] === '\n') at += 1;
+    else if (at < text.length) return null;
+    if (!isBlank) records.push(record);
+  }
+  return records;
+}
+
+/** Texts full of what matters, most of them wrong. */
+const wildTexts = fc.array(fc.constantFrom('a', 'é', ' ', '"', '"', '""', ',', ',', '\t', '\n', '\n', '\r\n', '\r', '\0', '\\', '1'), { maxLength: 24 })
+  .map((parts) => `a,b\tc\n${parts.join('')}`);
+
+test.each(delimiters)('the grammar decides, separated by %j', (delimiter) => {
+  const counts = { accepted: 0, refused: 0 };
+  fc.assert(fc.property(wildTexts, (text) => {
+    const records = recordsOf(text, delimiter);
+    const accepts = records?.every((record) => record.length <= records[0]!.length) ?? false;
+    let bodies: string[] = [];
+    const refusal = refusalOf(() => { bodies = bodiesRead(readCells([text], { delimiter })); });
+    expect({ text, refusal, accepts: refusal === null }).toEqual({ text, refusal, accepts });
+    if (accepts) expect(textsOf(bodies)).toEqual(records!.slice(1).map((record) => filled(records![0]!, record)));
+    counts[accepts ? 'accepted' : 'refused'] += 1;
+  }), { numRuns: 20_000 });
+  expect(Math.min(counts.accepted, counts.refused)).toBeGreaterThan(500);
+});
+
+describe('chunks', () => {
+  const limits = { blockRows: 4, blockBytes: 90, rowBytes: 60, cellBytes: 40, columnIdBytes: 6, columns: 6 };
+  const bodies = fc.oneof(
+    tables.chain(({ ids, rows }) => fc.constantFrom('\n', '\r\n').map((newline) => Papa.unparse([ids, ...rows], { newline }))),
+    wildTexts,
+  ).chain((text) => withMistakes(text));
+  const everyPlace = Array.from({ length: 600 }, (_, place) => place);
+  const cuts = fc.oneof(fc.array(fc.nat(), { maxLength: 8 }), fc.constant(everyPlace));
+
+  test.each([{}, limits, { ...limits, rowBytes: 12 }])('make no difference with the limits %j', (someLimits) => {
+    fc.assert(fc.property(bodies, cuts, fc.boolean(), fc.constantFrom(...delimiters), (bytes, places, withColumns, delimiter) => {
+      const options = { delimiter, limits: someLimits, columns: withColumns ? ['c', 'a'] : [], keepIds: true };
+      const read = (chunks: readonly Uint8Array[]): unknown => {
+        let result;
+        const refusal = refusalOf(() => { result = readCells(chunks, options); });
+        return refusal ?? result;
+      };
+      expect(read(chunksOf(bytes, places))).toEqual(read([bytes]));
+    }), { numRuns: 5_000 });
+  });
+
+  test('of any size give the blocks of a body that is larger than a slice', () => {
+    const rows = Array.from({ length: 9_000 }, (_, index) =>
+      [String(index), `é"${'x'.repeat(index % 97)}\n`, index % 500 === 0 ? 'y\n'.repeat(45_000) : '']);
+    const bytes = Buffer.from(Papa.unparse([['n', 's', 'long'], ...rows]));
+    const blocksOf = (chunks: readonly Uint8Array[]): unknown[] => readCells(chunks).blocks
+      .map(({ body, profile }) => ({ body: Buffer.from(body).toString(), profile }));
+    const whole = blocksOf([bytes]);
+    expect(whole.length).toBeGreaterThan(3);
+    for (const size of [1_000, 65_536, 131_072, 300_001]) {
+      const cutPlaces = Array.from({ length: Math.floor(bytes.length / size) }, (_, index) => (index + 1) * size);
+      expect(blocksOf(chunksOf(bytes, cutPlaces))).toEqual(whole);
+    }
+    expect(textsOf(bodiesOf(readCells([bytes])))).toEqual(rows.map((row) => filled(['n', 's', 'long'], row)));
+  });
+});

@@ -1,0 +1,140 @@
+/** Rows that are stored as cells: how they are read, and when as they are stored (decisions 2). */
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { RowBlock } from '../../../src/formats/block-writer.ts';
+import { fitCell } from '../../../src/schema/cell-value.ts';
+import { columnTypes } from '../../../src/schema/column-type.ts';
+import type { ColumnType } from '../../../src/schema/column-type.ts';
+import { decideSchema } from '../../../src/schema/decide-schema.ts';
+import { isAtMost } from '../../../src/schema/lattice.ts';
+import { holdsCells, isPlain, presentRow, presenterOf, widenToken } from '../../../src/schema/presentation.ts';
+import { parseRow } from '../../../src/schema/row-text.ts';
+import { currentType, findColumn, schemaOf } from '../../../src/schema/table-schema.ts';
+import type { TableSchema } from '../../../src/schema/table-schema.ts';
+import { readCells } from '../formats/read-cells.ts';
+import { cellText } from './cell-texts.ts';
+
+const anyType = fc.constantFrom(...columnTypes);
+const texts = fc.array(cellText, { minLength: 1, maxLength: 6 });
+
+/** A block of one column `c` with these cells. */
+function blockOf(cells: readonly string[]): RowBlock {
+  return readCells([['c', ...cells].map((cell) => `"${cell.replaceAll('"', '""')}"\n`).join('')]).blocks[0]!;
+}
+
+const bodiesOf = ({ body }: RowBlock): string[] => Buffer.from(body).toString().split('\n');
+
+/** A column that had these types since the versions 1, 2, 3. */
+function schemaFrom(...types: readonly ColumnType[]): TableSchema {
+  return { columns: [{ id: 'c', types: types.map((type, at) => ({ type, since: BigInt(at + 1) })) }] };
+}
+
+test.each<[body: string, types: ColumnType[], presented: string]>([
+  ['{"c":"007"}', ['string'], '{"c":"007"}'],
+  ['{"c":4.20}', ['string'], '{"c":"4.20"}'],
+  ['{"c":" 4.20"}', ['number'], '{"c":4.20}'],
+  ['{"c":" 4.20"}', ['number', 'string'], '{"c":"4.20"}'],
+  ['{"c":4.20}', ['number', 'string'], '{"c":"4.20"}'],
+  ['{"c":"TRUE"}', ['boolean', 'array<string>'], '{"c":["true"]}'],
+  ['{"c":true}', ['string'], '{"c":"true"}'],
+  ['{"c":"[1, 2]"}', ['array<number>'], '{"c":[1, 2]}'],
+  ['{"c":"{\\"a\\":\\n1}"}', ['json'], '{"c":{"a":1}}'],
+  ['{"c":"\\"x\\""}', ['json'], '{"c":"x"}'],
+  ['{"c":"null"}', ['json'], '{}'],
+  ['{"c":"x"}', ['json'], '{}'],
+  ['{"c":"x"}', ['number', 'string'], '{}'],
+  ['{"d":"x"}', ['string'], '{}'],
+])('%s under %j reads %s', (body, types, presented) => {
+  expect(presentRow(body, schemaFrom(...types), 1n, 'cells', false)).toBe(presented);
+});
+
+test('each cell reads as it fits the type, and then as that was widened', () => {
+  const chain = fc.array(anyType, { minLength: 1, maxLength: 3 })
+    .map((types) => types.filter((type, at) => at === 0 || (types[at - 1] !== type && isAtMost(types[at - 1]!, type))));
+  fc.assert(fc.property(texts, chain, fc.boolean(), (cells, [decided, ...later], wrap) => {
+    const present = presenterOf(schemaFrom(decided!, ...later), 1n, 'cells', wrap);
+    expect(bodiesOf(blockOf(cells)).map(present)).toEqual(cells.map((cell) => {
+      const fitted = fitCell(cell, decided!, wrap);
+      if (fitted === undefined) return '{}';
+      const [widened] = later.reduce(([token, from], to) => [widenToken(token, from, to), to], [fitted, decided!] as [string, ColumnType]);
+      return `{"c":${widened}}`;
+    }));
+  }), { numRuns: 5_000 });
+});
+
+test('every text survives in a column of strings, however its block stores it', () => {
+  fc.assert(fc.property(texts, (cells) => {
+    const present = presenterOf(schemaFrom('string'), 1n, 'cells', false);
+    expect(bodiesOf(blockOf(cells)).map((body) => JSON.parse(present(body)).c)).toEqual(cells);
+  }), { numRuns: 2_000 });
+});
+
+describe('bodies are plain', () => {
+  test.each<[cells: string[], types: ColumnType[], plain: boolean]>([
+    [['1', '2.50'], ['number'], true],
+    [['1', ' 2'], ['number'], false],
+    [['1'], ['string'], false],
+    [['1'], ['number', 'string'], false],
+    [['1'], ['number', 'json'], true],
+    [['1'], ['json'], true],
+    [['1'], ['array<number>'], false],
+    [['1'], ['array<json>'], false],
+    [['true'], ['boolean'], true],
+    [['TRUE'], ['boolean'], false],
+    [['x', '1'], ['string'], true],
+    [['a:b'], ['uri'], true],
+    [['a:b'], ['uri', 'string'], true],
+    [['a:b'], ['uri', 'json'], true],
+    [['x'], ['markdown'], true],
+    [['x', 'a:b'], ['uri'], false],
+    [['"x"'], ['json'], false],
+    [['{}'], ['json'], false],
+    [['null'], ['json'], false],
+    [['[1]'], ['array<number>'], false],
+    [['["x"]'], ['array<string>'], false],
+  ])('%j under %j: %s', (cells, types, plain) => {
+    const { profile } = blockOf(cells);
+    expect(holdsCells(profile)).toBe(true);
+    expect(isPlain(profile, schemaFrom(...types), 1n)).toBe(plain);
+  });
+
+  test('a column that is empty stands in no body', () => {
+    const { profile } = readCells(['c,d\n1,\n2,\n']).blocks[0]!;
+    expect(isPlain(profile, schemaFrom('number'), 1n)).toBe(true);
+  });
+
+  test('only if they are presented as they are stored', () => {
+    let plainCount = 0;
+    fc.assert(fc.property(texts, anyType, fc.boolean(), (cells, type, wrap) => {
+      const block = blockOf(cells);
+      if (!isPlain(block.profile, schemaFrom(type), 1n)) return;
+      plainCount += 1;
+      const bodies = bodiesOf(block);
+      expect(bodies.map(presenterOf(schemaFrom(type), 1n, 'cells', wrap))).toEqual(bodies);
+    }), { numRuns: 5_000 });
+    expect(plainCount).toBeGreaterThan(100);
+  });
+});
+
+test('where columns follow their cells, what is taken fits, and what is refused could not', () => {
+  const counts = { taken: 0, refused: 0 };
+  const before = fc.option(anyType.map((type) => schemaOf([{ id: 'c', type }], 1n)));
+  fc.assert(fc.property(texts, before, (cells, schema) => {
+    const { profile } = blockOf(cells);
+    const decision = decideSchema({ schema, profile, mode: 'updateSchema', version: 2n, columnsMax: 9, place: ({ row }) => `${row}` });
+    const presents = (cell: string, type: ColumnType): boolean => fitCell(cell, type, true) !== undefined || cell.trim() === 'null';
+    if ('refusal' in decision) {
+      counts.refused += 1;
+      expect(currentType(schema!.columns[0]!)).toMatch(/json/);
+      const row = Number(decision.refusal.message.split(':')[0]);
+      expect(cells.findIndex((cell) => !presents(cell, 'array<json>'))).toBe(row);
+      return;
+    }
+    counts.taken += 1;
+    const type = currentType(findColumn(decision.schema, 'c')!);
+    for (const cell of cells) expect([cell, type, fitCell(cell, type, true) !== undefined || (cell.trim() === 'null' && /json/.test(type))]).toEqual([cell, type, true]);
+    const present = presenterOf(decision.schema, 2n, 'cells', true);
+    expect(bodiesOf(blockOf(cells)).map((body) => parseRow(present(body)).length)).toEqual(cells.map((cell) => (fitCell(cell, type, true) === undefined ? 0 : 1)));
+  }), { numRuns: 10_000 });
+  expect(Math.min(counts.taken, counts.refused)).toBeGreaterThan(100);
+});
