@@ -1,0 +1,24 @@
+/** Texts of CSV and TSV cells in the plainest words (decisions 2 and 6), to compare the service with. */
+import { boundOf, naturalType, type Json } from './column-types.ts';
+
+const number = /^[ \t\n\r]*-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?[ \t\n\r]*$/;
+const digitsMax = 15;
+
+/** The natural type of a text that is not empty. */
+export function naturalTypeOfCell(text: string): string {
+  if (/^(true|false)$/i.test(text)) return 'boolean';
+  const digits = number.exec(text)?.[1]?.length ?? Infinity;
+  return digits <= digitsMax && Number.isFinite(Number(text)) ? 'number' : naturalType(text)!;
+}
+
+/** The type that a column of these texts is inferred to have. */
+export function inferredType(texts: readonly string[]): string {
+  const naturals = [...new Set(texts.filter((text) => text !== '').map(naturalTypeOfCell))];
+  return naturals.length === 0 ? 'string' : naturals.reduce(boundOf);
+}
+
+/** How a text reads in a column of its own type, or of one above it. */
+export function presentedCell(text: string, type: string): Json {
+  if (type === 'number') return Number(text);
+  return type === 'boolean' ? text.toLowerCase() === 'true' : text;
+}
