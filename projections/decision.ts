@@ -2,7 +2,7 @@
  * What decisions are made of: the state they see, and what they answer. All of it is plain values; a decision never does
  * I/O, and what it uses stands in the event or in the read model (ARCHITECTURE.md, "Invariants").
  */
-import type { Event } from '../src/events/event.ts';
+import type { Event, RowAddress } from '../src/events/event.ts';
 import type { Outcome, Refusal, RefusalType, AppliedResult } from '../src/events/outcome.ts';
 import type { StoredForm } from '../src/schema/presentation.ts';
 import type { Profile } from '../src/schema/profile.ts';
@@ -40,6 +40,18 @@ export interface Table {
   readonly rowBytesMax: number;
   /** The key of the open tail link. */
   readonly tail: bigint | null;
+  /** Whether a link of the present generation keeps. */
+  readonly keeps: boolean;
+}
+
+/** A generation that an overwrite has replaced. */
+export interface Generation {
+  readonly tableId: string;
+  readonly version: bigint;
+  readonly ended: bigint;
+  readonly endedAt: number;
+  readonly schemaVersion: bigint;
+  readonly widened: bigint;
 }
 
 export interface Link {
@@ -52,6 +64,8 @@ export interface Link {
   readonly wrap: boolean;
   readonly plain: boolean;
   readonly cells: boolean;
+  /** Whether rows of it have kept identities of earlier generations. */
+  readonly keeps: boolean;
   readonly segment: bigint;
   readonly first: number;
   readonly rows: number;
@@ -94,7 +108,12 @@ export interface DecisionState {
   table(tableId: string): Table | null;
   schema(table: Table): TableSchema;
   link(key: bigint): Link;
-  row(table: Table, version: bigint, ordinal: number, index: number): StoredRow | null;
+  /** The link of the rows that this version added to a table under this ordinal, in any generation. */
+  linkOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Link | null;
+  /** The first of `count` places of a segment from `first` on whose row came with an identity of its own. */
+  keptPlace(segment: bigint, first: number, count: number): number | null;
+  /** The row with this ID in the present generation, wherever it lies. */
+  row(table: Table, id: RowAddress): StoredRow | null;
   segment(segmentId: string): bigint;
   bodyBlocks(teamId: string, bodyId: string): readonly BodyBlock[];
   /** A fresh local key for a link or a segment. */
@@ -107,6 +126,8 @@ export interface BodyBlock {
   readonly teamId: string;
   readonly segment: bigint;
   readonly profile: Profile;
+  /** The runs of the identities that its rows came with. */
+  readonly ids: Uint8Array | null;
   readonly time: number;
 }
 
@@ -118,12 +139,15 @@ export type Change =
   | { readonly kind: 'appLinks'; readonly tableId: string; readonly appIds: readonly string[] }
   | { readonly kind: 'schema'; readonly tableId: string; readonly version: bigint; readonly schema: TableSchema }
   | { readonly kind: 'link'; readonly link: Link }
+  | { readonly kind: 'generation'; readonly generation: Generation }
   | {
       readonly kind: 'tailRows';
       readonly link: Link;
       readonly first: number;
       readonly version: bigint;
       readonly bodies: readonly string[];
+      /** The identities that they keep; null where none does. */
+      readonly ids: readonly (string | null)[] | null;
     }
   | {
       readonly kind: 'row';

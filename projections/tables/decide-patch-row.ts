@@ -17,7 +17,7 @@ export function decidePatchRow(
   const found = usableTable(state, data.teamId, data.tableId);
   if ('refused' in found) return found.refused;
   const { table } = found;
-  const row = state.row(table, data.row.version, data.row.ordinal, data.row.index);
+  const row = state.row(table, data.row);
   if (row === null || row.body === null) return refuse('row_not_found', 'there is no such row');
   const changed = changedSince('row', row.version, data.ifMatch);
   if (changed !== null) return changed;

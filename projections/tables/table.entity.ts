@@ -19,6 +19,8 @@ export const TableEntity = defineEntity({
     rowBytesMax: p.integer(),
     /** The open tail link, where small adds go. */
     tail: p.bigint().nullable(),
+    /** Whether rows of the present generation have kept identities of earlier ones. */
+    keeps: p.boolean(),
   },
   indexes: [{ properties: ['teamId', 'created', 'id'] }],
 });
@@ -53,6 +55,8 @@ export const LinkEntity = defineEntity({
     plain: p.boolean(),
     /** Where they do not, their values are the texts of cells (CSV, TSV), and not values of JSON. */
     cells: p.boolean(),
+    /** Some of its rows have the identities that stand in `kept_ids`, and not those of their places in the link. */
+    keeps: p.boolean(),
     segment: p.bigint(),
     /** Where its rows begin in the segment, and how many there are. */
     first: p.integer(),
@@ -63,6 +67,23 @@ export const LinkEntity = defineEntity({
     deleted: p.integer(),
   },
   uniques: [{ properties: ['tableId', 'version', 'ordinal'] }],
+  indexes: [{ properties: ['segment'] }],
+});
+
+/** A generation of a table that an overwrite has replaced: continuations that began in it go on in it (decisions 3). */
+export const GenerationEntity = defineEntity({
+  name: 'Generation',
+  tableName: 'generations',
+  properties: {
+    tableId: p.uuid().primary(),
+    version: p.bigint().primary().autoincrement(false),
+    /** The version of the overwrite, and the time of its record in milliseconds. */
+    ended: p.bigint(),
+    endedAt: p.bigint(),
+    /** What its rows were read by in the end. */
+    schemaVersion: p.bigint(),
+    widened: p.bigint(),
+  },
 });
 
 /** The newest body of a patched row, or its deletion (null). */

@@ -9,7 +9,7 @@ import type { Labels } from './compare-cells.ts';
 export const linkLabels: Labels = {
   name: ([tableId, version, ordinal]) => `link ${version} ${ordinal} of table ${tableId}`,
   keys: 3,
-  columns: ['generation', 'schema_version', 'rows', 'bytes', 'changed', 'deleted'],
+  columns: ['generation', 'schema_version', 'keeps', 'rows', 'bytes', 'changed', 'deleted'],
 };
 
 /** A link as `selectLinks` gives it. */
@@ -32,20 +32,15 @@ export interface Link {
 }
 
 export const selectLinks = `
-  select links.table_id, links.version, ordinal, links.generation, links.schema_version, links.rows, bytes, changed, deleted,
-    key, wrap, plain, cells, coalesce(widened, 0), coalesce(row_bytes_max, 1),
-    case when links.generation < tables.generation then (
-      select max(schemas.version) from table_schemas schemas
-      where schemas.table_id = links.table_id and schemas.version < coalesce(
-        (select min(later.generation) from links later
-          where later.table_id = links.table_id and later.generation > links.generation),
-        tables.generation)
-    ) else tables.schema_version end
+  select links.table_id, links.version, ordinal, links.generation, links.schema_version, links.keeps, links.rows, bytes,
+    changed, deleted, key, wrap, plain, cells, coalesce(ended.widened, tables.widened, 0), coalesce(row_bytes_max, 1),
+    coalesce(ended.schema_version, tables.schema_version)
   from links left join tables on tables.id = links.table_id
+    left join generations ended on ended.table_id = links.table_id and ended.version = links.generation
   order by links.table_id, links.version, ordinal`;
 
 export function toLink(row: ResultRow): Link {
-  const [tableId, version, ordinal, , schemaVersion, rows, bytes, changed, , key, wrap, plain, cells, widened, rowBytesMax,
+  const [tableId, version, ordinal, , schemaVersion, , rows, bytes, changed, , key, wrap, plain, cells, widened, rowBytesMax,
     readBy] = row;
   return {
     tableId, version, ordinal, schemaVersion, rows, bytes, changed, key, wrap, plain, cells, widened, rowBytesMax,

@@ -17,6 +17,7 @@ import { collectBody } from '../request-body.ts';
 import type { RouteDependencies } from '../routes.ts';
 import { rowIdsJson } from '../row-ids-json.ts';
 import { identify } from '../submitter.ts';
+import { tableIdOf } from '../table-path.ts';
 import { hasVersion, readIfMatch, replyNotModified, setVersion } from '../versions.ts';
 
 const json = 'application/json; charset=utf-8';
@@ -33,11 +34,7 @@ const pageQuery = z.strictObject({
   continuation: z.string().optional(),
 });
 
-interface TablePath {
-  readonly tableID: string;
-}
-
-interface RowPath extends TablePath {
+interface RowPath {
   readonly rowID: string;
 }
 
@@ -45,6 +42,7 @@ const messages = {
   table_not_found: 'There is no such table.',
   row_not_found: 'There is no such row.',
   payment_required: 'The team is suspended.',
+  continuation_expired: 'query.continuation: the rows that it goes on in were replaced too long ago.',
 } as const;
 
 export function addRowRoutes(app: App, dependencies: RouteDependencies): void {
@@ -78,13 +76,15 @@ function addTableRowRoutes(app: App, { submitter, tables, rows, receiver, gate, 
     const identity = identify(request);
     const ifMatch = readIfMatch(request) ?? null;
     const tableId = tableIdOf(request);
-    const received = await receiveRows(receiver, request, identity, await tables.columnIds(teamId, tableId));
+    const received = await receiveRows(receiver, request, identity, {
+      columns: await tables.columnIds(teamId, tableId),
+    });
     const input = { teamId, tableId, ifMatch, query: request.query, members: received.members, limits };
     // What is malformed is refused before anything is stored.
     const asked = addRows({ ...input, rows: received.hasRows ? { kind: 'none' } : null });
     const { source, body } = asked.rows.kind === 'stash' ? { source: asked.rows } : await received.store();
     const { result, etag } = await submitter.submit(teamId, identity, { ...asked, rows: source }, body);
-    return setVersion(reply, etag).code(201).type(json).send(`{"data":{"rowIDs":${rowIdsJson(result.rows)}}}`);
+    return setVersion(reply, etag).code(201).type(json).send(`{"data":{"rowIDs":${await rowIdsJson(rows, teamId, result.rows)}}}`);
   }));
 }
 
@@ -129,15 +129,6 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytes
 
 /** An address that no row has: an ID that cannot be one is answered as an unknown one. */
 const neverARow: RowAddress = { version: 0n, ordinal: 0, index: 0 };
-
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const nil = '00000000-0000-0000-0000-000000000000';
-
-/** An ID that cannot be one becomes one that no table has. */
-function tableIdOf(request: FastifyRequest): string {
-  const { tableID } = request.params as TablePath;
-  return uuid.test(tableID) ? tableID : nil;
-}
 
 function rowOf(request: FastifyRequest): RowAddress | null {
   return parseRowId((request.params as RowPath).rowID);
