@@ -64,6 +64,7 @@ const shapes: readonly Shape[] = [
     bodies: { 200: exactly({ data: listOf(row), 'continuation?': text }), 304: null },
   },
   { route: /^POST \/tables\/[^/]*\/rows$/, bodies: { 201: exactly({ data: exactly({ rowIDs: listOf(rowId) }) }) }, versioned: true },
+  { route: /^PUT \/tables\/[^/]*$/, bodies: { 200: exactly({ data: exactly({ rowIDs: listOf(rowId) }) }) }, versioned: true },
   { route: /^GET \/tables\/[^/]*\/rows\/[^/]*$/, bodies: { 200: exactly({ data: row }), 304: null }, versioned: true },
   { route: /^(PATCH|DELETE) \/tables\/[^/]*\/rows\/[^/]*$/, bodies: { 200: nothing }, versioned: true },
   { route: /^GET \/(livez|readyz)$/, bodies: { 200: exactly({ data: exactly({ status: text }) }) }, versioned: false },
