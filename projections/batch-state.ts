@@ -10,6 +10,7 @@ import type {
 } from './decision.ts';
 import type { BatchMemory } from './batch-memory.ts';
 import { KeptIds, type KeptId } from './kept-ids.ts';
+import { findKeptPlace } from './kept-places.ts';
 import { PairMap } from './pair-map.ts';
 import type { StoredSchema, TailRow } from './tables/tables.store.ts';
 
@@ -68,7 +69,7 @@ export class BatchState implements DecisionState {
   putLink(link: Link): void {
     this.#links.set(link.key, link);
     this.#linksOfVersions.set(link.version, link.ordinal, link);
-    if (link.keeps) this.#kept.putLink(link);
+    if (link.kept !== null) this.#kept.putLink(link);
   }
 
   putKeptId(kept: KeptId): void {
@@ -159,10 +160,6 @@ export class BatchState implements DecisionState {
     return link;
   }
 
-  keptPlace(segment: bigint, first: number, count: number): number | null {
-    return this.#kept.place(segment, first, count);
-  }
-
   row(table: Table, id: RowAddress): StoredRow | null {
     const place = this.#placeOf(table, id);
     if (place === null) return null;
@@ -177,7 +174,7 @@ export class BatchState implements DecisionState {
     if (link === null || link.generation !== table.generation) return table.keeps ? this.keptRow(table, formatRowId(id)) : null;
     if (id.index >= link.rows) return null;
     // A row that kept another identity does not have that of its place.
-    if (link.keeps && this.keptPlace(link.segment, link.first + id.index, 1) !== null) return null;
+    if (findKeptPlace(link.kept, id.index, 1) !== null) return null;
     return { link, index: id.index };
   }
 
@@ -242,7 +239,8 @@ export class BatchState implements DecisionState {
           changed.tailRows.push({ segment: change.link.segment, index, version: change.version, body });
           const id = change.ids?.[at] ?? null;
           if (id !== null) this.#keep({ segment: change.link.segment, index, id });
-          this.putRow({ link: change.link, index, version: change.version, body, stored: 'presented' });
+          const { link, version } = change;
+          this.putRow({ link, index, version, body, stored: 'presented', decidedAt: version });
         });
         return;
       case 'generation':
@@ -250,7 +248,7 @@ export class BatchState implements DecisionState {
         return;
       case 'row': {
         const { link, index, version, body } = change;
-        const row = { link, index, version, body, stored: 'presented' } as const;
+        const row = { link, index, version, body, stored: 'presented', decidedAt: version } as const;
         this.putRow(row);
         changed.rows.set(link.key, index, row);
         return;

@@ -40,7 +40,7 @@ export interface Table {
   readonly rowBytesMax: number;
   /** The key of the open tail link. */
   readonly tail: bigint | null;
-  /** Whether a link of the present generation keeps. */
+  /** Whether rows of the present generation have kept identities. */
   readonly keeps: boolean;
 }
 
@@ -62,10 +62,11 @@ export interface Link {
   readonly generation: bigint;
   readonly schemaVersion: bigint;
   readonly wrap: boolean;
-  readonly plain: boolean;
+  /** The bodies are stored as the schema of this version presents them; null: as they were received. */
+  readonly presented: bigint | null;
   readonly cells: boolean;
-  /** Whether rows of it have kept identities of earlier generations. */
-  readonly keeps: boolean;
+  /** Which of its rows have kept identities of earlier generations (kept-places.ts); null: none. */
+  readonly kept: Uint8Array | null;
   readonly segment: bigint;
   readonly first: number;
   readonly rows: number;
@@ -87,8 +88,9 @@ export interface StoredRow {
   readonly version: bigint;
   /** Null: deleted. */
   readonly body: string | null;
-  /** `presented`: as it was under `version`; else as a client sent it, to be fitted to the schema of its link. */
+  /** How its body is stored, and under the schema of which version it was presented, or is to be fitted. */
   readonly stored: StoredForm;
+  readonly decidedAt: bigint;
 }
 
 /** Where in the log an event stands. */
@@ -110,8 +112,6 @@ export interface DecisionState {
   link(key: bigint): Link;
   /** The link of the rows that this version added to a table under this ordinal, in any generation. */
   linkOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Link | null;
-  /** The first of `count` places of a segment from `first` on whose row came with an identity of its own. */
-  keptPlace(segment: bigint, first: number, count: number): number | null;
   /** The row with this ID in the present generation, wherever it lies. */
   row(table: Table, id: RowAddress): StoredRow | null;
   segment(segmentId: string): bigint;

@@ -12,7 +12,6 @@ export interface KeptId {
 export class KeptIds {
   /** Every overwrite that kept it has put an identity into another segment. */
   readonly #byId = new Map<string, KeptId[]>();
-  readonly #bySegment = new Map<bigint, Map<number, KeptId>>();
   readonly #linksOfSegments = new Map<bigint, Map<bigint, Link>>();
 
   /** A link that keeps; again when it has changed. */
@@ -22,10 +21,9 @@ export class KeptIds {
   }
 
   put(kept: KeptId): void {
-    const places = this.#bySegment.get(kept.segment) ?? new Map<number, KeptId>();
-    if (places.has(kept.index)) return;
-    this.#bySegment.set(kept.segment, places.set(kept.index, kept));
-    this.#byId.set(kept.id, [...(this.#byId.get(kept.id) ?? []), kept]);
+    const places = this.#byId.get(kept.id) ?? [];
+    const isKnown = places.some(({ segment, index }) => segment === kept.segment && index === kept.index);
+    if (!isKnown) this.#byId.set(kept.id, [...places, kept]);
   }
 
   all(): readonly KeptId[] {
@@ -52,17 +50,5 @@ export class KeptIds {
       if (index >= link.first && index < link.first + link.rows) return link;
     }
     return null;
-  }
-
-  /** The first of `count` places of a segment from `first` on whose row came with an ID. */
-  place(segment: bigint, first: number, count: number): number | null {
-    const places = this.#bySegment.get(segment);
-    if (!places) return null;
-    if (count === 1) return places.has(first) ? first : null;
-    let found: number | null = null;
-    for (const index of places.keys()) {
-      if (index >= first && index < first + count && (found === null || index < found)) found = index;
-    }
-    return found;
   }
 }

@@ -10,7 +10,7 @@ import type { BatchMemory } from './batch-memory.ts';
 import type { BatchState } from './batch-state.ts';
 import type { Link, Table } from './decision.ts';
 import type { KeptId } from './kept-ids.ts';
-import { findKeptIds, findKeptPlaces, type Places } from './segments/kept-ids.store.ts';
+import { findKeptIds } from './segments/kept-ids.store.ts';
 import { findLinks, findLinksOfSegments, findRowsOfLinks } from './tables/tables.store.ts';
 
 type Tx = Pick<PipelinedClient, 'query'>;
@@ -34,20 +34,13 @@ export async function prefetchKept(
   memory: BatchMemory | null,
 ): Promise<void> {
   for (const kept of memory?.last?.keptIds() ?? []) state.putKeptId(kept);
-  const runs = ids.flatMap(({ tableId, runs: all }) => (all.length > 0 ? [{ tableId, runs: all }] : []));
-  await fetchIssuingLinks(tx, runs, state, memory);
+  await fetchIssuingLinks(tx, ids, state, memory);
   const named = rows.flatMap((row) => {
     const table = state.table(row.tableId);
     return table?.keeps ? [{ row, table, link: state.linkOf(row.tableId, row) }] : [];
   });
-  const isNatural = ({ table, link }: (typeof named)[number]): boolean => link?.generation === table.generation;
-  await Promise.all([
-    fetchPlaces(tx, [
-      ...named.filter(isNatural).map(({ row, link }) => ({ link: link!, first: row.index, count: 1 })),
-      ...runs.flatMap((wanted) => placesOfRuns(wanted, state)),
-    ], state),
-    fetchKeptRows(tx, named.filter((each) => !isNatural(each)), state, memory),
-  ]);
+  // The others are at the places that their IDs name.
+  await fetchKeptRows(tx, named.filter(({ table, link }) => link?.generation !== table.generation), state, memory);
 }
 
 /** The links that issued these IDs, of any generation. */
@@ -69,30 +62,6 @@ async function fetchIssuingLinks(
   }
   if (missing.size === 0) return;
   for (const link of await findLinks(tx, [...missing.values()])) state.putLink(link);
-}
-
-interface LinkPlaces {
-  readonly link: Link;
-  readonly first: number;
-  readonly count: number;
-}
-
-function placesOfRuns({ tableId, runs }: WantedIds, state: BatchState): LinkPlaces[] {
-  const places: LinkPlaces[] = [];
-  for (const run of runs) {
-    const link = state.linkOf(tableId, run);
-    if (link?.keeps) places.push({ link, first: run.first, count: run.count });
-  }
-  return places;
-}
-
-/** Of each of these places, the first that has an identity of its own. */
-async function fetchPlaces(tx: Tx, wanted: readonly LinkPlaces[], state: BatchState): Promise<void> {
-  const places = wanted
-    .filter(({ link }) => link.keeps)
-    .map(({ link, first, count }): Places => ({ segment: link.segment, first: link.first + first, count }));
-  if (places.length === 0) return;
-  for (const kept of await findKeptPlaces(tx, places)) state.putKeptId(kept);
 }
 
 /** The rows with these IDs, wherever the present generations have them. */

@@ -17,30 +17,6 @@ export async function findKeptIds(tx: Tx, ids: readonly string[]): Promise<KeptI
   return rows.map(toKeptId);
 }
 
-/** Some rows of a segment that follow each other. */
-export interface Places {
-  readonly segment: bigint;
-  readonly first: number;
-  readonly count: number;
-}
-
-const selectKeptPlaces = new RowsStatement<Places>(
-  'select_kept_places',
-  [['int8', ({ segment }) => segment], ['int4', ({ first }) => first], ['int4', ({ count }) => count]],
-  (rows) => `select found.segment, found.index, found.id from ${rows} as wanted(segment, first, count)
-    join lateral (
-      select segment, index, id from kept_ids where kept_ids.segment = wanted.segment
-        and kept_ids.index >= wanted.first and kept_ids.index < wanted.first + wanted.count order by index limit 1
-    ) found on true`,
-);
-
-/** The first row of each of these that came with an ID; none where none did. */
-export async function findKeptPlaces(tx: Tx, places: readonly Places[]): Promise<KeptId[]> {
-  const { statement, values } = selectKeptPlaces.bind(places);
-  const { rows } = await tx.query(statement, values);
-  return rows.map(toKeptId);
-}
-
 function toKeptId([segment, index, id]: ResultRow): KeptId {
   return { segment, index, id };
 }

@@ -6,6 +6,7 @@ import { checkGivenSchema } from '../../src/schema/decide-schema.ts';
 import { schemaOf } from '../../src/schema/table-schema.ts';
 import { apply, refusedWith } from '../decision.ts';
 import type { Change, Decision, DecisionState, Generation, LogPlace, Table } from '../decision.ts';
+import { findKeptPlace } from '../kept-places.ts';
 import { arrivedRows, placeInRows, placeRows } from './place-rows.ts';
 import { changedSince, usableTable } from './rungs.ts';
 
@@ -82,8 +83,8 @@ function findUnissued(state: DecisionState, tableId: string, run: RowIdRun): num
   if (link === null) return run.row;
   const issued = Math.min(run.count, Math.max(0, link.rows - run.first));
   // Rows that kept another identity never had that of their place.
-  const kept = link.keeps ? state.keptPlace(link.segment, link.first + run.first, issued) : null;
-  if (kept !== null) return run.row + kept - link.first - run.first;
+  const kept = findKeptPlace(link.kept, run.first, issued);
+  if (kept !== null) return run.row + kept - run.first;
   return issued < run.count ? run.row + issued : null;
 }
 

@@ -61,12 +61,10 @@ export function decidePatchRow(
 
 /** The body as the schema presents it: as it is stored where that was so then, and no column was widened since. */
 function presentedBody(
-  { stored, version, link }: StoredRow,
+  { stored, decidedAt, link }: StoredRow,
   body: string,
   schema: TableSchema,
   widened: bigint,
 ): string {
-  const decidedAt = stored === 'presented' ? version : link.schemaVersion;
-  const form = link.plain ? 'presented' : stored;
-  return form === 'presented' && widened <= decidedAt ? body : presenterOf(schema, decidedAt, form, link.wrap)(body);
+  return stored === 'presented' && widened <= decidedAt ? body : presenterOf(schema, decidedAt, stored, link.wrap)(body);
 }

@@ -12,6 +12,7 @@ import { checkColumnCount, decideSchema } from '../../src/schema/decide-schema.t
 import { holdsCells, isPlain, presenterOf, receivedForm } from '../../src/schema/presentation.ts';
 import type { Place, Profile } from '../../src/schema/profile.ts';
 import type { TableSchema } from '../../src/schema/table-schema.ts';
+import { keptPlacesOf } from '../kept-places.ts';
 import type { Change, DecisionState, Link, LogPlace, Table, Team } from '../decision.ts';
 
 /** A tail closes at this many rows or bytes. Part of the rules: another number would give other row IDs on replay. */
@@ -21,11 +22,18 @@ const tailBytesMax = 1024 * 1024;
 /** For how long the blocks of a body wait for their closing event, in milliseconds of log time. */
 export const bodyLife = 3_600_000;
 
+export interface ArrivedIds {
+  readonly runs: RowIdRuns;
+  /** Where the rows stand in the event itself: their runs as bytes, and the IDs of a few. */
+  readonly carried: Uint8Array | null;
+  readonly few: readonly (string | null)[];
+}
+
 export interface ArrivedSegment {
   readonly key: bigint;
   readonly profile: Profile;
-  /** Whether any of its rows came with an identity. */
-  readonly hasIds: boolean;
+  /** The runs of the identities that its rows came with; null where none did. */
+  readonly ids: Uint8Array | null;
 }
 
 /** Rows that came with a request: where they are, and what all of them together need of a schema. */
@@ -35,7 +43,7 @@ export interface ArrivedRows {
   readonly segments: readonly ArrivedSegment[];
   readonly few: readonly string[];
   /** The identities that they came with; null where none did. */
-  readonly ids: { readonly runs: RowIdRuns; readonly few: readonly (string | null)[] } | null;
+  readonly ids: ArrivedIds | null;
 }
 
 /** Finds the rows of a request; a refusal when its body was not complete in time. */
@@ -56,9 +64,8 @@ export function arrivedRows(
     case 'block': {
       const key = state.segment(source.segmentId);
       const { profile } = source;
-      return {
-        profile, segments: [{ key, profile, hasIds: source.ids === true }], few: [], ids: carriedIds(event, source),
-      };
+      const ids = carriedIds(event, source);
+      return { profile, segments: [{ key, profile, ids: ids?.carried ?? null }], few: [], ids };
     }
     case 'body': {
       const blocks = state.bodyBlocks(teamId, source.bodyId);
@@ -67,11 +74,9 @@ export function arrivedRows(
         return { refusal: { type: 'request_validation_error', message } };
       }
       const profile = blocks.map((block) => block.profile).reduce(concatenate);
-      const segments = blocks.map(({ segment, profile, ids }) => ({ key: segment, profile, hasIds: ids !== null }));
-      const runs = blocks.map(({ profile: { rows }, ids }) => ({ rows, runs: ids }));
-      return {
-        profile, segments, few: [], ids: segments.some(({ hasIds }) => hasIds) ? { runs: new RowIdRuns(runs), few: [] } : null,
-      };
+      const segments = blocks.map(({ segment, profile, ids }) => ({ key: segment, profile, ids }));
+      const runs = new RowIdRuns(blocks.map(({ profile: { rows }, ids }) => ({ rows, runs: ids })));
+      return { profile, segments, few: [], ids: runs.length === 0 ? null : { runs, carried: null, few: [] } };
     }
     case 'stash':
       return { refusal: { type: 'stash_not_found', message: `there is no stash ${source.stashId}` } };
@@ -82,8 +87,8 @@ export function arrivedRows(
 function carriedIds(event: Event, rows: CarriedRows): ArrivedRows['ids'] {
   const ids = rows.ids ? rowIdsOf(event.body(), rows)! : null;
   if (ids === null) return null;
-  const runs = new RowIdRuns([{ rows: rows.profile.rows, runs: findRowIdRuns(ids) }]);
-  return { runs, few: rowIdTexts(ids) };
+  const carried = findRowIdRuns(ids);
+  return { runs: new RowIdRuns([{ rows: rows.profile.rows, runs: carried }]), carried, few: rowIdTexts(ids) };
 }
 
 /** Where a cell of a request's rows stands, for messages: `rows[3].age`. */
@@ -180,12 +185,13 @@ function linkSegments(
   { segments }: ArrivedRows,
   at: LogPlace,
 ): Placement {
-  const links = segments.map(({ key, profile, hasIds }, ordinal): Link => ({
+  const links = segments.map(({ key, profile, ids }, ordinal): Link => ({
     key: state.newKey(), tableId: table.id, version: at.version, ordinal, generation: table.generation,
-    schemaVersion: table.schemaVersion, wrap, plain: isPlain(profile, schema, at.version), cells: holdsCells(profile),
-    keeps: keepsIds && hasIds, segment: key, first: 0, rows: profile.rows, bytes: profile.bytes, changed: false, deleted: 0,
+    schemaVersion: table.schemaVersion, wrap, presented: isPlain(profile, schema, at.version) ? table.schemaVersion : null,
+    cells: holdsCells(profile), kept: keepsIds ? keptPlacesOf(profile.rows, ids) : null, segment: key, first: 0, rows: profile.rows, bytes: profile.bytes, changed: false,
+    deleted: 0,
   }));
-  const keeps = table.keeps || links.some((link) => link.keeps);
+  const keeps = table.keeps || links.some(({ kept }) => kept !== null);
   return {
     table: links.length === 0 ? table : { ...table, tail: null, keeps },
     changes: links.map((link) => ({ kind: 'link', link })),
@@ -193,8 +199,8 @@ function linkSegments(
   };
 }
 
-function rangeOf({ version, ordinal, keeps }: Link, first: number, count: number): RowRange {
-  return { version, ordinal, first, count, ...(keeps ? { keeps } : {}) };
+function rangeOf({ version, ordinal, kept }: Link, first: number, count: number): RowRange {
+  return { version, ordinal, first, count, ...(kept === null ? {} : { keeps: true }) };
 }
 
 /** A few rows join the open tail, as they are presented; a tail of another schema or a full one closes. */
@@ -217,12 +223,13 @@ function linkFew(
     ? open
     : {
         key: state.newKey(), tableId: table.id, version: at.version, ordinal: 0, generation: table.generation,
-        schemaVersion: table.schemaVersion, wrap: false, plain: true, cells: false, keeps: keepsIds && ids !== null,
+        schemaVersion: table.schemaVersion, wrap: false, presented: table.schemaVersion, cells: false,
+        kept: keepsIds && ids ? keptPlacesOf(few.length, ids.carried) : null,
         segment: state.newKey(), first: 0, rows: 0, bytes: 0, changed: false, deleted: 0,
       };
   const link: Link = { ...tail, rows: tail.rows + few.length, bytes: tail.bytes + bytes };
   return {
-    table: { ...table, tail: link.key, keeps: table.keeps || link.keeps },
+    table: { ...table, tail: link.key, keeps: table.keeps || link.kept !== null },
     changes: [
       { kind: 'link', link },
       { kind: 'tailRows', link, first: tail.rows, version: at.version, bodies, ids: keepsIds && ids ? ids.few : null },

@@ -49,9 +49,10 @@ function rowStatement(name: string, place: string, index: string, body: string):
     name,
     text: `select teams.suspended, ${body},
         greatest(change.version, stored.version, link.version, tables.widened),
-        case when tables.widened > coalesce(change.version, link.schema_version) or (change.version is null and not link.plain)
-          then concat_ws(' ', tables.schema_version, coalesce(change.version, link.schema_version),
-            case when coalesce(change.version, stored.version) is not null then 'presented'
+        case when tables.widened > coalesce(change.version, link.presented, link.schema_version)
+            or coalesce(change.version, link.presented) is null
+          then concat_ws(' ', tables.schema_version, coalesce(change.version, link.presented, link.schema_version),
+            case when coalesce(change.version, link.presented) is not null then 'presented'
               when link.cells then 'cells' else 'received' end, link.wrap)
         end
       from tables
@@ -70,7 +71,7 @@ const selectRow = rowStatement(
   `links link on link.table_id = tables.id and link.version = $3 and link.ordinal = $4
     and link.generation = tables.generation and $5::int4 < link.rows`,
   '$5::int4',
-  `case when link.keeps and exists (
+  `case when link.kept is not null and exists (
       select from kept_ids kept where kept.segment = link.segment and kept.index = link.first + $5::int4
     ) then null else coalesce(change.body, stored.body) end`,
 );
@@ -78,7 +79,7 @@ const selectRow = rowStatement(
 /** By an ID that a row has kept. */
 const selectKeptRow = rowStatement(
   'read_kept_row',
-  `(kept_ids kept join links link on link.segment = kept.segment and link.keeps
+  `(kept_ids kept join links link on link.segment = kept.segment and link.kept is not null
       and kept.index >= link.first and kept.index < link.first + link.rows)
     on kept.id = $3 and link.table_id = tables.id and link.generation = tables.generation`,
   '(kept.index - link.first)',
@@ -111,17 +112,17 @@ const selectPage: Statement = {
       from ahead
     )
     select target.suspended, target.version, target.widened, target.schema_version, target.generation, target.page_rows,
-      bounded.version, bounded.ordinal, bounded.schema_version, bounded.wrap, bounded.plain, bounded.cells, bounded.changed, bounded.lim,
+      bounded.version, bounded.ordinal, bounded.schema_version, bounded.wrap, bounded.presented, bounded.cells, bounded.changed, bounded.lim,
       found.count, found.first, found.indexes, found.versions, found.ids, found.bodies
     from target left join bounded on true
     left join lateral (
       select count(*)::int4 as count, min(live.index) as first, string_agg(live.body, E'\\n') as bodies,
         case when bounded.changed then array_agg(live.index) end as indexes,
         case when bounded.changed then array_agg(live.version) end as versions,
-        case when bounded.keeps then array_agg(live.id) end as ids
+        case when bounded.kept is not null then array_agg(live.id) end as ids
       from (
         select segment_rows.index - bounded.first as index, coalesce(changes.body, segment_rows.body) as body,
-          changes.version, case when bounded.keeps then (
+          changes.version, case when bounded.kept is not null then (
             select kept_ids.id from kept_ids
             where kept_ids.segment = segment_rows.segment and kept_ids.index = segment_rows.index
           ) end as id
@@ -230,7 +231,7 @@ export class RowQueries {
 
     const rows = rowsJsonFor(links);
     for (const link of links) {
-      const [version, ordinal, linkSchema, wrap, plain, cells, changed, lim, count, first, indexes, versions, ids, bodies] =
+      const [version, ordinal, linkSchema, wrap, presented, cells, changed, lim, count, first, indexes, versions, ids, bodies] =
         link.slice(6);
       if (version === null) break;
       if (Number(lim) <= 0) return { rows, etag, next: { generation, version, ordinal, index: 0 } };
@@ -238,7 +239,8 @@ export class RowQueries {
       let bodyStart = 0;
       const indexOf = (at: number): number => (changed ? indexes[at] : first + at);
       const taken = Math.min(count, pageRows - rows.count, Number(lim) - 1);
-      const converts = !plain || widened > linkSchema;
+      const decidedAt: bigint = presented ?? linkSchema;
+      const converts = presented === null || widened > decidedAt;
       const present = converts || (changed && widened > 0n) ? await this.#presenters(tableId, schemaVersion) : null;
       for (let at = 0; at < taken; at += 1) {
         const bodyEnd = at === count - 1 ? bodies.length : bodies.indexOf('\n', bodyStart);
@@ -248,7 +250,7 @@ export class RowQueries {
         if (changeVersion !== null) {
           if (widened > changeVersion) body = present!(changeVersion, 'presented', false)(body);
         } else if (converts) {
-          body = present!(linkSchema, plain ? 'presented' : receivedForm(cells), wrap)(body);
+          body = present!(decidedAt, presented === null ? receivedForm(cells) : 'presented', wrap)(body);
         }
         const keptId: string | null = ids?.[at] ?? null;
         if (keptId === null) rows.add(prefix, indexOf(at), body);

@@ -51,12 +51,12 @@ export const LinkEntity = defineEntity({
     /** The schema under which its rows were decided, and whether scalars were wrapped into array columns then. */
     schemaVersion: p.bigint(),
     wrap: p.boolean(),
-    /** Under that schema the bodies read as they are stored. */
-    plain: p.boolean(),
-    /** Where they do not, their values are the texts of cells (CSV, TSV), and not values of JSON. */
+    /** The bodies are stored as the schema of this version presents them; null: as they were received. */
+    presented: p.bigint().nullable(),
+    /** They were received as the texts of cells (CSV, TSV), and not as values of JSON. */
     cells: p.boolean(),
-    /** Some of its rows have the identities that stand in `kept_ids`, and not those of their places in the link. */
-    keeps: p.boolean(),
+    /** Which of its rows have the identities that stand in `kept_ids`, and not those of their places (kept-places.ts). */
+    kept: p.blob().nullable(),
     segment: p.bigint(),
     /** Where its rows begin in the segment, and how many there are. */
     first: p.integer(),

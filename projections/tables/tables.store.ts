@@ -129,14 +129,14 @@ export function storeAppLinks(links: readonly AppLink[]): BoundStatement {
 }
 
 const linkColumns = `links.key, links.table_id, links.version, links.ordinal, links.generation, links.schema_version,
-  links.wrap, links.plain, links.cells, links.keeps, links.segment, links.first, links.rows, links.bytes, links.changed, links.deleted`;
+  links.wrap, links.presented, links.cells, links.kept, links.segment, links.first, links.rows, links.bytes, links.changed, links.deleted`;
 const linkColumnCount = 16;
 
 function toLink(row: ResultRow): Link {
-  const [key, tableId, version, ordinal, generation, schemaVersion, wrap, plain, cells, keeps, segment, first, rows,
+  const [key, tableId, version, ordinal, generation, schemaVersion, wrap, presented, cells, kept, segment, first, rows,
     bytes, changed, deleted] = row;
   return {
-    key, tableId, version, ordinal, generation, schemaVersion, wrap, plain, cells, keeps, segment, first, rows, bytes,
+    key, tableId, version, ordinal, generation, schemaVersion, wrap, presented, cells, kept, segment, first, rows, bytes,
     changed, deleted,
   };
 }
@@ -182,7 +182,7 @@ const selectLinksOfSegments: Statement = {
   name: 'select_links_of_segments',
   text: `select ${linkColumns} from unnest($2::uuid[], $3::int8[]) as shown(table_id, generation)
     join links on links.table_id = shown.table_id and links.generation = shown.generation
-    where links.segment = any($1::int8[]) and links.keeps`,
+    where links.segment = any($1::int8[]) and links.kept is not null`,
 };
 
 /** The links of these segments in the present generations of these tables. */
@@ -264,10 +264,14 @@ export async function findRowsOfLinks(tx: Tx, wanted: readonly WantedRowOfLink[]
 
 function toStoredRow(link: Link, index: number, stored: ResultRow): StoredRow {
   const [changeVersion, changeBody, tailVersion, body] = stored;
-  if (changeVersion !== null) return { link, index, version: changeVersion, body: changeBody, stored: 'presented' };
+  if (changeVersion !== null) {
+    return { link, index, version: changeVersion, body: changeBody, stored: 'presented', decidedAt: changeVersion };
+  }
   if (body === null) throw new Error(`row ${index} of link ${link.key} has no body: the read model is damaged`);
-  if (tailVersion !== null) return { link, index, version: tailVersion, body, stored: 'presented' };
-  return { link, index, version: link.version, body, stored: receivedForm(link.cells) };
+  const { presented, cells, schemaVersion } = link;
+  const version = tailVersion ?? link.version;
+  if (presented !== null) return { link, index, version, body, stored: 'presented', decidedAt: presented };
+  return { link, index, version, body, stored: receivedForm(cells), decidedAt: schemaVersion };
 }
 
 const upsertLinks = new RowsStatement<Link>(
@@ -275,14 +279,17 @@ const upsertLinks = new RowsStatement<Link>(
   [
     ['int8', (link) => link.key], ['uuid', (link) => link.tableId], ['int8', (link) => link.version],
     ['int4', (link) => link.ordinal], ['int8', (link) => link.generation], ['int8', (link) => link.schemaVersion],
-    ['bool', (link) => link.wrap], ['bool', (link) => link.plain], ['bool', (link) => link.cells],
-    ['bool', (link) => link.keeps], ['int8', (link) => link.segment],
+    ['bool', (link) => link.wrap], ['int8', (link) => link.presented], ['bool', (link) => link.cells],
+    ['text', (link) => (link.kept === null ? null : Buffer.from(link.kept).toString('base64'))], ['int8', (link) => link.segment],
     ['int4', (link) => link.first], ['int4', (link) => link.rows], ['int4', (link) => link.bytes],
     ['bool', (link) => link.changed], ['int4', (link) => link.deleted],
   ],
-  (rows) => `insert into links (key, table_id, version, ordinal, generation, schema_version, wrap, plain, cells, keeps, segment,
+  (rows) => `insert into links (key, table_id, version, ordinal, generation, schema_version, wrap, presented, cells, kept, segment,
       first, rows, bytes, changed, deleted)
-    select * from ${rows} as given
+    select key, table_id, version, ordinal, generation, schema_version, wrap, presented, cells, decode(kept, 'base64'), segment,
+      first, rows, bytes, changed, deleted
+    from ${rows} as given(key, table_id, version, ordinal, generation, schema_version, wrap, presented, cells, kept, segment,
+      first, rows, bytes, changed, deleted)
     on conflict (key) do update set rows = excluded.rows, bytes = excluded.bytes, changed = excluded.changed,
       deleted = excluded.deleted`,
 );

@@ -59,7 +59,7 @@ export const sections: readonly Section[] = [
     keys: 4,
     columns: ['id'],
     query: `select table_id, version, ordinal, kept_ids.index - links.first, id from links
-      join kept_ids on links.keeps and kept_ids.segment = links.segment
+      join kept_ids on links.kept is not null and kept_ids.segment = links.segment
         and kept_ids.index >= links.first and kept_ids.index < links.first + links.rows
       order by table_id, version, ordinal, kept_ids.index`,
   },

@@ -55,16 +55,16 @@ export function given({
   let key = 1000n;
   const state = new BatchState(() => key++);
   const link = {
-    tableId: 'table', ordinal: 0, generation: createdAt, schemaVersion: createdAt, wrap: false, plain: true,
-    cells: false, keeps: false, first: 0, bytes: 0, changed: false, deleted: 0,
+    tableId: 'table', ordinal: 0, generation: createdAt, schemaVersion: createdAt, wrap: false, presented: createdAt,
+    cells: false, kept: null, first: 0, bytes: 0, changed: false, deleted: 0,
   };
-  const blockLink: Link = { ...link, wrap, plain: false, key: 1n, version: blockAt, segment: 2n, rows: block.length };
+  const blockLink: Link = { ...link, wrap, presented: null, key: 1n, version: blockAt, segment: 2n, rows: block.length };
   const openTail: Link = {
     ...link, key: 3n, version: tailAt, segment: 4n, rows: tail?.length ?? 0, bytes: tail?.join('').length ?? 0,
     ...tailLink,
   };
-  block.forEach((body, index) => state.putRow({ link: blockLink, index, version: blockAt, body, stored: 'received' }));
-  tail?.forEach((body, index) => state.putRow({ link: openTail, index, version: tailAt, body, stored: 'presented' }));
+  block.forEach((body, index) => state.putRow({ link: blockLink, index, version: blockAt, body, stored: 'received', decidedAt: createdAt }));
+  tail?.forEach((body, index) => state.putRow({ link: openTail, index, version: tailAt, body, stored: 'presented', decidedAt: tailAt }));
   if (tail) state.putLink(openTail);
 
   const rows = block.length + (tail ? openTail.rows : 0);
@@ -288,13 +288,13 @@ function shownTable({ rows, version, schemaVersion, widened, tail, keeps }: Tabl
   return words.join(' ');
 }
 
-function shownLink({ version, ordinal, rows, plain, wrap, keeps, changed, deleted, schemaVersion }: Link): string {
+function shownLink({ version, ordinal, rows, presented, wrap, kept, changed, deleted, schemaVersion }: Link): string {
   const words = [
     `${version}${ordinal === 0 ? '' : `.${ordinal}`} ${rows}`,
     `by ${schemaVersion}`,
-    ...(plain ? ['plain'] : []),
+    ...(presented === null ? [] : ['plain']),
     ...(wrap ? ['wrap'] : []),
-    ...(keeps ? ['keeps'] : []),
+    ...(kept === null ? [] : ['keeps']),
     ...(changed ? ['changed'] : []),
     ...(deleted === 0 ? [] : [`${deleted} deleted`]),
   ];
