@@ -10,6 +10,13 @@ export const SegmentEntity = defineEntity({
     /** The ID that stands in the segment's event; null for tails. */
     id: p.uuid().unique().nullable(),
     rows: p.integer(),
+    /**
+     * Since when it may be that nothing shows it, by the clock of Postgres: since it was written, or something stopped
+     * showing it. Null once the sweeper has seen that something does.
+     */
+    idleSince: p.datetime().defaultRaw('now()').nullable(),
+    /** Whether its rows are gone, because nothing shows them any more. */
+    emptied: p.boolean().default(false),
   },
 });
 

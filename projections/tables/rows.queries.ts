@@ -100,6 +100,7 @@ const selectPage: Statement = {
       from tables join teams on teams.id = tables.team_id
       cross join lateral (select $3::int8 is null or $3 = tables.generation as present) as asked
       left join generations ended on not present and ended.table_id = tables.id and ended.version = $3
+        and not ended.swept
       where tables.id = $1 and tables.team_id = $2
     ), ahead as (
       select links.*, case when (links.version, links.ordinal) = ($4, $5) then $6::int4 else 0 end as start, target.page_rows

@@ -55,6 +55,8 @@ export const LinkEntity = defineEntity({
     presented: p.bigint().nullable(),
     /** They were received as the texts of cells (CSV, TSV), and not as values of JSON. */
     cells: p.boolean(),
+    /** Whether compaction has put its rows beside those of others. */
+    merged: p.boolean().default(false),
     /** Which of its rows have the identities that stand in `kept_ids`, and not those of their places (kept-places.ts). */
     kept: p.blob().nullable(),
     segment: p.bigint(),
@@ -83,6 +85,8 @@ export const GenerationEntity = defineEntity({
     /** What its rows were read by in the end. */
     schemaVersion: p.bigint(),
     widened: p.bigint(),
+    /** Whether the sweeper has ended it for readers too. */
+    swept: p.boolean().default(false),
   },
 });
 

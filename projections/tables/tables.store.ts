@@ -208,7 +208,8 @@ const selectRows = new RowsStatement<WantedRow>(
   (rows) => `select ${linkColumns}, wanted.index, change.version, change.body, stored.version, stored.body
     from ${rows} as wanted(table_id, version, ordinal, index)
     join lateral (
-      select * from links where links.table_id = wanted.table_id and links.version = wanted.version
+      select links.* from links join tables on tables.id = links.table_id and tables.generation = links.generation
+      where links.table_id = wanted.table_id and links.version = wanted.version
         and links.ordinal = wanted.ordinal and wanted.index < links.rows limit 1
     ) links on true
     left join lateral (
@@ -220,7 +221,7 @@ const selectRows = new RowsStatement<WantedRow>(
     ) stored on true`,
 );
 
-/** These rows as they are stored; those that never were are left out. */
+/** These rows of present generations as they are stored; those that never were are left out. */
 export async function findRows(tx: Tx, wanted: readonly WantedRow[]): Promise<StoredRow[]> {
   const { statement, values } = selectRows.bind(wanted);
   const { rows } = await tx.query(statement, values);

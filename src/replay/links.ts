@@ -1,4 +1,5 @@
 /** The links of a read model with what reading their rows takes, in order. */
+import { generationLife } from '../../projections/segments/sweeper.ts';
 import type { ResultRow } from '../database/pipelined-client.ts';
 import type { Labels } from './compare-cells.ts';
 
@@ -29,21 +30,25 @@ export interface Link {
   readonly rowBytesMax: number;
   /** The version of the schema that its rows are read by: the last one of its generation. */
   readonly readBy: bigint;
+  /** Whether readers can come to its rows. Those of a generation that was replaced long ago may be gone. */
+  readonly isShown: boolean;
 }
 
 export const selectLinks = `
   select links.table_id, links.version, ordinal, links.generation, links.schema_version, encode(links.kept, 'hex'), links.rows, bytes,
     changed, deleted, key, wrap, presented, cells, coalesce(ended.widened, tables.widened, 0), coalesce(row_bytes_max, 1),
-    coalesce(ended.schema_version, tables.schema_version)
+    coalesce(ended.schema_version, tables.schema_version),
+    links.generation = tables.generation or ended.ended_at >= last.time - ${generationLife}
   from links left join tables on tables.id = links.table_id
     left join generations ended on ended.table_id = links.table_id and ended.version = links.generation
+    left join teams on teams.id = tables.team_id left join progress as last on last.partition = teams.partition
   order by links.table_id, links.version, ordinal`;
 
 export function toLink(row: ResultRow): Link {
   const [tableId, version, ordinal, , schemaVersion, , rows, bytes, changed, , key, wrap, presented, cells, widened, rowBytesMax,
-    readBy] = row;
+    readBy, isShown] = row;
   return {
     tableId, version, ordinal, schemaVersion, rows, bytes, changed, key, wrap, presented, cells, widened, rowBytesMax,
-    readBy: readBy ?? 0n,
+    readBy: readBy ?? 0n, isShown: isShown ?? true,
   };
 }

@@ -1,4 +1,5 @@
 /** What of a read model replay must give again, apart from links and rows: each a query in the order of its keys. */
+import { generationLife } from '../../projections/segments/sweeper.ts';
 import { outcomeLife } from '../../projections/outcomes/outcomes.store.ts';
 import { bodyLife } from '../../projections/tables/place-rows.ts';
 import type { ResultRow } from '../database/pipelined-client.ts';
@@ -52,16 +53,20 @@ export const sections: readonly Section[] = [
     name: ([tableId, version]) => `generation ${version} of table ${tableId}, which was replaced`,
     keys: 2,
     columns: ['ended', 'ended_at', 'schema_version', 'widened'],
-    query: `select table_id, version, ended, ended_at, schema_version, widened from generations order by table_id, version`,
+    query: `select table_id, generations.version, ended, ended_at, generations.schema_version, generations.widened from generations
+      join tables on tables.id = generations.table_id join teams on teams.id = tables.team_id
+      join ${lastTimes} on last.partition = teams.partition
+      where ended_at >= last.time - ${generationLife} order by table_id, generations.version`,
   },
   {
     name: ([tableId, version, ordinal, index]) => `the ID that row ${index} of link ${version} ${ordinal} of table ${tableId} kept`,
     keys: 4,
     columns: ['id'],
-    query: `select table_id, version, ordinal, kept_ids.index - links.first, id from links
+    query: `select table_id, links.version, ordinal, kept_ids.index - links.first, kept_ids.id from links
+      join tables on tables.id = links.table_id and tables.generation = links.generation
       join kept_ids on links.kept is not null and kept_ids.segment = links.segment
         and kept_ids.index >= links.first and kept_ids.index < links.first + links.rows
-      order by table_id, version, ordinal, kept_ids.index`,
+      order by table_id, links.version, ordinal, kept_ids.index`,
   },
   {
     name: ([tableId, version]) => `schema ${version} of table ${tableId}`,
