@@ -21,6 +21,7 @@ import { isKafkaAway } from './log/kafka/kafka-away.ts';
 import type { LogObserver } from './log/log-observer.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { openService, type Service } from './service.ts';
+import { onStopSignal } from './stop-signals.ts';
 
 /** How many bodies of rows are read at once: each takes up to two blocks and an unfinished row of memory. */
 const bodiesAtOnce = 64;
@@ -32,7 +33,7 @@ const lastAnswersMs = 500;
 export async function serve(config: Config): Promise<void> {
   const logger = pino({ level: config.LOG_LEVEL });
   const stopping = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort(signal));
+  onStopSignal((signal) => stopping.abort(signal), (words) => logger.warn(words));
   const stopped = new Promise<void>((resolve) => {
     stopping.signal.addEventListener('abort', () => resolve(), { once: true });
   });
@@ -40,6 +41,7 @@ export async function serve(config: Config): Promise<void> {
   const metrics = new Metrics();
   metrics.observeProcess();
   const service = await openWhenReachable(config, logger, stopping.signal, metrics.log);
+  if (service === null) return;
   metrics.ask({ log: service.log, askPostgres: () => askPostgres(service) });
   let closeMetrics: (() => Promise<void>) | undefined;
   try {
@@ -74,18 +76,30 @@ export async function serve(config: Config): Promise<void> {
   }
 }
 
-/** Postgres and Kafka may be starting too. Rejects with the last reason when they cannot be reached in time. */
-function openWhenReachable(
+/**
+ * Postgres and Kafka may be starting too. Rejects with the last reason when they cannot be reached in time; gives null when
+ * the signal aborts before that.
+ */
+async function openWhenReachable(
   config: Config,
   logger: pino.Logger,
   signal: AbortSignal,
   observer: LogObserver,
-): Promise<Service> {
-  return pRetry(() => openService(config, logger, signal, { observer }), {
-    retries: Infinity, maxRetryTime: config.START_WAIT_MS, minTimeout: 200, maxTimeout: 2000, factor: 1.5, signal,
-    shouldRetry: ({ error }) => isDatabaseAway(error) || isKafkaAway(error),
-    onFailedAttempt: ({ error }) => logger.warn({ err: error }, 'the service cannot start yet'),
-  });
+): Promise<Service | null> {
+  let service: Service | null = null;
+  try {
+    return await pRetry(async () => (service = await openService(config, logger, signal, { observer })), {
+      retries: Infinity, maxRetryTime: config.START_WAIT_MS, minTimeout: 200, maxTimeout: 2000, factor: 1.5, signal,
+      shouldRetry: ({ error }) => isDatabaseAway(error) || isKafkaAway(error),
+      onFailedAttempt: ({ error }) => logger.warn({ err: error }, 'the service cannot start yet'),
+    });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    logger.info({ reason: signal.reason }, 'stopping before the start is complete');
+    // It may have been opened in the very moment in which it was not wanted any more.
+    await (service as Service | null)?.close();
+    return null;
+  }
 }
 
 /** The HTTP interface; a projector has what its operator asks for, and no more. */
