@@ -76,14 +76,14 @@ const settings = z.object({
 /** The settings, under the names they have in the environment. */
 export type Config = z.output<typeof settings>;
 
-/** The environment does not fit the settings. */
+/** The environment does not fit the settings, or what a setting names cannot be used. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-  /** One line a problem: the setting's name, and what is wrong. No values: they may hold secrets. */
+  /** One line a problem: the setting's name, what is wrong, and what to do. No values that may hold secrets. */
   readonly problems: readonly string[];
 
-  constructor(problems: readonly string[]) {
-    super(`The settings are not usable:\n${problems.join('\n')}`);
+  constructor(problems: readonly string[], options?: ErrorOptions) {
+    super(`The settings are not usable:\n${problems.join('\n')}`, options);
     this.problems = problems;
   }
 }
