@@ -5,9 +5,10 @@ const timerMsMax = 2 ** 31 - 1;
 const portMax = 65_535;
 
 function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER) {
-  const problem = max === Number.MAX_SAFE_INTEGER ? `must be a whole number of at least ${min}` : `must be a whole number from ${min} to ${max}`;
+  const isBounded = max !== Number.MAX_SAFE_INTEGER;
+  const problem = `must be a whole number ${isBounded ? `from ${min} to ${max}` : `of at least ${min}`}`;
   return z.string().regex(/^[0-9]+$/, problem).transform(Number)
-    .pipe(z.number().min(min, problem).max(max, max === Number.MAX_SAFE_INTEGER ? `must be at most ${max}` : problem));
+    .pipe(z.number().min(min, problem).max(max, isBounded ? problem : `must be at most ${max}`));
 }
 
 /** The message names all values, in the words of the settings' descriptions. */
