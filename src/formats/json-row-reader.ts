@@ -6,7 +6,7 @@ import type { Envelope } from './envelope-reader.ts';
 import {
   RefusedText, UnfinishedText, closeBrace, closeBracket, comma, openBrace, openBracket, skipByteOrderMark,
 } from './json-scanner.ts';
-import { MalformedBody, requireUtf8, unfinishedBody } from './malformed-body.ts';
+import { MalformedBody, emptyBody, requireUtf8, unfinishedBody } from './malformed-body.ts';
 import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
 import { keyAt, keyPrefix, placeInRow } from './row-place.ts';
@@ -78,6 +78,7 @@ export class JsonRowReader {
   /** Ends the body. */
   end(): JsonRowsEnd {
     this.#read();
+    if (this.#state === 'start') throw emptyBody();
     if (this.#state !== 'end') throw unfinishedBody();
     const last = this.#writer.close();
     if (last !== null) this.#blocks.push(last);

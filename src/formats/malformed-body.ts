@@ -21,6 +21,11 @@ export function requireUtf8(bytes: Uint8Array, start: number, end: number): void
   }
 }
 
+/** There is nothing in the body but blanks. */
+export function emptyBody(): MalformedBody {
+  return new MalformedBody('request_validation_error', 'the body is empty');
+}
+
 /** The body ends in the middle of its JSON. */
 export function unfinishedBody(): MalformedBody {
   return new MalformedBody('request_validation_error', 'the body stops before its JSON ends');
