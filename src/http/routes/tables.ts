@@ -2,6 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { createTable, createTableQuery } from '../../../commands/create-table.ts';
 import type { App } from '../app.ts';
+import { tableOperations } from '../documents/tables.ts';
 import { receiveRows } from '../receive-rows.ts';
 import { rowIdsJson } from '../row-ids-json.ts';
 import type { RouteDependencies } from '../routes.ts';
@@ -9,9 +10,13 @@ import { identify } from '../submitter.ts';
 import { setVersion } from '../versions.ts';
 
 export function addTableRoutes(app: App, { submitter, tables, receiver, gate, limits }: RouteDependencies): void {
-  app.get('/tables', async (request) => ({ data: await tables.list(request.principal.teamId) }));
+  app.get('/tables', { config: { operation: tableOperations.list } }, async (request) => {
+    return { data: await tables.list(request.principal.teamId) };
+  });
 
-  app.post('/tables', { schema: { querystring: createTableQuery } }, (request, reply) => gate.run(async () => {
+  app.post('/tables', {
+    schema: { querystring: createTableQuery }, config: { operation: tableOperations.create },
+  }, (request, reply) => gate.run(async () => {
     const { teamId } = request.principal;
     const identity = identify(request);
     const received = await receiveRows(receiver, request, identity);
