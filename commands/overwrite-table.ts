@@ -7,7 +7,7 @@ import { InvalidRequest } from './invalid-request.ts';
 export const overwriteTableQuery = z.strictObject({ onSchemaError });
 
 /** The members of the body beside an array of rows; `rows` stands here only when it is a reference. */
-const overwriteTableBody = z.strictObject({ schema: tableSchema.optional(), rows: stashReference.optional() });
+export const overwriteTableBody = z.strictObject({ schema: tableSchema.optional(), rows: stashReference.optional() });
 
 export interface OverwriteTableInput {
   readonly teamId: string;

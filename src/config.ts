@@ -28,7 +28,7 @@ const settings = z.object({
   METRICS_PORT: wholeNumber(0, portMax).optional()
     .describe('The TCP port for `/metrics` alone, on the same address; 0 takes a free one. Without it `/metrics` is on `PORT`, open to all who reach it.'),
   PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' }).optional()
-    .describe('The address under which clients reach the service, for the links it hands out.'),
+    .describe('The address under which clients reach the service, for the links it hands out and for `/openapi.json`.'),
   DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://').optional()
     .describe('The Postgres to use. Without it, an embedded one is started in `DATA_DIR`.'),
   ROLE: oneOf(['all', 'api', 'projector']).default('all')

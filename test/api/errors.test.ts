@@ -2,6 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
 import { Client, outcomeOf } from '../support/client.ts';
+import { fetchChecked } from '../support/interface-document.ts';
 import { exchangeRaw } from '../support/raw-http.ts';
 import { createTable, leavingUnchanged, unknownRowId, unknownTableId } from '../support/tables.ts';
 
@@ -62,12 +63,11 @@ describe('the token', () => {
     const texts = new Set<string>();
     for (const header of headers) {
       const value = header(client().token);
-      const request = new Request(`${api().url}${path}`, {
+      const { status, text } = await fetchChecked(api().url, path, {
         method, headers: value === null ? {} : { authorization: value }, ...(method.startsWith('P') ? { body: 'broken' } : {}),
       });
-      const response = await fetch(request);
-      expect(response.status).toBe(404);
-      texts.add(await response.text());
+      expect(status).toBe(404);
+      texts.add(text);
     }
     expect([...texts].map((text) => JSON.parse(text))).toEqual([
       { error: { type: 'request_error', message: expect.stringMatching(/./) } },

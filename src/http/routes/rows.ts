@@ -10,6 +10,7 @@ import { parseRowId } from '../../events/row-id.ts';
 import { readPatchRow } from '../../formats/read-patch-row.ts';
 import type { App } from '../app.ts';
 import { formatContinuation, parseContinuation } from '../continuation.ts';
+import { rowOperations } from '../documents/rows.ts';
 import { replyWithError } from '../error-reply.ts';
 import { readMediaType } from '../media-type.ts';
 import { receiveRows } from '../receive-rows.ts';
@@ -30,8 +31,12 @@ const pageQuery = z.strictObject({
     .regex(/^[0-9]+$/, 'must be a whole number')
     .transform((text) => Math.min(Number(text), pageRowsMax))
     .pipe(z.number().min(1, 'must be at least 1'))
-    .default(pageRowsMax),
-  continuation: z.string().optional(),
+    .default(pageRowsMax)
+    .meta({
+      description: `How many rows the page may have at most. More than ${pageRowsMax} counts as ${pageRowsMax}.`,
+      jsonSchema: { type: 'integer', minimum: 1, default: pageRowsMax },
+    }),
+  continuation: z.string().optional().meta({ description: 'The `continuation` of the page before.' }),
 });
 
 interface RowPath {
@@ -53,13 +58,13 @@ export function addRowRoutes(app: App, dependencies: RouteDependencies): void {
 function addTableRowRoutes(app: App, { submitter, tables, rows, receiver, gate, limits }: RouteDependencies): void {
   const path = '/tables/:tableID/rows';
 
-  app.head(path, async (request, reply) => {
+  app.head(path, { config: { operation: rowOperations.version } }, async (request, reply) => {
     const version = await tables.version(request.principal.teamId, tableIdOf(request));
     if (version === null) return replyMissing(reply, 'table_not_found');
     return hasVersion(request, version) ? replyNotModified(reply, version) : setVersion(reply, version).send();
   });
 
-  app.get(path, { schema: { querystring: pageQuery } }, async (request, reply) => {
+  app.get(path, { schema: { querystring: pageQuery }, config: { operation: rowOperations.list } }, async (request, reply) => {
     const { teamId } = request.principal;
     const tableId = tableIdOf(request);
     const { limit, continuation } = request.query;
@@ -71,7 +76,9 @@ function addTableRowRoutes(app: App, { submitter, tables, rows, receiver, gate, 
     return setVersion(reply, page.etag).type(json).send(page.rows.enclose('{"data":[', `]${next}}`));
   });
 
-  app.post(path, { schema: { querystring: addRowsQuery } }, (request, reply) => gate.run(async () => {
+  app.post(path, {
+    schema: { querystring: addRowsQuery }, config: { operation: rowOperations.add },
+  }, (request, reply) => gate.run(async () => {
     const { teamId } = request.principal;
     const identity = identify(request);
     const ifMatch = readIfMatch(request) ?? null;
@@ -91,7 +98,7 @@ function addTableRowRoutes(app: App, { submitter, tables, rows, receiver, gate, 
 function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytesMax }: RouteDependencies): void {
   const path = '/tables/:tableID/rows/:rowID';
 
-  app.get(path, async (request, reply) => {
+  app.get(path, { config: { operation: rowOperations.get } }, async (request, reply) => {
     const tableId = tableIdOf(request);
     const found = await rows.row(request.principal.teamId, tableId, rowOf(request) ?? neverARow);
     if (typeof found === 'string') return replyMissing(reply, found);
@@ -99,7 +106,9 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytes
     return setVersion(reply, found.etag).type(json).send(`{"data":${found.json}}`);
   });
 
-  app.patch(path, { schema: { querystring: patchRowQuery } }, async (request, reply) => {
+  app.patch(path, {
+    schema: { querystring: patchRowQuery }, config: { operation: rowOperations.patch },
+  }, async (request, reply) => {
     const { teamId } = request.principal;
     readMediaType(request, ['application/json']);
     const identity = identify(request);
@@ -118,7 +127,7 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytes
     return setVersion(reply, etag).type(json).send('{}');
   });
 
-  app.delete(path, async (request, reply) => {
+  app.delete(path, { config: { operation: rowOperations.remove } }, async (request, reply) => {
     const { teamId } = request.principal;
     const ifMatch = readIfMatch(request) ?? null;
     const event = deleteRow({ teamId, tableId: tableIdOf(request), row: rowOf(request) ?? neverARow, ifMatch });

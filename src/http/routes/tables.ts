@@ -3,6 +3,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { createTable, createTableQuery } from '../../../commands/create-table.ts';
 import { overwriteTable, overwriteTableQuery } from '../../../commands/overwrite-table.ts';
 import type { App } from '../app.ts';
+import { tableOperations } from '../documents/tables.ts';
 import { receiveRows } from '../receive-rows.ts';
 import { rowIdsJson } from '../row-ids-json.ts';
 import type { RouteDependencies } from '../routes.ts';
@@ -12,9 +13,13 @@ import { readIfMatch, setVersion } from '../versions.ts';
 
 export function addTableRoutes(app: App, dependencies: RouteDependencies): void {
   const { submitter, tables, rows, receiver, gate, limits } = dependencies;
-  app.get('/tables', async (request) => ({ data: await tables.list(request.principal.teamId) }));
+  app.get('/tables', { config: { operation: tableOperations.list } }, async (request) => {
+    return { data: await tables.list(request.principal.teamId) };
+  });
 
-  app.post('/tables', { schema: { querystring: createTableQuery } }, (request, reply) => gate.run(async () => {
+  app.post('/tables', {
+    schema: { querystring: createTableQuery }, config: { operation: tableOperations.create },
+  }, (request, reply) => gate.run(async () => {
     const { teamId } = request.principal;
     const identity = identify(request);
     const received = await receiveRows(receiver, request, identity);
@@ -30,7 +35,9 @@ export function addTableRoutes(app: App, dependencies: RouteDependencies): void 
       .send(`{"data":{"tableID":"${result.tableId}","rowIDs":${await rowIdsJson(rows, teamId, result.rows)}${linkedAppIds}}}`);
   }));
 
-  app.put('/tables/:tableID', { schema: { querystring: overwriteTableQuery } }, (request, reply) => gate.run(async () => {
+  app.put('/tables/:tableID', {
+    schema: { querystring: overwriteTableQuery }, config: { operation: tableOperations.overwrite },
+  }, (request, reply) => gate.run(async () => {
     const { teamId } = request.principal;
     const identity = identify(request);
     const ifMatch = readIfMatch(request) ?? null;
