@@ -17,11 +17,13 @@ import { metricsRoute, serveMetrics } from './http/routes/metrics.ts';
 import { Submitter } from './http/submitter.ts';
 import { cacheTokens } from './http/token-cache.ts';
 import { listen } from './listen.ts';
+import { NotAppended } from './log/event-log.ts';
 import { isKafkaAway } from './log/kafka/kafka-away.ts';
 import type { LogObserver } from './log/log-observer.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { openService, type Service } from './service.ts';
 import { onStopSignal } from './stop-signals.ts';
+import { Upkeep } from './upkeep.ts';
 
 /** How many bodies of rows are read at once: each takes up to two blocks and an unfinished row of memory. */
 const bodiesAtOnce = 64;
@@ -68,12 +70,32 @@ export async function serve(config: Config): Promise<void> {
   ]);
   await Promise.race([service.log.caughtUp(), stopped]);
   if (config.ROLE !== 'projector' && !stopping.signal.aborted) {
-    await createFirstTeam(service, config.DATA_DIR);
-    await greet(service, config, (app.server.address() as AddressInfo).port);
+    const { port } = app.server.address() as AddressInfo;
+    await greetWhenReachable(service, port, { config, logger, signal: stopping.signal });
+  }
+  if (config.ROLE !== 'api') {
+    const upkeep = new Upkeep({ database: service.database, logger, interval: config.UPKEEP_INTERVAL_MS });
+    resources.defer(() => upkeep.close());
   }
   started = true;
   await stopped;
   logger.info({ reason: stopping.signal.reason }, 'stopping');
+}
+
+/** Makes the first team where there is none, and says where the service is. Gives up when it is told to stop. */
+async function greetWhenReachable(
+  service: Service,
+  port: number,
+  { config, logger, signal }: { readonly config: Config; readonly logger: pino.Logger; readonly signal: AbortSignal },
+): Promise<void> {
+  try {
+    await whenReachable(async () => {
+      await createFirstTeam(service, config.DATA_DIR);
+      await greet(service, config, port);
+    }, config, logger, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }
 
 async function drain(app: App, submitter: Submitter, config: Config): Promise<void> {
@@ -81,6 +103,18 @@ async function drain(app: App, submitter: Submitter, config: Config): Promise<vo
   const deadline = setTimeout(() => submitter.giveUp(), Math.max(0, config.DRAIN_TIMEOUT_MS - lastAnswersMs));
   await app.close();
   clearTimeout(deadline);
+}
+
+/** Does a part of the start, again while Postgres or Kafka cannot be reached, for as long as the start may wait. */
+function whenReachable<T>(work: () => Promise<T>, config: Config, logger: pino.Logger, signal: AbortSignal): Promise<T> {
+  return pRetry(work, {
+    retries: Infinity, maxRetryTime: config.START_WAIT_MS, minTimeout: 200, maxTimeout: 2000, factor: 1.5, signal,
+    shouldRetry: ({ error }) => {
+      const mayPass = isDatabaseAway(error) || isKafkaAway(error) || error instanceof NotAppended;
+      if (mayPass) logger.warn({ err: error }, 'the service cannot start yet');
+      return mayPass;
+    },
+  });
 }
 
 /**
@@ -95,14 +129,7 @@ async function openWhenReachable(
 ): Promise<Service | null> {
   let service: Service | null = null;
   try {
-    return await pRetry(async () => (service = await openService(config, logger, signal, { observer })), {
-      retries: Infinity, maxRetryTime: config.START_WAIT_MS, minTimeout: 200, maxTimeout: 2000, factor: 1.5, signal,
-      shouldRetry: ({ error }) => {
-        const mayPass = isDatabaseAway(error) || isKafkaAway(error);
-        if (mayPass) logger.warn({ err: error }, 'the service cannot start yet');
-        return mayPass;
-      },
-    });
+    return await whenReachable(async () => (service = await openService(config, logger, signal, { observer })), config, logger, signal);
   } catch (error) {
     if (!signal.aborted) throw error;
     logger.info({ reason: signal.reason }, 'stopping before the start is complete');

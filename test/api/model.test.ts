@@ -7,7 +7,8 @@ import { typeInSchema, type Json } from '../support/column-types.ts';
 import { createModelTable, ModelTable, type Cells, type Mode, type Outcome } from '../support/model.ts';
 import { unknownRowId, unknownTableId } from '../support/tables.ts';
 
-const { api } = useApi();
+// Compaction at any time must not be seen.
+const { api } = useApi({ UPKEEP_INTERVAL_MS: '2' });
 
 const sequences = 120;
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
