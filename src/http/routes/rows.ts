@@ -8,6 +8,7 @@ import type { RowAddress } from '../../events/event.ts';
 import { packBody } from '../../events/event-codec.ts';
 import { parseRowId } from '../../events/row-id.ts';
 import { readPatchRow } from '../../formats/read-patch-row.ts';
+import { answerWrite, readAsynchronous } from '../answer-write.ts';
 import type { App } from '../app.ts';
 import { formatContinuation, parseContinuation } from '../continuation.ts';
 import { replyWithError } from '../error-reply.ts';
@@ -15,7 +16,6 @@ import { readMediaType } from '../media-type.ts';
 import { receiveRows } from '../receive-rows.ts';
 import { collectBody } from '../request-body.ts';
 import type { RouteDependencies } from '../routes.ts';
-import { rowIdsJson } from '../row-ids-json.ts';
 import { identify } from '../submitter.ts';
 import { hasVersion, readIfMatch, replyNotModified, setVersion } from '../versions.ts';
 
@@ -76,6 +76,7 @@ function addTableRowRoutes(app: App, { submitter, tables, rows, receiver, gate, 
   app.post(path, { schema: { querystring: addRowsQuery } }, (request, reply) => gate.run(async () => {
     const { teamId } = request.principal;
     const identity = identify(request);
+    const asynchronous = readAsynchronous(request);
     const ifMatch = readIfMatch(request) ?? null;
     const tableId = tableIdOf(request);
     const received = await receiveRows(receiver, request, identity, await tables.columnIds(teamId, tableId));
@@ -83,8 +84,9 @@ function addTableRowRoutes(app: App, { submitter, tables, rows, receiver, gate, 
     // What is malformed is refused before anything is stored.
     const asked = addRows({ ...input, rows: received.hasRows ? { kind: 'none' } : null });
     const { source, body } = asked.rows.kind === 'stash' ? { source: asked.rows } : await received.store();
-    const { result, etag } = await submitter.submit(teamId, identity, { ...asked, rows: source }, body);
-    return setVersion(reply, etag).code(201).type(json).send(`{"data":{"rowIDs":${rowIdsJson(result.rows)}}}`);
+    const event = { ...asked, rows: source };
+    const rows = source.kind === 'stash' ? null : received.rowCount;
+    return answerWrite(reply, submitter, { teamId, identity, asynchronous, event, body, rows }, 201);
   }));
 }
 
