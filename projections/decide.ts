@@ -7,6 +7,7 @@ import { decideAddRows } from './tables/decide-add-rows.ts';
 import { decideCreateTable } from './tables/decide-create-table.ts';
 import { decideDeleteRow } from './tables/decide-delete-row.ts';
 import { decidePatchRow } from './tables/decide-patch-row.ts';
+import { decidePatchTable } from './tables/decide-patch-table.ts';
 import { decideTeamChange, decideTeamCreated, decideTokenCreated, decideTokenRevoked } from './teams/decide-team.ts';
 
 /** Throws only on bugs: whatever a client can ask for has an outcome. */
@@ -32,6 +33,8 @@ export function decide(state: DecisionState, event: Event, at: LogPlace): Decisi
       return decideBlockReceived(state, data, at);
     case 'TableCreateRequested':
       return decideCreateTable(state, as(event, data), at);
+    case 'TablePatchRequested':
+      return decidePatchTable(state, data, at);
     case 'RowsAddRequested':
       return decideAddRows(state, as(event, data), at);
     case 'RowPatchRequested':

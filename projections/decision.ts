@@ -32,6 +32,8 @@ export interface Table {
   readonly teamId: string;
   readonly name: string;
   readonly created: bigint;
+  /** The time of the record that created it, in milliseconds. */
+  readonly createdAt: number;
   readonly version: bigint;
   readonly generation: bigint;
   readonly schemaVersion: bigint;

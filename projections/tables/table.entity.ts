@@ -9,6 +9,8 @@ export const TableEntity = defineEntity({
     name: p.text(),
     /** The version of the event that created it, of the last that changed it, and of its last overwrite. */
     created: p.bigint(),
+    /** The time of that event's record, in milliseconds. */
+    createdAt: p.bigint(),
     version: p.bigint(),
     generation: p.bigint(),
     /** The version of its schema, and of the last widening of a column: bodies stored before that are converted. */

@@ -13,7 +13,8 @@ type Tx = Pick<PipelinedClient, 'query'>;
 const selectTables: Statement = {
   name: 'select_tables',
   text: `select tables.id, tables.team_id, tables.name, tables.created, tables.version, tables.generation,
-      tables.schema_version, tables.widened, tables.rows, tables.row_bytes_max, tables.tail, ${teamColumns}
+      tables.schema_version, tables.widened, tables.rows, tables.row_bytes_max, tables.tail, tables.created_at,
+      ${teamColumns}
     from tables join teams on teams.id = tables.team_id where tables.id = any($1::uuid[])`,
 };
 
@@ -21,11 +22,13 @@ const selectTables: Statement = {
 export async function findTables(tx: Tx, ids: readonly string[]): Promise<{ table: Table; team: Team }[]> {
   const { rows } = await tx.query(selectTables, [ids]);
   return rows.map((row) => {
-    const [id, teamId, name, created, version, generation, schemaVersion, widened, count, rowBytesMax, tail] = row;
+    const [id, teamId, name, created, version, generation, schemaVersion, widened, count, rowBytesMax, tail,
+      createdAt] = row;
     const table = {
       id, teamId, name, created, version, generation, schemaVersion, widened, rows: Number(count), rowBytesMax, tail,
+      createdAt: Number(createdAt),
     };
-    return { table, team: toTeam(row.slice(11)) };
+    return { table, team: toTeam(row.slice(12)) };
   });
 }
 
@@ -35,10 +38,10 @@ const insertTables = new RowsStatement<Table>(
     ['uuid', (table) => table.id], ['uuid', (table) => table.teamId], ['text', (table) => table.name],
     ['int8', (table) => table.created], ['int8', (table) => table.version], ['int8', (table) => table.generation],
     ['int8', (table) => table.schemaVersion], ['int8', (table) => table.widened], ['int8', (table) => table.rows],
-    ['int4', (table) => table.rowBytesMax], ['int8', (table) => table.tail],
+    ['int4', (table) => table.rowBytesMax], ['int8', (table) => table.tail], ['int8', (table) => table.createdAt],
   ],
   (rows) => `insert into tables
-      (id, team_id, name, created, version, generation, schema_version, widened, rows, row_bytes_max, tail)
+      (id, team_id, name, created, version, generation, schema_version, widened, rows, row_bytes_max, tail, created_at)
     select * from ${rows} as given`,
 );
 
@@ -52,11 +55,11 @@ const updateTables = new RowsStatement<Table>(
   [
     ['uuid', (table) => table.id], ['int8', (table) => table.version], ['int8', (table) => table.schemaVersion],
     ['int8', (table) => table.widened], ['int8', (table) => table.rows], ['int4', (table) => table.rowBytesMax],
-    ['int8', (table) => table.tail],
+    ['int8', (table) => table.tail], ['text', (table) => table.name],
   ],
   (rows) => `update tables set version = given.version, schema_version = given.schema_version, widened = given.widened,
-      rows = given.rows, row_bytes_max = given.row_bytes_max, tail = given.tail
-    from ${rows} as given(id, version, schema_version, widened, rows, row_bytes_max, tail) where tables.id = given.id`,
+      rows = given.rows, row_bytes_max = given.row_bytes_max, tail = given.tail, name = given.name
+    from ${rows} as given(id, version, schema_version, widened, rows, row_bytes_max, tail, name) where tables.id = given.id`,
 );
 
 /** Tables that were there before. */

@@ -8,6 +8,7 @@ import type { Jobs } from './jobs.ts';
 import type { RowReceiver } from './receive-rows.ts';
 import { addJobRoutes } from './routes/jobs.ts';
 import { addRowRoutes } from './routes/rows.ts';
+import { addTableRoute } from './routes/table.ts';
 import { addTableRoutes } from './routes/tables.ts';
 import type { Submitter } from './submitter.ts';
 
@@ -25,6 +26,7 @@ export interface RouteDependencies {
 
 export function addRoutes(app: App, dependencies: RouteDependencies): void {
   addTableRoutes(app, dependencies);
+  addTableRoute(app, dependencies);
   addRowRoutes(app, dependencies);
   addJobRoutes(app, dependencies);
 }

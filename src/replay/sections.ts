@@ -41,9 +41,10 @@ export const sections: readonly Section[] = [
     name: ([id]) => `table ${id}`,
     keys: 1,
     columns: [
-      'team_id', 'name', 'created', 'version', 'generation', 'schema_version', 'widened', 'rows', 'row_bytes_max', 'tail',
+      'team_id', 'name', 'created', 'created_at', 'version', 'generation', 'schema_version', 'widened', 'rows', 'row_bytes_max',
+      'tail',
     ],
-    query: `select id, team_id, name, created, version, generation, schema_version, widened, rows, row_bytes_max,
+    query: `select id, team_id, name, created, created_at, version, generation, schema_version, widened, rows, row_bytes_max,
         (select version || ' ' || ordinal from links where key = tables.tail)
       from tables order by id`,
   },

@@ -28,7 +28,7 @@ test.each([1, 7, 500])('a read model that was written live is what replay in bat
 const eventTypes: Record<EventType, true> = {
   GenerationStarted: true, TeamCreated: true, TeamSuspended: true, TeamResumed: true, TeamPlanSet: true, TokenCreated: true,
   TokenRevoked: true, BlockReceived: true, TableCreateRequested: true, RowsAddRequested: true, RowPatchRequested: true,
-  RowDeleteRequested: true,
+  RowDeleteRequested: true, TablePatchRequested: true,
 };
 const refusalTypes: Record<RefusalType, true> = {
   request_validation_error: true, limit_exceeded: true, payment_required: true, table_not_found: true, row_not_found: true,

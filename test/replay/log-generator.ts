@@ -102,6 +102,7 @@ class TeamActor {
     else if (roll < 0.7) this.#delete();
     else if (roll < 0.92) await this.#addFew();
     else if (roll < 0.93) await this.#createRefused();
+    else if (roll < 0.94) this.#patchTable();
     else if (roll < 0.95) this.#tokenStep();
     else if (roll < 0.96) this.#factOfNobody();
     else if (roll < 0.98) this.#repeat();
@@ -144,6 +145,19 @@ class TeamActor {
       },
       body,
     );
+  }
+
+  #patchTable(): void {
+    const r = this.#random;
+    const tableId = this.#tableFor();
+    const columns = r.chance(0.4) ? [] : Array.from({ length: 1 + r.below(2) }, () => ({
+      // Now and then one that no table has; two may be the same.
+      id: r.chance(0.1) ? 'nobody' : r.pick(givenColumns).id, displayName: r.chance(0.3) ? null : `Shown ${r.below(3)}`,
+    }));
+    this.#send({
+      type: 'TablePatchRequested', teamId: this.#teamId, tableId, ifMatch: this.#ifMatch(tableId),
+      name: r.chance(0.5) ? null : `table ${r.below(100)}`, columns,
+    });
   }
 
   #delete(): void {

@@ -73,6 +73,7 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['table \\S+: team_id', set('tables', 'team_id = gen_random_uuid()')],
   ['table \\S+: name', set('tables', `name = name || '\u0301'`)],
   ['table \\S+: created', set('tables', 'created = created + 1')],
+  ['table \\S+: created_at', set('tables', 'created_at = created_at + 1')],
   ['table \\S+: version', set('tables', 'version = version + 1')],
   ['table \\S+: generation', set('tables', 'generation = generation + 1')],
   ['table \\S+: schema_version', set('tables', 'schema_version = schema_version + 1')],

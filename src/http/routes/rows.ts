@@ -1,17 +1,15 @@
 /** Spec 4.3 to 4.6 and 4.12: the rows of a table. */
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { addRows, addRowsQuery } from '../../../commands/add-rows.ts';
 import { deleteRow } from '../../../commands/delete-row.ts';
 import { patchRow, patchRowQuery } from '../../../commands/patch-row.ts';
-import type { RowAddress } from '../../events/event.ts';
 import { packBody } from '../../events/event-codec.ts';
-import { parseRowId } from '../../events/row-id.ts';
 import { readPatchRow } from '../../formats/read-patch-row.ts';
 import { answerWrite, readAsynchronous } from '../answer-write.ts';
+import { replyMissing, rowOf, tableIdOf } from '../addresses.ts';
 import type { App } from '../app.ts';
 import { formatContinuation, parseContinuation } from '../continuation.ts';
-import { replyWithError } from '../error-reply.ts';
 import { readMediaType } from '../media-type.ts';
 import { receiveRows } from '../receive-rows.ts';
 import { collectBody } from '../request-body.ts';
@@ -32,20 +30,6 @@ const pageQuery = z.strictObject({
     .default(pageRowsMax),
   continuation: z.string().optional(),
 });
-
-interface TablePath {
-  readonly tableID: string;
-}
-
-interface RowPath extends TablePath {
-  readonly rowID: string;
-}
-
-const messages = {
-  table_not_found: 'There is no such table.',
-  row_not_found: 'There is no such row.',
-  payment_required: 'The team is suspended.',
-} as const;
 
 export function addRowRoutes(app: App, dependencies: RouteDependencies): void {
   addTableRowRoutes(app, dependencies);
@@ -95,7 +79,7 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytes
 
   app.get(path, async (request, reply) => {
     const tableId = tableIdOf(request);
-    const found = await rows.row(request.principal.teamId, tableId, rowOf(request) ?? neverARow);
+    const found = await rows.row(request.principal.teamId, tableId, rowOf(request));
     if (typeof found === 'string') return replyMissing(reply, found);
     if (hasVersion(request, found.etag)) return replyNotModified(reply, found.etag);
     return setVersion(reply, found.etag).type(json).send(`{"data":${found.json}}`);
@@ -111,7 +95,7 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytes
     identity.digest?.update(bytes);
     const { block, rowId } = readPatchRow(bytes);
     const tableId = tableIdOf(request);
-    const row = rowOf(request) ?? neverARow;
+    const row = rowOf(request);
     const event = patchRow({
       teamId, tableId, row, ifMatch, query: request.query, profile: block.profile, rowId, limits,
     });
@@ -123,32 +107,12 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytes
   app.delete(path, async (request, reply) => {
     const { teamId } = request.principal;
     const ifMatch = readIfMatch(request) ?? null;
-    const event = deleteRow({ teamId, tableId: tableIdOf(request), row: rowOf(request) ?? neverARow, ifMatch });
+    const event = deleteRow({ teamId, tableId: tableIdOf(request), row: rowOf(request), ifMatch });
     const { etag } = await submitter.submit(teamId, identify(request), event);
     return setVersion(reply, etag).type(json).send('{}');
   });
 }
 
-/** An address that no row has: an ID that cannot be one is answered as an unknown one. */
-const neverARow: RowAddress = { version: 0n, ordinal: 0, index: 0 };
-
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const nil = '00000000-0000-0000-0000-000000000000';
-
-/** An ID that cannot be one becomes one that no table has. */
-function tableIdOf(request: FastifyRequest): string {
-  const { tableID } = request.params as TablePath;
-  return uuid.test(tableID) ? tableID : nil;
-}
-
-function rowOf(request: FastifyRequest): RowAddress | null {
-  return parseRowId((request.params as RowPath).rowID);
-}
-
 function isSmall(request: FastifyRequest): boolean {
   return Number(request.headers['content-length'] ?? Infinity) <= 16 * 1024 && !request.headers['content-encoding'];
-}
-
-function replyMissing(reply: FastifyReply, type: keyof typeof messages): FastifyReply {
-  return replyWithError(reply, type, messages[type]);
 }

@@ -59,6 +59,10 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     teamId: id, tableId: id, name: id, columns: fc.option(fc.array(givenColumn, { maxLength: 3 })), onSchemaError,
     appsToLink: fc.option(fc.array(id, { maxLength: 3 })), limits, rows,
   },
+  TablePatchRequested: {
+    teamId: id, tableId: id, ifMatch, name: fc.option(id),
+    columns: fc.array(plain({ id, displayName: fc.option(fc.string()) }), { maxLength: 3 }),
+  },
   RowsAddRequested: { teamId: id, tableId: id, ifMatch, onSchemaError, limits, rows },
   RowPatchRequested: { teamId: id, tableId: id, row, ifMatch, onSchemaError, limits, profile },
   RowDeleteRequested: { teamId: id, tableId: id, row, ifMatch },

@@ -1,0 +1,58 @@
+/** Looking after one table: what it is, its names, its end. Paths of our own (docs/decisions/0009). */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { patchTable } from '../../../commands/patch-table.ts';
+import type { TableDetails } from '../../../projections/tables/tables.queries.ts';
+import { readMembers } from '../../formats/read-members.ts';
+import { isArrayType, itemKind, type ColumnType } from '../../schema/column-type.ts';
+import { currentType } from '../../schema/table-schema.ts';
+import { replyMissing, tableIdOf } from '../addresses.ts';
+import type { App } from '../app.ts';
+import { readMediaType } from '../media-type.ts';
+import { collectBody } from '../request-body.ts';
+import type { RouteDependencies } from '../routes.ts';
+import { identify } from '../submitter.ts';
+import { hasVersion, readIfMatch, replyNotModified, setVersion } from '../versions.ts';
+
+const json = 'application/json; charset=utf-8';
+
+export function addTableRoute(app: App, { submitter, tables, gate, bodyBytesMax }: RouteDependencies): void {
+  const path = '/tables/:tableID';
+
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const tableId = tableIdOf(request);
+    const table = await tables.table(request.principal.teamId, tableId);
+    if (typeof table === 'string') return replyMissing(reply, table);
+    if (hasVersion(request, table.version)) return replyNotModified(reply, table.version);
+    setVersion(reply, table.version).type(json);
+    return request.method === 'HEAD' ? reply.send() : reply.send(JSON.stringify({ data: present(tableId, table) }));
+  };
+  app.head(path, answer);
+  app.get(path, answer);
+
+  app.patch(path, async (request, reply) => {
+    const { teamId } = request.principal;
+    readMediaType(request, ['application/json']);
+    const identity = identify(request);
+    const ifMatch = readIfMatch(request) ?? null;
+    const bytes = await gate.run(() => collectBody(request, bodyBytesMax));
+    identity.digest?.update(bytes);
+    const event = patchTable({ teamId, tableId: tableIdOf(request), ifMatch, members: readMembers(bytes) });
+    const { etag } = await submitter.submit(teamId, identity, event);
+    return setVersion(reply, etag).type(json).send('{}');
+  });
+}
+
+function present(id: string, { name, version, createdAt, rows, schema, appIds }: TableDetails): object {
+  const columns = schema.columns.map((column) => {
+    const { id: columnId, displayName } = column;
+    return { id: columnId, ...(displayName === undefined ? {} : { displayName }), type: spellType(currentType(column)) };
+  });
+  return {
+    id, name, version: version.toString(), created: new Date(createdAt).toISOString(), rows, schema: { columns }, appIDs: appIds,
+  };
+}
+
+/** As clients may write it (spec section 2): the schema of an answer is good for a request. */
+function spellType(type: ColumnType): unknown {
+  return isArrayType(type) ? { kind: 'array', items: { kind: itemKind(type) } } : type;
+}
