@@ -6,6 +6,7 @@ import { decideBlockReceived } from './segments/decide-block-received.ts';
 import { decideAddRows } from './tables/decide-add-rows.ts';
 import { decideCreateTable } from './tables/decide-create-table.ts';
 import { decideDeleteRow } from './tables/decide-delete-row.ts';
+import { decideDeleteTable } from './tables/decide-delete-table.ts';
 import { decidePatchRow } from './tables/decide-patch-row.ts';
 import { decidePatchTable } from './tables/decide-patch-table.ts';
 import { decideTeamChange, decideTeamCreated, decideTokenCreated, decideTokenRevoked } from './teams/decide-team.ts';
@@ -35,6 +36,8 @@ export function decide(state: DecisionState, event: Event, at: LogPlace): Decisi
       return decideCreateTable(state, as(event, data), at);
     case 'TablePatchRequested':
       return decidePatchTable(state, data, at);
+    case 'TableDeleteRequested':
+      return decideDeleteTable(state, data, at);
     case 'RowsAddRequested':
       return decideAddRows(state, as(event, data), at);
     case 'RowPatchRequested':

@@ -42,6 +42,8 @@ export interface Table {
   readonly rowBytesMax: number;
   /** The key of the open tail link. */
   readonly tail: bigint | null;
+  /** Decisions see no such table. */
+  readonly deleted: boolean;
 }
 
 export interface Link {

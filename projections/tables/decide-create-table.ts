@@ -31,6 +31,7 @@ export function decideCreateTable(
   const created: Table = {
     id: data.tableId, teamId: data.teamId, name: data.name, created: at.version,
     createdAt: at.time, version: at.version, generation: at.version, schemaVersion: at.version, widened: 0n, rows: 0, rowBytesMax: 0, tail: null,
+    deleted: false,
   };
   const placed = placeRows({
     state, at, team, table: created, schema, rows, mode: data.onSchemaError, limits: data.limits,

@@ -57,7 +57,7 @@ const selectRow: Statement = {
     left join changes change on link.changed and change.link = link.key and change.index = $5
     left join segment_rows stored on change.link is null
       and stored.segment = link.segment and stored.index = link.first + $5
-    where tables.id = $1 and tables.team_id = $2`,
+    where tables.id = $1 and tables.team_id = $2 and not tables.deleted`,
 };
 
 /**
@@ -71,7 +71,7 @@ const selectPage: Statement = {
         coalesce($3, tables.generation) as generation,
         least($7, greatest(${pageRowsMin}, ${pageBytesMax} / greatest(tables.row_bytes_max, 1))) as page_rows
       from tables join teams on teams.id = tables.team_id
-      where tables.id = $1 and tables.team_id = $2
+      where tables.id = $1 and tables.team_id = $2 and not tables.deleted
     ), ahead as (
       select links.*, case when (links.version, links.ordinal) = ($4, $5) then $6::int4 else 0 end as start, target.page_rows
       from target join links on links.table_id = target.id and links.generation = target.generation

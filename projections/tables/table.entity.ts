@@ -21,6 +21,8 @@ export const TableEntity = defineEntity({
     rowBytesMax: p.integer(),
     /** The open tail link, where small adds go. */
     tail: p.bigint().nullable(),
+    /** Nobody sees it any more. What it had is left where it is, and linked by nothing that is seen. */
+    deleted: p.boolean().default(false),
   },
   indexes: [{ properties: ['teamId', 'created', 'id'] }],
 });

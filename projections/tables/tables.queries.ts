@@ -27,19 +27,19 @@ const selectTable: Statement = {
       array(select app_id from app_links where app_links.table_id = tables.id order by app_id collate "C")
     from tables join teams on teams.id = tables.team_id
     join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
-    where tables.id = $1 and tables.team_id = $2`,
+    where tables.id = $1 and tables.team_id = $2 and not tables.deleted`,
 };
 
 const selectVersion: Statement = {
   name: 'read_table_version',
-  text: 'select version from tables where id = $1 and team_id = $2',
+  text: 'select version from tables where id = $1 and team_id = $2 and not deleted',
 };
 
 const selectColumns: Statement = {
   name: 'read_columns',
   text: `select schemas.columns from tables
     join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
-    where tables.id = $1 and tables.team_id = $2`,
+    where tables.id = $1 and tables.team_id = $2 and not tables.deleted`,
 };
 
 export class TableQueries {
@@ -54,7 +54,7 @@ export class TableQueries {
     const em = this.#database.orm.em.fork({ disableTransactions: true });
     return em.find(
       TableEntity,
-      { teamId },
+      { teamId, deleted: false },
       { fields: ['id', 'name'], orderBy: { created: 'asc', id: 'asc' }, disableIdentityMap: true },
     );
   }

@@ -15,10 +15,10 @@ const selectTables: Statement = {
   text: `select tables.id, tables.team_id, tables.name, tables.created, tables.version, tables.generation,
       tables.schema_version, tables.widened, tables.rows, tables.row_bytes_max, tables.tail, tables.created_at,
       ${teamColumns}
-    from tables join teams on teams.id = tables.team_id where tables.id = any($1::uuid[])`,
+    from tables join teams on teams.id = tables.team_id where tables.id = any($1::uuid[]) and not tables.deleted`,
 };
 
-/** Tables, and the teams that have them. */
+/** Tables that were not deleted, and the teams that have them. */
 export async function findTables(tx: Tx, ids: readonly string[]): Promise<{ table: Table; team: Team }[]> {
   const { rows } = await tx.query(selectTables, [ids]);
   return rows.map((row) => {
@@ -26,7 +26,7 @@ export async function findTables(tx: Tx, ids: readonly string[]): Promise<{ tabl
       createdAt] = row;
     const table = {
       id, teamId, name, created, version, generation, schemaVersion, widened, rows: Number(count), rowBytesMax, tail,
-      createdAt: Number(createdAt),
+      createdAt: Number(createdAt), deleted: false,
     };
     return { table, team: toTeam(row.slice(12)) };
   });
@@ -39,9 +39,11 @@ const insertTables = new RowsStatement<Table>(
     ['int8', (table) => table.created], ['int8', (table) => table.version], ['int8', (table) => table.generation],
     ['int8', (table) => table.schemaVersion], ['int8', (table) => table.widened], ['int8', (table) => table.rows],
     ['int4', (table) => table.rowBytesMax], ['int8', (table) => table.tail], ['int8', (table) => table.createdAt],
+    ['bool', (table) => table.deleted],
   ],
   (rows) => `insert into tables
-      (id, team_id, name, created, version, generation, schema_version, widened, rows, row_bytes_max, tail, created_at)
+      (id, team_id, name, created, version, generation, schema_version, widened, rows, row_bytes_max, tail, created_at,
+        deleted)
     select * from ${rows} as given`,
 );
 
@@ -55,11 +57,12 @@ const updateTables = new RowsStatement<Table>(
   [
     ['uuid', (table) => table.id], ['int8', (table) => table.version], ['int8', (table) => table.schemaVersion],
     ['int8', (table) => table.widened], ['int8', (table) => table.rows], ['int4', (table) => table.rowBytesMax],
-    ['int8', (table) => table.tail], ['text', (table) => table.name],
+    ['int8', (table) => table.tail], ['text', (table) => table.name], ['bool', (table) => table.deleted],
   ],
   (rows) => `update tables set version = given.version, schema_version = given.schema_version, widened = given.widened,
-      rows = given.rows, row_bytes_max = given.row_bytes_max, tail = given.tail, name = given.name
-    from ${rows} as given(id, version, schema_version, widened, rows, row_bytes_max, tail, name) where tables.id = given.id`,
+      rows = given.rows, row_bytes_max = given.row_bytes_max, tail = given.tail, name = given.name,
+      deleted = given.deleted
+    from ${rows} as given(id, version, schema_version, widened, rows, row_bytes_max, tail, name, deleted) where tables.id = given.id`,
 );
 
 /** Tables that were there before. */
@@ -71,7 +74,7 @@ const selectSchemas: Statement = {
   name: 'select_schemas',
   text: `select schemas.table_id, schemas.version, schemas.columns from tables
     join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
-    where tables.id = any($1::uuid[])`,
+    where tables.id = any($1::uuid[]) and not tables.deleted`,
 };
 
 export interface StoredSchema {
@@ -129,7 +132,8 @@ function toLink(row: ResultRow): Link {
 
 const selectTails: Statement = {
   name: 'select_tails',
-  text: `select ${linkColumns} from tables join links on links.key = tables.tail where tables.id = any($1::uuid[])`,
+  text: `select ${linkColumns} from tables join links on links.key = tables.tail
+    where tables.id = any($1::uuid[]) and not tables.deleted`,
 };
 
 /** The open tail links of these tables. */

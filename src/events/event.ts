@@ -79,6 +79,12 @@ export type EventData =
       readonly columns: readonly GivenDisplayName[];
     }
   | {
+      readonly type: 'TableDeleteRequested';
+      readonly teamId: string;
+      readonly tableId: string;
+      readonly ifMatch: bigint | null;
+    }
+  | {
       readonly type: 'RowsAddRequested';
       readonly teamId: string;
       readonly tableId: string;

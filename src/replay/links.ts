@@ -12,7 +12,7 @@ export const linkLabels: Labels = {
   columns: ['generation', 'schema_version', 'rows', 'bytes', 'changed', 'deleted'],
 };
 
-/** A link as `selectLinks` gives it. */
+/** A link as `selectLinks` gives it: of any table that was not deleted. */
 export interface Link {
   readonly tableId: string;
   readonly version: bigint;
@@ -32,7 +32,7 @@ export interface Link {
 }
 
 export const selectLinks = `
-  select links.table_id, links.version, ordinal, links.generation, links.schema_version, links.rows, bytes, changed, deleted,
+  select links.table_id, links.version, ordinal, links.generation, links.schema_version, links.rows, bytes, changed, links.deleted,
     key, wrap, plain, cells, coalesce(widened, 0), coalesce(row_bytes_max, 1),
     case when links.generation < tables.generation then (
       select max(schemas.version) from table_schemas schemas
@@ -42,6 +42,7 @@ export const selectLinks = `
         tables.generation)
     ) else tables.schema_version end
   from links left join tables on tables.id = links.table_id
+  where tables.deleted is not true
   order by links.table_id, links.version, ordinal`;
 
 export function toLink(row: ResultRow): Link {

@@ -18,6 +18,9 @@ interface Section extends Labels {
 /** What is known of a partition's log time, for what is remembered only for a while. */
 const lastTimes = 'progress as last';
 
+/** What a deleted table had may be there or not. */
+const isShown = 'not exists (select from tables where tables.id = table_id and deleted)';
+
 export const sections: readonly Section[] = [
   {
     name: ([partition]) => `progress of partition ${partition}`,
@@ -42,23 +45,23 @@ export const sections: readonly Section[] = [
     keys: 1,
     columns: [
       'team_id', 'name', 'created', 'created_at', 'version', 'generation', 'schema_version', 'widened', 'rows', 'row_bytes_max',
-      'tail',
+      'tail', 'deleted',
     ],
     query: `select id, team_id, name, created, created_at, version, generation, schema_version, widened, rows, row_bytes_max,
-        (select version || ' ' || ordinal from links where key = tables.tail)
+        (select version || ' ' || ordinal from links where key = tables.tail), deleted
       from tables order by id`,
   },
   {
     name: ([tableId, version]) => `schema ${version} of table ${tableId}`,
     keys: 2,
     columns: ['columns'],
-    query: `select table_id, version, columns from table_schemas order by table_id, version`,
+    query: `select table_id, version, columns from table_schemas where ${isShown} order by table_id, version`,
   },
   {
     name: ([tableId, appId]) => `link of table ${tableId} to app ${JSON.stringify(appId)}`,
     keys: 2,
     columns: [],
-    query: `select table_id, app_id from app_links order by table_id, app_id collate "C"`,
+    query: `select table_id, app_id from app_links where ${isShown} order by table_id, app_id collate "C"`,
   },
   {
     name: ([bodyId, number]) => `block ${number} of body ${bodyId}`,

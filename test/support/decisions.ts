@@ -75,6 +75,7 @@ export function given({
     state.putTable({
       id: 'table', teamId: owner, name: 'Table', created: createdAt, createdAt: 5, version: 50n, generation: createdAt,
       schemaVersion: createdAt, widened, rows, rowBytesMax: 10, tail: tail ? openTail.key : null,
+      deleted: false,
     });
     state.putSchema({ tableId: 'table', version: createdAt, schema: schemaFrom(schema) });
   }
@@ -203,6 +204,10 @@ export function patchTable({ ifMatch = null, name, columns = [] }: AskedPatch): 
   };
 }
 
+export function removeTable({ ifMatch = null }: Pick<Asked, 'ifMatch'> = {}): Request {
+  return { data: { type: 'TableDeleteRequested', teamId: 'team', tableId: 'table', ifMatch } };
+}
+
 export function remove(row: RowAddress, { ifMatch = null }: Asked = {}): Request {
   return { data: { type: 'RowDeleteRequested', teamId: 'team', tableId: 'table', row, ifMatch } };
 }
@@ -261,7 +266,7 @@ function shownColumn(column: SchemaColumn): string {
 }
 
 /** Its rows, and what became new with it: schema, widening; and the version of its tail, if one is open. */
-function shownTable({ name, rows, version, schemaVersion, widened, tail }: Table, at: LogPlace): string {
+function shownTable({ name, rows, version, schemaVersion, widened, tail, deleted }: Table, at: LogPlace): string {
   const words = [
     `${rows}`,
     ...(version === at.version ? [] : [`since ${version}`]),
@@ -269,6 +274,7 @@ function shownTable({ name, rows, version, schemaVersion, widened, tail }: Table
     ...(widened === at.version ? ['widened'] : []),
     ...(name === 'Table' || name === 'Made' ? [] : [`named ${name}`]),
     ...(tail === null ? [] : ['open']),
+    ...(deleted ? ['deleted'] : []),
   ];
   return words.join(' ');
 }

@@ -59,6 +59,15 @@ const added = exactly({ rowIDs: listOf(rowId) });
 const anyOf = (...checks: readonly Check[]): Check => (value) => checks.some((check) => check(value));
 const word = (...words: readonly string[]): Check => (value) => words.includes(value as string);
 
+/** A table as its own path shows it; its schema is good for a request (spec section 2). */
+const columnType = anyOf(text, exactly({ kind: word('array'), items: exactly({ kind: text }) }));
+const column = exactly({ id: text, 'displayName?': text, type: columnType });
+const table = exactly({
+  id: tableId, name: text, version: (value) => /^[0-9]+$/.test(String(value)) && typeof value === 'string',
+  created: (value) => typeof value === 'string' && new Date(value).toISOString() === value, rows: count,
+  schema: exactly({ columns: listOf(column) }), appIDs: listOf(text),
+});
+
 /** Spec 4.7, decisions 3: the result is the data of the synchronous answer. */
 const job = anyOf(
   exactly({ status: word('running') }),
@@ -77,6 +86,10 @@ const shapes: readonly Shape[] = [
     route: /^POST \/tables$/, versioned: true,
     bodies: { 201: exactly({ data: created }), 202: exactly({ data: exactly({ tableID: tableId, jobID: jobId }) }) },
   },
+  { route: /^GET \/tables\/[^/]*$/, bodies: { 200: exactly({ data: table }), 304: null }, versioned: true },
+  { route: /^HEAD \/tables\/[^/]*$/, bodies: { 200: null, 304: null }, versioned: true },
+  { route: /^PATCH \/tables\/[^/]*$/, bodies: { 200: nothing }, versioned: true },
+  { route: /^DELETE \/tables\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
   { route: /^HEAD \/tables\/[^/]*\/rows$/, bodies: { 200: null, 304: null }, versioned: true },
   {
     route: /^GET \/tables\/[^/]*\/rows$/, versioned: true,

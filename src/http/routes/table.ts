@@ -1,5 +1,6 @@
 /** Looking after one table: what it is, its names, its end. Paths of our own (docs/decisions/0009). */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { deleteTable } from '../../../commands/delete-table.ts';
 import { patchTable } from '../../../commands/patch-table.ts';
 import type { TableDetails } from '../../../projections/tables/tables.queries.ts';
 import { readMembers } from '../../formats/read-members.ts';
@@ -39,6 +40,14 @@ export function addTableRoute(app: App, { submitter, tables, gate, bodyBytesMax 
     const event = patchTable({ teamId, tableId: tableIdOf(request), ifMatch, members: readMembers(bytes) });
     const { etag } = await submitter.submit(teamId, identity, event);
     return setVersion(reply, etag).type(json).send('{}');
+  });
+
+  // Nothing is left of it that could have a version.
+  app.delete(path, async (request, reply) => {
+    const { teamId } = request.principal;
+    const ifMatch = readIfMatch(request) ?? null;
+    await submitter.submit(teamId, identify(request), deleteTable({ teamId, tableId: tableIdOf(request), ifMatch }));
+    return reply.type(json).send('{}');
   });
 }
 

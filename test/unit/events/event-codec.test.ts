@@ -63,6 +63,7 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     teamId: id, tableId: id, ifMatch, name: fc.option(id),
     columns: fc.array(plain({ id, displayName: fc.option(fc.string()) }), { maxLength: 3 }),
   },
+  TableDeleteRequested: { teamId: id, tableId: id, ifMatch },
   RowsAddRequested: { teamId: id, tableId: id, ifMatch, onSchemaError, limits, rows },
   RowPatchRequested: { teamId: id, tableId: id, row, ifMatch, onSchemaError, limits, profile },
   RowDeleteRequested: { teamId: id, tableId: id, row, ifMatch },
