@@ -216,21 +216,26 @@ function advanceValues(partition: number, entries: readonly Entry[], epoch: bigi
 
 /**
  * Cuts a batch where an event needs what cannot be fetched before an earlier one is decided: a row of a block that this
- * very batch links. Nothing depends on where a batch is cut.
+ * very batch links, or of a table that it overwrites; the identities that rows of blocks came with which it brings. Nothing depends on where a batch is cut.
  */
 function independentRuns(entries: readonly Entry[]): Entry[][] {
   const runs: Entry[][] = [];
   let run: Entry[] = [];
+  /** Tables, and bodies of blocks. */
   let linked = new Set<string>();
   for (const entry of entries) {
     const { data } = entry.event;
-    if ('row' in data && linked.has(data.tableId)) {
+    const isOverwrite = data.type === 'TableOverwriteRequested';
+    const needs = isOverwrite || 'row' in data ? [data.tableId] : [];
+    if (isOverwrite && data.rows.kind === 'body') needs.push(data.rows.bodyId);
+    if (needs.some((id) => linked.has(id))) {
       runs.push(run);
       run = [];
       linked = new Set();
     }
     run.push(entry);
-    if ('rows' in data && (data.rows.kind === 'block' || data.rows.kind === 'body')) linked.add(data.tableId);
+    if (data.type === 'BlockReceived') linked.add(data.bodyId);
+    if ('rows' in data && (isOverwrite || data.rows.kind === 'block' || data.rows.kind === 'body')) linked.add(data.tableId);
   }
   runs.push(run);
   return runs;

@@ -89,7 +89,7 @@ export async function openService(
       writeAhead: (segmentId, block) => database.fills.with(async (tx) => {
         const reserved = localKeys.open();
         await reserved.reserve(tx, 1);
-        await fillSegment(tx, { key: reserved.take(), id: segmentId, rows: block.profile.rows, body: block.body });
+        await fillSegment(tx, { key: reserved.take(), id: segmentId, rows: block.profile.rows, body: block.body, ids: block.ids });
       }),
       onFailure: (listener) => {
         use.onLost(listener);

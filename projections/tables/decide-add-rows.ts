@@ -17,7 +17,8 @@ export function decideAddRows(state: DecisionState, event: Event<EventOf<'RowsAd
   if ('refusal' in rows) return refusedWith(rows.refusal);
   if (rows.profile.rows === 0) return apply([], table.version, { rows: [] });
   const placed = placeRows({
-    state, at, team, table, schema: state.schema(table), rows, mode: data.onSchemaError, limits: data.limits,
+    state, at, team, table, schema: state.schema(table), givesSchema: false, keepsIds: false, rows,
+    mode: data.onSchemaError, limits: data.limits,
   });
   if ('refusal' in placed) return refusedWith(placed.refusal);
   return apply([{ kind: 'table', table: placed.table }, ...placed.changes], at.version, { rows: placed.ranges });

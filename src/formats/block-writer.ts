@@ -3,6 +3,8 @@ import type { Profile } from '../schema/profile.ts';
 import { BodyBuffer } from './body-buffer.ts';
 import type { RowLimits } from './row-limits.ts';
 import { RowProfiler } from './row-profiler.ts';
+import { lowerN, quote } from './json-scanner.ts';
+import { RowIds } from './row-ids.ts';
 import type { RowScanner, ScannedRow } from './row-scanner.ts';
 
 const lineFeed = 0x0a;
@@ -28,10 +30,13 @@ export class BlockWriter {
   readonly #limits: RowLimits;
   readonly #profiler: RowProfiler;
   readonly #body = new BodyBuffer();
+  readonly #ids: RowIds | null;
   #runStart = 0;
   #runEnd = 0;
 
-  constructor(scanner: RowScanner, limits: RowLimits) {
+  /** `keepIds`: whether the blocks hold the identities of their rows. */
+  constructor(scanner: RowScanner, limits: RowLimits, keepIds = false) {
+    this.#ids = keepIds ? new RowIds() : null;
     this.#scanner = scanner;
     this.#limits = limits;
     this.#profiler = new RowProfiler(scanner);
@@ -43,6 +48,7 @@ export class BlockWriter {
     const isFull = this.#profiler.rows >= this.#limits.blockRows
       || (this.#profiler.rows > 0 && this.#bytes() + 1 + end - start > this.#limits.blockBytes);
     const full = isFull ? this.close() : null;
+    this.#ids?.add(row.clean ? null : this.#idOf(row));
 
     if (!row.clean) {
       this.#profiler.add(row, this.#rewrite(row));
@@ -62,7 +68,7 @@ export class BlockWriter {
   close(): RowBlock | null {
     if (this.#profiler.rows === 0) return null;
     this.copyRun();
-    return { profile: this.#profiler.take(), body: this.#body.take(), ids: null };
+    return { profile: this.#profiler.take(), body: this.#body.take(), ids: this.#ids?.take() ?? null };
   }
 
   /** Copies the rows that have not been copied yet out of the scanner's buffer. */
@@ -73,6 +79,13 @@ export class BlockWriter {
     }
     this.#runStart = 0;
     this.#runEnd = 0;
+  }
+
+  /** The text of the row's `$rowID`; null when it has none, undefined when that is no text. */
+  #idOf({ bytes, columns, starts, ends, count }: ScannedRow): string | null | undefined {
+    const cell = columns.findIndex(({ index }, at) => at < count && index < 0);
+    if (cell === -1 || bytes[starts[cell]!] === lowerN) return null;
+    return bytes[starts[cell]!] === quote ? this.#scanner.decode(starts[cell]!, ends[cell]!) : undefined;
   }
 
   /** Bytes of the block so far. */

@@ -20,6 +20,8 @@ export interface JsonRowReaderOptions {
   readonly form: 'rows' | 'envelope';
   /** Column IDs whose order is known already: bodies hold these first. */
   readonly columns?: readonly string[];
+  /** Whether the blocks hold the identities of their rows (`$rowID`). */
+  readonly keepIds?: boolean;
   readonly limits?: Partial<RowLimits>;
 }
 
@@ -56,11 +58,11 @@ export class JsonRowReader {
   #unreadMin = 0;
   #blocks: RowBlock[] = [];
 
-  constructor({ form, columns = [], limits = {} }: JsonRowReaderOptions) {
+  constructor({ form, columns = [], keepIds = false, limits = {} }: JsonRowReaderOptions) {
     this.#form = form;
     this.#limits = { ...defaultRowLimits, ...limits };
     this.#scanner = new RowScanner(columns, this.#limits);
-    this.#writer = new BlockWriter(this.#scanner, this.#limits);
+    this.#writer = new BlockWriter(this.#scanner, this.#limits, keepIds);
     this.#envelope = new EnvelopeReader(this.#scanner, this.#limits);
   }
 

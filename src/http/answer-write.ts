@@ -4,7 +4,8 @@ import { z } from 'zod';
 import type { PackedBody } from '../events/event-codec.ts';
 import type { EventData } from '../events/event.ts';
 import { encloseResult } from './result-json.ts';
-import type { RequestIdentity, Submitter } from './submitter.ts';
+import type { RouteDependencies } from './routes.ts';
+import type { RequestIdentity } from './submitter.ts';
 import { parseOrRefuse } from './validation.ts';
 import { setVersion } from './versions.ts';
 
@@ -36,7 +37,7 @@ export interface Write {
  */
 export async function answerWrite(
   reply: FastifyReply,
-  submitter: Submitter,
+  { submitter, rows: queries }: Pick<RouteDependencies, 'submitter' | 'rows'>,
   write: Write,
   status: 200 | 201,
 ): Promise<FastifyReply> {
@@ -45,7 +46,9 @@ export async function answerWrite(
     ? await submitter.submitOrAccept(teamId, identity, event, body, rows)
     : await submitter.submit(teamId, identity, event, body, rows);
   if ('jobId' in submitted) return replyAccepted(reply, submitted.jobId, event);
-  return setVersion(reply, submitted.etag).code(status).type(json).send(encloseResult('{"data":', submitted.result, '}'));
+  const { result, etag } = submitted;
+  const data = await encloseResult('{"data":', result, '}', (range) => queries.keptIds(teamId, range));
+  return setVersion(reply, etag).code(status).type(json).send(data);
 }
 
 /** Of several tries under one key the first in the log creates the table: which ID it has is not known before the outcome. */

@@ -8,6 +8,7 @@ import type { FastifyRequest } from 'fastify';
 import { receiveBlock } from '../../commands/receive-block.ts';
 import { packBody, type PackedBody } from '../events/event-codec.ts';
 import type { RowSource } from '../events/event.ts';
+import { joinRowBodies } from '../events/row-bodies.ts';
 import type { RowBlock } from '../formats/block-writer.ts';
 import { JsonRowReader } from '../formats/json-row-reader.ts';
 import { readMediaType } from './media-type.ts';
@@ -36,16 +37,28 @@ export interface ReceivedRows {
   store(): Promise<{ readonly source: RowSource; readonly body?: PackedBody }>;
 }
 
+/** How many rows a request is about whose rows are here; null where only the decision can know. */
+export function rowsIn({ rowCount }: ReceivedRows, source: RowSource): number | null {
+  return source.kind === 'stash' ? null : rowCount;
+}
+
+export interface ReceiveRowsOptions {
+  /** Columns whose order is known already. */
+  readonly columns?: readonly string[];
+  /** Whether the rows may keep the identities that they come with. */
+  readonly keepIds?: boolean;
+}
+
 /** Reads the body to its end. Throws HttpError and MalformedBody. */
 export async function receiveRows(
   receiver: RowReceiver,
   request: FastifyRequest,
   identity: RequestIdentity,
-  columns: readonly string[] = [],
+  { columns = [], keepIds = false }: ReceiveRowsOptions = {},
 ): Promise<ReceivedRows> {
   readMediaType(request, ['application/json']);
   const body = new BodyBlocks(receiver, request.principal.teamId);
-  const reader = new JsonRowReader({ form: 'envelope', columns });
+  const reader = new JsonRowReader({ form: 'envelope', columns, keepIds });
   for await (const chunk of bodyChunks(request, receiver.bodyBytesMax)) {
     identity.digest?.update(chunk);
     for (const block of reader.push(chunk)) await body.add(block);
@@ -91,13 +104,14 @@ class BodyBlocks {
     if (this.#sent > 0) return { source: { kind: 'body', bodyId: this.#bodyId, blocks: this.#sent } };
     const block = this.#only;
     if (block === null || block.profile.rows === 0) return { source: { kind: 'none' } };
-    const { profile } = block;
+    const { profile, ids } = block;
+    const carried = { profile, ...(ids === null ? {} : { ids: true as const }) };
     if (profile.rows <= fewRowsMax && profile.bytes <= fewBytesMax) {
-      return { source: { kind: 'few', profile }, body: await packBody(block.body) };
+      return { source: { kind: 'few', ...carried }, body: await packBody(joinRowBodies(block)) };
     }
     const segmentId = randomUUIDv7();
-    const [body] = await Promise.all([packBody(block.body), this.#receiver.writeAhead(segmentId, block)]);
-    return { source: { kind: 'block', profile, segmentId }, body };
+    const [body] = await Promise.all([packBody(joinRowBodies(block)), this.#receiver.writeAhead(segmentId, block)]);
+    return { source: { kind: 'block', ...carried, segmentId }, body };
   }
 
   async #send(block: RowBlock): Promise<void> {
@@ -105,8 +119,8 @@ class BodyBlocks {
     const segmentId = randomUUIDv7();
     const number = this.#sent;
     this.#sent += 1;
-    const [body] = await Promise.all([packBody(block.body), writeAhead(segmentId, block)]);
-    const event = receiveBlock({ teamId: this.#teamId, bodyId: this.#bodyId, number, segmentId, profile: block.profile });
+    const [body] = await Promise.all([packBody(joinRowBodies(block)), writeAhead(segmentId, block)]);
+    const event = receiveBlock({ teamId: this.#teamId, bodyId: this.#bodyId, number, segmentId, profile: block.profile, hasIds: block.ids !== null });
     await submitter.submitPart(this.#teamId, event, body);
   }
 }

@@ -3,13 +3,13 @@ import type { ResultRow } from '../database/pipelined-client.ts';
 import type { Labels } from './compare-cells.ts';
 
 /**
- * Of a link, what replay gives again. How its bodies are stored (`wrap`, `plain`, `cells`) and where is not among it: the rows are
+ * Of a link, what replay gives again. How its bodies are stored (`wrap`, `presented`, `cells`) and where is not among it: the rows are
  * compared as they are presented.
  */
 export const linkLabels: Labels = {
   name: ([tableId, version, ordinal]) => `link ${version} ${ordinal} of table ${tableId}`,
   keys: 3,
-  columns: ['generation', 'schema_version', 'rows', 'bytes', 'changed', 'deleted'],
+  columns: ['generation', 'schema_version', 'kept', 'rows', 'bytes', 'changed', 'deleted'],
 };
 
 /** A link as `selectLinks` gives it: of any table that was not deleted. */
@@ -23,7 +23,7 @@ export interface Link {
   readonly changed: boolean;
   readonly key: bigint;
   readonly wrap: boolean;
-  readonly plain: boolean;
+  readonly presented: bigint | null;
   readonly cells: boolean;
   readonly widened: bigint;
   readonly rowBytesMax: number;
@@ -32,24 +32,19 @@ export interface Link {
 }
 
 export const selectLinks = `
-  select links.table_id, links.version, ordinal, links.generation, links.schema_version, links.rows, bytes, changed, links.deleted,
-    key, wrap, plain, cells, coalesce(widened, 0), coalesce(row_bytes_max, 1),
-    case when links.generation < tables.generation then (
-      select max(schemas.version) from table_schemas schemas
-      where schemas.table_id = links.table_id and schemas.version < coalesce(
-        (select min(later.generation) from links later
-          where later.table_id = links.table_id and later.generation > links.generation),
-        tables.generation)
-    ) else tables.schema_version end
+  select links.table_id, links.version, ordinal, links.generation, links.schema_version, encode(links.kept, 'hex'), links.rows, bytes,
+    changed, links.deleted, key, wrap, presented, cells, coalesce(ended.widened, tables.widened, 0), coalesce(row_bytes_max, 1),
+    coalesce(ended.schema_version, tables.schema_version)
   from links left join tables on tables.id = links.table_id
+    left join generations ended on ended.table_id = links.table_id and ended.version = links.generation
   where tables.deleted is not true
   order by links.table_id, links.version, ordinal`;
 
 export function toLink(row: ResultRow): Link {
-  const [tableId, version, ordinal, , schemaVersion, rows, bytes, changed, , key, wrap, plain, cells, widened, rowBytesMax,
+  const [tableId, version, ordinal, , schemaVersion, , rows, bytes, changed, , key, wrap, presented, cells, widened, rowBytesMax,
     readBy] = row;
   return {
-    tableId, version, ordinal, schemaVersion, rows, bytes, changed, key, wrap, plain, cells, widened, rowBytesMax,
+    tableId, version, ordinal, schemaVersion, rows, bytes, changed, key, wrap, presented, cells, widened, rowBytesMax,
     readBy: readBy ?? 0n,
   };
 }

@@ -45,11 +45,27 @@ export const sections: readonly Section[] = [
     keys: 1,
     columns: [
       'team_id', 'name', 'created', 'created_at', 'version', 'generation', 'schema_version', 'widened', 'rows', 'row_bytes_max',
-      'tail', 'deleted',
+      'tail', 'keeps', 'deleted',
     ],
     query: `select id, team_id, name, created, created_at, version, generation, schema_version, widened, rows, row_bytes_max,
-        (select version || ' ' || ordinal from links where key = tables.tail), deleted
+        (select version || ' ' || ordinal from links where key = tables.tail), keeps, deleted
       from tables order by id`,
+  },
+  {
+    name: ([tableId, version]) => `generation ${version} of table ${tableId}, which was replaced`,
+    keys: 2,
+    columns: ['ended', 'ended_at', 'schema_version', 'widened'],
+    query: `select table_id, version, ended, ended_at, schema_version, widened from generations
+      where ${isShown} order by table_id, version`,
+  },
+  {
+    name: ([tableId, version, ordinal, index]) => `the ID that row ${index} of link ${version} ${ordinal} of table ${tableId} kept`,
+    keys: 4,
+    columns: ['id'],
+    query: `select table_id, version, ordinal, kept_ids.index - links.first, id from links
+      join kept_ids on links.kept is not null and kept_ids.segment = links.segment
+        and kept_ids.index >= links.first and kept_ids.index < links.first + links.rows
+      where ${isShown} order by table_id, version, ordinal, kept_ids.index`,
   },
   {
     name: ([tableId, version]) => `schema ${version} of table ${tableId}`,
@@ -66,8 +82,8 @@ export const sections: readonly Section[] = [
   {
     name: ([bodyId, number]) => `block ${number} of body ${bodyId}`,
     keys: 2,
-    columns: ['team_id', 'profile', 'time'],
-    query: `select body_id, number, team_id, profile, body_blocks.time from body_blocks
+    columns: ['team_id', 'profile', 'ids', 'time'],
+    query: `select body_id, number, team_id, profile, encode(ids, 'hex'), body_blocks.time from body_blocks
       join teams on teams.id = body_blocks.team_id join ${lastTimes} on last.partition = teams.partition
       where last.time - body_blocks.time <= ${bodyLife} order by body_id, number`,
   },

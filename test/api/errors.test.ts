@@ -23,7 +23,7 @@ test.each<[string, string, string, string[]]>([
   ['PUT', '/tables', '405 method_not_allowed', ['GET', 'POST']],
   ['PATCH', '/tables', '405 method_not_allowed', ['GET', 'POST']],
   ['OPTIONS', '/tables', '405 method_not_allowed', ['GET', 'POST']],
-  ['POST', table, '405 method_not_allowed', ['DELETE', 'GET', 'HEAD', 'PATCH']],
+  ['POST', table, '405 method_not_allowed', ['DELETE', 'GET', 'HEAD', 'PATCH', 'PUT']],
   ['PUT', `${table}/rows`, '405 method_not_allowed', ['GET', 'HEAD', 'POST']],
   ['PATCH', `${table}/rows`, '405 method_not_allowed', ['GET', 'HEAD', 'POST']],
   ['DELETE', `${table}/rows`, '405 method_not_allowed', ['GET', 'HEAD', 'POST']],
@@ -49,7 +49,7 @@ test.each(['/tables', row])('HEAD %s is 405 without a body', async (path) => {
 describe('the token', () => {
   const endpoints: [string, string][] = [
     ['GET', '/tables'], ['POST', '/tables'], ['GET', `${table}/rows`], ['POST', `${table}/rows`], ['GET', row],
-    ['PATCH', row], ['DELETE', row], ['GET', table], ['PATCH', table], ['DELETE', table], ['GET', '/jobs/x'], ['GET', '/jobs/x/progress'],
+    ['PATCH', row], ['DELETE', row], ['GET', table], ['PUT', table], ['PATCH', table], ['DELETE', table], ['GET', '/jobs/x'], ['GET', '/jobs/x/progress'],
   ];
   const headers: ((token: string) => string | null)[] = [
     () => null, () => '', () => 'Bearer', () => 'Bearer ', () => 'Bearer wrong', (token) => token, (token) => `Basic ${token}`,

@@ -212,6 +212,8 @@ describe('a table that was deleted', () => {
       ['POST rows, none', client().post(table.path, [])],
       ['POST rows, many', client().post(table.path, Array.from({ length: 25_000 }, (_, a) => ({ a })))],
       ['POST rows, updateSchema', client().post(`${table.path}?onSchemaError=updateSchema`, [{ z: 1 }])],
+      ['PUT table', client().send(`/tables/${table.id}`, { method: 'PUT', body: [{ a: 1 }] })],
+      ['PUT table, nothing', client().send(`/tables/${table.id}`, { method: 'PUT', body: [] })],
       ['GET row', client().get(row)],
       ['PATCH row', client().patch(row, { a: 1 })],
       ['DELETE row', client().delete(row)],
@@ -278,7 +280,7 @@ describe('a table that was deleted', () => {
       const row = `${table.path}/${table.rowIds[0]}`;
       const answers = await Promise.all([
         alone.post(table.path, [{ a: 3 }]), alone.patch(row, { a: 4 }), alone.delete(`/tables/${table.id}`),
-        alone.post(table.path, [{ a: 5 }]), alone.patch(row, { a: 6 }), alone.patch(`/tables/${table.id}`, { name: 'n' }), alone.delete(row),
+        alone.post(table.path, [{ a: 5 }]), alone.send(`/tables/${table.id}`, { method: 'PUT', body: [{ a: 7 }] }), alone.patch(row, { a: 6 }), alone.patch(`/tables/${table.id}`, { name: 'n' }), alone.delete(row),
       ]);
       expect(outcomeOf(answers[2]!)).toBe('200');
       for (const answer of answers) expect(['200', '201', noTable]).toContain(outcomeOf(answer));

@@ -56,7 +56,7 @@ const remove = (table: string, condition?: string): string => `delete from ${tab
 
 /** A row that shows as it is stored: of a block, or of a tail. */
 const shown = (tail: boolean): string => `segment_rows.version is ${tail ? 'not null' : 'null'} and exists (
-  select from links where links.segment = segment_rows.segment and links.plain and not exists (
+  select from links where links.segment = segment_rows.segment and links.presented is not null and not exists (
     select from changes where changes.link = links.key and changes.index = segment_rows.index - links.first))`;
 const otherNumber = `body = '{"n":123456789}'`;
 

@@ -70,6 +70,10 @@ export class Client {
     return this.send(path, { method: 'POST', body, headers });
   }
 
+  put(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.send(path, { method: 'PUT', body, headers });
+  }
+
   patch(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
     return this.send(path, { method: 'PATCH', body, headers });
   }

@@ -101,6 +101,10 @@ const shapes: readonly Shape[] = [
   },
   { route: /^GET \/jobs\/[^/]*$/, bodies: { 200: exactly({ data: job }) }, versioned: false },
   { route: /^GET \/jobs\/[^/]*\/progress$/, bodies: { 200: exactly({ data: jobProgress }) }, versioned: false },
+  {
+    route: /^PUT \/tables\/[^/]*$/, versioned: true,
+    bodies: { 200: exactly({ data: added }), 202: exactly({ data: exactly({ jobID: jobId }) }) },
+  },
   { route: /^GET \/tables\/[^/]*\/rows\/[^/]*$/, bodies: { 200: exactly({ data: row }), 304: null }, versioned: true },
   { route: /^(PATCH|DELETE) \/tables\/[^/]*\/rows\/[^/]*$/, bodies: { 200: nothing }, versioned: true },
   { route: /^GET \/(livez|readyz)$/, bodies: { 200: exactly({ data: exactly({ status: text }) }) }, versioned: false },

@@ -10,12 +10,13 @@ import type { RouteDependencies } from '../routes.ts';
 
 const json = 'application/json; charset=utf-8';
 
-type Answer = (reply: FastifyReply, job: Job, state: JobState) => FastifyReply;
+type Answer = (reply: FastifyReply, job: Job, state: JobState) => FastifyReply | Promise<FastifyReply>;
 
-export function addJobRoutes(app: App, { jobs }: RouteDependencies): void {
-  app.get('/jobs/:jobID', answerJob(jobs, (reply, _job, state) => {
+export function addJobRoutes(app: App, { jobs, rows }: RouteDependencies): void {
+  app.get('/jobs/:jobID', answerJob(jobs, async (reply, { teamId }, state) => {
     if (state.status === 'succeeded') {
-      return reply.send(encloseResult('{"data":{"status":"succeeded","result":', state.result, '}}'));
+      const before = '{"data":{"status":"succeeded","result":';
+      return reply.send(await encloseResult(before, state.result, '}}', (range) => rows.keptIds(teamId, range)));
     }
     const error = state.status === 'failed' ? { error: { message: state.message } } : {};
     return reply.send(JSON.stringify({ data: { status: state.status, ...error } }));

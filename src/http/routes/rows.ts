@@ -4,17 +4,20 @@ import { z } from 'zod';
 import { addRows, addRowsQuery } from '../../../commands/add-rows.ts';
 import { deleteRow } from '../../../commands/delete-row.ts';
 import { patchRow, patchRowQuery } from '../../../commands/patch-row.ts';
+import type { RowAddress } from '../../events/event.ts';
 import { packBody } from '../../events/event-codec.ts';
+import { parseRowId } from '../../events/row-id.ts';
 import { readPatchRow } from '../../formats/read-patch-row.ts';
 import { answerWrite, readAsynchronous } from '../answer-write.ts';
-import { replyMissing, rowOf, tableIdOf } from '../addresses.ts';
 import type { App } from '../app.ts';
 import { formatContinuation, parseContinuation } from '../continuation.ts';
 import { readMediaType } from '../media-type.ts';
-import { receiveRows } from '../receive-rows.ts';
+import { replyMissing } from '../missing.ts';
+import { receiveRows, rowsIn } from '../receive-rows.ts';
 import { collectBody } from '../request-body.ts';
 import type { RouteDependencies } from '../routes.ts';
 import { identify } from '../submitter.ts';
+import { tableIdOf } from '../table-path.ts';
 import { hasVersion, readIfMatch, replyNotModified, setVersion } from '../versions.ts';
 
 const json = 'application/json; charset=utf-8';
@@ -31,12 +34,17 @@ const pageQuery = z.strictObject({
   continuation: z.string().optional(),
 });
 
+interface RowPath {
+  readonly rowID: string;
+}
+
 export function addRowRoutes(app: App, dependencies: RouteDependencies): void {
   addTableRowRoutes(app, dependencies);
   addSingleRowRoutes(app, dependencies);
 }
 
-function addTableRowRoutes(app: App, { submitter, tables, rows, receiver, gate, limits }: RouteDependencies): void {
+function addTableRowRoutes(app: App, dependencies: RouteDependencies): void {
+  const { tables, rows, receiver, gate, limits } = dependencies;
   const path = '/tables/:tableID/rows';
 
   app.head(path, async (request, reply) => {
@@ -63,14 +71,15 @@ function addTableRowRoutes(app: App, { submitter, tables, rows, receiver, gate, 
     const asynchronous = readAsynchronous(request);
     const ifMatch = readIfMatch(request) ?? null;
     const tableId = tableIdOf(request);
-    const received = await receiveRows(receiver, request, identity, await tables.columnIds(teamId, tableId));
+    const received = await receiveRows(receiver, request, identity, {
+      columns: await tables.columnIds(teamId, tableId),
+    });
     const input = { teamId, tableId, ifMatch, query: request.query, members: received.members, limits };
     // What is malformed is refused before anything is stored.
     const asked = addRows({ ...input, rows: received.hasRows ? { kind: 'none' } : null });
     const { source, body } = asked.rows.kind === 'stash' ? { source: asked.rows } : await received.store();
     const event = { ...asked, rows: source };
-    const rows = source.kind === 'stash' ? null : received.rowCount;
-    return answerWrite(reply, submitter, { teamId, identity, asynchronous, event, body, rows }, 201);
+    return answerWrite(reply, dependencies, { teamId, identity, asynchronous, event, body, rows: rowsIn(received, source) }, 201);
   }));
 }
 
@@ -79,7 +88,7 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytes
 
   app.get(path, async (request, reply) => {
     const tableId = tableIdOf(request);
-    const found = await rows.row(request.principal.teamId, tableId, rowOf(request));
+    const found = await rows.row(request.principal.teamId, tableId, rowOf(request) ?? neverARow);
     if (typeof found === 'string') return replyMissing(reply, found);
     if (hasVersion(request, found.etag)) return replyNotModified(reply, found.etag);
     return setVersion(reply, found.etag).type(json).send(`{"data":${found.json}}`);
@@ -95,7 +104,7 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytes
     identity.digest?.update(bytes);
     const { block, rowId } = readPatchRow(bytes);
     const tableId = tableIdOf(request);
-    const row = rowOf(request);
+    const row = rowOf(request) ?? neverARow;
     const event = patchRow({
       teamId, tableId, row, ifMatch, query: request.query, profile: block.profile, rowId, limits,
     });
@@ -107,10 +116,17 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytes
   app.delete(path, async (request, reply) => {
     const { teamId } = request.principal;
     const ifMatch = readIfMatch(request) ?? null;
-    const event = deleteRow({ teamId, tableId: tableIdOf(request), row: rowOf(request), ifMatch });
+    const event = deleteRow({ teamId, tableId: tableIdOf(request), row: rowOf(request) ?? neverARow, ifMatch });
     const { etag } = await submitter.submit(teamId, identify(request), event);
     return setVersion(reply, etag).type(json).send('{}');
   });
+}
+
+/** An address that no row has: an ID that cannot be one is answered as an unknown one. */
+const neverARow: RowAddress = { version: 0n, ordinal: 0, index: 0 };
+
+function rowOf(request: FastifyRequest): RowAddress | null {
+  return parseRowId((request.params as RowPath).rowID);
 }
 
 function isSmall(request: FastifyRequest): boolean {

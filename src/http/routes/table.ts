@@ -6,12 +6,13 @@ import type { TableDetails } from '../../../projections/tables/tables.queries.ts
 import { readMembers } from '../../formats/read-members.ts';
 import { isArrayType, itemKind, type ColumnType } from '../../schema/column-type.ts';
 import { currentType } from '../../schema/table-schema.ts';
-import { replyMissing, tableIdOf } from '../addresses.ts';
 import type { App } from '../app.ts';
 import { readMediaType } from '../media-type.ts';
+import { replyMissing } from '../missing.ts';
 import { collectBody } from '../request-body.ts';
 import type { RouteDependencies } from '../routes.ts';
 import { identify } from '../submitter.ts';
+import { tableIdOf } from '../table-path.ts';
 import { hasVersion, readIfMatch, replyNotModified, setVersion } from '../versions.ts';
 
 const json = 'application/json; charset=utf-8';

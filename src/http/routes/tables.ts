@@ -1,13 +1,17 @@
-/** Spec 4.1 and 4.2: list and create tables. */
+/** Spec 4.1, 4.2 and 4.12: list, create and overwrite tables. */
 import { randomUUIDv7 } from 'node:crypto';
 import { createTable, createTableQuery } from '../../../commands/create-table.ts';
+import { overwriteTable, overwriteTableQuery } from '../../../commands/overwrite-table.ts';
 import { answerWrite, readAsynchronous } from '../answer-write.ts';
 import type { App } from '../app.ts';
-import { receiveRows } from '../receive-rows.ts';
+import { receiveRows, rowsIn } from '../receive-rows.ts';
 import type { RouteDependencies } from '../routes.ts';
 import { identify } from '../submitter.ts';
+import { tableIdOf } from '../table-path.ts';
+import { readIfMatch } from '../versions.ts';
 
-export function addTableRoutes(app: App, { submitter, tables, receiver, gate, limits }: RouteDependencies): void {
+export function addTableRoutes(app: App, dependencies: RouteDependencies): void {
+  const { tables, receiver, gate, limits } = dependencies;
   app.get('/tables', async (request) => ({ data: await tables.list(request.principal.teamId) }));
 
   app.post('/tables', { schema: { querystring: createTableQuery } }, (request, reply) => gate.run(async () => {
@@ -20,7 +24,22 @@ export function addTableRoutes(app: App, { submitter, tables, receiver, gate, li
     const asked = createTable({ ...input, rows: received.hasRows ? { kind: 'none' } : null });
     const { source, body } = asked.rows.kind === 'stash' ? { source: asked.rows } : await received.store();
     const event = { ...asked, rows: source };
-    const rows = source.kind === 'stash' ? null : received.rowCount;
-    return answerWrite(reply, submitter, { teamId, identity, asynchronous, event, body, rows }, 201);
+    return answerWrite(reply, dependencies, { teamId, identity, asynchronous, event, body, rows: rowsIn(received, source) }, 201);
+  }));
+
+  app.put('/tables/:tableID', { schema: { querystring: overwriteTableQuery } }, (request, reply) => gate.run(async () => {
+    const { teamId } = request.principal;
+    const identity = identify(request);
+    const asynchronous = readAsynchronous(request);
+    const ifMatch = readIfMatch(request) ?? null;
+    const tableId = tableIdOf(request);
+    const columns = await tables.columnIds(teamId, tableId);
+    const received = await receiveRows(receiver, request, identity, { columns, keepIds: true });
+    const input = { teamId, tableId, ifMatch, query: request.query, members: received.members, limits };
+    // What is malformed is refused before anything is stored.
+    const asked = overwriteTable({ ...input, rows: received.hasRows ? { kind: 'none' } : null });
+    const { source, body } = asked.rows.kind === 'stash' ? { source: asked.rows } : await received.store();
+    const event = { ...asked, rows: source };
+    return answerWrite(reply, dependencies, { teamId, identity, asynchronous, event, body, rows: rowsIn(received, source) }, 200);
   }));
 }

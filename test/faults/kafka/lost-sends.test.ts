@@ -46,9 +46,10 @@ describe('answers of the brokers are lost, late, or cut off', () => {
         return chance < 0.2 ? { delayMs: random() * 100 } : {};
       };
       await sleep(20_000);
+      // A busy machine makes few sends.
+      await sleepUntil(() => proxy.sends.unanswered > 5, 'more answers are lost', 60_000);
       proxy.harm = () => ({});
     });
-    expect(proxy.sends.unanswered).toBeGreaterThan(5);
   }, 180_000);
 });
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 
 import {
-  add, block, blockRow, create, few, given, here, noRows, patch, patchTable, remove, removeTable, shown, tailRow, when,
+  add, block, blockRow, create, few, given, here, noRows, overwrite, patch, patchTable, remove, removeTable, shown, tailRow, when,
 } from '../../support/decisions.ts';
 import type { Asked, Given, Request } from '../../support/decisions.ts';
 
@@ -29,6 +29,8 @@ describe('behind the end of a table, in the same batch,', () => {
     ['no few rows are added', add(few('{"a":5}')), noTable],
     ['no block is added', add(block('{"a":5}')), noTable],
     ['no rows at all are added', add(noRows), noTable],
+    ['it is not overwritten', overwrite(few('{"a":5}')), noTable],
+    ['it is not overwritten with another schema', overwrite(noRows, { schema: 'z:number' }), noTable],
     ['it has no other name', patchTable({ name: 'New' }), noTable],
     ['it is not deleted again', removeTable({ ifMatch: 0n }), 'ok'],
     ['other tables are made', create(noRows, { schema: 'a:number' }), 'ok 101 | table 0 new schema | schema a:number'],
