@@ -14,6 +14,9 @@ export function text(bytesMax: number) {
 
 export const tableName = text(1024);
 
+/** The name that a column is shown under. */
+export const displayName = text(1024);
+
 /** Decisions 3: repeated keys or comma-separated. */
 export const appIdsQuery = z
   .union([z.string(), z.array(z.string())])
@@ -46,7 +49,7 @@ const columnType = z.union(
 
 export const tableSchema = z.strictObject({
   columns: z.array(
-    z.strictObject({ id: text(256), displayName: text(1024).optional(), type: columnType })
+    z.strictObject({ id: text(256), displayName: displayName.optional(), type: columnType })
       .transform((column): GivenColumn => column),
   ),
 }).meta({ id: 'NewTableSchema', description: 'The columns of a table, in the order in which they are shown.' });

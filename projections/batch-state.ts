@@ -102,6 +102,11 @@ export class BatchState implements DecisionState {
     return this.#segments.has(segmentId);
   }
 
+  /** Also one that was deleted. */
+  findTable(tableId: string): Table | null {
+    return this.#tables.get(tableId) ?? null;
+  }
+
   findLink(key: bigint): Link | null {
     return this.#links.get(key) ?? null;
   }
@@ -145,7 +150,8 @@ export class BatchState implements DecisionState {
   }
 
   table(tableId: string): Table | null {
-    return this.#tables.get(tableId) ?? null;
+    const table = this.findTable(tableId);
+    return table?.deleted ? null : table;
   }
 
   schema(table: Table): TableSchema {

@@ -32,6 +32,8 @@ export interface Table {
   readonly teamId: string;
   readonly name: string;
   readonly created: bigint;
+  /** The time of the record that created it, in milliseconds. */
+  readonly createdAt: number;
   readonly version: bigint;
   readonly generation: bigint;
   readonly schemaVersion: bigint;
@@ -40,6 +42,8 @@ export interface Table {
   readonly rowBytesMax: number;
   /** The key of the open tail link. */
   readonly tail: bigint | null;
+  /** Decisions see no such table. */
+  readonly deleted: boolean;
   /** Whether rows of the present generation have kept identities. */
   readonly keeps: boolean;
 }

@@ -199,9 +199,9 @@ function recall(wanted: Wanted, state: BatchState, memory: BatchMemory | null): 
     if (token) state.putToken(token);
     return !token;
   });
-  const tables = [...wanted.tableIds].filter((id) => state.table(id) === null && !recallTable(id, state, memory));
+  const tables = [...wanted.tableIds].filter((id) => state.findTable(id) === null && !recallTable(id, state, memory));
   const tailsOf = [...wanted.tailsOf].filter((id) => {
-    const table = state.table(id);
+    const table = state.findTable(id);
     if (table === null) return true;
     const link = table.tail === null ? null : (state.findLink(table.tail) ?? memory?.link(table.tail));
     if (link) state.putLink(link);

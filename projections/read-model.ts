@@ -21,6 +21,7 @@ const storageSettings = [
   'create index links_received on links (table_id) where presented is null',
   `create index links_small on links (table_id, version, ordinal) where not merged and bytes < ${smallLinkBytes}`,
   // What the sweeper looks at.
+  'create index tables_deleted on tables (id) where deleted',
   'create index segments_idle on segments (idle_since) where not emptied',
   // Outcomes come in the order of their time.
   'create index outcomes_time on outcomes using brin (time)',

@@ -74,6 +74,8 @@ const settings = z.object({
     .describe('How long requests may go on after a stop was asked for, in milliseconds.'),
   OUTCOME_WAIT_MS: wholeNumber(1, timerMsMax).default(10_000)
     .describe('How long a request waits for its outcome while nothing moves on it, in milliseconds.'),
+  ASYNC_WAIT_MS: wholeNumber(0, timerMsMax).default(1000)
+    .describe('How long a request that permits it (`x-service-asynchronous: true`) waits for its outcome before it is answered 202 with a job, in milliseconds. 0: not at all.'),
   UPKEEP_INTERVAL_MS: wholeNumber(1, timerMsMax).default(10_000)
     .describe('How long compaction and the sweeper wait when they find nothing to be done, in milliseconds.'),
   APPEND_QUEUE_EVENTS_MAX: wholeNumber(1).default(10_000)

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import pRetry from 'p-retry';
 import { pino } from 'pino';
 import { rowLimits } from '../commands/row-limits.ts';
+import { OutcomeQueries } from '../projections/outcomes/outcomes.queries.ts';
 import { RowQueries } from '../projections/tables/rows.queries.ts';
 import { TableQueries } from '../projections/tables/tables.queries.ts';
 import type { Config } from './config.ts';
@@ -12,6 +13,7 @@ import { describeGreeting } from './greeting.ts';
 import { buildApp, type App } from './http/app.ts';
 import { Gate } from './http/gate.ts';
 import { HttpError } from './http/http-error.ts';
+import { Jobs } from './http/jobs.ts';
 import { addRoutes } from './http/routes.ts';
 import { metricsRoute, serveMetrics } from './http/routes/metrics.ts';
 import { Submitter } from './http/submitter.ts';
@@ -50,7 +52,7 @@ export async function serve(config: Config): Promise<void> {
   let closeMetrics: (() => Promise<void>) | undefined;
   resources.defer(async () => closeMetrics?.());
   let started = false;
-  const submitter = new Submitter(service.log, service.keys);
+  const submitter = new Submitter(service.log, service.keys, { asyncWaitMs: config.ASYNC_WAIT_MS, logger });
   const app = buildService({ service, submitter, metrics, config, logger, hasStarted: () => started });
   resources.defer(() => drain(app, submitter, config));
   service.onFailure((reason) => {
@@ -148,7 +150,7 @@ function buildService({ service, submitter, metrics, config, logger, hasStarted 
   readonly logger: pino.Logger;
   readonly hasStarted: () => boolean;
 }): App {
-  const { database, log, teams } = service;
+  const { database, log, teams, keys } = service;
   const authenticate = cacheTokens((token) => teams.teamOfToken(token));
   return buildApp({
     config,
@@ -164,6 +166,7 @@ function buildService({ service, submitter, metrics, config, logger, hasStarted 
       if (config.ROLE === 'projector') return;
       addRoutes(app, {
         submitter, tables: new TableQueries(database), rows: new RowQueries(database), gate: new Gate(bodiesAtOnce),
+        jobs: new Jobs({ log, keys, outcomes: new OutcomeQueries(database) }),
         receiver: { submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, writeAhead: service.writeAhead },
         limits: rowLimits(config.ROWS_PER_TABLE_MAX), bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
       });

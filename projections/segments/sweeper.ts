@@ -34,7 +34,7 @@ type Step = (database: Database, times: SweepTimes) => Promise<number>;
 
 /** Does one step. Gives whether it found anything to be removed. */
 export async function sweepOnce(database: Database, times: SweepTimes = sweepTimes): Promise<boolean> {
-  for (const step of [endGenerations, dropBlocks, dropOutcomes, dropChanges, emptySegments, forgetGenerations]) {
+  for (const step of [endGenerations, dropBlocks, dropOutcomes, dropChanges, emptySegments, forgetGenerations, dropTables]) {
     if ((await step(database, times)) > 0) return true;
   }
   return false;
@@ -93,7 +93,7 @@ const dropOutcomes: Step = (database, { outcomes }) => run(
 
 /** Whether readers can come by a link. */
 const isShown = `exists (
-  select from tables where tables.id = links.table_id and tables.generation = links.generation
+  select from tables where tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
   union all
   select from generations ended where ended.table_id = links.table_id and ended.version = links.generation and not ended.swept)`;
 
@@ -133,6 +133,35 @@ const emptyLinked = `with gone as (delete from segment_rows where segment = $1),
 const dropUnlinked = `with gone as (delete from segment_rows where segment = $1),
     ids as (delete from kept_ids where segment = $1)
   delete from segments where key = $1`;
+
+/** What is left of a table that was deleted, when the last of its generations is forgotten. */
+async function dropTables(database: Database): Promise<number> {
+  const { rows } = await database.pool.query<{ id: string }>(
+    `select id from tables where deleted and not exists (select from generations where table_id = tables.id) limit 1`,
+  );
+  for (const { id } of rows) {
+    const links = await run(
+      database,
+      `with gone as (
+        delete from links where key in (select key from links where table_id = $1 limit ${outcomesAtOnce}) returning key, segment
+      ), emptied as (
+        delete from segments using gone where segments.key = gone.segment and segments.emptied
+          and not exists (select from links where links.segment = gone.segment and links.key <> all (select key from gone))
+      ), changed as (
+        delete from changes using gone where changes.link = gone.key
+      ) select from gone`,
+      [id],
+    );
+    if (links > 0) continue;
+    await run(
+      database,
+      `with schemas as (delete from table_schemas where table_id = $1), apps as (delete from app_links where table_id = $1)
+        delete from tables where id = $1`,
+      [id],
+    );
+  }
+  return rows.length;
+}
 
 /** The identities that rows of them kept are part of answers, which are repeated for as long as outcomes are. */
 async function forgetGenerations(database: Database, { outcomes }: SweepTimes): Promise<number> {

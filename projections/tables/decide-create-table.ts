@@ -29,8 +29,8 @@ export function decideCreateTable(
 
   const schema = columns === null ? null : schemaOf(columns, at.version);
   const created: Table = {
-    id: data.tableId, teamId: data.teamId, name: data.name, created: at.version, version: at.version,
-    generation: at.version, schemaVersion: at.version, widened: 0n, rows: 0, rowBytesMax: 0, tail: null,
+    id: data.tableId, teamId: data.teamId, name: data.name, created: at.version, createdAt: at.time, version: at.version,
+    generation: at.version, schemaVersion: at.version, widened: 0n, rows: 0, rowBytesMax: 0, tail: null, deleted: false,
     keeps: false,
   };
   const placed = placeRows({

@@ -5,8 +5,9 @@ import { formatRowId } from '../../src/events/row-id.ts';
 import { checkGivenSchema } from '../../src/schema/decide-schema.ts';
 import { schemaOf } from '../../src/schema/table-schema.ts';
 import { apply, refusedWith } from '../decision.ts';
-import type { Change, Decision, DecisionState, Generation, LogPlace, Table } from '../decision.ts';
+import type { Change, Decision, DecisionState, LogPlace, Table } from '../decision.ts';
 import { findKeptPlace } from '../kept-places.ts';
+import { endGeneration } from './end-generation.ts';
 import { arrivedRows, placeInRows, placeRows } from './place-rows.ts';
 import { changedSince, usableTable } from './rungs.ts';
 
@@ -49,15 +50,11 @@ export function decideOverwriteTable(
   if ('refusal' in placed) return refusedWith(placed.refusal);
   const changes: Change[] = [
     { kind: 'table', table: placed.table },
-    { kind: 'generation', generation: endOf(table, at) },
+    endGeneration(table, at),
     { kind: 'team', team: remaining },
     ...placed.changes,
   ];
   return apply(changes, at.version, { rows: placed.ranges });
-}
-
-function endOf({ id, generation, schemaVersion, widened }: Table, { version, time }: LogPlace): Generation {
-  return { tableId: id, version: generation, ended: version, endedAt: time, schemaVersion, widened };
 }
 
 /** Refuses the first row whose ID this table never issued, or that another row before it has too (decisions 2). */

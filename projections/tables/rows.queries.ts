@@ -61,7 +61,7 @@ function rowStatement(name: string, place: string, index: string, body: string):
       left join changes change on link.changed and change.link = link.key and change.index = ${index}
       left join segment_rows stored on change.link is null
         and stored.segment = link.segment and stored.index = link.first + ${index}
-      where tables.id = $1 and tables.team_id = $2`,
+      where tables.id = $1 and tables.team_id = $2 and not tables.deleted`,
   };
 }
 
@@ -101,7 +101,7 @@ const selectPage: Statement = {
       cross join lateral (select $3::int8 is null or $3 = tables.generation as present) as asked
       left join generations ended on not present and ended.table_id = tables.id and ended.version = $3
         and not ended.swept
-      where tables.id = $1 and tables.team_id = $2
+      where tables.id = $1 and tables.team_id = $2 and not tables.deleted
     ), ahead as (
       select links.*, case when (links.version, links.ordinal) = ($4, $5) then $6::int4 else 0 end as start, target.page_rows
       from target join links on links.table_id = target.id and links.generation = target.generation

@@ -9,6 +9,8 @@ export const TableEntity = defineEntity({
     name: p.text(),
     /** The version of the event that created it, of the last that changed it, and of its last overwrite. */
     created: p.bigint(),
+    /** The time of that event's record, in milliseconds. */
+    createdAt: p.bigint(),
     version: p.bigint(),
     generation: p.bigint(),
     /** The version of its schema, and of the last widening of a column: bodies stored before that are converted. */
@@ -19,6 +21,8 @@ export const TableEntity = defineEntity({
     rowBytesMax: p.integer(),
     /** The open tail link, where small adds go. */
     tail: p.bigint().nullable(),
+    /** Nobody sees it any more. What it had is left where it is, and linked by nothing that is seen. */
+    deleted: p.boolean().default(false),
     /** Whether rows of the present generation have kept identities of earlier ones. */
     keeps: p.boolean(),
   },

@@ -13,19 +13,22 @@ type Tx = Pick<PipelinedClient, 'query'>;
 const selectTables: Statement = {
   name: 'select_tables',
   text: `select tables.id, tables.team_id, tables.name, tables.created, tables.version, tables.generation,
-      tables.schema_version, tables.widened, tables.rows, tables.row_bytes_max, tables.tail, tables.keeps, ${teamColumns}
-    from tables join teams on teams.id = tables.team_id where tables.id = any($1::uuid[])`,
+      tables.schema_version, tables.widened, tables.rows, tables.row_bytes_max, tables.tail, tables.keeps, tables.created_at,
+      ${teamColumns}
+    from tables join teams on teams.id = tables.team_id where tables.id = any($1::uuid[]) and not tables.deleted`,
 };
 
-/** Tables, and the teams that have them. */
+/** Tables that were not deleted, and the teams that have them. */
 export async function findTables(tx: Tx, ids: readonly string[]): Promise<{ table: Table; team: Team }[]> {
   const { rows } = await tx.query(selectTables, [ids]);
   return rows.map((row) => {
-    const [id, teamId, name, created, version, generation, schemaVersion, widened, count, rowBytesMax, tail, keeps] = row;
+    const [id, teamId, name, created, version, generation, schemaVersion, widened, count, rowBytesMax, tail, keeps,
+      createdAt] = row;
     const table = {
       id, teamId, name, created, version, generation, schemaVersion, widened, rows: Number(count), rowBytesMax, tail, keeps,
+      createdAt: Number(createdAt), deleted: false,
     };
-    return { table, team: toTeam(row.slice(12)) };
+    return { table, team: toTeam(row.slice(13)) };
   });
 }
 
@@ -36,9 +39,11 @@ const insertTables = new RowsStatement<Table>(
     ['int8', (table) => table.created], ['int8', (table) => table.version], ['int8', (table) => table.generation],
     ['int8', (table) => table.schemaVersion], ['int8', (table) => table.widened], ['int8', (table) => table.rows],
     ['int4', (table) => table.rowBytesMax], ['int8', (table) => table.tail], ['bool', (table) => table.keeps],
+    ['int8', (table) => table.createdAt], ['bool', (table) => table.deleted],
   ],
   (rows) => `insert into tables
-      (id, team_id, name, created, version, generation, schema_version, widened, rows, row_bytes_max, tail, keeps)
+      (id, team_id, name, created, version, generation, schema_version, widened, rows, row_bytes_max, tail, keeps,
+        created_at, deleted)
     select * from ${rows} as given`,
 );
 
@@ -53,11 +58,14 @@ const updateTables = new RowsStatement<Table>(
     ['uuid', (table) => table.id], ['int8', (table) => table.version], ['int8', (table) => table.generation],
     ['int8', (table) => table.schemaVersion], ['int8', (table) => table.widened], ['int8', (table) => table.rows],
     ['int4', (table) => table.rowBytesMax], ['int8', (table) => table.tail], ['bool', (table) => table.keeps],
+    ['text', (table) => table.name], ['bool', (table) => table.deleted],
   ],
   (rows) => `update tables set version = given.version, generation = given.generation,
       schema_version = given.schema_version, widened = given.widened, rows = given.rows,
-      row_bytes_max = given.row_bytes_max, tail = given.tail, keeps = given.keeps
-    from ${rows} as given(id, version, generation, schema_version, widened, rows, row_bytes_max, tail, keeps)
+      row_bytes_max = given.row_bytes_max, tail = given.tail, keeps = given.keeps, name = given.name,
+      deleted = given.deleted
+    from ${rows} as given(id, version, generation, schema_version, widened, rows, row_bytes_max, tail, keeps, name,
+      deleted)
     where tables.id = given.id`,
 );
 
@@ -85,7 +93,7 @@ const selectSchemas: Statement = {
   name: 'select_schemas',
   text: `select schemas.table_id, schemas.version, schemas.columns from tables
     join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
-    where tables.id = any($1::uuid[])`,
+    where tables.id = any($1::uuid[]) and not tables.deleted`,
 };
 
 export interface StoredSchema {
@@ -143,7 +151,8 @@ function toLink(row: ResultRow): Link {
 
 const selectTails: Statement = {
   name: 'select_tails',
-  text: `select ${linkColumns} from tables join links on links.key = tables.tail where tables.id = any($1::uuid[])`,
+  text: `select ${linkColumns} from tables join links on links.key = tables.tail
+    where tables.id = any($1::uuid[]) and not tables.deleted`,
 };
 
 /** The open tail links of these tables. */

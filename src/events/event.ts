@@ -4,7 +4,7 @@
  * Everything a decision uses besides the read model stands in it (ARCHITECTURE.md, "Invariants").
  */
 import type { Profile } from '../schema/profile.ts';
-import type { GivenColumn } from '../schema/table-schema.ts';
+import type { GivenColumn, GivenDisplayName } from '../schema/table-schema.ts';
 import type { SchemaErrorMode } from '../schema/decide-schema.ts';
 
 /** The limits a request is decided by, as they were set when it was made. */
@@ -74,6 +74,21 @@ export type EventData =
       readonly appsToLink: readonly string[] | null;
       readonly limits: RowLimits;
       readonly rows: RowSource;
+    }
+  | {
+      readonly type: 'TablePatchRequested';
+      readonly teamId: string;
+      readonly tableId: string;
+      readonly ifMatch: bigint | null;
+      /** Null: as it is. */
+      readonly name: string | null;
+      readonly columns: readonly GivenDisplayName[];
+    }
+  | {
+      readonly type: 'TableDeleteRequested';
+      readonly teamId: string;
+      readonly tableId: string;
+      readonly ifMatch: bigint | null;
     }
   | {
       readonly type: 'RowsAddRequested';

@@ -31,8 +31,15 @@ export interface ReceivedRows {
   readonly members: Readonly<Record<string, unknown>> | null;
   /** Whether the body held an array of rows. */
   readonly hasRows: boolean;
+  /** How many rows it held. */
+  readonly rowCount: number;
   /** Puts the rows where the request's event will find them. To be called once the request is known to be well formed. */
   store(): Promise<{ readonly source: RowSource; readonly body?: PackedBody }>;
+}
+
+/** How many rows a request is about whose rows are here; null where only the decision can know. */
+export function rowsIn({ rowCount }: ReceivedRows, source: RowSource): number | null {
+  return source.kind === 'stash' ? null : rowCount;
 }
 
 export interface ReceiveRowsOptions {
@@ -58,7 +65,7 @@ export async function receiveRows(
   }
   const { blocks, envelope, hasRows } = reader.end();
   for (const block of blocks) await body.add(block);
-  return { members: envelope, hasRows, store: () => body.store() };
+  return { members: envelope, hasRows, rowCount: body.rowCount, store: () => body.store() };
 }
 
 /** The blocks of one body. The first is held back until it is known whether there is a second. */
@@ -68,13 +75,19 @@ class BodyBlocks {
   readonly #bodyId = randomUUIDv7();
   #only: RowBlock | null = null;
   #sent = 0;
+  #rowCount = 0;
 
   constructor(receiver: RowReceiver, teamId: string) {
     this.#receiver = receiver;
     this.#teamId = teamId;
   }
 
+  get rowCount(): number {
+    return this.#rowCount;
+  }
+
   async add(block: RowBlock): Promise<void> {
+    this.#rowCount += block.profile.rows;
     if (this.#sent === 0 && this.#only === null) {
       this.#only = block;
       return;

@@ -13,7 +13,7 @@ export const linkLabels: Labels = {
   columns: ['generation', 'schema_version', 'kept', 'rows', 'bytes', 'changed', 'deleted'],
 };
 
-/** A link as `selectLinks` gives it. */
+/** A link as `selectLinks` gives it: of any table that was not deleted. */
 export interface Link {
   readonly tableId: string;
   readonly version: bigint;
@@ -36,12 +36,13 @@ export interface Link {
 
 export const selectLinks = `
   select links.table_id, links.version, ordinal, links.generation, links.schema_version, encode(links.kept, 'hex'), links.rows, bytes,
-    changed, deleted, key, wrap, presented, cells, coalesce(ended.widened, tables.widened, 0), coalesce(row_bytes_max, 1),
+    changed, links.deleted, key, wrap, presented, cells, coalesce(ended.widened, tables.widened, 0), coalesce(row_bytes_max, 1),
     coalesce(ended.schema_version, tables.schema_version),
     links.generation = tables.generation or ended.ended_at >= last.time - ${generationLife}
   from links left join tables on tables.id = links.table_id
     left join generations ended on ended.table_id = links.table_id and ended.version = links.generation
     left join teams on teams.id = tables.team_id left join progress as last on last.partition = teams.partition
+  where tables.deleted is not true
   order by links.table_id, links.version, ordinal`;
 
 export function toLink(row: ResultRow): Link {

@@ -19,6 +19,9 @@ interface Section extends Labels {
 /** What is known of a partition's log time, for what is remembered only for a while. */
 const lastTimes = 'progress as last';
 
+/** What a deleted table had may be there or not. */
+const isShown = 'not exists (select from tables where tables.id = table_id and deleted)';
+
 export const sections: readonly Section[] = [
   {
     name: ([partition]) => `progress of partition ${partition}`,
@@ -42,10 +45,10 @@ export const sections: readonly Section[] = [
     name: ([id]) => `table ${id}`,
     keys: 1,
     columns: [
-      'team_id', 'name', 'created', 'version', 'generation', 'schema_version', 'widened', 'rows', 'row_bytes_max', 'tail',
-      'keeps',
+      'team_id', 'name', 'created', 'created_at', 'version', 'generation', 'schema_version', 'widened', 'rows', 'row_bytes_max',
+      'tail', 'keeps',
     ],
-    query: `select id, team_id, name, created, version, generation, schema_version, widened, rows, row_bytes_max,
+    query: `select id, team_id, name, created, created_at, version, generation, schema_version, widened, rows, row_bytes_max,
         (select version || ' ' || ordinal from links where key = tables.tail), keeps
       from tables order by id`,
   },
@@ -54,7 +57,7 @@ export const sections: readonly Section[] = [
     keys: 2,
     columns: ['ended', 'ended_at', 'schema_version', 'widened'],
     query: `select table_id, generations.version, ended, ended_at, generations.schema_version, generations.widened from generations
-      join tables on tables.id = generations.table_id join teams on teams.id = tables.team_id
+      join tables on tables.id = generations.table_id and not tables.deleted join teams on teams.id = tables.team_id
       join ${lastTimes} on last.partition = teams.partition
       where ended_at >= last.time - ${generationLife} order by table_id, generations.version`,
   },
@@ -66,19 +69,19 @@ export const sections: readonly Section[] = [
       join tables on tables.id = links.table_id and tables.generation = links.generation
       join kept_ids on links.kept is not null and kept_ids.segment = links.segment
         and kept_ids.index >= links.first and kept_ids.index < links.first + links.rows
-      order by table_id, links.version, ordinal, kept_ids.index`,
+      where not tables.deleted order by table_id, links.version, ordinal, kept_ids.index`,
   },
   {
     name: ([tableId, version]) => `schema ${version} of table ${tableId}`,
     keys: 2,
     columns: ['columns'],
-    query: `select table_id, version, columns from table_schemas order by table_id, version`,
+    query: `select table_id, version, columns from table_schemas where ${isShown} order by table_id, version`,
   },
   {
     name: ([tableId, appId]) => `link of table ${tableId} to app ${JSON.stringify(appId)}`,
     keys: 2,
     columns: [],
-    query: `select table_id, app_id from app_links order by table_id, app_id collate "C"`,
+    query: `select table_id, app_id from app_links where ${isShown} order by table_id, app_id collate "C"`,
   },
   {
     name: ([bodyId, number]) => `block ${number} of body ${bodyId}`,

@@ -39,7 +39,7 @@ describe('after some requests', () => {
     await Promise.all(Array.from({ length: patches }, (_, a) => client().patch(path, { a })));
     await client().patch(path, { b: 1 }, { 'if-match': '"1"' });
     await client().get(path);
-    await client().get(`/tables/${randomUUID()}`);
+    await client().get(`/nothing/${randomUUID()}`);
     await sleepUntil(async () => {
       after = await scrape(api());
       const waiting = ['tablog_projection_lag_events', 'tablog_log_queue_events', 'tablog_log_queue_bytes'];

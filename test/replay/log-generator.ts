@@ -52,7 +52,8 @@ class TeamActor {
   readonly #random: Random;
   readonly #blocks: readonly SampleRows[];
   readonly #teamId: string;
-  readonly #tables: KnownTable[] = [];
+  #tables: KnownTable[] = [];
+  readonly #deleted: KnownTable[] = [];
   readonly #tokens: string[] = [];
   #repeats = false;
   #sent: Promise<void>[] = [];
@@ -104,6 +105,8 @@ class TeamActor {
     else if (roll < 0.915) await this.#addFew();
     else if (roll < 0.92) await this.#overwrite();
     else if (roll < 0.93) await this.#createRefused();
+    else if (roll < 0.94) this.#patchTable();
+    else if (roll < 0.945) await this.#deleteTable();
     else if (roll < 0.95) this.#tokenStep();
     else if (roll < 0.96) this.#factOfNobody();
     else if (roll < 0.98) this.#repeat();
@@ -111,14 +114,16 @@ class TeamActor {
   }
 
   #tableFor(): string {
-    // Now and then one that nobody has.
-    return this.#random.chance(0.01) ? this.#random.uuid() : this.#random.pick(this.#tables).id;
+    const r = this.#random;
+    // Now and then one that nobody has, or nobody any more.
+    if (r.chance(0.01)) return r.uuid();
+    return r.pick(this.#deleted.length > 0 && r.chance(0.02) ? this.#deleted : this.#tables).id;
   }
 
   /** A row that was added, or none that ever was. Some are met again and again. */
   #rowOf(tableId: string): RowAddress {
     const r = this.#random;
-    const ranges = this.#tables.find(({ id }) => id === tableId)?.ranges ?? [];
+    const ranges = [...this.#tables, ...this.#deleted].find(({ id }) => id === tableId)?.ranges ?? [];
     if (ranges.length === 0 || r.chance(0.02)) return { version: BigInt(r.below(50)), ordinal: 0, index: r.below(1e6) };
     const { version, ordinal, first, count } = r.chance(0.3) ? ranges.at(-1)! : r.pick(ranges);
     return { version, ordinal, index: first + r.below(r.chance(0.4) ? Math.min(3, count) : count) };
@@ -146,6 +151,35 @@ class TeamActor {
       },
       body,
     );
+  }
+
+  #patchTable(): void {
+    const r = this.#random;
+    const tableId = this.#tableFor();
+    const columns = r.chance(0.4) ? [] : Array.from({ length: 1 + r.below(2) }, () => ({
+      // Now and then one that no table has; two may be the same.
+      id: r.chance(0.1) ? 'nobody' : r.pick(givenColumns).id, displayName: r.chance(0.3) ? null : `Shown ${r.below(3)}`,
+    }));
+    this.#send({
+      type: 'TablePatchRequested', teamId: this.#teamId, tableId, ifMatch: this.#ifMatch(tableId),
+      name: r.chance(0.5) ? null : `table ${r.below(100)}`, columns,
+    });
+  }
+
+  /** Asks for the end of a table, and of it for more: what stands right behind its end, and what was on its way. */
+  async #deleteTable(): Promise<void> {
+    const r = this.#random;
+    const tableId = this.#tableFor();
+    this.#send({ type: 'TableDeleteRequested', teamId: this.#teamId, tableId, ifMatch: this.#ifMatch(tableId) });
+    const table = this.#tables.find(({ id }) => id === tableId);
+    // There must always be some to work on.
+    if (table === undefined || this.#tables.length < 3) return;
+    this.#tables = this.#tables.filter((other) => other !== table);
+    this.#deleted.push(table);
+    const { carried, body } = await rowsOf(r, 2, 'plain');
+    this.#add(tableId, { kind: 'few', ...carried }, body);
+    this.#send({ type: 'RowDeleteRequested', teamId: this.#teamId, tableId, row: this.#rowOf(tableId), ifMatch: null });
+    if (r.chance(0.5)) this.#send({ type: 'TableDeleteRequested', teamId: this.#teamId, tableId, ifMatch: null });
   }
 
   #delete(): void {

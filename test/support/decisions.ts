@@ -15,7 +15,7 @@ import type { ColumnType } from '../../src/schema/column-type.ts';
 import type { SchemaErrorMode } from '../../src/schema/decide-schema.ts';
 import type { Profile } from '../../src/schema/profile.ts';
 import { currentType } from '../../src/schema/table-schema.ts';
-import type { GivenColumn, TableSchema } from '../../src/schema/table-schema.ts';
+import type { GivenColumn, SchemaColumn, TableSchema } from '../../src/schema/table-schema.ts';
 
 /** The place in the log where events are decided, unless a test says another. */
 export const here: LogPlace = { partition: 3, offset: 90n, version: 100n, time: 1_000_000_000 };
@@ -75,9 +75,9 @@ export function given({
   state.putTeam({ ...team, id: 'another' });
   if (owner !== 'nobody') {
     state.putTable({
-      id: 'table', teamId: owner, name: 'Table', created: createdAt, version: 50n, generation: createdAt,
+      id: 'table', teamId: owner, name: 'Table', created: createdAt, createdAt: 5, version: 50n, generation: createdAt,
       schemaVersion: createdAt, widened, rows, rowBytesMax: 10, tail: tail ? openTail.key : null,
-      keeps: false,
+      deleted: false, keeps: false,
     });
     state.putSchema({ tableId: 'table', version: createdAt, schema: schemaFrom(schema) });
   }
@@ -218,6 +218,26 @@ export function patch(row: RowAddress, text: string, asked: Asked = {}): Request
   };
 }
 
+export interface AskedPatch {
+  readonly ifMatch?: bigint | null;
+  readonly name?: string;
+  /** Display names by column ID, in pairs: a repeated ID stays one. */
+  readonly columns?: readonly (readonly [id: string, displayName: string | null])[];
+}
+
+export function patchTable({ ifMatch = null, name, columns = [] }: AskedPatch): Request {
+  return {
+    data: {
+      type: 'TablePatchRequested', teamId: 'team', tableId: 'table', ifMatch, name: name ?? null,
+      columns: columns.map(([id, displayName]) => ({ id, displayName })),
+    },
+  };
+}
+
+export function removeTable({ ifMatch = null }: Pick<Asked, 'ifMatch'> = {}): Request {
+  return { data: { type: 'TableDeleteRequested', teamId: 'team', tableId: 'table', ifMatch } };
+}
+
 export function remove(row: RowAddress, { ifMatch = null }: Asked = {}): Request {
   return { data: { type: 'RowDeleteRequested', teamId: 'team', tableId: 'table', row, ifMatch } };
 }
@@ -259,7 +279,7 @@ function shownChange(change: Change, at: LogPlace): string {
     case 'appLinks':
       return `apps ${change.appIds.join(' ')}`;
     case 'schema':
-      return ['schema', ...change.schema.columns.map((column) => `${column.id}:${currentType(column)}`)].join(' ');
+      return ['schema', ...change.schema.columns.map(shownColumn)].join(' ');
     case 'link':
       return `link ${shownLink(change.link)}`;
     case 'generation':
@@ -275,14 +295,20 @@ function shownChange(change: Change, at: LogPlace): string {
   }
 }
 
+function shownColumn(column: SchemaColumn): string {
+  return `${column.id}:${currentType(column)}${column.displayName === undefined ? '' : `(${column.displayName})`}`;
+}
+
 /** Its rows, and what became new with it: schema, widening; and the version of its tail, if one is open. */
-function shownTable({ rows, version, schemaVersion, widened, tail, keeps }: Table, at: LogPlace): string {
+function shownTable({ name, rows, version, schemaVersion, widened, tail, keeps, deleted }: Table, at: LogPlace): string {
   const words = [
     `${rows}`,
     ...(version === at.version ? [] : [`since ${version}`]),
     ...(schemaVersion === at.version ? ['new schema'] : []),
     ...(widened === at.version ? ['widened'] : []),
+    ...(name === 'Table' || name === 'Made' ? [] : [`named ${name}`]),
     ...(tail === null ? [] : ['open']),
+    ...(deleted ? ['deleted'] : []),
     ...(keeps ? ['keeps'] : []),
   ];
   return words.join(' ');

@@ -19,6 +19,7 @@ describe('readConfig', () => {
       REQUEST_IDLE_TIMEOUT_MS: 60_000,
       DRAIN_TIMEOUT_MS: 10_000,
       OUTCOME_WAIT_MS: 10_000,
+      ASYNC_WAIT_MS: 1000,
       APPEND_QUEUE_EVENTS_MAX: 10_000,
       APPEND_QUEUE_BYTES_MAX: 67_108_864,
       ROLE: 'all',
@@ -37,6 +38,7 @@ describe('readConfig', () => {
     [{ LOG_REQUESTS: 'true' }, { LOG_REQUESTS: true }],
     [{ DATABASE_URL: 'postgres://u:p@h/d' }, { DATABASE_URL: 'postgres://u:p@h/d' }],
     [{ PUBLIC_URL: 'https://tables.example.org' }, { PUBLIC_URL: 'https://tables.example.org' }],
+    [{ ASYNC_WAIT_MS: '0' }, { ASYNC_WAIT_MS: 0 }],
     [{ PATH: '/bin' }, {}],
     [{ PORT: '0', METRICS_PORT: '0' }, { PORT: 0, METRICS_PORT: 0 }],
     [{ ...kafka, KAFKA_BROKERS: 'a:9092,b.example.org:9093' }, { KAFKA_BROKERS: ['a:9092', 'b.example.org:9093'] }],
@@ -47,7 +49,7 @@ describe('readConfig', () => {
 
   test.each([
     ['PORT', '65536'], ['PORT', '-1'], ['PORT', '80x'], ['PORT', '0x50'], ['PORT', '1e3'], ['PORT', ' 80'],
-    ['LOG_LEVEL', 'loud'], ['LOG_REQUESTS', 'yes'], ['BODY_SIZE_MAX_BYTES', '0'], ['OUTCOME_WAIT_MS', '2147483648'],
+    ['LOG_LEVEL', 'loud'], ['LOG_REQUESTS', 'yes'], ['BODY_SIZE_MAX_BYTES', '0'], ['OUTCOME_WAIT_MS', '2147483648'], ['ASYNC_WAIT_MS', '-1'],
     ['KAFKA_BROKERS', 'a'], ['KAFKA_BROKERS', 'a:9092,'], ['KAFKA_TOPIC', 'a b'], ['ROLE', 'both'],
     ['DATABASE_URL', 'mysql://h/d'], ['PUBLIC_URL', 'ftp://h'], ['PUBLIC_URL', 'h'],
   ])('%s=%s is a problem', (name, value) => {

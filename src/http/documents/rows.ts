@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { addRowsBody } from '../../../commands/add-rows.ts';
 import { stashReference } from '../../../commands/inputs.ts';
 import { json, type Operation } from '../openapi/operation.ts';
+import { accepted } from './jobs.ts';
 import { examples, inputRow, inputRows, nothing, row, rowIds } from './schemas.ts';
 
 const firstRow = { $rowID: examples.rowIds[0]!, name: 'Ada', born: '1815-12-10' };
@@ -58,6 +59,7 @@ const add: Operation = {
       versioned: true,
       body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), { added: { data: { rowIDs: examples.rowIds } } }),
     },
+    202: accepted,
   },
   errors: ['stash_not_found', 'payment_required', 'table_not_found', ...cellErrors],
 };

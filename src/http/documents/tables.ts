@@ -4,6 +4,7 @@ import { createTableBody } from '../../../commands/create-table.ts';
 import { stashReference } from '../../../commands/inputs.ts';
 import { overwriteTableBody } from '../../../commands/overwrite-table.ts';
 import { json, type Operation } from '../openapi/operation.ts';
+import { accepted, acceptedTable } from './jobs.ts';
 import { examples, inputRows, rowIds, tableId } from './schemas.ts';
 
 const tableSummary = z.strictObject({ id: tableId, name: z.string() }).meta({ id: 'TableSummary' });
@@ -59,6 +60,7 @@ const create: Operation = {
         'created and linked': { data: { tableID: examples.tableId, rowIDs: [], linkedAppIDs: ['app-1'] } },
       }),
     },
+    202: acceptedTable,
   },
   errors: [
     'stash_not_found', 'payment_required', 'column_id_not_found', 'column_has_invalid_value', 'column_id_reserved',
@@ -94,6 +96,7 @@ const overwrite: Operation = {
       versioned: true,
       body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), { overwritten: { data: { rowIDs: examples.rowIds } } }),
     },
+    202: accepted,
   },
   errors: [
     'stash_not_found', 'payment_required', 'table_not_found', 'column_id_not_found', 'column_has_invalid_value',

@@ -6,6 +6,7 @@ import { ifMatch, ifNoneMatch } from '../versions.ts';
 /** The parameters of the paths, by name. An ID that cannot be one is answered as one that is unknown. */
 export const pathParameters: Readonly<Record<string, z.ZodType>> = {
   tableID: z.string().meta({ description: 'The ID of a table.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
+  jobID: z.string().meta({ description: 'The ID of a job.' }),
   rowID: z.string().meta({ description: 'The ID of a row.', examples: ['AAAAAAAAAAEAAAAAAAAAAA'] }),
   file: z.string().meta({ description: 'The name of a file.', examples: ['swagger-ui.css'] }),
 };
@@ -66,6 +67,10 @@ export const responseHeaders = {
   'Retry-After': {
     schema: z.int().min(0), required: true, example: 1,
     description: 'After how many seconds to try again.',
+  },
+  'Location': {
+    schema: z.string(), required: true, example: '/jobs/AgEFAZnC9G0eejCMVR8K',
+    description: 'Where to ask for the job.',
   },
   'Job-ID': {
     schema: z.string(), required: false, example: 'djE6MDE5OWMyZjQtNmQxZS03YTMwLThjNTUtMWYwYTJiM2M0ZDVl',

@@ -1,5 +1,5 @@
 /** Spec 4.3 to 4.6 and 4.12: the rows of a table. */
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { addRows, addRowsQuery } from '../../../commands/add-rows.ts';
 import { deleteRow } from '../../../commands/delete-row.ts';
@@ -8,15 +8,15 @@ import type { RowAddress } from '../../events/event.ts';
 import { packBody } from '../../events/event-codec.ts';
 import { parseRowId } from '../../events/row-id.ts';
 import { readPatchRow } from '../../formats/read-patch-row.ts';
+import { answerWrite, readAsynchronous } from '../answer-write.ts';
 import type { App } from '../app.ts';
 import { formatContinuation, parseContinuation } from '../continuation.ts';
 import { rowOperations } from '../documents/rows.ts';
-import { replyWithError } from '../error-reply.ts';
 import { readMediaType } from '../media-type.ts';
-import { receiveRows } from '../receive-rows.ts';
+import { replyMissing } from '../missing.ts';
+import { receiveRows, rowsIn } from '../receive-rows.ts';
 import { collectBody } from '../request-body.ts';
 import type { RouteDependencies } from '../routes.ts';
-import { rowIdsJson } from '../row-ids-json.ts';
 import { identify } from '../submitter.ts';
 import { tableIdOf } from '../table-path.ts';
 import { hasVersion, readIfMatch, replyNotModified, setVersion } from '../versions.ts';
@@ -43,19 +43,13 @@ interface RowPath {
   readonly rowID: string;
 }
 
-const messages = {
-  table_not_found: 'There is no such table.',
-  row_not_found: 'There is no such row.',
-  payment_required: 'The team is suspended.',
-  continuation_expired: 'query.continuation: the rows that it goes on in were replaced too long ago.',
-} as const;
-
 export function addRowRoutes(app: App, dependencies: RouteDependencies): void {
   addTableRowRoutes(app, dependencies);
   addSingleRowRoutes(app, dependencies);
 }
 
-function addTableRowRoutes(app: App, { submitter, tables, rows, receiver, gate, limits }: RouteDependencies): void {
+function addTableRowRoutes(app: App, dependencies: RouteDependencies): void {
+  const { tables, rows, receiver, gate, limits } = dependencies;
   const path = '/tables/:tableID/rows';
 
   app.head(path, { config: { operation: rowOperations.version } }, async (request, reply) => {
@@ -81,6 +75,7 @@ function addTableRowRoutes(app: App, { submitter, tables, rows, receiver, gate, 
   }, (request, reply) => gate.run(async () => {
     const { teamId } = request.principal;
     const identity = identify(request);
+    const asynchronous = readAsynchronous(request);
     const ifMatch = readIfMatch(request) ?? null;
     const tableId = tableIdOf(request);
     const received = await receiveRows(receiver, request, identity, {
@@ -90,8 +85,8 @@ function addTableRowRoutes(app: App, { submitter, tables, rows, receiver, gate, 
     // What is malformed is refused before anything is stored.
     const asked = addRows({ ...input, rows: received.hasRows ? { kind: 'none' } : null });
     const { source, body } = asked.rows.kind === 'stash' ? { source: asked.rows } : await received.store();
-    const { result, etag } = await submitter.submit(teamId, identity, { ...asked, rows: source }, body);
-    return setVersion(reply, etag).code(201).type(json).send(`{"data":{"rowIDs":${await rowIdsJson(rows, teamId, result.rows)}}}`);
+    const event = { ...asked, rows: source };
+    return answerWrite(reply, dependencies, { teamId, identity, asynchronous, event, body, rows: rowsIn(received, source) }, 201);
   }));
 }
 
@@ -145,8 +140,4 @@ function rowOf(request: FastifyRequest): RowAddress | null {
 
 function isSmall(request: FastifyRequest): boolean {
   return Number(request.headers['content-length'] ?? Infinity) <= 16 * 1024 && !request.headers['content-encoding'];
-}
-
-function replyMissing(reply: FastifyReply, type: keyof typeof messages): FastifyReply {
-  return replyWithError(reply, type, messages[type]);
 }

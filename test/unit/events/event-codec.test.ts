@@ -60,6 +60,11 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     teamId: id, tableId: id, name: id, columns: fc.option(fc.array(givenColumn, { maxLength: 3 })), onSchemaError,
     appsToLink: fc.option(fc.array(id, { maxLength: 3 })), limits, rows,
   },
+  TablePatchRequested: {
+    teamId: id, tableId: id, ifMatch, name: fc.option(id),
+    columns: fc.array(plain({ id, displayName: fc.option(fc.string()) }), { maxLength: 3 }),
+  },
+  TableDeleteRequested: { teamId: id, tableId: id, ifMatch },
   RowsAddRequested: { teamId: id, tableId: id, ifMatch, onSchemaError, limits, rows },
   TableOverwriteRequested: {
     teamId: id, tableId: id, ifMatch, columns: fc.option(fc.array(givenColumn, { maxLength: 3 })), onSchemaError, limits, rows,
