@@ -50,7 +50,7 @@ export const sections: readonly Section[] = [
     ],
     query: `select id, team_id, name, created, created_at, version, generation, schema_version, widened, rows, row_bytes_max,
         (select version || ' ' || ordinal from links where key = tables.tail), keeps
-      from tables order by id`,
+      from tables where not deleted order by id`,
   },
   {
     name: ([tableId, version]) => `generation ${version} of table ${tableId}, which was replaced`,

@@ -27,7 +27,7 @@ async function count(query: string): Promise<number> {
 /** Every row of every table as readers get it. */
 async function readAll(): Promise<string[]> {
   const queries = new RowQueries(database);
-  const { rows: tables } = await database.pool.query('select id, team_id from tables order by id');
+  const { rows: tables } = await database.pool.query('select id, team_id from tables where not deleted order by id');
   const texts: string[] = [];
   for (const { id, team_id: teamId } of tables) {
     let from: Parameters<RowQueries['page']>[2] = null;

@@ -42,6 +42,7 @@ async function compareAfter(statement: string): Promise<Comparison> {
 
 /** What a deleted table had is no state any more: of these, something that is. */
 const isState: Readonly<Record<string, string>> = {
+  tables: 'not deleted',
   table_schemas: 'table_id in (select id from tables where not deleted)',
   app_links: 'table_id in (select id from tables where not deleted)',
   links: 'table_id in (select id from tables where not deleted)',
@@ -88,7 +89,7 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['table \\S+: widened', set('tables', 'widened = widened + 1')],
   ['table \\S+: rows', set('tables', 'rows = rows + 1')],
   ['table \\S+: row_bytes_max', set('tables', 'row_bytes_max = row_bytes_max + 1')],
-  ['table \\S+: deleted', set('tables', 'deleted = not deleted')],
+  ['table \\S+', set('tables', 'deleted = not deleted')],
   ['table \\S+: tail', set('tables', 'tail = null', 'tail is not null')],
   ['table \\S+', remove('tables')],
   ['schema \\d+ of table \\S+: columns', set('table_schemas', `columns = replace(columns, 'Number', 'number')`, `columns like '%Number%'`)],

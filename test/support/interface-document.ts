@@ -57,7 +57,7 @@ export class InterfaceDocument {
     return Object.keys(this.document.paths).find((template) => {
       const parts = template.split('/');
       return parts.length === segments.length
-        && parts.every((part, at) => part === segments[at] || (part.startsWith('{') && segments[at] !== ''));
+        && parts.every((part, at) => part === segments[at] || (part.startsWith('{') && (segments[at] !== '' || at === parts.length - 1)));
     });
   }
 

@@ -41,6 +41,7 @@ const get: Operation = {
   description: 'What has become of a request that was answered with a job\'s ID. Jobs are known for 7 days.',
   answers: {
     200: {
+      headersAtTimes: ['Retry-After'],
       description: 'The job. While it runs, `Retry-After` says when to ask again.',
       body: json(z.strictObject({ data: job }), {
         running: { data: { status: 'running' } },
@@ -60,6 +61,7 @@ const progress: Operation = {
     + 'of the log that are still to be decided.',
   answers: {
     200: {
+      headersAtTimes: ['Retry-After'],
       description: 'The progress.',
       body: json(z.strictObject({
         data: z.strictObject({

@@ -59,7 +59,7 @@ const patch: Operation = {
   answers: {
     200: { description: 'The table was updated. Its version is in `ETag`.', versioned: true, body: json(nothing, { updated: {} }) },
   },
-  errors: ['payment_required', 'table_not_found', 'column_id_not_found'],
+  errors: ['payment_required', 'table_not_found', 'column_id_not_found', 'column_id_not_unique'],
 };
 
 const remove: Operation = {

@@ -209,10 +209,15 @@ class DocumentParts {
     }));
   }
 
-  answer({ description, versioned = false, headers = [], body }: Answer, withBody: boolean): ResponseObject {
+  answer(
+    { description, versioned = false, headers = [], headersAtTimes = [], body }: Answer, withBody: boolean,
+  ): ResponseObject {
     return {
       description,
-      headers: this.#refer([...(versioned ? ['ETag', 'Cache-Control', 'Vary'] as const : []), ...headers]),
+      headers: {
+        ...this.#refer([...(versioned ? ['ETag', 'Cache-Control', 'Vary'] as const : []), ...headers]),
+        ...this.#refer(headersAtTimes, false),
+      },
       ...(withBody && body !== undefined ? { content: this.contents(body, 'output') } : {}),
     };
   }
@@ -234,11 +239,12 @@ class DocumentParts {
     return this.contents({ 'application/json': { schema, examples: Object.fromEntries(examples) } }, 'output');
   }
 
-  #refer(names: readonly ResponseHeader[]): Record<string, Reference> {
+  #refer(names: readonly ResponseHeader[], always = true): Record<string, Reference> {
     return Object.fromEntries(names.map((name) => {
-      const { schema, ...header } = responseHeaders[name];
-      this.headers[name] ??= { ...header, schema: this.schemas.convert(schema, 'output') };
-      return [name, { $ref: `#/components/headers/${name}` }];
+      const { schema, required, ...header } = responseHeaders[name];
+      const component = always ? name : `${name}.at-times`;
+      this.headers[component] ??= { ...header, required: required && always, schema: this.schemas.convert(schema, 'output') };
+      return [name, { $ref: `#/components/headers/${component}` }];
     }));
   }
 }

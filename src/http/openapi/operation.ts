@@ -32,8 +32,9 @@ export interface Answer {
   readonly description: string;
   /** Whether it carries a version as ETag. A GET or HEAD that does knows `If-None-Match`. */
   readonly versioned?: boolean;
-  /** Its headers beside those of a version. */
+  /** Its headers beside those of a version; and those that it has now and then. */
   readonly headers?: readonly ResponseHeader[];
+  readonly headersAtTimes?: readonly ResponseHeader[];
   /** None for an empty body. */
   readonly body?: Contents;
 }
