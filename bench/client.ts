@@ -1,21 +1,17 @@
 /**
- * The client: a process of its own that `run.ts` talks to. It is told of a server, loads a table into it, and measures
- * one workload after the other on that table. Every answer of an unexpected status ends the measurement as an error.
+ * The client: a process of its own that `startClient` talks to. It is told of a server, loads a table into it, and does
+ * one workload after the other on that table. Every answer of an unexpected status ends the work as an error.
  */
 import { deepStrictEqual } from 'node:assert/strict';
-import { Connection, type Answer } from './connection.ts';
-import { below, makeRow, makeRows, schema, seededRandom, type Random } from './data.ts';
+import { Connection } from './connection.ts';
+import { below, makeRow, makeRows, rowsPerRequest, seededRandom, type Random } from './data.ts';
 import type { Measurement, Workload } from './measurements.ts';
+import { createTable, expectStatus, head, withBody, type Target } from './requests.ts';
 
-/** A server to be measured. */
-export interface Target {
-  port: number;
-  token: string;
-}
-
-/** What `run.ts` asks. Each request has one reply, in order. */
+/** What the client is asked. Each request has one reply, in order. `rows` is a multiple of `rowsPerRequest`. */
 export type ClientRequest =
-  | { do: 'load'; target: Target }
+  | { do: 'load'; target: Target; rows: number; connections: number }
+  | { do: 'patch'; target: Target; rows: number; connections: number }
   | { do: 'measure'; target: Target; measurement: Measurement; seconds: number; seed: number };
 
 /** `figure` is in the measurement's unit; a load has none. */
@@ -30,8 +26,6 @@ interface Table {
   rowIDs: string[];
 }
 
-const rowsLoaded = 100_000;
-const rowsPerRequest = 1_000;
 const dataSeed = 20_240_229;
 /** Answers of the first moments are not counted: connections open, and requests fall out of step. */
 const leadInMs = 300;
@@ -39,6 +33,7 @@ const leadInMs = 300;
 const rowIDKey = Buffer.from('"$rowID":');
 const continuationKey = Buffer.from('"continuation":"');
 
+/** The table of each target, by its first port. */
 const tables = new Map<number, Table>();
 /** Bodies for adding rows, made once so that making them costs the measurement nothing. */
 const addBodies = Array.from({ length: 16 }, (_, index) => rowsBody(seededRandom(dataSeed + 1 + index)));
@@ -48,42 +43,31 @@ function rowsBody(random: Random): Buffer {
   return Buffer.from(JSON.stringify(makeRows(random, rowsPerRequest)));
 }
 
-function head(target: Target, method: string, path: string): string {
-  return `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${target.port}\r\nAuthorization: Bearer ${target.token}\r\n`;
-}
-
-function withBody(requestHead: string, body: Buffer): Buffer {
-  const bodyHead = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
-  return Buffer.concat([Buffer.from(requestHead + bodyHead), body]);
-}
-
-function expectStatus(status: number, answer: Answer): Buffer {
-  if (answer.status === status) return answer.body;
-  throw new Error(`expected ${status}, got ${answer.status}: ${answer.body.toString('utf8', 0, 500)}`);
-}
-
-async function createTable(connection: Connection, target: Target): Promise<string> {
-  const body = Buffer.from(JSON.stringify({ name: 'customers', schema, rows: [] }));
-  const answer = await connection.send(withBody(head(target, 'POST', '/tables'), body));
-  return `/tables/${JSON.parse(expectStatus(201, answer).toString()).data.tableID}`;
+function openConnections({ ports }: Target, count: number): Promise<Connection[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => Connection.open(ports[index % ports.length]!)));
 }
 
 /** Loads the table, and makes sure that the server gives back what was sent. */
-async function load(target: Target): Promise<void> {
-  const connection = await Connection.open(target.port);
+async function load({ target, rows, connections }: ClientRequest & { do: 'load' }): Promise<void> {
+  const open = await openConnections(target, connections);
   try {
-    const table: Table = { path: await createTable(connection, target), rowIDs: [] };
+    const { path } = await createTable(open[0]!, target);
     const random = seededRandom(dataSeed);
-    while (table.rowIDs.length < rowsLoaded) {
-      const request = withBody(head(target, 'POST', `${table.path}/rows`), rowsBody(random));
-      const added = JSON.parse(expectStatus(201, await connection.send(request)).toString());
-      table.rowIDs.push(...added.data.rowIDs);
-    }
-    deepStrictEqual(table.rowIDs.length, rowsLoaded);
-    await checkTable(connection, target, table);
-    tables.set(target.port, table);
+    const blocks: string[][] = [];
+    let begun = 0;
+    await Promise.all(open.map(async (connection) => {
+      while (begun < rows / rowsPerRequest) {
+        const block = begun++;
+        const request = withBody(head(target, 'POST', `${path}/rows`), rowsBody(random));
+        blocks[block] = JSON.parse(expectStatus(201, await connection.send(request)).toString()).data.rowIDs;
+      }
+    }));
+    const table: Table = { path, rowIDs: blocks.flat() };
+    deepStrictEqual(table.rowIDs.length, rows);
+    await checkTable(open[0]!, target, table);
+    tables.set(target.ports[0]!, table);
   } finally {
-    connection.close();
+    for (const connection of open) connection.close();
   }
 }
 
@@ -98,7 +82,7 @@ async function checkTable(connection: Connection, target: Target, table: Table):
     rowsListed += page.rows;
     continuation = page.continuation;
   } while (continuation !== undefined);
-  deepStrictEqual(rowsListed, rowsLoaded);
+  deepStrictEqual(rowsListed, table.rowIDs.length);
 }
 
 /** Makes, for each connection, what it repeats. */
@@ -174,14 +158,27 @@ async function readPage(
   return { rows, continuation: body.toString('utf8', valueAt, body.indexOf('"', valueAt)) };
 }
 
+/** Patches so many random rows. */
+async function patch({ target, rows, connections }: ClientRequest & { do: 'patch' }): Promise<void> {
+  const open = await openConnections(target, connections);
+  try {
+    const stepOf = patchSteps(target, tables.get(target.ports[0]!)!, seededRandom(dataSeed));
+    let begun = 0;
+    await Promise.all(open.map(async (connection) => {
+      const step = stepOf(connection);
+      while (begun++ < rows) await step();
+    }));
+  } finally {
+    for (const connection of open) connection.close();
+  }
+}
+
 async function measure({ target, measurement, seconds, seed }: ClientRequest & { do: 'measure' }): Promise<number> {
-  const connections = await Promise.all(
-    Array.from({ length: measurement.connections }, () => Connection.open(target.port)),
-  );
+  const connections = await openConnections(target, measurement.connections);
   try {
     const table = measurement.workload === 'add'
-      ? { path: await createTable(connections[0]!, target), rowIDs: [] }
-      : tables.get(target.port)!;
+      ? await createTable(connections[0]!, target)
+      : tables.get(target.ports[0]!)!;
     const stepOf = workloads[measurement.workload](target, table, seededRandom(seed));
     const start = performance.now() + leadInMs;
     const end = start + seconds * 1_000;
@@ -207,7 +204,7 @@ async function measure({ target, measurement, seconds, seed }: ClientRequest & {
 async function replyTo(request: ClientRequest): Promise<ClientReply> {
   try {
     if (request.do === 'measure') return { figure: await measure(request) };
-    await load(request.target);
+    await (request.do === 'load' ? load(request) : patch(request));
     return {};
   } catch (error) {
     const what = request.do === 'measure' ? request.measurement.name : request.do;

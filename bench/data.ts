@@ -2,6 +2,9 @@
  * The rows that are measured with: ten columns, about 300 bytes a row, the same ones in every run.
  */
 
+/** How many rows go into a table with one request. */
+export const rowsPerRequest = 1_000;
+
 /** A source of numbers in [0, 1). */
 export type Random = () => number;
 

@@ -1,17 +1,12 @@
 /**
- * The Postgres that both sides share, and what a reader has to know of the machine to judge the figures.
+ * The Postgres that all sides share, a Kafka, and what a reader has to know of the machine to judge the figures.
  */
 import { readFile } from 'node:fs/promises';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../src/embedded/embedded-postgres.ts';
-
-/** The URLs of the two databases. */
-export interface Databases {
-  yardstick: string;
-  service: string;
-}
+import { startBroker } from '../test/support/kafka/shared-kafka.ts';
 
 export interface Fact {
   what: string;
@@ -27,27 +22,31 @@ export async function startPostgres(folder: string, resources: AsyncDisposableSt
   return postgres.url;
 }
 
-/** Makes two empty databases, which `resources` drops. */
-export async function createDatabases(url: string, resources: AsyncDisposableStack): Promise<Databases> {
-  const create = async (side: keyof Databases): Promise<string> => {
-    const name = `bench_${side}_${process.pid}`;
-    await query(url, `create database ${name}`);
-    resources.defer(async () => { await query(url, `drop database ${name} with (force)`); });
-    const created = new URL(url);
-    created.pathname = `/${name}`;
-    return created.href;
-  };
-  return { yardstick: await create('yardstick'), service: await create('service') };
+/** A broker of Kafka of its own. */
+export async function startKafka(resources: AsyncDisposableStack): Promise<{ brokers: string; fact: Fact }> {
+  const broker = await startBroker();
+  resources.defer(() => broker.remove());
+  return { brokers: broker.address, fact: { what: 'Kafka', value: broker.where } };
 }
 
-/** Leaves nothing of the load to be done while measuring. */
-export async function settle({ yardstick, service }: Databases): Promise<void> {
-  for (const url of [yardstick, service]) await query(url, 'vacuum analyze');
-  await query(service, 'checkpoint');
+/** Makes an empty database, which `resources` drops, and gives its URL. */
+export async function createDatabase(url: string, purpose: string, resources: AsyncDisposableStack): Promise<string> {
+  const name = `bench_${purpose}_${process.pid}`;
+  await query(url, `create database ${name}`);
+  resources.defer(async () => { await query(url, `drop database ${name} with (force)`); });
+  const created = new URL(url);
+  created.pathname = `/${name}`;
+  return created.href;
+}
+
+/** Leaves nothing of what was written to be done while measuring. */
+export async function settle(databases: readonly string[]): Promise<void> {
+  for (const url of databases) await query(url, 'vacuum analyze');
+  await query(databases[0]!, 'checkpoint');
 }
 
 /** Versions, machine, and the settings of Postgres that decide what a commit costs, as each database has them. */
-export async function describeEnvironment(databases: Databases): Promise<Fact[]> {
+export async function describeEnvironment(databases: Readonly<Record<string, string>>): Promise<Fact[]> {
   const processors = cpus();
   const facts: Fact[] = [
     { what: 'date', value: new Date().toISOString() },
@@ -59,12 +58,17 @@ export async function describeEnvironment(databases: Databases): Promise<Fact[]>
     { what: 'pg', value: await versionOf('pg') },
   ];
   for (const setting of ['server_version', 'fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers']) {
-    const ofYardstick = await show(databases.yardstick, setting);
-    const ofService = await show(databases.service, setting);
-    const value = ofYardstick === ofService ? ofService : `${ofYardstick} (yardstick), ${ofService} (service)`;
+    const values = await Promise.all(Object.values(databases).map((url) => show(url, setting)));
+    const named = Object.keys(databases).map((name, index) => `${values[index]} (${name})`);
+    const value = new Set(values).size === 1 ? values[0]! : named.join(', ');
     facts.push({ what: `Postgres ${setting}`, value });
   }
   return facts;
+}
+
+/** The environment as lines of text. */
+export function renderFacts(facts: readonly Fact[]): string {
+  return facts.map(({ what, value }) => `${what}: ${value}`).join('\n');
 }
 
 async function show(url: string, setting: string): Promise<string> {
@@ -76,7 +80,8 @@ async function versionOf(name: string): Promise<string> {
   return JSON.parse(await readFile(file, 'utf8')).version;
 }
 
-async function query<Row extends pg.QueryResultRow>(url: string, text: string): Promise<Row[]> {
+/** Runs one statement on a connection of its own. */
+export async function query<Row extends pg.QueryResultRow>(url: string, text: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

@@ -5,13 +5,19 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../test/support/server.ts';
 
 export interface Server {
   pid: number;
   port: number;
+  /** Ends it by a signal and waits for it. Rejects if it had ended before, or was asked to end and ended badly. */
+  end(signal: Ending): Promise<void>;
 }
+
+/** How a process is ended: asked to, or without a word. */
+export type Ending = 'SIGTERM' | 'SIGKILL';
 
 export interface ServerOptions {
   name: string;
@@ -41,8 +47,9 @@ export async function startServer(
     stdio: ['ignore', log, log],
   });
   closeSync(log);
+  let wasEnded = false;
   resources.defer(async () => {
-    if (hasFailed(child)) console.error(`${name} had died; ${await endOf(logFile)}`);
+    if (!wasEnded && hasFailed(child)) console.error(`${name} had died; ${await endOf(logFile)}`);
     await stop(child, name);
   });
   const giveUpAt = performance.now() + readyWithinMs;
@@ -53,14 +60,44 @@ export async function startServer(
     }
     await sleep(50);
   }
-  return { pid: child.pid!, port };
+  const end = async (ending: Ending): Promise<void> => {
+    if (hasEnded(child)) throw new Error(`${name} had died`);
+    wasEnded = true;
+    await stop(child, name, ending);
+    if (ending === 'SIGTERM' && child.exitCode !== 0) throw new Error(`${name} ended badly; ${await endOf(logFile)}`);
+  };
+  return { pid: child.pid!, port, end };
 }
 
-/** Asks `child` to end and waits for it; kills it if it does not. */
-export async function stop(child: ChildProcess, name: string): Promise<void> {
+/**
+ * Runs a script of Node to its end, and gives what it wrote to stdout. Rejects if it fails, with all that it wrote, and
+ * if `signal` is aborted, with its reason, once the script has ended.
+ */
+export async function runScript(
+  nodeArguments: readonly string[], environment: Readonly<Record<string, string>>, signal: AbortSignal,
+): Promise<string> {
+  signal.throwIfAborted();
+  const name = nodeArguments.join(' ');
+  const child = spawn(process.execPath, nodeArguments, {
+    env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const giveUp = (): void => void stop(child, name);
+  signal.addEventListener('abort', giveUp, { once: true });
+  try {
+    const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+    signal.throwIfAborted();
+    if (child.exitCode === 0) return output;
+    throw new Error(`${name} ended with ${child.exitCode ?? child.signalCode}:\n${output}${errors}`);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
+/** Asks `child` to end, or kills it, and waits for it; kills it if it does not do as it was asked. */
+export async function stop(child: ChildProcess, name: string, ending: Ending = 'SIGTERM'): Promise<void> {
   if (hasEnded(child)) return;
   const ended = once(child, 'exit');
-  child.kill('SIGTERM');
+  child.kill(ending);
   const timer = setTimeout(() => {
     console.error(`${name} did not stop within ${stoppedWithinMs / 1_000} s and is killed`);
     child.kill('SIGKILL');

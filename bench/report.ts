@@ -23,10 +23,17 @@ export interface Figure {
   met: boolean | undefined;
 }
 
-/** Peak resident memory in MiB; undefined where it cannot be read. */
+/** Peak resident memory in MiB, of the largest process of each side; undefined where it cannot be read. */
 export interface Memory {
   yardstick: number | undefined;
   service: number | undefined;
+}
+
+export interface RenderOptions {
+  /** How many processes the service is. */
+  processes: number;
+  /** Whether goals are judged. */
+  judged: boolean;
 }
 
 export function toFigure(
@@ -50,23 +57,26 @@ function judge(ratio: number, goal: Measurement['goal']): Pick<Figure, 'goal' | 
   return { goal: `<= ${goal.atMost}`, met: ratio <= goal.atMost };
 }
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
 /** The figures as a table in Markdown. */
-export function renderFigures(figures: readonly Figure[], memory: Memory): string {
+export function renderFigures(
+  figures: readonly Figure[], memory: Memory, { processes, judged }: RenderOptions,
+): string {
   const lines = figures.map(({ label, unit, yardstick, service, ratio, ratioOfRounds, goal, met }) => [
     label, unit, show(yardstick.median), show(service.median), ratio.toFixed(2),
     `${ratioOfRounds.lowest.toFixed(2)} to ${ratioOfRounds.highest.toFixed(2)}`, goal ?? '', verdict(met),
   ]);
-  const memoryMet = memory.service === undefined ? undefined : memory.service < memoryGoalMiB;
+  const memoryMet = judged && memory.service !== undefined ? memory.service < memoryGoalMiB : undefined;
+  const memoryLabel = processes === 1 ? 'peak memory' : `peak memory, the largest of ${processes} processes`;
   return renderTable([
     ['', 'unit', 'yardstick', 'service', 'ratio', 'rounds', 'goal', ''],
     ...lines,
-    ['peak memory', 'MiB', show(memory.yardstick), show(memory.service), '', '', `< ${memoryGoalMiB} MiB`,
+    [memoryLabel, 'MiB', show(memory.yardstick), show(memory.service), '', '', judged ? `< ${memoryGoalMiB} MiB` : '',
       verdict(memoryMet)],
   ]);
 }
@@ -76,12 +86,14 @@ function verdict(met: boolean | undefined): string {
   return met ? 'met' : 'missed';
 }
 
-function show(value: number | undefined): string {
+/** A figure, as precise as it is small. */
+export function show(value: number | undefined): string {
   if (value === undefined) return '?';
   return value < 100 ? value.toFixed(2) : Math.round(value).toLocaleString('en');
 }
 
-function renderTable([titles = [], ...rows]: readonly string[][]): string {
+/** A table in Markdown; the first line has the titles. */
+export function renderTable([titles = [], ...rows]: readonly string[][]): string {
   const widths = titles.map((title, column) => Math.max(3, title.length, ...rows.map((row) => row[column]!.length)));
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`;

@@ -1,18 +1,19 @@
 /**
  * `npm run bench`: measures the service against the yardstick, in alternating rounds on one Postgres. See README.md.
  */
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startBroker } from '../test/support/kafka/shared-kafka.ts';
-import type { ClientReply, ClientRequest, Target } from './client.ts';
-import { createDatabases, describeEnvironment, settle, startPostgres } from './environment.ts';
+import { startClient, type Ask } from './client-process.ts';
+import { createDatabase, describeEnvironment, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
 import { measurements, type Measurement } from './measurements.ts';
-import { peakMemoryMiB, startServer, stop, type Server } from './processes.ts';
+import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
+import { peakMemoryMiB, startServer } from './processes.ts';
 import { renderFigures, toFigure, type Figure, type Rounds } from './report.ts';
+import type { Target } from './requests.ts';
+import { runToEnd, type Surroundings } from './run-to-end.ts';
+import { serviceEnvironment, startService, type Role, type Service } from './service-processes.ts';
 
 interface Options {
   rounds: number;
@@ -20,20 +21,21 @@ interface Options {
   /** In the order in which they are measured. */
   measurements: readonly Measurement[];
   jsonFile: string | undefined;
-  /** Where the service has its log. */
-  log: 'postgres' | 'kafka';
+  log: LogKind;
+  /** Measure two APIs and two projectors in place of one process. */
+  split: boolean;
   /** Profile the service. */
   profile: boolean;
   /** Measure the yardstick against a second yardstick: how far from 1 a ratio gets by chance. */
   calibrate: boolean;
 }
 
-type Ask = (request: ClientRequest) => Promise<number | undefined>;
 type Side = 'yardstick' | 'service';
 type Targets = Record<Side, Target>;
-type MeasuredServer = Server & Target;
 
-const root = join(import.meta.dirname, '..');
+const rowsLoaded = 100_000;
+/** Projectors first: see `startService`. */
+const splitRoles: readonly Role[] = ['projector', 'projector', 'api', 'api'];
 
 function readOptions(): Options {
   const { values } = parseArgs({
@@ -43,57 +45,40 @@ function readOptions(): Options {
       only: { type: 'string' },
       json: { type: 'string' },
       log: { type: 'string', default: 'postgres' },
+      split: { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },
       calibrate: { type: 'boolean', default: false },
     },
   });
-  const rounds = Number(values.rounds);
+  const rounds = readWholeNumber('--rounds', values.rounds, 1);
   const seconds = Number(values.seconds);
-  if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds takes a whole number of at least 1');
   if (!(seconds > 0)) throw new Error('--seconds takes a number above 0');
   const chosen = values.only?.split(',').map((name) => {
     const measurement = measurements.find((candidate) => candidate.name === name);
     if (measurement) return measurement;
     throw new Error(`--only takes of: ${measurements.map((candidate) => candidate.name).join(', ')}`);
   });
-  const { json: jsonFile, profile, calibrate, log } = values;
-  if (log !== 'postgres' && log !== 'kafka') throw new Error('--log takes postgres or kafka');
-  return { rounds, seconds, measurements: chosen ?? measurements, jsonFile, log, profile, calibrate };
+  const { json: jsonFile, profile, calibrate, split } = values;
+  const log = readLogKind(values.log);
+  if (split && log !== 'kafka') throw new Error('--split needs --log kafka: on Postgres every process does everything');
+  if (split && calibrate) throw new Error('--calibrate measures no service that could be --split');
+  return { rounds, seconds, measurements: chosen ?? measurements, jsonFile, log, split, profile, calibrate };
 }
 
 /** A broker compiles what it does only while it does it, which takes longer than a round. */
 const brokerWarmUpSeconds = 15;
 
-/** Starts the client. What the returned function asks of it rejects if an answer was not as expected. */
-function startClient(resources: AsyncDisposableStack, signal: AbortSignal): Ask {
-  signal.throwIfAborted();
-  const client = fork(join(import.meta.dirname, 'client.ts'));
-  resources.defer(() => stop(client, 'client'));
-  const died = new AbortController();
-  client.once('exit', () => died.abort(new Error('the client died')));
-  return async (request) => {
-    signal.throwIfAborted();
-    const either = AbortSignal.any([signal, died.signal]);
-    client.send(request);
-    try {
-      const [reply] = await once(client, 'message', { signal: either }) as [ClientReply];
-      if ('error' in reply) throw new Error(reply.error);
-      return reply.figure;
-    } catch (error) {
-      throw either.aborted ? either.reason : error;
-    }
-  };
-}
-
 async function measureRounds(
   { rounds, seconds, log }: Options, measurement: Measurement, targets: Targets, ask: Ask,
 ): Promise<Rounds> {
+  const { workload } = measurement;
   const writesToKafka = (side: Side): boolean => {
-    return log === 'kafka' && side === 'service' && (measurement.workload === 'patch' || measurement.workload === 'add');
+    return log === 'kafka' && side === 'service' && (workload === 'patch' || workload === 'add');
   };
   const measureOn = async (side: Side, round: number): Promise<number> => {
     const warmUp = round === 0 && writesToKafka(side) ? brokerWarmUpSeconds : 0;
-    return (await ask({ do: 'measure', target: targets[side], measurement, seconds: Math.max(seconds, warmUp), seed: round }))!;
+    const request = { target: targets[side], measurement, seconds: Math.max(seconds, warmUp), seed: round };
+    return (await ask({ do: 'measure', ...request }))!;
   };
   const figures: Rounds = { yardstick: [], service: [] };
   // Round 0 warms both up and is not counted.
@@ -110,7 +95,7 @@ async function measureRounds(
 
 async function startYardstick(
   databaseUrl: string, logFile: string, resources: AsyncDisposableStack, signal: AbortSignal,
-): Promise<MeasuredServer> {
+): Promise<Service> {
   const token = 'yardstick';
   const server = await startServer({
     name: 'yardstick',
@@ -118,83 +103,66 @@ async function startYardstick(
     environment: { DATABASE_URL: databaseUrl, TOKEN: token },
     logFile,
   }, resources, signal);
-  return { ...server, token };
+  return { processes: [server], target: { ports: [server.port], token } };
 }
 
-async function startService(
-  { profile, log }: Options, databaseUrl: string, folder: string, resources: AsyncDisposableStack, signal: AbortSignal,
-): Promise<MeasuredServer> {
-  const dataDir = join(folder, 'service');
-  await mkdir(dataDir);
-  const brokers = log === 'kafka' ? await startKafka(resources) : '';
-  const profileFolder = profile ? await mkdtemp(join(tmpdir(), 'tablog-profile-')) : undefined;
-  if (profileFolder) console.log(`CPU profile of the service, written when it stops: ${profileFolder}`);
-  const server = await startServer({
-    name: 'service',
-    nodeArguments: [
-      ...(profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []),
-      // As `npm start` runs it.
-      '--max-semi-space-size=16',
-      join(root, 'src', 'main.ts'),
-    ],
-    environment: { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, KAFKA_BROKERS: brokers, MALLOC_ARENA_MAX: '1' },
-    logFile: join(folder, 'service.log'),
-  }, resources, signal);
-  return { ...server, token: (await readFile(join(dataDir, 'token'), 'utf8')).trim() };
+async function makeProfileFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tablog-profile-'));
+  console.log(`CPU profile of the service, written when it stops: ${folder}`);
+  return folder;
 }
 
-/** The address of a broker of its own. */
-async function startKafka(resources: AsyncDisposableStack): Promise<string> {
-  const broker = await startBroker();
-  resources.defer(() => broker.remove());
-  console.log(`Kafka: ${broker.where}`);
-  return broker.address;
+function describeService({ calibrate, split }: Options): string {
+  if (calibrate) return 'a second yardstick';
+  return split ? 'two APIs and two projectors' : 'one process';
 }
 
-async function run(options: Options, signal: AbortSignal): Promise<void> {
-  await using resources = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'tablog-bench-'));
-  resources.defer(() => rm(folder, { recursive: true, force: true }));
-  // Postgres may run as another user than this process.
-  await chmod(folder, 0o755);
+/** The most that any of these processes took. */
+async function largestPeak({ processes }: Service): Promise<number | undefined> {
+  const peaks = await Promise.all(processes.map(({ pid }) => peakMemoryMiB(pid)));
+  return peaks.reduce((most, peak) => (most === undefined || peak === undefined ? undefined : Math.max(most, peak)));
+}
+
+async function run(options: Options, { folder, resources, signal }: Surroundings): Promise<void> {
+  const { calibrate, split } = options;
   const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
   signal.throwIfAborted();
-  const databases = await createDatabases(postgresUrl, resources);
+  const databases = {
+    yardstick: await createDatabase(postgresUrl, 'yardstick', resources),
+    service: await createDatabase(postgresUrl, 'service', resources),
+  };
   const environment = await describeEnvironment(databases);
-  if (options.calibrate) console.log('calibration: the service is a second yardstick');
-  console.log(environment.map(({ what, value }) => `${what}: ${value}`).join('\n'));
+  const kafka = options.log === 'kafka' && !calibrate ? await startKafka(resources) : undefined;
+  if (kafka) environment.push(kafka.fact);
+  environment.push({ what: 'service', value: describeService(options) });
+  console.log(renderFacts(environment));
 
   const yardstick = await startYardstick(databases.yardstick, join(folder, 'yardstick.log'), resources, signal);
-  const service = options.calibrate
+  const service = calibrate
     ? await startYardstick(databases.service, join(folder, 'service.log'), resources, signal)
-    : await startService(options, databases.service, folder, resources, signal);
-  const targets: Targets = { yardstick, service };
+    : await startService({
+      environment: serviceEnvironment(databases.service, kafka?.brokers, 'bench'),
+      folder: join(folder, 'service'),
+      profileFolder: options.profile ? await makeProfileFolder() : undefined,
+    }, split ? splitRoles : ['all'], resources, signal);
+  const targets: Targets = { yardstick: yardstick.target, service: service.target };
   const ask = startClient(resources, signal);
-  await ask({ do: 'load', target: targets.yardstick });
-  await ask({ do: 'load', target: targets.service });
-  await settle(databases);
+  for (const target of Object.values(targets)) await ask({ do: 'load', target, rows: rowsLoaded, connections: 1 });
+  await settle(Object.values(databases));
 
   const figures: Figure[] = [];
+  const judged = !calibrate && !split;
   for (const measurement of options.measurements) {
     const rounds = await measureRounds(options, measurement, targets, ask);
     const goal = options.log === 'kafka' ? (measurement.goalOnKafka ?? measurement.goal) : measurement.goal;
-    const figure = toFigure(measurement, rounds, options.calibrate ? undefined : goal);
+    const figure = toFigure(measurement, rounds, judged ? goal : undefined);
     console.error(`${figure.name}: ${figure.ratio.toFixed(2)}`);
     figures.push(figure);
   }
-  const memory = { yardstick: await peakMemoryMiB(yardstick.pid), service: await peakMemoryMiB(service.pid) };
-  console.log(`\n${renderFigures(figures, memory)}`);
+  const memory = { yardstick: await largestPeak(yardstick), service: await largestPeak(service) };
+  console.log(`\n${renderFigures(figures, memory, { processes: service.processes.length, judged })}`);
   if (options.jsonFile === undefined) return;
   await writeFile(options.jsonFile, `${JSON.stringify({ environment, figures, peakMemoryMiB: memory }, null, 2)}\n`);
 }
 
-const interrupt = new AbortController();
-for (const name of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(name, () => interrupt.abort(new Error(`stopped by ${name}`)));
-}
-try {
-  await run(readOptions(), interrupt.signal);
-} catch (error) {
-  console.error((error as Error).message);
-  process.exitCode = 1;
-}
+await runToEnd(async (surroundings) => run(readOptions(), surroundings));

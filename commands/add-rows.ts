@@ -6,7 +6,8 @@ import { InvalidRequest } from './invalid-request.ts';
 
 export const addRowsQuery = z.strictObject({ onSchemaError });
 
-const noMembers = z.strictObject({});
+/** The members of the body beside the rows: there are none. */
+export const addRowsBody = z.strictObject({});
 
 export interface AddRowsInput {
   readonly teamId: string;
@@ -33,7 +34,7 @@ export function addRows({
 function sourceOf(members: AddRowsInput['members'], rows: RowSource | null): RowSource {
   const invalid = (message: string): Error => new InvalidRequest(message);
   if (rows !== null) {
-    parse(noMembers, members ?? {}, invalid);
+    parse(addRowsBody, members ?? {}, invalid);
     return rows;
   }
   const { $stashID: stashId } = parse(stashReference, members ?? {}, invalid);

@@ -5,13 +5,13 @@ import { appIds, appIdsQuery, onSchemaError, parse, stashReference, tableName, t
 import { InvalidRequest } from './invalid-request.ts';
 
 export const createTableQuery = z.strictObject({
-  name: tableName.optional(),
+  name: tableName.optional().describe('The name of the table, if the body has none.'),
   appsToLink: appIdsQuery.optional(),
   onSchemaError,
 });
 
 /** The members of the body beside the rows; `rows` stands here only when it is not an array. */
-const createTableBody = z.strictObject({
+export const createTableBody = z.strictObject({
   name: tableName.optional(),
   schema: tableSchema.optional(),
   appsToLink: appIds.optional(),

@@ -8,20 +8,31 @@ export function text(bytesMax: number) {
   return z.string()
     .min(1, 'must not be empty')
     .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be well-formed Unicode without U+0000')
-    .refine((value) => Buffer.byteLength(value) <= bytesMax, `must have at most ${bytesMax} bytes`);
+    .refine((value) => Buffer.byteLength(value) <= bytesMax, `must have at most ${bytesMax} bytes`)
+    .meta({ maxLength: bytesMax });
 }
 
 export const tableName = text(1024);
+
+/** The name that a column is shown under. */
+export const displayName = text(1024);
 
 /** Decisions 3: repeated keys or comma-separated. */
 export const appIdsQuery = z
   .union([z.string(), z.array(z.string())])
   .transform((value) => [value].flat().flatMap((part) => part.split(',')))
-  .pipe(z.array(text(256)).max(1000));
+  .pipe(z.array(text(256)).max(1000))
+  .meta({
+    description: 'The apps to link the table to: a parameter for each, or several in one with commas between them.',
+    jsonSchema: { type: 'array', items: { type: 'string' } },
+  });
 
-export const appIds = z.array(text(256)).max(1000);
+export const appIds = z.array(text(256)).max(1000).describe('The apps to link the table to.');
 
-export const onSchemaError = z.enum(['abort', 'dropColumns', 'updateSchema']).default('abort');
+export const onSchemaError = z.enum(['abort', 'dropColumns', 'updateSchema']).default('abort').describe(
+  'What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out. '
+  + '`updateSchema`: columns are added, or their types widened, so that all cells have a place.',
+);
 
 const scalarKind = z.enum(scalarKinds);
 
@@ -34,14 +45,14 @@ const columnType = z.union(
       .transform(({ items }): ColumnType => arrayOf(items.kind)),
   ],
   { error: 'must be a scalar type, {kind: scalar type} or {kind: "array", items: {kind: scalar type}}' },
-);
+).meta({ id: 'ColumnType', description: 'A scalar type, or an array of one.' });
 
 export const tableSchema = z.strictObject({
   columns: z.array(
-    z.strictObject({ id: text(256), displayName: text(1024).optional(), type: columnType })
+    z.strictObject({ id: text(256), displayName: displayName.optional(), type: columnType })
       .transform((column): GivenColumn => column),
   ),
-});
+}).meta({ id: 'NewTableSchema', description: 'The columns of a table, in the order in which they are shown.' });
 
 /** The reference to a stash: `{"$stashID": ...}` (spec section 2). */
 export const stashReference = z.strictObject({
@@ -49,7 +60,7 @@ export const stashReference = z.strictObject({
     /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,255}$/,
     'must begin with a letter or digit and have at most 256 letters, digits, dashes and underscores',
   ),
-});
+}).meta({ id: 'StashReference', description: 'The rows of a stash.' });
 
 /** The value, or an InvalidRequest that names the place. */
 export function parse<S extends z.ZodType>(schema: S, value: unknown, invalid: (message: string) => Error): z.output<S> {

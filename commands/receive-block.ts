@@ -8,8 +8,10 @@ export interface ReceiveBlockInput {
   readonly number: number;
   readonly segmentId: string;
   readonly profile: Profile;
+  /** Whether its rows came with identities. */
+  readonly hasIds: boolean;
 }
 
-export function receiveBlock(input: ReceiveBlockInput): EventOf<'BlockReceived'> {
-  return { type: 'BlockReceived', ...input };
+export function receiveBlock({ hasIds, ...block }: ReceiveBlockInput): EventOf<'BlockReceived'> {
+  return { type: 'BlockReceived', ...block, ...(hasIds ? { ids: true } : {}) };
 }

@@ -5,10 +5,10 @@ import { parse, text } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
 const invalid = (message: string): Error => new InvalidRequest(message);
-const named = z.object({ name: text(256) });
+const named = z.object({ name: text(256).refine((name) => name.trim() !== '', 'must not be blank') });
 const rowCount = z.number().int().min(0).nullable();
 
-/** Throws InvalidRequest for a name that is empty or too long. */
+/** The name is a label: others may have the same. Throws InvalidRequest for one that is blank or too long. */
 export function createTeam(teamId: string, name: string): EventOf<'TeamCreated'> {
   return { type: 'TeamCreated', teamId, ...parse(named, { name }, invalid) };
 }
@@ -26,7 +26,7 @@ export function setPlan(teamId: string, rowsMax: number | null): EventOf<'TeamPl
   return { type: 'TeamPlanSet', teamId, rowsMax: parse(rowCount, rowsMax, invalid) };
 }
 
-/** `hash` is all that is kept of the token. Throws InvalidRequest for a name that is empty or too long. */
+/** `hash` is all that is kept of the token. Throws InvalidRequest for a name that is blank or too long. */
 export function createToken(teamId: string, tokenId: string, name: string, hash: Buffer): EventOf<'TokenCreated'> {
   return { type: 'TokenCreated', teamId, tokenId, ...parse(named, { name }, invalid), hash: hash.toString('hex') };
 }

@@ -3,11 +3,14 @@
  * what earlier ones did; at the end only the net changes are stored.
  */
 import type { RowAddress } from '../src/events/event.ts';
+import { formatRowId } from '../src/events/row-id.ts';
 import type { TableSchema } from '../src/schema/table-schema.ts';
 import type {
-  BodyBlock, Change, DecisionState, Link, StoredRow, Table, Team, Token,
+  BodyBlock, Change, DecisionState, Generation, Link, StoredRow, Table, Team, Token,
 } from './decision.ts';
 import type { BatchMemory } from './batch-memory.ts';
+import { KeptIds, type KeptId } from './kept-ids.ts';
+import { findKeptPlace } from './kept-places.ts';
 import { PairMap } from './pair-map.ts';
 import type { StoredSchema, TailRow } from './tables/tables.store.ts';
 
@@ -20,6 +23,7 @@ export class BatchState implements DecisionState {
   /** By version and ordinal: within a partition, no two tables have links of one version. */
   readonly #linksOfVersions = new PairMap<bigint, number, Link>();
   readonly #rows = new PairMap<bigint, number, StoredRow>();
+  readonly #kept = new KeptIds();
   readonly #segments = new Map<string, bigint>();
   readonly #bodyBlocks = new Map<string, Map<number, BodyBlock>>();
   readonly #takeKey: () => bigint;
@@ -34,6 +38,8 @@ export class BatchState implements DecisionState {
     rows: new PairMap<bigint, number, StoredRow>(),
     schemas: [] as StoredSchema[],
     tailRows: [] as TailRow[],
+    keptIds: [] as KeptId[],
+    generations: [] as Generation[],
     appLinks: [] as { tableId: string; appId: string }[],
     bodyBlocks: [] as BodyBlock[],
   };
@@ -63,6 +69,11 @@ export class BatchState implements DecisionState {
   putLink(link: Link): void {
     this.#links.set(link.key, link);
     this.#linksOfVersions.set(link.version, link.ordinal, link);
+    if (link.kept !== null) this.#kept.putLink(link);
+  }
+
+  putKeptId(kept: KeptId): void {
+    this.#kept.put(kept);
   }
 
   /** A link that is here already is as new as that of the row, or newer. */
@@ -91,6 +102,11 @@ export class BatchState implements DecisionState {
     return this.#segments.has(segmentId);
   }
 
+  /** Also one that was deleted. */
+  findTable(tableId: string): Table | null {
+    return this.#tables.get(tableId) ?? null;
+  }
+
   findLink(key: bigint): Link | null {
     return this.#links.get(key) ?? null;
   }
@@ -103,6 +119,19 @@ export class BatchState implements DecisionState {
 
   findRow(link: bigint, index: number): StoredRow | null {
     return this.#rows.get(link, index) ?? null;
+  }
+
+  /** The link of a table's present generation in which the row with this ID lies that it kept, and its index there. */
+  keptRow(table: Table, id: string): { readonly link: Link; readonly index: number } | null {
+    return this.#kept.row(table, id);
+  }
+
+  keptIds(): readonly KeptId[] {
+    return this.#kept.all();
+  }
+
+  keepingLinks(): readonly Link[] {
+    return this.#kept.links();
   }
 
   /** Of all teams. */
@@ -121,7 +150,8 @@ export class BatchState implements DecisionState {
   }
 
   table(tableId: string): Table | null {
-    return this.#tables.get(tableId) ?? null;
+    const table = this.findTable(tableId);
+    return table?.deleted ? null : table;
   }
 
   schema(table: Table): TableSchema {
@@ -136,12 +166,22 @@ export class BatchState implements DecisionState {
     return link;
   }
 
-  row(table: Table, version: bigint, ordinal: number, index: number): StoredRow | null {
-    const link = this.linkOf(table.id, { version, ordinal });
-    if (link === null || link.generation !== table.generation || index >= link.rows) return null;
+  row(table: Table, id: RowAddress): StoredRow | null {
+    const place = this.#placeOf(table, id);
+    if (place === null) return null;
+    const { link, index } = place;
     const row = this.findRow(link.key, index);
     if (!row) throw new Error(`row ${index} of link ${link.key} was not fetched`);
     return { ...row, link };
+  }
+
+  #placeOf(table: Table, id: RowAddress): { readonly link: Link; readonly index: number } | null {
+    const link = this.linkOf(table.id, id);
+    if (link === null || link.generation !== table.generation) return table.keeps ? this.keptRow(table, formatRowId(id)) : null;
+    if (id.index >= link.rows) return null;
+    // A row that kept another identity does not have that of its place.
+    if (findKeptPlace(link.kept, id.index, 1) !== null) return null;
+    return { link, index: id.index };
   }
 
   segment(segmentId: string): bigint {
@@ -203,12 +243,18 @@ export class BatchState implements DecisionState {
         change.bodies.forEach((body, at) => {
           const index = change.first + at;
           changed.tailRows.push({ segment: change.link.segment, index, version: change.version, body });
-          this.putRow({ link: change.link, index, version: change.version, body, stored: 'presented' });
+          const id = change.ids?.[at] ?? null;
+          if (id !== null) this.#keep({ segment: change.link.segment, index, id });
+          const { link, version } = change;
+          this.putRow({ link, index, version, body, stored: 'presented', decidedAt: version });
         });
+        return;
+      case 'generation':
+        changed.generations.push(change.generation);
         return;
       case 'row': {
         const { link, index, version, body } = change;
-        const row = { link, index, version, body, stored: 'presented' } as const;
+        const row = { link, index, version, body, stored: 'presented', decidedAt: version } as const;
         this.putRow(row);
         changed.rows.set(link.key, index, row);
         return;
@@ -217,6 +263,11 @@ export class BatchState implements DecisionState {
         this.putBodyBlock(change.block);
         changed.bodyBlocks.push(change.block);
     }
+  }
+
+  #keep(kept: KeptId): void {
+    this.putKeptId(kept);
+    this.changed.keptIds.push(kept);
   }
 
   // What is to be stored.

@@ -14,10 +14,11 @@ import { outcomeLife, storeOutcomes, type RecordedOutcome } from './outcomes/out
 import { prefetch } from './prefetch.ts';
 import type { SegmentContent } from './segments/fill-segment.ts';
 import type { KeyReservation } from './segments/local-keys.ts';
+import { storeKeptIds } from './segments/kept-ids.store.ts';
 import { storeBodyBlocks } from './segments/segments.store.ts';
 import type { SchemaCache } from './tables/schema-cache.ts';
 import {
-  insertNewTables, storeAppLinks, storeChanges, storeLinks, storeSchemas, storeTables, storeTailRows,
+  insertNewTables, storeAppLinks, storeChanges, storeGenerations, storeLinks, storeSchemas, storeTables, storeTailRows,
 } from './tables/tables.store.ts';
 import { storeTeams, storeTokens } from './teams/teams.store.ts';
 
@@ -111,7 +112,9 @@ export class Batch {
     add(changed.schemas, storeSchemas);
     add(changed.appLinks, storeAppLinks);
     add(state.changedLinks(), storeLinks);
+    add(changed.generations, storeGenerations);
     add(changed.tailRows, storeTailRows);
+    add(changed.keptIds, storeKeptIds);
     add(state.changedRows(), storeChanges);
     add(changed.bodyBlocks, storeBodyBlocks);
     add([...this.#fresh.values()], (things) => storeOutcomes(partition, things, duplicates));

@@ -6,7 +6,10 @@ import { decideBlockReceived } from './segments/decide-block-received.ts';
 import { decideAddRows } from './tables/decide-add-rows.ts';
 import { decideCreateTable } from './tables/decide-create-table.ts';
 import { decideDeleteRow } from './tables/decide-delete-row.ts';
+import { decideDeleteTable } from './tables/decide-delete-table.ts';
+import { decideOverwriteTable } from './tables/decide-overwrite-table.ts';
 import { decidePatchRow } from './tables/decide-patch-row.ts';
+import { decidePatchTable } from './tables/decide-patch-table.ts';
 import { decideTeamChange, decideTeamCreated, decideTokenCreated, decideTokenRevoked } from './teams/decide-team.ts';
 
 /** Throws only on bugs: whatever a client can ask for has an outcome. */
@@ -29,11 +32,17 @@ export function decide(state: DecisionState, event: Event, at: LogPlace): Decisi
     case 'TokenRevoked':
       return decideTokenRevoked(state, data);
     case 'BlockReceived':
-      return decideBlockReceived(state, data, at);
+      return decideBlockReceived(state, as(event, data), at);
     case 'TableCreateRequested':
       return decideCreateTable(state, as(event, data), at);
+    case 'TablePatchRequested':
+      return decidePatchTable(state, data, at);
+    case 'TableDeleteRequested':
+      return decideDeleteTable(state, data, at);
     case 'RowsAddRequested':
       return decideAddRows(state, as(event, data), at);
+    case 'TableOverwriteRequested':
+      return decideOverwriteTable(state, as(event, data), at);
     case 'RowPatchRequested':
       return decidePatchRow(state, as(event, data), at);
     case 'RowDeleteRequested':

@@ -2,7 +2,7 @@
  * What decisions are made of: the state they see, and what they answer. All of it is plain values; a decision never does
  * I/O, and what it uses stands in the event or in the read model (ARCHITECTURE.md, "Invariants").
  */
-import type { Event } from '../src/events/event.ts';
+import type { Event, RowAddress } from '../src/events/event.ts';
 import type { Outcome, Refusal, RefusalType, AppliedResult } from '../src/events/outcome.ts';
 import type { StoredForm } from '../src/schema/presentation.ts';
 import type { Profile } from '../src/schema/profile.ts';
@@ -32,6 +32,8 @@ export interface Table {
   readonly teamId: string;
   readonly name: string;
   readonly created: bigint;
+  /** The time of the record that created it, in milliseconds. */
+  readonly createdAt: number;
   readonly version: bigint;
   readonly generation: bigint;
   readonly schemaVersion: bigint;
@@ -40,6 +42,20 @@ export interface Table {
   readonly rowBytesMax: number;
   /** The key of the open tail link. */
   readonly tail: bigint | null;
+  /** Decisions see no such table. */
+  readonly deleted: boolean;
+  /** Whether rows of the present generation have kept identities. */
+  readonly keeps: boolean;
+}
+
+/** A generation that an overwrite has replaced. */
+export interface Generation {
+  readonly tableId: string;
+  readonly version: bigint;
+  readonly ended: bigint;
+  readonly endedAt: number;
+  readonly schemaVersion: bigint;
+  readonly widened: bigint;
 }
 
 export interface Link {
@@ -50,8 +66,11 @@ export interface Link {
   readonly generation: bigint;
   readonly schemaVersion: bigint;
   readonly wrap: boolean;
-  readonly plain: boolean;
+  /** The bodies are stored as the schema of this version presents them; null: as they were received. */
+  readonly presented: bigint | null;
   readonly cells: boolean;
+  /** Which of its rows have kept identities of earlier generations (kept-places.ts); null: none. */
+  readonly kept: Uint8Array | null;
   readonly segment: bigint;
   readonly first: number;
   readonly rows: number;
@@ -73,8 +92,9 @@ export interface StoredRow {
   readonly version: bigint;
   /** Null: deleted. */
   readonly body: string | null;
-  /** `presented`: as it was under `version`; else as a client sent it, to be fitted to the schema of its link. */
+  /** How its body is stored, and under the schema of which version it was presented, or is to be fitted. */
   readonly stored: StoredForm;
+  readonly decidedAt: bigint;
 }
 
 /** Where in the log an event stands. */
@@ -94,7 +114,10 @@ export interface DecisionState {
   table(tableId: string): Table | null;
   schema(table: Table): TableSchema;
   link(key: bigint): Link;
-  row(table: Table, version: bigint, ordinal: number, index: number): StoredRow | null;
+  /** The link of the rows that this version added to a table under this ordinal, in any generation. */
+  linkOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Link | null;
+  /** The row with this ID in the present generation, wherever it lies. */
+  row(table: Table, id: RowAddress): StoredRow | null;
   segment(segmentId: string): bigint;
   bodyBlocks(teamId: string, bodyId: string): readonly BodyBlock[];
   /** A fresh local key for a link or a segment. */
@@ -107,6 +130,8 @@ export interface BodyBlock {
   readonly teamId: string;
   readonly segment: bigint;
   readonly profile: Profile;
+  /** The runs of the identities that its rows came with. */
+  readonly ids: Uint8Array | null;
   readonly time: number;
 }
 
@@ -118,12 +143,15 @@ export type Change =
   | { readonly kind: 'appLinks'; readonly tableId: string; readonly appIds: readonly string[] }
   | { readonly kind: 'schema'; readonly tableId: string; readonly version: bigint; readonly schema: TableSchema }
   | { readonly kind: 'link'; readonly link: Link }
+  | { readonly kind: 'generation'; readonly generation: Generation }
   | {
       readonly kind: 'tailRows';
       readonly link: Link;
       readonly first: number;
       readonly version: bigint;
       readonly bodies: readonly string[];
+      /** The identities that they keep; null where none does. */
+      readonly ids: readonly (string | null)[] | null;
     }
   | {
       readonly kind: 'row';

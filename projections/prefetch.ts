@@ -3,11 +3,14 @@
  * number of statements does not grow with the batch.
  */
 import type { PipelinedClient } from '../src/database/pipelined-client.ts';
-import type { Event, EventData, RowAddress, RowSource } from '../src/events/event.ts';
+import type { CarriedRows, Event, EventData, RowSource } from '../src/events/event.ts';
+import { rowIdsOf, rowTextOf } from '../src/events/row-bodies.ts';
+import { findRowIdRuns, RowIdRuns } from '../src/events/row-id-runs.ts';
 import type { BatchMemory } from './batch-memory.ts';
 import type { BatchState } from './batch-state.ts';
 import type { Link } from './decision.ts';
 import { findOutcomes, type RecordedOutcome } from './outcomes/outcomes.store.ts';
+import { prefetchKept, type WantedIds, type WantedRow } from './prefetch-kept.ts';
 import type { SegmentContent } from './segments/fill-segment.ts';
 import type { KeyReservation } from './segments/local-keys.ts';
 import { findBodyBlocks, findSegmentKeys } from './segments/segments.store.ts';
@@ -30,8 +33,12 @@ class Wanted {
   readonly tokenIds = new Set<string>();
   readonly tableIds = new Set<string>();
   readonly tailsOf = new Set<string>();
-  readonly rows: (RowAddress & { tableId: string })[] = [];
-  readonly segments = new Map<string, { event: Event; rows: number }>();
+  readonly rows: WantedRow[] = [];
+  /** The IDs that rows of overwrites came with, where they stand in the event itself. */
+  readonly ids: WantedIds[] = [];
+  /** The tables that bodies are to overwrite. */
+  readonly overwrites = new Map<string, string>();
+  readonly segments = new Map<string, { event: Event; carried: CarriedRows }>();
   readonly bodyIds = new Set<string>();
   keysAtMost = 0;
   readonly #looksUpAll: boolean;
@@ -48,8 +55,9 @@ class Wanted {
     if ('tokenId' in data) this.tokenIds.add(data.tokenId);
     if ('tableId' in data) this.tableIds.add(data.tableId);
     if ('row' in data) this.rows.push({ ...data.row, tableId: data.tableId });
-    if (data.type === 'BlockReceived') this.#addSegment(event, data.segmentId, data.profile.rows);
-    if (data.type === 'TableCreateRequested' || data.type === 'RowsAddRequested') this.#addSource(event, data, data.rows);
+    if (data.type === 'BlockReceived') this.#addSegment(event, data.segmentId, data);
+    if ('rows' in data) this.#addSource(event, data, data.rows);
+    if (data.type === 'TableOverwriteRequested') this.#addIds(event, data.tableId, data.rows);
   }
 
   #addSource(event: Event, data: EventData & { tableId: string }, source: RowSource): void {
@@ -58,7 +66,7 @@ class Wanted {
       this.keysAtMost += 2;
     }
     if (source.kind === 'block') {
-      this.#addSegment(event, source.segmentId, source.profile.rows);
+      this.#addSegment(event, source.segmentId, source);
       this.keysAtMost += 1;
     }
     if (source.kind === 'body') {
@@ -67,8 +75,16 @@ class Wanted {
     }
   }
 
-  #addSegment(event: Event, segmentId: string, rows: number): void {
-    this.segments.set(segmentId, { event, rows });
+  #addIds(event: Event, tableId: string, source: RowSource): void {
+    if (source.kind === 'body') this.overwrites.set(source.bodyId, tableId);
+    const ids = 'profile' in source ? rowIdsOf(event.body(), source) : null;
+    if (ids === null || !('profile' in source)) return;
+    const runs = new RowIdRuns([{ rows: source.profile.rows, runs: findRowIdRuns(ids) }]);
+    this.ids.push({ tableId, runs });
+  }
+
+  #addSegment(event: Event, segmentId: string, carried: CarriedRows): void {
+    this.segments.set(segmentId, { event, carried });
     this.keysAtMost += 1;
   }
 }
@@ -89,7 +105,7 @@ interface Missing {
   readonly tokens: readonly string[];
   readonly tables: readonly string[];
   readonly tailsOf: readonly string[];
-  readonly rows: readonly (RowAddress & { tableId: string })[];
+  readonly rows: readonly WantedRow[];
   readonly rowsOfLinks: readonly { readonly link: Link; readonly index: number }[];
   readonly segments: readonly string[];
 }
@@ -152,14 +168,23 @@ export async function prefetch(
     }
   }
 
+  const bodies = [...wanted.overwrites].map(([bodyId, tableId]) => ({ tableId, runs: runsOfBody(state, bodyId) }));
+  await prefetchKept(tx, wanted.rows, [...wanted.ids, ...bodies], state, memory);
+
   const toFill: SegmentContent[] = [];
-  for (const [id, { event, rows: count }] of wanted.segments) {
+  for (const [id, { event, carried }] of wanted.segments) {
     if (state.hasSegment(id)) continue;
     const key = keys.take();
     state.putSegment(id, key);
-    toFill.push({ key, id, rows: count, body: event.body() });
+    const body = event.body();
+    toFill.push({ key, id, rows: carried.profile.rows, body: rowTextOf(body, carried), ids: rowIdsOf(body, carried) });
   }
   return { outcomes, toFill };
+}
+
+function runsOfBody(state: BatchState, bodyId: string): RowIdRuns {
+  const blocks = state.allBodyBlocks(bodyId).toSorted((a, b) => a.number - b.number);
+  return new RowIdRuns(blocks.map(({ profile: { rows }, ids }) => ({ rows, runs: ids })));
 }
 
 /** Moves what is remembered into the state, and tells what is left to be fetched. */
@@ -174,20 +199,20 @@ function recall(wanted: Wanted, state: BatchState, memory: BatchMemory | null): 
     if (token) state.putToken(token);
     return !token;
   });
-  const tables = [...wanted.tableIds].filter((id) => state.table(id) === null && !recallTable(id, state, memory));
+  const tables = [...wanted.tableIds].filter((id) => state.findTable(id) === null && !recallTable(id, state, memory));
   const tailsOf = [...wanted.tailsOf].filter((id) => {
-    const table = state.table(id);
+    const table = state.findTable(id);
     if (table === null) return true;
     const link = table.tail === null ? null : (state.findLink(table.tail) ?? memory?.link(table.tail));
     if (link) state.putLink(link);
     return table.tail !== null && !link;
   });
-  const rows: (RowAddress & { tableId: string })[] = [];
+  const rows: WantedRow[] = [];
   const rowsOfLinks: { link: Link; index: number }[] = [];
   for (const row of wanted.rows) {
     const link = state.linkOf(row.tableId, row) ?? memory?.linkOf(row.tableId, row);
     if (!link) rows.push(row);
-    else if (row.index < link.rows && state.findRow(link.key, row.index) === null) {
+    else if (isShown(link, state) && row.index < link.rows && state.findRow(link.key, row.index) === null) {
       state.putLink(link);
       const changed = memory?.last?.findRow(link.key, row.index);
       if (changed) state.putRow(changed);
@@ -199,6 +224,12 @@ function recall(wanted: Wanted, state: BatchState, memory: BatchMemory | null): 
     for (const block of memory?.last?.allBodyBlocks(bodyId) ?? []) state.putBodyBlock(block);
   }
   return { teams, tokens, tables, tailsOf, rows, rowsOfLinks, segments };
+}
+
+/** Rows of a generation that has ended are nobody's, and may not be there any more. */
+function isShown(link: Link, state: BatchState): boolean {
+  const table = state.table(link.tableId);
+  return table === null || table.generation === link.generation;
 }
 
 function recallTable(tableId: string, state: BatchState, memory: BatchMemory | null): boolean {

@@ -42,9 +42,14 @@ export interface DraftOptions {
   readonly epoch?: bigint;
 }
 
-/** Where a draft stands, if it holds. */
-interface DraftPlace {
+/** What a partition's progress says beside how far it is. */
+interface Ground {
   readonly base: bigint;
+  readonly layout: bigint;
+}
+
+/** Where a draft stands, if it holds. */
+interface DraftPlace extends Ground {
   readonly offset: bigint;
   readonly epoch: bigint;
 }
@@ -63,14 +68,14 @@ export interface Projected {
 const advanceProgress: Statement = {
   name: 'advance_progress',
   text: `update progress set next = $3, time = $4, last_hash = $5, log_id = coalesce($6::uuid, log_id), base = coalesce($7, base)
-    where partition = $1 and next = $2 and epoch = $8 returning base`,
+    where partition = $1 and next = $2 and epoch = $8 and layout = coalesce($9, layout) returning base, layout`,
 };
 
 export class Projector {
   readonly #keys = new LocalKeys();
   readonly #schemas = new SchemaCache();
-  /** The base of each partition, once it is known to be committed. */
-  readonly #bases = new Map<number, bigint>();
+  /** What is known of the progress of each partition, once it is committed. */
+  readonly #grounds = new Map<number, Ground>();
 
   /**
    * Projects records that follow each other, the first at the progress of the partition. Never opens a transaction: the
@@ -108,9 +113,9 @@ export class Projector {
    * that is still being stored, with the memory of that one. Null when this process has not projected the partition yet.
    */
   draft(partition: number, offset: bigint, { memory, epoch = 0n }: DraftOptions): Draft | null {
-    const base = this.#bases.get(partition);
-    if (base === undefined) return null;
-    return new Draft(partition, { base, offset, epoch }, this.#batch(partition, 'fail', memory));
+    const ground = this.#grounds.get(partition);
+    if (ground === undefined) return null;
+    return new Draft(partition, { ...ground, offset, epoch }, this.#batch(partition, 'fail', memory));
   }
 
   #batch(partition: number, duplicates: Duplicates, memory: BatchMemory | null): Batch {
@@ -119,12 +124,12 @@ export class Projector {
 
   /** Moves the progress over all of the records, and gives the partition's base. */
   async #advance(tx: Tx, partition: number, entries: readonly Entry[], epoch: bigint): Promise<bigint> {
-    const { rows } = await tx.query(advanceProgress, advanceValues(partition, entries, epoch));
+    const { rows } = await tx.query(advanceProgress, advanceValues(partition, entries, epoch, null));
     if (rows.length === 0) {
       throw new ProgressMoved(`partition ${partition} is not at offset ${entries[0]!.record.offset}`);
     }
-    const base = rows[0]![0] as bigint;
-    if (!genesisOf(entries)) this.#bases.set(partition, base);
+    const [base, layout] = rows[0] as [bigint, bigint];
+    if (!genesisOf(entries)) this.#grounds.set(partition, { base, layout });
     return base;
   }
 }
@@ -177,7 +182,7 @@ export class Draft {
 
   /** All that it changes: the progress first. To be run as one statement, or in one transaction. */
   statements(): readonly BoundStatement[] {
-    const advance = bind(advanceProgress, advanceValues(this.#partition, this.#entries, this.#place.epoch));
+    const advance = bind(advanceProgress, advanceValues(this.#partition, this.#entries, this.#place.epoch, this.#place.layout));
     return [advance, ...this.#batch.changes()];
   }
 
@@ -204,33 +209,39 @@ function genesisOf([first]: readonly Entry[]): EventOf<'GenerationStarted'> | nu
   return record.offset === 0n && event.data.type === 'GenerationStarted' ? event.data : null;
 }
 
-function advanceValues(partition: number, entries: readonly Entry[], epoch: bigint): unknown[] {
+/** `layout`: what was known of the layout when rows were fetched ahead; null where they are fetched in the transaction. */
+function advanceValues(partition: number, entries: readonly Entry[], epoch: bigint, layout: bigint | null): unknown[] {
   const first = entries[0]!.record;
   const last = entries.at(-1)!.record;
   const genesis = genesisOf(entries);
   return [
     partition, first.offset, last.offset + 1n, last.time, hashOf(last.bytes), genesis?.logId ?? null,
-    genesis?.base ?? null, epoch,
+    genesis?.base ?? null, epoch, layout,
   ];
 }
 
 /**
  * Cuts a batch where an event needs what cannot be fetched before an earlier one is decided: a row of a block that this
- * very batch links. Nothing depends on where a batch is cut.
+ * very batch links, or of a table that it overwrites; the identities that rows of blocks came with which it brings. Nothing depends on where a batch is cut.
  */
 function independentRuns(entries: readonly Entry[]): Entry[][] {
   const runs: Entry[][] = [];
   let run: Entry[] = [];
+  /** Tables, and bodies of blocks. */
   let linked = new Set<string>();
   for (const entry of entries) {
     const { data } = entry.event;
-    if ('row' in data && linked.has(data.tableId)) {
+    const isOverwrite = data.type === 'TableOverwriteRequested';
+    const needs = isOverwrite || 'row' in data ? [data.tableId] : [];
+    if (isOverwrite && data.rows.kind === 'body') needs.push(data.rows.bodyId);
+    if (needs.some((id) => linked.has(id))) {
       runs.push(run);
       run = [];
       linked = new Set();
     }
     run.push(entry);
-    if ('rows' in data && (data.rows.kind === 'block' || data.rows.kind === 'body')) linked.add(data.tableId);
+    if (data.type === 'BlockReceived') linked.add(data.bodyId);
+    if ('rows' in data && (isOverwrite || data.rows.kind === 'block' || data.rows.kind === 'body')) linked.add(data.tableId);
   }
   runs.push(run);
   return runs;

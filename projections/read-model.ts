@@ -4,6 +4,7 @@
  */
 import type { Database } from '../src/database/database.ts';
 import { inTransaction } from '../src/database/transaction.ts';
+import { smallLinkBytes } from './segments/compaction.ts';
 import { createLocalKeys } from './segments/local-keys.ts';
 
 /** The Postgres schema that this version of the code reads and writes. */
@@ -16,6 +17,14 @@ const storageSettings = [
   'alter table progress set (fillfactor = 50)',
   'alter table changes set (fillfactor = 85)',
   'alter table links set (fillfactor = 85)',
+  // What compaction looks for, so that it finds nothing quickly.
+  'create index links_received on links (table_id) where presented is null',
+  `create index links_small on links (table_id, version, ordinal) where not merged and bytes < ${smallLinkBytes}`,
+  // What the sweeper looks at.
+  'create index tables_deleted on tables (id) where deleted',
+  'create index segments_idle on segments (idle_since) where not emptied',
+  // Outcomes come in the order of their time.
+  'create index outcomes_time on outcomes using brin (time)',
   createLocalKeys,
 ];
 

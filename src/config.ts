@@ -2,27 +2,36 @@
 import { z } from 'zod';
 
 const timerMsMax = 2 ** 31 - 1;
+const portMax = 65_535;
 
 function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER) {
-  return z.string().regex(/^[0-9]+$/, 'must be a whole number').transform(Number).pipe(z.number().min(min).max(max));
+  const isBounded = max !== Number.MAX_SAFE_INTEGER;
+  const problem = `must be a whole number ${isBounded ? `from ${min} to ${max}` : `of at least ${min}`}`;
+  return z.string().regex(/^[0-9]+$/, problem).transform(Number)
+    .pipe(z.number().min(min, problem).max(max, isBounded ? problem : `must be at most ${max}`));
 }
 
-const yesOrNo = z.enum(['true', 'false']).transform((text) => text === 'true');
+/** The message names all values, in the words of the settings' descriptions. */
+function oneOf<const Values extends readonly [string, ...string[]]>(values: Values) {
+  return z.enum(values, `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}`);
+}
+
+const yesOrNo = oneOf(['true', 'false']).transform((text) => text === 'true');
 
 const settings = z.object({
   DATA_DIR: z.string().default('./data')
-    .describe('The folder of what this process keeps: the embedded Postgres and the files of uploads.'),
+    .describe('The folder of what this process keeps: the embedded Postgres, and the first token in its file `token`. Made if it is not there.'),
   HOST: z.string().default('127.0.0.1')
     .describe('The address to listen on. `0.0.0.0` is every IPv4 address of the machine.'),
-  PORT: wholeNumber(0, 65_535).default(8080)
+  PORT: wholeNumber(0, portMax).default(8080)
     .describe('The TCP port to listen on. 0 takes a free one.'),
-  METRICS_PORT: wholeNumber(0, 65_535).optional()
+  METRICS_PORT: wholeNumber(0, portMax).optional()
     .describe('The TCP port for `/metrics` alone, on the same address; 0 takes a free one. Without it `/metrics` is on `PORT`, open to all who reach it.'),
-  PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional()
-    .describe('The address under which clients reach the service, for the links it hands out.'),
+  PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' }).optional()
+    .describe('The address under which clients reach the service, for the links it hands out and for `/openapi.json`.'),
   DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://').optional()
     .describe('The Postgres to use. Without it, an embedded one is started in `DATA_DIR`.'),
-  ROLE: z.enum(['all', 'api', 'projector']).default('all')
+  ROLE: oneOf(['all', 'api', 'projector']).default('all')
     .describe('What this process does, with Kafka: `api` answers requests, `projector` projects the log, `all` does both.'),
   KAFKA_BROKERS: z.string().regex(/^[^\s,:]+:[0-9]+(,[^\s,:]+:[0-9]+)*$/, 'must be host:port, several with commas between them')
     .transform((text) => text.split(',')).optional()
@@ -41,13 +50,13 @@ const settings = z.object({
     .describe('A file with the certificate that this service shows to the brokers, in PEM.'),
   KAFKA_SSL_KEY_FILE: z.string().optional()
     .describe('A file with the key of that certificate, in PEM.'),
-  KAFKA_SASL_MECHANISM: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).optional()
+  KAFKA_SASL_MECHANISM: oneOf(['plain', 'scram-sha-256', 'scram-sha-512']).optional()
     .describe('How this service logs in to the brokers: `plain`, `scram-sha-256` or `scram-sha-512`. Without it, it does not.'),
   KAFKA_SASL_USERNAME: z.string().optional()
     .describe('The name that this service logs in with.'),
   KAFKA_SASL_PASSWORD: z.string().optional()
     .describe('The password that this service logs in with.'),
-  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info')
+  LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info')
     .describe('The least severe log lines that are written.'),
   LOG_REQUESTS: yesOrNo.default(false)
     .describe('Whether each request and its answer is logged (`true` or `false`).'),
@@ -65,6 +74,10 @@ const settings = z.object({
     .describe('How long requests may go on after a stop was asked for, in milliseconds.'),
   OUTCOME_WAIT_MS: wholeNumber(1, timerMsMax).default(10_000)
     .describe('How long a request waits for its outcome while nothing moves on it, in milliseconds.'),
+  ASYNC_WAIT_MS: wholeNumber(0, timerMsMax).default(1000)
+    .describe('How long a request that permits it (`x-service-asynchronous: true`) waits for its outcome before it is answered 202 with a job, in milliseconds. 0: not at all.'),
+  UPKEEP_INTERVAL_MS: wholeNumber(1, timerMsMax).default(10_000)
+    .describe('How long compaction and the sweeper wait when they find nothing to be done, in milliseconds.'),
   APPEND_QUEUE_EVENTS_MAX: wholeNumber(1).default(10_000)
     .describe('The most events that wait to be appended to the log. Past it writes are 503.'),
   APPEND_QUEUE_BYTES_MAX: wholeNumber(1).default(64 * 1024 * 1024)
@@ -76,14 +89,14 @@ const settings = z.object({
 /** The settings, under the names they have in the environment. */
 export type Config = z.output<typeof settings>;
 
-/** The environment does not fit the settings. */
+/** The environment does not fit the settings, or what a setting names cannot be used. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-  /** One line a problem: the setting's name, and what is wrong. No values: they may hold secrets. */
+  /** One line a problem: the setting's name, what is wrong, and what to do. No values that may hold secrets. */
   readonly problems: readonly string[];
 
-  constructor(problems: readonly string[]) {
-    super(`The settings are not usable:\n${problems.join('\n')}`);
+  constructor(problems: readonly string[], options?: ErrorOptions) {
+    super(`The settings are not usable:\n${problems.join('\n')}`, options);
     this.problems = problems;
   }
 }
@@ -101,13 +114,16 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 /** What cannot be seen of a setting alone. */
 function findContradictions(given: Readonly<Record<string, string | undefined>>): string[] {
   const has = (name: keyof Config): boolean => given[name] !== undefined;
+  const port = Number(given['PORT'] ?? settings.shape.PORT.parse(undefined));
+  const kafkaSettings = (Object.keys(settings.shape) as (keyof Config)[])
+    .filter((name) => name.startsWith('KAFKA_') && name !== 'KAFKA_BROKERS');
   const rules: readonly (readonly [boolean, string])[] = [
-    [
-      has('METRICS_PORT') && given['METRICS_PORT'] !== '0' && given['METRICS_PORT'] === (given['PORT'] ?? '8080'),
-      'METRICS_PORT: must not be PORT',
-    ],
+    [port > 0 && port <= portMax && Number(given['METRICS_PORT']) === port, 'METRICS_PORT: must not be PORT'],
     [has('KAFKA_BROKERS') && !has('DATABASE_URL'), 'KAFKA_BROKERS: needs DATABASE_URL too, for what is made of the log'],
     [given['ROLE'] !== undefined && given['ROLE'] !== 'all' && !has('KAFKA_BROKERS'), 'ROLE: there is only `all` without KAFKA_BROKERS'],
+    ...kafkaSettings.map((name) => {
+      return [has(name) && !has('KAFKA_BROKERS'), `${name}: has no meaning without KAFKA_BROKERS`] as const;
+    }),
     [has('KAFKA_SSL_CERT_FILE') !== has('KAFKA_SSL_KEY_FILE'), 'KAFKA_SSL_CERT_FILE: goes with KAFKA_SSL_KEY_FILE'],
     [
       given['KAFKA_SSL'] !== 'true' && (has('KAFKA_SSL_CA_FILE') || has('KAFKA_SSL_CERT_FILE')),

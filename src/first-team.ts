@@ -1,31 +1,38 @@
 /** The first start makes a team and a token, so that there is something to begin with. */
 import { randomUUIDv7 } from 'node:crypto';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTeam, createToken } from '../commands/teams.ts';
 import { hashToken } from '../projections/teams/teams.queries.ts';
 import { newAccessToken } from './access-token.ts';
+import { inDataFolder } from './data-folder.ts';
 import { recordFact } from './record-fact.ts';
 import type { Service } from './service.ts';
 
 /** Any number that nothing else in the database uses as an advisory lock. */
 const firstTeamLock = 7_460_231_003;
 
+export function tokenFileIn(dataFolder: string): string {
+  return join(dataFolder, 'token');
+}
+
 /**
- * Makes the team `default` unless there is any team, and writes its token to `token` in the folder (mode 0600). Gives the
- * path of that file; null when there was nothing to make.
+ * Makes the team `default` unless there is any team, and writes its token to `token` in the folder (mode 0600). Rejects with
+ * ConfigError when that cannot be written.
  */
-export async function createFirstTeam({ database, log, teams }: Service, dataFolder: string): Promise<string | null> {
+export async function createFirstTeam({ database, log, teams }: Service, dataFolder: string): Promise<void> {
   const client = await database.pool.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [firstTeamLock]);
     const [first, ...others] = await teams.teams();
     // A team without any token is one that a kill left behind in the middle of this.
-    if (others.length > 0 || (first && (await teams.tokens(first.id)).length > 0)) return null;
-    const path = join(dataFolder, 'token');
+    if (others.length > 0 || (first && (await teams.tokens(first.id)).length > 0)) return;
+    const path = tokenFileIn(dataFolder);
     const token = newAccessToken();
-    await mkdir(dataFolder, { recursive: true });
-    await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'w' });
+    await inDataFolder(async () => {
+      await mkdir(dataFolder, { recursive: true });
+      await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'w' });
+    });
     try {
       const teamId = first?.id ?? randomUUIDv7();
       if (!first) await recordFact(log, createTeam(teamId, 'default'));
@@ -34,9 +41,17 @@ export async function createFirstTeam({ database, log, teams }: Service, dataFol
       await rm(path, { force: true });
       throw error;
     }
-    return path;
   } finally {
     await client.query('select pg_advisory_unlock($1)', [firstTeamLock]);
     client.release();
   }
+}
+
+/** Null when the file holds a token of some team; else the ID of a team to make one for. There must be a team. */
+export async function findTeamWithoutToken({ teams }: Pick<Service, 'teams'>, dataFolder: string): Promise<string | null> {
+  // A file that cannot be read is of no use to whoever reads what is said of it, whatever the reason.
+  const token = await readFile(tokenFileIn(dataFolder), 'utf8').then((text) => text.trim(), () => '');
+  if ((await teams.teamOfToken(token)) !== null) return null;
+  const [first] = await teams.teams();
+  return first!.id;
 }

@@ -1,26 +1,31 @@
 /** Serving: the service and its HTTP interface, from the start to the end of the process. */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import pRetry from 'p-retry';
 import { pino } from 'pino';
 import { rowLimits } from '../commands/row-limits.ts';
+import { OutcomeQueries } from '../projections/outcomes/outcomes.queries.ts';
 import { RowQueries } from '../projections/tables/rows.queries.ts';
 import { TableQueries } from '../projections/tables/tables.queries.ts';
 import type { Config } from './config.ts';
 import { isDatabaseAway } from './database/database-away.ts';
-import { createFirstTeam } from './first-team.ts';
-import { buildApp } from './http/app.ts';
+import { createFirstTeam, findTeamWithoutToken, tokenFileIn } from './first-team.ts';
+import { describeGreeting } from './greeting.ts';
+import { buildApp, type App } from './http/app.ts';
 import { Gate } from './http/gate.ts';
 import { HttpError } from './http/http-error.ts';
+import { Jobs } from './http/jobs.ts';
 import { addRoutes } from './http/routes.ts';
 import { metricsRoute, serveMetrics } from './http/routes/metrics.ts';
 import { Submitter } from './http/submitter.ts';
 import { cacheTokens } from './http/token-cache.ts';
+import { listen } from './listen.ts';
+import { NotAppended } from './log/event-log.ts';
 import { isKafkaAway } from './log/kafka/kafka-away.ts';
 import type { LogObserver } from './log/log-observer.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { openService, type Service } from './service.ts';
+import { onStopSignal } from './stop-signals.ts';
+import { Upkeep } from './upkeep.ts';
 
 /** How many bodies of rows are read at once: each takes up to two blocks and an unfinished row of memory. */
 const bodiesAtOnce = 64;
@@ -32,7 +37,7 @@ const lastAnswersMs = 500;
 export async function serve(config: Config): Promise<void> {
   const logger = pino({ level: config.LOG_LEVEL });
   const stopping = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort(signal));
+  onStopSignal((signal) => stopping.abort(signal), (words) => logger.warn(words));
   const stopped = new Promise<void>((resolve) => {
     stopping.signal.addEventListener('abort', () => resolve(), { once: true });
   });
@@ -40,52 +45,100 @@ export async function serve(config: Config): Promise<void> {
   const metrics = new Metrics();
   metrics.observeProcess();
   const service = await openWhenReachable(config, logger, stopping.signal, metrics.log);
+  if (service === null) return;
+  await using resources = new AsyncDisposableStack();
+  resources.defer(() => service.close());
   metrics.ask({ log: service.log, askPostgres: () => askPostgres(service) });
   let closeMetrics: (() => Promise<void>) | undefined;
+  resources.defer(async () => closeMetrics?.());
+  let started = false;
+  const submitter = new Submitter(service.log, service.keys, { asyncWaitMs: config.ASYNC_WAIT_MS, logger });
+  const app = buildService({ service, submitter, metrics, config, logger, hasStarted: () => started });
+  resources.defer(() => drain(app, submitter, config));
+  service.onFailure((reason) => {
+    logger.fatal(reason);
+    // Whoever looks after this process is to start it again.
+    process.exitCode = 1;
+    stopping.abort('failure');
+  });
+  await listen(config.HOST, [
+    { setting: 'PORT', port: config.PORT, open: (address) => app.listen(address) },
+    ...(config.METRICS_PORT === undefined ? [] : [{
+      setting: 'METRICS_PORT' as const, port: config.METRICS_PORT,
+      open: async (address: { readonly host: string; readonly port: number }) => {
+        closeMetrics = await serveMetrics(metrics, address, logger);
+      },
+    }]),
+  ]);
+  await Promise.race([service.log.caughtUp(), stopped]);
+  if (config.ROLE !== 'projector' && !stopping.signal.aborted) {
+    const { port } = app.server.address() as AddressInfo;
+    await greetWhenReachable(service, port, { config, logger, signal: stopping.signal });
+  }
+  if (config.ROLE !== 'api') {
+    const upkeep = new Upkeep({ database: service.database, logger, interval: config.UPKEEP_INTERVAL_MS });
+    resources.defer(() => upkeep.close());
+  }
+  started = true;
+  await stopped;
+  logger.info({ reason: stopping.signal.reason }, 'stopping');
+}
+
+/** Makes the first team where there is none, and says where the service is. Gives up when it is told to stop. */
+async function greetWhenReachable(
+  service: Service,
+  port: number,
+  { config, logger, signal }: { readonly config: Config; readonly logger: pino.Logger; readonly signal: AbortSignal },
+): Promise<void> {
   try {
-    let started = false;
-    const submitter = new Submitter(service.log, service.keys);
-    const app = buildService({ service, submitter, metrics, config, logger, hasStarted: () => started });
-    service.onFailure((reason) => {
-      logger.fatal(reason);
-      // Whoever looks after this process is to start it again.
-      process.exitCode = 1;
-      stopping.abort('failure');
-    });
-    if (config.METRICS_PORT !== undefined) {
-      closeMetrics = await serveMetrics(metrics, { host: config.HOST, port: config.METRICS_PORT }, logger);
-    }
-    await app.listen({ host: config.HOST, port: config.PORT });
-    await Promise.race([service.log.caughtUp(), stopped]);
-    if (config.ROLE !== 'projector' && !stopping.signal.aborted) {
+    await whenReachable(async () => {
       await createFirstTeam(service, config.DATA_DIR);
-      await sayHello(config, (app.server.address() as AddressInfo).port);
-    }
-    started = true;
-    await stopped;
-    logger.info({ reason: stopping.signal.reason }, 'stopping');
-    // What still waits at the deadline is told so, before its connection is cut.
-    const deadline = setTimeout(() => submitter.giveUp(), Math.max(0, config.DRAIN_TIMEOUT_MS - lastAnswersMs));
-    await app.close();
-    clearTimeout(deadline);
-  } finally {
-    await closeMetrics?.();
-    await service.close();
+      await greet(service, config, port);
+    }, config, logger, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
   }
 }
 
-/** Postgres and Kafka may be starting too. Rejects with the last reason when they cannot be reached in time. */
-function openWhenReachable(
+async function drain(app: App, submitter: Submitter, config: Config): Promise<void> {
+  // What still waits at the deadline is told so, before its connection is cut.
+  const deadline = setTimeout(() => submitter.giveUp(), Math.max(0, config.DRAIN_TIMEOUT_MS - lastAnswersMs));
+  await app.close();
+  clearTimeout(deadline);
+}
+
+/** Does a part of the start, again while Postgres or Kafka cannot be reached, for as long as the start may wait. */
+function whenReachable<T>(work: () => Promise<T>, config: Config, logger: pino.Logger, signal: AbortSignal): Promise<T> {
+  return pRetry(work, {
+    retries: Infinity, maxRetryTime: config.START_WAIT_MS, minTimeout: 200, maxTimeout: 2000, factor: 1.5, signal,
+    shouldRetry: ({ error }) => {
+      const mayPass = isDatabaseAway(error) || isKafkaAway(error) || error instanceof NotAppended;
+      if (mayPass) logger.warn({ err: error }, 'the service cannot start yet');
+      return mayPass;
+    },
+  });
+}
+
+/**
+ * Postgres and Kafka may be starting too. Rejects with the last reason when they cannot be reached in time; gives null when
+ * the signal aborts before that.
+ */
+async function openWhenReachable(
   config: Config,
   logger: pino.Logger,
   signal: AbortSignal,
   observer: LogObserver,
-): Promise<Service> {
-  return pRetry(() => openService(config, logger, signal, { observer }), {
-    retries: Infinity, maxRetryTime: config.START_WAIT_MS, minTimeout: 200, maxTimeout: 2000, factor: 1.5, signal,
-    shouldRetry: ({ error }) => isDatabaseAway(error) || isKafkaAway(error),
-    onFailedAttempt: ({ error }) => logger.warn({ err: error }, 'the service cannot start yet'),
-  });
+): Promise<Service | null> {
+  let service: Service | null = null;
+  try {
+    return await whenReachable(async () => (service = await openService(config, logger, signal, { observer })), config, logger, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    logger.info({ reason: signal.reason }, 'stopping before the start is complete');
+    // It may have been opened in the very moment in which it was not wanted any more.
+    await (service as Service | null)?.close();
+    return null;
+  }
 }
 
 /** The HTTP interface; a projector has what its operator asks for, and no more. */
@@ -96,8 +149,8 @@ function buildService({ service, submitter, metrics, config, logger, hasStarted 
   readonly config: Config;
   readonly logger: pino.Logger;
   readonly hasStarted: () => boolean;
-}): ReturnType<typeof buildApp> {
-  const { database, log, teams } = service;
+}): App {
+  const { database, log, teams, keys } = service;
   const authenticate = cacheTokens((token) => teams.teamOfToken(token));
   return buildApp({
     config,
@@ -113,6 +166,7 @@ function buildService({ service, submitter, metrics, config, logger, hasStarted 
       if (config.ROLE === 'projector') return;
       addRoutes(app, {
         submitter, tables: new TableQueries(database), rows: new RowQueries(database), gate: new Gate(bodiesAtOnce),
+        jobs: new Jobs({ log, keys, outcomes: new OutcomeQueries(database) }),
         receiver: { submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, writeAhead: service.writeAhead },
         limits: rowLimits(config.ROWS_PER_TABLE_MAX), bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
       });
@@ -138,11 +192,9 @@ async function findDatabaseProblems(service: Service): Promise<string[]> {
   }
 }
 
-/** A line that can be copied and works. */
-async function sayHello(config: Config, port: number): Promise<void> {
-  const url = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${port}`;
-  const path = join(config.DATA_DIR, 'token');
-  const token = await readFile(path, 'utf8').then((text) => text.trim(), () => null);
-  const header = token === null ? '<a token of yours>' : `$(cat ${path})`;
-  process.stdout.write(`\nTablog is ready at ${url}. Try:\n\n  curl -H "Authorization: Bearer ${header}" ${url}/tables\n\n`);
+/** Where the service is, and lines that can be copied and work. */
+async function greet(service: Service, config: Config, port: number): Promise<void> {
+  const tokenFile = tokenFileIn(config.DATA_DIR);
+  const teamWithoutToken = await findTeamWithoutToken(service, config.DATA_DIR);
+  process.stdout.write(describeGreeting({ host: config.HOST, port, tokenFile, teamWithoutToken }));
 }

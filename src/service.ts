@@ -1,10 +1,14 @@
 /** Wires the service: Postgres, the log, the read model, and what is made of them. Each resource is closed here. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { createReadModel, readModelSchema } from '../projections/read-model.ts';
 import { fillSegment } from '../projections/segments/fill-segment.ts';
 import { LocalKeys } from '../projections/segments/local-keys.ts';
 import { TeamQueries } from '../projections/teams/teams.queries.ts';
 import type { Config } from './config.ts';
+import { inDataFolder } from './data-folder.ts';
+import { checkPostgres } from './database/check-postgres.ts';
 import { Database } from './database/database.ts';
 import { loadSecretKeys, type SecretKeys } from './database/secret-keys.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded/embedded-postgres.ts';
@@ -36,10 +40,16 @@ export interface OpenPostgres {
   close(): Promise<void>;
 }
 
+/** Rejects with ConfigError when a setting is to blame, and with EmbeddedPostgresError. */
 export async function openPostgres(config: Config, logger: Logger): Promise<OpenPostgres> {
-  if (config.DATABASE_URL !== undefined) return { url: config.DATABASE_URL, embedded: null, close: async () => undefined };
+  if (config.DATABASE_URL !== undefined) {
+    await checkPostgres(config.DATABASE_URL);
+    return { url: config.DATABASE_URL, embedded: null, close: async () => undefined };
+  }
+  const folder = join(config.DATA_DIR, 'postgres');
+  await inDataFolder(() => mkdir(folder, { recursive: true }));
   const embedded = await startEmbeddedPostgres({
-    folder: `${config.DATA_DIR}/postgres`,
+    folder,
     log: (line) => logger.debug({ postgres: line }, 'postgres'),
   });
   return {
@@ -58,7 +68,7 @@ export interface ServiceOptions {
 }
 
 /**
- * Starts everything but HTTP. Rejects when Postgres or Kafka cannot be had, when the log is not the read model's (WrongLog), and
+ * Starts everything but HTTP. Rejects when Postgres or Kafka cannot be had (ConfigError when a setting is to blame), when the log is not the read model's (WrongLog), and
  * while the read model is being rebuilt (ReadModelInUse).
  */
 export async function openService(
@@ -89,7 +99,7 @@ export async function openService(
       writeAhead: (segmentId, block) => database.fills.with(async (tx) => {
         const reserved = localKeys.open();
         await reserved.reserve(tx, 1);
-        await fillSegment(tx, { key: reserved.take(), id: segmentId, rows: block.profile.rows, body: block.body });
+        await fillSegment(tx, { key: reserved.take(), id: segmentId, rows: block.profile.rows, body: block.body, ids: block.ids });
       }),
       onFailure: (listener) => {
         use.onLost(listener);

@@ -91,19 +91,19 @@ export function storeOutcomes(
   return statement.bind(outcomes.map((recorded) => ({ ...recorded, partition })));
 }
 
-/** Row ranges are written as four numbers each: version, ordinal, first, count. */
+/** Version, ordinal, first, count; and 1 where rows have kept identities. */
+type StoredRange = readonly [version: string, ordinal: number, first: number, count: number, keeps?: 1];
+
 interface StoredResult {
   readonly tableId?: string;
-  readonly rows?: readonly (readonly [string, number, number, number])[];
+  readonly rows?: readonly StoredRange[];
   readonly linkedAppIds?: readonly string[];
 }
 
 function encodeDetail(outcome: Outcome): string | null {
   if (outcome.status === 'refused') return JSON.stringify({ refusal: outcome.refusal });
   const { rows, ...rest } = outcome.result;
-  const stored: StoredResult = rows
-    ? { ...rest, rows: rows.map((range) => [String(range.version), range.ordinal, range.first, range.count] as const) }
-    : rest;
+  const stored: StoredResult = rows ? { ...rest, rows: rows.map(encodeRange) } : rest;
   return Object.keys(stored).length === 0 ? null : JSON.stringify({ result: stored });
 }
 
@@ -116,8 +116,13 @@ function decodeOutcome(etag: bigint | null, detail: string | null, requestDigest
 
 function decodeResult({ rows, ...rest }: StoredResult): AppliedResult {
   if (!rows) return rest;
-  const ranges = rows.map(([version, ordinal, first, count]): RowRange => {
-    return { version: BigInt(version), ordinal, first, count };
-  });
-  return { ...rest, rows: ranges };
+  return { ...rest, rows: rows.map(decodeRange) };
+}
+
+function encodeRange({ version, ordinal, first, count, keeps }: RowRange): StoredRange {
+  return keeps ? [String(version), ordinal, first, count, 1] : [String(version), ordinal, first, count];
+}
+
+function decodeRange([version, ordinal, first, count, keeps]: StoredRange): RowRange {
+  return { version: BigInt(version), ordinal, first, count, ...(keeps ? { keeps: true } : {}) };
 }

@@ -13,6 +13,11 @@ export const ProgressEntity = defineEntity({
     /** The log this read model was built from, and what is added to an offset to make a version. */
     logId: p.uuid().nullable(),
     base: p.bigint(),
+    /**
+     * Raised whenever compaction has moved rows of the partition: what was remembered of where they lie does not hold then.
+     * It is no part of the state that replay compares.
+     */
+    layout: p.bigint().default('0'),
     /** SHA-256 of the record before `next`, to prove at start that the log is still the same one. */
     lastHash: p.blob().nullable(),
     /** The time of that record. */

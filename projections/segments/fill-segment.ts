@@ -2,6 +2,7 @@
  * Writing the rows of a segment. It needs no order: the rows never change, and nobody sees them before a link.
  */
 import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
+import { rowIdTexts } from '../../src/events/row-bodies.ts';
 
 export interface SegmentContent {
   readonly key: bigint;
@@ -9,6 +10,8 @@ export interface SegmentContent {
   readonly rows: number;
   /** Row bodies joined by newlines, in UTF-8. */
   readonly body: Uint8Array;
+  /** The identities that they came with (src/events/row-bodies.ts); null where none did. */
+  readonly ids: Uint8Array | null;
 }
 
 /** One byte string and a split on the server: an array parameter would escape every quote of the JSON. */
@@ -19,11 +22,22 @@ const insertSegment: Statement = {
     select $1, place - 1, body from string_to_table(convert_from($4::bytea, 'UTF8'), E'\\n') with ordinality lines(body, place)`,
 };
 
+const insertIds: Statement = {
+  name: 'insert_segment_ids',
+  text: `insert into kept_ids (segment, index, id)
+    select $1, place - 1, id from string_to_table($2, E'\\n') with ordinality lines(id, place) where id <> ''`,
+};
+
 /** Throws when the body holds another number of rows than was said: a link would show rows that are not there. */
 export async function fillSegment(tx: Pick<PipelinedClient, 'query'>, segment: SegmentContent): Promise<void> {
+  const ids = segment.ids === null ? null : rowIdTexts(segment.ids).map((id) => id ?? '').join('\n');
+  const storing = ids === null ? null : tx.query(insertIds, [segment.key, ids]);
+  // Reported below, unless what was sent with it failed first.
+  storing?.catch(() => undefined);
   const body = Buffer.from(segment.body.buffer, segment.body.byteOffset, segment.body.byteLength);
   const { rowCount } = await tx.query(insertSegment, [segment.key, segment.id, segment.rows, body]);
   if (rowCount !== segment.rows) {
     throw new Error(`segment ${segment.id}: ${rowCount} rows were written, not ${segment.rows}`);
   }
+  await storing;
 }

@@ -10,6 +10,13 @@ export const SegmentEntity = defineEntity({
     /** The ID that stands in the segment's event; null for tails. */
     id: p.uuid().unique().nullable(),
     rows: p.integer(),
+    /**
+     * Since when it may be that nothing shows it, by the clock of Postgres: since it was written, or something stopped
+     * showing it. Null once the sweeper has seen that something does.
+     */
+    idleSince: p.datetime().defaultRaw('now()').nullable(),
+    /** Whether its rows are gone, because nothing shows them any more. */
+    emptied: p.boolean().default(false),
   },
 });
 
@@ -26,6 +33,18 @@ export const SegmentRowEntity = defineEntity({
   },
 });
 
+/** The identities that rows of a segment came with (`$rowID`): those of links that keep them. Never updated. */
+export const KeptIdEntity = defineEntity({
+  name: 'KeptId',
+  tableName: 'kept_ids',
+  properties: {
+    segment: p.bigint().primary().autoincrement(false),
+    index: p.integer().primary().autoincrement(false),
+    /** A row ID. */
+    id: p.string().columnType('text collate "C"').index(),
+  },
+});
+
 /** The blocks of a body that is larger than one block, until the closing event uses them. */
 export const BodyBlockEntity = defineEntity({
   name: 'BodyBlock',
@@ -37,6 +56,8 @@ export const BodyBlockEntity = defineEntity({
     segment: p.bigint(),
     /** The encoded profile (src/schema). */
     profile: p.text(),
+    /** The runs of the identities that its rows came with (src/events/row-id-runs.ts); null where they have none. */
+    ids: p.blob().nullable(),
     /** The record's time, in milliseconds. */
     time: p.bigint(),
   },

@@ -20,14 +20,14 @@ export async function findSegmentKeys(tx: Tx, ids: readonly string[]): Promise<R
 
 const selectBodyBlocks: Statement = {
   name: 'select_body_blocks',
-  text: `select body_id, number, team_id, segment, profile, time from body_blocks
+  text: `select body_id, number, team_id, segment, profile, ids, time from body_blocks
     where body_id = any($1::uuid[]) order by body_id, number`,
 };
 
 export async function findBodyBlocks(tx: Tx, bodyIds: readonly string[]): Promise<BodyBlock[]> {
   const { rows } = await tx.query(selectBodyBlocks, [bodyIds]);
-  return rows.map(([bodyId, number, teamId, segment, profile, time]) => ({
-    bodyId, number, teamId, segment, profile: decodeProfile(JSON.parse(profile)), time: Number(time),
+  return rows.map(([bodyId, number, teamId, segment, profile, ids, time]) => ({
+    bodyId, number, teamId, segment, profile: decodeProfile(JSON.parse(profile)), ids, time: Number(time),
   }));
 }
 
@@ -36,9 +36,12 @@ const insertBodyBlocks = new RowsStatement<BodyBlock>(
   [
     ['uuid', (block) => block.bodyId], ['int4', (block) => block.number], ['uuid', (block) => block.teamId],
     ['int8', (block) => block.segment], ['text', (block) => JSON.stringify(encodeProfile(block.profile))],
+    ['text', (block) => (block.ids === null ? null : Buffer.from(block.ids).toString('base64'))],
     ['int8', (block) => block.time],
   ],
-  (rows) => `insert into body_blocks (body_id, number, team_id, segment, profile, time) select * from ${rows} as given`,
+  (rows) => `insert into body_blocks (body_id, number, team_id, segment, profile, ids, time)
+    select body_id, number, team_id, segment, profile, decode(ids, 'base64'), time
+    from ${rows} as given(body_id, number, team_id, segment, profile, ids, time)`,
 );
 
 export function storeBodyBlocks(blocks: readonly BodyBlock[]): BoundStatement {

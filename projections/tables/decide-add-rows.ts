@@ -18,7 +18,8 @@ export function decideAddRows(state: DecisionState, event: Event<EventOf<'RowsAd
   const { profile } = rows;
   if (profile.rows === 0 && profile.columns.length === 0) return apply([], table.version, { rows: [] });
   const placed = placeRows({
-    state, at, team, table, schema: state.schema(table), rows, mode: data.onSchemaError, limits: data.limits,
+    state, at, team, table, schema: state.schema(table), givesSchema: false, keepsIds: false, rows,
+    mode: data.onSchemaError, limits: data.limits,
   });
   if ('refusal' in placed) return refusedWith(placed.refusal);
   if (profile.rows === 0) return apply([], table.version, { rows: [] });

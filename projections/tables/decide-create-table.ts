@@ -2,7 +2,7 @@ import type { Event, EventOf, RowSource } from '../../src/events/event.ts';
 import { checkGivenSchema } from '../../src/schema/decide-schema.ts';
 import { schemaOf } from '../../src/schema/table-schema.ts';
 import { apply, refuse, refusedWith } from '../decision.ts';
-import type { Change, Decision, DecisionState, LogPlace, Table } from '../decision.ts';
+import type { Decision, DecisionState, LogPlace, Table } from '../decision.ts';
 import { arrivedRows, placeRows } from './place-rows.ts';
 import { suspendedMessage } from './rungs.ts';
 
@@ -29,24 +29,21 @@ export function decideCreateTable(
 
   const schema = columns === null ? null : schemaOf(columns, at.version);
   const created: Table = {
-    id: data.tableId, teamId: data.teamId, name: data.name, created: at.version, version: at.version,
-    generation: at.version, schemaVersion: at.version, widened: 0n, rows: 0, rowBytesMax: 0, tail: null,
+    id: data.tableId, teamId: data.teamId, name: data.name, created: at.version, createdAt: at.time, version: at.version,
+    generation: at.version, schemaVersion: at.version, widened: 0n, rows: 0, rowBytesMax: 0, tail: null, deleted: false,
+    keeps: false,
   };
   const placed = placeRows({
-    state, at, team, table: created, schema, rows, mode: data.onSchemaError, limits: data.limits,
+    state, at, team, table: created, schema, givesSchema: schema !== null, keepsIds: false, rows,
+    mode: data.onSchemaError, limits: data.limits,
   });
   if ('refusal' in placed) return refusedWith(placed.refusal);
 
-  const given: readonly Change[] =
-    schema !== null && !placed.changes.some((change) => change.kind === 'schema')
-      ? [{ kind: 'schema', tableId: data.tableId, version: at.version, schema }]
-      : [];
   const linkedAppIds = data.appsToLink === null ? null : [...new Set(data.appsToLink)];
   return apply(
     [
       // A new table has no older presentation, also when its own rows widened the schema it came with.
       { kind: 'table', table: { ...placed.table, widened: 0n } },
-      ...given,
       ...(linkedAppIds === null ? [] : [{ kind: 'appLinks', tableId: data.tableId, appIds: linkedAppIds } as const]),
       ...placed.changes,
     ],

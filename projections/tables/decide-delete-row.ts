@@ -13,7 +13,7 @@ export function decideDeleteRow(
   const found = usableTable(state, data.teamId, data.tableId);
   if ('refused' in found) return found.refused;
   const { table, team } = found;
-  const row = state.row(table, data.row.version, data.row.ordinal, data.row.index);
+  const row = state.row(table, data.row);
   if (row === null || row.body === null) return apply([], table.version);
   const changed = changedSince('row', row.version, data.ifMatch);
   if (changed !== null) return changed;

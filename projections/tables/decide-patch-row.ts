@@ -17,7 +17,7 @@ export function decidePatchRow(
   const found = usableTable(state, data.teamId, data.tableId);
   if ('refused' in found) return found.refused;
   const { table } = found;
-  const row = state.row(table, data.row.version, data.row.ordinal, data.row.index);
+  const row = state.row(table, data.row);
   if (row === null || row.body === null) return refuse('row_not_found', 'there is no such row');
   const changed = changedSince('row', row.version, data.ifMatch);
   if (changed !== null) return changed;
@@ -61,12 +61,10 @@ export function decidePatchRow(
 
 /** The body as the schema presents it: as it is stored where that was so then, and no column was widened since. */
 function presentedBody(
-  { stored, version, link }: StoredRow,
+  { stored, decidedAt, link }: StoredRow,
   body: string,
   schema: TableSchema,
   widened: bigint,
 ): string {
-  const decidedAt = stored === 'presented' ? version : link.schemaVersion;
-  const form = link.plain ? 'presented' : stored;
-  return form === 'presented' && widened <= decidedAt ? body : presenterOf(schema, decidedAt, form, link.wrap)(body);
+  return stored === 'presented' && widened <= decidedAt ? body : presenterOf(schema, decidedAt, stored, link.wrap)(body);
 }

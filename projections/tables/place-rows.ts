@@ -2,14 +2,17 @@
  * Putting the rows of a request at the end of a table: the rungs that every such request climbs, and the links that
  * come of it (ARCHITECTURE.md, "Tables are segments, links and changes").
  */
-import type { Event, RowLimits, RowSource } from '../../src/events/event.ts';
+import type { CarriedRows, Event, RowLimits, RowSource } from '../../src/events/event.ts';
 import type { Refusal, RowRange } from '../../src/events/outcome.ts';
+import { rowIdsOf, rowIdTexts, rowTextOf } from '../../src/events/row-bodies.ts';
+import { findRowIdRuns, RowIdRuns } from '../../src/events/row-id-runs.ts';
 import { concatenate, emptyProfile } from '../../src/schema/build-profile.ts';
 import type { SchemaErrorMode } from '../../src/schema/decide-schema.ts';
 import { checkColumnCount, decideSchema } from '../../src/schema/decide-schema.ts';
 import { holdsCells, isPlain, presenterOf, receivedForm } from '../../src/schema/presentation.ts';
 import type { Place, Profile } from '../../src/schema/profile.ts';
 import type { TableSchema } from '../../src/schema/table-schema.ts';
+import { keptPlacesOf } from '../kept-places.ts';
 import type { Change, DecisionState, Link, LogPlace, Table, Team } from '../decision.ts';
 
 /** A tail closes at this many rows or bytes. Part of the rules: another number would give other row IDs on replay. */
@@ -19,12 +22,28 @@ const tailBytesMax = 1024 * 1024;
 /** For how long the blocks of a body wait for their closing event, in milliseconds of log time. */
 export const bodyLife = 3_600_000;
 
+export interface ArrivedIds {
+  readonly runs: RowIdRuns;
+  /** Where the rows stand in the event itself: their runs as bytes, and the IDs of a few. */
+  readonly carried: Uint8Array | null;
+  readonly few: readonly (string | null)[];
+}
+
+export interface ArrivedSegment {
+  readonly key: bigint;
+  readonly profile: Profile;
+  /** The runs of the identities that its rows came with; null where none did. */
+  readonly ids: Uint8Array | null;
+}
+
 /** Rows that came with a request: where they are, and what all of them together need of a schema. */
 export interface ArrivedRows {
   readonly profile: Profile;
   /** In segments, or, when they are few, as row bodies in `few`. */
-  readonly segments: readonly { readonly key: bigint; readonly profile: Profile }[];
+  readonly segments: readonly ArrivedSegment[];
   readonly few: readonly string[];
+  /** The identities that they came with; null where none did. */
+  readonly ids: ArrivedIds | null;
 }
 
 /** Finds the rows of a request; a refusal when its body was not complete in time. */
@@ -37,14 +56,18 @@ export function arrivedRows(
 ): ArrivedRows | { readonly refusal: Refusal } {
   switch (source.kind) {
     case 'none':
-      return { profile: emptyProfile, segments: [], few: [] };
-    case 'few':
+      return { profile: emptyProfile, segments: [], few: [], ids: null };
+    case 'few': {
       // A header of CSV names columns over no rows.
-      if (source.profile.rows === 0) return { profile: source.profile, segments: [], few: [] };
-      return { profile: source.profile, segments: [], few: Buffer.from(event.body()).toString('utf8').split('\n') };
+      if (source.profile.rows === 0) return { profile: source.profile, segments: [], few: [], ids: null };
+      const few = Buffer.from(rowTextOf(event.body(), source)).toString('utf8').split('\n');
+      return { profile: source.profile, segments: [], few, ids: carriedIds(event, source) };
+    }
     case 'block': {
       const key = state.segment(source.segmentId);
-      return { profile: source.profile, segments: [{ key, profile: source.profile }], few: [] };
+      const { profile } = source;
+      const ids = carriedIds(event, source);
+      return { profile, segments: [{ key, profile, ids: ids?.carried ?? null }], few: [], ids };
     }
     case 'body': {
       const blocks = state.bodyBlocks(teamId, source.bodyId);
@@ -53,11 +76,21 @@ export function arrivedRows(
         return { refusal: { type: 'request_validation_error', message } };
       }
       const profile = blocks.map((block) => block.profile).reduce(concatenate);
-      return { profile, segments: blocks.map((block) => ({ key: block.segment, profile: block.profile })), few: [] };
+      const segments = blocks.map(({ segment, profile, ids }) => ({ key: segment, profile, ids }));
+      const runs = new RowIdRuns(blocks.map(({ profile: { rows }, ids }) => ({ rows, runs: ids })));
+      return { profile, segments, few: [], ids: runs.length === 0 ? null : { runs, carried: null, few: [] } };
     }
     case 'stash':
       return { refusal: { type: 'stash_not_found', message: `there is no stash ${source.stashId}` } };
   }
+}
+
+/** The identities that stand in the event itself. */
+function carriedIds(event: Event, rows: CarriedRows): ArrivedRows['ids'] {
+  const ids = rows.ids ? rowIdsOf(event.body(), rows)! : null;
+  if (ids === null) return null;
+  const carried = findRowIdRuns(ids);
+  return { runs: new RowIdRuns([{ rows: rows.profile.rows, runs: carried }]), carried, few: rowIdTexts(ids) };
 }
 
 /** Where a cell of a request's rows stands, for messages: `rows[3].age`. */
@@ -75,10 +108,14 @@ export interface PlaceRowsRequest {
   readonly state: DecisionState;
   readonly at: LogPlace;
   readonly team: Team;
-  /** The table as it is; for a new one, as it is before its rows. */
+  /** The table as it is; for a new or an overwritten one, as it is before its rows. */
   readonly table: Table;
   /** Null: to be inferred. */
   readonly schema: TableSchema | null;
+  /** Whether the schema came with the request. */
+  readonly givesSchema: boolean;
+  /** Whether rows keep the identities that they came with. */
+  readonly keepsIds: boolean;
   readonly rows: ArrivedRows;
   readonly mode: SchemaErrorMode;
   readonly limits: RowLimits;
@@ -86,15 +123,15 @@ export interface PlaceRowsRequest {
 
 /** Climbs the rungs "cells, limits, plan" (decisions 2) and links the rows to the table. */
 export function placeRows(request: PlaceRowsRequest): Placement | { readonly refusal: Refusal } {
-  const { state, at, team, rows, mode, limits } = request;
+  const { state, at, team, rows, mode, limits, givesSchema } = request;
   const { profile } = rows;
 
   const decided = decideSchema({
     schema: request.schema, profile, mode, version: at.version, columnsMax: limits.columnsMax, place: placeInRows,
   });
   if ('refusal' in decided) return decided;
-  if (request.table.created === at.version) {
-    // A schema that was given with the table has not been counted yet.
+  if (givesSchema) {
+    // Its columns have not been counted yet.
     const refusal = checkColumnCount(decided.schema.columns.length, limits.columnsMax);
     if (refusal !== null) return { refusal };
   }
@@ -108,7 +145,8 @@ export function placeRows(request: PlaceRowsRequest): Placement | { readonly ref
   }
 
   // After this point it must succeed.
-  const schemaVersion = decided.changed ? at.version : request.table.schemaVersion;
+  const isNewSchema = givesSchema || decided.changed;
+  const schemaVersion = isNewSchema ? at.version : request.table.schemaVersion;
   const table: Table = {
     ...request.table,
     version: at.version,
@@ -119,14 +157,12 @@ export function placeRows(request: PlaceRowsRequest): Placement | { readonly ref
   };
   // Scalars that an array column took in by inference or widening are wrapped; else they are mismatches (decisions 2, 6).
   const wrap = mode === 'updateSchema' || request.schema === null;
-  const linked =
-    rows.few.length > 0
-      ? linkFew(state, table, decided.schema, rows, wrap, at)
-      : linkSegments(state, table, decided.schema, rows.segments, wrap, at);
+  const target: Target = { table, schema: decided.schema, wrap, keepsIds: request.keepsIds };
+  const linked = rows.few.length > 0 ? linkFew(state, target, rows, at) : linkSegments(state, target, rows, at);
   return {
     table: linked.table,
     changes: [
-      ...(decided.changed
+      ...(isNewSchema
         ? [{ kind: 'schema', tableId: table.id, version: at.version, schema: decided.schema } as const]
         : []),
       ...linked.changes,
@@ -136,34 +172,44 @@ export function placeRows(request: PlaceRowsRequest): Placement | { readonly ref
   };
 }
 
+/** What rows are linked to, and how they are read there. */
+interface Target {
+  readonly table: Table;
+  readonly schema: TableSchema;
+  readonly wrap: boolean;
+  readonly keepsIds: boolean;
+}
+
 /** Each segment becomes a link of its own, and the tail before them closes. */
 function linkSegments(
   state: DecisionState,
-  table: Table,
-  schema: TableSchema,
-  segments: ArrivedRows['segments'],
-  wrap: boolean,
+  { table, schema, wrap, keepsIds }: Target,
+  { segments }: ArrivedRows,
   at: LogPlace,
 ): Placement {
-  const links = segments.map(({ key, profile }, ordinal): Link => ({
+  const links = segments.map(({ key, profile, ids }, ordinal): Link => ({
     key: state.newKey(), tableId: table.id, version: at.version, ordinal, generation: table.generation,
-    schemaVersion: table.schemaVersion, wrap, plain: isPlain(profile, schema, at.version),
-    cells: holdsCells(profile), segment: key, first: 0, rows: profile.rows, bytes: profile.bytes, changed: false, deleted: 0,
+    schemaVersion: table.schemaVersion, wrap, presented: isPlain(profile, schema, at.version) ? table.schemaVersion : null,
+    cells: holdsCells(profile), kept: keepsIds ? keptPlacesOf(profile.rows, ids) : null, segment: key, first: 0, rows: profile.rows, bytes: profile.bytes, changed: false,
+    deleted: 0,
   }));
+  const keeps = table.keeps || links.some(({ kept }) => kept !== null);
   return {
-    table: links.length === 0 ? table : { ...table, tail: null },
+    table: links.length === 0 ? table : { ...table, tail: null, keeps },
     changes: links.map((link) => ({ kind: 'link', link })),
-    ranges: links.map((link) => ({ version: at.version, ordinal: link.ordinal, first: 0, count: link.rows })),
+    ranges: links.map((link) => rangeOf(link, 0, link.rows)),
   };
+}
+
+function rangeOf({ version, ordinal, kept }: Link, first: number, count: number): RowRange {
+  return { version, ordinal, first, count, ...(kept === null ? {} : { keeps: true }) };
 }
 
 /** A few rows join the open tail, as they are presented; a tail of another schema or a full one closes. */
 function linkFew(
   state: DecisionState,
-  table: Table,
-  schema: TableSchema,
-  { few, profile }: ArrivedRows,
-  wrap: boolean,
+  { table, schema, wrap, keepsIds }: Target,
+  { few, profile, ids }: ArrivedRows,
   at: LogPlace,
 ): Placement {
   const presenter = presenterOf(schema, at.version, receivedForm(holdsCells(profile)), wrap);
@@ -179,16 +225,17 @@ function linkFew(
     ? open
     : {
         key: state.newKey(), tableId: table.id, version: at.version, ordinal: 0, generation: table.generation,
-        schemaVersion: table.schemaVersion, wrap: false, plain: true, cells: false, segment: state.newKey(), first: 0, rows: 0, bytes: 0,
-        changed: false, deleted: 0,
+        schemaVersion: table.schemaVersion, wrap: false, presented: table.schemaVersion, cells: false,
+        kept: keepsIds && ids ? keptPlacesOf(few.length, ids.carried) : null,
+        segment: state.newKey(), first: 0, rows: 0, bytes: 0, changed: false, deleted: 0,
       };
   const link: Link = { ...tail, rows: tail.rows + few.length, bytes: tail.bytes + bytes };
   return {
-    table: { ...table, tail: link.key },
+    table: { ...table, tail: link.key, keeps: table.keeps || link.kept !== null },
     changes: [
       { kind: 'link', link },
-      { kind: 'tailRows', link, first: tail.rows, version: at.version, bodies },
+      { kind: 'tailRows', link, first: tail.rows, version: at.version, bodies, ids: keepsIds && ids ? ids.few : null },
     ],
-    ranges: [{ version: link.version, ordinal: link.ordinal, first: tail.rows, count: few.length }],
+    ranges: [rangeOf(link, tail.rows, few.length)],
   };
 }

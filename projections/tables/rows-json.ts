@@ -38,15 +38,34 @@ export class RowsJson {
    * @param body its JSON text, an object
    */
   add(prefix: string, index: number, body: string): void {
+    this.#begin(body);
+    this.#length += this.#bytes.write(prefix, this.#length, 'latin1');
+    this.#length = writeRowIdSuffix(this.#bytes, this.#length, index);
+    this.#end(body);
+  }
+
+  /** Adds a row that kept its ID through an overwrite. */
+  addKept(id: string, body: string): void {
+    this.#begin(body);
+    this.#length += this.#bytes.write(id, this.#length, 'latin1');
+    this.#end(body);
+  }
+
+  /** Writes what comes before the row's ID, when there is room for all of the row. */
+  #begin(body: string): void {
     if (this.#length + bytesAround + body.length * bytesOfUnitMax > this.#bytes.length) {
       this.#reserve(bytesAround + Buffer.byteLength(body));
     }
     const bytes = this.#bytes;
     let at = this.#length;
     if (this.#count > 0) bytes[at++] = comma;
-    at += bytes.write('{"$rowID":"', at, 'latin1');
-    at += bytes.write(prefix, at, 'latin1');
-    at = writeRowIdSuffix(bytes, at, index);
+    this.#length = at + bytes.write('{"$rowID":"', at, 'latin1');
+  }
+
+  /** Writes what comes behind the row's ID. */
+  #end(body: string): void {
+    const bytes = this.#bytes;
+    let at = this.#length;
     bytes[at++] = quote;
     if (body.length === 2) bytes[at++] = closeBrace;
     else {

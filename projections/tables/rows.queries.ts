@@ -3,6 +3,7 @@ import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import { rowIdPrefix, rowIdSuffix } from '../../src/events/row-id.ts';
 import type { RowAddress } from '../../src/events/event.ts';
+import type { RowRange } from '../../src/events/outcome.ts';
 import { presenterOf, receivedForm, type StoredForm } from '../../src/schema/presentation.ts';
 import { decodeSchema, type TableSchema } from '../../src/schema/table-schema.ts';
 import { RowsJson } from './rows-json.ts';
@@ -38,27 +39,52 @@ export interface RowsPage {
 }
 
 /**
- * Few columns, because the driver's work grows with them: how the body is to be converted comes as one text, and only
- * where it must be.
+ * Reads a row, wherever `place` finds it. Few columns, because the driver's work grows with them: how the body is to be
+ * converted comes as one text, and only where it must be.
+ * @param place joins `link`, of the present generation
+ * @param index the row's index there
  */
-const selectRow: Statement = {
-  name: 'read_row',
-  text: `select teams.suspended, coalesce(change.body, stored.body),
-      greatest(change.version, stored.version, link.version, tables.widened),
-      case when tables.widened > coalesce(change.version, link.schema_version) or (change.version is null and not link.plain)
-        then concat_ws(' ', tables.schema_version, coalesce(change.version, link.schema_version),
-          case when coalesce(change.version, stored.version) is null then (case when link.cells then 'cells' else 'received' end)
-          else 'presented' end, link.wrap)
-      end
-    from tables
-    join teams on teams.id = tables.team_id
-    left join links link on link.table_id = tables.id and link.version = $3 and link.ordinal = $4
-      and link.generation = tables.generation and $5::int4 < link.rows
-    left join changes change on link.changed and change.link = link.key and change.index = $5
-    left join segment_rows stored on change.link is null
-      and stored.segment = link.segment and stored.index = link.first + $5
-    where tables.id = $1 and tables.team_id = $2`,
-};
+function rowStatement(name: string, place: string, index: string, body: string): Statement {
+  return {
+    name,
+    text: `select teams.suspended, ${body},
+        greatest(change.version, stored.version, link.version, tables.widened),
+        case when tables.widened > coalesce(change.version, link.presented, link.schema_version)
+            or coalesce(change.version, link.presented) is null
+          then concat_ws(' ', tables.schema_version, coalesce(change.version, link.presented, link.schema_version),
+            case when coalesce(change.version, link.presented) is not null then 'presented'
+              when link.cells then 'cells' else 'received' end, link.wrap)
+        end
+      from tables
+      join teams on teams.id = tables.team_id
+      left join ${place}
+      left join changes change on link.changed and change.link = link.key and change.index = ${index}
+      left join segment_rows stored on change.link is null
+        and stored.segment = link.segment and stored.index = link.first + ${index}
+      where tables.id = $1 and tables.team_id = $2 and not tables.deleted`,
+  };
+}
+
+/** By the place that an ID names: unless the row there kept another one. */
+const selectRow = rowStatement(
+  'read_row',
+  `links link on link.table_id = tables.id and link.version = $3 and link.ordinal = $4
+    and link.generation = tables.generation and $5::int4 < link.rows`,
+  '$5::int4',
+  `case when link.kept is not null and exists (
+      select from kept_ids kept where kept.segment = link.segment and kept.index = link.first + $5::int4
+    ) then null else coalesce(change.body, stored.body) end`,
+);
+
+/** By an ID that a row has kept. */
+const selectKeptRow = rowStatement(
+  'read_kept_row',
+  `(kept_ids kept join links link on link.segment = kept.segment and link.kept is not null
+      and kept.index >= link.first and kept.index < link.first + link.rows)
+    on kept.id = $3 and link.table_id = tables.id and link.generation = tables.generation`,
+  '(kept.index - link.first)',
+  'coalesce(change.body, stored.body)',
+);
 
 /**
  * One result row a link. The rows of a link come as one text: Postgres and Node handle a thousand rows as one value.
@@ -67,11 +93,15 @@ const selectRow: Statement = {
 const selectPage: Statement = {
   name: 'read_page',
   text: `with target as (
-      select tables.id, tables.version, tables.widened, tables.schema_version, teams.suspended,
-        coalesce($3, tables.generation) as generation,
+      select tables.id, tables.version, teams.suspended, coalesce($3, tables.generation) as generation,
+        case when present then tables.widened else ended.widened end as widened,
+        case when present then tables.schema_version else ended.schema_version end as schema_version,
         least($7, greatest(${pageRowsMin}, ${pageBytesMax} / greatest(tables.row_bytes_max, 1))) as page_rows
       from tables join teams on teams.id = tables.team_id
-      where tables.id = $1 and tables.team_id = $2
+      cross join lateral (select $3::int8 is null or $3 = tables.generation as present) as asked
+      left join generations ended on not present and ended.table_id = tables.id and ended.version = $3
+        and not ended.swept
+      where tables.id = $1 and tables.team_id = $2 and not tables.deleted
     ), ahead as (
       select links.*, case when (links.version, links.ordinal) = ($4, $5) then $6::int4 else 0 end as start, target.page_rows
       from target join links on links.table_id = target.id and links.generation = target.generation
@@ -83,16 +113,20 @@ const selectPage: Statement = {
       from ahead
     )
     select target.suspended, target.version, target.widened, target.schema_version, target.generation, target.page_rows,
-      bounded.version, bounded.ordinal, bounded.schema_version, bounded.wrap, bounded.plain, bounded.cells, bounded.changed, bounded.lim,
-      found.count, found.first, found.indexes, found.versions, found.bodies
+      bounded.version, bounded.ordinal, bounded.schema_version, bounded.wrap, bounded.presented, bounded.cells, bounded.changed, bounded.lim,
+      found.count, found.first, found.indexes, found.versions, found.ids, found.bodies
     from target left join bounded on true
     left join lateral (
       select count(*)::int4 as count, min(live.index) as first, string_agg(live.body, E'\\n') as bodies,
         case when bounded.changed then array_agg(live.index) end as indexes,
-        case when bounded.changed then array_agg(live.version) end as versions
+        case when bounded.changed then array_agg(live.version) end as versions,
+        case when bounded.kept is not null then array_agg(live.id) end as ids
       from (
         select segment_rows.index - bounded.first as index, coalesce(changes.body, segment_rows.body) as body,
-          changes.version
+          changes.version, case when bounded.kept is not null then (
+            select kept_ids.id from kept_ids
+            where kept_ids.segment = segment_rows.segment and kept_ids.index = segment_rows.index
+          ) end as id
         from segment_rows left join changes
           on bounded.changed and changes.link = bounded.key and changes.index = segment_rows.index - bounded.first
         where segment_rows.segment = bounded.segment and segment_rows.index >= bounded.first + bounded.start
@@ -102,6 +136,15 @@ const selectPage: Statement = {
       ) live
     ) found on bounded.lim > 0
     order by bounded.version, bounded.ordinal`,
+};
+
+const selectIdsOfLink: Statement = {
+  name: 'read_ids_of_link',
+  text: `select kept.index - links.first, kept.id from tables
+    join links on links.table_id = tables.id and links.version = $2 and links.ordinal = $3
+    join kept_ids kept on kept.segment = links.segment
+      and kept.index >= links.first + $4 and kept.index < links.first + $4 + $5
+    where tables.team_id = $1`,
 };
 
 const selectSchema: Statement = {
@@ -119,13 +162,31 @@ export class RowQueries {
 
   /** One row, as it is presented now. */
   async row(teamId: string, tableId: string, row: RowAddress): Promise<TableAnswer<PresentedRow | 'row_not_found'>> {
-    const { rows } = await this.#database.reader.query(selectRow, [tableId, teamId, row.version, row.ordinal, row.index]);
+    const id = rowIdPrefix(row.version, row.ordinal) + rowIdSuffix(row.index);
+    const found = await this.#readRow(selectRow, [tableId, teamId, row.version, row.ordinal, row.index], id);
+    // Few tables have rows that kept an ID, and then it is no place any more.
+    return found === 'row_not_found' ? this.#readRow(selectKeptRow, [tableId, teamId, id], id) : found;
+  }
+
+  async #readRow(
+    statement: Statement,
+    values: readonly [tableId: string, ...unknown[]],
+    id: string,
+  ): Promise<TableAnswer<PresentedRow | 'row_not_found'>> {
+    const { rows } = await this.#database.reader.query(statement, values);
     if (rows.length === 0) return 'table_not_found';
     const [suspended, stored, etag, conversion] = rows[0]!;
     if (suspended) return 'payment_required';
     if (stored === null) return 'row_not_found';
-    const body = conversion === null ? stored : await this.#convert(tableId, conversion, stored);
-    return { json: withRowId(rowIdPrefix(row.version, row.ordinal) + rowIdSuffix(row.index), body), etag };
+    const body = conversion === null ? stored : await this.#convert(values[0], conversion, stored);
+    return { json: withRowId(id, body), etag };
+  }
+
+  /** The IDs that rows of this range kept, by their indexes; the other rows have those of their places. */
+  async keptIds(teamId: string, { version, ordinal, first, count }: RowRange): Promise<ReadonlyMap<number, string>> {
+    const values = [teamId, version, ordinal, first, count];
+    const { rows } = await this.#database.scans.with((client) => client.query(selectIdsOfLink, values));
+    return new Map(rows.map(([index, id]) => [index, id]));
   }
 
   /** `conversion` is as read_row writes it: schema version, version decided at, stored form, wrap. */
@@ -144,7 +205,7 @@ export class RowQueries {
     tableId: string,
     from: PagePosition | null,
     limit: number,
-  ): Promise<TableAnswer<RowsPage>> {
+  ): Promise<TableAnswer<RowsPage | 'continuation_expired'>> {
     let position = from;
     for (;;) {
       const page = await this.#readPage(teamId, tableId, position, limit);
@@ -159,7 +220,7 @@ export class RowQueries {
     tableId: string,
     from: PagePosition | null,
     limit: number,
-  ): Promise<TableAnswer<RowsPage>> {
+  ): Promise<TableAnswer<RowsPage | 'continuation_expired'>> {
     const values = [
       tableId, teamId, from?.generation ?? null, from?.version ?? 0n, from?.ordinal ?? 0, from?.index ?? 0, limit,
     ];
@@ -167,17 +228,20 @@ export class RowQueries {
     if (links.length === 0) return 'table_not_found';
     const [suspended, etag, widened, schemaVersion, generation, pageRows] = links[0]!;
     if (suspended) return 'payment_required';
+    if (schemaVersion === null) return 'continuation_expired';
 
     const rows = rowsJsonFor(links);
     for (const link of links) {
-      const [version, ordinal, linkSchema, wrap, plain, cells, changed, lim, count, first, indexes, versions, bodies] = link.slice(6);
+      const [version, ordinal, linkSchema, wrap, presented, cells, changed, lim, count, first, indexes, versions, ids, bodies] =
+        link.slice(6);
       if (version === null) break;
       if (Number(lim) <= 0) return { rows, etag, next: { generation, version, ordinal, index: 0 } };
       const prefix = rowIdPrefix(version, ordinal);
       let bodyStart = 0;
       const indexOf = (at: number): number => (changed ? indexes[at] : first + at);
       const taken = Math.min(count, pageRows - rows.count, Number(lim) - 1);
-      const converts = !plain || widened > linkSchema;
+      const decidedAt: bigint = presented ?? linkSchema;
+      const converts = presented === null || widened > decidedAt;
       const present = converts || (changed && widened > 0n) ? await this.#presenters(tableId, schemaVersion) : null;
       for (let at = 0; at < taken; at += 1) {
         const bodyEnd = at === count - 1 ? bodies.length : bodies.indexOf('\n', bodyStart);
@@ -187,9 +251,11 @@ export class RowQueries {
         if (changeVersion !== null) {
           if (widened > changeVersion) body = present!(changeVersion, 'presented', false)(body);
         } else if (converts) {
-          body = present!(linkSchema, plain ? 'presented' : receivedForm(cells), wrap)(body);
+          body = present!(decidedAt, presented === null ? receivedForm(cells) : 'presented', wrap)(body);
         }
-        rows.add(prefix, indexOf(at), body);
+        const keptId: string | null = ids?.[at] ?? null;
+        if (keptId === null) rows.add(prefix, indexOf(at), body);
+        else rows.addKept(keptId, body);
       }
       if (taken < count) return { rows, etag, next: { generation, version, ordinal, index: indexOf(taken) } };
     }
@@ -226,7 +292,7 @@ function rowsJsonFor(links: readonly (readonly any[])[]): RowsJson {
   let count = 0;
   let bytes = 0;
   for (const link of links) {
-    const [ofLink, , , , bodies] = link.slice(14);
+    const [ofLink, , , , , bodies] = link.slice(14);
     count += ofLink ?? 0;
     bytes += bodies?.length ?? 0;
   }

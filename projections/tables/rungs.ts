@@ -4,14 +4,20 @@ import { refuse } from '../decision.ts';
 
 export const suspendedMessage = 'the team is suspended';
 
+/** The team's table; null where it has none of this ID. */
+export function tableOf(state: DecisionState, teamId: string, tableId: string): Table | null {
+  const table = state.table(tableId);
+  return table?.teamId === teamId ? table : null;
+}
+
 /** The table, if the team has it and may use it. Another team's table is as unknown as one that never was. */
 export function usableTable(
   state: DecisionState,
   teamId: string,
   tableId: string,
 ): { readonly table: Table; readonly team: Team } | { readonly refused: Decision } {
-  const table = state.table(tableId);
-  if (table === null || table.teamId !== teamId) return { refused: refuse('table_not_found', 'there is no such table') };
+  const table = tableOf(state, teamId, tableId);
+  if (table === null) return { refused: refuse('table_not_found', 'there is no such table') };
   const team = state.team(teamId);
   if (team === null) throw new Error(`table ${tableId} belongs to the unknown team ${teamId}`);
   if (team.suspended) return { refused: refuse('payment_required', suspendedMessage) };

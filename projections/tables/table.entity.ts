@@ -9,6 +9,8 @@ export const TableEntity = defineEntity({
     name: p.text(),
     /** The version of the event that created it, of the last that changed it, and of its last overwrite. */
     created: p.bigint(),
+    /** The time of that event's record, in milliseconds. */
+    createdAt: p.bigint(),
     version: p.bigint(),
     generation: p.bigint(),
     /** The version of its schema, and of the last widening of a column: bodies stored before that are converted. */
@@ -19,6 +21,10 @@ export const TableEntity = defineEntity({
     rowBytesMax: p.integer(),
     /** The open tail link, where small adds go. */
     tail: p.bigint().nullable(),
+    /** Nobody sees it any more. What it had is left where it is, and linked by nothing that is seen. */
+    deleted: p.boolean().default(false),
+    /** Whether rows of the present generation have kept identities of earlier ones. */
+    keeps: p.boolean(),
   },
   indexes: [{ properties: ['teamId', 'created', 'id'] }],
 });
@@ -49,10 +55,14 @@ export const LinkEntity = defineEntity({
     /** The schema under which its rows were decided, and whether scalars were wrapped into array columns then. */
     schemaVersion: p.bigint(),
     wrap: p.boolean(),
-    /** Under that schema the bodies read as they are stored. */
-    plain: p.boolean(),
-    /** Where they do not, their values are the texts of cells (CSV, TSV), and not values of JSON. */
+    /** The bodies are stored as the schema of this version presents them; null: as they were received. */
+    presented: p.bigint().nullable(),
+    /** They were received as the texts of cells (CSV, TSV), and not as values of JSON. */
     cells: p.boolean(),
+    /** Whether compaction has put its rows beside those of others. */
+    merged: p.boolean().default(false),
+    /** Which of its rows have the identities that stand in `kept_ids`, and not those of their places (kept-places.ts). */
+    kept: p.blob().nullable(),
     segment: p.bigint(),
     /** Where its rows begin in the segment, and how many there are. */
     first: p.integer(),
@@ -63,6 +73,25 @@ export const LinkEntity = defineEntity({
     deleted: p.integer(),
   },
   uniques: [{ properties: ['tableId', 'version', 'ordinal'] }],
+  indexes: [{ properties: ['segment'] }],
+});
+
+/** A generation of a table that an overwrite has replaced: continuations that began in it go on in it (decisions 3). */
+export const GenerationEntity = defineEntity({
+  name: 'Generation',
+  tableName: 'generations',
+  properties: {
+    tableId: p.uuid().primary(),
+    version: p.bigint().primary().autoincrement(false),
+    /** The version of the overwrite, and the time of its record in milliseconds. */
+    ended: p.bigint(),
+    endedAt: p.bigint(),
+    /** What its rows were read by in the end. */
+    schemaVersion: p.bigint(),
+    widened: p.bigint(),
+    /** Whether the sweeper has ended it for readers too. */
+    swept: p.boolean().default(false),
+  },
 });
 
 /** The newest body of a patched row, or its deletion (null). */

@@ -1,7 +1,8 @@
 /** What HTTP reads of tables. */
 import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
-import { decodeSchema } from '../../src/schema/table-schema.ts';
+import { decodeSchema, type TableSchema } from '../../src/schema/table-schema.ts';
+import type { TableAnswer } from './rows.queries.ts';
 import { TableEntity } from './table.entity.ts';
 
 export interface TableSummary {
@@ -9,16 +10,36 @@ export interface TableSummary {
   readonly name: string;
 }
 
+export interface TableDetails {
+  readonly name: string;
+  readonly version: bigint;
+  /** When it was created, in milliseconds of log time since 1970. */
+  readonly createdAt: number;
+  readonly rows: number;
+  readonly schema: TableSchema;
+  /** The apps it was linked to, in the order of their code points. */
+  readonly appIds: readonly string[];
+}
+
+const selectTable: Statement = {
+  name: 'read_table',
+  text: `select teams.suspended, tables.name, tables.version, tables.created_at, tables.rows, schemas.columns,
+      array(select app_id from app_links where app_links.table_id = tables.id order by app_id collate "C")
+    from tables join teams on teams.id = tables.team_id
+    join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
+    where tables.id = $1 and tables.team_id = $2 and not tables.deleted`,
+};
+
 const selectVersion: Statement = {
   name: 'read_table_version',
-  text: 'select version from tables where id = $1 and team_id = $2',
+  text: 'select version from tables where id = $1 and team_id = $2 and not deleted',
 };
 
 const selectColumns: Statement = {
   name: 'read_columns',
   text: `select schemas.columns from tables
     join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
-    where tables.id = $1 and tables.team_id = $2`,
+    where tables.id = $1 and tables.team_id = $2 and not tables.deleted`,
 };
 
 export class TableQueries {
@@ -33,9 +54,19 @@ export class TableQueries {
     const em = this.#database.orm.em.fork({ disableTransactions: true });
     return em.find(
       TableEntity,
-      { teamId },
+      { teamId, deleted: false },
       { fields: ['id', 'name'], orderBy: { created: 'asc', id: 'asc' }, disableIdentityMap: true },
     );
+  }
+
+  /** All that there is to know of a table but its rows. */
+  async table(teamId: string, tableId: string): Promise<TableAnswer<TableDetails>> {
+    const { rows: found } = await this.#database.reader.query(selectTable, [tableId, teamId]);
+    if (found.length === 0) return 'table_not_found';
+    const [suspended, name, version, createdAt, rows, columns, appIds] = found[0]!;
+    if (suspended) return 'payment_required';
+    const schema = decodeSchema(JSON.parse(columns));
+    return { name, version, createdAt: Number(createdAt), rows: Number(rows), schema, appIds };
   }
 
   /** The IDs of a table's columns, in order; none when the team has no such table. */

@@ -5,7 +5,7 @@ import { RowsStatement } from '../../src/database/rows-statement.ts';
 import { receivedForm } from '../../src/schema/presentation.ts';
 import { decodeSchema, encodeSchema, type TableSchema } from '../../src/schema/table-schema.ts';
 import type { RowAddress } from '../../src/events/event.ts';
-import type { Link, StoredRow, Table, Team } from '../decision.ts';
+import type { Generation, Link, StoredRow, Table, Team } from '../decision.ts';
 import { teamColumns, toTeam } from '../teams/teams.store.ts';
 
 type Tx = Pick<PipelinedClient, 'query'>;
@@ -13,19 +13,22 @@ type Tx = Pick<PipelinedClient, 'query'>;
 const selectTables: Statement = {
   name: 'select_tables',
   text: `select tables.id, tables.team_id, tables.name, tables.created, tables.version, tables.generation,
-      tables.schema_version, tables.widened, tables.rows, tables.row_bytes_max, tables.tail, ${teamColumns}
-    from tables join teams on teams.id = tables.team_id where tables.id = any($1::uuid[])`,
+      tables.schema_version, tables.widened, tables.rows, tables.row_bytes_max, tables.tail, tables.keeps, tables.created_at,
+      ${teamColumns}
+    from tables join teams on teams.id = tables.team_id where tables.id = any($1::uuid[]) and not tables.deleted`,
 };
 
-/** Tables, and the teams that have them. */
+/** Tables that were not deleted, and the teams that have them. */
 export async function findTables(tx: Tx, ids: readonly string[]): Promise<{ table: Table; team: Team }[]> {
   const { rows } = await tx.query(selectTables, [ids]);
   return rows.map((row) => {
-    const [id, teamId, name, created, version, generation, schemaVersion, widened, count, rowBytesMax, tail] = row;
+    const [id, teamId, name, created, version, generation, schemaVersion, widened, count, rowBytesMax, tail, keeps,
+      createdAt] = row;
     const table = {
-      id, teamId, name, created, version, generation, schemaVersion, widened, rows: Number(count), rowBytesMax, tail,
+      id, teamId, name, created, version, generation, schemaVersion, widened, rows: Number(count), rowBytesMax, tail, keeps,
+      createdAt: Number(createdAt), deleted: false,
     };
-    return { table, team: toTeam(row.slice(11)) };
+    return { table, team: toTeam(row.slice(13)) };
   });
 }
 
@@ -35,10 +38,12 @@ const insertTables = new RowsStatement<Table>(
     ['uuid', (table) => table.id], ['uuid', (table) => table.teamId], ['text', (table) => table.name],
     ['int8', (table) => table.created], ['int8', (table) => table.version], ['int8', (table) => table.generation],
     ['int8', (table) => table.schemaVersion], ['int8', (table) => table.widened], ['int8', (table) => table.rows],
-    ['int4', (table) => table.rowBytesMax], ['int8', (table) => table.tail],
+    ['int4', (table) => table.rowBytesMax], ['int8', (table) => table.tail], ['bool', (table) => table.keeps],
+    ['int8', (table) => table.createdAt], ['bool', (table) => table.deleted],
   ],
   (rows) => `insert into tables
-      (id, team_id, name, created, version, generation, schema_version, widened, rows, row_bytes_max, tail)
+      (id, team_id, name, created, version, generation, schema_version, widened, rows, row_bytes_max, tail, keeps,
+        created_at, deleted)
     select * from ${rows} as given`,
 );
 
@@ -50,13 +55,18 @@ export function insertNewTables(tables: readonly Table[]): BoundStatement {
 const updateTables = new RowsStatement<Table>(
   'update_tables',
   [
-    ['uuid', (table) => table.id], ['int8', (table) => table.version], ['int8', (table) => table.schemaVersion],
-    ['int8', (table) => table.widened], ['int8', (table) => table.rows], ['int4', (table) => table.rowBytesMax],
-    ['int8', (table) => table.tail],
+    ['uuid', (table) => table.id], ['int8', (table) => table.version], ['int8', (table) => table.generation],
+    ['int8', (table) => table.schemaVersion], ['int8', (table) => table.widened], ['int8', (table) => table.rows],
+    ['int4', (table) => table.rowBytesMax], ['int8', (table) => table.tail], ['bool', (table) => table.keeps],
+    ['text', (table) => table.name], ['bool', (table) => table.deleted],
   ],
-  (rows) => `update tables set version = given.version, schema_version = given.schema_version, widened = given.widened,
-      rows = given.rows, row_bytes_max = given.row_bytes_max, tail = given.tail
-    from ${rows} as given(id, version, schema_version, widened, rows, row_bytes_max, tail) where tables.id = given.id`,
+  (rows) => `update tables set version = given.version, generation = given.generation,
+      schema_version = given.schema_version, widened = given.widened, rows = given.rows,
+      row_bytes_max = given.row_bytes_max, tail = given.tail, keeps = given.keeps, name = given.name,
+      deleted = given.deleted
+    from ${rows} as given(id, version, generation, schema_version, widened, rows, row_bytes_max, tail, keeps, name,
+      deleted)
+    where tables.id = given.id`,
 );
 
 /** Tables that were there before. */
@@ -64,11 +74,26 @@ export function storeTables(tables: readonly Table[]): BoundStatement {
   return updateTables.bind(tables);
 }
 
+const insertGenerations = new RowsStatement<Generation>(
+  'insert_generations',
+  [
+    ['uuid', (generation) => generation.tableId], ['int8', (generation) => generation.version],
+    ['int8', (generation) => generation.ended], ['int8', (generation) => generation.endedAt],
+    ['int8', (generation) => generation.schemaVersion], ['int8', (generation) => generation.widened],
+  ],
+  (rows) => `insert into generations (table_id, version, ended, ended_at, schema_version, widened) select * from ${rows} as given`,
+);
+
+/** Generations that were replaced. */
+export function storeGenerations(generations: readonly Generation[]): BoundStatement {
+  return insertGenerations.bind(generations);
+}
+
 const selectSchemas: Statement = {
   name: 'select_schemas',
   text: `select schemas.table_id, schemas.version, schemas.columns from tables
     join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
-    where tables.id = any($1::uuid[])`,
+    where tables.id = any($1::uuid[]) and not tables.deleted`,
 };
 
 export interface StoredSchema {
@@ -112,26 +137,71 @@ export function storeAppLinks(links: readonly AppLink[]): BoundStatement {
 }
 
 const linkColumns = `links.key, links.table_id, links.version, links.ordinal, links.generation, links.schema_version,
-  links.wrap, links.plain, links.cells, links.segment, links.first, links.rows, links.bytes, links.changed, links.deleted`;
-const linkColumnCount = 15;
+  links.wrap, links.presented, links.cells, links.kept, links.segment, links.first, links.rows, links.bytes, links.changed, links.deleted`;
+const linkColumnCount = 16;
 
 function toLink(row: ResultRow): Link {
-  const [key, tableId, version, ordinal, generation, schemaVersion, wrap, plain, cells, segment, first, rows, bytes,
-    changed, deleted] = row;
+  const [key, tableId, version, ordinal, generation, schemaVersion, wrap, presented, cells, kept, segment, first, rows,
+    bytes, changed, deleted] = row;
   return {
-    key, tableId, version, ordinal, generation, schemaVersion, wrap, plain, cells, segment, first, rows, bytes, changed,
-    deleted,
+    key, tableId, version, ordinal, generation, schemaVersion, wrap, presented, cells, kept, segment, first, rows, bytes,
+    changed, deleted,
   };
 }
 
 const selectTails: Statement = {
   name: 'select_tails',
-  text: `select ${linkColumns} from tables join links on links.key = tables.tail where tables.id = any($1::uuid[])`,
+  text: `select ${linkColumns} from tables join links on links.key = tables.tail
+    where tables.id = any($1::uuid[]) and not tables.deleted`,
 };
 
 /** The open tail links of these tables. */
 export async function findTails(tx: Tx, tableIds: readonly string[]): Promise<Link[]> {
   const { rows } = await tx.query(selectTails, [tableIds]);
+  return rows.map(toLink);
+}
+
+/** The link that a version gave to a table under an ordinal. */
+export interface WantedLink {
+  readonly tableId: string;
+  readonly version: bigint;
+  readonly ordinal: number;
+}
+
+const selectLinks = new RowsStatement<WantedLink>(
+  'select_links',
+  [['uuid', (link) => link.tableId], ['int8', (link) => link.version], ['int4', (link) => link.ordinal]],
+  (rows) => `select ${linkColumns} from ${rows} as wanted(table_id, version, ordinal)
+    join lateral (
+      select * from links where links.table_id = wanted.table_id and links.version = wanted.version
+        and links.ordinal = wanted.ordinal limit 1
+    ) links on true`,
+);
+
+/** These links, of whatever generation; those that never were are left out. Versions past those of Postgres never were. */
+export async function findLinks(tx: Tx, wanted: readonly WantedLink[]): Promise<Link[]> {
+  const possible = wanted.filter(({ version, ordinal }) => version < 2n ** 63n && ordinal < 2 ** 31);
+  if (possible.length === 0) return [];
+  const { statement, values } = selectLinks.bind(possible);
+  const { rows } = await tx.query(statement, values);
+  return rows.map(toLink);
+}
+
+const selectLinksOfSegments: Statement = {
+  name: 'select_links_of_segments',
+  text: `select ${linkColumns} from unnest($2::uuid[], $3::int8[]) as shown(table_id, generation)
+    join links on links.table_id = shown.table_id and links.generation = shown.generation
+    where links.segment = any($1::int8[]) and links.kept is not null`,
+};
+
+/** The links of these segments in the present generations of these tables. */
+export async function findLinksOfSegments(
+  tx: Tx,
+  segments: readonly bigint[],
+  tables: readonly Pick<Table, 'id' | 'generation'>[],
+): Promise<Link[]> {
+  const values = [segments, tables.map(({ id }) => id), tables.map(({ generation }) => generation)];
+  const { rows } = await tx.query(selectLinksOfSegments, values);
   return rows.map(toLink);
 }
 
@@ -147,7 +217,8 @@ const selectRows = new RowsStatement<WantedRow>(
   (rows) => `select ${linkColumns}, wanted.index, change.version, change.body, stored.version, stored.body
     from ${rows} as wanted(table_id, version, ordinal, index)
     join lateral (
-      select * from links where links.table_id = wanted.table_id and links.version = wanted.version
+      select links.* from links join tables on tables.id = links.table_id and tables.generation = links.generation
+      where links.table_id = wanted.table_id and links.version = wanted.version
         and links.ordinal = wanted.ordinal and wanted.index < links.rows limit 1
     ) links on true
     left join lateral (
@@ -159,7 +230,7 @@ const selectRows = new RowsStatement<WantedRow>(
     ) stored on true`,
 );
 
-/** These rows as they are stored; those that never were are left out. */
+/** These rows of present generations as they are stored; those that never were are left out. */
 export async function findRows(tx: Tx, wanted: readonly WantedRow[]): Promise<StoredRow[]> {
   const { statement, values } = selectRows.bind(wanted);
   const { rows } = await tx.query(statement, values);
@@ -203,10 +274,14 @@ export async function findRowsOfLinks(tx: Tx, wanted: readonly WantedRowOfLink[]
 
 function toStoredRow(link: Link, index: number, stored: ResultRow): StoredRow {
   const [changeVersion, changeBody, tailVersion, body] = stored;
-  if (changeVersion !== null) return { link, index, version: changeVersion, body: changeBody, stored: 'presented' };
+  if (changeVersion !== null) {
+    return { link, index, version: changeVersion, body: changeBody, stored: 'presented', decidedAt: changeVersion };
+  }
   if (body === null) throw new Error(`row ${index} of link ${link.key} has no body: the read model is damaged`);
-  if (tailVersion !== null) return { link, index, version: tailVersion, body, stored: 'presented' };
-  return { link, index, version: link.version, body, stored: receivedForm(link.cells) };
+  const { presented, cells, schemaVersion } = link;
+  const version = tailVersion ?? link.version;
+  if (presented !== null) return { link, index, version, body, stored: 'presented', decidedAt: presented };
+  return { link, index, version, body, stored: receivedForm(cells), decidedAt: schemaVersion };
 }
 
 const upsertLinks = new RowsStatement<Link>(
@@ -214,14 +289,17 @@ const upsertLinks = new RowsStatement<Link>(
   [
     ['int8', (link) => link.key], ['uuid', (link) => link.tableId], ['int8', (link) => link.version],
     ['int4', (link) => link.ordinal], ['int8', (link) => link.generation], ['int8', (link) => link.schemaVersion],
-    ['bool', (link) => link.wrap], ['bool', (link) => link.plain], ['bool', (link) => link.cells],
-    ['int8', (link) => link.segment],
+    ['bool', (link) => link.wrap], ['int8', (link) => link.presented], ['bool', (link) => link.cells],
+    ['text', (link) => (link.kept === null ? null : Buffer.from(link.kept).toString('base64'))], ['int8', (link) => link.segment],
     ['int4', (link) => link.first], ['int4', (link) => link.rows], ['int4', (link) => link.bytes],
     ['bool', (link) => link.changed], ['int4', (link) => link.deleted],
   ],
-  (rows) => `insert into links (key, table_id, version, ordinal, generation, schema_version, wrap, plain, cells, segment, first,
-      rows, bytes, changed, deleted)
-    select * from ${rows} as given
+  (rows) => `insert into links (key, table_id, version, ordinal, generation, schema_version, wrap, presented, cells, kept, segment,
+      first, rows, bytes, changed, deleted)
+    select key, table_id, version, ordinal, generation, schema_version, wrap, presented, cells, decode(kept, 'base64'), segment,
+      first, rows, bytes, changed, deleted
+    from ${rows} as given(key, table_id, version, ordinal, generation, schema_version, wrap, presented, cells, kept, segment,
+      first, rows, bytes, changed, deleted)
     on conflict (key) do update set rows = excluded.rows, bytes = excluded.bytes, changed = excluded.changed,
       deleted = excluded.deleted`,
 );

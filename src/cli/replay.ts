@@ -8,8 +8,8 @@ import { verify } from '../replay/verify.ts';
 import { openLogReader } from '../open-log.ts';
 import { openPostgres } from '../service.ts';
 import { newLogger, wholeNumber, writeOut, writeWords } from './console.ts';
+import { interruption } from './interruption.ts';
 import { ProgressLine } from './progress-line.ts';
-import { UserError } from './run-to-end.ts';
 
 const batchEventsDefault = 500;
 
@@ -58,9 +58,7 @@ async function runVerify(flags: ReplayFlags): Promise<void> {
 
 /** Can be interrupted: what is half built is dropped by the next run. */
 async function withPostgres<T>(flags: ReplayFlags, work: (work: Work) => Promise<T>): Promise<T> {
-  const stopping = new AbortController();
-  const stop = (): void => stopping.abort(new UserError('Interrupted.'));
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop);
+  const signal = interruption();
   const progress = new ProgressLine('events', writeWords);
   const config = readConfig();
   const logger = newLogger();
@@ -69,8 +67,9 @@ async function withPostgres<T>(flags: ReplayFlags, work: (work: Work) => Promise
   resources.defer(() => postgres.close());
   const log = await openLogReader(config, postgres.url, logger);
   resources.defer(() => log.close());
+  signal.throwIfAborted();
   return await work({
-    url: postgres.url, log, batchEvents: flags.batchEvents, signal: stopping.signal,
+    url: postgres.url, log, batchEvents: flags.batchEvents, signal,
     onProgress: (done, of) => progress.update(done, of),
   });
 }

@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import { InvalidRequest } from '../../commands/invalid-request.ts';
 import { ConfigError } from '../config.ts';
 import { isDatabaseAway } from '../database/database-away.ts';
+import { EmbeddedPostgresError } from '../embedded/embedded-postgres-error.ts';
 import { NotAppended } from '../log/event-log.ts';
 import { WrongLog } from '../log/identity.ts';
 import { isKafkaAway } from '../log/kafka/kafka-away.ts';
@@ -15,7 +16,12 @@ export class UserError extends Error {
   override readonly name = 'UserError';
 }
 
-const userErrors = [UserError, InvalidRequest, ConfigError, WrongLog, UnsafeTopic, ReadModelInUse, NoReadModel];
+/** What Postgres says of a user without the right. */
+const insufficientPrivilege = '42501';
+
+const userErrors = [
+  UserError, InvalidRequest, ConfigError, EmbeddedPostgresError, WrongLog, UnsafeTopic, ReadModelInUse, NoReadModel,
+];
 
 /** Runs the work of a process, and ends it. When it fails, says why on stderr and sets the exit code to 1. */
 export async function runToEnd(work: () => Promise<void>): Promise<void> {
@@ -34,7 +40,15 @@ function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (userErrors.some((kind) => error instanceof kind)) return error.message;
   if (isKafkaAway(error)) return `Kafka cannot be used: ${error.message}`;
-  if (isDatabaseAway(error)) return `Postgres cannot be used: ${error.message}`;
+  if (isDatabaseAway(error)) return `Postgres cannot be used: ${messageOf(error)}. Start it, or correct DATABASE_URL.`;
+  if ((error as NodeJS.ErrnoException).code === insufficientPrivilege) {
+    return `DATABASE_URL: its user may not do all that is needed: ${error.message}; give it the right to make schemas`;
+  }
   if (error instanceof NotAppended && error.cause === undefined) return error.message;
   return inspect(error);
+}
+
+/** A host with several addresses fails once for each of them. */
+function messageOf(error: Error): string {
+  return error instanceof AggregateError ? error.errors.map((one: Error) => one.message).join(', ') : error.message;
 }

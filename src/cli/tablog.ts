@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** `tablog`: the service and its administration, from the command line. Settings come from the environment. */
+import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { readConfig } from '../config.ts';
 import { addReplayCommands } from './replay.ts';
@@ -7,7 +8,10 @@ import { runToEnd } from './run-to-end.ts';
 import { addTeamCommands } from './teams.ts';
 import { addTokenCommands } from './tokens.ts';
 
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+
 const program = new Command('tablog')
+  .version(version, '-V, --version', 'write the version')
   .description('A service for tables of rows, built on an append-only log.')
   .showHelpAfterError('(add --help for what there is)');
 program.command('serve').description('run the service; the same as `npm start`').action(async () => {

@@ -33,7 +33,16 @@ export function addTeamCommands(program: Command): void {
 
 async function create(name: string, flags: Flags): Promise<void> {
   const event = createTeam(randomUUIDv7(), name);
-  await withService((service) => recordFact(service.log, event));
+  const namesakes = await withService(async (service) => {
+    const teams = await service.teams.teams();
+    await recordFact(service.log, event);
+    return teams.filter((team) => team.name === name);
+  });
+  // Two processes could take a name at the same time, so names are labels, and only IDs tell teams apart.
+  if (namesakes.length > 0) {
+    const ids = namesakes.map(({ id }) => id).join(', ');
+    writeWords(`There is another team ${JSON.stringify(name)} already (${ids}): name them by their IDs from now on.`);
+  }
   if (flags.json) writeOut(JSON.stringify({ id: event.teamId, name }));
   else writeOut(event.teamId);
 }

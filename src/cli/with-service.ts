@@ -1,16 +1,22 @@
 /** The service without HTTP, for a command: it works whether or not the service runs elsewhere at the same time. */
+import { once } from 'node:events';
 import { readConfig } from '../config.ts';
 import { openService, type Service } from '../service.ts';
 import type { TeamSummary } from '../../projections/teams/teams.queries.ts';
 import { newLogger } from './console.ts';
+import { interruption } from './interruption.ts';
 import { UserError } from './run-to-end.ts';
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
+/** Runs the work. Can be interrupted until that begins; what it appends to the log it appends whole. */
 export async function withService<T>(work: (service: Service) => Promise<T>): Promise<T> {
-  const service = await openService(readConfig(), newLogger(), new AbortController().signal, { projects: 'unless others do' });
+  const signal = interruption();
+  const interrupted = once(signal, 'abort');
+  const service = await openService(readConfig(), newLogger(), signal, { projects: 'unless others do' });
   try {
-    await service.log.caughtUp();
+    await Promise.race([service.log.caughtUp(), interrupted]);
+    signal.throwIfAborted();
     return await work(service);
   } finally {
     await service.close();

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { environment, findPrograms, type Programs } from './native-package.ts';
 import { isAlive } from './processes.ts';
 import { canReach, chooseServerUser, giveTo, type ServerUser } from './server-user.ts';
@@ -45,7 +46,7 @@ export async function openCluster(folder: string, log: (line: string) => void): 
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EACCES' && code !== 'EPERM') throw error;
-    throw new Error(`The database in ${root} cannot be opened: its files belong to another user.`, { cause: error });
+    throw new EmbeddedPostgresError(`The database in ${root} cannot be opened: its files belong to another user.`, { cause: error });
   }
 }
 
@@ -56,7 +57,7 @@ export async function openCluster(folder: string, log: (line: string) => void): 
 async function dataArgument(path: string, user: ServerUser | undefined): Promise<string> {
   if (await canReach(user, path)) return join(path, 'data');
   if (process.platform === 'linux') return '/proc/self/cwd';
-  throw new Error(
+  throw new EmbeddedPostgresError(
     `Postgres does not run as root, and the user it runs as (${user?.uid}) cannot reach ${path}: keep the data in a ` +
       'folder that others may go through (DATA_DIR), or start the service as another user.',
   );

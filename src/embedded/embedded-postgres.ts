@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pause } from '../pause.ts';
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { openCluster, SUPERUSER, type Cluster } from './cluster.ts';
 import { Lease } from './lease.ts';
 import { endPostmaster, findPostmaster, launchPostmaster } from './postmaster.ts';
@@ -194,5 +195,5 @@ function hasExited(child: ChildProcess): boolean {
 
 function failure(problem: string, cluster: Cluster, recent: readonly string[]): Error {
   const messages = recent.slice(-20).map((line) => `\n  ${line}`);
-  return new Error(`${problem}. Its messages in ${cluster.serverLog} end with:${messages.join('')}`);
+  return new EmbeddedPostgresError(`${problem}. Its messages in ${cluster.serverLog} end with:${messages.join('')}`);
 }

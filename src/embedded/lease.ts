@@ -1,6 +1,7 @@
 /** A connection that says "this process uses the server", so that nobody who also uses it stops it meanwhile. */
 import pg from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { DATA_SETTING } from './postmaster.ts';
 
 /** The advisory lock that all users of the server share. Any number does; this one says "tablog" in ASCII. */
@@ -34,7 +35,7 @@ export class Lease {
     try {
       await client.connect();
       const { rows } = await client.query('SELECT current_setting($1, true) AS data', [DATA_SETTING]);
-      if (rows[0]?.data !== data) throw new Error(`The server at ${maintenance.host} does not serve ${data}.`);
+      if (rows[0]?.data !== data) throw new EmbeddedPostgresError(`The server at ${maintenance.host} does not serve ${data}.`);
       // Waits while another process stops the server; then the connection ends.
       await client.query('SELECT pg_advisory_lock_shared($1)', [LOCK]);
       await createDatabase(client, new URL(url).pathname.slice(1));

@@ -4,6 +4,7 @@ import { chmod, cp, mkdir, readFile, rename, rm, symlink } from 'node:fs/promise
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { canReach, giveTo, type ServerUser } from './server-user.ts';
 
 const run = promisify(execFile);
@@ -36,7 +37,7 @@ export async function findPrograms(folder: string, user: ServerUser | undefined)
   if ((await problemOfRunning(copy, user)) !== undefined) await copyPrograms(native, copy, user);
   const remaining = await problemOfRunning(copy, user);
   if (remaining === undefined) return programsOf(copy);
-  throw new Error(
+  throw new EmbeddedPostgresError(
     `The packaged Postgres does not run here, neither from ${native} (${problem}) nor from ${copy} (${remaining}). ` +
       'It needs glibc on Linux. Set DATABASE_URL to use a Postgres server of your own.',
   );
@@ -47,7 +48,7 @@ function findPackage(): string {
   try {
     return join(dirname(createRequire(import.meta.url).resolve(name)), '..', 'native');
   } catch (cause) {
-    throw new Error(
+    throw new EmbeddedPostgresError(
       `The package ${name} is not installed. There is one for macOS and Linux, on arm64 and x64: install it ` +
         '(npm install --include=optional), or set DATABASE_URL to use a Postgres server of your own.',
       { cause },

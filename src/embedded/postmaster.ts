@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import type { Cluster } from './cluster.ts';
 import { environment } from './native-package.ts';
 import { commandLine, isAlive, signal } from './processes.ts';
@@ -85,7 +86,7 @@ export async function endPostmaster(pid: number, patienceMs: number): Promise<vo
       await sleep(10);
     }
   }
-  throw new Error(`Postgres (process ${pid}) does not stop.`);
+  throw new EmbeddedPostgresError(`Postgres (process ${pid}) does not stop.`);
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {

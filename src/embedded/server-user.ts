@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { chown, lchown, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 
 const run = promisify(execFile);
 
@@ -25,7 +26,7 @@ export async function chooseServerUser(cluster: string): Promise<ServerUser | un
     // The ID of nobody is -2 on macOS and printed without its sign, while Node takes IDs of 32 bits with a sign.
     if (ids !== undefined) return { uid: Number(ids[0].stdout) | 0, gid: Number(ids[1].stdout) | 0 };
   }
-  throw new Error('Postgres cannot run as root, and there is neither a user "postgres" nor "nobody" to run it as.');
+  throw new EmbeddedPostgresError('Postgres cannot run as root, and there is neither a user "postgres" nor "nobody" to run it as.');
 }
 
 /** Whether the user may go through all the folders down to `folder`, and into it. */

@@ -4,7 +4,7 @@
  * Everything a decision uses besides the read model stands in it (ARCHITECTURE.md, "Invariants").
  */
 import type { Profile } from '../schema/profile.ts';
-import type { GivenColumn } from '../schema/table-schema.ts';
+import type { GivenColumn, GivenDisplayName } from '../schema/table-schema.ts';
 import type { SchemaErrorMode } from '../schema/decide-schema.ts';
 
 /** The limits a request is decided by, as they were set when it was made. */
@@ -14,14 +14,21 @@ export interface RowLimits {
   readonly rowBytesMax: number;
 }
 
+/** Rows that an event carries in its body. */
+export interface CarriedRows {
+  readonly profile: Profile;
+  /** Whether the identities that the rows came with follow them in the body (see src/events/row-bodies.ts). */
+  readonly ids?: true;
+}
+
 /** Where the rows of a request are. */
 export type RowSource =
   /** No rows at all. */
   | { readonly kind: 'none' }
   /** In this event: few rows, which join the table's tail. */
-  | { readonly kind: 'few'; readonly profile: Profile }
+  | (CarriedRows & { readonly kind: 'few' })
   /** In this event: a block, written to the segment of this ID. */
-  | { readonly kind: 'block'; readonly profile: Profile; readonly segmentId: string }
+  | (CarriedRows & { readonly kind: 'block'; readonly segmentId: string })
   /** In the `BlockReceived` events of this body. */
   | { readonly kind: 'body'; readonly bodyId: string; readonly blocks: number }
   /** In a stash, under the name that the client gave it. */
@@ -49,15 +56,14 @@ export type EventData =
       readonly hash: string;
     }
   | { readonly type: 'TokenRevoked'; readonly teamId: string; readonly tokenId: string }
-  | {
+  | (CarriedRows & {
       readonly type: 'BlockReceived';
       readonly teamId: string;
       readonly bodyId: string;
       /** Its place in the body, from 0. */
       readonly number: number;
       readonly segmentId: string;
-      readonly profile: Profile;
-    }
+    })
   | {
       readonly type: 'TableCreateRequested';
       readonly teamId: string;
@@ -70,10 +76,36 @@ export type EventData =
       readonly rows: RowSource;
     }
   | {
+      readonly type: 'TablePatchRequested';
+      readonly teamId: string;
+      readonly tableId: string;
+      readonly ifMatch: bigint | null;
+      /** Null: as it is. */
+      readonly name: string | null;
+      readonly columns: readonly GivenDisplayName[];
+    }
+  | {
+      readonly type: 'TableDeleteRequested';
+      readonly teamId: string;
+      readonly tableId: string;
+      readonly ifMatch: bigint | null;
+    }
+  | {
       readonly type: 'RowsAddRequested';
       readonly teamId: string;
       readonly tableId: string;
       readonly ifMatch: bigint | null;
+      readonly onSchemaError: SchemaErrorMode;
+      readonly limits: RowLimits;
+      readonly rows: RowSource;
+    }
+  | {
+      readonly type: 'TableOverwriteRequested';
+      readonly teamId: string;
+      readonly tableId: string;
+      readonly ifMatch: bigint | null;
+      /** The schema that replaces the table's; null: that one is kept. */
+      readonly columns: readonly GivenColumn[] | null;
       readonly onSchemaError: SchemaErrorMode;
       readonly limits: RowLimits;
       readonly rows: RowSource;
@@ -112,6 +144,6 @@ export interface Envelope {
 /** An event as it was read from the log. */
 export interface Event<T extends EventData = EventData> extends Envelope {
   readonly data: T;
-  /** The row bodies it carries, joined by newlines, in UTF-8; empty where it carries none. Inflated when asked for. */
+  /** The row bodies it carries, joined by newlines, in UTF-8, and their identities; empty where it carries none. Inflated when asked for. */
   body(): Uint8Array;
 }

@@ -25,6 +25,8 @@ export interface RowRange {
   readonly ordinal: number;
   readonly first: number;
   readonly count: number;
+  /** Some of them have kept identities of earlier generations, which stand in the read model. */
+  readonly keeps?: true;
 }
 
 /** What an applied command gave, as far as its answer needs it. */

@@ -1,11 +1,10 @@
 /** Cuts scanned rows into blocks. */
 import type { Profile } from '../schema/profile.ts';
 import { BodyBuffer } from './body-buffer.ts';
-import { lowerN, quote } from './json-scanner.ts';
-import { RowIdentities } from './row-identities.ts';
 import type { RowLimits } from './row-limits.ts';
 import { RowProfiler } from './row-profiler.ts';
-import { rowIdKey } from './row-scanner.ts';
+import { lowerN, quote } from './json-scanner.ts';
+import { RowIds } from './row-ids.ts';
 import type { RowScanner, ScannedRow } from './row-scanner.ts';
 
 const lineFeed = 0x0a;
@@ -31,15 +30,15 @@ export class BlockWriter {
   readonly #limits: RowLimits;
   readonly #profiler: RowProfiler;
   readonly #body = new BodyBuffer();
-  readonly #keepsIds: boolean;
-  readonly #ids = new RowIdentities();
+  readonly #ids: RowIds | null;
   #runStart = 0;
   #runEnd = 0;
 
+  /** `keepIds`: whether the blocks hold the identities of their rows. */
   constructor(scanner: RowScanner, limits: RowLimits, keepIds = false) {
+    this.#ids = keepIds ? new RowIds() : null;
     this.#scanner = scanner;
     this.#limits = limits;
-    this.#keepsIds = keepIds;
     this.#profiler = new RowProfiler(scanner);
   }
 
@@ -49,9 +48,9 @@ export class BlockWriter {
     const isFull = this.#profiler.rows >= this.#limits.blockRows
       || (this.#profiler.rows > 0 && this.#bytes() + 1 + end - start > this.#limits.blockBytes);
     const full = isFull ? this.close() : null;
+    this.#ids?.add(row.clean ? null : this.#idOf(row));
 
     if (!row.clean) {
-      if (this.#keepsIds) this.#keepId(row);
       this.#profiler.add(row, this.#rewrite(row));
       return full;
     }
@@ -69,8 +68,7 @@ export class BlockWriter {
   close(): RowBlock | null {
     if (this.#profiler.rows === 0) return null;
     this.copyRun();
-    const ids = this.#ids.take(this.#profiler.rows);
-    return { profile: this.#profiler.take(), body: this.#body.take(), ids };
+    return { profile: this.#profiler.take(), body: this.#body.take(), ids: this.#ids?.take() ?? null };
   }
 
   /** Copies the rows that have not been copied yet out of the scanner's buffer. */
@@ -83,16 +81,11 @@ export class BlockWriter {
     this.#runEnd = 0;
   }
 
-  /** A row with an identity is never clean. */
-  #keepId({ bytes, count, columns, starts, ends }: ScannedRow): void {
-    for (let cell = 0; cell < count; cell += 1) {
-      if (columns[cell]!.id !== rowIdKey) continue;
-      const start = starts[cell]!;
-      if (bytes[start] === lowerN) return;
-      const isText = bytes[start] === quote;
-      this.#ids.set(this.#profiler.rows, isText ? this.#scanner.decode(start, ends[cell]!) : null);
-      return;
-    }
+  /** The text of the row's `$rowID`; null when it has none, undefined when that is no text. */
+  #idOf({ bytes, columns, starts, ends, count }: ScannedRow): string | null | undefined {
+    const cell = columns.findIndex(({ index }, at) => at < count && index < 0);
+    if (cell === -1 || bytes[starts[cell]!] === lowerN) return null;
+    return bytes[starts[cell]!] === quote ? this.#scanner.decode(starts[cell]!, ends[cell]!) : undefined;
   }
 
   /** Bytes of the block so far. */

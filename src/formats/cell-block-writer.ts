@@ -3,7 +3,7 @@ import type { RowBlock } from './block-writer.ts';
 import { CellBodies } from './cell-bodies.ts';
 import { CellProfiler } from './cell-profiler.ts';
 import type { DelimitedHeader } from './delimited-header.ts';
-import { RowIdentities } from './row-identities.ts';
+import { RowIds } from './row-ids.ts';
 import type { RowLimits } from './row-limits.ts';
 
 /**
@@ -13,9 +13,8 @@ import type { RowLimits } from './row-limits.ts';
 export class CellBlockWriter {
   readonly #header: DelimitedHeader;
   readonly #limits: RowLimits;
-  readonly #keepsIds: boolean;
   readonly #profiler: CellProfiler;
-  readonly #ids = new RowIdentities();
+  readonly #ids: RowIds | null;
   #rows: (readonly string[])[] = [];
   #bytesMax = 0;
   #wroteBlock = false;
@@ -23,7 +22,7 @@ export class CellBlockWriter {
   constructor(header: DelimitedHeader, limits: RowLimits, keepIds: boolean) {
     this.#header = header;
     this.#limits = limits;
-    this.#keepsIds = keepIds;
+    this.#ids = keepIds ? new RowIds() : null;
     this.#profiler = new CellProfiler(header);
     this.#profiler.nameAll();
   }
@@ -38,8 +37,7 @@ export class CellBlockWriter {
       || (this.#rows.length > 0 && this.#bytesMax + 1 + bytesMax > this.#limits.blockBytes);
     const full = isFull ? this.close() : null;
 
-    const id = this.#keepsIds ? cells[this.#header.rowIdAt] : undefined;
-    if (id !== undefined && id !== '') this.#ids.set(this.#rows.length, id);
+    this.#ids?.add(cells[this.#header.rowIdAt] || null);
     this.#profiler.add(cells);
     this.#bytesMax += bytesMax + (this.#rows.length > 0 ? 1 : 0);
     this.#rows.push(cells);
@@ -54,9 +52,8 @@ export class CellBlockWriter {
     const bodies = new CellBodies(this.#header, this.#bytesMax);
     for (const row of rows) bodies.add(row);
     const profile = this.#profiler.take(bodies.rowBytes, bodies.rowBytesMax);
-    const ids = this.#ids.take(rows.length);
     this.#rows = [];
     this.#bytesMax = 0;
-    return { profile, body: bodies.take(), ids };
+    return { profile, body: bodies.take(), ids: this.#ids?.take() ?? null };
   }
 }

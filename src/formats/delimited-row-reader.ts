@@ -76,7 +76,6 @@ export class DelimitedRowReader implements RowReader {
   }
 
   end(): RowsEnd {
-    this.#skipByteOrderMark();
     this.#read(this.#end, true);
     if (this.#body === null) throw malformed('the body has no header: its first line must name the columns');
     const last = this.#body.writer.close();
@@ -111,6 +110,7 @@ export class DelimitedRowReader implements RowReader {
     this.#position = 0;
   }
 
+  /** To be called before anything is read: a byte order mark is there whole, or it is none. */
   #skipByteOrderMark(): void {
     if (this.#sawBeginning) return;
     this.#sawBeginning = true;
@@ -120,8 +120,13 @@ export class DelimitedRowReader implements RowReader {
 
   /** Whether what is unread is more than a row, unless there is a line end in it. */
   #isTooLong(): boolean {
-    // The last byte may be the first one of a line end.
-    return this.#end - this.#position > this.#limits.rowBytes + 1;
+    const max = this.#position + this.#limits.rowBytes;
+    if (this.#end <= max) return false;
+    // The last bytes may be a line end, or half of one.
+    let end = this.#end;
+    if (this.#bytes[end - 1] === lineFeed) end -= 1;
+    if (this.#bytes[end - 1] === carriageReturn) end -= 1;
+    return end > max;
   }
 
   #readLines(): void {
@@ -134,6 +139,7 @@ export class DelimitedRowReader implements RowReader {
 
   /** Reads the records before `end`: all of them at the end of the body, else those whose line end is there. */
   #read(end: number, isLast: boolean): void {
+    this.#skipByteOrderMark();
     const invalid = this.#invalidLine(end);
     this.#readText(invalid ?? end, isLast && invalid === null);
     if (invalid === null) return;
@@ -161,10 +167,10 @@ export class DelimitedRowReader implements RowReader {
     if (end <= this.#position) return;
     const bytes = this.#bytes.subarray(this.#position, end);
     const rest = readRecords(bytes, this.#delimiter, isLast, (record) => this.#readRecord(record));
-    const restBytes = Buffer.byteLength(rest);
-    this.#position = end - restBytes;
-    if (restBytes === 0) return;
-    if (restBytes > this.#limits.rowBytes) this.#refuseLong(bytes.subarray(-restBytes));
+    this.#position = end - Buffer.byteLength(rest);
+    if (rest === '') return;
+    const unread = withoutLineEnd(this.#bytes.subarray(this.#position, end));
+    if (unread.length > this.#limits.rowBytes) this.#refuseLong(unread);
     const mistake = firstMistake(rest, this.#delimiter);
     if (mistake !== null && !mistake.isOpen) this.#refuse(mistake);
   }

@@ -5,7 +5,7 @@ import { EnvelopeReader } from './envelope-reader.ts';
 import {
   RefusedText, UnfinishedText, closeBrace, closeBracket, comma, openBrace, openBracket, skipByteOrderMark,
 } from './json-scanner.ts';
-import { MalformedBody, requireUtf8, unfinishedBody } from './malformed-body.ts';
+import { MalformedBody, emptyBody, requireUtf8, unfinishedBody } from './malformed-body.ts';
 import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
 import { keyAt, keyPrefix, placeInRow } from './row-place.ts';
@@ -20,9 +20,9 @@ export interface JsonRowReaderOptions {
   readonly form: 'rows' | 'envelope';
   /** Column IDs whose order is known already: bodies hold these first. */
   readonly columns?: readonly string[];
-  readonly limits?: Partial<RowLimits>;
-  /** Whether blocks carry the identities that rows come with; else `$rowID` is ignored. */
+  /** Whether the blocks hold the identities of their rows (`$rowID`). */
   readonly keepIds?: boolean;
+  readonly limits?: Partial<RowLimits>;
 }
 
 /** What comes next in the body, after blanks. */
@@ -44,7 +44,7 @@ export class JsonRowReader implements RowReader {
   #unreadMin = 0;
   #blocks: RowBlock[] = [];
 
-  constructor({ form, columns = [], limits = {}, keepIds = false }: JsonRowReaderOptions) {
+  constructor({ form, columns = [], keepIds = false, limits = {} }: JsonRowReaderOptions) {
     this.#form = form;
     this.#limits = { ...defaultRowLimits, ...limits };
     this.#scanner = new RowScanner(columns, this.#limits);
@@ -62,6 +62,7 @@ export class JsonRowReader implements RowReader {
 
   end(): RowsEnd {
     this.#read();
+    if (this.#state === 'start') throw emptyBody();
     if (this.#state !== 'end') throw unfinishedBody();
     const last = this.#writer.close();
     if (last !== null) this.#blocks.push(last);

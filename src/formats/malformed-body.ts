@@ -23,6 +23,11 @@ export function invalidUtf8(): MalformedBody {
   return new MalformedBody('request_validation_error', 'the body is not valid UTF-8');
 }
 
+/** There is nothing in the body but blanks. */
+export function emptyBody(): MalformedBody {
+  return new MalformedBody('request_validation_error', 'the body is empty');
+}
+
 /** The body ends in the middle of its JSON. */
 export function unfinishedBody(): MalformedBody {
   return new MalformedBody('request_validation_error', 'the body stops before its JSON ends');

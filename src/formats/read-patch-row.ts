@@ -2,7 +2,7 @@
 import { BlockWriter } from './block-writer.ts';
 import type { RowBlock } from './block-writer.ts';
 import { RefusedText, UnfinishedText, skipByteOrderMark } from './json-scanner.ts';
-import { MalformedBody, requireUtf8, unfinishedBody } from './malformed-body.ts';
+import { MalformedBody, emptyBody, requireUtf8, unfinishedBody } from './malformed-body.ts';
 import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
 import { keyAt, keyPrefix } from './row-place.ts';
@@ -48,7 +48,7 @@ export function readPatchRow(bytes: Uint8Array, { columns = [], limits = {} }: P
 function scan(scanner: RowScanner): void {
   try {
     const start = scanner.space(skipByteOrderMark(scanner));
-    if (start === scanner.end) throw new UnfinishedText();
+    if (start === scanner.end) throw emptyBody();
     const end = scanner.space(scanner.scanRow(start));
     if (end < scanner.end) scanner.unexpected(end);
   } catch (error) {

@@ -1,6 +1,7 @@
 /** The HTTP server without a port: routes, hooks and errors. `listen` is the caller's. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, {
   type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type HookHandlerDoneFunction,
@@ -15,8 +16,10 @@ import { compressReply } from './compression.ts';
 import { createServer, drainConnections } from './connections.ts';
 import { buildErrorHandler, replyWithError } from './error-reply.ts';
 import { HttpError } from './http-error.ts';
+import { buildDocument } from './openapi/document.ts';
 import { pathOf, RequestLog } from './request-log.ts';
 import type { RequestObserver } from './request-observer.ts';
+import { addDocumentationRoutes } from './routes/documentation.ts';
 import { addHealthRoutes, type CheckHealth } from './routes/health.ts';
 import { compileValidator } from './validation.ts';
 
@@ -25,7 +28,7 @@ export type App = FastifyInstance<Server, IncomingMessage, ServerResponse, Fasti
 export interface AppDependencies {
   readonly config: Pick<
     Config,
-    'LOG_REQUESTS' | 'REQUEST_IDLE_TIMEOUT_MS' | 'DRAIN_TIMEOUT_MS' | 'CONNECTIONS_MAX'
+    'LOG_REQUESTS' | 'REQUEST_IDLE_TIMEOUT_MS' | 'DRAIN_TIMEOUT_MS' | 'CONNECTIONS_MAX' | 'PUBLIC_URL'
   >;
   readonly log: FastifyBaseLogger;
   readonly authenticate: Authenticate;
@@ -38,6 +41,8 @@ export interface AppDependencies {
 /** Bytes of request line and header: room for a path of IDs and a query, and for a token. */
 const headerBytesMax = 16 * 1024;
 const noQuery = z.strictObject({});
+
+const { version } = createRequire(import.meta.url)('../../package.json') as { readonly version: string };
 
 /** The server. `app.close()` drains it: requests under way finish within DRAIN_TIMEOUT_MS. */
 export function buildApp({ config, log, authenticate, checkHealth, observer, routes }: AppDependencies): App {
@@ -77,10 +82,15 @@ export function buildApp({ config, log, authenticate, checkHealth, observer, rou
   app.addHook('onSend', compressReply);
   const isDraining = drainOnClose(app, servers, config.DRAIN_TIMEOUT_MS);
   const authenticator = buildAuthenticator(authenticate);
-  app.addHook('onRoute', (route) => prepareRoute(route, authenticator, allowedMethods));
+  const all: RouteOptions[] = [];
+  app.addHook('onRoute', (route) => {
+    prepareRoute(route, authenticator, allowedMethods);
+    all.push(route);
+  });
 
-  addHealthRoutes(app, () => (isDraining() ? { notReady: ['The service is stopping.'], problems: [] } : checkHealth()));
   routes(app);
+  addHealthRoutes(app, () => (isDraining() ? { notReady: ['The service is stopping.'], problems: [] } : checkHealth()));
+  addDocumentationRoutes(app, () => buildDocument(all, { version, serverUrl: config.PUBLIC_URL ?? '/' }));
   return app;
 }
 

@@ -8,6 +8,7 @@ import type { FastifyRequest } from 'fastify';
 import { receiveBlock } from '../../commands/receive-block.ts';
 import { packBody, type PackedBody } from '../events/event-codec.ts';
 import type { RowSource } from '../events/event.ts';
+import { joinRowBodies } from '../events/row-bodies.ts';
 import type { RowBlock } from '../formats/block-writer.ts';
 import { DelimitedRowReader } from '../formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../formats/json-row-reader.ts';
@@ -32,23 +33,32 @@ export interface ReceivedRows {
   readonly members: Readonly<Record<string, unknown>> | null;
   /** Whether the body held rows, or a place for them. */
   readonly hasRows: boolean;
+  /** How many rows it held. */
+  readonly rowCount: number;
   /** Puts the rows where the request's event will find them. To be called once the request is known to be well formed. */
   store(): Promise<{ readonly source: RowSource; readonly body?: PackedBody }>;
 }
 
 const rowTypes = ['application/json', 'text/csv', 'text/tab-separated-values'] as const;
 
-/**
- * Reads the body, of one of the types for rows, to its end. Throws HttpError and MalformedBody.
- * @param columns the column IDs of the table in their order, as far as they are known
- * @param keepIds whether the blocks carry the identities that the rows come with
- */
+/** How many rows a request is about whose rows are here; null where only the decision can know. */
+export function rowsIn({ rowCount }: ReceivedRows, source: RowSource): number | null {
+  return source.kind === 'stash' ? null : rowCount;
+}
+
+export interface ReceiveRowsOptions {
+  /** Columns whose order is known already. */
+  readonly columns?: readonly string[];
+  /** Whether the rows may keep the identities that they come with. */
+  readonly keepIds?: boolean;
+}
+
+/** Reads the body, of one of the types for rows, to its end. Throws HttpError and MalformedBody. */
 export async function receiveRows(
   receiver: RowReceiver,
   request: FastifyRequest,
   identity: RequestIdentity,
-  columns: readonly string[] = [],
-  keepIds = false,
+  { columns = [], keepIds = false }: ReceiveRowsOptions = {},
 ): Promise<ReceivedRows> {
   const reader = readerOf(readMediaType(request, rowTypes), columns, keepIds);
   const body = new BodyBlocks(receiver, request.principal.teamId);
@@ -58,7 +68,7 @@ export async function receiveRows(
   }
   const { blocks, envelope, hasRows } = reader.end();
   for (const block of blocks) await body.add(block);
-  return { members: envelope, hasRows, store: () => body.store() };
+  return { members: envelope, hasRows, rowCount: body.rowCount, store: () => body.store() };
 }
 
 function readerOf(type: MediaType, columns: readonly string[], keepIds: boolean): RowReader {
@@ -76,13 +86,19 @@ class BodyBlocks {
   readonly #bodyId = randomUUIDv7();
   #only: RowBlock | null = null;
   #sent = 0;
+  #rowCount = 0;
 
   constructor(receiver: RowReceiver, teamId: string) {
     this.#receiver = receiver;
     this.#teamId = teamId;
   }
 
+  get rowCount(): number {
+    return this.#rowCount;
+  }
+
   async add(block: RowBlock): Promise<void> {
+    this.#rowCount += block.profile.rows;
     if (this.#sent === 0 && this.#only === null) {
       this.#only = block;
       return;
@@ -99,13 +115,14 @@ class BodyBlocks {
     if (this.#sent > 0) return { source: { kind: 'body', bodyId: this.#bodyId, blocks: this.#sent } };
     const block = this.#only;
     if (block === null) return { source: { kind: 'none' } };
-    const { profile } = block;
+    const { profile, ids } = block;
+    const carried = { profile, ...(ids === null ? {} : { ids: true as const }) };
     if (profile.rows <= fewRowsMax && profile.bytes <= fewBytesMax) {
-      return { source: { kind: 'few', profile }, body: await packBody(block.body) };
+      return { source: { kind: 'few', ...carried }, body: await packBody(joinRowBodies(block)) };
     }
     const segmentId = randomUUIDv7();
-    const [body] = await Promise.all([packBody(block.body), this.#receiver.writeAhead(segmentId, block)]);
-    return { source: { kind: 'block', profile, segmentId }, body };
+    const [body] = await Promise.all([packBody(joinRowBodies(block)), this.#receiver.writeAhead(segmentId, block)]);
+    return { source: { kind: 'block', ...carried, segmentId }, body };
   }
 
   async #send(block: RowBlock): Promise<void> {
@@ -113,8 +130,8 @@ class BodyBlocks {
     const segmentId = randomUUIDv7();
     const number = this.#sent;
     this.#sent += 1;
-    const [body] = await Promise.all([packBody(block.body), writeAhead(segmentId, block)]);
-    const event = receiveBlock({ teamId: this.#teamId, bodyId: this.#bodyId, number, segmentId, profile: block.profile });
+    const [body] = await Promise.all([packBody(joinRowBodies(block)), writeAhead(segmentId, block)]);
+    const event = receiveBlock({ teamId: this.#teamId, bodyId: this.#bodyId, number, segmentId, profile: block.profile, hasIds: block.ids !== null });
     await submitter.submitPart(this.#teamId, event, body);
   }
 }

@@ -4,8 +4,11 @@ import type { TableQueries } from '../../projections/tables/tables.queries.ts';
 import type { RowLimits } from '../events/event.ts';
 import type { App } from './app.ts';
 import type { Gate } from './gate.ts';
+import type { Jobs } from './jobs.ts';
 import type { RowReceiver } from './receive-rows.ts';
+import { addJobRoutes } from './routes/jobs.ts';
 import { addRowRoutes } from './routes/rows.ts';
+import { addTableRoute } from './routes/table.ts';
 import { addTableRoutes } from './routes/tables.ts';
 import type { Submitter } from './submitter.ts';
 
@@ -13,6 +16,7 @@ export interface RouteDependencies {
   readonly submitter: Submitter;
   readonly tables: TableQueries;
   readonly rows: RowQueries;
+  readonly jobs: Jobs;
   readonly receiver: RowReceiver;
   /** Bounds how many large bodies are read at once, and so the memory they take. */
   readonly gate: Gate;
@@ -22,5 +26,7 @@ export interface RouteDependencies {
 
 export function addRoutes(app: App, dependencies: RouteDependencies): void {
   addTableRoutes(app, dependencies);
+  addTableRoute(app, dependencies);
   addRowRoutes(app, dependencies);
+  addJobRoutes(app, dependencies);
 }

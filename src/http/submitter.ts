@@ -3,20 +3,22 @@
  * (ARCHITECTURE.md, "Invariants").
  */
 import { createHash, randomUUIDv7, type Hash } from 'node:crypto';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { SecretKeys } from '../database/secret-keys.ts';
 import { encodeEvent, RecordTooLarge, type PackedBody } from '../events/event-codec.ts';
 import type { EventData } from '../events/event.ts';
 import type { AppliedResult, Outcome } from '../events/outcome.ts';
-import { formatJobId } from '../job-id.ts';
-import { AppendUnknown, NotAppended } from '../log/event-log.ts';
+import { formatJobId, requestTagOf, type Job } from '../job-id.ts';
+import { AppendError, AppendUnknown, NotAppended } from '../log/event-log.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { partitionOf } from '../log/partition.ts';
 import { HttpError } from './http-error.ts';
 import { readIdempotencyKey } from './idempotency.ts';
 
 /** For how long after it was made an event may take effect, in milliseconds of log time (decisions 1). */
-const notAfterDelay = 60_000;
+export const notAfterDelay = 60_000;
+
+export const keyReusedMessage = 'Idempotency-Key: it was used for another request.';
 
 /** Who asks for a command, and how it is told from others. */
 export interface RequestIdentity {
@@ -30,6 +32,18 @@ export interface Applied {
   readonly result: AppliedResult;
   /** The version for the answer's ETag; 0 where there is none. */
   readonly etag: bigint;
+}
+
+/** What becomes of a command can be asked for by this job. */
+export interface Accepted {
+  readonly jobId: string;
+}
+
+/** A command on its way. */
+interface Sent {
+  /** What it comes to. Rejects with HttpError when it is refused, with NotAppended when it has no effect. */
+  readonly applied: Promise<Applied>;
+  readonly job: Job;
 }
 
 /** The identity of a request: made anew, or, with an Idempotency-Key, the same for each try (decisions 1 and 6). */
@@ -46,44 +60,72 @@ export function identify(request: FastifyRequest): RequestIdentity {
   return { commandId, digest };
 }
 
+export interface SubmitterOptions {
+  /** How long a command that may become a job waits for its outcome, in milliseconds. */
+  readonly asyncWaitMs: number;
+  /** Hears of what nobody waits for any more. */
+  readonly logger: Pick<FastifyBaseLogger, 'warn' | 'error'>;
+}
+
 /** How commands get from requests to the log, and what became of them back. */
 export class Submitter {
   readonly #log: EventLog;
   readonly #keys: SecretKeys;
+  readonly #options: SubmitterOptions;
   /** What tells a request that waits that nobody waits any longer. */
   readonly #waiting = new Set<() => void>();
 
-  constructor(log: EventLog, keys: SecretKeys) {
+  constructor(log: EventLog, keys: SecretKeys, options: SubmitterOptions) {
     this.#log = log;
     this.#keys = keys;
+    this.#options = options;
   }
 
   /**
-   * Appends a command's event and gives what it came to. Throws HttpError when it is refused, or when what becomes of it is
-   * not known in time, and NotAppended, which is certain, when it never will be appended.
+   * Appends a command's event and gives what it came to. `rows`: how many it is about, for those who ask for its job.
+   * Throws HttpError when it is refused, or when what becomes of it is not known in time, and NotAppended, which is certain,
+   * when it never will be appended.
    */
   async submit(
     teamId: string,
-    { commandId, digest }: RequestIdentity,
+    identity: RequestIdentity,
     data: EventData,
     body?: PackedBody,
+    rows: number | null = rowsOf(data),
   ): Promise<Applied> {
-    const requestDigest = digest === null ? null : digest.digest('base64url');
-    const notAfter = this.#log.now() + notAfterDelay;
-    const partition = partitionOf(teamId, this.#log.partitions);
-    const event = encode({ commandId, notAfter, requestDigest }, data, body);
-    let outcome: Outcome;
+    const { applied, job } = this.#send(teamId, identity, data, body, rows);
     try {
-      outcome = await this.#untilGivenUp(this.#log.append(partition, event));
+      return await this.#untilGivenUp(applied);
     } catch (error) {
       if (!(error instanceof AppendUnknown)) throw error;
-      throw outcomeUnknown(formatJobId(this.#keys, { teamId, partition, commandId, notAfter }), error);
+      throw outcomeUnknown(formatJobId(this.#keys, job), error);
     }
-    if (requestDigest !== null && outcome.requestDigest !== requestDigest) {
-      throw new HttpError('idempotency_key_reused', 'Idempotency-Key: it was used for another request.');
+  }
+
+  /**
+   * Does the same, but gives the job where the outcome does not come within a short wait, or is not known. What becomes of
+   * the command then is for those who ask for the job; where it has no outcome, the log of the process says so.
+   */
+  async submitOrAccept(
+    teamId: string,
+    identity: RequestIdentity,
+    data: EventData,
+    body?: PackedBody,
+    rows: number | null = rowsOf(data),
+  ): Promise<Applied | Accepted> {
+    const { applied, job } = this.#send(teamId, identity, data, body, rows);
+    const waited = pause(this.#options.asyncWaitMs);
+    try {
+      const first = await this.#untilGivenUp(Promise.race([applied, waited.over]));
+      if (first !== 'over') return first;
+    } catch (error) {
+      if (!(error instanceof AppendUnknown)) throw error;
+    } finally {
+      waited.end();
     }
-    if (outcome.status === 'refused') throw new HttpError(outcome.refusal.type, outcome.refusal.message);
-    return { result: outcome.result, etag: outcome.etag ?? 0n };
+    const accepted = { jobId: formatJobId(this.#keys, job) };
+    applied.catch((error: unknown) => this.#tellOfFailure(error, job, accepted));
+    return accepted;
   }
 
   /**
@@ -104,14 +146,61 @@ export class Submitter {
     for (const giveUp of this.#waiting) giveUp();
   }
 
+  /** Throws HttpError when the event is too large. */
+  #send(
+    teamId: string,
+    { commandId, digest }: RequestIdentity,
+    data: EventData,
+    body: PackedBody | undefined,
+    rows: number | null,
+  ): Sent {
+    const requestDigest = digest === null ? null : digest.digest('base64url');
+    const notAfter = this.#log.now() + notAfterDelay;
+    const partition = partitionOf(teamId, this.#log.partitions);
+    const event = encode({ commandId, notAfter, requestDigest }, data, body);
+    const applied = this.#log.append(partition, event).then((outcome) => toApplied(outcome, requestDigest));
+    return { applied, job: { teamId, partition, commandId, notAfter, rows, requestTag: requestTagOf(requestDigest) } };
+  }
+
   /** Rejects with AppendUnknown when `giveUp` comes first. */
-  #untilGivenUp(appended: Promise<Outcome>): Promise<Outcome> {
+  #untilGivenUp<T>(settled: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const giveUp = (): void => reject(new AppendUnknown('the service is stopping'));
       this.#waiting.add(giveUp);
-      appended.then(resolve, reject).finally(() => this.#waiting.delete(giveUp));
+      settled.then(resolve, reject).finally(() => this.#waiting.delete(giveUp));
     });
   }
+
+  /** A refusal is no failure: whoever asks for the job is told of it. */
+  #tellOfFailure(error: unknown, { teamId, partition, commandId }: Job, { jobId }: Accepted): void {
+    if (error instanceof HttpError) return;
+    const { offset } = error instanceof AppendError ? error.place : {};
+    const details = { teamId, partition, offset: offset?.toString(), commandId, jobId, err: error };
+    const isExpected = error instanceof NotAppended || error instanceof AppendUnknown;
+    this.#options.logger[isExpected ? 'warn' : 'error'](details, 'a request that was answered 202 has no outcome');
+  }
+}
+
+/** Throws HttpError for what was refused, and for the outcome of another request under the same key. */
+function toApplied(outcome: Outcome, requestDigest: string | null): Applied {
+  if (requestDigest !== null && outcome.requestDigest !== requestDigest) {
+    throw new HttpError('idempotency_key_reused', keyReusedMessage);
+  }
+  if (outcome.status === 'refused') throw new HttpError(outcome.refusal.type, outcome.refusal.message);
+  return { result: outcome.result, etag: outcome.etag ?? 0n };
+}
+
+/** How many rows a command is about that names one row, or none. */
+function rowsOf(data: EventData): number {
+  return 'row' in data ? 1 : 0;
+}
+
+/** Resolves after so many milliseconds; 0: in the next turn of the event loop, so that what fails at once is seen. */
+function pause(ms: number): { readonly over: Promise<'over'>; end(): void } {
+  const { promise, resolve } = Promise.withResolvers<'over'>();
+  if (ms === 0) setImmediate(resolve, 'over');
+  const timer = ms === 0 ? undefined : setTimeout(resolve, ms, 'over');
+  return { over: promise, end: () => clearTimeout(timer) };
 }
 
 function outcomeUnknown(jobId: string, cause: Error): HttpError {

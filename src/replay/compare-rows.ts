@@ -42,7 +42,7 @@ export class RowComparison {
     for await (const pair of links) {
       compareCells(linkLabels, pair, this.#differences);
       const [expected, found] = pair;
-      if (expected && found) await this.#add(toLink(expected), toLink(found));
+      if (expected && found && toLink(expected).isShown) await this.#add(toLink(expected), toLink(found));
       if (this.#differences.full) return this.#live;
     }
     await this.#compareWindows();

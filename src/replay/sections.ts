@@ -1,4 +1,5 @@
 /** What of a read model replay must give again, apart from links and rows: each a query in the order of its keys. */
+import { generationLife } from '../../projections/segments/sweeper.ts';
 import { outcomeLife } from '../../projections/outcomes/outcomes.store.ts';
 import { bodyLife } from '../../projections/tables/place-rows.ts';
 import type { ResultRow } from '../database/pipelined-client.ts';
@@ -17,6 +18,9 @@ interface Section extends Labels {
 
 /** What is known of a partition's log time, for what is remembered only for a while. */
 const lastTimes = 'progress as last';
+
+/** What a deleted table had may be there or not. */
+const isShown = 'not exists (select from tables where tables.id = table_id and deleted)';
 
 export const sections: readonly Section[] = [
   {
@@ -41,29 +45,49 @@ export const sections: readonly Section[] = [
     name: ([id]) => `table ${id}`,
     keys: 1,
     columns: [
-      'team_id', 'name', 'created', 'version', 'generation', 'schema_version', 'widened', 'rows', 'row_bytes_max', 'tail',
+      'team_id', 'name', 'created', 'created_at', 'version', 'generation', 'schema_version', 'widened', 'rows', 'row_bytes_max',
+      'tail', 'keeps',
     ],
-    query: `select id, team_id, name, created, version, generation, schema_version, widened, rows, row_bytes_max,
-        (select version || ' ' || ordinal from links where key = tables.tail)
-      from tables order by id`,
+    query: `select id, team_id, name, created, created_at, version, generation, schema_version, widened, rows, row_bytes_max,
+        (select version || ' ' || ordinal from links where key = tables.tail), keeps
+      from tables where not deleted order by id`,
+  },
+  {
+    name: ([tableId, version]) => `generation ${version} of table ${tableId}, which was replaced`,
+    keys: 2,
+    columns: ['ended', 'ended_at', 'schema_version', 'widened'],
+    query: `select table_id, generations.version, ended, ended_at, generations.schema_version, generations.widened from generations
+      join tables on tables.id = generations.table_id and not tables.deleted join teams on teams.id = tables.team_id
+      join ${lastTimes} on last.partition = teams.partition
+      where ended_at >= last.time - ${generationLife} order by table_id, generations.version`,
+  },
+  {
+    name: ([tableId, version, ordinal, index]) => `the ID that row ${index} of link ${version} ${ordinal} of table ${tableId} kept`,
+    keys: 4,
+    columns: ['id'],
+    query: `select table_id, links.version, ordinal, kept_ids.index - links.first, kept_ids.id from links
+      join tables on tables.id = links.table_id and tables.generation = links.generation
+      join kept_ids on links.kept is not null and kept_ids.segment = links.segment
+        and kept_ids.index >= links.first and kept_ids.index < links.first + links.rows
+      where not tables.deleted order by table_id, links.version, ordinal, kept_ids.index`,
   },
   {
     name: ([tableId, version]) => `schema ${version} of table ${tableId}`,
     keys: 2,
     columns: ['columns'],
-    query: `select table_id, version, columns from table_schemas order by table_id, version`,
+    query: `select table_id, version, columns from table_schemas where ${isShown} order by table_id, version`,
   },
   {
     name: ([tableId, appId]) => `link of table ${tableId} to app ${JSON.stringify(appId)}`,
     keys: 2,
     columns: [],
-    query: `select table_id, app_id from app_links order by table_id, app_id collate "C"`,
+    query: `select table_id, app_id from app_links where ${isShown} order by table_id, app_id collate "C"`,
   },
   {
     name: ([bodyId, number]) => `block ${number} of body ${bodyId}`,
     keys: 2,
-    columns: ['team_id', 'profile', 'time'],
-    query: `select body_id, number, team_id, profile, body_blocks.time from body_blocks
+    columns: ['team_id', 'profile', 'ids', 'time'],
+    query: `select body_id, number, team_id, profile, encode(ids, 'hex'), body_blocks.time from body_blocks
       join teams on teams.id = body_blocks.team_id join ${lastTimes} on last.partition = teams.partition
       where last.time - body_blocks.time <= ${bodyLife} order by body_id, number`,
   },

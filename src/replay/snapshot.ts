@@ -31,7 +31,10 @@ export class Snapshot {
       return new Snapshot(client);
     } catch (error) {
       await client.end();
-      if ((error as { code?: unknown }).code === '42P01') throw new NoReadModel(`there is no read model ${schema} here`);
+      if ((error as { code?: unknown }).code === '42P01') {
+        throw new NoReadModel('There is nothing to verify: this version of the service has never run on this database '
+          + '(see DATA_DIR and DATABASE_URL). Start it once, or have `tablog replay` make the tables from the log.');
+      }
       throw error;
     }
   }

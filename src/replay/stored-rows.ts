@@ -69,7 +69,7 @@ export function areStoredAlike(a: StoredRows, b: StoredRows): boolean {
   return (
     a.bodies === b.bodies && a.indexes === null && b.indexes === null
     && a.link.schemaVersion === b.link.schemaVersion && a.link.readBy === b.link.readBy && a.link.widened === b.link.widened
-    && a.link.wrap === b.link.wrap && a.link.plain === b.link.plain && a.link.cells === b.link.cells
+    && a.link.wrap === b.link.wrap && a.link.presented === b.link.presented && a.link.cells === b.link.cells
     && haveSameEntries(a.changeVersions, b.changeVersions) && haveSameEntries(a.tailVersions, b.tailVersions)
   );
 }
@@ -96,7 +96,9 @@ export class RowPresenter {
     const schema = await this.#schemaOf(link);
     const bodies = indexes?.length === 0 || window.count === 0 ? [] : stored.bodies.split('\n');
     if (schema === null || bodies.length !== (indexes?.length ?? window.count)) return null;
-    const converts = !link.plain || link.widened > link.schemaVersion;
+    const decidedAt = link.presented ?? link.schemaVersion;
+    const form = link.presented === null ? receivedForm(link.cells) : 'presented';
+    const converts = form !== 'presented' || link.widened > decidedAt;
     const rows = new Map<number, PresentedRow>();
     bodies.forEach((text, at) => {
       const changed = toVersion(changeVersions?.[at]);
@@ -104,7 +106,7 @@ export class RowPresenter {
       if (body !== null && changed !== null) {
         if (link.widened > changed) body = this.#presenter(schema, changed, 'presented', false)(body);
       } else if (body !== null && converts) {
-        body = this.#presenter(schema, link.schemaVersion, link.plain ? 'presented' : receivedForm(link.cells), link.wrap)(body);
+        body = this.#presenter(schema, decidedAt, form, link.wrap)(body);
       }
       const version = changed ?? toVersion(tailVersions?.[at]) ?? link.version;
       rows.set(indexes?.[at] ?? window.start + at, { version, body });

@@ -28,6 +28,12 @@ export interface GivenColumn {
   readonly type: ColumnType;
 }
 
+/** Under which name a column is to be shown from now on; null: under none but its ID. */
+export interface GivenDisplayName {
+  readonly id: string;
+  readonly displayName: string | null;
+}
+
 /** The schema that a client gave, as it stands since the version of the event that brings it. */
 export function schemaOf(columns: readonly GivenColumn[], since: bigint): TableSchema {
   return {

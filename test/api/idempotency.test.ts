@@ -19,6 +19,7 @@ const writes: [string, Write][] = [
   ['add a row', ({ path }, headers) => client().post(path, [{ a: 1 }], headers)],
   ['add many rows', ({ path }, headers) => client().post(`${path}?onSchemaError=updateSchema`, many, headers)],
   ['patch a row', ({ path, rowIds }, headers) => client().patch(`${path}/${rowIds[0]}`, { a: 7 }, headers)],
+  ['rename a table', ({ id }, headers) => client().patch(`/tables/${id}`, { name: 'other' }, headers)],
   ['delete a row', ({ path, rowIds }, headers) => client().delete(`${path}/${rowIds[0]}`, headers)],
 ];
 

@@ -8,6 +8,13 @@ const { api } = useApi();
 
 /** Every request about one table or row, for any two IDs. */
 const requests: [string, (client: Client, tableId: string, rowId: string) => Promise<Answer>][] = [
+  ['HEAD table', (client, table) => client.head(`/tables/${table}`)],
+  ['GET table', (client, table) => client.get(`/tables/${table}`)],
+  ['GET table, If-None-Match', (client, table) => client.get(`/tables/${table}`, { 'if-none-match': '*' })],
+  ['PATCH table', (client, table) => client.patch(`/tables/${table}`, { name: 'x' })],
+  ['PATCH table, nothing', (client, table) => client.patch(`/tables/${table}`, {})],
+  ['PATCH table, unknown column', (client, table) => client.patch(`/tables/${table}`, { columns: [{ id: 'z', displayName: 'Z' }] })],
+  ['PATCH table, If-Match', (client, table) => client.patch(`/tables/${table}`, { name: 'x' }, { 'if-match': '"1"' })],
   ['HEAD rows', (client, table) => client.head(`/tables/${table}/rows`)],
   ['HEAD rows, If-None-Match', (client, table) => client.head(`/tables/${table}/rows`, { 'if-none-match': '*' })],
   ['GET rows', (client, table) => client.get(`/tables/${table}/rows`)],
@@ -71,6 +78,16 @@ describe('another team\'s', () => {
     });
   });
 
+  test('table is not deleted, and the answer is that to an unknown one', async () => {
+    for (const headers of [{}, { 'if-match': '"1"' }] as Record<string, string>[]) {
+      await leavingUnchanged(theirs.client, foreign.path, async () => {
+        const unknown = await mine.client.delete(`/tables/${unknownTableId}`, headers);
+        expect(outcomeOf(unknown)).toBe('200');
+        expect(seen(await mine.client.delete(`/tables/${foreign.id}`, headers))).toEqual(seen(unknown));
+      });
+    }
+  });
+
   test('continuation says nothing', async () => {
     const { continuation } = (await theirs.client.get(`${foreign.path}?limit=1`)).json;
     const [known, unknown] = await Promise.all([
@@ -96,6 +113,7 @@ describe('a suspended team', () => {
     const answer = await request(team.client, table.id, table.rowIds[0]!);
     if (name === 'GET rows, bad limit') expect(outcomeOf(answer)).toBe('400 request_validation_error');
     else if (free.has(name)) expect(answer.status).toBeLessThan(400);
+    else if (name === 'HEAD table') expect(answer.status).toBe(402);
     else expect(outcomeOf(answer)).toBe('402 payment_required');
   });
 
@@ -109,6 +127,8 @@ describe('a suspended team', () => {
     ['an unknown table', (client) => client.get(`/tables/${unknownTableId}/rows`), '404 table_not_found'],
     ['an unknown table\'s row', (client) => client.get(`/tables/${unknownTableId}/rows/x`), '404 table_not_found'],
     ['add to an unknown table', (client) => client.post(`/tables/${unknownTableId}/rows`, [{ a: 1 }]), '404 table_not_found'],
+    ['delete table', (client) => client.delete(`/tables/${table.id}`), '402 payment_required'],
+    ['delete an unknown table', (client) => client.delete(`/tables/${unknownTableId}`), '200'],
     ['an unknown row', (client) => client.get(`${table.path}/x`), '402 payment_required'],
     ['patch an unknown row', (client) => client.patch(`${table.path}/x`, { a: 1 }), '402 payment_required'],
     ['delete an unknown row', (client) => client.delete(`${table.path}/x`), '402 payment_required'],

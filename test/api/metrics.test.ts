@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { deploymentKind } from '../support/deployment-kind.ts';
 import { labelValues, parseMetrics, sumOf, type Sample } from '../support/metrics.ts';
 import { startApi, useApi, type Api } from '../support/api.ts';
+import { fetchChecked } from '../support/interface-document.ts';
 import { sleepUntil } from '../support/server.ts';
 
 const partitions = Array.from({ length: 12 }, (_, partition) => String(partition)).toSorted();
@@ -15,9 +16,9 @@ interface Scraped {
 
 async function scrape(api: Api): Promise<Scraped[]> {
   return Promise.all(api.processes.map(async ({ role, url }) => {
-    const response = await fetch(`${url}/metrics`);
-    expect(response.status).toBe(200);
-    return { role, samples: parseMetrics(await response.text()) };
+    const { status, text } = await fetchChecked(url, '/metrics');
+    expect(status).toBe(200);
+    return { role, samples: parseMetrics(text) };
   }));
 }
 
@@ -38,7 +39,7 @@ describe('after some requests', () => {
     await Promise.all(Array.from({ length: patches }, (_, a) => client().patch(path, { a })));
     await client().patch(path, { b: 1 }, { 'if-match': '"1"' });
     await client().get(path);
-    await client().get(`/tables/${randomUUID()}`);
+    await client().get(`/nothing/${randomUUID()}`);
     await sleepUntil(async () => {
       after = await scrape(api());
       const waiting = ['tablog_projection_lag_events', 'tablog_log_queue_events', 'tablog_log_queue_bytes'];
@@ -111,7 +112,7 @@ describe('with a port of its own', () => {
 
   test('/metrics is there and no longer among the routes of the service', async () => {
     for (const { url, output } of api!.processes) {
-      expect((await fetch(`${url}/metrics`)).status).toBe(404);
+      expect((await fetchChecked(url, '/metrics')).status).toBe(404);
       const [, port] = /"port":(\d+),"msg":"metrics are served/.exec(output())!;
       const response = await fetch(`http://127.0.0.1:${port}/metrics`);
       const samples = parseMetrics(await response.text());

@@ -73,6 +73,8 @@ describe('If-Match', () => {
   const requests: [string, (table: MadeTable, tag: string) => Promise<Answer>][] = [
     ['PATCH row', ({ path, rowIds }, tag) => client().patch(`${path}/${rowIds[0]}`, { a: 2 }, { 'if-match': tag })],
     ['DELETE row', ({ path, rowIds }, tag) => client().delete(`${path}/${rowIds[0]}`, { 'if-match': tag })],
+    ['PATCH table', ({ id }, tag) => client().patch(`/tables/${id}`, { name: 'other' }, { 'if-match': tag })],
+    ['DELETE table', ({ id }, tag) => client().delete(`/tables/${id}`, { 'if-match': tag })],
     ['POST rows', ({ path }, tag) => client().post(path, [{ a: 2 }], { 'if-match': tag })],
   ];
   const cases = requests.flatMap(([name, send]) => [
@@ -127,6 +129,8 @@ describe('If-None-Match', () => {
     ['HEAD rows', 'HEAD', ({ path }) => path],
     ['GET rows', 'GET', ({ path }) => path],
     ['GET row', 'GET', ({ path, rowIds }) => `${path}/${rowIds[0]}`],
+    ['GET table', 'GET', ({ id }) => `/tables/${id}`],
+    ['HEAD table', 'HEAD', ({ id }) => `/tables/${id}`],
   ];
   const tags: [(version: bigint) => string, number][] = [
     [(version) => `"${version}"`, 304],

@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { join } from 'node:path';
+import { onStopSignal } from '../../src/stop-signals.ts';
 import { Client } from '../support/client.ts';
 import { freePort, sleepUntil } from '../support/server.ts';
 
@@ -24,9 +25,7 @@ const readyWithinMs = 180_000;
 const logLines = '100';
 
 const interrupted = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => interrupted.abort(new Error(`${signal} told it to stop`)));
-}
+onStopSignal((signal) => interrupted.abort(new Error(`${signal} told it to stop`)), say);
 
 /** Runs `docker`, which says on stderr what it does. Gives what it wrote to stdout; rejects when it fails. */
 async function docker(args: readonly string[], signal?: AbortSignal): Promise<string> {

@@ -1,5 +1,5 @@
 /** Teams and tokens from the command line, beside a running service and without one. */
-import { access, mkdtemp, rm } from 'node:fs/promises';
+import { access, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -36,6 +36,18 @@ const tokenPattern = /^tablog_[A-Za-z0-9_-]{43}[0-9a-f]{8}$/;
 const uuidPattern = /^[0-9a-f-]{36}$/;
 
 describe('without a running service', () => {
+  test('there is nothing to verify at first, which is said in the words of a user', async () => {
+    expect(await tablog('verify')).toEqual({
+      code: 1, stdout: '', stderr: 'There is nothing to verify: this version of the service has never run on this database '
+        + '(see DATA_DIR and DATABASE_URL). Start it once, or have `tablog replay` make the tables from the log.\n',
+    });
+  });
+
+  test.each(['--version', '-V'])('%s writes the version', async (flag) => {
+    const { version } = JSON.parse(await readFile(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8'));
+    expect(await tablog(flag)).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
   test('a team and its tokens are made, listed and revoked, and Postgres runs only meanwhile', async () => {
     expect(await output('teams', 'create', 'acme')).toMatch(uuidPattern);
     expect(await isPostgresRunning()).toBe(false);
@@ -71,6 +83,7 @@ describe('without a running service', () => {
     [['tokens', 'revoke', unknown, '--team', 'acme'], `The team "acme" has no token of the ID "${unknown}".\n`],
     [['tokens', 'revoke', 'x', '--team', 'acme'], 'The team "acme" has no token of the ID "x".\n'],
     [['tokens', 'create'], `error: required option '--team <team>' not specified`],
+    [['teams', 'create', ' '], 'name: must not be blank\n'],
     [['teams', 'create', 'a'.repeat(257)], 'name: must have at most 256 bytes\n'],
     [['teams', 'plan', 'acme', '--rows', '-1'], 'It must be a whole number, or "unlimited".'],
     [['teams', 'plan', 'acme', '--rows', '1e3'], 'It must be a whole number, or "unlimited".'],
@@ -84,22 +97,28 @@ describe('without a running service', () => {
   });
 
   test('a name that two teams have is not taken for either', async () => {
-    await output('teams', 'create', 'twin');
-    const second = await output('teams', 'create', 'twin');
-    const refused = await tablog('teams', 'suspend', 'twin');
-    expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('2 teams are named "twin"') });
-    expect(refused.stderr).toContain(second);
+    const first = await output('teams', 'create', 'twin');
+    const made = await tablog('teams', 'create', 'twin');
+    expect(made).toMatchObject({
+      code: 0, stderr: `There is another team "twin" already (${first}): name them by their IDs from now on.\n`,
+    });
+    const second = made.stdout.trim();
+    for (const args of [['teams', 'suspend', 'twin'], ['tokens', 'create', '--team', 'twin']]) {
+      expect(await tablog(...args)).toEqual({
+        code: 1, stdout: '', stderr: `2 teams are named "twin"; say which by its ID: ${first}, ${second}\n`,
+      });
+    }
     expect((await tablog('teams', 'suspend', second)).code).toBe(0);
   });
 
   test('settings that are not usable are named', async () => {
     const refused = await runTablog(['teams', 'list'], { DATA_DIR: folder, PORT: 'x' });
-    expect(refused).toEqual({ code: 1, stdout: '', stderr: 'The settings are not usable:\nPORT: must be a whole number\n' });
+    expect(refused).toEqual({ code: 1, stdout: '', stderr: 'The settings are not usable:\nPORT: must be a whole number from 0 to 65535\n' });
   });
 
   test('a Postgres that is away is named', async () => {
     const refused = await runTablog(['teams', 'list'], { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
-    expect(refused).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^Postgres cannot be used: .*\n$/) });
+    expect(refused).toEqual({ code: 1, stdout: '', stderr: 'Postgres cannot be used: connect ECONNREFUSED 127.0.0.1:1. Start it, or correct DATABASE_URL.\n' });
   });
 });
 

@@ -27,8 +27,8 @@ test.each([1, 7, 500])('a read model that was written live is what replay in bat
 // A key for each: what is new and not generated does not compile.
 const eventTypes: Record<EventType, true> = {
   GenerationStarted: true, TeamCreated: true, TeamSuspended: true, TeamResumed: true, TeamPlanSet: true, TokenCreated: true,
-  TokenRevoked: true, BlockReceived: true, TableCreateRequested: true, RowsAddRequested: true, RowPatchRequested: true,
-  RowDeleteRequested: true,
+  TokenRevoked: true, BlockReceived: true, TableCreateRequested: true, TablePatchRequested: true, TableDeleteRequested: true,
+  TableOverwriteRequested: true, RowsAddRequested: true, RowPatchRequested: true, RowDeleteRequested: true,
 };
 const refusalTypes: Record<RefusalType, true> = {
   request_validation_error: true, limit_exceeded: true, payment_required: true, table_not_found: true, row_not_found: true,
@@ -61,8 +61,11 @@ test('a generated log holds every kind of event, refusals of every kind, and wha
     expect(found.records).toBeGreaterThan(found.commands.size);
     expect(found.commands.size).toBeGreaterThan(await count('select count(*) from outcomes'));
     expect(await count('select count(*) from tables where widened > 0')).toBeGreaterThan(0);
-    expect(await count('select count(*) from links where wrap and not plain')).toBeGreaterThan(0);
+    expect(await count('select count(*) from tables where deleted')).toBeGreaterThan(0);
+    expect(await count('select count(*) from links where wrap and presented is null')).toBeGreaterThan(0);
     expect(await count('select count(*) from links where ordinal > 0')).toBeGreaterThan(0);
+    expect(await count('select count(*) from generations')).toBeGreaterThan(0);
+    expect(await count('select count(*) from links join kept_ids using (segment) where kept is not null')).toBeGreaterThan(0);
     expect(await count('select count(distinct partition) from teams')).toBeGreaterThan(3);
     for (const kind of ['is not null', 'is null']) {
       const changed = `select count(*) from changes join links on links.key = link

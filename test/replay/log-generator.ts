@@ -5,7 +5,8 @@
  */
 import { rowLimits } from '../../commands/row-limits.ts';
 import { encodeEvent, type PackedBody } from '../../src/events/event-codec.ts';
-import type { EventData, RowAddress, RowSource } from '../../src/events/event.ts';
+import type { CarriedRows, EventData, RowAddress, RowSource } from '../../src/events/event.ts';
+import { formatRowId } from '../../src/events/row-id.ts';
 import type { Outcome, RowRange } from '../../src/events/outcome.ts';
 import { NotAppended, type EncodedEvent, type EventLog } from '../../src/log/event-log.ts';
 import { partitionOf } from '../../src/log/partition.ts';
@@ -51,7 +52,8 @@ class TeamActor {
   readonly #random: Random;
   readonly #blocks: readonly SampleRows[];
   readonly #teamId: string;
-  readonly #tables: KnownTable[] = [];
+  #tables: KnownTable[] = [];
+  readonly #deleted: KnownTable[] = [];
   readonly #tokens: string[] = [];
   #repeats = false;
   #sent: Promise<void>[] = [];
@@ -100,8 +102,11 @@ class TeamActor {
     const roll = r.next();
     if (roll < 0.55) await this.#patch();
     else if (roll < 0.7) this.#delete();
-    else if (roll < 0.92) await this.#addFew();
+    else if (roll < 0.915) await this.#addFew();
+    else if (roll < 0.92) await this.#overwrite();
     else if (roll < 0.93) await this.#createRefused();
+    else if (roll < 0.94) this.#patchTable();
+    else if (roll < 0.945) await this.#deleteTable();
     else if (roll < 0.95) this.#tokenStep();
     else if (roll < 0.96) this.#factOfNobody();
     else if (roll < 0.98) this.#repeat();
@@ -109,14 +114,16 @@ class TeamActor {
   }
 
   #tableFor(): string {
-    // Now and then one that nobody has.
-    return this.#random.chance(0.01) ? this.#random.uuid() : this.#random.pick(this.#tables).id;
+    const r = this.#random;
+    // Now and then one that nobody has, or nobody any more.
+    if (r.chance(0.01)) return r.uuid();
+    return r.pick(this.#deleted.length > 0 && r.chance(0.02) ? this.#deleted : this.#tables).id;
   }
 
   /** A row that was added, or none that ever was. Some are met again and again. */
   #rowOf(tableId: string): RowAddress {
     const r = this.#random;
-    const ranges = this.#tables.find(({ id }) => id === tableId)?.ranges ?? [];
+    const ranges = [...this.#tables, ...this.#deleted].find(({ id }) => id === tableId)?.ranges ?? [];
     if (ranges.length === 0 || r.chance(0.02)) return { version: BigInt(r.below(50)), ordinal: 0, index: r.below(1e6) };
     const { version, ordinal, first, count } = r.chance(0.3) ? ranges.at(-1)! : r.pick(ranges);
     return { version, ordinal, index: first + r.below(r.chance(0.4) ? Math.min(3, count) : count) };
@@ -136,7 +143,7 @@ class TeamActor {
     const r = this.#random;
     const tableId = this.#tableFor();
     const kind = r.chance(0.1) ? 'nothing' : r.chance(0.5) ? 'plain' : r.pick(sampleNames);
-    const { profile, body } = await patchOf(r, kind);
+    const { carried: { profile }, body } = await patchOf(r, kind);
     this.#send(
       {
         type: 'RowPatchRequested', teamId: this.#teamId, tableId, row: this.#rowOf(tableId), ifMatch: this.#ifMatch(tableId),
@@ -144,6 +151,35 @@ class TeamActor {
       },
       body,
     );
+  }
+
+  #patchTable(): void {
+    const r = this.#random;
+    const tableId = this.#tableFor();
+    const columns = r.chance(0.4) ? [] : Array.from({ length: 1 + r.below(2) }, () => ({
+      // Now and then one that no table has; two may be the same.
+      id: r.chance(0.1) ? 'nobody' : r.pick(givenColumns).id, displayName: r.chance(0.3) ? null : `Shown ${r.below(3)}`,
+    }));
+    this.#send({
+      type: 'TablePatchRequested', teamId: this.#teamId, tableId, ifMatch: this.#ifMatch(tableId),
+      name: r.chance(0.5) ? null : `table ${r.below(100)}`, columns,
+    });
+  }
+
+  /** Asks for the end of a table, and of it for more: what stands right behind its end, and what was on its way. */
+  async #deleteTable(): Promise<void> {
+    const r = this.#random;
+    const tableId = this.#tableFor();
+    this.#send({ type: 'TableDeleteRequested', teamId: this.#teamId, tableId, ifMatch: this.#ifMatch(tableId) });
+    const table = this.#tables.find(({ id }) => id === tableId);
+    // There must always be some to work on.
+    if (table === undefined || this.#tables.length < 3) return;
+    this.#tables = this.#tables.filter((other) => other !== table);
+    this.#deleted.push(table);
+    const { carried, body } = await rowsOf(r, 2, 'plain');
+    this.#add(tableId, { kind: 'few', ...carried }, body);
+    this.#send({ type: 'RowDeleteRequested', teamId: this.#teamId, tableId, row: this.#rowOf(tableId), ifMatch: null });
+    if (r.chance(0.5)) this.#send({ type: 'TableDeleteRequested', teamId: this.#teamId, tableId, ifMatch: null });
   }
 
   #delete(): void {
@@ -159,8 +195,8 @@ class TeamActor {
     const roll = r.next();
     if (roll < 0.05) return this.#add(tableId, { kind: 'none' });
     if (roll < 0.1) return this.#add(tableId, { kind: 'stash', stashId: `stash${r.below(9)}` });
-    const { profile, body } = await rowsOf(r, 1 + r.below(5), r.chance(0.7) ? 'plain' : r.pick(sampleNames));
-    this.#add(tableId, { kind: 'few', profile }, body);
+    const { carried, body } = await rowsOf(r, 1 + r.below(5), r.chance(0.7) ? 'plain' : r.pick(sampleNames));
+    this.#add(tableId, { kind: 'few', ...carried }, body);
   }
 
   #add(tableId: string, rows: RowSource, body?: PackedBody, onSchemaError = this.#mode()): void {
@@ -174,9 +210,39 @@ class TeamActor {
     );
   }
 
+  /** Rows of before keep their IDs, now and then those of all generations, or twice, or ones that there never were. */
+  async #overwrite(): Promise<void> {
+    const r = this.#random;
+    const tableId = this.#tableFor();
+    const ranges = this.#tables.find(({ id }) => id === tableId)?.ranges ?? [];
+    const kept = ranges.length === 0 ? [] : Array.from({ length: r.below(30) }, () => this.#rowOf(tableId));
+    const different = r.chance(0.9) ? [...new Map(kept.map((id) => [formatRowId(id), id])).values()] : kept;
+    const { carried, body } = await rowsOf(r, 1 + r.below(40), 'plain', (row) => (r.chance(0.7) ? different[row] ?? null : null));
+    const rows = r.pick<RowSource>([
+      { kind: 'none' }, { kind: 'few', ...carried }, { kind: 'block', ...carried, segmentId: r.uuid() },
+      this.#sendKeepingBody(carried, body),
+    ]);
+    this.#send({
+      type: 'TableOverwriteRequested', teamId: this.#teamId, tableId, ifMatch: this.#ifMatch(tableId), limits,
+      columns: r.chance(0.3) ? givenColumns : null, onSchemaError: r.pick(['dropColumns', 'updateSchema']), rows,
+    }, body);
+  }
+
+  /** A body of these rows between blocks that come with no IDs. */
+  #sendKeepingBody(carried: CarriedRows, body: PackedBody): RowSource {
+    const r = this.#random;
+    const bodyId = r.uuid();
+    const blocks = [r.pick(this.#blocks), { carried, body }, r.pick(this.#blocks)];
+    for (const [number, block] of blocks.entries()) {
+      const segmentId = r.uuid();
+      this.#send({ type: 'BlockReceived', teamId: this.#teamId, bodyId, number, segmentId, ...block.carried }, block.body);
+    }
+    return { kind: 'body', bodyId, blocks: blocks.length };
+  }
+
   #sendBlock(): number {
-    const { profile, body } = this.#random.pick(this.#blocks);
-    const rows = { kind: 'block', profile, segmentId: this.#random.uuid() } as const;
+    const { carried, body } = this.#random.pick(this.#blocks);
+    const rows = { kind: 'block', ...carried, segmentId: this.#random.uuid() } as const;
     // A refused block is of no use for the number of rows.
     this.#add(this.#random.pick(this.#tables).id, rows, body, this.#random.pick(['dropColumns', 'updateSchema']));
     return 1;
@@ -191,8 +257,8 @@ class TeamActor {
 
   #sendBlocks(bodyId: string, blocks: number): void {
     for (let number = 0; number < blocks; number += 1) {
-      const { profile, body } = this.#random.pick(this.#blocks);
-      this.#send({ type: 'BlockReceived', teamId: this.#teamId, bodyId, number, segmentId: this.#random.uuid(), profile }, body);
+      const { carried, body } = this.#random.pick(this.#blocks);
+      this.#send({ type: 'BlockReceived', teamId: this.#teamId, bodyId, number, segmentId: this.#random.uuid(), ...carried }, body);
     }
   }
 
@@ -202,22 +268,22 @@ class TeamActor {
 
   async #createTable(): Promise<void> {
     const r = this.#random;
-    const { profile, body } = await rowsOf(r, 1 + r.below(40), r.pick(['plain', 'sparse', 'newColumn', 'numberAsName']));
+    const { carried, body } = await rowsOf(r, 1 + r.below(40), r.pick(['plain', 'sparse', 'newColumn', 'numberAsName']));
     this.#create({
-      columns: r.chance(0.6) ? givenColumns : null, rows: { kind: 'few', profile },
+      columns: r.chance(0.6) ? givenColumns : null, rows: { kind: 'few', ...carried },
       appsToLink: r.chance(0.5) ? ['app one', 'äpp 🙂', 'app one'] : null, onSchemaError: r.pick(['dropColumns', 'updateSchema']),
     }, body);
   }
 
   async #createRefused(): Promise<void> {
     const r = this.#random;
-    const { profile, body } = await rowsOf(r, 2, r.pick(sampleNames));
+    const { carried, body } = await rowsOf(r, 2, r.pick(sampleNames));
     const columns = r.pick([
       [...givenColumns, { id: 'name', type: 'number' } as const],
       [{ id: '$rowID', type: 'string' } as const],
       givenColumns,
     ]);
-    this.#create({ columns, rows: { kind: 'few', profile }, appsToLink: null, onSchemaError: 'abort' }, body);
+    this.#create({ columns, rows: { kind: 'few', ...carried }, appsToLink: null, onSchemaError: 'abort' }, body);
   }
 
   #create(

@@ -40,15 +40,24 @@ async function compareAfter(statement: string): Promise<Comparison> {
   }
 }
 
-const one = (table: string, condition = 'true'): string =>
-  `${table}.ctid = (select ${table}.ctid from ${table} where ${condition} order by ${table}.ctid limit 1)`;
+/** What a deleted table had is no state any more: of these, something that is. */
+const isState: Readonly<Record<string, string>> = {
+  tables: 'not deleted',
+  table_schemas: 'table_id in (select id from tables where not deleted)',
+  app_links: 'table_id in (select id from tables where not deleted)',
+  links: 'table_id in (select id from tables where not deleted)',
+  segment_rows: 'segment in (select segment from links join tables on tables.id = table_id where not tables.deleted)',
+  changes: 'link in (select key from links join tables on tables.id = table_id where not tables.deleted)',
+};
+const one = (table: string, condition = 'true'): string => `${table}.ctid = (select ${table}.ctid from ${table}
+  where ${condition} and ${isState[table] ?? 'true'} order by ${table}.ctid limit 1)`;
 const set = (table: string, change: string, condition?: string): string =>
   `update ${table} set ${change} where ${one(table, condition)}`;
 const remove = (table: string, condition?: string): string => `delete from ${table} where ${one(table, condition)}`;
 
 /** A row that shows as it is stored: of a block, or of a tail. */
 const shown = (tail: boolean): string => `segment_rows.version is ${tail ? 'not null' : 'null'} and exists (
-  select from links where links.segment = segment_rows.segment and links.plain and not exists (
+  select from links where links.segment = segment_rows.segment and links.presented is not null and not exists (
     select from changes where changes.link = links.key and changes.index = segment_rows.index - links.first))`;
 const otherNumber = `body = '{"n":123456789}'`;
 
@@ -73,12 +82,14 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['table \\S+: team_id', set('tables', 'team_id = gen_random_uuid()')],
   ['table \\S+: name', set('tables', `name = name || '\u0301'`)],
   ['table \\S+: created', set('tables', 'created = created + 1')],
+  ['table \\S+: created_at', set('tables', 'created_at = created_at + 1')],
   ['table \\S+: version', set('tables', 'version = version + 1')],
   ['table \\S+: generation', set('tables', 'generation = generation + 1')],
   ['table \\S+: schema_version', set('tables', 'schema_version = schema_version + 1')],
   ['table \\S+: widened', set('tables', 'widened = widened + 1')],
   ['table \\S+: rows', set('tables', 'rows = rows + 1')],
   ['table \\S+: row_bytes_max', set('tables', 'row_bytes_max = row_bytes_max + 1')],
+  ['table \\S+', set('tables', 'deleted = not deleted')],
   ['table \\S+: tail', set('tables', 'tail = null', 'tail is not null')],
   ['table \\S+', remove('tables')],
   ['schema \\d+ of table \\S+: columns', set('table_schemas', `columns = replace(columns, 'Number', 'number')`, `columns like '%Number%'`)],
@@ -132,6 +143,11 @@ const harmless: readonly (readonly [what: string, statement: string])[] = [
   ['an outcome whose time is over', `insert into outcomes (partition, command_id, log_offset, time) values (0, gen_random_uuid(), 0, 1)`],
   ['a body block whose time is over', `insert into body_blocks (body_id, number, team_id, segment, profile, time)
     select gen_random_uuid(), 0, id, -1, '[]', 1 from teams limit 1`],
+  ['a link of a deleted table', `delete from links where ctid = (select links.ctid from links
+    join tables on tables.id = table_id where tables.deleted limit 1)`],
+  ['a schema of a deleted table', `delete from table_schemas where ctid = (select table_schemas.ctid from table_schemas
+    join tables on tables.id = table_id where deleted limit 1)`],
+  ['an app of a deleted table', `insert into app_links select id, 'x' from tables where deleted limit 1`],
   ['who projects', set('progress', 'epoch = epoch + 1')],
 ];
 

@@ -53,7 +53,7 @@ test('replay puts an equal read model in the place of one that was damaged, and 
   await ask('truncate tablog_3.changes, tablog_3.outcomes');
   const before = await ask(`select 'tablog_3'::regnamespace::oid as id`);
   expect(await runTablog(['replay'], generated.environment)).toMatchObject({ code: 0 });
-  const after = await ask(`select oid as id, nspname as name from pg_namespace where nspname like 'tablog\\_2%' order by 2`);
+  const after = await ask(`select oid as id, nspname as name from pg_namespace where nspname like 'tablog\\_3%' order by 2`);
   expect(after.rows.map(({ name }) => name)).toEqual(['tablog_3']);
   expect(after.rows[0].id).not.toBe(before.rows[0].id);
   const verified = await runTablog(['verify', '--json'], generated.environment);

@@ -1,8 +1,10 @@
 /** Rows as clients send them: what fits the tables of these tests, and each way not to. */
 import { packBody, type PackedBody } from '../../src/events/event-codec.ts';
+import type { CarriedRows, RowAddress } from '../../src/events/event.ts';
+import { joinRowBodies } from '../../src/events/row-bodies.ts';
+import { formatRowId } from '../../src/events/row-id.ts';
 import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
 import { readPatchRow } from '../../src/formats/read-patch-row.ts';
-import type { Profile } from '../../src/schema/profile.ts';
 import type { GivenColumn } from '../../src/schema/table-schema.ts';
 import type { Random } from './random.ts';
 
@@ -37,22 +39,32 @@ export const sampleNames = Object.keys(samples) as SampleName[];
 const usual: readonly SampleName[] = ['plain', 'plain', 'plain', 'sparse'];
 
 export interface SampleRows {
-  readonly profile: Profile;
+  readonly carried: CarriedRows;
   readonly body: PackedBody;
 }
 
-/** Some rows, of which the last is of this kind. */
-export async function rowsOf(random: Random, count: number, last: SampleName): Promise<SampleRows> {
-  const texts = Array.from({ length: count }, (_, at) => samples[at === count - 1 ? last : random.pick(usual)](random));
-  const reader = new JsonRowReader({ form: 'rows' });
+/** Some rows, of which the last is of this kind. `idOf` gives a row the ID that it comes with, or null. */
+export async function rowsOf(
+  random: Random,
+  count: number,
+  last: SampleName,
+  idOf: (row: number) => RowAddress | null = () => null,
+): Promise<SampleRows> {
+  const texts = Array.from({ length: count }, (_, row) => {
+    const text = samples[row === count - 1 ? last : random.pick(usual)](random);
+    const id = idOf(row);
+    return id === null ? text : `{"$rowID":"${formatRowId(id)}",${text.slice(1)}`;
+  });
+  const reader = new JsonRowReader({ form: 'rows', keepIds: true });
   const blocks = [...reader.push(Buffer.from(`[${texts.join(',')}]`)), ...reader.end().blocks];
   if (blocks.length !== 1) throw new Error(`${count} rows made ${blocks.length} blocks`);
-  return { profile: blocks[0]!.profile, body: await packBody(blocks[0]!.body) };
+  const { profile, ids } = blocks[0]!;
+  return { carried: { profile, ...(ids === null ? {} : { ids: true }) }, body: await packBody(joinRowBodies(blocks[0]!)) };
 }
 
 /** A patch of this kind. */
 export async function patchOf(random: Random, kind: SampleName | 'nothing'): Promise<SampleRows> {
   const text = kind === 'nothing' ? '{}' : samples[kind](random);
   const { block } = readPatchRow(Buffer.from(text));
-  return { profile: block.profile, body: await packBody(block.body) };
+  return { carried: { profile: block.profile }, body: await packBody(block.body) };
 }

@@ -10,6 +10,7 @@ import { createTeam, createToken, resumeTeam, setPlan, suspendTeam } from '../..
 import { hashToken } from '../../projections/teams/teams.queries.ts';
 import { newAccessToken } from '../../src/access-token.ts';
 import { readConfig } from '../../src/config.ts';
+import type { SecretKeys } from '../../src/database/secret-keys.ts';
 import { recordFact } from '../../src/record-fact.ts';
 import { openService, type Service } from '../../src/service.ts';
 import { Client } from './client.ts';
@@ -37,6 +38,8 @@ export interface ApiProcess {
 export interface Api {
   readonly url: string;
   readonly processes: readonly ApiProcess[];
+  /** What the service signs with. */
+  readonly keys: SecretKeys;
   /** A new team without tables. */
   createTeam(): Promise<Team>;
   /** Stops the process; rejects when it does not end well. */
@@ -57,6 +60,7 @@ export async function startApi(environment: Readonly<Record<string, string>> = {
   return {
     url: urls[0]!,
     processes: servers.map(({ url, output }, at) => ({ role: roles[at]!, url, output })),
+    keys: operator.keys,
     createTeam: () => recordTeam(operator, urls),
     stop: async () => {
       stopping.abort();

@@ -1,4 +1,8 @@
-/** A client of the interface, for tests. It rejects for every answer that has not the exact shape of the interface. */
+/**
+ * A client of the interface, for tests. It rejects for every answer that has not the exact shape of the interface, by the
+ * specification and by the service's own OpenAPI document, and for every request that is accepted against the document.
+ */
+import { documentOf } from './interface-document.ts';
 import { checkShape } from './shapes.ts';
 
 export interface Answer {
@@ -26,6 +30,14 @@ export interface Send {
   readonly bare?: boolean;
 }
 
+/** The body, as far as it is text; its media type. */
+function describeBody(headers: Headers, body: unknown): { mediaType: string; body: string | null } {
+  const mediaType = (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
+  const isText = !headers.has('content-encoding') && (typeof body === 'string' || body instanceof Uint8Array);
+  // A byte order mark is no part of the text.
+  return { mediaType, body: isText ? new TextDecoder().decode(Buffer.from(body)) : null };
+}
+
 export class Client {
   readonly url: string;
   readonly token: string;
@@ -41,19 +53,24 @@ export class Client {
 
   async send(path: string, { method = 'GET', headers = {}, body, bare = false }: Send = {}): Promise<Answer> {
     const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
+    const sent = raw ? body : JSON.stringify(body);
     const url = this.#urls[this.#sent % this.#urls.length]!;
     this.#sent += 1;
+    // Before the request: what cannot be checked is not asked for.
+    const document = await documentOf(url);
+    const asked = new Headers({
+      authorization: `Bearer ${this.token}`,
+      ...(body === undefined || bare ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    });
     const response = await fetch(`${url}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${this.token}`,
-        ...(body === undefined || bare ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: (raw ? body : JSON.stringify(body)) as string }),
+      method, headers: asked, ...(sent === undefined ? {} : { body: sent as string }),
     });
     const text = await response.text();
-    checkShape({ method, path, status: response.status, headers: response.headers, text });
+    const exchange = { method, path, status: response.status, headers: response.headers, text };
+    checkShape(exchange);
+    document.check(exchange);
+    if (response.ok) document.checkAccepted({ method, path, ...describeBody(asked, sent) });
     const etag = response.headers.get('etag');
     return {
       status: response.status, headers: response.headers, text,
@@ -68,6 +85,10 @@ export class Client {
 
   post(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
     return this.send(path, { method: 'POST', body, headers });
+  }
+
+  put(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.send(path, { method: 'PUT', body, headers });
   }
 
   patch(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {

@@ -5,7 +5,9 @@
 import { BatchState } from '../../projections/batch-state.ts';
 import { decide } from '../../projections/decide.ts';
 import type { Change, Decision, Link, LogPlace, Table, Team } from '../../projections/decision.ts';
-import type { Event, EventData, RowAddress, RowLimits, RowSource } from '../../src/events/event.ts';
+import type { CarriedRows, Event, EventData, RowAddress, RowLimits, RowSource } from '../../src/events/event.ts';
+import { joinRowBodies } from '../../src/events/row-bodies.ts';
+import { findRowIdRuns } from '../../src/events/row-id-runs.ts';
 import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
 import { readPatchRow } from '../../src/formats/read-patch-row.ts';
@@ -14,7 +16,7 @@ import type { ColumnType } from '../../src/schema/column-type.ts';
 import type { SchemaErrorMode } from '../../src/schema/decide-schema.ts';
 import type { Profile } from '../../src/schema/profile.ts';
 import { currentType } from '../../src/schema/table-schema.ts';
-import type { GivenColumn, TableSchema } from '../../src/schema/table-schema.ts';
+import type { GivenColumn, SchemaColumn, TableSchema } from '../../src/schema/table-schema.ts';
 
 /** The place in the log where events are decided, unless a test says another. */
 export const here: LogPlace = { partition: 3, offset: 90n, version: 100n, time: 1_000_000_000 };
@@ -54,16 +56,16 @@ export function given({
   let key = 1000n;
   const state = new BatchState(() => key++);
   const link = {
-    tableId: 'table', ordinal: 0, generation: createdAt, schemaVersion: createdAt, wrap: false, plain: true,
-    cells: false, first: 0, bytes: 0, changed: false, deleted: 0,
+    tableId: 'table', ordinal: 0, generation: createdAt, schemaVersion: createdAt, wrap: false, presented: createdAt,
+    cells: false, kept: null, first: 0, bytes: 0, changed: false, deleted: 0,
   };
-  const blockLink: Link = { ...link, wrap, plain: false, key: 1n, version: blockAt, segment: 2n, rows: block.length };
+  const blockLink: Link = { ...link, wrap, presented: null, key: 1n, version: blockAt, segment: 2n, rows: block.length };
   const openTail: Link = {
     ...link, key: 3n, version: tailAt, segment: 4n, rows: tail?.length ?? 0, bytes: tail?.join('').length ?? 0,
     ...tailLink,
   };
-  block.forEach((body, index) => state.putRow({ link: blockLink, index, version: blockAt, body, stored: 'received' }));
-  tail?.forEach((body, index) => state.putRow({ link: openTail, index, version: tailAt, body, stored: 'presented' }));
+  block.forEach((body, index) => state.putRow({ link: blockLink, index, version: blockAt, body, stored: 'received', decidedAt: createdAt }));
+  tail?.forEach((body, index) => state.putRow({ link: openTail, index, version: tailAt, body, stored: 'presented', decidedAt: tailAt }));
   if (tail) state.putLink(openTail);
 
   const rows = block.length + (tail ? openTail.rows : 0);
@@ -74,8 +76,9 @@ export function given({
   state.putTeam({ ...team, id: 'another' });
   if (owner !== 'nobody') {
     state.putTable({
-      id: 'table', teamId: owner, name: 'Table', created: createdAt, version: 50n, generation: createdAt,
+      id: 'table', teamId: owner, name: 'Table', created: createdAt, createdAt: 5, version: 50n, generation: createdAt,
       schemaVersion: createdAt, widened, rows, rowBytesMax: 10, tail: tail ? openTail.key : null,
+      deleted: false, keeps: false,
     });
     state.putSchema({ tableId: 'table', version: createdAt, schema: schemaFrom(schema) });
   }
@@ -99,24 +102,36 @@ export function columnsFrom(text: string): GivenColumn[] {
   return schemaFrom(text).columns.map((column) => ({ id: column.id, type: currentType(column) }));
 }
 
+interface Arrived {
+  readonly profile: Profile;
+  readonly ids: Uint8Array | null;
+  readonly age: number;
+  readonly teamId?: string;
+}
+
 export interface Rows {
   readonly source: RowSource;
   readonly body?: Uint8Array;
   /** What the blocks that arrived before it hold, and how many milliseconds ago they came. */
-  readonly before?: readonly { readonly profile: Profile; readonly age: number; readonly teamId?: string }[];
+  readonly before?: readonly Arrived[];
 }
 
-function read(rows: readonly string[]): { profile: Profile; body: Uint8Array } {
-  const reader = new JsonRowReader({ form: 'rows' });
+function read(rows: readonly string[]): { carried: CarriedRows; body: Uint8Array; runs: Uint8Array | null } {
+  const reader = new JsonRowReader({ form: 'rows', keepIds: true });
   const blocks = [...reader.push(Buffer.from(`[${rows.join(',')}]`)), ...reader.end().blocks];
-  return blocks[0] ?? { profile: emptyProfile, body: Buffer.of() };
+  const block = blocks[0] ?? { profile: emptyProfile, body: Buffer.of(), ids: null };
+  const { profile, ids } = block;
+  return {
+    carried: { profile, ...(ids === null ? {} : { ids: true }) }, body: joinRowBodies(block),
+    runs: ids === null ? null : findRowIdRuns(ids),
+  };
 }
 
 export const noRows: Rows = { source: { kind: 'none' } };
 
 export function few(...rows: readonly string[]): Rows {
-  const { profile, body } = read(rows);
-  return { source: { kind: 'few', profile }, body };
+  const { carried, body } = read(rows);
+  return { source: { kind: 'few', ...carried }, body };
 }
 
 /** The few rows of a CSV text. */
@@ -137,14 +152,18 @@ function readCells(text: string): { profile: Profile; body: Uint8Array } {
 }
 
 export function block(...rows: readonly string[]): Rows {
-  return { source: { kind: 'block', profile: read(rows).profile, segmentId: 'segment' } };
+  const { carried, body } = read(rows);
+  return { source: { kind: 'block', ...carried, segmentId: 'segment' }, body };
 }
 
 /** A body of several blocks, each with its rows and its age in milliseconds when the request comes. */
 export function body(...blocks: readonly (readonly [age: number, ...rows: string[]])[]): Rows {
   return {
     source: { kind: 'body', bodyId: 'body', blocks: blocks.length },
-    before: blocks.map(([age, ...rows]) => ({ profile: read(rows).profile, age })),
+    before: blocks.map(([age, ...rows]) => {
+      const { carried: { profile }, runs } = read(rows);
+      return { profile, ids: runs, age };
+    }),
   };
 }
 
@@ -177,6 +196,18 @@ export function add({ source, ...carried }: Rows, asked: Asked = {}): Request {
   };
 }
 
+/** Asks for these rows, and for this schema if one is named, in the place of all that the table has. */
+export function overwrite({ source, ...carried }: Rows, asked: Asked & { readonly schema?: string } = {}): Request {
+  const { schema, ifMatch = null, mode = 'abort' } = asked;
+  return {
+    data: {
+      type: 'TableOverwriteRequested', teamId: 'team', tableId: 'table', ifMatch,
+      columns: schema === undefined ? null : columnsFrom(schema), onSchemaError: mode, limits: limitsOf(asked), rows: source,
+    },
+    ...carried,
+  };
+}
+
 export interface AskedTable extends Asked {
   readonly schema?: string;
   readonly apps?: readonly string[];
@@ -205,6 +236,26 @@ export function patch(row: RowAddress, text: string, asked: Asked = {}): Request
   };
 }
 
+export interface AskedPatch {
+  readonly ifMatch?: bigint | null;
+  readonly name?: string;
+  /** Display names by column ID, in pairs: a repeated ID stays one. */
+  readonly columns?: readonly (readonly [id: string, displayName: string | null])[];
+}
+
+export function patchTable({ ifMatch = null, name, columns = [] }: AskedPatch): Request {
+  return {
+    data: {
+      type: 'TablePatchRequested', teamId: 'team', tableId: 'table', ifMatch, name: name ?? null,
+      columns: columns.map(([id, displayName]) => ({ id, displayName })),
+    },
+  };
+}
+
+export function removeTable({ ifMatch = null }: Pick<Asked, 'ifMatch'> = {}): Request {
+  return { data: { type: 'TableDeleteRequested', teamId: 'team', tableId: 'table', ifMatch } };
+}
+
 export function remove(row: RowAddress, { ifMatch = null }: Asked = {}): Request {
   return { data: { type: 'RowDeleteRequested', teamId: 'team', tableId: 'table', row, ifMatch } };
 }
@@ -215,9 +266,9 @@ export function eventOf({ data, body: bytes = Buffer.of() }: Request): Event {
 
 /** Decides a request at a place, and leaves the state as the events behind it see it. */
 export function when(state: BatchState, request: Request, at: LogPlace = here): Decision {
-  request.before?.forEach(({ profile, age, teamId = 'team' }, number) => {
+  request.before?.forEach(({ profile, ids, age, teamId = 'team' }, number) => {
     const segment = 901n + BigInt(number);
-    state.putBodyBlock({ bodyId: 'body', number, teamId, segment, profile, time: at.time - age });
+    state.putBodyBlock({ bodyId: 'body', number, teamId, segment, profile, ids, time: at.time - age });
   });
   state.putSegment('segment', 900n);
   const decision = decide(state, eventOf(request), at);
@@ -246,11 +297,15 @@ function shownChange(change: Change, at: LogPlace): string {
     case 'appLinks':
       return `apps ${change.appIds.join(' ')}`;
     case 'schema':
-      return ['schema', ...change.schema.columns.map((column) => `${column.id}:${currentType(column)}`)].join(' ');
+      return ['schema', ...change.schema.columns.map(shownColumn)].join(' ');
     case 'link':
       return `link ${shownLink(change.link)}`;
-    case 'tailRows':
-      return [`rows ${change.link.version}[${change.first}]`, ...change.bodies].join(' ');
+    case 'generation':
+      return `generation ${change.generation.version} ended by ${change.generation.ended}`;
+    case 'tailRows': {
+      const ids = change.ids?.map((id, at) => (id === null ? '' : `${id} `) + change.bodies[at]!) ?? change.bodies;
+      return [`rows ${change.link.version}[${change.first}]`, ...ids].join(' ');
+    }
     case 'row':
       return `row ${change.link.version}[${change.index}] ${change.body ?? 'deleted'}`;
     case 'bodyBlock':
@@ -258,24 +313,32 @@ function shownChange(change: Change, at: LogPlace): string {
   }
 }
 
+function shownColumn(column: SchemaColumn): string {
+  return `${column.id}:${currentType(column)}${column.displayName === undefined ? '' : `(${column.displayName})`}`;
+}
+
 /** Its rows, and what became new with it: schema, widening; and the version of its tail, if one is open. */
-function shownTable({ rows, version, schemaVersion, widened, tail }: Table, at: LogPlace): string {
+function shownTable({ name, rows, version, schemaVersion, widened, tail, keeps, deleted }: Table, at: LogPlace): string {
   const words = [
     `${rows}`,
     ...(version === at.version ? [] : [`since ${version}`]),
     ...(schemaVersion === at.version ? ['new schema'] : []),
     ...(widened === at.version ? ['widened'] : []),
+    ...(name === 'Table' || name === 'Made' ? [] : [`named ${name}`]),
     ...(tail === null ? [] : ['open']),
+    ...(deleted ? ['deleted'] : []),
+    ...(keeps ? ['keeps'] : []),
   ];
   return words.join(' ');
 }
 
-function shownLink({ version, ordinal, rows, plain, wrap, changed, deleted, schemaVersion }: Link): string {
+function shownLink({ version, ordinal, rows, presented, wrap, kept, changed, deleted, schemaVersion }: Link): string {
   const words = [
     `${version}${ordinal === 0 ? '' : `.${ordinal}`} ${rows}`,
     `by ${schemaVersion}`,
-    ...(plain ? ['plain'] : []),
+    ...(presented === null ? [] : ['plain']),
     ...(wrap ? ['wrap'] : []),
+    ...(kept === null ? [] : ['keeps']),
     ...(changed ? ['changed'] : []),
     ...(deleted === 0 ? [] : [`${deleted} deleted`]),
   ];

@@ -32,6 +32,8 @@ export class ModelTable {
   columns: ReadonlyMap<string, string>;
   rows: ModelRow[] = [];
   version = 0n;
+  /** The IDs of all rows that there ever were. */
+  readonly issued = new Set<string>();
   /** The version of the last widening. */
   widened = 0n;
 
@@ -54,7 +56,30 @@ export class ModelTable {
       changed: true,
       take: (version, ids) => {
         this.#take(fitted, version);
-        this.rows.push(...fitted.rows.map((cells, index) => ({ id: ids[index]!, cells: withoutEmpty(cells), version })));
+        this.#append(fitted, version, ids);
+      },
+    };
+  }
+
+  /** `columns` null: those of the table are kept. `ids`: what rows come with, one for each; null for none. */
+  overwrite(
+    columns: ReadonlyMap<string, string> | null,
+    given: readonly Cells[],
+    ids: readonly (string | null)[],
+    mode: Mode,
+    ifMatch: bigint | null,
+  ): Outcome {
+    if (ifMatch !== null && this.version > ifMatch) return { error: '412 precondition_failed' };
+    const named = ids.filter((id) => id !== null);
+    if (new Set(named).size < named.length || named.some((id) => !this.issued.has(id))) return { error: '400 request_validation_error' };
+    const fitted = fitRows(columns ?? this.columns, given, mode);
+    if (typeof fitted === 'string') return { error: fitted };
+    return {
+      changed: true,
+      take: (version, answered) => {
+        this.rows = [];
+        this.#take(fitted, version);
+        this.#append(fitted, version, answered);
       },
     };
   }
@@ -88,6 +113,11 @@ export class ModelTable {
         this.rows = this.rows.filter((each) => each !== row);
       },
     };
+  }
+
+  #append({ rows }: Fitted, version: bigint, ids: readonly string[]): void {
+    this.rows.push(...rows.map((cells, index) => ({ id: ids[index]!, cells: withoutEmpty(cells), version })));
+    for (const id of ids) this.issued.add(id);
   }
 
   #take({ columns, widened }: Fitted, version: bigint): void {

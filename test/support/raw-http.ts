@@ -1,6 +1,7 @@
 /** HTTP by the byte, for what no client library sends. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { documentOf } from './interface-document.ts';
 import { checkShape } from './shapes.ts';
 import type { Answer } from './client.ts';
 
@@ -18,6 +19,7 @@ export async function exchangeRaw(
   bytes: string | Uint8Array,
   { end = false, method = 'GET', path = '/tables' }: RawSend = {},
 ): Promise<Answer> {
+  const document = await documentOf(url);
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
   const chunks: Buffer[] = [];
@@ -30,7 +32,9 @@ export async function exchangeRaw(
   socket.once('end', () => socket.end());
   if (!socket.closed) await once(socket, 'close');
   const answer = parseAnswer(Buffer.concat(chunks).toString('utf8'));
-  checkShape({ method, path, status: answer.status, headers: answer.headers, text: answer.text });
+  const exchange = { method, path, status: answer.status, headers: answer.headers, text: answer.text };
+  checkShape(exchange);
+  document.check(exchange);
   return answer;
 }
 

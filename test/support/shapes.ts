@@ -45,25 +45,66 @@ const row: Check = (value) =>
 
 const nothing = exactly({});
 
-/** What a route answers, by status; null stands for an empty body. Routes of one table carry its version or its row's. */
+/** What a route answers, by status; null stands for an empty body. Routes of one table carry its version or its row's, but not with 202. */
 interface Shape {
   readonly route: RegExp;
   readonly bodies: Readonly<Record<number, Check | null>>;
   readonly versioned: boolean;
 }
 
+const jobId: Check = (value) => typeof value === 'string' && /^[\w-]{92}$/.test(value);
+const count: Check = (value) => Number.isInteger(value) && (value as number) >= 0;
+const created = exactly({ tableID: tableId, rowIDs: listOf(rowId), 'linkedAppIDs?': listOf(text) });
+const added = exactly({ rowIDs: listOf(rowId) });
+const anyOf = (...checks: readonly Check[]): Check => (value) => checks.some((check) => check(value));
+const word = (...words: readonly string[]): Check => (value) => words.includes(value as string);
+
+/** A table as its own path shows it; its schema is good for a request (spec section 2). */
+const columnType = anyOf(text, exactly({ kind: word('array'), items: exactly({ kind: text }) }));
+const column = exactly({ id: text, 'displayName?': text, type: columnType });
+const table = exactly({
+  id: tableId, name: text, version: (value) => /^[0-9]+$/.test(String(value)) && typeof value === 'string',
+  created: (value) => typeof value === 'string' && new Date(value).toISOString() === value, rows: count,
+  schema: exactly({ columns: listOf(column) }), appIDs: listOf(text),
+});
+
+/** Spec 4.7, decisions 3: the result is the data of the synchronous answer. */
+const job = anyOf(
+  exactly({ status: word('running') }),
+  exactly({ status: word('succeeded'), result: anyOf(created, added, nothing) }),
+  exactly({ status: word('failed'), error: exactly({ message: text }) }),
+);
+const rowsTotal = anyOf(count, (value) => value === null);
+const jobProgress = anyOf(
+  exactly({ phase: word('waiting'), rowsDone: count, rowsTotal, eventsAhead: count }),
+  exactly({ phase: word('done', 'failed'), rowsDone: count, rowsTotal }),
+);
+
 const shapes: readonly Shape[] = [
   { route: /^GET \/tables$/, bodies: { 200: exactly({ data: listOf(exactly({ id: tableId, name: text })) }) }, versioned: false },
   {
     route: /^POST \/tables$/, versioned: true,
-    bodies: { 201: exactly({ data: exactly({ tableID: tableId, rowIDs: listOf(rowId), 'linkedAppIDs?': listOf(text) }) }) },
+    bodies: { 201: exactly({ data: created }), 202: exactly({ data: exactly({ tableID: tableId, jobID: jobId }) }) },
   },
+  { route: /^GET \/tables\/[^/]*$/, bodies: { 200: exactly({ data: table }), 304: null }, versioned: true },
+  { route: /^HEAD \/tables\/[^/]*$/, bodies: { 200: null, 304: null }, versioned: true },
+  { route: /^PATCH \/tables\/[^/]*$/, bodies: { 200: nothing }, versioned: true },
+  { route: /^DELETE \/tables\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
   { route: /^HEAD \/tables\/[^/]*\/rows$/, bodies: { 200: null, 304: null }, versioned: true },
   {
     route: /^GET \/tables\/[^/]*\/rows$/, versioned: true,
     bodies: { 200: exactly({ data: listOf(row), 'continuation?': text }), 304: null },
   },
-  { route: /^POST \/tables\/[^/]*\/rows$/, bodies: { 201: exactly({ data: exactly({ rowIDs: listOf(rowId) }) }) }, versioned: true },
+  {
+    route: /^POST \/tables\/[^/]*\/rows$/, versioned: true,
+    bodies: { 201: exactly({ data: added }), 202: exactly({ data: exactly({ jobID: jobId }) }) },
+  },
+  { route: /^GET \/jobs\/[^/]*$/, bodies: { 200: exactly({ data: job }) }, versioned: false },
+  { route: /^GET \/jobs\/[^/]*\/progress$/, bodies: { 200: exactly({ data: jobProgress }) }, versioned: false },
+  {
+    route: /^PUT \/tables\/[^/]*$/, versioned: true,
+    bodies: { 200: exactly({ data: added }), 202: exactly({ data: exactly({ jobID: jobId }) }) },
+  },
   { route: /^GET \/tables\/[^/]*\/rows\/[^/]*$/, bodies: { 200: exactly({ data: row }), 304: null }, versioned: true },
   { route: /^(PATCH|DELETE) \/tables\/[^/]*\/rows\/[^/]*$/, bodies: { 200: nothing }, versioned: true },
   { route: /^GET \/(livez|readyz)$/, bodies: { 200: exactly({ data: exactly({ status: text }) }) }, versioned: false },
@@ -96,7 +137,9 @@ function problemOfSuccess({ method, path, status, headers, text: body }: Exchang
   if (shape === undefined) return 'a success of an unknown route';
   const check = shape.bodies[status];
   if (check === undefined) return 'an unexpected status';
-  if (shape.versioned) {
+  const problem = status === 202 ? problemOfAccepted(headers, body) : name.startsWith('GET /jobs/') ? problemOfJob(headers, body) : null;
+  if (problem !== null) return problem;
+  if (shape.versioned && status !== 202) {
     if (!/^"[0-9]+"$/.test(headers.get('etag') ?? '')) return 'no version as ETag';
     if (headers.get('cache-control') !== 'private, no-cache') return 'another Cache-Control';
     const vary = (headers.get('vary') ?? '').toLowerCase().split(/, */);
@@ -104,6 +147,22 @@ function problemOfSuccess({ method, path, status, headers, text: body }: Exchang
   }
   if (check === null) return body === '' ? null : 'a body';
   return check(parse(headers, body)) ? null : 'another shape';
+}
+
+/** It names the job twice, and says when to ask. */
+function problemOfAccepted(headers: Headers, body: string): string | null {
+  const { data } = parse(headers, body) as { data?: { jobID?: string } };
+  if (headers.get('location') !== `/jobs/${data?.jobID}`) return 'another Location';
+  if (headers.get('retry-after') !== '1') return 'no Retry-After';
+  if (headers.has('etag')) return 'an ETag of what is not known yet';
+  return headers.get('cache-control') === 'no-store' ? null : 'another Cache-Control';
+}
+
+function problemOfJob(headers: Headers, body: string): string | null {
+  const { data } = parse(headers, body) as { data: { status?: string; phase?: string } };
+  const goesOn = data.status === 'running' || data.phase === 'waiting';
+  if ((headers.get('retry-after') === '1') !== goesOn) return 'another Retry-After';
+  return headers.get('cache-control') === 'no-store' ? null : 'another Cache-Control';
 }
 
 function parse(headers: Headers, body: string): unknown {

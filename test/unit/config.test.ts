@@ -19,10 +19,12 @@ describe('readConfig', () => {
       REQUEST_IDLE_TIMEOUT_MS: 60_000,
       DRAIN_TIMEOUT_MS: 10_000,
       OUTCOME_WAIT_MS: 10_000,
+      ASYNC_WAIT_MS: 1000,
       APPEND_QUEUE_EVENTS_MAX: 10_000,
       APPEND_QUEUE_BYTES_MAX: 67_108_864,
       ROLE: 'all',
       START_WAIT_MS: 60_000,
+      UPKEEP_INTERVAL_MS: 10_000,
       KAFKA_TOPIC: 'tablog.events',
       KAFKA_GROUP: 'tablog-projectors',
       KAFKA_SSL: false,
@@ -36,6 +38,7 @@ describe('readConfig', () => {
     [{ LOG_REQUESTS: 'true' }, { LOG_REQUESTS: true }],
     [{ DATABASE_URL: 'postgres://u:p@h/d' }, { DATABASE_URL: 'postgres://u:p@h/d' }],
     [{ PUBLIC_URL: 'https://tables.example.org' }, { PUBLIC_URL: 'https://tables.example.org' }],
+    [{ ASYNC_WAIT_MS: '0' }, { ASYNC_WAIT_MS: 0 }],
     [{ PATH: '/bin' }, {}],
     [{ PORT: '0', METRICS_PORT: '0' }, { PORT: 0, METRICS_PORT: 0 }],
     [{ ...kafka, KAFKA_BROKERS: 'a:9092,b.example.org:9093' }, { KAFKA_BROKERS: ['a:9092', 'b.example.org:9093'] }],
@@ -46,7 +49,7 @@ describe('readConfig', () => {
 
   test.each([
     ['PORT', '65536'], ['PORT', '-1'], ['PORT', '80x'], ['PORT', '0x50'], ['PORT', '1e3'], ['PORT', ' 80'],
-    ['LOG_LEVEL', 'loud'], ['LOG_REQUESTS', 'yes'], ['BODY_SIZE_MAX_BYTES', '0'], ['OUTCOME_WAIT_MS', '2147483648'],
+    ['LOG_LEVEL', 'loud'], ['LOG_REQUESTS', 'yes'], ['BODY_SIZE_MAX_BYTES', '0'], ['OUTCOME_WAIT_MS', '2147483648'], ['ASYNC_WAIT_MS', '-1'],
     ['KAFKA_BROKERS', 'a'], ['KAFKA_BROKERS', 'a:9092,'], ['KAFKA_TOPIC', 'a b'], ['ROLE', 'both'],
     ['DATABASE_URL', 'mysql://h/d'], ['PUBLIC_URL', 'ftp://h'], ['PUBLIC_URL', 'h'],
   ])('%s=%s is a problem', (name, value) => {
@@ -58,11 +61,37 @@ describe('readConfig', () => {
     [{ ROLE: 'api' }, 'ROLE'],
     [{ METRICS_PORT: '8080' }, 'METRICS_PORT'],
     [{ PORT: '80', METRICS_PORT: '80' }, 'METRICS_PORT'],
+    [{ PORT: '80', METRICS_PORT: '0080' }, 'METRICS_PORT'],
+    [{ KAFKA_TOPIC: 'events' }, 'KAFKA_TOPIC'],
+    [{ KAFKA_GROUP: 'group', DATABASE_URL: 'postgres://h/d' }, 'KAFKA_GROUP'],
+    [{ KAFKA_REPLICAS: '3', KAFKA_BROKERS: '' }, 'KAFKA_REPLICAS'],
+    [{ KAFKA_SSL: 'true' }, 'KAFKA_SSL'],
     [{ ...kafka, KAFKA_SSL: 'true', KAFKA_SSL_CERT_FILE: 'cert.pem' }, 'KAFKA_SSL_CERT_FILE'],
     [{ ...kafka, KAFKA_SSL_CA_FILE: 'ca.pem' }, 'KAFKA_SSL'],
     [{ ...kafka, KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'u' }, 'KAFKA_SASL_MECHANISM'],
   ])('%j contradicts itself in %s', (environment, name) => {
     expect(() => readConfig(environment)).toThrow(expect.objectContaining({ problems: [expect.stringMatching(`^${name}: `)] }));
+  });
+
+  const port = 'must be a whole number from 0 to 65535';
+  test.each([
+    [{ PORT: '-1' }, [`PORT: ${port}`]],
+    [{ PORT: '-1', METRICS_PORT: '-1' }, [`PORT: ${port}`, `METRICS_PORT: ${port}`]],
+    [{ PORT: 'x', METRICS_PORT: 'x' }, [`PORT: ${port}`, `METRICS_PORT: ${port}`]],
+    [{ PORT: '65536', METRICS_PORT: '65536' }, [`PORT: ${port}`, `METRICS_PORT: ${port}`]],
+    [{ PORT: '1.5', METRICS_PORT: '8080' }, [`PORT: ${port}`]],
+    [{ METRICS_PORT: '8080', LOG_LEVEL: 'loud' }, [
+      'LOG_LEVEL: must be fatal, error, warn, info, debug, trace or silent', 'METRICS_PORT: must not be PORT',
+    ]],
+    [{ BODY_SIZE_MAX_BYTES: '-1' }, ['BODY_SIZE_MAX_BYTES: must be a whole number of at least 1']],
+    [{ CONNECTIONS_MAX: '9007199254740992' }, ['CONNECTIONS_MAX: must be at most 9007199254740991']],
+    [{ LOG_REQUESTS: 'yes' }, ['LOG_REQUESTS: must be true or false']],
+    [{ PUBLIC_URL: 'here' }, ['PUBLIC_URL: must be a URL that begins with http:// or https://']],
+    [{ ROLE: 'api', KAFKA_TOPIC: 'events' }, [
+      'ROLE: there is only `all` without KAFKA_BROKERS', 'KAFKA_TOPIC: has no meaning without KAFKA_BROKERS',
+    ]],
+  ])('says of %j all that is wrong, and what would be right', (environment, problems) => {
+    expect(() => readConfig(environment)).toThrow(expect.objectContaining({ problems }));
   });
 
   test('tells all problems at once, and no value, which may be a secret', () => {

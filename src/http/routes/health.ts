@@ -1,5 +1,6 @@
 import { replyWithError } from '../error-reply.ts';
 import type { App } from '../app.ts';
+import { serviceOperations } from '../documents/service.ts';
 
 /** How the service is, a sentence for each thing that is wrong. */
 export interface Health {
@@ -13,13 +14,13 @@ export type CheckHealth = () => Health | Promise<Health>;
 
 /** `/livez`: the process runs. `/readyz`: it takes requests; 503 with the reasons when it does not. */
 export function addHealthRoutes(app: App, checkHealth: CheckHealth): void {
-  const config = { public: true };
   const ok = { data: { status: 'ok' } };
-  app.route({ method: ['GET', 'HEAD'], url: '/livez', config, handler: () => ok });
+  const method = ['GET', 'HEAD'];
+  app.route({ method, url: '/livez', config: { public: true, operation: serviceOperations.live }, handler: () => ok });
   app.route({
-    method: ['GET', 'HEAD'],
+    method,
     url: '/readyz',
-    config,
+    config: { public: true, operation: serviceOperations.ready },
     handler: async (_request, reply) => {
       const { notReady, problems } = await checkHealth();
       if (notReady.length > 0) return replyWithError(reply, 'service_unavailable', [...notReady, ...problems].join(' '));

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyBaseLogger, type RouteOptions } from 'fastify';
+import { serviceOperations } from '../documents/service.ts';
 
 /** What the service measures, as text. */
 export interface Scraped {
@@ -12,7 +13,7 @@ export function metricsRoute(metrics: Scraped): RouteOptions {
   return {
     method: 'GET',
     url: '/metrics',
-    config: { public: true },
+    config: { public: true, operation: serviceOperations.metrics },
     handler: async (_request, reply) => reply.type(metrics.contentType).send(await metrics.scrape()),
   };
 }

@@ -1,5 +1,5 @@
 /** Spec 4.3 to 4.6 and 4.12: the rows of a table. */
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { addRows, addRowsQuery } from '../../../commands/add-rows.ts';
 import { deleteRow } from '../../../commands/delete-row.ts';
@@ -8,15 +8,17 @@ import type { RowAddress } from '../../events/event.ts';
 import { packBody } from '../../events/event-codec.ts';
 import { parseRowId } from '../../events/row-id.ts';
 import { readPatchRow } from '../../formats/read-patch-row.ts';
+import { answerWrite, readAsynchronous } from '../answer-write.ts';
 import type { App } from '../app.ts';
 import { formatContinuation, parseContinuation } from '../continuation.ts';
-import { replyWithError } from '../error-reply.ts';
+import { rowOperations } from '../documents/rows.ts';
 import { readMediaType } from '../media-type.ts';
-import { receiveRows } from '../receive-rows.ts';
+import { replyMissing } from '../missing.ts';
+import { receiveRows, rowsIn } from '../receive-rows.ts';
 import { collectBody } from '../request-body.ts';
 import type { RouteDependencies } from '../routes.ts';
-import { rowIdsJson } from '../row-ids-json.ts';
 import { identify } from '../submitter.ts';
+import { tableIdOf } from '../table-path.ts';
 import { hasVersion, readIfMatch, replyNotModified, setVersion } from '../versions.ts';
 
 const json = 'application/json; charset=utf-8';
@@ -29,39 +31,34 @@ const pageQuery = z.strictObject({
     .regex(/^[0-9]+$/, 'must be a whole number')
     .transform((text) => Math.min(Number(text), pageRowsMax))
     .pipe(z.number().min(1, 'must be at least 1'))
-    .default(pageRowsMax),
-  continuation: z.string().optional(),
+    .default(pageRowsMax)
+    .meta({
+      description: `How many rows the page may have at most. More than ${pageRowsMax} counts as ${pageRowsMax}.`,
+      jsonSchema: { type: 'integer', minimum: 1, default: pageRowsMax },
+    }),
+  continuation: z.string().optional().meta({ description: 'The `continuation` of the page before.' }),
 });
 
-interface TablePath {
-  readonly tableID: string;
-}
-
-interface RowPath extends TablePath {
+interface RowPath {
   readonly rowID: string;
 }
-
-const messages = {
-  table_not_found: 'There is no such table.',
-  row_not_found: 'There is no such row.',
-  payment_required: 'The team is suspended.',
-} as const;
 
 export function addRowRoutes(app: App, dependencies: RouteDependencies): void {
   addTableRowRoutes(app, dependencies);
   addSingleRowRoutes(app, dependencies);
 }
 
-function addTableRowRoutes(app: App, { submitter, tables, rows, receiver, gate, limits }: RouteDependencies): void {
+function addTableRowRoutes(app: App, dependencies: RouteDependencies): void {
+  const { tables, rows, receiver, gate, limits } = dependencies;
   const path = '/tables/:tableID/rows';
 
-  app.head(path, async (request, reply) => {
+  app.head(path, { config: { operation: rowOperations.version } }, async (request, reply) => {
     const version = await tables.version(request.principal.teamId, tableIdOf(request));
     if (version === null) return replyMissing(reply, 'table_not_found');
     return hasVersion(request, version) ? replyNotModified(reply, version) : setVersion(reply, version).send();
   });
 
-  app.get(path, { schema: { querystring: pageQuery } }, async (request, reply) => {
+  app.get(path, { schema: { querystring: pageQuery }, config: { operation: rowOperations.list } }, async (request, reply) => {
     const { teamId } = request.principal;
     const tableId = tableIdOf(request);
     const { limit, continuation } = request.query;
@@ -73,25 +70,30 @@ function addTableRowRoutes(app: App, { submitter, tables, rows, receiver, gate, 
     return setVersion(reply, page.etag).type(json).send(page.rows.enclose('{"data":[', `]${next}}`));
   });
 
-  app.post(path, { schema: { querystring: addRowsQuery } }, (request, reply) => gate.run(async () => {
+  app.post(path, {
+    schema: { querystring: addRowsQuery }, config: { operation: rowOperations.add },
+  }, (request, reply) => gate.run(async () => {
     const { teamId } = request.principal;
     const identity = identify(request);
+    const asynchronous = readAsynchronous(request);
     const ifMatch = readIfMatch(request) ?? null;
     const tableId = tableIdOf(request);
-    const received = await receiveRows(receiver, request, identity, await tables.columnIds(teamId, tableId));
+    const received = await receiveRows(receiver, request, identity, {
+      columns: await tables.columnIds(teamId, tableId),
+    });
     const input = { teamId, tableId, ifMatch, query: request.query, members: received.members, limits };
     // What is malformed is refused before anything is stored.
     const asked = addRows({ ...input, rows: received.hasRows ? { kind: 'none' } : null });
     const { source, body } = asked.rows.kind === 'stash' ? { source: asked.rows } : await received.store();
-    const { result, etag } = await submitter.submit(teamId, identity, { ...asked, rows: source }, body);
-    return setVersion(reply, etag).code(201).type(json).send(`{"data":{"rowIDs":${rowIdsJson(result.rows)}}}`);
+    const event = { ...asked, rows: source };
+    return answerWrite(reply, dependencies, { teamId, identity, asynchronous, event, body, rows: rowsIn(received, source) }, 201);
   }));
 }
 
 function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytesMax }: RouteDependencies): void {
   const path = '/tables/:tableID/rows/:rowID';
 
-  app.get(path, async (request, reply) => {
+  app.get(path, { config: { operation: rowOperations.get } }, async (request, reply) => {
     const tableId = tableIdOf(request);
     const found = await rows.row(request.principal.teamId, tableId, rowOf(request) ?? neverARow);
     if (typeof found === 'string') return replyMissing(reply, found);
@@ -99,7 +101,9 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytes
     return setVersion(reply, found.etag).type(json).send(`{"data":${found.json}}`);
   });
 
-  app.patch(path, { schema: { querystring: patchRowQuery } }, async (request, reply) => {
+  app.patch(path, {
+    schema: { querystring: patchRowQuery }, config: { operation: rowOperations.patch },
+  }, async (request, reply) => {
     const { teamId } = request.principal;
     readMediaType(request, ['application/json']);
     const identity = identify(request);
@@ -118,7 +122,7 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytes
     return setVersion(reply, etag).type(json).send('{}');
   });
 
-  app.delete(path, async (request, reply) => {
+  app.delete(path, { config: { operation: rowOperations.remove } }, async (request, reply) => {
     const { teamId } = request.principal;
     const ifMatch = readIfMatch(request) ?? null;
     const event = deleteRow({ teamId, tableId: tableIdOf(request), row: rowOf(request) ?? neverARow, ifMatch });
@@ -130,23 +134,10 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytes
 /** An address that no row has: an ID that cannot be one is answered as an unknown one. */
 const neverARow: RowAddress = { version: 0n, ordinal: 0, index: 0 };
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const nil = '00000000-0000-0000-0000-000000000000';
-
-/** An ID that cannot be one becomes one that no table has. */
-function tableIdOf(request: FastifyRequest): string {
-  const { tableID } = request.params as TablePath;
-  return uuid.test(tableID) ? tableID : nil;
-}
-
 function rowOf(request: FastifyRequest): RowAddress | null {
   return parseRowId((request.params as RowPath).rowID);
 }
 
 function isSmall(request: FastifyRequest): boolean {
   return Number(request.headers['content-length'] ?? Infinity) <= 16 * 1024 && !request.headers['content-encoding'];
-}
-
-function replyMissing(reply: FastifyReply, type: keyof typeof messages): FastifyReply {
-  return replyWithError(reply, type, messages[type]);
 }

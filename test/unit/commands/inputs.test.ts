@@ -202,7 +202,8 @@ describe('one row', () => {
 
 test('a block is a fact', () => {
   const block = { teamId: 'team', bodyId: 'body', number: 1, segmentId: 'segment', profile: emptyProfile };
-  expect(receiveBlock(block)).toEqual({ type: 'BlockReceived', ...block });
+  expect(receiveBlock({ ...block, hasIds: false })).toEqual({ type: 'BlockReceived', ...block });
+  expect(receiveBlock({ ...block, hasIds: true })).toEqual({ type: 'BlockReceived', ...block, ids: true });
 });
 
 test('limits are stamped: that of the setting, and those of the rules', () => {

@@ -20,16 +20,17 @@ const misfit: fc.Arbitrary<Misfit> = plain({
   ...place, types, wrapped: types, value: fc.string({ unit: 'grapheme' }),
 });
 const column: fc.Arbitrary<ColumnProfile> = plain({
-  id, first: plain(place), natural: fc.constantFrom(null, ...columnTypes), stored: fc.nat(511),
+  id, first: plain(place), natural: fc.constantFrom(null, ...columnTypes), stored: fc.nat(1023),
   misfits: fc.array(misfit, { maxLength: 3 }),
 });
 const profile: fc.Arbitrary<Profile> = plain({
   rows: count, bytes: count, rowBytesMax: count, columns: fc.array(column, { maxLength: 4 }),
 });
+const ids = fc.constant(true as const);
 const rows: fc.Arbitrary<RowSource> = fc.oneof(
   fc.constant({ kind: 'none' } as const),
-  plain({ kind: fc.constant('few'), profile }),
-  plain({ kind: fc.constant('block'), profile, segmentId: id }),
+  plain({ kind: fc.constant('few'), profile, ids }, { requiredKeys: ['kind', 'profile'] }),
+  plain({ kind: fc.constant('block'), profile, ids, segmentId: id }, { requiredKeys: ['kind', 'profile', 'segmentId'] }),
   plain({ kind: fc.constant('body'), bodyId: id, blocks: count }),
   plain({ kind: fc.constant('stash'), stashId: id }),
 );
@@ -54,12 +55,20 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
   TeamPlanSet: { teamId: id, rowsMax: fc.option(count) },
   TokenCreated: { teamId: id, tokenId: id, name: id, hash: id },
   TokenRevoked: { teamId: id, tokenId: id },
-  BlockReceived: { teamId: id, bodyId: id, number: count, segmentId: id, profile },
+  BlockReceived: { teamId: id, bodyId: id, number: count, segmentId: id, profile, ids },
   TableCreateRequested: {
     teamId: id, tableId: id, name: id, columns: fc.option(fc.array(givenColumn, { maxLength: 3 })), onSchemaError,
     appsToLink: fc.option(fc.array(id, { maxLength: 3 })), limits, rows,
   },
+  TablePatchRequested: {
+    teamId: id, tableId: id, ifMatch, name: fc.option(id),
+    columns: fc.array(plain({ id, displayName: fc.option(fc.string()) }), { maxLength: 3 }),
+  },
+  TableDeleteRequested: { teamId: id, tableId: id, ifMatch },
   RowsAddRequested: { teamId: id, tableId: id, ifMatch, onSchemaError, limits, rows },
+  TableOverwriteRequested: {
+    teamId: id, tableId: id, ifMatch, columns: fc.option(fc.array(givenColumn, { maxLength: 3 })), onSchemaError, limits, rows,
+  },
   RowPatchRequested: { teamId: id, tableId: id, row, ifMatch, onSchemaError, limits, profile },
   RowDeleteRequested: { teamId: id, tableId: id, row, ifMatch },
 };

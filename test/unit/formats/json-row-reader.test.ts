@@ -168,7 +168,9 @@ describe('refused', () => {
   const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
   test.each([
-    ['', 'the body stops before its JSON ends'],
+    ['', 'the body is empty'],
+    [' \n', 'the body is empty'],
+    ['\ufeff', 'the body is empty'],
     ['[', 'the body stops before its JSON ends'],
     ['[{"a":1}', 'the body stops before its JSON ends'],
     ['[{"a":tr', 'the body stops before its JSON ends'],

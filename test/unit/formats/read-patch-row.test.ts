@@ -34,7 +34,9 @@ describe('the row of a patch', () => {
   });
 
   test.each([
-    ['', 'the body stops before its JSON ends'],
+    ['', 'the body is empty'],
+    [' \n', 'the body is empty'],
+    ['\ufeff', 'the body is empty'],
     ['{"a":1', 'the body stops before its JSON ends'],
     ['[]', 'a row must be an object'],
     ['{"a":1}{', 'broken JSON, unexpected "{"'],

@@ -86,8 +86,8 @@ describe('the tail', () => {
     const { outcome } = when(state, add(few(one, one)));
     expect(outcome).toMatchObject({ result: { rows: [{ version: 30n, ordinal: 0, first: 1, count: 2 }] } });
     const table = state.table('table')!;
-    expect(state.row(table, 30n, 0, 0)).toMatchObject({ version: 30n, body: '{"a":0}' });
-    expect(state.row(table, 30n, 0, 2)).toMatchObject({ version: 100n, body: one, stored: 'presented' });
+    expect(state.row(table, { version: 30n, ordinal: 0, index: 0 })).toMatchObject({ version: 30n, body: '{"a":0}' });
+    expect(state.row(table, { version: 30n, ordinal: 0, index: 2 })).toMatchObject({ version: 100n, body: one, stored: 'presented' });
   });
 });
 
@@ -156,7 +156,8 @@ describe('blocks', () => {
     if (profile.type !== 'RowsAddRequested' || profile.rows.kind !== 'block') throw new Error('not a block');
     for (const number of [2, 0, 1]) {
       state.putBodyBlock({
-        bodyId: 'body', number, teamId: 'team', segment: BigInt(number), profile: profile.rows.profile, time: here.time,
+        bodyId: 'body', number, teamId: 'team', segment: BigInt(number), profile: profile.rows.profile, ids: null,
+        time: here.time,
       });
     }
     const { changes } = when(state, add({ source: { kind: 'body', bodyId: 'body', blocks: 3 } }));

@@ -57,13 +57,13 @@ describe('what was not fetched is a bug, never an answer:', () => {
   test.each<[string, () => unknown, string]>([
     ['a schema', () => state.schema({ ...table, schemaVersion: 99n }), 'the schema 99 of table table was not fetched'],
     ['a link', () => state.link(77n), 'link 77 was not fetched'],
-    ['a row', () => state.row(table, 30n, 0, 1), 'row 1 of link 3 was not fetched'],
+    ['a row', () => state.row(table, { version: 30n, ordinal: 0, index: 1 }), 'row 1 of link 3 was not fetched'],
     ['a segment', () => state.segment('unknown'), 'segment unknown was not written'],
   ])('%s', (_name, look, message) => expect(look).toThrow(message));
 
   test.each<[string, () => unknown]>([
     ['a team', () => state.team('unknown')], ['a token', () => state.token('unknown')],
-    ['a table', () => state.table('unknown')], ['a link of a row', () => state.row(table, 31n, 0, 0)],
+    ['a table', () => state.table('unknown')], ['a link of a row', () => state.row(table, { version: 31n, ordinal: 0, index: 0 })],
   ])('but %s may be unknown', (_name, look) => expect(look()).toBeNull());
 });
 
@@ -157,7 +157,7 @@ describe('what is fetched while the batch before may be visible or not', () => {
     const { link, ...row } = state.findRow(3n, 0)!;
     state.putRow({ ...row, link: { ...link, rows: 1 } });
     expect(state.link(3n)).toMatchObject({ rows: 2 });
-    const arrived = { bodyId: 'body', number: 0, teamId: 'team', segment: 9n, profile: emptyProfile, time: 1 };
+    const arrived = { bodyId: 'body', number: 0, teamId: 'team', segment: 9n, profile: emptyProfile, ids: null, time: 1 };
     state.putBodyBlock(arrived);
     state.putBodyBlock({ ...arrived });
     expect(state.bodyBlocks('team', 'body')).toEqual([arrived]);

@@ -80,7 +80,7 @@ describe('created', () => {
   test('of CSV and JSON together, what fits neither is refused', () => {
     const csv = cellBlock('a\nx\n').source;
     const json = body([0, '{"a":{}}']);
-    const before = [...json.before!, { profile: 'profile' in csv ? csv.profile : json.before![0]!.profile, age: 0 }];
+    const before = [...json.before!, { profile: 'profile' in csv ? csv.profile : json.before![0]!.profile, age: 0, ids: null }];
     const source = { kind: 'body', bodyId: 'body', blocks: 2 } as const;
     expect(shown(when(given({}), create({ source, before })))).toBe(
       'column_has_invalid_value: rows[1].a: "x" does not fit the column\'s type json');

@@ -81,7 +81,7 @@ describe('a block', () => {
   test('waits for its body, with the segment it was written to and the time when it came', () => {
     expect(when(given(), { data }).changes).toEqual([{
       kind: 'bodyBlock',
-      block: { bodyId: 'body', number: 2, teamId, segment: 900n, profile: emptyProfile, time: here.time },
+      block: { bodyId: 'body', number: 2, teamId, segment: 900n, profile: emptyProfile, ids: null, time: here.time },
     }]);
   });
 

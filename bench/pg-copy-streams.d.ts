@@ -1,0 +1,8 @@
+/** What is used of a package without types. */
+declare module 'pg-copy-streams' {
+  import type { Writable } from 'node:stream';
+  import type { Submittable } from 'pg';
+
+  /** For `query` of a client: takes the rows of `COPY ... FROM STDIN`, and finishes when they are stored. */
+  export function from(statement: string): Writable & Submittable;
+}

@@ -1,0 +1,36 @@
+/** The requests of the benchmarks, as bytes: what is sent is made without a library, as it is sent. */
+import type { Answer, Connection } from './connection.ts';
+import { schema, type Row } from './data.ts';
+
+/** A server to be measured. One of several processes has several ports, and connections are shared out over them. */
+export interface Target {
+  ports: readonly number[];
+  token: string;
+}
+
+/** A request line and headers, to which more headers may be added. */
+export function head({ token }: Target, method: string, path: string): string {
+  return `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n`;
+}
+
+/** A whole request with a body of JSON. */
+export function withBody(requestHead: string, body: Buffer): Buffer {
+  const bodyHead = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(requestHead + bodyHead), body]);
+}
+
+/** The body of an answer. Throws if its status is another one. */
+export function expectStatus(status: number, answer: Answer): Buffer {
+  if (answer.status === status) return answer.body;
+  throw new Error(`expected ${status}, got ${answer.status}: ${answer.body.toString('utf8', 0, 500)}`);
+}
+
+/** Creates a table with these rows, and gives its path and their IDs. */
+export async function createTable(
+  connection: Connection, target: Target, rows: readonly Row[] = [],
+): Promise<{ path: string; rowIDs: string[] }> {
+  const body = Buffer.from(JSON.stringify({ name: 'customers', schema, rows }));
+  const answer = await connection.send(withBody(head(target, 'POST', '/tables'), body));
+  const { tableID, rowIDs } = JSON.parse(expectStatus(201, answer).toString()).data;
+  return { path: `/tables/${tableID}`, rowIDs };
+}

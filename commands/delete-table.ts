@@ -1,0 +1,12 @@
+/** DeleteTable: a table with all that it has. */
+import type { EventOf } from '../src/events/event.ts';
+
+export interface DeleteTableInput {
+  readonly teamId: string;
+  readonly tableId: string;
+  readonly ifMatch: bigint | null;
+}
+
+export function deleteTable({ teamId, tableId, ifMatch }: DeleteTableInput): EventOf<'TableDeleteRequested'> {
+  return { type: 'TableDeleteRequested', teamId, tableId, ifMatch };
+}

@@ -1,0 +1,46 @@
+/** OverwriteTable (spec 4.12, decisions 3): `{schema?, rows}`, a bare array, `{"$stashID": ...}`, CSV or TSV. */
+import { z } from 'zod';
+import type { EventOf, RowLimits, RowSource } from '../src/events/event.ts';
+import { onSchemaError, parse, stashReference, tableSchema } from './inputs.ts';
+import { InvalidRequest } from './invalid-request.ts';
+
+export const overwriteTableQuery = z.strictObject({ onSchemaError });
+
+/** The members of the body beside an array of rows; `rows` stands here only when it is a reference. */
+export const overwriteTableBody = z.strictObject({ schema: tableSchema.optional(), rows: stashReference.optional() });
+
+export interface OverwriteTableInput {
+  readonly teamId: string;
+  readonly tableId: string;
+  readonly ifMatch: bigint | null;
+  readonly query: z.output<typeof overwriteTableQuery>;
+  /** The body's members, or null for a bare array. */
+  readonly members: Readonly<Record<string, unknown>> | null;
+  /** Where the rows are that came as an array; null when the body held none. */
+  readonly rows: RowSource | null;
+  readonly limits: RowLimits;
+}
+
+/** Throws InvalidRequest. */
+export function overwriteTable({
+  teamId, tableId, ifMatch, query, members, rows, limits,
+}: OverwriteTableInput): EventOf<'TableOverwriteRequested'> {
+  const { columns, source } = contentOf(members ?? {}, rows);
+  return {
+    type: 'TableOverwriteRequested', teamId, tableId, ifMatch, columns, onSchemaError: query.onSchemaError, limits, rows: source,
+  };
+}
+
+function contentOf(
+  members: Readonly<Record<string, unknown>>,
+  rows: RowSource | null,
+): { readonly columns: EventOf<'TableOverwriteRequested'>['columns']; readonly source: RowSource } {
+  const invalid = (message: string): Error => new InvalidRequest(message);
+  if (rows === null && '$stashID' in members) {
+    return { columns: null, source: { kind: 'stash', stashId: parse(stashReference, members, invalid).$stashID } };
+  }
+  const body = parse(overwriteTableBody, members, invalid);
+  const source: RowSource | null = body.rows ? { kind: 'stash', stashId: body.rows.$stashID } : rows;
+  if (source === null) throw new InvalidRequest('rows: they are missing');
+  return { columns: body.schema?.columns ?? null, source };
+}

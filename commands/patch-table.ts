@@ -1,0 +1,27 @@
+/** PatchTable: another name for a table, and other names for its columns to be shown under. */
+import { z } from 'zod';
+import type { EventOf } from '../src/events/event.ts';
+import { displayName, parse, tableName, text } from './inputs.ts';
+import { InvalidRequest } from './invalid-request.ts';
+
+/** As many columns as a table may have. */
+const columnsMax = 1000;
+
+export const patchTableBody = z.strictObject({
+  name: tableName.optional(),
+  columns: z.array(z.strictObject({ id: text(256), displayName: displayName.nullable() })).max(columnsMax).default([]),
+});
+
+export interface PatchTableInput {
+  readonly teamId: string;
+  readonly tableId: string;
+  readonly ifMatch: bigint | null;
+  /** The body's members. */
+  readonly members: Readonly<Record<string, unknown>>;
+}
+
+/** Throws InvalidRequest. */
+export function patchTable({ teamId, tableId, ifMatch, members }: PatchTableInput): EventOf<'TablePatchRequested'> {
+  const { name, columns } = parse(patchTableBody, members, (message) => new InvalidRequest(message));
+  return { type: 'TablePatchRequested', teamId, tableId, ifMatch, name: name ?? null, columns };
+}

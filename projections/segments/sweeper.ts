@@ -1,0 +1,187 @@
+/**
+ * The sweeper removes what nothing shows any more, and nothing that a decision reads: rows of generations that were
+ * replaced an hour of log time ago, blocks whose body was never closed, segments of attempts that failed, and outcomes that
+ * are remembered no longer. Links stay as long as their table: they say which IDs it issued.
+ *
+ * Each step is a small transaction of its own.
+ */
+import type { Database } from '../../src/database/database.ts';
+import { outcomeLife } from '../outcomes/outcomes.store.ts';
+import { bodyLife } from '../tables/place-rows.ts';
+
+/** For how long continuations go on in a generation that was replaced (decisions 3), in milliseconds of log time. */
+export const generationLife = 3_600_000;
+
+/** How much one step removes at most. */
+const thingsAtOnce = 100;
+const segmentsAtOnce = 4;
+const outcomesAtOnce = 2000;
+
+export interface SweepTimes {
+  /** In milliseconds of log time. */
+  readonly generations: number;
+  readonly bodies: number;
+  readonly outcomes: number;
+  /** How long a segment must have been shown by nothing, by the clock of Postgres. */
+  readonly segments: number;
+}
+
+/** A try under an old key has an old outcome and a job that is young: it can be asked for as long again. */
+export const sweepTimes: SweepTimes = {
+  generations: generationLife, bodies: bodyLife, outcomes: 2 * outcomeLife, segments: 3_600_000,
+};
+
+type Step = (database: Database, times: SweepTimes) => Promise<number>;
+
+/** Does one step. Gives whether it found anything to be removed. */
+export async function sweepOnce(database: Database, times: SweepTimes = sweepTimes): Promise<boolean> {
+  for (const step of [endGenerations, dropBlocks, dropOutcomes, dropChanges, emptySegments, forgetGenerations, dropTables]) {
+    if ((await step(database, times)) > 0) return true;
+  }
+  return false;
+}
+
+async function run(database: Database, text: string, values: readonly unknown[] = []): Promise<number> {
+  const { rowCount } = await database.pool.query(text, [...values]);
+  return rowCount ?? 0;
+}
+
+/** Tails are no segments of record before they end. */
+export const orIdleSince = 'on conflict (key) do update set idle_since = now() where not segments.emptied';
+
+/** Readers cannot go on in them from now on; what they read can be removed then. */
+const endGenerations: Step = (database, { generations }) => run(
+  database,
+  `with ended as (
+    update generations set swept = true where (table_id, version) in (
+      select ended.table_id, ended.version from generations ended
+      join tables on tables.id = ended.table_id join teams on teams.id = tables.team_id
+      join progress on progress.partition = teams.partition
+      where not ended.swept and ended.ended_at < progress.time - $1 limit ${thingsAtOnce})
+    returning table_id, version
+  ), idle as (
+    insert into segments (key, rows)
+    select distinct on (links.segment) links.segment, links.rows from ended
+    join links on links.table_id = ended.table_id and links.generation = ended.version
+    ${orIdleSince}
+  ) select from ended`,
+  [generations],
+);
+
+/** Blocks whose closing event would come too late. */
+const dropBlocks: Step = (database, { bodies }) => run(
+  database,
+  `with old as (
+    delete from body_blocks where (body_id, number) in (
+      select body_id, number from body_blocks join teams on teams.id = body_blocks.team_id
+      join progress on progress.partition = teams.partition
+      where body_blocks.time < progress.time - $1 limit ${thingsAtOnce})
+    returning segment
+  ), idle as (
+    update segments set idle_since = now() from old where segments.key = old.segment and not segments.emptied
+  ) select from old`,
+  [bodies],
+);
+
+const dropOutcomes: Step = (database, { outcomes }) => run(
+  database,
+  `delete from outcomes using (
+    select outcomes.partition, command_id from progress join outcomes on outcomes.partition = progress.partition
+      and outcomes.time < progress.time - $1 limit ${outcomesAtOnce}
+  ) old where outcomes.partition = old.partition and outcomes.command_id = old.command_id`,
+  [outcomes],
+);
+
+/** Whether readers can come by a link. */
+const isShown = `exists (
+  select from tables where tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
+  union all
+  select from generations ended where ended.table_id = links.table_id and ended.version = links.generation and not ended.swept)`;
+
+/** Changes of rows that nobody can read any more. */
+const dropChanges: Step = (database) => run(
+  database,
+  `delete from changes using (
+    select link, index from generations ended
+    join links on links.table_id = ended.table_id and links.generation = ended.version and links.changed
+    join changes on changes.link = links.key
+    where ended.swept limit ${outcomesAtOnce}
+  ) old where changes.link = old.link and changes.index = old.index`,
+);
+
+/** Where readers can come to a segment, or will when the body that it is a block of is closed. */
+const isInUse = `exists (select from links where links.segment = segments.key and ${isShown})
+  or exists (select from body_blocks where body_blocks.segment = segments.key)`;
+
+/** The rows of segments that nothing shows. Where no link is left either, all that is known of them. */
+async function emptySegments(database: Database, { segments }: SweepTimes): Promise<number> {
+  const { rows } = await database.pool.query<{ key: string; used: boolean; linked: boolean }>(
+    `select key, ${isInUse} as used, exists (select from links where links.segment = segments.key) as linked
+      from segments where not emptied and idle_since < now() - $1 * interval '1 ms' limit ${segmentsAtOnce}`,
+    [segments],
+  );
+  for (const { key, used, linked } of rows) await run(database, used ? noteUse : linked ? emptyLinked : dropUnlinked, [key]);
+  return rows.length;
+}
+
+const noteUse = 'update segments set idle_since = null where key = $1';
+
+/** Its links still say which IDs they issued. */
+const emptyLinked = `with gone as (delete from segment_rows where segment = $1),
+    links as (update links set merged = true where segment = $1)
+  update segments set emptied = true where key = $1`;
+
+const dropUnlinked = `with gone as (delete from segment_rows where segment = $1),
+    ids as (delete from kept_ids where segment = $1)
+  delete from segments where key = $1`;
+
+/** What is left of a table that was deleted, when the last of its generations is forgotten. */
+async function dropTables(database: Database): Promise<number> {
+  const { rows } = await database.pool.query<{ id: string }>(
+    `select id from tables where deleted and not exists (select from generations where table_id = tables.id) limit 1`,
+  );
+  for (const { id } of rows) {
+    const links = await run(
+      database,
+      `with gone as (
+        delete from links where key in (select key from links where table_id = $1 limit ${outcomesAtOnce}) returning key, segment
+      ), emptied as (
+        delete from segments using gone where segments.key = gone.segment and segments.emptied
+          and not exists (select from links where links.segment = gone.segment and links.key <> all (select key from gone))
+      ), changed as (
+        delete from changes using gone where changes.link = gone.key
+      ) select from gone`,
+      [id],
+    );
+    if (links > 0) continue;
+    await run(
+      database,
+      `with schemas as (delete from table_schemas where table_id = $1), apps as (delete from app_links where table_id = $1)
+        delete from tables where id = $1`,
+      [id],
+    );
+  }
+  return rows.length;
+}
+
+/** The identities that rows of them kept are part of answers, which are repeated for as long as outcomes are. */
+async function forgetGenerations(database: Database, { outcomes }: SweepTimes): Promise<number> {
+  const { rows } = await database.pool.query<{ table_id: string; version: string }>(
+    `select ended.table_id, ended.version from generations ended
+      join tables on tables.id = ended.table_id join teams on teams.id = tables.team_id
+      join progress on progress.partition = teams.partition
+      where ended.swept and ended.ended_at < progress.time - $1 limit 1`,
+    [outcomes],
+  );
+  for (const { table_id: tableId, version } of rows) {
+    await run(
+      database,
+      `with gone as (delete from generations where table_id = $1 and version = $2)
+        delete from kept_ids using links where links.table_id = $1 and links.generation = $2 and links.kept is not null
+          and kept_ids.segment = links.segment and not exists (
+            select from links other where other.segment = links.segment and other.key <> links.key)`,
+      [tableId, version],
+    );
+  }
+  return rows.length;
+}

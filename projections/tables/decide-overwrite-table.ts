@@ -1,0 +1,93 @@
+import type { Event, EventOf } from '../../src/events/event.ts';
+import type { Refusal } from '../../src/events/outcome.ts';
+import type { RowIdRun, RowIdRuns } from '../../src/events/row-id-runs.ts';
+import { formatRowId } from '../../src/events/row-id.ts';
+import { checkGivenSchema } from '../../src/schema/decide-schema.ts';
+import { schemaOf } from '../../src/schema/table-schema.ts';
+import { apply, refusedWith } from '../decision.ts';
+import type { Change, Decision, DecisionState, LogPlace, Table } from '../decision.ts';
+import { findKeptPlace } from '../kept-places.ts';
+import { endGeneration } from './end-generation.ts';
+import { arrivedRows, placeInRows, placeRows } from './place-rows.ts';
+import { changedSince, usableTable } from './rungs.ts';
+
+/** What is known of the identities of an overwrite is in memory at once. Part of the rules. */
+const runsMax = 1_000_000;
+
+/** Versions are below this; what was no row's ID is all ones (src/events/row-bodies.ts). */
+const noRowIdVersion = 2n ** 63n;
+
+/**
+ * Spec 4.12, decisions 3: all rows of a table are replaced in one step. Rungs: table, suspension, If-Match, schema, row IDs,
+ * cells, limits, plan. A row that comes with the ID of one that this table ever had keeps that identity.
+ */
+export function decideOverwriteTable(
+  state: DecisionState,
+  event: Event<EventOf<'TableOverwriteRequested'>>,
+  at: LogPlace,
+): Decision {
+  const { data } = event;
+  const found = usableTable(state, data.teamId, data.tableId);
+  if ('refused' in found) return found.refused;
+  const { table, team } = found;
+  const changed = changedSince('table', table.version, data.ifMatch);
+  if (changed !== null) return changed;
+
+  const { columns } = data;
+  const misfit = columns === null ? null : checkGivenSchema(columns);
+  if (misfit !== null) return refusedWith(misfit);
+  const rows = arrivedRows(state, event, data.teamId, data.rows, at);
+  if ('refusal' in rows) return refusedWith(rows.refusal);
+  const wrongId = rows.ids === null ? null : checkRowIds(state, table, rows.ids.runs);
+  if (wrongId !== null) return refusedWith(wrongId);
+
+  const emptied: Table = { ...table, generation: at.version, rows: 0, tail: null, keeps: false };
+  const remaining = { ...team, rows: team.rows - table.rows };
+  const placed = placeRows({
+    state, at, team: remaining, table: emptied, schema: columns === null ? state.schema(table) : schemaOf(columns, at.version),
+    givesSchema: columns !== null, keepsIds: true, rows, mode: data.onSchemaError, limits: data.limits,
+  });
+  if ('refusal' in placed) return refusedWith(placed.refusal);
+  const changes: Change[] = [
+    { kind: 'table', table: placed.table },
+    endGeneration(table, at),
+    { kind: 'team', team: remaining },
+    ...placed.changes,
+  ];
+  return apply(changes, at.version, { rows: placed.ranges });
+}
+
+/** Refuses the first row whose ID this table never issued, or that another row before it has too (decisions 2). */
+function checkRowIds(state: DecisionState, { id }: Table, runs: RowIdRuns): Refusal | null {
+  if (runs.length > runsMax) {
+    const message = `the rows have $rowIDs in more than ${runsMax} pieces that do not follow each other`;
+    return { type: 'limit_exceeded', message };
+  }
+  const repeated = runs.findRepeated();
+  for (const run of runs) {
+    const unissued = findUnissued(state, id, run);
+    if (repeated !== null && repeated < run.row + run.count && (unissued === null || repeated <= unissued)) {
+      return refusalOf(run, repeated, 'occurs twice');
+    }
+    if (unissued !== null) return refusalOf(run, unissued, 'is the ID of no row that this table ever had');
+  }
+  return null;
+}
+
+/** The first row of a run whose ID the table never issued. */
+function findUnissued(state: DecisionState, tableId: string, run: RowIdRun): number | null {
+  const link = state.linkOf(tableId, run);
+  if (link === null) return run.row;
+  const issued = Math.min(run.count, Math.max(0, link.rows - run.first));
+  // Rows that kept another identity never had that of their place.
+  const kept = findKeptPlace(link.kept, run.first, issued);
+  if (kept !== null) return run.row + kept - run.first;
+  return issued < run.count ? run.row + issued : null;
+}
+
+function refusalOf(run: RowIdRun, row: number, reason: string): Refusal {
+  const place = placeInRows({ row, position: 0 }, '$rowID');
+  const isId = run.version < noRowIdVersion;
+  const id = isId ? JSON.stringify(formatRowId({ ...run, index: run.first + row - run.row })) : '';
+  return { type: 'request_validation_error', message: isId ? `${place}: ${id} ${reason}` : `${place}: it is no row's ID` };
+}

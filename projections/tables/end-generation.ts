@@ -1,0 +1,8 @@
+import type { Change, LogPlace, Table } from '../decision.ts';
+
+/** The end of a table's present generation: an overwrite has replaced it, or the table is deleted. */
+export function endGeneration({ id, generation, schemaVersion, widened }: Table, { version, time }: LogPlace): Change {
+  return {
+    kind: 'generation', generation: { tableId: id, version: generation, ended: version, endedAt: time, schemaVersion, widened },
+  };
+}

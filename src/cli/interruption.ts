@@ -1,0 +1,10 @@
+import { onStopSignal } from '../stop-signals.ts';
+import { writeWords } from './console.ts';
+import { UserError } from './run-to-end.ts';
+
+/** A signal that aborts, with a UserError, when this command is told to stop. */
+export function interruption(): AbortSignal {
+  const stopping = new AbortController();
+  onStopSignal(() => stopping.abort(new UserError('Interrupted.')), (words) => writeWords(`${words}.`));
+  return stopping.signal;
+}

@@ -1,0 +1,118 @@
+/**
+ * The identities that rows came with, as runs: rows that follow each other and have IDs that follow each other. What an
+ * overwrite has to know of them is asked of runs, not of rows: those who write back what they read have few.
+ */
+
+/** `count` rows from `row` on have the IDs of (version, ordinal) from the index `first` on. */
+export interface RowIdRun {
+  readonly version: bigint;
+  readonly ordinal: number;
+  readonly first: number;
+  readonly count: number;
+  readonly row: number;
+}
+
+const idBytes = 16;
+const runBytes = 24;
+
+/** The runs of these identities (see src/events/row-bodies.ts), in the order of the rows, in 24 bytes each. */
+export function findRowIdRuns(ids: Uint8Array): Uint8Array {
+  const bytes = Buffer.from(ids.buffer, ids.byteOffset, ids.byteLength);
+  const rows = bytes.length / idBytes;
+  const runs = Buffer.alloc(rows * runBytes);
+  let length = 0;
+  for (let row = 0; row < rows; row += 1) {
+    const id = row * idBytes;
+    if (bytes.readBigUInt64BE(id) === 0n) continue;
+    const last = length - runBytes;
+    if (last >= 0 && goesOn(runs, last, bytes, id, row)) {
+      runs.writeUInt32BE(runs.readUInt32BE(last + 16) + 1, last + 16);
+      continue;
+    }
+    bytes.copy(runs, length, id, id + idBytes);
+    runs.writeUInt32BE(1, length + 16);
+    runs.writeUInt32BE(row, length + 20);
+    length += runBytes;
+  }
+  return runs.subarray(0, length);
+}
+
+/** Whether the ID at `id` follows the run at `run`, and its row too. */
+function goesOn(runs: Buffer, run: number, bytes: Buffer, id: number, row: number): boolean {
+  const count = runs.readUInt32BE(run + 16);
+  return (
+    runs.readUInt32BE(run + 20) + count === row
+    && runs.readUInt32BE(run + 12) + count === bytes.readUInt32BE(id + 12)
+    && runs.readUInt32BE(run + 8) === bytes.readUInt32BE(id + 8)
+    && runs.readBigUInt64BE(run) === bytes.readBigUInt64BE(id)
+  );
+}
+
+/** The runs of several parts of a body as one list, in the order of the rows. */
+export class RowIdRuns {
+  readonly #bytes: Buffer;
+
+  /** `parts`: how many rows each has, and its runs as `findRowIdRuns` gives them; null where no row came with an ID. */
+  constructor(parts: readonly { readonly rows: number; readonly runs: Uint8Array | null }[]) {
+    let before = 0;
+    this.#bytes = Buffer.concat(parts.map(({ rows, runs }) => {
+      const shifted = Buffer.from(runs ?? []);
+      for (let row = 20; row < shifted.length; row += runBytes) shifted.writeUInt32BE(shifted.readUInt32BE(row) + before, row);
+      before += rows;
+      return shifted;
+    }));
+  }
+
+  get length(): number {
+    return this.#bytes.length / runBytes;
+  }
+
+  at(place: number): RowIdRun {
+    const start = place * runBytes;
+    const bytes = this.#bytes;
+    return {
+      version: bytes.readBigUInt64BE(start), ordinal: bytes.readUInt32BE(start + 8), first: bytes.readUInt32BE(start + 12),
+      count: bytes.readUInt32BE(start + 16), row: bytes.readUInt32BE(start + 20),
+    };
+  }
+
+  *[Symbol.iterator](): Generator<RowIdRun> {
+    for (let place = 0; place < this.length; place += 1) yield this.at(place);
+  }
+
+  /** A row whose ID another row before it has too; null when all are different. */
+  findRepeated(): number | null {
+    const places = new Uint32Array(this.length).map((_, place) => place);
+    if (!this.#isSorted()) places.sort((a, b) => this.#compare(a, b));
+    let found: number | null = null;
+    // The run that reaches furthest of those before.
+    let furthest: RowIdRun | null = null;
+    for (const place of places) {
+      const run = this.at(place);
+      const same: boolean = furthest !== null && furthest.version === run.version && furthest.ordinal === run.ordinal;
+      if (same && run.first < furthest!.first + furthest!.count) {
+        const row = Math.max(run.row, furthest!.row + run.first - furthest!.first);
+        if (found === null || row < found) found = row;
+      }
+      if (!same || run.first + run.count > furthest!.first + furthest!.count) furthest = run;
+    }
+    return found;
+  }
+
+  #isSorted(): boolean {
+    for (let place = 1; place < this.length; place += 1) {
+      if (this.#compare(place - 1, place) > 0) return false;
+    }
+    return true;
+  }
+
+  /** By version, ordinal and first, which stand there with their highest byte first. */
+  #compare(a: number, b: number): number {
+    const bytes = this.#bytes;
+    for (let at = 0; at < idBytes; at += 4) {
+      const difference = bytes.readUInt32BE(a * runBytes + at) - bytes.readUInt32BE(b * runBytes + at);
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  }
+}

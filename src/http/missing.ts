@@ -1,0 +1,14 @@
+import type { FastifyReply } from 'fastify';
+import { replyWithError } from './error-reply.ts';
+
+const messages = {
+  table_not_found: 'There is no such table.',
+  row_not_found: 'There is no such row.',
+  payment_required: 'The team is suspended.',
+  continuation_expired: 'query.continuation: the rows that it goes on in were replaced too long ago.',
+} as const;
+
+/** Answers that what was asked for is not there, or not to be had. */
+export function replyMissing(reply: FastifyReply, type: keyof typeof messages): FastifyReply {
+  return replyWithError(reply, type, messages[type]);
+}

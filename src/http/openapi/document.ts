@@ -1,0 +1,260 @@
+/**
+ * The OpenAPI document of the service: made from its routes, from the schemas that check their requests, and from what each
+ * route says of itself (`Operation`).
+ */
+import type { RouteOptions } from 'fastify';
+import { z } from 'zod';
+import { statusOf, type ErrorType } from '../http-error.ts';
+import { DocumentSchemas, type JsonSchema } from './document-schemas.ts';
+import { errorMeanings } from './error-meanings.ts';
+import { tags, type Answer, type Contents, type Operation } from './operation.ts';
+import { pathParameters, requestHeaders, responseHeaders, type ResponseHeader } from './parameters.ts';
+
+/** What the document says of the service as a whole. */
+export interface DocumentInfo {
+  readonly version: string;
+  /** Where the service is; a path is meant from where the document came from. */
+  readonly serverUrl: string;
+}
+
+export interface Reference {
+  readonly $ref: string;
+}
+
+export interface ResponseObject {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, Reference>>;
+  readonly content?: Readonly<Record<string, MediaTypeObject>>;
+}
+
+export interface MediaTypeObject {
+  readonly schema: JsonSchema;
+  readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
+}
+
+export interface ParameterObject {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: JsonSchema;
+  readonly example?: unknown;
+}
+
+export interface OperationObject {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description: string;
+  readonly security?: readonly never[];
+  readonly parameters: readonly ParameterObject[];
+  readonly requestBody?: { readonly required: true; readonly content: Readonly<Record<string, MediaTypeObject>> };
+  readonly responses: Readonly<Record<string, ResponseObject | Reference>>;
+}
+
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: object;
+  readonly servers: readonly object[];
+  readonly tags: readonly object[];
+  readonly security: readonly object[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly responses: Readonly<Record<string, ResponseObject>>;
+    readonly headers: Readonly<Record<string, object>>;
+    readonly securitySchemes: object;
+  };
+}
+
+/** What paths that are not in the document answer, and methods that a path does not know. */
+export const sharedErrors = ['not_found', 'method_not_allowed', 'request_validation_error'] as const;
+
+const description = `Tables of rows for teams, on an append-only log. A request needs a bearer token of its team.
+
+Every version is the place of an event in the team's log: versions of rows and of tables can be compared. All errors have
+one shape, \`{"error":{"type","message"}}\`; tell them apart by \`type\`. Every answer of 503 says that it is worth trying
+again, and an \`Idempotency-Key\` makes that safe for writes.`;
+
+/** Throws for a route that says nothing of itself. */
+export function buildDocument(routes: readonly RouteOptions[], { version, serverUrl }: DocumentInfo): OpenApiDocument {
+  const parts = new DocumentParts();
+  const paths: Record<string, Record<string, OperationObject>> = {};
+  for (const route of routes) {
+    const path = route.url.replaceAll(/:(\w+)/g, '{$1}');
+    for (const method of [route.method].flat()) {
+      (paths[path] ??= {})[method.toLowerCase()] = describeRoute(route, method, parts);
+    }
+  }
+  for (const type of sharedErrors) parts.errorResponse([type]);
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Tablog', version, description },
+    servers: [{ url: serverUrl }],
+    tags: Object.entries(tags).map(([name, text]) => ({ name, description: text })),
+    security: [{ bearer: [] }],
+    paths,
+    components: {
+      schemas: parts.schemas.components, responses: parts.responses, headers: parts.headers,
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'A token of the team.' } },
+    },
+  };
+}
+
+function describeRoute(route: RouteOptions, method: string, parts: DocumentParts): OperationObject {
+  const { operation, public: isPublic = false } = route.config ?? {};
+  if (operation === undefined) throw new Error(`${method} ${route.url} has no operation in its config`);
+  const { operationId, tag, summary, description, body, answers } = operation;
+  // HEAD beside GET is the same operation without its body.
+  const isTwin = method === 'HEAD' && [route.method].flat().includes('GET');
+  const withBodies = method !== 'HEAD';
+  return {
+    operationId: isTwin ? `${operationId}Head` : operationId,
+    tags: [tag], summary, description,
+    ...(isPublic ? { security: [] } : {}),
+    parameters: describeParameters(route, method, operation, parts),
+    ...(body === undefined ? {} : { requestBody: { required: true, content: parts.contents(body, 'input') } }),
+    responses: {
+      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, parts.answer(answer, withBodies)])),
+      ...(knowsIfNoneMatch(method, operation) ? { 304: parts.answer(notModified, withBodies) } : {}),
+      ...Object.fromEntries(byStatus(errorTypesOf(operation, method, isPublic)).map(([status, types]) => {
+        return [status, parts.errorResponse(types, withBodies)];
+      })),
+    },
+  };
+}
+
+const notModified: Answer = { description: 'The client has the current version.', versioned: true };
+
+function describeParameters(
+  { url, schema }: RouteOptions, method: string, operation: Operation, parts: DocumentParts,
+): ParameterObject[] {
+  const path = [...url.matchAll(/:(\w+)/g)].map(([, name]): ParameterObject => {
+    const schema = pathParameters[name!];
+    if (schema === undefined) throw new Error(`nothing is known of the path parameter ${name}`);
+    return parameterOf(name!, 'path', true, parts.schemas.convert(schema, 'input'));
+  });
+  const { properties = {}, required = [] } = parts.schemas.convert(schema?.querystring as z.ZodType, 'input') as {
+    properties?: Record<string, JsonSchema>;
+    required?: string[];
+  };
+  const query = Object.entries(properties).map(([name, property]) => {
+    return parameterOf(name, 'query', required.includes(name), property);
+  });
+  const headers = requestHeadersOf(operation, method).map(({ schema, ...header }): ParameterObject => {
+    return { ...header, in: 'header', required: false, schema: parts.schemas.convert(schema, 'input') };
+  });
+  return [...path, ...query, ...headers];
+}
+
+/** The description and an example stand beside a parameter's schema rather than in it, where every tool shows them. */
+function parameterOf(
+  name: string, place: ParameterObject['in'], required: boolean,
+  { description, examples: [example] = [], ...schema }: JsonSchema,
+): ParameterObject {
+  return {
+    name, in: place, required, schema,
+    ...(description === undefined ? {} : { description }),
+    ...(example === undefined ? {} : { example }),
+  };
+}
+
+function requestHeadersOf(operation: Operation, method: string) {
+  const { ifMatch, asynchronous, body } = operation;
+  return [
+    ...(ifMatch === 'row' ? [requestHeaders.ifMatchRow] : []),
+    ...(ifMatch === 'table' ? [requestHeaders.ifMatchTable] : []),
+    ...(knowsIfNoneMatch(method, operation) ? [requestHeaders.ifNoneMatch] : []),
+    ...(isWrite(method) ? [requestHeaders.idempotencyKey] : []),
+    ...(asynchronous === true ? [requestHeaders.asynchronous] : []),
+    ...(body === undefined ? [] : [requestHeaders.contentEncoding]),
+  ];
+}
+
+/** All errors of an operation: its own, and those that follow from what it is. */
+function errorTypesOf({ ifMatch, body, errors = [] }: Operation, method: string, isPublic: boolean): ErrorType[] {
+  return [...new Set<ErrorType>([
+    'request_validation_error', 'method_not_allowed', 'internal_error',
+    ...(isPublic ? [] : ['request_error', 'service_unavailable'] as const),
+    ...(isWrite(method) ? ['idempotency_key_reused', 'outcome_unknown'] as const : []),
+    ...(body === undefined ? [] : ['limit_exceeded', 'payload_too_large'] as const),
+    ...(ifMatch === undefined ? [] : ['precondition_failed'] as const),
+    ...errors,
+  ])];
+}
+
+function isWrite(method: string): boolean {
+  return method !== 'GET' && method !== 'HEAD';
+}
+
+function knowsIfNoneMatch(method: string, { answers }: Operation): boolean {
+  return !isWrite(method) && answers[200]?.versioned === true;
+}
+
+function byStatus(types: readonly ErrorType[]): [status: number, types: readonly ErrorType[]][] {
+  const statuses = [...new Set(types.map((type) => statusOf[type]))].sort((a, b) => a - b);
+  return statuses.map((status) => [status, types.filter((type) => statusOf[type] === status)]);
+}
+
+/** The parts of the document that stand once and are referred to. */
+class DocumentParts {
+  readonly schemas = new DocumentSchemas();
+  readonly responses: Record<string, ResponseObject> = {};
+  readonly headers: Record<string, object> = {};
+
+  contents(contents: Contents, io: 'input' | 'output'): Record<string, MediaTypeObject> {
+    return Object.fromEntries(Object.entries(contents).map(([mediaType, { schema, examples }]) => {
+      const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
+      return [mediaType, { schema: this.schemas.convert(schema, io), examples: Object.fromEntries(named) }];
+    }));
+  }
+
+  answer(
+    { description, versioned = false, headers = [], headersAtTimes = [], body }: Answer, withBody: boolean,
+  ): ResponseObject {
+    return {
+      description,
+      headers: {
+        ...this.#refer([...(versioned ? ['ETag', 'Cache-Control', 'Vary'] as const : []), ...headers]),
+        ...this.#refer(headersAtTimes, false),
+      },
+      ...(withBody && body !== undefined ? { content: this.contents(body, 'output') } : {}),
+    };
+  }
+
+  /** The answer of errors of one status. */
+  errorResponse(types: readonly ErrorType[], withBody = true): Reference {
+    const name = [statusOf[types[0]!], ...types, ...(withBody ? [] : ['head'])].join('.');
+    this.responses[name] ??= {
+      description: types.map((type) => `\`${type}\`: ${errorMeanings[type][0]}`).join('\n\n'),
+      headers: this.#refer(errorHeaders(types)),
+      ...(withBody ? { content: this.#errorContent(types) } : {}),
+    };
+    return { $ref: `#/components/responses/${name}` };
+  }
+
+  #errorContent(types: readonly ErrorType[]): Record<string, MediaTypeObject> {
+    const schema = z.strictObject({ error: z.strictObject({ type: z.enum(types), message: z.string().min(1) }) });
+    const examples = types.map((type) => [type, { error: { type, message: errorMeanings[type][1] } }]);
+    return this.contents({ 'application/json': { schema, examples: Object.fromEntries(examples) } }, 'output');
+  }
+
+  #refer(names: readonly ResponseHeader[], always = true): Record<string, Reference> {
+    return Object.fromEntries(names.map((name) => {
+      const { schema, required, ...header } = responseHeaders[name];
+      const component = always ? name : `${name}.at-times`;
+      this.headers[component] ??= { ...header, required: required && always, schema: this.schemas.convert(schema, 'output') };
+      return [name, { $ref: `#/components/headers/${component}` }];
+    }));
+  }
+}
+
+function errorHeaders(types: readonly ErrorType[]): ResponseHeader[] {
+  const status = statusOf[types[0]!];
+  return [
+    'Request-ID',
+    ...(status === 405 ? ['Allow'] as const : []),
+    ...(status === 429 || status === 503 ? ['Retry-After'] as const : []),
+    ...(types.includes('outcome_unknown') ? ['Job-ID'] as const : []),
+  ];
+}

@@ -1,0 +1,31 @@
+import type { ErrorType } from '../http-error.ts';
+
+/** For each error type what it means, and a message as it may come. */
+export const errorMeanings: Readonly<Record<ErrorType, readonly [meaning: string, message: string]>> = {
+  request_validation_error: ['The request is malformed. The message names the place.', 'rows[3]: must be an object.'],
+  limit_exceeded: ['A limit of tables, rows or cells is exceeded.', 'rows[0].a: the cell has more than 262144 bytes'],
+  idempotency_key_reused: ['The `Idempotency-Key` was used for another request.', 'Idempotency-Key: it was used for another request.'],
+  continuation_expired: ['The rows that the page belongs to were replaced too long ago.', 'query.continuation: it has expired.'],
+  stash_not_found: ['There is no such stash, or no longer.', 'there is no stash import-7'],
+  payment_required: ['The team is suspended, or its plan does not allow as many rows.', 'The team is suspended.'],
+  forbidden: ['The address is not signed, or no longer valid.', 'The address has expired.'],
+  request_error: ['The bearer token does not exist or is incorrect.', 'The bearer token does not exist or is incorrect.'],
+  not_found: ['There is nothing at this path.', 'There is nothing at this path.'],
+  table_not_found: ['The team has no such table.', 'There is no such table.'],
+  row_not_found: ['The table has no such row.', 'There is no such row.'],
+  job_not_found: ['The team has no such job.', 'There is no such job.'],
+  upload_not_found: ['The team has no such upload.', 'There is no such upload.'],
+  method_not_allowed: ['The path does not know the method. `Allow` has those that it knows.', 'This path knows GET, POST, not PUT.'],
+  upload_incomplete: ['Not all of the file has arrived.', 'Not all of the file has arrived.'],
+  upload_completed: ['The upload is complete already.', 'The upload is complete already.'],
+  precondition_failed: ['It has changed since the version in `If-Match`.', 'the row has changed: its version is 45, not 42 or older'],
+  payload_too_large: ['The body is too large.', 'The body has more than 15000000 bytes.'],
+  column_id_not_found: ['A column is not in the schema of the table.', 'rows[0].size: the table has no column "size"'],
+  column_has_invalid_value: ['A value does not fit the type of its column.', 'rows[0].price: "cheap" is no number'],
+  column_id_reserved: ['A column ID is reserved.', 'schema.columns[0].id: the column ID "$stashID" is reserved'],
+  column_id_not_unique: ['A column ID occurs twice in the schema.', 'schema.columns[1].id: the column ID "name" occurs twice'],
+  rate_limited: ['There are too many requests.', 'There are too many requests.'],
+  internal_error: ['Something went wrong in the service. It is in its log, under the ID of the request.', 'Something went wrong here. The log has more under 4bZ2vQkM-1f.'],
+  service_unavailable: ['The service is too busy, or part of it is away. Nothing was changed.', 'The service is too busy, or part of it is away. Nothing was changed.'],
+  outcome_unknown: ['Whether the request took effect was not known in time. `Job-ID` has the ID under which to ask.', 'Nobody could tell in time whether the request took effect.'],
+};

@@ -1,0 +1,101 @@
+/** `/openapi.json`: the interface as a document. `/docs`: a page that shows it, and asks no other host for anything. */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { App } from '../app.ts';
+import { serviceOperations } from '../documents/service.ts';
+import { replyWithError } from '../error-reply.ts';
+import type { OpenApiDocument } from '../openapi/document.ts';
+import { hasVersion, replyNotModified, setVersion } from '../versions.ts';
+
+/** A text that stays the same while the process runs. Its version is made from it, so that all processes agree on it. */
+interface File {
+  readonly type: string;
+  readonly text: string;
+  readonly version: bigint;
+}
+
+/** Addresses are relative, so that the page works behind a path of a proxy too. */
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Tablog</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+</head>
+<body>
+<div id="page"></div>
+<noscript>This page needs JavaScript. The document itself is <a href="openapi.json">openapi.json</a>.</noscript>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+`;
+
+/** With no validator, since that would be another host. */
+const startScript = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#page', deepLinking: true, validatorUrl: null });
+`;
+
+/** The page may load what comes from this service, and nothing else. The icons in its style sheet are data. */
+const contentSecurityPolicy = [
+  'default-src \'none\'', 'script-src \'self\'', 'style-src \'self\'', 'img-src \'self\' data:', 'connect-src \'self\'',
+  'base-uri \'none\'', 'form-action \'none\'', 'frame-ancestors \'none\'',
+].join('; ');
+
+const swaggerUi = createRequire(import.meta.url);
+
+/** `document` is asked for once all routes are there. */
+export function addDocumentationRoutes(app: App, document: () => OpenApiDocument): void {
+  const method = ['GET', 'HEAD'];
+  const documentFile = once(() => makeFile('application/json; charset=utf-8', JSON.stringify(document())));
+  const pageFile = once(() => makeFile('text/html; charset=utf-8', page));
+  const filesOfPage = new Map<string, () => File | Promise<File>>([
+    ['start.js', once(() => makeFile('text/javascript; charset=utf-8', startScript))],
+    ['swagger-ui-bundle.js', once(() => readSwaggerUi('text/javascript; charset=utf-8', 'swagger-ui-bundle.js'))],
+    ['swagger-ui.css', once(() => readSwaggerUi('text/css; charset=utf-8', 'swagger-ui.css'))],
+  ]);
+  app.route({
+    method, url: '/openapi.json', config: { public: true, operation: serviceOperations.document },
+    handler: (request, reply) => replyWithFile(request, reply, documentFile()),
+  });
+  app.route({
+    method, url: '/docs', config: { public: true, operation: serviceOperations.page },
+    handler: (request, reply) => replyWithFile(request, reply, pageFile()),
+  });
+  app.route({
+    method, url: '/docs/:file', config: { public: true, operation: serviceOperations.pageFile },
+    handler: async (request, reply) => {
+      const file = filesOfPage.get((request.params as { readonly file: string }).file);
+      if (file === undefined) return replyWithError(reply, 'not_found', 'There is nothing at this path.');
+      return replyWithFile(request, reply, await file());
+    },
+  });
+}
+
+/** Asked for again with each use, and sent only if it has changed: a new version of the service shows at once. */
+function replyWithFile(request: FastifyRequest, reply: FastifyReply, { type, text, version }: File): FastifyReply {
+  if (hasVersion(request, version)) return replyNotModified(reply, version);
+  return setVersion(reply, version)
+    .header('content-security-policy', contentSecurityPolicy)
+    .header('x-content-type-options', 'nosniff')
+    .header('referrer-policy', 'no-referrer')
+    .type(type)
+    .send(text);
+}
+
+function makeFile(type: string, text: string): File {
+  return { type, text, version: createHash('sha256').update(text).digest().readBigUInt64BE() };
+}
+
+async function readSwaggerUi(type: string, name: string): Promise<File> {
+  return makeFile(type, await readFile(swaggerUi.resolve(`@fastify/swagger-ui/static/${name}`), 'utf8'));
+}
+
+/** Most processes are never asked for these. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => (made ??= { value: make() }).value;
+}

@@ -1,0 +1,58 @@
+/** Spec 4.7: what has become of a request that was answered 202, or 503 with a job's ID. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AppliedResult } from '../../events/outcome.ts';
+import type { Job } from '../../job-id.ts';
+import type { App } from '../app.ts';
+import { jobOperations } from '../documents/jobs.ts';
+import { replyWithError } from '../error-reply.ts';
+import type { Jobs, JobState } from '../jobs.ts';
+import { encloseResult } from '../result-json.ts';
+import type { RouteDependencies } from '../routes.ts';
+
+const json = 'application/json; charset=utf-8';
+
+type Answer = (reply: FastifyReply, job: Job, state: JobState) => FastifyReply | Promise<FastifyReply>;
+
+export function addJobRoutes(app: App, { jobs, rows }: RouteDependencies): void {
+  app.get('/jobs/:jobID', { config: { operation: jobOperations.get } }, answerJob(jobs, async (reply, { teamId }, state) => {
+    if (state.status === 'succeeded') {
+      const before = '{"data":{"status":"succeeded","result":';
+      return reply.send(await encloseResult(before, state.result, '}}', (range) => rows.keptIds(teamId, range)));
+    }
+    const error = state.status === 'failed' ? { error: { message: state.message } } : {};
+    return reply.send(JSON.stringify({ data: { status: state.status, ...error } }));
+  }));
+
+  app.get('/jobs/:jobID/progress', { config: { operation: jobOperations.progress } }, answerJob(jobs, (reply, job, state) => {
+    return reply.send(JSON.stringify({ data: progressOf(jobs, job, state) }));
+  }));
+}
+
+/** Finds the job, and answers what all its routes answer alike. */
+function answerJob(jobs: Jobs, answer: Answer) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { jobID } = request.params as { readonly jobID: string };
+    void reply.header('cache-control', 'no-store');
+    const found = await jobs.find(request.principal.teamId, jobID);
+    if (found === null) return replyWithError(reply, 'job_not_found', 'There is no such job.');
+    if (found.state.status === 'running') void reply.header('retry-after', '1');
+    return answer(reply.type(json), found.job, found.state);
+  };
+}
+
+function progressOf(jobs: Jobs, job: Job, state: JobState): object {
+  switch (state.status) {
+    case 'running':
+      return { phase: 'waiting', rowsDone: 0, rowsTotal: job.rows, eventsAhead: jobs.eventsAhead(job) };
+    case 'succeeded': {
+      const rows = job.rows ?? countRows(state.result);
+      return { phase: 'done', rowsDone: rows, rowsTotal: rows };
+    }
+    case 'failed':
+      return { phase: 'failed', rowsDone: 0, rowsTotal: job.rows };
+  }
+}
+
+function countRows({ rows = [] }: AppliedResult): number {
+  return rows.reduce((sum, { count }) => sum + count, 0);
+}

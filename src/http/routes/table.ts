@@ -1,0 +1,68 @@
+/** Looking after one table: what it is, its names, its end. Paths of our own (docs/decisions/0009). */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { deleteTable } from '../../../commands/delete-table.ts';
+import { patchTable } from '../../../commands/patch-table.ts';
+import type { TableDetails } from '../../../projections/tables/tables.queries.ts';
+import { readMembers } from '../../formats/read-members.ts';
+import { isArrayType, itemKind, type ColumnType } from '../../schema/column-type.ts';
+import { currentType } from '../../schema/table-schema.ts';
+import type { App } from '../app.ts';
+import { oneTableOperations } from '../documents/table.ts';
+import { readMediaType } from '../media-type.ts';
+import { replyMissing } from '../missing.ts';
+import { collectBody } from '../request-body.ts';
+import type { RouteDependencies } from '../routes.ts';
+import { identify } from '../submitter.ts';
+import { tableIdOf } from '../table-path.ts';
+import { hasVersion, readIfMatch, replyNotModified, setVersion } from '../versions.ts';
+
+const json = 'application/json; charset=utf-8';
+
+export function addTableRoute(app: App, { submitter, tables, gate, bodyBytesMax }: RouteDependencies): void {
+  const path = '/tables/:tableID';
+
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const tableId = tableIdOf(request);
+    const table = await tables.table(request.principal.teamId, tableId);
+    if (typeof table === 'string') return replyMissing(reply, table);
+    if (hasVersion(request, table.version)) return replyNotModified(reply, table.version);
+    setVersion(reply, table.version).type(json);
+    return request.method === 'HEAD' ? reply.send() : reply.send(JSON.stringify({ data: present(tableId, table) }));
+  };
+  app.route({ method: ['GET', 'HEAD'], url: path, config: { operation: oneTableOperations.get }, handler: answer });
+
+  app.patch(path, { config: { operation: oneTableOperations.patch } }, async (request, reply) => {
+    const { teamId } = request.principal;
+    readMediaType(request, ['application/json']);
+    const identity = identify(request);
+    const ifMatch = readIfMatch(request) ?? null;
+    const bytes = await gate.run(() => collectBody(request, bodyBytesMax));
+    identity.digest?.update(bytes);
+    const event = patchTable({ teamId, tableId: tableIdOf(request), ifMatch, members: readMembers(bytes) });
+    const { etag } = await submitter.submit(teamId, identity, event);
+    return setVersion(reply, etag).type(json).send('{}');
+  });
+
+  // Nothing is left of it that could have a version.
+  app.delete(path, { config: { operation: oneTableOperations.remove } }, async (request, reply) => {
+    const { teamId } = request.principal;
+    const ifMatch = readIfMatch(request) ?? null;
+    await submitter.submit(teamId, identify(request), deleteTable({ teamId, tableId: tableIdOf(request), ifMatch }));
+    return reply.type(json).send('{}');
+  });
+}
+
+function present(id: string, { name, version, createdAt, rows, schema, appIds }: TableDetails): object {
+  const columns = schema.columns.map((column) => {
+    const { id: columnId, displayName } = column;
+    return { id: columnId, ...(displayName === undefined ? {} : { displayName }), type: spellType(currentType(column)) };
+  });
+  return {
+    id, name, version: version.toString(), created: new Date(createdAt).toISOString(), rows, schema: { columns }, appIDs: appIds,
+  };
+}
+
+/** As clients may write it (spec section 2): the schema of an answer is good for a request. */
+function spellType(type: ColumnType): unknown {
+  return isArrayType(type) ? { kind: 'array', items: { kind: itemKind(type) } } : type;
+}

@@ -1,0 +1,31 @@
+/** Under which names the columns of a table are shown. Their IDs, types and order stay. */
+import type { Refusal } from '../events/outcome.ts';
+import { findColumn } from './table-schema.ts';
+import type { GivenDisplayName, SchemaColumn, TableSchema } from './table-schema.ts';
+
+/** The schema with these display names; the very same one when each column has its name already. */
+export function displayColumns(
+  schema: TableSchema,
+  given: readonly GivenDisplayName[],
+): { readonly schema: TableSchema } | { readonly refusal: Refusal } {
+  const names = new Map<string, string | null>();
+  for (const [at, { id, displayName }] of given.entries()) {
+    const place = `columns[${at}].id`;
+    if (findColumn(schema, id) === undefined) {
+      return { refusal: { type: 'column_id_not_found', message: `${place}: the table has no column ${JSON.stringify(id)}` } };
+    }
+    if (names.has(id)) {
+      return { refusal: { type: 'column_id_not_unique', message: `${place}: the column ID ${JSON.stringify(id)} occurs twice` } };
+    }
+    names.set(id, displayName);
+  }
+  const columns = schema.columns.map((column) => {
+    const name = names.get(column.id);
+    return name === undefined || name === (column.displayName ?? null) ? column : shownAs(column, name);
+  });
+  return columns.every((column, at) => column === schema.columns[at]) ? { schema } : { schema: { columns } };
+}
+
+function shownAs({ id, types }: SchemaColumn, displayName: string | null): SchemaColumn {
+  return displayName === null ? { id, types } : { id, displayName, types };
+}

@@ -1,0 +1,84 @@
+/**
+ * What is done for the read model in the background: compaction and sweeping, a small step at a time and mostly at rest, so
+ * that requests do not notice. One process at a time does it.
+ */
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { compactOnce } from '../projections/segments/compaction.ts';
+import { sweepOnce } from '../projections/segments/sweeper.ts';
+import type { Database } from './database/database.ts';
+import { pause } from './pause.ts';
+
+/** Any number that nothing else in the database uses as an advisory lock. */
+const upkeepLock = 7_460_231_004;
+
+/** Behind each step there is a rest of so many times what it took: at most a fifth of a connection is used. */
+const restFactor = 4;
+
+export interface UpkeepOptions {
+  readonly database: Database;
+  readonly logger: Logger;
+  /** How long to wait when there is nothing to be done, in milliseconds. */
+  readonly interval: number;
+}
+
+export class Upkeep {
+  readonly #options: UpkeepOptions;
+  readonly #closing = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(options: UpkeepOptions) {
+    this.#options = options;
+    this.#running = this.#run();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { interval, logger } = this.#options;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      await pause(interval, signal);
+      try {
+        await this.#whileOnlyOne();
+      } catch (error) {
+        // The next round finds out whether that was all there is to it.
+        logger.warn({ err: error }, 'the upkeep of the read model did not get through');
+      }
+    }
+  }
+
+  /** Works until nothing is left to be done, unless another process does. */
+  async #whileOnlyOne(): Promise<void> {
+    const { database } = this.#options;
+    const client = await database.pool.connect();
+    try {
+      if (!(await takeLock(client, database.schema))) return;
+      try {
+        await this.#work();
+      } finally {
+        await client.query('select pg_advisory_unlock($1, hashtext($2))', [upkeepLock % 2 ** 31, database.schema]);
+      }
+    } finally {
+      client.release();
+    }
+  }
+
+  async #work(): Promise<void> {
+    const { database } = this.#options;
+    const { signal } = this.#closing;
+    for (let found = true; found && !signal.aborted; ) {
+      const started = performance.now();
+      found = (await compactOnce(database)) || (await sweepOnce(database));
+      await pause(restFactor * (performance.now() - started), signal);
+    }
+  }
+}
+
+async function takeLock(client: pg.PoolClient, schema: string): Promise<boolean> {
+  const { rows } = await client.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [upkeepLock % 2 ** 31, schema]);
+  return rows[0].taken;
+}

@@ -1,0 +1,291 @@
+/** Looking after a table: what it is, its names, its end (docs/decisions/0009). */
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from '@jest/globals';
+import { useApi } from '../support/api.ts';
+import { outcomeOf, type Answer } from '../support/client.ts';
+import { arrayOf, cellsOf, createTable, leavingUnchanged, schemaOf, stateOf, unknownTableId, type MadeTable } from '../support/tables.ts';
+
+const { api, client } = useApi();
+const malformed = '400 request_validation_error';
+const noTable = '404 table_not_found';
+
+async function look({ id }: Pick<MadeTable, 'id'>): Promise<Record<string, unknown>> {
+  return (await client().get(`/tables/${id}`)).json.data;
+}
+
+describe('a table', () => {
+  test('shows what it was created with', async () => {
+    const columns = [
+      { id: 'b', displayName: 'Bé "1"', type: 'number' }, { id: '10', type: arrayOf('date') }, { id: 'a', type: 'json' },
+      { id: '__proto__', type: 'emailAddress' },
+    ];
+    const body = { name: 'ä 😀', schema: { columns }, rows: [{ b: 1 }, {}], appsToLink: ['z', 'ä', 'b', 'z'] };
+    const made = await client().post('/tables', body);
+    const answer = await client().get(`/tables/${made.json.data.tableID}`);
+    const { created, ...rest } = answer.json.data;
+    expect(rest).toEqual({
+      id: made.json.data.tableID, name: 'ä 😀', version: String(made.version), rows: 2, schema: { columns }, appIDs: ['b', 'z', 'ä'],
+    });
+    expect(answer.version).toBe(made.version);
+    // The time of a log never falls.
+    const { created: later } = await look(await createTable(client(), []));
+    expect(Date.parse(later as string)).toBeGreaterThanOrEqual(Date.parse(created));
+  });
+
+  test('shows a schema that another can be created with', async () => {
+    const first = await createTable(client(), [{ a: [1], b: 'x', c: { k: 1 }, d: true, e: '2026-01-01' }]);
+    const { schema } = await look(first);
+    const made = await client().post('/tables', { name: 'copy', schema, rows: [] });
+    expect((await look({ id: made.json.data.tableID }))['schema']).toEqual(schema);
+    expect(schema).toEqual(schemaOf({ a: arrayOf('number'), b: 'string', c: 'json', d: 'boolean', e: 'date' }));
+  });
+
+  test('is what became of it', async () => {
+    const table = await createTable(client(), [{ a: 1 }, { a: 2 }]);
+    const { created } = await look(table);
+    const { version } = await client().post(`${table.path}?onSchemaError=updateSchema`, [{ a: 'x', n: 1 }]);
+    expect(await look(table)).toEqual({
+      id: table.id, name: 'test', version: String(version), created, rows: 3, schema: schemaOf({ a: 'string', n: 'number' }), appIDs: [],
+    });
+    const deleted = await client().delete(`${table.path}/${table.rowIds[0]}`);
+    expect(await look(table)).toMatchObject({ version: String(deleted.version), created, rows: 2 });
+  });
+
+  test('that is empty has its columns', async () => {
+    expect(await look(await createTable(client(), [], { a: 'uri' }))).toMatchObject({ rows: 0, schema: schemaOf({ a: 'uri' }) });
+    expect(await look(await createTable(client(), []))).toMatchObject({ rows: 0, schema: { columns: [] } });
+  });
+
+  test('answers HEAD as GET, without a body', async () => {
+    const table = await createTable(client(), [{ a: 1 }]);
+    const [head, get] = await Promise.all([client().head(`/tables/${table.id}`), client().get(`/tables/${table.id}`)]);
+    expect([head.status, head.version, head.text]).toEqual([200, get.version, '']);
+    expect((await client().head(`/tables/${unknownTableId}`)).status).toBe(404);
+  });
+
+  test.each<[string, string]>([
+    [`/tables/${unknownTableId}`, noTable], ['/tables/x', noTable], ['/tables/', noTable], [`/tables/${'x'.repeat(5_000)}`, noTable],
+    ['/tables/%00', noTable], [`/tables/${unknownTableId.toUpperCase()}`, noTable],
+    [`/tables/${unknownTableId}?a=1`, malformed], ['/tables/x?limit=1', malformed],
+  ])('GET %s is %s', async (path, outcome) => expect(outcomeOf(await client().get(path))).toBe(outcome));
+});
+
+describe('a patch of a table', () => {
+  test('gives it another name, and a version', async () => {
+    const table = await createTable(client(), [{ a: 1 }]);
+    const { created } = await look(table);
+    const answer = await client().patch(`/tables/${table.id}`, { name: 'ñ 😀' });
+    expect([outcomeOf(answer), answer.json]).toEqual(['200', {}]);
+    expect(answer.version! > table.version).toBe(true);
+    expect(await look(table)).toMatchObject({ name: 'ñ 😀', version: String(answer.version), created, rows: 1 });
+    expect((await client().get('/tables')).json.data).toContainEqual({ id: table.id, name: 'ñ 😀' });
+    expect((await client().head(table.path)).version).toBe(answer.version);
+  });
+
+  test('gives columns other names to be shown under, and takes them away', async () => {
+    const table = await createTable(client(), [{ a: 1, b: 'x' }]);
+    const path = `/tables/${table.id}`;
+    const columnsAfter = async (columns: unknown): Promise<unknown> => {
+      expect(outcomeOf(await client().patch(path, { columns }))).toBe('200');
+      return ((await look(table))['schema'] as { columns: unknown }).columns;
+    };
+    const [a, b] = [{ id: 'a', type: 'number' }, { id: 'b', type: 'string' }];
+    expect(await columnsAfter([{ id: 'b', displayName: 'Beta' }])).toEqual([a, { ...b, displayName: 'Beta' }]);
+    expect(await columnsAfter([{ id: 'a', displayName: 'Beta' }])).toEqual([{ ...a, displayName: 'Beta' }, { ...b, displayName: 'Beta' }]);
+    expect(await columnsAfter([{ id: 'b', displayName: null }, { id: 'a', displayName: 'A' }])).toEqual([{ ...a, displayName: 'A' }, b]);
+    expect(await columnsAfter([{ id: 'a', displayName: null }])).toEqual([a, b]);
+  });
+
+  test('leaves the rows as they are, those that were there and those that come', async () => {
+    const table = await createTable(client(), [{ a: 1, b: 'x' }, { a: 2 }]);
+    const rows = await client().rows(table.id);
+    const version = async (): Promise<unknown> => (await client().get(`${table.path}/${table.rowIds[0]}`)).version;
+    const before = await version();
+    await client().patch(`/tables/${table.id}`, { name: 'other', columns: [{ id: 'a', displayName: 'Alpha' }] });
+    expect(await client().rows(table.id)).toEqual(rows);
+    expect(await version()).toBe(before);
+    await client().post(table.path, [{ a: 3 }]);
+    await client().patch(`${table.path}/${table.rowIds[1]}`, { b: 'y' });
+    await client().post(`${table.path}?onSchemaError=updateSchema`, [{ a: 'wide' }]);
+    expect(cellsOf(await client().rows(table.id))).toEqual([{ a: '1', b: 'x' }, { a: '2', b: 'y' }, { a: '3' }, { a: 'wide' }]);
+    expect((await look(table))['schema']).toEqual({
+      columns: [{ id: 'a', displayName: 'Alpha', type: 'string' }, { id: 'b', type: 'string' }],
+    });
+  });
+
+  test.each<[string, unknown]>([
+    ['nothing', {}], ['no columns', { columns: [] }], ['the same name', { name: 'test' }],
+    ['no display name where there is none', { columns: [{ id: 'a', displayName: null }] }],
+  ])('to %s moves no version', async (_, body) => {
+    const table = await createTable(client(), [{ a: 1 }]);
+    const answer = await leavingUnchanged(client(), table.path, () => client().patch(`/tables/${table.id}`, body));
+    expect([outcomeOf(answer), answer.version]).toEqual(['200', table.version]);
+  });
+
+  test.each<[string, string | Uint8Array]>([
+    ['no body', ''], ['no JSON', '{'], ['a list', '[]'], ['rows', '[{"a":1}]'], ['a text', '"a"'], ['null', 'null'],
+    ['an unknown property', '{"name":"n","x":1}'], ['__proto__', '{"__proto__":{"name":"n"}}'], ['rows in it', '{"rows":[]}'],
+    ['an ID', `{"id":"${unknownTableId}"}`], ['a schema', '{"schema":{"columns":[]}}'], ['a key twice', '{"name":"n","name":"m"}'],
+    ['no text for a name', '{"name":1}'], ['no name', '{"name":null}'], ['an empty name', '{"name":""}'],
+    ['too long a name', `{"name":"${'x'.repeat(1025)}"}`], ['U+0000', '{"name":"a\\u0000"}'], ['half a character', '{"name":"\\ud800"}'],
+    ['no UTF-8', Buffer.from([0x7b, 0x22, 0x6e, 0x61, 0x6d, 0x65, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d])],
+    ['no list of columns', '{"columns":{}}'], ['columns by ID', '{"columns":{"a":"A"}}'], ['null for columns', '{"columns":null}'],
+    ['a column that is no object', '{"columns":["a"]}'], ['a column without an ID', '{"columns":[{"displayName":"A"}]}'],
+    ['a column without a name', '{"columns":[{"id":"a"}]}'], ['an empty display name', '{"columns":[{"id":"a","displayName":""}]}'],
+    ['a display name that is no text', '{"columns":[{"id":"a","displayName":5}]}'],
+    ['a type', '{"columns":[{"id":"a","displayName":"A","type":"string"}]}'], ['an ID that is no text', '{"columns":[{"id":1,"displayName":"A"}]}'],
+    ['too many columns', JSON.stringify({ columns: Array.from({ length: 1001 }, (_, n) => ({ id: `c${n}`, displayName: 'x' })) })],
+    ['something behind it', '{"name":"n"} x'],
+  ])('is refused when it is malformed: %s', async (_, body) => {
+    const table = await createTable(client(), [{ a: 1 }]);
+    await leavingUnchanged(client(), table.path, async () => {
+      const answer = await client().patch(`/tables/${table.id}`, body);
+      expect(answer.status).toBe(400);
+      expect(outcomeOf(await client().patch(`/tables/${unknownTableId}`, body))).toBe(outcomeOf(answer));
+    });
+  });
+
+  test('is refused with another Content-Type, an unknown query, or two If-Match', async () => {
+    const table = await createTable(client(), [{ a: 1 }]);
+    const path = `/tables/${table.id}`;
+    await leavingUnchanged(client(), table.path, async () => {
+      expect(outcomeOf(await client().patch(path, '{}', { 'content-type': 'text/plain' }))).toBe(malformed);
+      expect(outcomeOf(await client().patch(`${path}?onSchemaError=abort`, {}))).toBe(malformed);
+      expect(outcomeOf(await client().patch(path, { name: 'n' }, { 'if-match': `"${table.version}", "${table.version}"` }))).toBe(malformed);
+      expect(outcomeOf(await client().delete(path, { 'if-match': `"${table.version}", "${table.version}"` }))).toBe(malformed);
+      expect(outcomeOf(await client().delete(`${path}?force=true`))).toBe(malformed);
+    });
+  });
+
+  test.each<[string, unknown, string, string]>([
+    ['an unknown column', { name: 'n', columns: [{ id: 'z', displayName: 'Z' }] }, '422 column_id_not_found', 'columns[0].id: the table has no column "z"'],
+    [
+      'a column twice', { columns: [{ id: 'a', displayName: 'A' }, { id: 'a', displayName: 'B' }] }, '422 column_id_not_unique',
+      'columns[1].id: the column ID "a" occurs twice',
+    ],
+  ])('is refused whole: %s', async (_, body, outcome, message) => {
+    const table = await createTable(client(), [{ a: 1 }]);
+    await leavingUnchanged(client(), table.path, async () => {
+      const answer = await client().patch(`/tables/${table.id}`, body);
+      expect([outcomeOf(answer), answer.json.error.message]).toEqual([outcome, message]);
+    });
+  });
+
+  test('may come compressed', async () => {
+    const table = await createTable(client(), [{ a: 1 }]);
+    const body = gzipSync('{"name":"packed"}');
+    expect(outcomeOf(await client().patch(`/tables/${table.id}`, body, { 'content-encoding': 'gzip' }))).toBe('200');
+    expect(await look(table)).toMatchObject({ name: 'packed' });
+  });
+
+  test('loses against another that was faster, when it says what it saw', async () => {
+    const table = await createTable(client(), [{ a: 1 }]);
+    const headers = { 'if-match': `"${table.version}"` };
+    const answers = await Promise.all(['x', 'y', 'z'].map((name) => client().patch(`/tables/${table.id}`, { name }, headers)));
+    expect(answers.map(outcomeOf).toSorted()).toEqual(['200', '412 precondition_failed', '412 precondition_failed']);
+  });
+
+  test('counts for those who add rows, and not for those who patch them', async () => {
+    const table = await createTable(client(), [{ a: 1 }]);
+    await client().patch(`/tables/${table.id}`, { name: 'other' });
+    const seen = { 'if-match': `"${table.version}"` };
+    expect(outcomeOf(await client().post(table.path, [{ a: 2 }], seen))).toBe('412 precondition_failed');
+    expect(outcomeOf(await client().patch(`${table.path}/${table.rowIds[0]}`, { a: 2 }, seen))).toBe('200');
+  });
+});
+
+describe('a table that was deleted', () => {
+  test('is gone, with all that it had', async () => {
+    const table = await createTable(client(), [{ a: 1 }, { a: 2 }, { a: 3 }]);
+    await client().post(table.path, Array.from({ length: 300 }, (_, a) => ({ a })));
+    const { continuation } = (await client().get(`${table.path}?limit=1`)).json;
+    const row = `${table.path}/${table.rowIds[1]}`;
+    const answer = await client().delete(`/tables/${table.id}`);
+    expect([outcomeOf(answer), answer.json, answer.version]).toEqual(['200', {}, null]);
+    const requests: [string, Promise<Answer>][] = [
+      ['GET table', client().get(`/tables/${table.id}`)],
+      ['PATCH table', client().patch(`/tables/${table.id}`, { name: 'n' })],
+      ['PATCH table, nothing', client().patch(`/tables/${table.id}`, {})],
+      ['GET rows', client().get(table.path)],
+      ['GET rows, next page', client().get(`${table.path}?continuation=${continuation}`)],
+      ['POST rows', client().post(table.path, [{ a: 1 }])],
+      ['POST rows, none', client().post(table.path, [])],
+      ['POST rows, many', client().post(table.path, Array.from({ length: 25_000 }, (_, a) => ({ a })))],
+      ['POST rows, updateSchema', client().post(`${table.path}?onSchemaError=updateSchema`, [{ z: 1 }])],
+      ['PUT table', client().send(`/tables/${table.id}`, { method: 'PUT', body: [{ a: 1 }] })],
+      ['PUT table, nothing', client().send(`/tables/${table.id}`, { method: 'PUT', body: [] })],
+      ['GET row', client().get(row)],
+      ['PATCH row', client().patch(row, { a: 1 })],
+      ['DELETE row', client().delete(row)],
+    ];
+    for (const [name, request] of requests) expect([name, outcomeOf(await request)]).toEqual([name, noTable]);
+    for (const path of [table.path, `/tables/${table.id}`]) expect((await client().head(path)).status).toBe(404);
+    expect((await client().get('/tables')).text).not.toContain(table.id);
+  });
+
+  test('may be deleted again, whatever If-Match says', async () => {
+    const table = await createTable(client(), [{ a: 1 }]);
+    await client().delete(`/tables/${table.id}`);
+    for (const path of [`/tables/${table.id}`, `/tables/${unknownTableId}`, '/tables/x', `/tables/${'x'.repeat(2_000)}`]) {
+      for (const headers of [{}, { 'if-match': '"1"' }] as Record<string, string>[]) {
+        expect(outcomeOf(await client().delete(path, headers))).toBe('200');
+      }
+      expect(outcomeOf(await client().delete(path, { 'if-match': 'x' }))).toBe(malformed);
+    }
+  });
+
+  test('leaves others alone', async () => {
+    const [first, second] = [await createTable(client(), [{ a: 1 }]), await createTable(client(), [{ a: 1 }])];
+    const state = await stateOf(client(), second.path);
+    await client().delete(`/tables/${first.id}`);
+    expect(await stateOf(client(), second.path)).toEqual(state);
+    expect(outcomeOf(await client().post(second.path, [{ a: 2 }]))).toBe('201');
+  });
+
+  test('was deleted by one who had seen all of it', async () => {
+    const table = await createTable(client(), [{ a: 1 }]);
+    const patched = await client().patch(`${table.path}/${table.rowIds[0]}`, { a: 2 });
+    await leavingUnchanged(client(), table.path, async () => {
+      const stale = await client().delete(`/tables/${table.id}`, { 'if-match': `"${table.version}"` });
+      expect(outcomeOf(stale)).toBe('412 precondition_failed');
+    });
+    expect(outcomeOf(await client().delete(`/tables/${table.id}`, { 'if-match': `"${patched.version}"` }))).toBe('200');
+  });
+
+  test('no longer counts in the plan of its team', async () => {
+    const team = await api().createTeam();
+    await team.setPlan(3);
+    const table = await createTable(team.client, [{ a: 1 }, { a: 2 }, { a: 3 }]);
+    await team.client.delete(`${table.path}/${table.rowIds[0]}`);
+    const other = await createTable(team.client, [{ a: 1 }]);
+    expect(outcomeOf(await team.client.post(other.path, [{ a: 2 }]))).toBe('402 payment_required');
+    await team.client.delete(`/tables/${table.id}`);
+    expect(outcomeOf(await team.client.post(other.path, [{ a: 2 }, { a: 3 }, { a: 4 }]))).toBe('402 payment_required');
+    expect(outcomeOf(await team.client.post(other.path, [{ a: 2 }, { a: 3 }]))).toBe('201');
+  });
+
+  test('is deleted once under a key, and the answer stays', async () => {
+    const table = await createTable(client(), [{ a: 1 }]);
+    const headers = { 'idempotency-key': 'k-delete', 'if-match': `"${table.version}"` };
+    const answers = await Promise.all(Array.from({ length: 4 }, () => client().delete(`/tables/${table.id}`, headers)));
+    answers.push(await client().delete(`/tables/${table.id}`, headers));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(new Set(['200 {}']));
+    expect(outcomeOf(await client().delete(`/tables/${table.id}`, { ...headers, 'if-match': '"1"' }))).toBe('400 idempotency_key_reused');
+  });
+
+  test('takes nothing that comes behind its end, however close', async () => {
+    const { client: alone } = await api().createTeam();
+    for (let round = 0; round < 5; round += 1) {
+      const table = await createTable(alone, [{ a: 1 }, { a: 2 }]);
+      const row = `${table.path}/${table.rowIds[0]}`;
+      const answers = await Promise.all([
+        alone.post(table.path, [{ a: 3 }]), alone.patch(row, { a: 4 }), alone.delete(`/tables/${table.id}`),
+        alone.post(table.path, [{ a: 5 }]), alone.send(`/tables/${table.id}`, { method: 'PUT', body: [{ a: 7 }] }), alone.patch(row, { a: 6 }), alone.patch(`/tables/${table.id}`, { name: 'n' }), alone.delete(row),
+      ]);
+      expect(outcomeOf(answers[2]!)).toBe('200');
+      for (const answer of answers) expect(['200', '201', noTable]).toContain(outcomeOf(answer));
+      expect(outcomeOf(await alone.get(table.path))).toBe(noTable);
+      expect((await alone.get('/tables')).text).toBe('{"data":[]}');
+    }
+  });
+});

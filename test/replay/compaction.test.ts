@@ -1,0 +1,102 @@
+/** Compaction and the sweeper change nothing that anybody can see, and leave nothing that nobody can. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { compactOnce, smallLinkBytes } from '../../projections/segments/compaction.ts';
+import { sweepOnce, sweepTimes } from '../../projections/segments/sweeper.ts';
+import { RowQueries } from '../../projections/tables/rows.queries.ts';
+import type { Database } from '../../src/database/database.ts';
+import { verify } from '../../src/replay/verify.ts';
+import { chooseSeed, createGeneratedLog, openReadModel, type GeneratedLog } from './generated-log.ts';
+
+let generated: GeneratedLog;
+let database: Database;
+
+beforeAll(async () => {
+  generated = await createGeneratedLog({ seed: chooseSeed(), teams: 3, eventsOfTeam: 1200, blocksOfTeam: 60, rowsOfBlock: 120 });
+  database = await openReadModel(generated.url);
+});
+
+afterAll(async () => {
+  await database?.close();
+  await generated?.drop();
+});
+
+async function count(query: string): Promise<number> {
+  return Number((await database.pool.query(`select count(*) from ${query}`)).rows[0].count);
+}
+
+/** Every row of every table as readers get it. */
+async function readAll(): Promise<string[]> {
+  const queries = new RowQueries(database);
+  const { rows: tables } = await database.pool.query('select id, team_id from tables where not deleted order by id');
+  const texts: string[] = [];
+  for (const { id, team_id: teamId } of tables) {
+    let from: Parameters<RowQueries['page']>[2] = null;
+    do {
+      const page = await queries.page(teamId, id, from, 70);
+      if (typeof page === 'string') throw new Error(page);
+      texts.push(`${id} ${page.rows.enclose('', '').toString()}`);
+      from = page.next;
+    } while (from !== null);
+  }
+  return texts;
+}
+
+async function expectEqual(): Promise<void> {
+  const { differences } = await verify({
+    url: generated.url, log: generated.log, batchEvents: 500, onProgress: () => undefined, signal: new AbortController().signal,
+  });
+  expect(differences).toEqual([]);
+}
+
+const received = `links join tables on tables.id = links.table_id and tables.generation = links.generation
+  where links.presented is null or links.presented < tables.widened and links.key <> tables.tail`;
+
+test('rows that are stored as they are presented, and together, read as before', async () => {
+  const before = await readAll();
+  expect(await count(received)).toBeGreaterThan(0);
+  let steps = 0;
+  while (await compactOnce(database)) {
+    steps += 1;
+    // Each step for itself leaves all as it is, so that some are looked at between.
+    if (steps % 10 === 1) expect(await readAll()).toEqual(before);
+  }
+  expect(steps).toBeGreaterThan(10);
+  expect(await readAll()).toEqual(before);
+  expect(await count(received)).toBe(0);
+  expect(await count('links where merged')).toBeGreaterThan(15);
+  expect(await count(`(select 1 from links where not merged and bytes < ${smallLinkBytes} and exists (
+    select from tables where tables.generation = links.generation and tables.id = links.table_id and tables.tail is distinct from links.key
+  ) group by table_id having count(*) >= 16) scattered`)).toBe(0);
+  await expectEqual();
+});
+
+test('what nobody can read is gone in the end, and the rest reads as before', async () => {
+  const before = await readAll();
+  const held = await count('segment_rows');
+  // Nothing is old enough yet.
+  const young = await count('generations where not swept');
+  while (await sweepOnce(database)) continue;
+  expect(await count('generations where not swept')).toBe(young);
+  expect(await count('segment_rows')).toBe(held);
+  await expectEqual();
+
+  const now = { ...sweepTimes, generations: -1, bodies: -1, segments: -1000 };
+  while (await sweepOnce(database, now)) continue;
+  expect(await readAll()).toEqual(before);
+  expect(await count('generations where not swept')).toBe(0);
+  expect(await count('body_blocks')).toBe(0);
+  expect(await count(`segment_rows where not exists (select from links join tables on tables.id = links.table_id
+    and tables.generation = links.generation where links.segment = segment_rows.segment)`)).toBe(0);
+  expect(await count(`changes where not exists (select from links join tables on tables.id = links.table_id
+    and tables.generation = links.generation where links.key = changes.link)`)).toBe(0);
+  expect(await count('segment_rows')).toBeLessThan(held);
+
+  await sweepUntilDone({ ...now, outcomes: -1 });
+  expect(await count('outcomes')).toBe(0);
+  expect(await count('generations')).toBe(0);
+  expect(await readAll()).toEqual(before);
+});
+
+async function sweepUntilDone(times: typeof sweepTimes): Promise<void> {
+  while (await sweepOnce(database, times)) continue;
+}

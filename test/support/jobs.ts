@@ -1,0 +1,13 @@
+/** Jobs as clients see them. */
+import type { Answer, Client } from './client.ts';
+import { sleepUntil } from './server.ts';
+
+/** The job's last answer, once it is not running any more. */
+export async function untilDone(client: Client, jobId: string): Promise<Answer> {
+  let answer: Answer | undefined;
+  await sleepUntil(async () => {
+    answer = await client.get(`/jobs/${jobId}`);
+    return answer.json.data?.status !== 'running';
+  }, `the job ${jobId} is done`, 30_000);
+  return answer!;
+}

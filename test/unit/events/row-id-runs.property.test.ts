@@ -1,0 +1,67 @@
+/** Runs of row IDs say what the IDs say: where each row is, whether one repeats, and however the rows are cut into parts. */
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { rowIdTexts } from '../../../src/events/row-bodies.ts';
+import { findRowIdRuns, RowIdRuns, type RowIdRun } from '../../../src/events/row-id-runs.ts';
+import { formatRowId } from '../../../src/events/row-id.ts';
+import { RowIds } from '../../../src/formats/row-ids.ts';
+
+/** Few versions, ordinals and indexes, so that rows follow each other and repeat. Null: a row without an ID. */
+const id = fc.option(
+  fc.record({ version: fc.bigInt(1n, 2n), ordinal: fc.nat(1), index: fc.nat(12) }).map(formatRowId), { freq: 4 },
+);
+const shuffled = fc.array(id, { maxLength: 30 });
+const inOrder = fc.tuple(fc.nat(20), fc.nat(20)).map(([first, count]) =>
+  Array.from({ length: count }, (_, at) => formatRowId({ version: 1n, ordinal: 0, index: first + at })));
+const rows = fc.array(fc.oneof(shuffled, inOrder), { maxLength: 4 }).map((parts) => parts.flat());
+
+function idsOf(texts: readonly (string | null)[]): Uint8Array | null {
+  const ids = new RowIds();
+  for (const text of texts) ids.add(text);
+  return ids.take();
+}
+
+function runsOf(parts: readonly (readonly (string | null)[])[]): RowIdRuns {
+  return new RowIdRuns(parts.map((part) => {
+    const ids = idsOf(part);
+    return { rows: part.length, runs: ids === null ? null : findRowIdRuns(ids) };
+  }));
+}
+
+function expand(run: RowIdRun): [number, string][] {
+  return Array.from({ length: run.count }, (_, at) => [run.row + at, formatRowId({ ...run, index: run.first + at })]);
+}
+
+test('runs are the IDs, by row, in any number of parts', () => {
+  fc.assert(fc.property(fc.array(rows, { maxLength: 4 }), (parts) => {
+    const texts = parts.flat();
+    const named = texts.flatMap((text, row) => (text === null ? [] : [[row, text]]));
+    expect([...runsOf(parts)].flatMap(expand)).toEqual(named);
+  }));
+});
+
+test('bytes are the texts', () => {
+  fc.assert(fc.property(rows, (texts) => {
+    const ids = idsOf(texts);
+    expect(ids === null ? texts.map(() => null) : rowIdTexts(ids)).toEqual(texts);
+  }));
+});
+
+test('a row is named whose ID a row before it has, and none when there is no such row', () => {
+  fc.assert(fc.property(fc.array(rows, { maxLength: 3 }), (parts) => {
+    const texts = parts.flat();
+    const isRepeated = (row: number): boolean => texts[row] !== null && texts.indexOf(texts[row]!) < row;
+    const repeated = texts.findIndex((_, row) => isRepeated(row));
+    const found = runsOf(parts).findRepeated();
+    if (repeated === -1) expect(found).toBeNull();
+    else expect(isRepeated(found!)).toBe(true);
+  }), { numRuns: 1000 });
+});
+
+test('rows that were read and are written back are one run', () => {
+  const texts = Array.from({ length: 5000 }, (_, index) => formatRowId({ version: 7n, ordinal: 3, index }));
+  expect([...runsOf([texts.slice(0, 2000), texts.slice(2000)])]).toEqual([
+    { version: 7n, ordinal: 3, first: 0, count: 2000, row: 0 },
+    { version: 7n, ordinal: 3, first: 2000, count: 3000, row: 2000 },
+  ]);
+});

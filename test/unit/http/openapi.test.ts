@@ -1,0 +1,209 @@
+/** The OpenAPI document: it is complete, it is true to the routes, and it is OpenAPI 3.1. */
+import { describe, expect, test } from '@jest/globals';
+import type { RouteOptions } from 'fastify';
+import { buildDocument, type OpenApiDocument, type OperationObject } from '../../../src/http/openapi/document.ts';
+import { addRoutes, type RouteDependencies } from '../../../src/http/routes.ts';
+import { metricsRoute } from '../../../src/http/routes/metrics.ts';
+import { InterfaceDocument } from '../../support/interface-document.ts';
+import type { Exchange } from '../../support/shapes.ts';
+import { openApiProblems } from '../../support/openapi-structure.ts';
+import { buildEdge } from './edge-app.ts';
+
+/** All routes of the service, and the document that it serves. No route is asked for anything else. */
+async function describeService(): Promise<{ routes: RouteOptions[]; document: OpenApiDocument }> {
+  const routes: RouteOptions[] = [];
+  const { app } = buildEdge((app) => {
+    app.addHook('onRoute', (route) => {
+      routes.push(route);
+    });
+    app.route(metricsRoute({ contentType: 'text/plain', scrape: async () => '' }));
+    addRoutes(app, {} as RouteDependencies);
+  });
+  const answer = await app.inject('/openapi.json');
+  expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
+  return { routes, document: answer.json() };
+}
+
+const { routes, document } = await describeService();
+const interfaceDocument = new InterfaceDocument(document);
+
+interface Described {
+  readonly name: string;
+  readonly method: string;
+  readonly route: RouteOptions;
+  readonly operation: OperationObject | undefined;
+}
+
+const described: Described[] = routes.flatMap((route) => [route.method].flat().map((method) => {
+  const path = route.url.replaceAll(/:(\w+)/g, '{$1}');
+  return { name: `${method} ${path}`, method, route, operation: document.paths[path]?.[method.toLowerCase()] };
+}));
+
+const operations = Object.entries(document.paths).flatMap(([path, item]) => {
+  return Object.entries(item).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, path, method, operation }));
+});
+
+/** `404 table_not_found` for each error that the operation has. */
+function errorsOf(operation: OperationObject): string[] {
+  return Object.values(operation.responses).flatMap((response) => {
+    if (!('$ref' in response)) return [];
+    const [status, ...types] = response.$ref.slice('#/components/responses/'.length).split('.');
+    return types.map((type) => `${status} ${type}`);
+  });
+}
+
+describe('it is complete', () => {
+  test('each route is in it, and nothing else', () => {
+    expect(described.length).toBeGreaterThan(15);
+    expect(operations.map(({ name }) => name).toSorted()).toEqual(described.map(({ name }) => name).toSorted());
+  });
+
+  test.each(described)('$name has the answers that all have', ({ method, route, operation }) => {
+    const isPublic = route.config?.public === true;
+    const errors = errorsOf(operation!);
+    expect(errors).toEqual(expect.arrayContaining([
+      '400 request_validation_error', '405 method_not_allowed', '500 internal_error',
+      ...(isPublic ? [] : ['404 request_error', '503 service_unavailable']),
+      ...(operation!.requestBody === undefined ? [] : ['400 limit_exceeded', '413 payload_too_large']),
+      ...(method === 'GET' || method === 'HEAD' ? [] : ['400 idempotency_key_reused', '503 outcome_unknown']),
+    ]));
+    expect(operation!.security).toEqual(isPublic ? [] : undefined);
+    expect(Object.keys(operation!.responses).some((status) => status < '300')).toBe(true);
+  });
+
+  test.each(described)('$name takes a body if its method does', ({ method, operation }) => {
+    expect(operation!.requestBody !== undefined).toBe(['POST', 'PUT', 'PATCH'].includes(method));
+  });
+
+  test.each(described)('$name has the parameters of its path, and the query that it checks', ({ route, operation }) => {
+    const namesIn = (place: string): string[] => {
+      return operation!.parameters.filter((parameter) => parameter.in === place).map(({ name }) => name);
+    };
+    expect(namesIn('path')).toEqual([...route.url.matchAll(/:(\w+)/g)].map(([, name]) => name));
+    expect(namesIn('query')).toEqual(Object.keys((route.schema!.querystring as { shape: object }).shape));
+  });
+
+  test('a route that says nothing of itself is an error', () => {
+    const route = { method: 'GET', url: '/x', handler: () => '', schema: {} } as const;
+    expect(() => buildDocument([route], { version: '1', serverUrl: '/' })).toThrow('GET /x has no operation in its config');
+  });
+});
+
+describe('it is OpenAPI 3.1', () => {
+  test('each object has what it must have, and nothing that it may not', () => {
+    expect(openApiProblems(document)).toEqual([]);
+  });
+
+  const get = document.paths['/tables']!['get']!;
+  test.each<[Record<string, unknown>, unknown]>([
+    [{ responses: undefined }, '/paths//tables/get/responses is no object'],
+    [{ status: 200 }, '/paths//tables/get has status'],
+    [{ responses: { 200: {} } }, '/paths//tables/get/responses/200 lacks description'],
+    [{ responses: { 200: { $ref: '#/components/responses/x' } } }, '/paths//tables/get/responses/200 refers to #/components/responses/x, which is not there'],
+    [{ parameters: [{ name: 'a', in: 'path', schema: {} }] }, '/paths//tables/get/parameters/0 is in the path and not required'],
+    [{ parameters: [{ name: 'a', in: 'query', schema: { type: 'text' } }] }, expect.stringContaining('is no JSON Schema')],
+    [{ parameters: [{ name: 'a', in: 'query', schema: { $ref: '#/x' } }] }, '/paths//tables/get/parameters/0/schema refers to #/x, which is not there'],
+  ])('with %j it would not be', (changes, problem) => {
+    expect(openApiProblems({ ...document, paths: { '/tables': { get: { ...get, ...changes } } } })).toEqual([problem]);
+  });
+
+  test('operation IDs are unique names', () => {
+    const ids = operations.map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z]+$/);
+  });
+
+  test('the server and the version', () => {
+    expect(document).toMatchObject({ openapi: '3.1.0', info: { version: expect.stringMatching(/^\d+\.\d+\.\d+/) }, servers: [{ url: '/' }] });
+  });
+});
+
+/** Each body in the document: where it stands, and its examples by name. */
+function* bodies(): Generator<{ name: string; place: string[]; examples: Readonly<Record<string, { value: unknown }>> }> {
+  for (const { name, path, method, operation } of operations) {
+    const at = ['paths', path, method];
+    if (operation.requestBody) yield* contentsAt(name, [...at, 'requestBody'], operation.requestBody);
+    for (const [status, response] of Object.entries(operation.responses)) {
+      if (!('$ref' in response)) yield* contentsAt(`${name} ${status}`, [...at, 'responses', status], response);
+    }
+  }
+  for (const [name, response] of Object.entries(document.components.responses)) {
+    yield* contentsAt(name, ['components', 'responses', name], response);
+  }
+}
+
+function* contentsAt(name: string, place: string[], { content = {} }: Pick<OpenApiDocument['components']['responses'][string], 'content'>) {
+  for (const [mediaType, { examples }] of Object.entries(content)) {
+    yield { name: `${name} ${mediaType}`, place: [...place, 'content', mediaType, 'schema'], examples };
+  }
+}
+
+describe('its examples', () => {
+  test.each([...bodies()])('$name', ({ place, examples }) => {
+    expect(Object.keys(examples).length).toBeGreaterThan(0);
+    for (const { value } of Object.values(examples)) expect(interfaceDocument.misfitAt(place, value)).toBeNull();
+  });
+});
+
+describe('an answer that it does not describe is found', () => {
+  const table = { id: '0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e', name: 'people' };
+  const error = { type: 'table_not_found', message: 'x' };
+  const path = `/tables/${table.id}/rows`;
+  const versioned = { 'etag': '"7"', 'cache-control': 'private, no-cache', 'vary': 'Accept-Encoding, Authorization' };
+
+  function check({ method = 'GET', path, status = 200, headers = {}, body }: {
+    method?: string; path: string; status?: number; headers?: Record<string, string>; body?: unknown;
+  }): string | null {
+    const all = new Headers({ ...(body === undefined ? {} : { 'content-type': 'application/json; charset=utf-8' }), ...headers });
+    const exchange: Exchange = { method, path, status, headers: all, text: body === undefined ? '' : JSON.stringify(body) };
+    try {
+      interfaceDocument.check(exchange);
+      return null;
+    } catch (error) {
+      return (error as Error).message.replace(/^.* the OpenAPI document has not (.*), in the answer .*$/, '$1');
+    }
+  }
+
+  test.each([
+    [{ path: '/tables', body: { data: [table] } }],
+    [{ path: '/tables?x', status: 400, body: { error: { ...error, type: 'request_validation_error' } } }],
+    [{ path, status: 404, body: { error } }],
+    [{ path, method: 'HEAD', status: 404 }],
+    [{ path, method: 'HEAD', headers: versioned }],
+    [{ path, headers: versioned, body: { data: [{ $rowID: 'AAAAAAAAAAEAAAAAAAAAAA', a: 1, b: [null] }] } }],
+    [{ path, status: 304, headers: versioned }],
+    [{ path: '/nothing', status: 404, body: { error: { ...error, type: 'not_found' } } }],
+    [{ path: '/tables', method: 'PUT', status: 405, headers: { allow: 'GET' }, body: { error: { ...error, type: 'method_not_allowed' } } }],
+  ])('%j is described', (answer) => {
+    expect(check(answer)).toBeNull();
+  });
+
+  test.each([
+    [{ path: '/tables', body: { data: [{ ...table, rows: 1 }] } }, 'such a body (the body/data/0 must NOT have additional properties)'],
+    [{ path: '/tables', body: { data: [{ id: table.id }] } }, 'such a body (the body/data/0 must have required property \'name\')'],
+    [{ path: '/tables', body: {} }, 'such a body (the body must have required property \'data\')'],
+    [{ path: '/tables', status: 201, body: { data: [] } }, 'the status 201 there'],
+    [{ path: '/tables', body: { data: [] }, headers: { etag: '"1"' } }, 'the header etag'],
+    [{ path: '/tables', body: 'x', headers: { 'content-type': 'text/plain' } }, 'the media type text/plain'],
+    [{ path: '/tables', status: 404, body: { error } }, 'such a body (the body/error/type must be equal to one of the allowed values)'],
+    [{ path, status: 404, body: { error: { ...error, code: 1 } } }, 'such a body (the body/error must NOT have additional properties)'],
+    [{ path, body: { data: [] } }, 'an answer without the header ETag'],
+    [{ path, body: { data: [] }, headers: { ...versioned, etag: 'W/"7"' } }, 'such a header ETag (the body must match pattern "^"[0-9]+"$")'],
+    [{ path, body: { data: [{ $rowID: 'AAAAAAAAAAEAAAAAAAAAAA', a: null }] }, headers: versioned }, expect.stringContaining('such a body')],
+    [{ path, method: 'HEAD', headers: versioned, body: {} }, 'a body'],
+    [{ path: '/nothing', body: {} }, 'the status 200 there'],
+    [{ path: '/nothing', status: 404, body: { error } }, 'such a body (the body/error/type must be equal to one of the allowed values)'],
+    [{ path: '/tables', method: 'PUT', status: 405, body: { error: { ...error, type: 'method_not_allowed' } } }, 'an answer without the header Allow'],
+    [{ path: '/tables', method: 'PUT', body: {} }, 'the status 200 there'],
+  ])('%j is not', (answer, problem) => {
+    expect(check(answer)).toEqual(problem);
+  });
+
+  test('so is a request that is accepted', () => {
+    const accepted = { method: 'POST', path: '/tables?name=n', mediaType: 'application/json', body: '[]' };
+    expect(() => interfaceDocument.checkAccepted(accepted)).not.toThrow();
+    expect(() => interfaceDocument.checkAccepted({ ...accepted, path: '/tables?nom=n' })).toThrow('the query parameter nom');
+    expect(() => interfaceDocument.checkAccepted({ ...accepted, mediaType: 'text/x' })).toThrow('the media type text/x');
+    expect(() => interfaceDocument.checkAccepted({ ...accepted, body: '{"rows":[],"x":1}' })).toThrow('such a body');
+  });
+});

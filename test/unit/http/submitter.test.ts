@@ -1,0 +1,157 @@
+/** Commands whose outcome comes soon, late, or never; for clients that permit a job for an answer, and for others. */
+import { createHash } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { SecretKeys } from '../../../src/database/secret-keys.ts';
+import type { EventData } from '../../../src/events/event.ts';
+import type { Outcome } from '../../../src/events/outcome.ts';
+import { Submitter } from '../../../src/http/submitter.ts';
+import { parseJobId } from '../../../src/job-id.ts';
+import {
+  AppendUnknown, NotAppended, ProjectionBug, type EncodedEvent, type EventLog,
+} from '../../../src/log/event-log.ts';
+
+const key = { id: 1, bytes: new Uint8Array(32) };
+const keys: SecretKeys = { current: key, find: () => key };
+const teamId = '01a1ff11-7ce6-7178-9b08-264f4408192e';
+const commandId = '01a1ff11-9ca3-73f0-bd62-0247538cabdc';
+const identity = { commandId, digest: null };
+const now = 1_000_000_000_000;
+const event: EventData = {
+  type: 'RowDeleteRequested', teamId, tableId: 'table', row: { version: 1n, ordinal: 0, index: 0 }, ifMatch: null,
+};
+const applied: Outcome = { status: 'applied', result: {}, etag: 7n };
+const refused: Outcome = { status: 'refused', refusal: { type: 'table_not_found', message: 'there is no such table' } };
+const hour = 3_600_000;
+
+/** Rejections that nobody handles, which would end the process. */
+const unhandled: unknown[] = [];
+const note = (error: unknown): unknown => unhandled.push(error);
+beforeEach(() => {
+  process.on('unhandledRejection', note);
+});
+afterEach(async () => {
+  await turns();
+  process.off('unhandledRejection', note);
+  expect(unhandled.splice(0)).toEqual([]);
+});
+
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A submitter on a log that does as the test says, and what it logs. */
+function prepare(append: (event: EncodedEvent) => Promise<Outcome>, asyncWaitMs = hour) {
+  const lines: { readonly level: string; readonly jobId: string; readonly error: string }[] = [];
+  const write = (level: string) => (details: unknown): void => {
+    const { jobId, err } = details as { jobId: string; err: Error };
+    lines.push({ level, jobId, error: err.name });
+  };
+  const log = { partitions: 12, now: () => now, append: (_: number, given: EncodedEvent) => append(given) } as unknown as EventLog;
+  const logger = { warn: write('warn'), error: write('error') };
+  return { submitter: new Submitter(log, keys, { asyncWaitMs, logger }), lines };
+}
+
+describe('a client that permits a job is answered', () => {
+  test('at once, when the outcome comes soon', async () => {
+    const { submitter } = prepare(async () => applied);
+    expect(await submitter.submitOrAccept(teamId, identity, event)).toEqual({ result: {}, etag: 7n });
+  });
+
+  test('with a refusal that comes soon', async () => {
+    const { submitter } = prepare(async () => refused);
+    await expect(submitter.submitOrAccept(teamId, identity, event)).rejects.toMatchObject({ type: 'table_not_found' });
+  });
+
+  test('that nothing was done, when that is known soon, also without any wait', async () => {
+    for (const wait of [0, hour]) {
+      const { submitter } = prepare(() => Promise.reject(new NotAppended('full')), wait);
+      await expect(submitter.submitOrAccept(teamId, identity, event)).rejects.toThrow(NotAppended);
+    }
+  });
+
+  test.each<[string, number | null]>([['so many rows', 5], ['nobody knows how many rows', null], ['no rows', 0]])(
+    'with a job of %s, when the outcome takes longer', async (_name, rows) => {
+      const outcome = Promise.withResolvers<Outcome>();
+      const { submitter, lines } = prepare(() => outcome.promise, 0);
+      const accepted = await submitter.submitOrAccept(teamId, identity, event, undefined, rows);
+      expect(parseJobId(keys, (accepted as { jobId: string }).jobId)).toEqual({
+        teamId, commandId, partition: 0x4408192e % 12, notAfter: now + 60_000, rows, requestTag: 0n,
+      });
+      outcome.resolve(applied);
+      await turns();
+      expect(lines).toEqual([]);
+    },
+  );
+
+  test('with a job that knows its request from others under the same key', async () => {
+    const { submitter } = prepare(() => new Promise(() => undefined), 0);
+    const jobs = [];
+    for (const body of ['one', 'two']) {
+      const digest = createHash('sha256').update(body);
+      const { jobId } = await submitter.submitOrAccept(teamId, { commandId, digest }, event) as { jobId: string };
+      jobs.push(parseJobId(keys, jobId)!);
+    }
+    expect(jobs[0]).toEqual({ ...jobs[1], requestTag: jobs[0]!.requestTag });
+    expect(jobs[0]!.requestTag).not.toBe(jobs[1]!.requestTag);
+  });
+
+  test('with a job, when nobody knows what became of it', async () => {
+    const { submitter, lines } = prepare(() => Promise.reject(new AppendUnknown('who knows')));
+    const { jobId } = await submitter.submitOrAccept(teamId, identity, event) as { jobId: string };
+    expect(jobId).toMatch(/^[\w-]{92}$/);
+    await turns();
+    expect(lines).toEqual([{ level: 'warn', jobId, error: 'AppendUnknown' }]);
+  });
+
+  test('with a job, when the service stops', async () => {
+    const { submitter } = prepare(() => new Promise(() => undefined));
+    const accepting = submitter.submitOrAccept(teamId, identity, event);
+    submitter.giveUp();
+    expect(await accepting).toEqual({ jobId: expect.stringMatching(/^[\w-]{92}$/) });
+  });
+});
+
+describe('what fails behind a 202 is logged, and harms nobody', () => {
+  test.each([
+    ['warn', new NotAppended('full')], ['warn', new AppendUnknown('who knows')], ['error', new ProjectionBug('a bug')],
+    ['error', new TypeError('another bug')],
+  ])('%s: %s', async (level, error) => {
+    const outcome = Promise.withResolvers<Outcome>();
+    const { submitter, lines } = prepare(() => outcome.promise, 0);
+    const { jobId } = await submitter.submitOrAccept(teamId, identity, event) as { jobId: string };
+    outcome.reject(error);
+    await turns();
+    expect(lines).toEqual([{ level, jobId, error: error.name }]);
+  });
+
+  test('but a refusal is none', async () => {
+    const outcome = Promise.withResolvers<Outcome>();
+    const { submitter, lines } = prepare(() => outcome.promise, 0);
+    await submitter.submitOrAccept(teamId, identity, event);
+    outcome.resolve(refused);
+    await turns();
+    expect(lines).toEqual([]);
+  });
+});
+
+describe('a client that permits none', () => {
+  test('waits as long as it takes', async () => {
+    const outcome = Promise.withResolvers<Outcome>();
+    const { submitter } = prepare(() => outcome.promise, 0);
+    const answer = submitter.submit(teamId, identity, event);
+    await turns();
+    outcome.resolve(applied);
+    expect(await answer).toEqual({ result: {}, etag: 7n });
+  });
+
+  test.each([
+    ['nobody knows', (_: Submitter) => Promise.reject(new AppendUnknown('who knows'))],
+    ['the service stops', (submitter: Submitter) => new Promise<Outcome>(() => setImmediate(() => submitter.giveUp()))],
+  ])('is told of the job when %s', async (_name, append) => {
+    let submitter: Submitter | undefined;
+    submitter = prepare(() => append(submitter!)).submitter;
+    const error = await submitter.submit(teamId, identity, event).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ type: 'outcome_unknown' });
+    expect(parseJobId(keys, (error as { headers: Record<string, string> }).headers['job-id']!)).toMatchObject({ commandId, rows: 1 });
+  });
+});
