@@ -208,6 +208,46 @@ describe('adding rows', () => {
   });
 });
 
+describe('overwriting a table', () => {
+  const overwrite = (table: MadeTable, body: string, mode = 'abort'): Promise<Answer> =>
+    client().send(`/tables/${table.id}?onSchemaError=${mode}`, { method: 'PUT', body, headers: csv });
+
+  test('keeps the identities that a column $rowID holds', async () => {
+    const table = await createTable(client(), [{ n: 1 }, { n: 2 }, { n: 3 }]);
+    const answer = await overwrite(table, `n,$rowID\n30,${table.rowIds[2]}\n40,\n10,${table.rowIds[0]}\n`);
+    expect(outcomeOf(answer)).toBe('200');
+    const { rowIDs } = answer.json.data;
+    expect([rowIDs[0], rowIDs[2]]).toEqual([table.rowIds[2], table.rowIds[0]]);
+    expect(await client().rows(table.id)).toEqual([30, 40, 10].map((n, at) => ({ $rowID: rowIDs[at], n })));
+    const rows = Array.from({ length: 12_000 }, (_, n) => `${n},${n === 11_999 ? rowIDs[1] : ''}\n`);
+    const large = await overwrite(table, `n,$rowID\n${rows.join('')}`);
+    expect(large.json.data.rowIDs.at(-1)).toBe(rowIDs[1]);
+    expect((await client().get(`${table.path}/${rowIDs[1]}`)).json.data).toEqual({ $rowID: rowIDs[1], n: 11_999 });
+  });
+
+  test.each<[string, string, string]>([
+    ['n,$rowID\n1,x\n', malformed, 'rows[0].$rowID: it is no row\'s ID'],
+    ['n,$rowID\n1,\n1,AAAAAAAAAAAAAAAAAAAAAA\n', malformed, 'rows[1].$rowID: it is no row\'s ID'],
+    ['n,x\n', '422 column_id_not_found', 'rows[0].x: the table has no column "x"'],
+    ['n\nx\n', '422 column_has_invalid_value', 'rows[0].n: "x" does not fit the column\'s type number'],
+    ['', malformed, 'the body has no header: its first line must name the columns'],
+  ])('with %j is refused', async (body, outcome, message) => {
+    const table = await createTable(client(), [{ n: 1 }]);
+    await leavingUnchanged(client(), table.path, async () => {
+      const answer = await overwrite(table, body);
+      expect([outcomeOf(answer), answer.json.error.message]).toEqual([outcome, message]);
+    });
+  });
+
+  test('with a header alone clears it', async () => {
+    const table = await createTable(client(), [{ n: 1 }]);
+    expect((await overwrite(table, 'n\n')).json.data.rowIDs).toEqual([]);
+    expect(await client().rows(table.id)).toEqual([]);
+    expect(outcomeOf(await overwrite(table, 'n,x\n', 'updateSchema'))).toBe('200');
+    expect(outcomeOf(await add(table, 'x\n1\n'))).toBe('201');
+  });
+});
+
 describe('large bodies', () => {
   const count = 25_000;
   const rows = Array.from({ length: count }, (_, at) => ({ n: at, code: String(at).padStart(6, '0'), text: `"row", ${at}\n` }));

@@ -4,7 +4,7 @@ import { addRowsBody } from '../../../commands/add-rows.ts';
 import { stashReference } from '../../../commands/inputs.ts';
 import { json, type Operation } from '../openapi/operation.ts';
 import { accepted } from './jobs.ts';
-import { examples, inputRow, inputRows, nothing, row, rowIds } from './schemas.ts';
+import { examples, inputCells, inputRow, inputRows, nothing, row, rowIds } from './schemas.ts';
 
 const firstRow = { $rowID: examples.rowIds[0]!, name: 'Ada', born: '1815-12-10' };
 const cellErrors = ['column_id_not_found', 'column_has_invalid_value', 'column_id_reserved'] as const;
@@ -48,11 +48,14 @@ const add: Operation = {
   description: 'All of the rows, or none of them if there is an error. A `$rowID` in a row is ignored.',
   ifMatch: 'table',
   asynchronous: true,
-  body: json(z.union([inputRows, addRowsBody.extend({ rows: inputRows }), stashReference]), {
-    'rows': examples.inputRows,
-    'rows in an object': { rows: examples.inputRows },
-    'the rows of a stash': { $stashID: 'import-7' },
-  }),
+  body: {
+    ...json(z.union([inputRows, addRowsBody.extend({ rows: inputRows }), stashReference]), {
+      'rows': examples.inputRows,
+      'rows in an object': { rows: examples.inputRows },
+      'the rows of a stash': { $stashID: 'import-7' },
+    }),
+    ...inputCells,
+  },
   answers: {
     201: {
       description: 'The rows were added.',
@@ -61,7 +64,7 @@ const add: Operation = {
     },
     202: accepted,
   },
-  errors: ['stash_not_found', 'payment_required', 'table_not_found', ...cellErrors],
+  errors: ['stash_not_found', 'payment_required', 'table_not_found', ...cellErrors, 'column_id_not_unique'],
 };
 
 const get: Operation = {

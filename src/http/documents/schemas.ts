@@ -1,5 +1,6 @@
 /** What the bodies of several operations are made of. */
 import { z } from 'zod';
+import type { Contents } from '../openapi/operation.ts';
 
 export const tableId = z.uuid().meta({ description: 'The ID of the table.' });
 
@@ -21,6 +22,20 @@ export const inputRow = z.looseObject({}).meta({
 });
 
 export const inputRows = z.array(inputRow);
+
+const cells = 'The first line names the columns, each later one is a row, by RFC 4180 in UTF-8. An empty cell is an empty column.';
+
+/** Rows as CSV or TSV. */
+export const inputCells: Contents = {
+  'text/csv': {
+    schema: z.string().meta({ description: cells }),
+    examples: { rows: 'name,born\nAda,1815-12-10\n"Hopper, Grace",1906-12-09\n' },
+  },
+  'text/tab-separated-values': {
+    schema: z.string().meta({ description: `${cells} Cells are separated by tabs.` }),
+    examples: { rows: 'name\tborn\nAda\t1815-12-10\nGrace\t\n' },
+  },
+};
 
 /** The answer of a write that gives nothing back. */
 export const nothing = z.strictObject({});

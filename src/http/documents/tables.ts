@@ -5,7 +5,7 @@ import { stashReference } from '../../../commands/inputs.ts';
 import { overwriteTableBody } from '../../../commands/overwrite-table.ts';
 import { json, type Operation } from '../openapi/operation.ts';
 import { accepted, acceptedTable } from './jobs.ts';
-import { examples, inputRows, rowIds, tableId } from './schemas.ts';
+import { examples, inputCells, inputRows, rowIds, tableId } from './schemas.ts';
 
 const tableSummary = z.strictObject({ id: tableId, name: z.string() }).meta({ id: 'TableSummary' });
 
@@ -37,20 +37,23 @@ const create: Operation = {
   operationId: 'createTable',
   tag: 'Tables',
   summary: 'Create a table',
-  description: 'With its first rows. Without a schema, it is inferred from them. Its name stands in the body or in the query: one '
-    + 'of them, and not both.',
+  description: 'With its first rows. Without a schema, and of CSV and TSV, it is inferred from them. Its name stands in the body '
+    + 'or in the query: one of them, and not both.',
   asynchronous: true,
-  body: json(
-    z.union([
-      createTableBody.extend({ rows: z.union([inputRows, stashReference]) }).meta({ id: 'NewTable' }),
-      inputRows,
-    ]),
-    {
-      'with a schema': { name: 'people', schema, rows: [{ name: 'Ada', born: '1815-12-10' }] },
-      'with an inferred schema': { name: 'people', rows: examples.inputRows },
-      'rows alone, the name in the query': examples.inputRows,
-    },
-  ),
+  body: {
+    ...json(
+      z.union([
+        createTableBody.extend({ rows: z.union([inputRows, stashReference]) }).meta({ id: 'NewTable' }),
+        inputRows,
+      ]),
+      {
+        'with a schema': { name: 'people', schema, rows: [{ name: 'Ada', born: '1815-12-10' }] },
+        'with an inferred schema': { name: 'people', rows: examples.inputRows },
+        'rows alone, the name in the query': examples.inputRows,
+      },
+    ),
+    ...inputCells,
+  },
   answers: {
     201: {
       description: 'The table was created.',
@@ -73,23 +76,27 @@ const overwrite: Operation = {
   tag: 'Tables',
   summary: 'Overwrite a table',
   description: 'Replaces all rows in one step: readers see all of the old rows or all of the new. A schema replaces that of the '
-    + 'table; without one the rows must fit it. A row with the `$rowID` of one that the table ever had keeps that identity.',
+    + 'table; without one the rows must fit it. A row with the `$rowID` of one that the table ever had keeps that identity; in CSV and TSV a column `$rowID` '
+    + 'holds them.',
   ifMatch: 'table',
   asynchronous: true,
-  body: json(
-    z.union([
-      overwriteTableBody.extend({ rows: z.union([inputRows, stashReference]) }).meta({ id: 'TableContent' }),
-      inputRows,
-      stashReference,
-    ]),
-    {
-      'rows': examples.inputRows,
-      'rows that keep their identity': [{ $rowID: examples.rowIds[0]!, name: 'Ada', born: '1815-12-10' }],
-      'rows and a schema': { schema, rows: [{ name: 'Ada', born: '1815-12-10' }] },
-      'no rows': [],
-      'the rows of a stash': { $stashID: 'import-7' },
-    },
-  ),
+  body: {
+    ...json(
+      z.union([
+        overwriteTableBody.extend({ rows: z.union([inputRows, stashReference]) }).meta({ id: 'TableContent' }),
+        inputRows,
+        stashReference,
+      ]),
+      {
+        'rows': examples.inputRows,
+        'rows that keep their identity': [{ $rowID: examples.rowIds[0]!, name: 'Ada', born: '1815-12-10' }],
+        'rows and a schema': { schema, rows: [{ name: 'Ada', born: '1815-12-10' }] },
+        'no rows': [],
+        'the rows of a stash': { $stashID: 'import-7' },
+      },
+    ),
+    ...inputCells,
+  },
   answers: {
     200: {
       description: 'The rows were replaced.',
