@@ -1,8 +1,10 @@
 /** Rows as clients send them: what fits the tables of these tests, and each way not to. */
+import Papa from 'papaparse';
 import { packBody, type PackedBody } from '../../src/events/event-codec.ts';
 import type { CarriedRows, RowAddress } from '../../src/events/event.ts';
 import { joinRowBodies } from '../../src/events/row-bodies.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
+import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
 import { readPatchRow } from '../../src/formats/read-patch-row.ts';
 import type { GivenColumn } from '../../src/schema/table-schema.ts';
@@ -55,11 +57,22 @@ export async function rowsOf(
     const id = idOf(row);
     return id === null ? text : `{"$rowID":"${formatRowId(id)}",${text.slice(1)}`;
   });
-  const reader = new JsonRowReader({ form: 'rows', keepIds: true });
-  const blocks = [...reader.push(Buffer.from(`[${texts.join(',')}]`)), ...reader.end().blocks];
+  const isCsv = random.chance(0.25);
+  const reader = isCsv
+    ? new DelimitedRowReader({ delimiter: ',', keepIds: true })
+    : new JsonRowReader({ form: 'rows', keepIds: true });
+  const blocks = [...reader.push(Buffer.from(isCsv ? csvOf(texts) : `[${texts.join(',')}]`)), ...reader.end().blocks];
   if (blocks.length !== 1) throw new Error(`${count} rows made ${blocks.length} blocks`);
   const { profile, ids } = blocks[0]!;
   return { carried: { profile, ...(ids === null ? {} : { ids: true }) }, body: await packBody(joinRowBodies(blocks[0]!)) };
+}
+
+/** The same rows as CSV: texts as they are, everything else as its JSON. */
+function csvOf(texts: readonly string[]): string {
+  const rows = texts.map((text) => JSON.parse(text) as Record<string, unknown>);
+  const ids = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const cell = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? undefined) ?? '');
+  return Papa.unparse([ids, ...rows.map((row) => ids.map((id) => cell(row[id])))], { quotes: true });
 }
 
 /** A patch of this kind. */

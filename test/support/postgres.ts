@@ -2,6 +2,7 @@
  * The Postgres that the tests share: the one of DATABASE_URL; else a container, where there is a Docker engine; else the
  * embedded one. Each test file makes a database of its own in it.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -58,7 +59,7 @@ export async function createDatabase(template = 'template1'): Promise<{ readonly
   if (!shared) throw new Error('the shared Postgres was not started: see test/support/start-postgres.ts');
   databases += 1;
   const name = `test_${process.pid}_${Date.now()}_${databases}`;
-  await administer(shared, `create database ${name} template ${template}`);
+  await administer(shared, `create database ${name} template ${template}`, inUse);
   const url = new URL(shared);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => administer(shared, `drop database ${name} with (force)`) };
@@ -69,11 +70,25 @@ export async function cloneDatabase(url: string): Promise<{ readonly url: string
   return createDatabase(new URL(url).pathname.slice(1));
 }
 
-async function administer(url: string, statement: string): Promise<void> {
+/** A connection that was closed just now may be there still, for Postgres. */
+const inUse = '55006';
+const releasedWithin = 10_000;
+
+/** `again`: the code of an error that passes by itself. */
+async function administer(url: string, statement: string, again?: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
+  const giveUpAt = performance.now() + releasedWithin;
   try {
-    await client.query(statement);
+    for (;;) {
+      try {
+        await client.query(statement);
+        return;
+      } catch (error) {
+        if ((error as { code?: string }).code !== again || performance.now() > giveUpAt) throw error;
+        await sleep(50);
+      }
+    }
   } finally {
     await client.end();
   }
