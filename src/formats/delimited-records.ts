@@ -42,8 +42,8 @@ const special = { ',': /[,"\r\0]/g, '\t': /[\t"\r\0]/g } as const;
 
 /**
  * Calls `visit` for each record of a text in UTF-8 that begins with a record. Blank lines are none.
- * @param isLast whether the text ends the body; else it ends behind a line feed, and a record that is not complete there
- *   is left
+ * @param isLast whether the text ends the body; else it ends behind a line feed, and a record that goes on behind that is
+ *   left
  * @returns what is left
  */
 export function readRecords(
@@ -148,7 +148,8 @@ const reasons = {
 } as const;
 
 function mistake(text: string, cell: number, start: number, end: number, kind: keyof typeof reasons): Mistake {
-  return { cell, isOpen: kind === 'open', reason: `${excerptOf(JSON.stringify(text.slice(start, end)))} ${reasons[kind]}` };
+  const shown = excerptOf(JSON.stringify(text.slice(start, end)));
+  return { cell, isOpen: kind === 'open', reason: `${shown} ${reasons[kind]}` };
 }
 
 /** The place of the quote that closes the cell whose quote is at `start`; -1 if there is none. */

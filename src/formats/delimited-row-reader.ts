@@ -29,7 +29,7 @@ export interface DelimitedRowReaderOptions {
   readonly keepIds?: boolean;
 }
 
-/** What follows the header and the rows: they are given their places as they are read. */
+/** What is known once the header has been read. */
 interface Body {
   readonly header: DelimitedHeader;
   readonly writer: CellBlockWriter;
@@ -211,7 +211,8 @@ export class DelimitedRowReader implements RowReader {
     const { cellBytes } = this.#limits;
     const cell = cells.findIndex((text) => Buffer.byteLength(text) > cellBytes);
     if (cell === -1) return;
-    throw new MalformedBody('limit_exceeded', `${this.#place(cell)}: a cell must not be longer than ${cellBytes} bytes`);
+    const reason = `a cell must not be longer than ${cellBytes} bytes`;
+    throw new MalformedBody('limit_exceeded', `${this.#place(cell)}: ${reason}`);
   }
 
   #refuse({ cell, reason }: Mistake): never {

@@ -121,8 +121,8 @@ function offenceOf(column: ColumnProfile, request: SchemaRequest): Offence | und
 }
 
 /**
- * Where columns follow their values, what does not even fit this offends. JSON all fits `json`, but for what fits no type.
- * Of cells, the texts that are no JSON do not; with them the type counts that the column comes to have.
+ * Where columns follow their values, what does not even fit this offends. JSON all fits `json`, but for what fits no
+ * type. Of cells, the texts that are no JSON do not; with them the type counts that the column comes to have.
  */
 function widestType(column: ColumnProfile, known: SchemaColumn | undefined): ColumnType {
   if ((column.stored & storedAs.cell) === 0) return 'json';

@@ -76,8 +76,8 @@ const overwrite: Operation = {
   tag: 'Tables',
   summary: 'Overwrite a table',
   description: 'Replaces all rows in one step: readers see all of the old rows or all of the new. A schema replaces that of the '
-    + 'table; without one the rows must fit it. A row with the `$rowID` of one that the table ever had keeps that identity; in CSV and TSV a column `$rowID` '
-    + 'holds them.',
+    + 'table; without one the rows must fit it. A row with the `$rowID` of one that the table ever had keeps that identity; '
+    + 'in CSV and TSV a column `$rowID` holds them.',
   ifMatch: 'table',
   asynchronous: true,
   body: {
