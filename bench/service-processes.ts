@@ -31,7 +31,10 @@ export function serviceEnvironment(
   databaseUrl: string, brokers: string | undefined, topic: string,
 ): Record<string, string> {
   // An empty setting is none: what this process has must not reach the service.
-  return { DATABASE_URL: databaseUrl, KAFKA_BROKERS: brokers ?? '', KAFKA_TOPIC: topic, KAFKA_GROUP: topic };
+  const kafka = brokers === undefined
+    ? { KAFKA_BROKERS: '', KAFKA_TOPIC: '', KAFKA_GROUP: '' }
+    : { KAFKA_BROKERS: brokers, KAFKA_TOPIC: topic, KAFKA_GROUP: topic };
+  return { DATABASE_URL: databaseUrl, ...kafka };
 }
 
 /**
