@@ -1,0 +1,219 @@
+/**
+ * `npm run bench:formats`: one large body of CSV, beside COPY of the same file into a table of typed columns, and reading
+ * rows that have to be converted, before compaction and after it. See README.md.
+ */
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import Papa from 'papaparse';
+import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { readModelSchema } from '../projections/read-model.ts';
+import { makeRows, schema, seededRandom } from './data.ts';
+import { createDatabase, describeEnvironment, query, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
+import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
+import { peakMemoryMiB } from './processes.ts';
+import { median, renderTable, show } from './report.ts';
+import type { Target } from './requests.ts';
+import { runToEnd, type Surroundings } from './run-to-end.ts';
+import { serviceEnvironment, startService, type ServiceSettings } from './service-processes.ts';
+
+interface Options {
+  log: LogKind;
+  rows: number;
+  rounds: number;
+}
+
+/** Seconds of each round. */
+interface Times {
+  copying: number[];
+  creating: number[];
+  overwriting: number[];
+  /** Reading all pages of a table that reads as it is stored, of one with a widened column, and of that after compaction. */
+  reading: number[];
+  converting: number[];
+  compacted: number[];
+}
+
+const pageRows = 1_000;
+const never = String(2 ** 31 - 1);
+
+function readOptions(): Options {
+  const { values } = parseArgs({
+    options: {
+      log: { type: 'string', default: 'postgres' },
+      rows: { type: 'string', default: '100000' },
+      rounds: { type: 'string', default: '5' },
+    },
+  });
+  return {
+    log: readLogKind(values.log), rows: readWholeNumber('--rows', values.rows, 1),
+    rounds: readWholeNumber('--rounds', values.rounds, 1),
+  };
+}
+
+async function run({ log, rows, rounds }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
+  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
+  const databases = {
+    copy: await createDatabase(postgresUrl, 'copy', resources), service: await createDatabase(postgresUrl, 'service', resources),
+  };
+  const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
+  const environment = [...await describeEnvironment(databases), kafka?.fact ?? { what: 'log', value: 'in Postgres' }];
+  console.log(renderFacts(environment));
+  const csv = Papa.unparse(makeRows(seededRandom(1), rows), { newline: '\n' });
+  const settings = (upkeepMs: string): ServiceSettings => ({
+    environment: {
+      ...serviceEnvironment(databases.service, kafka?.brokers, 'formats'),
+      BODY_SIZE_MAX_BYTES: String(2 ** 30), UPKEEP_INTERVAL_MS: upkeepMs,
+    },
+    folder: join(folder, 'service'),
+  });
+  const times: Times = { copying: [], creating: [], overwriting: [], reading: [], converting: [], compacted: [] };
+  let widened: string;
+  let memory: number | undefined;
+  {
+    await using service = new AsyncDisposableStack();
+    const { target, processes } = await startService(settings(never), ['all'], service, signal);
+    for (let round = 0; round <= rounds; round += 1) {
+      // The first round warms up.
+      await measureBodies(target, databases, { csv, rows }, round === 0 ? null : times, signal);
+    }
+    widened = await createWidened(target, csv);
+    await settle([databases.service]);
+    times.converting = await measurePages(target, widened, rows + 1, rounds);
+    memory = await peakMemoryMiB(processes[0]!.pid);
+  }
+  await using service = new AsyncDisposableStack();
+  const { target } = await startService(settings('50'), ['all'], service, signal);
+  await untilCompacted(databases.service, signal);
+  await settle([databases.service]);
+  times.compacted = await measurePages(target, widened, rows + 1, rounds);
+  console.log(`\n${render(times, rows, csv)}\n\npeak memory of the service: ${show(memory)} MiB`);
+}
+
+/** One round of COPY, create, overwrite and reading. `times` null: it is not counted. */
+async function measureBodies(
+  target: Target,
+  databases: { copy: string; service: string },
+  { csv, rows }: { csv: string; rows: number },
+  times: Times | null,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted();
+  const call = caller(target);
+  const copy = await timed(() => copyCsv(databases.copy, csv, signal));
+  const create = await timed(async () => (await call('POST', '/tables?name=csv', csv)).tableID);
+  const id = create.result;
+  const overwrite = await timed(() => call('PUT', `/tables/${id}`, csv));
+  await settle([databases.service]);
+  const seconds = await readPages(target, id, rows);
+  await call('DELETE', `/tables/${id}`);
+  if (times === null) return;
+  times.copying.push(copy.seconds);
+  times.creating.push(create.seconds);
+  times.overwriting.push(overwrite.seconds);
+  times.reading.push(seconds);
+}
+
+/** A table whose column `seats` was widened behind the rows of the file. */
+async function createWidened(target: Target, csv: string): Promise<string> {
+  const call = caller(target);
+  const { tableID } = await call('POST', '/tables?name=widened', csv);
+  const row = JSON.stringify([{ seats: 'many' }]);
+  await call('POST', `/tables/${tableID}/rows?onSchemaError=updateSchema`, row, 'application/json');
+  return tableID;
+}
+
+async function measurePages(target: Target, id: string, rows: number, rounds: number): Promise<number[]> {
+  const times: number[] = [];
+  for (let round = 0; round <= rounds; round += 1) {
+    const seconds = await readPages(target, id, rows);
+    if (round > 0) times.push(seconds);
+  }
+  return times;
+}
+
+function render({ copying, creating, overwriting, reading, converting, compacted }: Times, rows: number, csv: string): string {
+  const line = (what: string, seconds: readonly number[], beside: readonly number[], goal = ''): string[] => [
+    what, show(median(seconds)), show(rows / median(seconds)), (median(beside) / median(seconds)).toFixed(2), goal,
+  ];
+  const bodies = renderTable([
+    [`${rows.toLocaleString('en')} rows, ${(csv.length / 1e6).toFixed(1)} MB of CSV`, 'seconds', 'rows/s', 'of COPY', 'goal'],
+    line('COPY into typed columns', copying, copying),
+    line('create from one body', creating, copying, '>= 0.25'),
+    line('overwrite with one body', overwriting, copying),
+  ]);
+  const pages = renderTable([
+    ['pages of 1,000, one connection', 'seconds', 'rows/s', 'of plain', 'goal'],
+    line('plain', reading, reading),
+    line('a column was widened', converting, reading, '>= 0.5'),
+    line('after compaction', compacted, reading, '1'),
+  ]);
+  return `${bodies}\n\n${pages}`;
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<{ result: T; seconds: number }> {
+  const start = performance.now();
+  const result = await work();
+  return { result, seconds: (performance.now() - start) / 1_000 };
+}
+
+/** Sends requests to a service; gives the `data` of the answer. Rejects for one that is no success. */
+function caller({ ports, token }: Target) {
+  return async (method: string, path: string, body?: string, type = 'text/csv'): Promise<{ tableID: string }> => {
+    const response = await fetch(`http://127.0.0.1:${ports[0]}${path}`, {
+      method, headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': type }) },
+      ...(body === undefined ? {} : { body }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text.slice(0, 500)}`);
+    return (JSON.parse(text) as { data: { tableID: string } }).data;
+  };
+}
+
+/** Reads a table to its end, and gives the seconds. Rejects when it has another number of rows. */
+async function readPages({ ports, token }: Target, id: string, rows: number): Promise<number> {
+  const { result: found, seconds } = await timed(async () => {
+    let count = 0;
+    let continuation = '';
+    do {
+      const url = `http://127.0.0.1:${ports[0]}/tables/${id}/rows?limit=${pageRows}${continuation}`;
+      const text = await (await fetch(url, { headers: { authorization: `Bearer ${token}` } })).text();
+      count += text.split('"$rowID":').length - 1;
+      // The rows are not parsed: that would take as long as serving them.
+      const next = /"continuation":"([^"]+)"\}$/.exec(text.slice(-200));
+      continuation = next === null ? '' : `&continuation=${next[1]}`;
+    } while (continuation !== '');
+    return count;
+  });
+  if (found !== rows) throw new Error(`${found} rows were read, not ${rows}`);
+  return seconds;
+}
+
+/** Copies the file into a new table of typed columns. */
+async function copyCsv(databaseUrl: string, csv: string, signal: AbortSignal): Promise<void> {
+  const types = { number: 'numeric', boolean: 'boolean', date: 'date' } as const;
+  const columns = schema.columns.map(({ id, type }) => `"${id}" ${type in types ? types[type as keyof typeof types] : 'text'}`);
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query(`drop table if exists copied; create table copied (${columns.join(', ')})`);
+    await pipeline(Readable.from([csv]), client.query(copyFrom('copy copied from stdin (format csv, header)')), { signal });
+  } finally {
+    await client.end();
+  }
+}
+
+async function untilCompacted(databaseUrl: string, signal: AbortSignal): Promise<void> {
+  const left = `select count(*)::int as count from ${readModelSchema}.links join ${readModelSchema}.tables
+    on tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
+    where (links.presented is null or links.presented < tables.widened) and tables.tail is distinct from links.key`;
+  while ((await query<{ count: number }>(databaseUrl, left))[0]!.count > 0) {
+    signal.throwIfAborted();
+    await sleep(100);
+  }
+}
+
+await runToEnd(async (surroundings) => run(readOptions(), surroundings));
