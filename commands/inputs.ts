@@ -1,5 +1,6 @@
 /** What the inputs of several commands are made of. */
 import { z } from 'zod';
+import type { RowLimits, RowSource } from '../src/events/event.ts';
 import { arrayOf, scalarKinds, type ColumnType } from '../src/schema/column-type.ts';
 import type { GivenColumn } from '../src/schema/table-schema.ts';
 
@@ -61,6 +62,22 @@ export const stashReference = z.strictObject({
     'must begin with a letter or digit and have at most 256 letters, digits, dashes and underscores',
   ),
 }).meta({ id: 'StashReference', description: 'The rows of a stash.' });
+
+/** The query of writes that bring rows to a table. */
+export const tableRowsQuery = z.strictObject({ onSchemaError });
+
+/** What brings rows to a table that is there. */
+export interface TableRowsInput {
+  readonly teamId: string;
+  readonly tableId: string;
+  readonly ifMatch: bigint | null;
+  readonly query: z.output<typeof tableRowsQuery>;
+  /** The body's members, or null for a bare array. */
+  readonly members: Readonly<Record<string, unknown>> | null;
+  /** Where the rows are that came as an array; null when the body held none. */
+  readonly rows: RowSource | null;
+  readonly limits: RowLimits;
+}
 
 /** The value, or an InvalidRequest that names the place. */
 export function parse<S extends z.ZodType>(schema: S, value: unknown, invalid: (message: string) => Error): z.output<S> {

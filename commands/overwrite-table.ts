@@ -1,30 +1,18 @@
 /** OverwriteTable (spec 4.12, decisions 3): `{schema?, rows}`, a bare array, `{"$stashID": ...}`, CSV or TSV. */
 import { z } from 'zod';
-import type { EventOf, RowLimits, RowSource } from '../src/events/event.ts';
-import { onSchemaError, parse, stashReference, tableSchema } from './inputs.ts';
+import type { EventOf, RowSource } from '../src/events/event.ts';
+import { parse, stashReference, tableRowsQuery, tableSchema, type TableRowsInput } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
-export const overwriteTableQuery = z.strictObject({ onSchemaError });
+export const overwriteTableQuery = tableRowsQuery;
 
 /** The members of the body beside an array of rows; `rows` stands here only when it is a reference. */
 export const overwriteTableBody = z.strictObject({ schema: tableSchema.optional(), rows: stashReference.optional() });
 
-export interface OverwriteTableInput {
-  readonly teamId: string;
-  readonly tableId: string;
-  readonly ifMatch: bigint | null;
-  readonly query: z.output<typeof overwriteTableQuery>;
-  /** The body's members, or null for a bare array. */
-  readonly members: Readonly<Record<string, unknown>> | null;
-  /** Where the rows are that came as an array; null when the body held none. */
-  readonly rows: RowSource | null;
-  readonly limits: RowLimits;
-}
-
 /** Throws InvalidRequest. */
 export function overwriteTable({
   teamId, tableId, ifMatch, query, members, rows, limits,
-}: OverwriteTableInput): EventOf<'TableOverwriteRequested'> {
+}: TableRowsInput): EventOf<'TableOverwriteRequested'> {
   const { columns, source } = contentOf(members ?? {}, rows);
   return {
     type: 'TableOverwriteRequested', teamId, tableId, ifMatch, columns, onSchemaError: query.onSchemaError, limits, rows: source,

@@ -12,7 +12,8 @@ import type { BatchMemory } from './batch-memory.ts';
 import { KeptIds, type KeptId } from './kept-ids.ts';
 import { findKeptPlace } from './kept-places.ts';
 import { PairMap } from './pair-map.ts';
-import type { StoredSchema, TailRow } from './tables/tables.store.ts';
+import type { TailRow } from './tables/links.store.ts';
+import type { StoredSchema } from './tables/tables.store.ts';
 
 export class BatchState implements DecisionState {
   readonly #teams = new Map<string, Team>();

@@ -17,9 +17,8 @@ import type { KeyReservation } from './segments/local-keys.ts';
 import { storeKeptIds } from './segments/kept-ids.store.ts';
 import { storeBodyBlocks } from './segments/segments.store.ts';
 import type { SchemaCache } from './tables/schema-cache.ts';
-import {
-  insertNewTables, storeAppLinks, storeChanges, storeGenerations, storeLinks, storeSchemas, storeTables, storeTailRows,
-} from './tables/tables.store.ts';
+import { storeChanges, storeLinks, storeTailRows } from './tables/links.store.ts';
+import { insertNewTables, storeAppLinks, storeGenerations, storeSchemas, storeTables } from './tables/tables.store.ts';
 import { storeTeams, storeTokens } from './teams/teams.store.ts';
 
 /** A record, and the event that its bytes hold. */

@@ -11,7 +11,7 @@ import type { BatchState } from './batch-state.ts';
 import type { Link, Table } from './decision.ts';
 import type { KeptId } from './kept-ids.ts';
 import { findKeptIds } from './segments/kept-ids.store.ts';
-import { findLinks, findLinksOfSegments, findRowsOfLinks } from './tables/tables.store.ts';
+import { findLinks, findLinksOfSegments, findRowsOfLinks } from './tables/links.store.ts';
 
 type Tx = Pick<PipelinedClient, 'query'>;
 

@@ -15,7 +15,8 @@ import type { SegmentContent } from './segments/fill-segment.ts';
 import type { KeyReservation } from './segments/local-keys.ts';
 import { findBodyBlocks, findSegmentKeys } from './segments/segments.store.ts';
 import type { SchemaCache } from './tables/schema-cache.ts';
-import { findRows, findRowsOfLinks, findSchemas, findTables, findTails } from './tables/tables.store.ts';
+import { findRows, findRowsOfLinks, findTails } from './tables/links.store.ts';
+import { findSchemas, findTables } from './tables/tables.store.ts';
 import { findTeams, findTokens } from './teams/teams.store.ts';
 
 type Tx = Pick<PipelinedClient, 'query'>;

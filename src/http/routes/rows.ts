@@ -8,18 +8,17 @@ import type { RowAddress } from '../../events/event.ts';
 import { packBody } from '../../events/event-codec.ts';
 import { parseRowId } from '../../events/row-id.ts';
 import { readPatchRow } from '../../formats/read-patch-row.ts';
-import { answerWrite, readAsynchronous } from '../answer-write.ts';
 import type { App } from '../app.ts';
 import { formatContinuation, parseContinuation } from '../continuation.ts';
 import { rowOperations } from '../documents/rows.ts';
 import { readMediaType } from '../media-type.ts';
 import { replyMissing } from '../missing.ts';
-import { receiveRows, rowsIn } from '../receive-rows.ts';
 import { collectBody } from '../request-body.ts';
 import type { RouteDependencies } from '../routes.ts';
 import { identify } from '../submitter.ts';
 import { tableIdOf } from '../table-path.ts';
 import { hasVersion, readIfMatch, replyNotModified, setVersion } from '../versions.ts';
+import { writeRows } from '../write-rows.ts';
 
 const json = 'application/json; charset=utf-8';
 
@@ -49,7 +48,7 @@ export function addRowRoutes(app: App, dependencies: RouteDependencies): void {
 }
 
 function addTableRowRoutes(app: App, dependencies: RouteDependencies): void {
-  const { tables, rows, receiver, gate, limits } = dependencies;
+  const { tables, rows, gate, limits } = dependencies;
   const path = '/tables/:tableID/rows';
 
   app.head(path, { config: { operation: rowOperations.version } }, async (request, reply) => {
@@ -74,19 +73,12 @@ function addTableRowRoutes(app: App, dependencies: RouteDependencies): void {
     schema: { querystring: addRowsQuery }, config: { operation: rowOperations.add },
   }, (request, reply) => gate.run(async () => {
     const { teamId } = request.principal;
-    const identity = identify(request);
-    const asynchronous = readAsynchronous(request);
-    const ifMatch = readIfMatch(request) ?? null;
     const tableId = tableIdOf(request);
-    const received = await receiveRows(receiver, request, identity, {
+    const target = { teamId, tableId, ifMatch: readIfMatch(request) ?? null, query: request.query, limits };
+    return writeRows(request, reply, dependencies, {
       columns: await tables.columnIds(teamId, tableId),
+      command: (members, given) => addRows({ ...target, members, rows: given }), status: 201,
     });
-    const input = { teamId, tableId, ifMatch, query: request.query, members: received.members, limits };
-    // What is malformed is refused before anything is stored.
-    const asked = addRows({ ...input, rows: received.hasRows ? { kind: 'none' } : null });
-    const { source, body } = asked.rows.kind === 'stash' ? { source: asked.rows } : await received.store();
-    const event = { ...asked, rows: source };
-    return answerWrite(reply, dependencies, { teamId, identity, asynchronous, event, body, rows: rowsIn(received, source) }, 201);
   }));
 }
 

@@ -6,6 +6,7 @@ import { createTable, createTableQuery } from '../../../commands/create-table.ts
 import { deleteRow } from '../../../commands/delete-row.ts';
 import { appIdsQuery, onSchemaError, parse, stashReference, tableSchema } from '../../../commands/inputs.ts';
 import { InvalidRequest } from '../../../commands/invalid-request.ts';
+import { overwriteTable } from '../../../commands/overwrite-table.ts';
 import { patchRow, patchRowQuery } from '../../../commands/patch-row.ts';
 import { receiveBlock } from '../../../commands/receive-block.ts';
 import { rowLimits } from '../../../commands/row-limits.ts';
@@ -175,6 +176,32 @@ describe('adding rows', () => {
     [{}, null, '$stashID: Invalid input: expected string, received undefined'],
     [{ rows: { $stashID: 's' } }, null, expect.stringContaining('$stashID')],
     [{ $stashID: 's', name: 'A' }, null, 'the body: Unrecognized key: "name"'],
+  ])('%j %j', (members, rows, expected) => expect(asked(members, rows)).toEqual(expected));
+});
+
+describe('overwriting a table', () => {
+  const asked = (members: Record<string, unknown> | null, rows: RowSource | null): unknown =>
+    result(() => overwriteTable({
+      teamId: 'team', tableId: 'table', ifMatch: 7n, query: { onSchemaError: 'abort' }, members, rows, limits,
+    }));
+  const overwritten = {
+    type: 'TableOverwriteRequested', teamId: 'team', tableId: 'table', ifMatch: 7n, columns: null, onSchemaError: 'abort', limits,
+    rows: few,
+  };
+  const stash = { kind: 'stash', stashId: 's' };
+  const schema = { columns: [{ id: 'a', type: 'number' }] };
+
+  test.each<[members: Record<string, unknown> | null, rows: RowSource | null, expected: unknown]>([
+    [null, few, overwritten],
+    [{}, few, overwritten],
+    [{ schema }, few, { ...overwritten, columns: schema.columns }],
+    [{ $stashID: 's' }, null, { ...overwritten, rows: stash }],
+    [{ rows: { $stashID: 's' }, schema }, null, { ...overwritten, columns: schema.columns, rows: stash }],
+    [{ $stashID: 's', schema }, null, 'the body: Unrecognized key: "schema"'],
+    [{ $stashID: 's' }, few, 'the body: Unrecognized key: "$stashID"'],
+    [{ name: 'A' }, few, 'the body: Unrecognized key: "name"'],
+    [{ schema }, null, 'rows: they are missing'],
+    [{}, null, 'rows: they are missing'],
   ])('%j %j', (members, rows, expected) => expect(asked(members, rows)).toEqual(expected));
 });
 
