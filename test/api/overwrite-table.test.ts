@@ -1,4 +1,5 @@
 /** Spec 4.12, decisions 2 and 3: all rows of a table are replaced in one step. */
+import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
@@ -150,6 +151,44 @@ test('a repeated request with its key has the first answer', async () => {
   expect(again.text).toBe(first.text);
   expect(again.version).toBe(first.version);
   expect(await client().rows(id)).toEqual([]);
+});
+
+describe('a body of many blocks', () => {
+  const pad = 'x'.repeat(300);
+  const rowsOf = (count: number): string[] => numbered(count).map(({ n }) => JSON.stringify({ n, pad }));
+  const named = (id: string): string => JSON.stringify({ $rowID: id, n: 1 });
+
+  test.each<[name: string, last: (rowIds: readonly string[]) => string, outcome: string, message: string]>([
+    ['a mismatch', () => '{"n":"x"}]', '422 column_has_invalid_value', 'rows[4001].n: "x" does not fit the column\'s type number'],
+    ['something that is no row', () => '5]', malformed, 'rows[4001]: a row must be an object'],
+    ['an ID that stands before it too', ([id]) => `${named(id!)}]`, malformed, 'occurs twice'],
+    ['an ID of no row', () => `${named(unknownRowId)}]`, malformed, 'rows[4001].$rowID'],
+    ['its end missing', () => '{"n":1}', malformed, 'stops before its JSON ends'],
+    ['half a character', () => '{"pad":"\\udc00"}]', malformed, 'rows[4001].pad'],
+  ])('with %s at its end changes nothing', async (_name, last, outcome, message) => {
+    const { id, path, rowIds } = await createTable(client(), [{ n: 0, pad }]);
+    await leavingUnchanged(client(), path, async () => {
+      const answer = await overwrite(id, `[${[...rowsOf(4_000), named(rowIds[0]!), last(rowIds)].join()}`);
+      expect(outcomeOf(answer)).toBe(outcome);
+      expect(answer.json.error.message).toContain(message);
+    });
+  });
+
+  test('that its client does not finish changes nothing', async () => {
+    const { id, path } = await createTable(client(), [{ n: 0, pad }]);
+    await leavingUnchanged(client(), path, async () => {
+      const { hostname, port } = new URL(client().url);
+      const socket = connect(Number(port), hostname);
+      socket.on('error', () => undefined);
+      const body = `[${rowsOf(4_000).join()},`;
+      socket.write(`PUT /tables/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${client().token}\r\n`
+        + `Content-Type: application/json\r\nContent-Length: ${body.length + 100}\r\n\r\n`);
+      await new Promise<void>((resolve) => socket.write(body, () => resolve()));
+      socket.destroy();
+      // Requests behind it are answered, and see nothing of it.
+      for (let look = 0; look < 5; look += 1) expect((await client().get(path)).json.data).toHaveLength(1);
+    });
+  });
 });
 
 describe('row IDs', () => {
