@@ -22,6 +22,8 @@ const storageSettings = [
   `create index links_small on links (table_id, version, ordinal) where not merged and bytes < ${smallLinkBytes}`,
   // What the sweeper looks at.
   'create index tables_deleted on tables (id) where deleted',
+  'create index generations_shown on generations (ended_at) where not swept',
+  'create index generations_to_clear on generations (table_id, version) where swept and not cleared',
   'create index segments_idle on segments (idle_since) where not emptied',
   // Outcomes come in the order of their time.
   'create index outcomes_time on outcomes using brin (time)',

@@ -5,7 +5,9 @@
  *
  * Each step is a small transaction of its own.
  */
+import type pg from 'pg';
 import type { Database } from '../../src/database/database.ts';
+import { inTransaction } from '../../src/database/transaction.ts';
 import { outcomeLife } from '../outcomes/outcomes.store.ts';
 import { bodyLife } from '../tables/place-rows.ts';
 
@@ -46,6 +48,10 @@ async function run(database: Database, text: string, values: readonly unknown[] 
   return rowCount ?? 0;
 }
 
+/** The links of an ended generation: the versions tell too, so that those of other generations need not be looked at. */
+const ofGeneration = `links.table_id = ended.table_id and links.generation = ended.version
+  and links.version >= ended.version and links.version < ended.ended`;
+
 /** Tails are no segments of record before they end. */
 export const orIdleSince = 'on conflict (key) do update set idle_since = now() where not segments.emptied';
 
@@ -58,11 +64,11 @@ const endGenerations: Step = (database, { generations }) => run(
       join tables on tables.id = ended.table_id join teams on teams.id = tables.team_id
       join progress on progress.partition = teams.partition
       where not ended.swept and ended.ended_at < progress.time - $1 limit ${thingsAtOnce})
-    returning table_id, version
+    returning table_id, version, ended
   ), idle as (
     insert into segments (key, rows)
     select distinct on (links.segment) links.segment, links.rows from ended
-    join links on links.table_id = ended.table_id and links.generation = ended.version
+    join links on ${ofGeneration}
     ${orIdleSince}
   ) select from ended`,
   [generations],
@@ -83,14 +89,27 @@ const dropBlocks: Step = (database, { bodies }) => run(
   [bodies],
 );
 
-const dropOutcomes: Step = (database, { outcomes }) => run(
-  database,
-  `delete from outcomes using (
-    select outcomes.partition, command_id from progress join outcomes on outcomes.partition = progress.partition
-      and outcomes.time < progress.time - $1 limit ${outcomesAtOnce}
-  ) old where outcomes.partition = old.partition and outcomes.command_id = old.command_id`,
-  [outcomes],
-);
+/**
+ * Outcomes lie in the order of their time, and a summary of that is the only index on it: with it an old one is found, or
+ * not, without a look at the others.
+ */
+async function dropOutcomes(database: Database, { outcomes }: SweepTimes): Promise<number> {
+  return inTransaction(database.pool, async (client) => {
+    await client.query('set local enable_indexscan = off');
+    const { rowCount } = await client.query(
+      `delete from outcomes where ctid = any (array(
+        select outcomes.ctid from outcomes join progress on progress.partition = outcomes.partition
+        where outcomes.time < $2 and outcomes.time < progress.time - $1 limit ${outcomesAtOnce}))`,
+      [outcomes, await newestTime(client) - outcomes],
+    );
+    return rowCount ?? 0;
+  });
+}
+
+async function newestTime(client: pg.PoolClient): Promise<number> {
+  const { rows } = await client.query<{ time: string }>('select max(time) as time from progress');
+  return Number(rows[0]!.time);
+}
 
 /** Whether readers can come by a link. */
 const isShown = `exists (
@@ -99,15 +118,24 @@ const isShown = `exists (
   select from generations ended where ended.table_id = links.table_id and ended.version = links.generation and not ended.swept)`;
 
 /** Changes of rows that nobody can read any more. */
-const dropChanges: Step = (database) => run(
-  database,
-  `delete from changes using (
-    select link, index from generations ended
-    join links on links.table_id = ended.table_id and links.generation = ended.version and links.changed
-    join changes on changes.link = links.key
-    where ended.swept limit ${outcomesAtOnce}
-  ) old where changes.link = old.link and changes.index = old.index`,
-);
+async function dropChanges(database: Database): Promise<number> {
+  const { rows: [ended] } = await database.pool.query<{ table_id: string; version: string }>(
+    'select table_id, version from generations where swept and not cleared limit 1',
+  );
+  if (!ended) return 0;
+  const key = [ended.table_id, ended.version];
+  const dropped = await run(
+    database,
+    `delete from changes using (
+      select link, index from generations ended join links on ${ofGeneration} and links.changed
+      join changes on changes.link = links.key
+      where ended.table_id = $1 and ended.version = $2 limit ${outcomesAtOnce}
+    ) old where changes.link = old.link and changes.index = old.index`,
+    key,
+  );
+  if (dropped === 0) await run(database, 'update generations set cleared = true where table_id = $1 and version = $2', key);
+  return 1;
+}
 
 /** Where readers can come to a segment, or will when the body that it is a block of is closed. */
 const isInUse = `exists (select from links where links.segment = segments.key and ${isShown})
@@ -170,15 +198,15 @@ async function forgetGenerations(database: Database, { outcomes }: SweepTimes): 
     `select ended.table_id, ended.version from generations ended
       join tables on tables.id = ended.table_id join teams on teams.id = tables.team_id
       join progress on progress.partition = teams.partition
-      where ended.swept and ended.ended_at < progress.time - $1 limit 1`,
+      where ended.cleared and ended.ended_at < progress.time - $1 limit 1`,
     [outcomes],
   );
   for (const { table_id: tableId, version } of rows) {
     await run(
       database,
       `with gone as (delete from generations where table_id = $1 and version = $2)
-        delete from kept_ids using links where links.table_id = $1 and links.generation = $2 and links.kept is not null
-          and kept_ids.segment = links.segment and not exists (
+        delete from kept_ids using generations ended join links on ${ofGeneration} and links.kept is not null
+        where ended.table_id = $1 and ended.version = $2 and kept_ids.segment = links.segment and not exists (
             select from links other where other.segment = links.segment and other.key <> links.key)`,
       [tableId, version],
     );

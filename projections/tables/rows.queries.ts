@@ -105,7 +105,7 @@ const selectPage: Statement = {
     ), ahead as (
       select links.*, case when (links.version, links.ordinal) = ($4, $5) then $6::int4 else 0 end as start, target.page_rows
       from target join links on links.table_id = target.id and links.generation = target.generation
-        and (links.version, links.ordinal) >= ($4, $5) and links.deleted < links.rows
+        and links.version >= target.generation and (links.version, links.ordinal) >= ($4, $5) and links.deleted < links.rows
       order by links.version, links.ordinal limit ${pageLinksMax}
     ), bounded as (
       select *, page_rows + 1 - coalesce(sum(rows - start) over (

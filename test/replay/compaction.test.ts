@@ -11,7 +11,7 @@ let generated: GeneratedLog;
 let database: Database;
 
 beforeAll(async () => {
-  generated = await createGeneratedLog({ seed: chooseSeed(), teams: 3, eventsOfTeam: 1200, blocksOfTeam: 60, rowsOfBlock: 120 });
+  generated = await createGeneratedLog({ seed: chooseSeed(), teams: 3, eventsOfTeam: 1200, blocksOfTeam: 500, rowsOfBlock: 25 });
   database = await openReadModel(generated.url);
 });
 
@@ -58,7 +58,7 @@ test('rows that are stored as they are presented, and together, read as before',
   while (await compactOnce(database)) {
     steps += 1;
     // Each step for itself leaves all as it is, so that some are looked at between.
-    if (steps % 10 === 1) expect(await readAll()).toEqual(before);
+    if (steps % 40 === 1) expect(await readAll()).toEqual(before);
   }
   expect(steps).toBeGreaterThan(10);
   expect(await readAll()).toEqual(before);
