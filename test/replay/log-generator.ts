@@ -5,12 +5,12 @@
  */
 import { rowLimits } from '../../commands/row-limits.ts';
 import { encodeEvent, type PackedBody } from '../../src/events/event-codec.ts';
-import type { CarriedRows, EventData, RowAddress, RowSource } from '../../src/events/event.ts';
+import type { CarriedRows, EventData, RowSource } from '../../src/events/event.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
-import type { Outcome, RowRange } from '../../src/events/outcome.ts';
 import { NotAppended, type EncodedEvent, type EventLog } from '../../src/log/event-log.ts';
 import { partitionOf } from '../../src/log/partition.ts';
 import type { SchemaErrorMode } from '../../src/schema/decide-schema.ts';
+import { KnownTables } from './known-tables.ts';
 import { Random } from './random.ts';
 import { givenColumns, patchOf, rowsOf, sampleNames, type SampleRows } from './row-samples.ts';
 
@@ -40,20 +40,13 @@ export async function generateLog(log: EventLog, plan: LogPlan): Promise<number>
   return teams.reduce((sum, team) => sum + team.appended, 0);
 }
 
-interface KnownTable {
-  readonly id: string;
-  readonly ranges: RowRange[];
-  version: bigint;
-}
-
 class TeamActor {
   appended = 0;
   readonly #log: EventLog;
   readonly #random: Random;
   readonly #blocks: readonly SampleRows[];
   readonly #teamId: string;
-  #tables: KnownTable[] = [];
-  readonly #deleted: KnownTable[] = [];
+  readonly #tables: KnownTables;
   readonly #tokens: string[] = [];
   #repeats = false;
   #sent: Promise<void>[] = [];
@@ -62,6 +55,7 @@ class TeamActor {
   constructor(log: EventLog, seed: number, blocks: readonly SampleRows[]) {
     this.#log = log;
     this.#random = new Random(seed);
+    this.#tables = new KnownTables(this.#random);
     this.#blocks = blocks;
     this.#teamId = this.#random.uuid();
   }
@@ -113,40 +107,18 @@ class TeamActor {
     else this.#sendIncompleteBody();
   }
 
-  #tableFor(): string {
-    const r = this.#random;
-    // Now and then one that nobody has, or nobody any more.
-    if (r.chance(0.01)) return r.uuid();
-    return r.pick(this.#deleted.length > 0 && r.chance(0.02) ? this.#deleted : this.#tables).id;
-  }
-
-  /** A row that was added, or none that ever was. Some are met again and again. */
-  #rowOf(tableId: string): RowAddress {
-    const r = this.#random;
-    const ranges = [...this.#tables, ...this.#deleted].find(({ id }) => id === tableId)?.ranges ?? [];
-    if (ranges.length === 0 || r.chance(0.02)) return { version: BigInt(r.below(50)), ordinal: 0, index: r.below(1e6) };
-    const { version, ordinal, first, count } = r.chance(0.3) ? ranges.at(-1)! : r.pick(ranges);
-    return { version, ordinal, index: first + r.below(r.chance(0.4) ? Math.min(3, count) : count) };
-  }
-
-  #ifMatch(tableId: string): bigint | null {
-    const r = this.#random;
-    if (r.chance(0.8)) return null;
-    return r.chance(0.5) ? BigInt(r.below(5)) : (this.#tables.find(({ id }) => id === tableId)?.version ?? 7n);
-  }
-
   #mode(): SchemaErrorMode {
     return this.#random.chance(0.05) ? 'updateSchema' : this.#random.pick(['abort', 'dropColumns']);
   }
 
   async #patch(): Promise<void> {
     const r = this.#random;
-    const tableId = this.#tableFor();
+    const tableId = this.#tables.any();
     const kind = r.chance(0.1) ? 'nothing' : r.chance(0.5) ? 'plain' : r.pick(sampleNames);
     const { carried: { profile }, body } = await patchOf(r, kind);
     this.#send(
       {
-        type: 'RowPatchRequested', teamId: this.#teamId, tableId, row: this.#rowOf(tableId), ifMatch: this.#ifMatch(tableId),
+        type: 'RowPatchRequested', teamId: this.#teamId, tableId, row: this.#tables.rowOf(tableId), ifMatch: this.#tables.ifMatch(tableId),
         onSchemaError: this.#mode(), limits: r.chance(0.01) ? { ...limits, rowBytesMax: 5 } : limits, profile,
       },
       body,
@@ -155,13 +127,13 @@ class TeamActor {
 
   #patchTable(): void {
     const r = this.#random;
-    const tableId = this.#tableFor();
+    const tableId = this.#tables.any();
     const columns = r.chance(0.4) ? [] : Array.from({ length: 1 + r.below(2) }, () => ({
       // Now and then one that no table has; two may be the same.
       id: r.chance(0.1) ? 'nobody' : r.pick(givenColumns).id, displayName: r.chance(0.3) ? null : `Shown ${r.below(3)}`,
     }));
     this.#send({
-      type: 'TablePatchRequested', teamId: this.#teamId, tableId, ifMatch: this.#ifMatch(tableId),
+      type: 'TablePatchRequested', teamId: this.#teamId, tableId, ifMatch: this.#tables.ifMatch(tableId),
       name: r.chance(0.5) ? null : `table ${r.below(100)}`, columns,
     });
   }
@@ -169,29 +141,25 @@ class TeamActor {
   /** Asks for the end of a table, and of it for more: what stands right behind its end, and what was on its way. */
   async #deleteTable(): Promise<void> {
     const r = this.#random;
-    const tableId = this.#tableFor();
-    this.#send({ type: 'TableDeleteRequested', teamId: this.#teamId, tableId, ifMatch: this.#ifMatch(tableId) });
-    const table = this.#tables.find(({ id }) => id === tableId);
-    // There must always be some to work on.
-    if (table === undefined || this.#tables.length < 3) return;
-    this.#tables = this.#tables.filter((other) => other !== table);
-    this.#deleted.push(table);
+    const tableId = this.#tables.any();
+    this.#send({ type: 'TableDeleteRequested', teamId: this.#teamId, tableId, ifMatch: this.#tables.ifMatch(tableId) });
+    if (!this.#tables.end(tableId)) return;
     const { carried, body } = await rowsOf(r, 2, 'plain');
     this.#add(tableId, { kind: 'few', ...carried }, body);
-    this.#send({ type: 'RowDeleteRequested', teamId: this.#teamId, tableId, row: this.#rowOf(tableId), ifMatch: null });
+    this.#send({ type: 'RowDeleteRequested', teamId: this.#teamId, tableId, row: this.#tables.rowOf(tableId), ifMatch: null });
     if (r.chance(0.5)) this.#send({ type: 'TableDeleteRequested', teamId: this.#teamId, tableId, ifMatch: null });
   }
 
   #delete(): void {
-    const tableId = this.#tableFor();
+    const tableId = this.#tables.any();
     this.#send({
-      type: 'RowDeleteRequested', teamId: this.#teamId, tableId, row: this.#rowOf(tableId), ifMatch: this.#ifMatch(tableId),
+      type: 'RowDeleteRequested', teamId: this.#teamId, tableId, row: this.#tables.rowOf(tableId), ifMatch: this.#tables.ifMatch(tableId),
     });
   }
 
   async #addFew(): Promise<void> {
     const r = this.#random;
-    const tableId = this.#tableFor();
+    const tableId = this.#tables.any();
     const roll = r.next();
     if (roll < 0.05) return this.#add(tableId, { kind: 'none' });
     if (roll < 0.1) return this.#add(tableId, { kind: 'stash', stashId: `stash${r.below(9)}` });
@@ -203,7 +171,7 @@ class TeamActor {
     const limit = this.#random.chance(0.01) ? { ...limits, rowsPerTableMax: 0 } : limits;
     this.#send(
       {
-        type: 'RowsAddRequested', teamId: this.#teamId, tableId, ifMatch: this.#ifMatch(tableId), onSchemaError, limits: limit,
+        type: 'RowsAddRequested', teamId: this.#teamId, tableId, ifMatch: this.#tables.ifMatch(tableId), onSchemaError, limits: limit,
         rows,
       },
       body,
@@ -213,9 +181,8 @@ class TeamActor {
   /** Rows of before keep their IDs, now and then those of all generations, or twice, or ones that there never were. */
   async #overwrite(): Promise<void> {
     const r = this.#random;
-    const tableId = this.#tableFor();
-    const ranges = this.#tables.find(({ id }) => id === tableId)?.ranges ?? [];
-    const kept = ranges.length === 0 ? [] : Array.from({ length: r.below(30) }, () => this.#rowOf(tableId));
+    const tableId = this.#tables.any();
+    const kept = this.#tables.hasRows(tableId) ? Array.from({ length: r.below(30) }, () => this.#tables.rowOf(tableId)) : [];
     const different = r.chance(0.9) ? [...new Map(kept.map((id) => [formatRowId(id), id])).values()] : kept;
     const { carried, body } = await rowsOf(r, 1 + r.below(40), 'plain', (row) => (r.chance(0.7) ? different[row] ?? null : null));
     const rows = r.pick<RowSource>([
@@ -223,7 +190,7 @@ class TeamActor {
       this.#sendKeepingBody(carried, body),
     ]);
     this.#send({
-      type: 'TableOverwriteRequested', teamId: this.#teamId, tableId, ifMatch: this.#ifMatch(tableId), limits,
+      type: 'TableOverwriteRequested', teamId: this.#teamId, tableId, ifMatch: this.#tables.ifMatch(tableId), limits,
       columns: r.chance(0.3) ? givenColumns : null, onSchemaError: r.pick(['dropColumns', 'updateSchema']), rows,
     }, body);
   }
@@ -244,14 +211,14 @@ class TeamActor {
     const { carried, body } = this.#random.pick(this.#blocks);
     const rows = { kind: 'block', ...carried, segmentId: this.#random.uuid() } as const;
     // A refused block is of no use for the number of rows.
-    this.#add(this.#random.pick(this.#tables).id, rows, body, this.#random.pick(['dropColumns', 'updateSchema']));
+    this.#add(this.#tables.pick(), rows, body, this.#random.pick(['dropColumns', 'updateSchema']));
     return 1;
   }
 
   #sendBody(blocks: number): number {
     const bodyId = this.#random.uuid();
     this.#sendBlocks(bodyId, blocks);
-    this.#add(this.#random.pick(this.#tables).id, { kind: 'body', bodyId, blocks }, undefined, this.#random.pick(modes));
+    this.#add(this.#tables.pick(), { kind: 'body', bodyId, blocks }, undefined, this.#random.pick(modes));
     return blocks;
   }
 
@@ -263,7 +230,7 @@ class TeamActor {
   }
 
   #sendIncompleteBody(): void {
-    this.#add(this.#random.pick(this.#tables).id, { kind: 'body', bodyId: this.#random.uuid(), blocks: 2 });
+    this.#add(this.#tables.pick(), { kind: 'body', bodyId: this.#random.uuid(), blocks: 2 });
   }
 
   async #createTable(): Promise<void> {
@@ -344,24 +311,15 @@ class TeamActor {
   #append(event: EncodedEvent, tableId?: string): void {
     this.appended += 1;
     const appended = this.#log.append(partitionOf(this.#teamId, this.#log.partitions), event).then(
-      (outcome) => this.#learn(outcome, tableId),
+      (outcome) => {
+        if (tableId !== undefined) this.#tables.learn(outcome, tableId);
+      },
       (error: unknown) => {
         // It was late: it stands in the log and has no outcome.
         if (!(error instanceof NotAppended && error.message.includes('waited too long'))) throw error;
       },
     );
     this.#sent.push(appended);
-  }
-
-  /** What later events can name. */
-  #learn(outcome: Outcome, tableId: string | undefined): void {
-    if (outcome.status === 'refused' || tableId === undefined) return;
-    const { tableId: created, rows = [] } = outcome.result;
-    if (created !== undefined) this.#tables.push({ id: created, ranges: [], version: 0n });
-    const table = this.#tables.find(({ id }) => id === tableId);
-    if (!table) return;
-    table.ranges.push(...rows.filter((range) => range.count > 0));
-    if (outcome.etag !== undefined) table.version = outcome.etag;
   }
 
   async #settle(): Promise<void> {

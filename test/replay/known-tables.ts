@@ -1,0 +1,79 @@
+/** What a team knows of its tables: what later events can name. It names now and then what nobody has. */
+import type { RowAddress } from '../../src/events/event.ts';
+import type { Outcome, RowRange } from '../../src/events/outcome.ts';
+import type { Random } from './random.ts';
+
+interface KnownTable {
+  readonly id: string;
+  readonly ranges: RowRange[];
+  version: bigint;
+}
+
+export class KnownTables {
+  readonly #random: Random;
+  #tables: KnownTable[] = [];
+  readonly #deleted: KnownTable[] = [];
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  /** A table that is there. */
+  pick(): string {
+    return this.#random.pick(this.#tables).id;
+  }
+
+  /** Mostly a table that is there; now and then one that nobody has, or nobody any more. */
+  any(): string {
+    const r = this.#random;
+    if (r.chance(0.01)) return r.uuid();
+    return r.pick(this.#deleted.length > 0 && r.chance(0.02) ? this.#deleted : this.#tables).id;
+  }
+
+  hasRows(tableId: string): boolean {
+    return this.#rangesOf(tableId).length > 0;
+  }
+
+  /** A row that was added, or none that ever was. Some are met again and again. */
+  rowOf(tableId: string): RowAddress {
+    const r = this.#random;
+    const ranges = this.#rangesOf(tableId);
+    if (ranges.length === 0 || r.chance(0.02)) return { version: BigInt(r.below(50)), ordinal: 0, index: r.below(1e6) };
+    const { version, ordinal, first, count } = r.chance(0.3) ? ranges.at(-1)! : r.pick(ranges);
+    return { version, ordinal, index: first + r.below(r.chance(0.4) ? Math.min(3, count) : count) };
+  }
+
+  ifMatch(tableId: string): bigint | null {
+    const r = this.#random;
+    if (r.chance(0.8)) return null;
+    return r.chance(0.5) ? BigInt(r.below(5)) : (this.#find(tableId)?.version ?? 7n);
+  }
+
+  /** Forgets a table, unless it is needed: there must always be some to work on. */
+  end(tableId: string): boolean {
+    const table = this.#find(tableId);
+    if (table === undefined || this.#tables.length < 3) return false;
+    this.#tables = this.#tables.filter((other) => other !== table);
+    this.#deleted.push(table);
+    return true;
+  }
+
+  /** Takes in what an event about a table came to. */
+  learn(outcome: Outcome, tableId: string): void {
+    if (outcome.status === 'refused') return;
+    const { tableId: created, rows = [] } = outcome.result;
+    if (created !== undefined) this.#tables.push({ id: created, ranges: [], version: 0n });
+    const table = this.#find(tableId);
+    if (!table) return;
+    table.ranges.push(...rows.filter((range) => range.count > 0));
+    if (outcome.etag !== undefined) table.version = outcome.etag;
+  }
+
+  #find(tableId: string): KnownTable | undefined {
+    return this.#tables.find(({ id }) => id === tableId);
+  }
+
+  #rangesOf(tableId: string): readonly RowRange[] {
+    return [...this.#tables, ...this.#deleted].find(({ id }) => id === tableId)?.ranges ?? [];
+  }
+}
