@@ -26,7 +26,7 @@ const contenders: Record<string, (bytes: Buffer) => unknown> = {
     const reader = new DelimitedRowReader({ delimiter: ',' });
     let blocks = 0;
     for (let start = 0; start < bytes.length; start += chunkBytes) {
-      blocks += reader.push(bytes.subarray(start, start + chunkBytes)).length;
+      blocks += [...reader.push(bytes.subarray(start, start + chunkBytes))].length;
     }
     return blocks + reader.end().blocks.length;
   },

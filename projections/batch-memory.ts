@@ -6,10 +6,9 @@
  */
 import type { RowAddress } from '../src/events/event.ts';
 import type { TableSchema } from '../src/schema/table-schema.ts';
-import type { BatchState } from './batch-state.ts';
+import { linkName, type BatchState } from './batch-state.ts';
 import type { Link, Table, Team } from './decision.ts';
 import type { RecordedOutcome } from './outcomes/outcomes.store.ts';
-import { PairMap } from './pair-map.ts';
 
 /** How much of a partition is remembered; past it all is forgotten, because that is simple and rare. */
 const tablesMax = 1000;
@@ -20,7 +19,7 @@ interface Known {
   readonly tables: Map<string, { readonly table: Table; readonly schema: TableSchema }>;
   readonly teams: Map<string, Team>;
   readonly links: Map<bigint, Link>;
-  readonly linksOfVersions: PairMap<bigint, number, Link>;
+  readonly linksByName: Map<string, Link>;
 }
 
 export class BatchMemory {
@@ -34,7 +33,7 @@ export class BatchMemory {
     this.#outcomes = outcomes;
     this.#known = before?.hasRoom()
       ? before.#known
-      : { tables: new Map(), teams: new Map(), links: new Map(), linksOfVersions: new PairMap() };
+      : { tables: new Map(), teams: new Map(), links: new Map(), linksByName: new Map() };
     last.keepIn(this);
   }
 
@@ -65,7 +64,7 @@ export class BatchMemory {
 
   putLink(link: Link): void {
     this.#known.links.set(link.key, link);
-    this.#known.linksOfVersions.set(link.version, link.ordinal, link);
+    this.#known.linksByName.set(linkName(link.tableId, link), link);
   }
 
   team(teamId: string): Team | null {
@@ -78,8 +77,7 @@ export class BatchMemory {
 
   /** The link of the rows that this version added to a table under this ordinal. */
   linkOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Link | null {
-    const link = this.#known.linksOfVersions.get(row.version, row.ordinal);
-    return link?.tableId === tableId ? link : null;
+    return this.#known.linksByName.get(linkName(tableId, row)) ?? null;
   }
 
   /** A table with its team and its schema; null if not all of that is remembered. */

@@ -15,14 +15,19 @@ import { PairMap } from './pair-map.ts';
 import type { TailRow } from './tables/links.store.ts';
 import type { StoredSchema } from './tables/tables.store.ts';
 
+/** What the IDs of its rows say of a link. Versions are those of a partition: other partitions give them too. */
+export function linkName(tableId: string, { version, ordinal }: Pick<RowAddress, 'version' | 'ordinal'>): string {
+  return `${tableId} ${version} ${ordinal}`;
+}
+
 export class BatchState implements DecisionState {
   readonly #teams = new Map<string, Team>();
   readonly #tokens = new Map<string, Token>();
   readonly #tables = new Map<string, Table>();
   readonly #schemas = new PairMap<string, bigint, TableSchema>();
   readonly #links = new Map<bigint, Link>();
-  /** By version and ordinal: within a partition, no two tables have links of one version. */
-  readonly #linksOfVersions = new PairMap<bigint, number, Link>();
+  /** By what their rows' IDs say of them (`linkName`). */
+  readonly #linksByName = new Map<string, Link>();
   readonly #rows = new PairMap<bigint, number, StoredRow>();
   readonly #kept = new KeptIds();
   readonly #segments = new Map<string, bigint>();
@@ -69,7 +74,7 @@ export class BatchState implements DecisionState {
 
   putLink(link: Link): void {
     this.#links.set(link.key, link);
-    this.#linksOfVersions.set(link.version, link.ordinal, link);
+    this.#linksByName.set(linkName(link.tableId, link), link);
     if (link.kept !== null) this.#kept.putLink(link);
   }
 
@@ -113,9 +118,8 @@ export class BatchState implements DecisionState {
   }
 
   /** The link of the rows that this version added to a table under this ordinal. */
-  linkOf(tableId: string, { version, ordinal }: Pick<RowAddress, 'version' | 'ordinal'>): Link | null {
-    const link = this.#linksOfVersions.get(version, ordinal);
-    return link?.tableId === tableId ? link : null;
+  linkOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Link | null {
+    return this.#linksByName.get(linkName(tableId, row)) ?? null;
   }
 
   findRow(link: bigint, index: number): StoredRow | null {
@@ -127,12 +131,13 @@ export class BatchState implements DecisionState {
     return this.#kept.row(table, id);
   }
 
-  keptIds(): readonly KeptId[] {
-    return this.#kept.all();
+  /** The identities that rows have kept in this batch, and its links that keep any: nobody can fetch them yet. */
+  newKeptIds(): readonly KeptId[] {
+    return this.changed.keptIds;
   }
 
-  keepingLinks(): readonly Link[] {
-    return this.#kept.links();
+  newKeepingLinks(): readonly Link[] {
+    return this.changedLinks().filter(({ kept }) => kept !== null);
   }
 
   /** Of all teams. */
@@ -203,7 +208,11 @@ export class BatchState implements DecisionState {
 
   /** Hands on what later batches may need again: its tables with their teams and schemas, and its links. */
   keepIn(memory: BatchMemory): void {
-    for (const table of this.#tables.values()) memory.putTable(table, this.schema(table));
+    for (const table of this.#tables.values()) {
+      // It may be missing where no decision asked for it.
+      const schema = this.#schemas.get(table.id, table.schemaVersion);
+      if (schema !== undefined) memory.putTable(table, schema);
+    }
     for (const team of this.#teams.values()) memory.putTeam(team);
     for (const link of this.#links.values()) memory.putLink(link);
   }

@@ -10,7 +10,7 @@ import type { CommandId, LogRecord } from '../src/log/event-log.ts';
 import { BatchMemory } from './batch-memory.ts';
 import { BatchState } from './batch-state.ts';
 import { decide } from './decide.ts';
-import { outcomeLife, storeOutcomes, type RecordedOutcome } from './outcomes/outcomes.store.ts';
+import { stillCounts, storeOutcomes, type RecordedOutcome } from './outcomes/outcomes.store.ts';
 import { prefetch } from './prefetch.ts';
 import type { SegmentContent } from './segments/fill-segment.ts';
 import type { KeyReservation } from './segments/local-keys.ts';
@@ -80,7 +80,7 @@ export class Batch {
     for (const { record, event } of run) {
       const { commandId, notAfter, requestDigest } = event;
       const before = this.#outcomeBefore(commandId);
-      if (before && record.time - before.time < outcomeLife) {
+      if (before && stillCounts(before, record.time)) {
         this.outcomes.set(commandId, before.outcome);
         continue;
       }

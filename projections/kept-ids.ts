@@ -11,7 +11,7 @@ export interface KeptId {
 
 export class KeptIds {
   /** Every overwrite that kept it has put an identity into another segment. */
-  readonly #byId = new Map<string, KeptId[]>();
+  readonly #byId = new Map<string, Map<string, KeptId>>();
   readonly #linksOfSegments = new Map<bigint, Map<bigint, Link>>();
 
   /** A link that keeps; again when it has changed. */
@@ -21,22 +21,13 @@ export class KeptIds {
   }
 
   put(kept: KeptId): void {
-    const places = this.#byId.get(kept.id) ?? [];
-    const isKnown = places.some(({ segment, index }) => segment === kept.segment && index === kept.index);
-    if (!isKnown) this.#byId.set(kept.id, [...places, kept]);
-  }
-
-  all(): readonly KeptId[] {
-    return [...this.#byId.values()].flat();
-  }
-
-  links(): readonly Link[] {
-    return [...this.#linksOfSegments.values()].flatMap((links) => [...links.values()]);
+    const places = this.#byId.get(kept.id) ?? new Map<string, KeptId>();
+    this.#byId.set(kept.id, places.set(`${kept.segment} ${kept.index}`, kept));
   }
 
   /** Where the row with this ID lies in the table's present generation. */
   row(table: Table, id: string): { readonly link: Link; readonly index: number } | null {
-    for (const kept of this.#byId.get(id) ?? []) {
+    for (const kept of this.#byId.get(id)?.values() ?? []) {
       const link = this.linkOf(table, kept);
       if (link !== null) return { link, index: kept.index - link.first };
     }

@@ -33,7 +33,7 @@ export async function prefetchKept(
   state: BatchState,
   memory: BatchMemory | null,
 ): Promise<void> {
-  for (const kept of memory?.last?.keptIds() ?? []) state.putKeptId(kept);
+  for (const kept of memory?.last?.newKeptIds() ?? []) state.putKeptId(kept);
   await fetchIssuingLinks(tx, ids, state, memory);
   const named = rows.flatMap((row) => {
     const table = state.table(row.tableId);
@@ -72,7 +72,12 @@ async function fetchKeptRows(
   memory: BatchMemory | null,
 ): Promise<void> {
   if (named.length === 0) return;
-  const kept = await findKeptIds(tx, [...new Set(named.map(({ row }) => formatRowId(row)))]);
+  const inFlight = memory?.last?.newKeepingLinks() ?? [];
+  const kept = await findKeptIds(tx, {
+    ids: [...new Set(named.map(({ row }) => formatRowId(row)))],
+    tableIds: [...new Set(named.map(({ table }) => table.id))],
+    segments: [...inFlight, ...state.newKeepingLinks()].map(({ segment }) => segment),
+  });
   for (const each of kept) state.putKeptId(each);
   await fetchLinksOf(tx, named, kept, state, memory);
 
@@ -96,7 +101,7 @@ async function fetchLinksOf(
   state: BatchState,
   memory: BatchMemory | null,
 ): Promise<void> {
-  for (const link of memory?.last?.keepingLinks() ?? []) {
+  for (const link of memory?.last?.newKeepingLinks() ?? []) {
     if (state.findLink(link.key) === null) state.putLink(link);
   }
   const segments = [...new Set(kept.map(({ segment }) => segment))];

@@ -210,10 +210,12 @@ function recall(wanted: Wanted, state: BatchState, memory: BatchMemory | null): 
   });
   const rows: WantedRow[] = [];
   const rowsOfLinks: { link: Link; index: number }[] = [];
+  // Rows of a generation that has ended, or of a table that was deleted, are nobody's, and may not be there any more.
   for (const row of wanted.rows) {
     const link = state.linkOf(row.tableId, row) ?? memory?.linkOf(row.tableId, row);
-    if (!link) rows.push(row);
-    else if (isShown(link, state) && row.index < link.rows && state.findRow(link.key, row.index) === null) {
+    const table = state.table(row.tableId);
+    if (!link || table === null) rows.push(row);
+    else if (link.generation === table.generation && row.index < link.rows && state.findRow(link.key, row.index) === null) {
       state.putLink(link);
       const changed = memory?.last?.findRow(link.key, row.index);
       if (changed) state.putRow(changed);
@@ -225,12 +227,6 @@ function recall(wanted: Wanted, state: BatchState, memory: BatchMemory | null): 
     for (const block of memory?.last?.allBodyBlocks(bodyId) ?? []) state.putBodyBlock(block);
   }
   return { teams, tokens, tables, tailsOf, rows, rowsOfLinks, segments };
-}
-
-/** Rows of a generation that has ended are nobody's, and may not be there any more. */
-function isShown(link: Link, state: BatchState): boolean {
-  const table = state.table(link.tableId);
-  return table === null || table.generation === link.generation;
 }
 
 function recallTable(tableId: string, state: BatchState, memory: BatchMemory | null): boolean {

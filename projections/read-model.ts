@@ -24,9 +24,8 @@ const storageSettings = [
   'create index tables_deleted on tables (id) where deleted',
   'create index generations_shown on generations (ended_at) where not swept',
   'create index generations_to_clear on generations (table_id, version) where swept and not cleared',
+  'create index generations_to_forget on generations (ended_at) where cleared',
   'create index segments_idle on segments (idle_since) where not emptied',
-  // Outcomes come in the order of their time.
-  'create index outcomes_time on outcomes using brin (time)',
   createLocalKeys,
 ];
 

@@ -5,12 +5,15 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { compactOnce } from '../projections/segments/compaction.ts';
-import { sweepOnce } from '../projections/segments/sweeper.ts';
+import { sweepOnce, sweepOutcomes } from '../projections/segments/sweeper.ts';
 import type { Database } from './database/database.ts';
 import { pause } from './pause.ts';
 
 /** Any number that nothing else in the database uses as an advisory lock. */
 const upkeepLock = 7_460_231_004;
+
+/** How often old outcomes are looked for, in milliseconds. */
+const outcomesInterval = 3_600_000;
 
 /** Behind each step there is a rest of so many times what it took: at most a fifth of a connection is used. */
 const restFactor = 4;
@@ -26,6 +29,7 @@ export class Upkeep {
   readonly #options: UpkeepOptions;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
+  #outcomesAt = performance.now() + outcomesInterval;
 
   constructor(options: UpkeepOptions) {
     this.#options = options;
@@ -45,8 +49,7 @@ export class Upkeep {
       try {
         await this.#whileOnlyOne();
       } catch (error) {
-        // The next round finds out whether that was all there is to it.
-        logger.warn({ err: error }, 'the upkeep of the read model did not get through');
+        logger.warn({ err: error }, 'there is no upkeep of the read model now');
       }
     }
   }
@@ -69,11 +72,24 @@ export class Upkeep {
 
   async #work(): Promise<void> {
     const { database } = this.#options;
+    await Promise.all([this.#repeat(() => compactOnce(database)), this.#repeat(() => sweepOnce(database))]);
+    if (performance.now() < this.#outcomesAt) return;
+    this.#outcomesAt = performance.now() + outcomesInterval;
+    await this.#repeat(() => sweepOutcomes(database));
+  }
+
+  /** Does steps of one kind until one finds nothing to be done. What fails keeps no other kind from being done. */
+  async #repeat(step: () => Promise<boolean>): Promise<void> {
     const { signal } = this.#closing;
-    for (let found = true; found && !signal.aborted; ) {
-      const started = performance.now();
-      found = (await compactOnce(database)) || (await sweepOnce(database));
-      await pause(restFactor * (performance.now() - started), signal);
+    try {
+      for (let found = true; found && !signal.aborted; ) {
+        const started = performance.now();
+        found = await step();
+        await pause(restFactor * (performance.now() - started), signal);
+      }
+    } catch (error) {
+      // The next round finds out whether that was all there is to it.
+      this.#options.logger.warn({ err: error }, 'a step of the upkeep of the read model did not get through');
     }
   }
 }

@@ -1,7 +1,7 @@
 /** What HTTP reads of outcomes: what has become of one command. */
 import type { Database } from '../../src/database/database.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
-import { findProgressAndOutcomes } from './outcomes.store.ts';
+import { findProgressAndOutcomes, stillCounts } from './outcomes.store.ts';
 
 export class OutcomeQueries {
   readonly #database: Database;
@@ -10,9 +10,17 @@ export class OutcomeQueries {
     this.#database = database;
   }
 
-  /** How far the command's partition is projected, and what the command has come to by then; null: nothing. */
-  async find(partition: number, commandId: string): Promise<{ readonly next: bigint; readonly outcome: Outcome | null }> {
+  /**
+   * How far the command's partition is projected, and what the command has come to by then; null: nothing. `triedAt`: the
+   * log time of the try that is asked about.
+   */
+  async find(
+    partition: number,
+    commandId: string,
+    triedAt: number,
+  ): Promise<{ readonly next: bigint; readonly outcome: Outcome | null }> {
     const { next, outcomes } = await findProgressAndOutcomes(this.#database.reader, partition, [commandId]);
-    return { next, outcome: outcomes[0]?.outcome ?? null };
+    const [recorded] = outcomes;
+    return { next, outcome: recorded && stillCounts(recorded, triedAt) ? recorded.outcome : null };
   }
 }

@@ -15,6 +15,11 @@ export interface RecordedOutcome {
 /** For how much log time a command's ID is remembered (decisions 1): seven days, in milliseconds. */
 export const outcomeLife = 7 * 24 * 3_600_000;
 
+/** Whether an outcome is that of a command which is tried at this time, or one of so long ago that the command counts as new. */
+export function stillCounts({ time }: Pick<RecordedOutcome, 'time'>, now: number): boolean {
+  return now - time < outcomeLife;
+}
+
 const selectOutcomes: Statement = {
   name: 'select_outcomes',
   text: `select command_id, log_offset, time, etag, detail, request_digest

@@ -47,12 +47,14 @@ const selectUnpresented = `
   select links.key, links.segment, links.first, links.rows, links.wrap, links.cells, links.schema_version, links.presented,
     tables.schema_version as read_by, schemas.columns, teams.partition
   from (
-    select links.* from links where links.presented is null
+    select links.* from tables join links on links.table_id = tables.id and links.presented is null
+      and links.version >= tables.generation
     union all
     select links.* from tables join links on links.table_id = tables.id and links.presented < tables.widened
+      and links.version >= tables.generation
     where tables.widened > 0
   ) links
-  join tables on tables.id = links.table_id and tables.generation = links.generation
+  join tables on tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
     and tables.tail is distinct from links.key
   join teams on teams.id = tables.team_id
   join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
@@ -89,23 +91,26 @@ async function convertLink(database: Database): Promise<boolean> {
 
 /** The table that has the most small links, if they are many. */
 const selectScattered = `
-  select links.table_id, teams.partition, tables.generation, tables.tail
-  from links join tables on tables.id = links.table_id and tables.generation = links.generation
+  select links.table_id, teams.partition
+  from links join tables on tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
     and tables.tail is distinct from links.key
   join teams on teams.id = tables.team_id
   where not links.merged and links.bytes < ${smallLinkBytes}
-  group by links.table_id, teams.partition, tables.generation, tables.tail
+  group by links.table_id, teams.partition
   having count(*) >= ${mergeLinksMin} order by count(*) desc limit 1`;
 
+/** What is a tail is told by the same statement: it grows until it closes, and never opens again. */
 const selectSmall = `
-  select key, segment, first, rows, bytes from links
-  where not merged and bytes < ${smallLinkBytes} and table_id = $1 and generation = $2 and key is distinct from $3
-  order by version, ordinal limit ${mergeLinksMax}`;
+  select links.key, links.segment, links.first, links.rows, links.bytes
+  from links join tables on tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
+    and tables.tail is distinct from links.key
+  where not links.merged and links.bytes < ${smallLinkBytes} and links.table_id = $1
+  order by links.version, links.ordinal limit ${mergeLinksMax}`;
 
 async function mergeLinks(database: Database): Promise<boolean> {
   const { rows: [table] } = await database.pool.query(selectScattered);
   if (!table) return false;
-  const { rows: small } = await database.pool.query(selectSmall, [table.table_id, table.generation, table.tail]);
+  const { rows: small } = await database.pool.query(selectSmall, [table.table_id]);
   const moved: MovedLink[] = [];
   let [rows, bytes] = [0, 0];
   for (const link of small) {
@@ -114,6 +119,8 @@ async function mergeLinks(database: Database): Promise<boolean> {
     rows += link.rows;
     bytes += link.bytes;
   }
+  // Another overwrite, or the end of the table, has come meanwhile.
+  if (moved.length < 2) return false;
   const segment = await createSegment(database, rows, async (client, key) => {
     await client.query(
       `insert into segment_rows (segment, index, version, body)

@@ -8,12 +8,22 @@ type Tx = Pick<PipelinedClient, 'query'>;
 
 const selectKeptIds: Statement = {
   name: 'select_kept_ids',
-  text: 'select segment, index, id from kept_ids where id = any($1)',
+  text: `select kept_ids.segment, kept_ids.index, kept_ids.id from kept_ids where id = any($1) and (
+      kept_ids.segment = any($3::int8[]) or exists (
+        select from links join tables on tables.id = links.table_id and tables.generation = links.generation
+        where links.segment = kept_ids.segment and links.table_id = any($2::uuid[])))`,
 };
 
-/** Every row of a segment that came with one of these IDs. */
-export async function findKeptIds(tx: Tx, ids: readonly string[]): Promise<KeptId[]> {
-  const { rows } = await tx.query(selectKeptIds, [ids]);
+export interface WantedKeptIds {
+  readonly ids: readonly string[];
+  /** The tables whose present generations are looked at, and segments beside those that they show. */
+  readonly tableIds: readonly string[];
+  readonly segments: readonly bigint[];
+}
+
+/** The rows that came with one of these IDs. */
+export async function findKeptIds(tx: Tx, { ids, tableIds, segments }: WantedKeptIds): Promise<KeptId[]> {
+  const { rows } = await tx.query(selectKeptIds, [ids, tableIds, segments]);
   return rows.map(toKeptId);
 }
 

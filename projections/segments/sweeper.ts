@@ -5,7 +5,6 @@
  *
  * Each step is a small transaction of its own.
  */
-import type pg from 'pg';
 import type { Database } from '../../src/database/database.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
 import { outcomeLife } from '../outcomes/outcomes.store.ts';
@@ -35,9 +34,9 @@ export const sweepTimes: SweepTimes = {
 
 type Step = (database: Database, times: SweepTimes) => Promise<number>;
 
-/** Does one step. Gives whether it found anything to be removed. */
+/** Does one step, outcomes apart. Gives whether it found anything to be removed. */
 export async function sweepOnce(database: Database, times: SweepTimes = sweepTimes): Promise<boolean> {
-  for (const step of [endGenerations, dropBlocks, dropOutcomes, dropChanges, emptySegments, forgetGenerations, dropTables]) {
+  for (const step of [endGenerations, dropBlocks, dropChanges, emptySegments, forgetGenerations, dropTables]) {
     if ((await step(database, times)) > 0) return true;
   }
   return false;
@@ -90,25 +89,18 @@ const dropBlocks: Step = (database, { bodies }) => run(
 );
 
 /**
- * Outcomes lie in the order of their time, and a summary of that is the only index on it: with it an old one is found, or
- * not, without a look at the others.
+ * Does one step on outcomes, and gives whether it found any that are too old. To be called now and then only: on outcomes
+ * there is no index that every request would have to keep up, so all of them may be looked at.
  */
-async function dropOutcomes(database: Database, { outcomes }: SweepTimes): Promise<number> {
-  return inTransaction(database.pool, async (client) => {
-    await client.query('set local enable_indexscan = off');
-    const { rowCount } = await client.query(
-      `delete from outcomes where ctid = any (array(
-        select outcomes.ctid from outcomes join progress on progress.partition = outcomes.partition
-        where outcomes.time < $2 and outcomes.time < progress.time - $1 limit ${outcomesAtOnce}))`,
-      [outcomes, await newestTime(client) - outcomes],
-    );
-    return rowCount ?? 0;
-  });
-}
-
-async function newestTime(client: pg.PoolClient): Promise<number> {
-  const { rows } = await client.query<{ time: string }>('select max(time) as time from progress');
-  return Number(rows[0]!.time);
+export async function sweepOutcomes(database: Database, { outcomes }: SweepTimes = sweepTimes): Promise<boolean> {
+  const dropped = await run(
+    database,
+    `delete from outcomes where ctid = any (array(
+      select outcomes.ctid from outcomes join progress on progress.partition = outcomes.partition
+      where outcomes.time < progress.time - $1 limit ${outcomesAtOnce}))`,
+    [outcomes],
+  );
+  return dropped > 0;
 }
 
 /** Whether readers can come by a link. */
@@ -148,15 +140,33 @@ async function emptySegments(database: Database, { segments }: SweepTimes): Prom
       from segments where not emptied and idle_since < now() - $1 * interval '1 ms' limit ${segmentsAtOnce}`,
     [segments],
   );
-  for (const { key, used, linked } of rows) await run(database, used ? noteUse : linked ? emptyLinked : dropUnlinked, [key]);
+  for (const { key, used, linked } of rows) {
+    if (!used && !linked) await dropSegment(database, key);
+    else await run(database, used ? noteUse : emptyLinked, [key]);
+  }
   return rows.length;
+}
+
+/**
+ * Events that are projected late may yet name it: what was fetched of it does not hold any more then, and it is looked for
+ * again, and written from the event.
+ */
+async function dropSegment(database: Database, key: string): Promise<void> {
+  await inTransaction(database.pool, async (client) => {
+    // From here on nobody stores anything before this is over.
+    await client.query('update progress set layout = layout + 1');
+    const { rows: [segment] } = await client.query<{ used: boolean }>(
+      `select ${isInUse} or exists (select from links where links.segment = segments.key) as used from segments where key = $1`, [key],
+    );
+    if (segment && !segment.used) await client.query(dropUnlinked, [key]);
+  });
 }
 
 const noteUse = 'update segments set idle_since = null where key = $1';
 
 /** Its links still say which IDs they issued. */
 const emptyLinked = `with gone as (delete from segment_rows where segment = $1),
-    links as (update links set merged = true where segment = $1)
+    links as (update links set merged = true, presented = coalesce(presented, schema_version) where segment = $1)
   update segments set emptied = true where key = $1`;
 
 const dropUnlinked = `with gone as (delete from segment_rows where segment = $1),
@@ -175,6 +185,9 @@ async function dropTables(database: Database): Promise<number> {
         delete from links where key in (select key from links where table_id = $1 limit ${outcomesAtOnce}) returning key, segment
       ), emptied as (
         delete from segments using gone where segments.key = gone.segment and segments.emptied
+          and not exists (select from links where links.segment = gone.segment and links.key <> all (select key from gone))
+      ), ids as (
+        delete from kept_ids using gone where kept_ids.segment = gone.segment
           and not exists (select from links where links.segment = gone.segment and links.key <> all (select key from gone))
       ), changed as (
         delete from changes using gone where changes.link = gone.key
@@ -207,7 +220,8 @@ async function forgetGenerations(database: Database, { outcomes }: SweepTimes): 
       `with gone as (delete from generations where table_id = $1 and version = $2)
         delete from kept_ids using generations ended join links on ${ofGeneration} and links.kept is not null
         where ended.table_id = $1 and ended.version = $2 and kept_ids.segment = links.segment and not exists (
-            select from links other where other.segment = links.segment and other.key <> links.key)`,
+            select from links other where other.segment = links.segment
+              and (other.table_id <> links.table_id or other.generation <> links.generation))`,
       [tableId, version],
     );
   }

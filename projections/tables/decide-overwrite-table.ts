@@ -18,8 +18,8 @@ const runsMax = 1_000_000;
 const noRowIdVersion = 2n ** 63n;
 
 /**
- * Spec 4.12, decisions 3: all rows of a table are replaced in one step. Rungs: table, suspension, If-Match, schema, row IDs,
- * cells, limits, plan. A row that comes with the ID of one that this table ever had keeps that identity.
+ * Spec 4.12, decisions 3: all rows of a table are replaced in one step. Rungs: table, suspension, If-Match, stash, schema,
+ * row IDs, cells, limits, plan. A row that comes with the ID of one that this table ever had keeps that identity.
  */
 export function decideOverwriteTable(
   state: DecisionState,
@@ -33,11 +33,11 @@ export function decideOverwriteTable(
   const changed = changedSince('table', table.version, data.ifMatch);
   if (changed !== null) return changed;
 
+  const rows = arrivedRows(state, event, data.teamId, data.rows, at);
+  if ('refusal' in rows) return refusedWith(rows.refusal);
   const { columns } = data;
   const misfit = columns === null ? null : checkGivenSchema(columns);
   if (misfit !== null) return refusedWith(misfit);
-  const rows = arrivedRows(state, event, data.teamId, data.rows, at);
-  if ('refusal' in rows) return refusedWith(rows.refusal);
   const wrongId = rows.ids === null ? null : checkRowIds(state, table, rows.ids.runs);
   if (wrongId !== null) return refusedWith(wrongId);
 

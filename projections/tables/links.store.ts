@@ -90,6 +90,7 @@ const selectRows = new RowsStatement<WantedRow>(
     from ${rows} as wanted(table_id, version, ordinal, index)
     join lateral (
       select links.* from links join tables on tables.id = links.table_id and tables.generation = links.generation
+        and not tables.deleted
       where links.table_id = wanted.table_id and links.version = wanted.version
         and links.ordinal = wanted.ordinal and wanted.index < links.rows limit 1
     ) links on true

@@ -8,6 +8,7 @@ const driverMessages = [
   'Connection terminated',
   'Client has encountered a connection error',
   'timeout exceeded when trying to connect',
+  'timeout expired',
   'Query read timeout',
   'Cannot use a pool after calling end',
   'Client was closed and is not queryable',

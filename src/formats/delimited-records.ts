@@ -73,7 +73,10 @@ export function readRecords(
       clean: allClean || isClean(record, delimiter),
     });
   };
-  new Papa.Parser({ delimiter, newline: '\n', step }).parse(text, 0, !isLast);
+  // What follows is not cut at all: the parser would look for the end of each cell with a mistake to the end of the text.
+  const mistaken = allClean ? null : findMistakenRecord(text, delimiter);
+  const sound = mistaken === null ? text : text.slice(0, mistaken);
+  new Papa.Parser({ delimiter, newline: '\n', step }).parse(sound, 0, !isLast || mistaken !== null);
   return text.slice(position);
 }
 
@@ -112,6 +115,32 @@ function isClean(text: string, delimiter: Delimiter): boolean {
 function withoutReturn(cells: string[], lastIsQuoted: boolean): void {
   const last = cells.length - 1;
   if (!lastIsQuoted) cells[last] = cells[last]!.slice(0, -1);
+}
+
+/** What ends an unquoted cell, or may not be in it. */
+const cellEnd = { ',': /[,"\n]/g, '\t': /[\t"\n]/g } as const;
+
+/** Where the first record begins that has a quote where none may be, or something behind a closing one; null: nowhere. */
+function findMistakenRecord(text: string, delimiter: Delimiter): number | null {
+  const search = cellEnd[delimiter];
+  let record = 0;
+  for (let cell = 0; cell < text.length;) {
+    let end: number;
+    if (text[cell] === quoteMark) {
+      end = closingQuote(text, cell) + 1;
+      // Still open: its end may be yet to come.
+      if (end === 0 || end === text.length) return null;
+      if (text.startsWith('\r\n', end)) end += 1;
+    } else {
+      search.lastIndex = cell;
+      if (!search.test(text)) return null;
+      end = search.lastIndex - 1;
+    }
+    if (text.charCodeAt(end) === lineFeed) record = end + 1;
+    else if (text[end] !== delimiter) return record;
+    cell = end + 1;
+  }
+  return null;
 }
 
 /** The first mistake in the text of a record; null if there is none. */

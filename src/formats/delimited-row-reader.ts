@@ -16,6 +16,7 @@ import type { RowReader, RowsEnd } from './row-reader.ts';
 
 /** Chunks are read in slices of so many bytes, which stay in the processor's cache. */
 const sliceBytes = 64 * 1024;
+const sliceBytesMin = 2 * 1024;
 const lineFeed = 10;
 const carriageReturn = 13;
 const byteOrderMark = Buffer.from('\ufeff');
@@ -66,13 +67,16 @@ export class DelimitedRowReader implements RowReader {
     this.#keepIds = keepIds;
   }
 
-  push(chunk: Uint8Array): RowBlock[] {
-    for (let start = 0; start < chunk.length; start += sliceBytes) {
-      this.#append(chunk.subarray(start, start + sliceBytes));
+  /** Reads a slice when the blocks of the one before have been taken: long column IDs make much of a few bytes. */
+  *push(chunk: Uint8Array): Generator<RowBlock, void, undefined> {
+    for (let start = 0; start < chunk.length;) {
+      const end = start + this.#sliceBytes();
+      this.#append(chunk.subarray(start, end));
+      start = end;
       const unread = this.#linesEnd - this.#position;
       if ((unread > 0 && unread >= this.#unreadMin) || this.#isTooLong()) this.#readLines();
+      yield* this.#takeBlocks();
     }
-    return this.#takeBlocks();
   }
 
   end(): RowsEnd {
@@ -81,6 +85,14 @@ export class DelimitedRowReader implements RowReader {
     const last = this.#body.writer.close();
     if (last !== null) this.#blocks.push(last);
     return { blocks: this.#takeBlocks(), envelope: null, hasRows: true };
+  }
+
+  /** So many bytes of cells, each of one byte at least and its delimiter, make about a block at most. */
+  #sliceBytes(): number {
+    const columns = this.#body?.header.columns ?? [];
+    if (columns.length === 0) return sliceBytes;
+    const keyBytes = columns.reduce((sum, column) => sum + (column?.overheadBytes ?? 0), 0) / columns.length;
+    return Math.max(sliceBytesMin, Math.min(sliceBytes, Math.floor((2 * this.#limits.blockBytes) / (keyBytes + 2))));
   }
 
   #takeBlocks(): RowBlock[] {

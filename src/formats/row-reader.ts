@@ -7,8 +7,8 @@ import type { Envelope } from './envelope-reader.ts';
  * then the reader is of no use any more.
  */
 export interface RowReader {
-  /** Takes the next bytes of the body and returns the blocks that are full now. The chunk is not kept. */
-  push(chunk: Uint8Array): RowBlock[];
+  /** Takes the next bytes of the body and gives the blocks that are full by then, which must be taken. The chunk is not kept. */
+  push(chunk: Uint8Array): Iterable<RowBlock>;
   /** Ends the body. */
   end(): RowsEnd;
 }

@@ -57,12 +57,13 @@ export class Jobs {
   async #stateOf(job: Job): Promise<JobState> {
     const { log, outcomes } = this.#options;
     const { partition, commandId, notAfter } = job;
-    const { outcome } = await outcomes.find(partition, commandId);
+    const triedAt = notAfter - notAfterDelay;
+    const { outcome } = await outcomes.find(partition, commandId, triedAt);
     if (outcome !== null) return settled(job, outcome);
     if (log.now() <= notAfter + settleDelay) return { status: 'running' };
     // Whatever is written behind this end comes too late. Once all before it is projected, nothing can come any more.
     const end = await this.#endOf(partition);
-    const then = await outcomes.find(partition, commandId);
+    const then = await outcomes.find(partition, commandId, triedAt);
     if (then.outcome !== null) return settled(job, then.outcome);
     return then.next < end ? { status: 'running' } : { status: 'failed', message: lostMessage };
   }

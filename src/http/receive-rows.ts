@@ -13,6 +13,7 @@ import type { RowBlock } from '../formats/block-writer.ts';
 import { DelimitedRowReader } from '../formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../formats/json-row-reader.ts';
 import type { RowReader } from '../formats/row-reader.ts';
+import { HttpError } from './http-error.ts';
 import { readMediaType, type MediaType } from './media-type.ts';
 import { bodyChunks } from './request-body.ts';
 import type { RequestIdentity, Submitter } from './submitter.ts';
@@ -38,6 +39,9 @@ export interface ReceivedRows {
   /** Puts the rows where the request's event will find them. To be called once the request is known to be well formed. */
   store(): Promise<{ readonly source: RowSource; readonly body?: PackedBody }>;
 }
+
+/** The profiles of a body's blocks are all in memory when it is decided: so many columns, each counted in each block. */
+const profiledColumnsMax = 250_000;
 
 const rowTypes = ['application/json', 'text/csv', 'text/tab-separated-values'] as const;
 
@@ -85,6 +89,7 @@ class BodyBlocks {
   readonly #teamId: string;
   readonly #bodyId = randomUUIDv7();
   #only: RowBlock | null = null;
+  #profiledColumns = 0;
   #sent = 0;
   #rowCount = 0;
 
@@ -98,6 +103,10 @@ class BodyBlocks {
   }
 
   async add(block: RowBlock): Promise<void> {
+    this.#profiledColumns += block.profile.columns.length;
+    if (this.#profiledColumns > profiledColumnsMax) {
+      throw new HttpError('limit_exceeded', 'The body has too many columns for so many rows: send it in several requests.');
+    }
     this.#rowCount += block.profile.rows;
     if (this.#sent === 0 && this.#only === null) {
       this.#only = block;

@@ -74,6 +74,8 @@ export class Submitter {
   readonly #options: SubmitterOptions;
   /** What tells a request that waits that nobody waits any longer. */
   readonly #waiting = new Set<() => void>();
+  /** Whoever begins to wait now is told at once. */
+  #hasGivenUp = false;
 
   constructor(log: EventLog, keys: SecretKeys, options: SubmitterOptions) {
     this.#log = log;
@@ -143,6 +145,7 @@ export class Submitter {
 
   /** Answers all that wait: what becomes of them is not known, and how it can be asked for. */
   giveUp(): void {
+    this.#hasGivenUp = true;
     for (const giveUp of this.#waiting) giveUp();
   }
 
@@ -166,6 +169,7 @@ export class Submitter {
   #untilGivenUp<T>(settled: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const giveUp = (): void => reject(new AppendUnknown('the service is stopping'));
+      if (this.#hasGivenUp) giveUp();
       this.#waiting.add(giveUp);
       settled.then(resolve, reject).finally(() => this.#waiting.delete(giveUp));
     });

@@ -88,7 +88,7 @@ export class KafkaLog implements EventLog {
     this.#waiters = new OutcomeWaiters(partitions);
     this.#watch = new ProgressWatch({
       url: options.databaseUrl, database, waiters: this.#waiters, partitions, unknownWait, logger,
-      onRefreshed: () => this.#checkCaughtUp(),
+      now: () => this.#clock.now(), onRefreshed: () => this.#checkCaughtUp(),
     });
     this.#ends = new LogEnds({ link, ends, logger, nextOf: (partition) => this.#watch.of(partition).next });
     this.#owner = new PartitionOwner({

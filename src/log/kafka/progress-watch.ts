@@ -6,7 +6,7 @@
 import pg from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from '../../database/database.ts';
-import { findProgressAndOutcomes } from '../../../projections/outcomes/outcomes.store.ts';
+import { findProgressAndOutcomes, stillCounts } from '../../../projections/outcomes/outcomes.store.ts';
 import { readProgress, type Progress } from '../../../projections/progress/progress.store.ts';
 import type { OutcomeWaiters } from './outcome-waiters.ts';
 
@@ -31,6 +31,8 @@ export interface ProgressWatchOptions {
   /** For how long a request waits while nothing moves, in milliseconds. */
   readonly unknownWait: number;
   readonly logger: Logger;
+  /** The log's time. */
+  readonly now: () => number;
   /** Hears of each look at all partitions. */
   readonly onRefreshed: () => void;
 }
@@ -125,14 +127,16 @@ export class ProgressWatch {
   }
 
   async #lookUpUntilDone(partition: number): Promise<void> {
-    const { database, waiters, logger } = this.#options;
+    const { database, waiters, logger, now } = this.#options;
     try {
       do {
         this.#lookingUp.set(partition, false);
         const commands = waiters.commands(partition);
         const { next, outcomes } = await findProgressAndOutcomes(database.reader, partition, commands);
         this.#away = null;
-        for (const { commandId, outcome } of outcomes) waiters.settle(partition, commandId, outcome);
+        for (const recorded of outcomes) {
+          if (stillCounts(recorded, now())) waiters.settle(partition, recorded.commandId, recorded.outcome);
+        }
         // Of those who began to wait meanwhile nothing has been asked.
         waiters.advanceFor(partition, commands, next);
         this.moved(partition, next);

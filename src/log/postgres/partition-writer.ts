@@ -241,12 +241,12 @@ export class PartitionWriter {
 
   /** Finds out what became of a batch, and answers each of its waiters. Never rejects. */
   async #settleUnknown(batch: readonly Waiter[], unknown: CommitUnknown): Promise<void> {
-    const { partition, database, unknownWait } = this.#options;
+    const { partition, database, unknownWait, clock } = this.#options;
     const commandIds = batch.map(({ event }) => event.commandId);
     const deadline = performance.now() + unknownWait;
     while (performance.now() < deadline) {
       try {
-        const known = await database.writers.with((tx) => findCommitted(tx, partition, commandIds, unknown));
+        const known = await database.writers.with((tx) => findCommitted(tx, partition, commandIds, unknown, clock.now()));
         if (known === null) continue;
         for (const waiter of batch) {
           const recorded = known.get(waiter.event.commandId);

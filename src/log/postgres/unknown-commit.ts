@@ -1,7 +1,7 @@
 /** What became of a batch when the answer to its commit was lost. */
 import type { PipelinedClient } from '../../database/pipelined-client.ts';
 import { begin, rollback } from '../../database/transaction.ts';
-import { findOutcomes, type RecordedOutcome } from '../../../projections/outcomes/outcomes.store.ts';
+import { findOutcomes, stillCounts, type RecordedOutcome } from '../../../projections/outcomes/outcomes.store.ts';
 import { endBackend, lockHead } from './statements.ts';
 
 /** The commit was sent and no answer came: it may have taken place, or may yet. */
@@ -20,13 +20,14 @@ export class CommitUnknown extends Error {
 
 /**
  * The outcomes of a batch, by command ID: once its connection's process is gone, and the head can be locked, it has been
- * committed or never will be. Null while that process still lives.
+ * committed or never will be. Null while that process still lives. `now`: the log's time.
  */
 export async function findCommitted(
   tx: PipelinedClient,
   partition: number,
   commandIds: readonly string[],
   { backendId, sent }: CommitUnknown,
+  now: number,
 ): Promise<ReadonlyMap<string, RecordedOutcome> | null> {
   const ended = await tx.query(endBackend, [backendId, (performance.now() - sent) / 1000]);
   if (ended.rows[0]?.[0] === false) return null;
@@ -34,5 +35,6 @@ export async function findCommitted(
   await tx.query(lockHead, [partition]);
   const outcomes = await findOutcomes(tx, partition, commandIds);
   await tx.query(rollback);
-  return new Map(outcomes.map((outcome) => [outcome.commandId, outcome]));
+  const current = outcomes.filter((outcome) => stillCounts(outcome, now));
+  return new Map(current.map((outcome) => [outcome.commandId, outcome]));
 }

@@ -33,8 +33,9 @@ const plants = {
   'wait by offset only': () => {
     const { settle } = OutcomeWaiters.prototype;
     OutcomeWaiters.prototype.settle = function settleAll(partition, commandId, outcome) {
-      const applied = outcome.status === 'applied' ? outcome : { status: 'applied', result: {}, etag: outcome.etag ?? 1n } as const;
-      return settle.call(this, partition, commandId, applied);
+      // As if no rows had been asked for: the answer has its usual shape.
+      const nothing = { status: 'applied', result: { rows: [] }, etag: outcome.etag ?? 1n } as const;
+      return settle.call(this, partition, commandId, outcome.status === 'applied' ? outcome : nothing);
     };
   },
   /** An offset that is not there any more is taken for the beginning of the log. */

@@ -16,6 +16,7 @@ test.each([
   failure('cannot execute UPDATE in a read-only transaction', { code: '25006' }),
   failure('Connection terminated unexpectedly'),
   failure('timeout exceeded when trying to connect'),
+  failure('timeout expired'),
   failure('Query read timeout'),
   new Error('the query failed', { cause: failure('x', { code: '57P02' }) }),
   Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }),

@@ -121,8 +121,8 @@ describe('blocks', () => {
 
   test('come as soon as they are full', () => {
     const reader = new DelimitedRowReader({ delimiter: ',', limits: { blockRows: 2 } });
-    expect(reader.push(Buffer.from('a\n1\n2\n3'))).toEqual([]);
-    expect(reader.push(Buffer.from('\n'))).toHaveLength(1);
+    expect([...reader.push(Buffer.from('a\n1\n2\n3'))]).toEqual([]);
+    expect([...reader.push(Buffer.from('\n'))]).toHaveLength(1);
     expect(reader.end().blocks).toHaveLength(1);
   });
 });
@@ -224,11 +224,11 @@ describe('refused', () => {
   test.each([['a\n', 'rows[0]: a row'], ['', 'the header'], ['a\n"', 'rows[0]: a row'], ['a\n"\n', 'rows[0]: a row']])(
     'what never ends behind %j is refused as soon as it is too long', (start, what) => {
       const reader = new DelimitedRowReader({ delimiter: ',' });
-      reader.push(Buffer.from(start));
+      expect([...reader.push(Buffer.from(start))]).toEqual([]);
       const chunk = Buffer.alloc(65_536, 'x');
       let pushed = 0;
       expect(refusalOf(() => {
-        for (; pushed < 100; pushed += 1) reader.push(chunk);
+        for (; pushed < 100; pushed += 1) expect([...reader.push(chunk)]).toEqual([]);
       })).toEqual({ type: 'limit_exceeded', message: `${what} must not be longer than 524288 bytes` });
       expect(pushed).toBeLessThanOrEqual(8);
     });

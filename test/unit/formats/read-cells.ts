@@ -7,7 +7,7 @@ export function readCells(
   chunks: readonly (Uint8Array | string)[], options: Partial<DelimitedRowReaderOptions> = {},
 ): RowsRead {
   const reader = new DelimitedRowReader({ delimiter: ',', ...options });
-  const blocks = chunks.flatMap((chunk) => reader.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk));
+  const blocks = chunks.flatMap((chunk) => [...reader.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)]);
   const { blocks: last, ...end } = reader.end();
   return { blocks: [...blocks, ...last], ...end };
 }
