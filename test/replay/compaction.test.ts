@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { compactOnce, smallLinkBytes } from '../../projections/segments/compaction.ts';
 import { sweepOnce, sweepOutcomes, sweepTimes } from '../../projections/segments/sweeper.ts';
+import { findRows } from '../../projections/tables/links.store.ts';
 import { RowQueries } from '../../projections/tables/rows.queries.ts';
 import type { Database } from '../../src/database/database.ts';
 import { verify } from '../../src/replay/verify.ts';
@@ -91,6 +92,12 @@ test('what nobody can read is gone in the end, and the rest reads as before', as
   expect(await count(`changes where not exists (select from links join tables on tables.id = links.table_id
     and tables.generation = links.generation where links.key = changes.link)`)).toBe(0);
   expect(await count('segment_rows')).toBeLessThan(held);
+  // Whoever asks for one of those rows hears that there is none.
+  const { rows: gone } = await database.pool.query(`select links.table_id, links.version, links.ordinal from links
+    join segments on segments.key = links.segment where segments.emptied limit 50`);
+  expect(gone.length).toBeGreaterThan(0);
+  const wanted = gone.map(({ table_id: tableId, version, ordinal }) => ({ tableId, version: BigInt(version), ordinal, index: 0 }));
+  expect(await database.writers.with((tx) => findRows(tx, wanted))).toEqual([]);
 
   while (await sweepOutcomes(database, { ...now, outcomes: -1 })) continue;
   while (await sweepOnce(database, { ...now, outcomes: -1 })) continue;

@@ -67,6 +67,14 @@ describe('what was not fetched is a bug, never an answer:', () => {
   ])('but %s may be unknown', (_name, look) => expect(look()).toBeNull());
 });
 
+test('links of two tables may have one version: those of another partition do', () => {
+  const state = given({ block: [one] });
+  const link = state.link(1n);
+  state.putLink({ ...link, key: 99n, tableId: 'another' });
+  expect(state.linkOf('table', link)).toMatchObject({ key: 1n });
+  expect(state.linkOf('another', link)).toMatchObject({ key: 99n });
+});
+
 describe('what one batch remembers for the next', () => {
   const nothingNew = new Map<string, RecordedOutcome>();
   const remember = (state: BatchState, before: BatchMemory | null = null): BatchMemory =>
