@@ -23,6 +23,11 @@ const encodings: ReadonlyMap<string, Compress> = new Map<string, Compress>([
   ['gzip', (text) => compressGzip(text, gzipFast)],
 ]);
 
+/** A text as this encoding has it, of those that `chooseEncoding` gives. */
+export function compress(encoding: string, text: string | Buffer): Promise<Buffer> {
+  return encodings.get(encoding)!(text);
+}
+
 /** Hook: compresses texts, also those that are encoded already. Streams, and what has an encoding, pass as they are. */
 export function compressReply(
   request: FastifyRequest,
@@ -41,7 +46,7 @@ export function compressReply(
     done();
     return;
   }
-  encodings.get(encoding)!(payload).then((compressed) => {
+  compress(encoding, payload).then((compressed) => {
     void reply.header('content-encoding', encoding);
     // The type allows errors only; Fastify takes the new payload in the second place.
     (done as (error: null, payload: Buffer) => void)(null, compressed);

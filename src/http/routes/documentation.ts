@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../app.ts';
+import { chooseEncoding, compress } from '../compression.ts';
 import { serviceOperations } from '../documents/service.ts';
 import { replyWithError } from '../error-reply.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
@@ -14,6 +15,8 @@ interface File {
   readonly type: string;
   readonly text: string;
   readonly version: bigint;
+  /** By encoding: anybody may ask for these, and to compress them takes as long as many writes do. */
+  readonly compressed: Map<string, Promise<Buffer>>;
 }
 
 /** Addresses are relative, so that the page works behind a path of a proxy too. */
@@ -76,18 +79,28 @@ export function addDocumentationRoutes(app: App, document: () => OpenApiDocument
 }
 
 /** Asked for again with each use, and sent only if it has changed: a new version of the service shows at once. */
-function replyWithFile(request: FastifyRequest, reply: FastifyReply, { type, text, version }: File): FastifyReply {
+async function replyWithFile(request: FastifyRequest, reply: FastifyReply, file: File): Promise<FastifyReply> {
+  const { type, text, version } = file;
   if (hasVersion(request, version)) return replyNotModified(reply, version);
-  return setVersion(reply, version)
+  setVersion(reply, version)
     .header('content-security-policy', contentSecurityPolicy)
     .header('x-content-type-options', 'nosniff')
     .header('referrer-policy', 'no-referrer')
-    .type(type)
-    .send(text);
+    .type(type);
+  const encoding = chooseEncoding(request.raw.headers['accept-encoding']);
+  if (encoding === null || request.method === 'HEAD') return reply.send(text);
+  return reply.header('content-encoding', encoding).send(await compressOnce(file, encoding));
+}
+
+function compressOnce({ text, compressed }: File, encoding: string): Promise<Buffer> {
+  const known = compressed.get(encoding) ?? compress(encoding, text);
+  compressed.set(encoding, known);
+  return known;
 }
 
 function makeFile(type: string, text: string): File {
-  return { type, text, version: createHash('sha256').update(text).digest().readBigUInt64BE() };
+  const version = createHash('sha256').update(text).digest().readBigUInt64BE();
+  return { type, text, version, compressed: new Map() };
 }
 
 async function readSwaggerUi(type: string, name: string): Promise<File> {
@@ -97,5 +110,12 @@ async function readSwaggerUi(type: string, name: string): Promise<File> {
 /** Most processes are never asked for these. */
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | null = null;
-  return () => (made ??= { value: make() }).value;
+  return () => {
+    if (made !== null) return made.value;
+    const value = make();
+    made = { value };
+    // What failed is tried again with the next use.
+    if (value instanceof Promise) value.catch(() => (made = null));
+    return value;
+  };
 }
