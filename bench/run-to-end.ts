@@ -2,6 +2,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onStopSignal } from '../src/stop-signals.ts';
 
 export interface Surroundings {
   /** A folder that is removed at the end. */
@@ -15,9 +16,7 @@ export interface Surroundings {
 /** Runs a benchmark. What it rejects with is printed, and the exit code is 1 then. */
 export async function runToEnd(work: (surroundings: Surroundings) => Promise<void>): Promise<void> {
   const interrupt = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(name, () => interrupt.abort(new Error(`stopped by ${name}`)));
-  }
+  onStopSignal((signal) => interrupt.abort(new Error(`stopped by ${signal}`)), console.error);
   const { signal } = interrupt;
   try {
     await using resources = new AsyncDisposableStack();

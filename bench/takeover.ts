@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sessionTimeout } from '../src/log/kafka/group-membership.ts';
 import { partitionCount, partitionOf } from '../src/log/partition.ts';
 import { parseMetrics } from '../test/support/metrics.ts';
 import { Connection } from './connection.ts';
@@ -12,8 +13,8 @@ import { runScript, type Ending, type Server } from './processes.ts';
 import { createTable, expectStatus, head, withBody, type Target } from './requests.ts';
 import { startService, startServiceProcess, tablog, type ServiceSettings } from './service-processes.ts';
 
-/** How long a projector is not missed after a SIGKILL: `sessionTimeout` in `src/log/kafka/group-membership.ts`. */
-export const sessionTimeoutSeconds = 8;
+/** How long a projector is not missed after a SIGKILL. */
+export const sessionTimeoutSeconds = sessionTimeout / 1_000;
 
 export const endings: readonly Ending[] = ['SIGKILL', 'SIGTERM'];
 

@@ -6,8 +6,9 @@
  */
 import type { RowAddress } from '../src/events/event.ts';
 import type { TableSchema } from '../src/schema/table-schema.ts';
-import { linkName, type BatchState } from './batch-state.ts';
+import type { BatchState } from './batch-state.ts';
 import type { Link, Table, Team } from './decision.ts';
+import { LinkMap } from './link-map.ts';
 import type { RecordedOutcome } from './outcomes/outcomes.store.ts';
 
 /** How much of a partition is remembered; past it all is forgotten, because that is simple and rare. */
@@ -18,8 +19,7 @@ const linksMax = 10_000;
 interface Known {
   readonly tables: Map<string, { readonly table: Table; readonly schema: TableSchema }>;
   readonly teams: Map<string, Team>;
-  readonly links: Map<bigint, Link>;
-  readonly linksByName: Map<string, Link>;
+  readonly links: LinkMap;
 }
 
 export class BatchMemory {
@@ -33,7 +33,7 @@ export class BatchMemory {
     this.#outcomes = outcomes;
     this.#known = before?.hasRoom()
       ? before.#known
-      : { tables: new Map(), teams: new Map(), links: new Map(), linksByName: new Map() };
+      : { tables: new Map(), teams: new Map(), links: new LinkMap() };
     last.keepIn(this);
   }
 
@@ -63,8 +63,7 @@ export class BatchMemory {
   }
 
   putLink(link: Link): void {
-    this.#known.links.set(link.key, link);
-    this.#known.linksByName.set(linkName(link.tableId, link), link);
+    this.#known.links.set(link);
   }
 
   team(teamId: string): Team | null {
@@ -72,12 +71,12 @@ export class BatchMemory {
   }
 
   link(key: bigint): Link | null {
-    return this.#known.links.get(key) ?? null;
+    return this.#known.links.find(key);
   }
 
   /** The link of the rows that this version added to a table under this ordinal. */
   linkOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Link | null {
-    return this.#known.linksByName.get(linkName(tableId, row)) ?? null;
+    return this.#known.links.linkOf(tableId, row);
   }
 
   /** A table with its team and its schema; null if not all of that is remembered. */

@@ -11,23 +11,17 @@ import type {
 import type { BatchMemory } from './batch-memory.ts';
 import { KeptIds, type KeptId } from './kept-ids.ts';
 import { findKeptPlace } from './kept-places.ts';
+import { LinkMap } from './link-map.ts';
 import { PairMap } from './pair-map.ts';
 import type { TailRow } from './tables/links.store.ts';
 import type { StoredSchema } from './tables/tables.store.ts';
-
-/** What the IDs of its rows say of a link. Versions are those of a partition: other partitions give them too. */
-export function linkName(tableId: string, { version, ordinal }: Pick<RowAddress, 'version' | 'ordinal'>): string {
-  return `${tableId} ${version} ${ordinal}`;
-}
 
 export class BatchState implements DecisionState {
   readonly #teams = new Map<string, Team>();
   readonly #tokens = new Map<string, Token>();
   readonly #tables = new Map<string, Table>();
   readonly #schemas = new PairMap<string, bigint, TableSchema>();
-  readonly #links = new Map<bigint, Link>();
-  /** By what their rows' IDs say of them (`linkName`). */
-  readonly #linksByName = new Map<string, Link>();
+  readonly #links = new LinkMap();
   readonly #rows = new PairMap<bigint, number, StoredRow>();
   readonly #kept = new KeptIds();
   readonly #segments = new Map<string, bigint>();
@@ -73,8 +67,7 @@ export class BatchState implements DecisionState {
   }
 
   putLink(link: Link): void {
-    this.#links.set(link.key, link);
-    this.#linksByName.set(linkName(link.tableId, link), link);
+    this.#links.set(link);
     if (link.kept !== null) this.#kept.putLink(link);
   }
 
@@ -84,7 +77,7 @@ export class BatchState implements DecisionState {
 
   /** A link that is here already is as new as that of the row, or newer. */
   putRow(row: StoredRow): void {
-    if (!this.#links.has(row.link.key)) this.putLink(row.link);
+    if (this.findLink(row.link.key) === null) this.putLink(row.link);
     this.#rows.set(row.link.key, row.index, row);
   }
 
@@ -114,12 +107,12 @@ export class BatchState implements DecisionState {
   }
 
   findLink(key: bigint): Link | null {
-    return this.#links.get(key) ?? null;
+    return this.#links.find(key);
   }
 
   /** The link of the rows that this version added to a table under this ordinal. */
   linkOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Link | null {
-    return this.#linksByName.get(linkName(tableId, row)) ?? null;
+    return this.#links.linkOf(tableId, row);
   }
 
   findRow(link: bigint, index: number): StoredRow | null {
@@ -167,7 +160,7 @@ export class BatchState implements DecisionState {
   }
 
   link(key: bigint): Link {
-    const link = this.#links.get(key);
+    const link = this.#links.find(key);
     if (!link) throw new Error(`link ${key} was not fetched`);
     return link;
   }
@@ -214,7 +207,7 @@ export class BatchState implements DecisionState {
       if (schema !== undefined) memory.putTable(table, schema);
     }
     for (const team of this.#teams.values()) memory.putTeam(team);
-    for (const link of this.#links.values()) memory.putLink(link);
+    for (const link of this.#links.all()) memory.putLink(link);
   }
 
   /** Takes the changes of a decision over, for the events behind it and for the store. */
@@ -301,7 +294,7 @@ export class BatchState implements DecisionState {
   }
 
   changedLinks(): Link[] {
-    return [...this.changed.links].map((key) => this.#links.get(key)!);
+    return [...this.changed.links].map((key) => this.#links.find(key)!);
   }
 
   changedRows(): StoredRow[] {

@@ -5,9 +5,10 @@
 import type { PipelinedClient } from '../src/database/pipelined-client.ts';
 import type { CarriedRows, Event, EventData, RowSource } from '../src/events/event.ts';
 import { rowIdsOf, rowTextOf } from '../src/events/row-bodies.ts';
-import { findRowIdRuns, RowIdRuns } from '../src/events/row-id-runs.ts';
+import { RowIdRuns } from '../src/events/row-id-runs.ts';
 import type { BatchMemory } from './batch-memory.ts';
 import type { BatchState } from './batch-state.ts';
+import { carriedIds } from './carried-ids.ts';
 import type { Link } from './decision.ts';
 import { findOutcomes, type RecordedOutcome } from './outcomes/outcomes.store.ts';
 import { prefetchKept, type WantedIds, type WantedRow } from './prefetch-kept.ts';
@@ -78,10 +79,8 @@ class Wanted {
 
   #addIds(event: Event, tableId: string, source: RowSource): void {
     if (source.kind === 'body') this.overwrites.set(source.bodyId, tableId);
-    const ids = 'profile' in source ? rowIdsOf(event.body(), source) : null;
-    if (ids === null || !('profile' in source)) return;
-    const runs = new RowIdRuns([{ rows: source.profile.rows, runs: findRowIdRuns(ids) }]);
-    this.ids.push({ tableId, runs });
+    const ids = 'profile' in source ? carriedIds(event, source) : null;
+    if (ids !== null) this.ids.push({ tableId, runs: ids.runs });
   }
 
   #addSegment(event: Event, segmentId: string, carried: CarriedRows): void {

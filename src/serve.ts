@@ -4,6 +4,8 @@ import pRetry from 'p-retry';
 import { pino } from 'pino';
 import { rowLimits } from '../commands/row-limits.ts';
 import { OutcomeQueries } from '../projections/outcomes/outcomes.queries.ts';
+import { PageQueries } from '../projections/tables/pages.queries.ts';
+import { Presenters } from '../projections/tables/presenters.ts';
 import { RowQueries } from '../projections/tables/rows.queries.ts';
 import { TableQueries } from '../projections/tables/tables.queries.ts';
 import type { Config } from './config.ts';
@@ -164,8 +166,10 @@ function buildService({ service, submitter, metrics, config, logger, hasStarted 
     routes: (app) => {
       if (config.METRICS_PORT === undefined) app.route(metricsRoute(metrics));
       if (config.ROLE === 'projector') return;
+      const presenters = new Presenters(database);
       addRoutes(app, {
-        submitter, tables: new TableQueries(database), rows: new RowQueries(database), gate: new Gate(bodiesAtOnce, config.OUTCOME_WAIT_MS),
+        submitter, tables: new TableQueries(database), rows: new RowQueries(database, presenters),
+        pages: new PageQueries(database, presenters), gate: new Gate(bodiesAtOnce, config.OUTCOME_WAIT_MS),
         jobs: new Jobs({ log, keys, outcomes: new OutcomeQueries(database) }),
         receiver: { submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, writeAhead: service.writeAhead },
         limits: rowLimits(config.ROWS_PER_TABLE_MAX), bodyBytesMax: config.BODY_SIZE_MAX_BYTES,

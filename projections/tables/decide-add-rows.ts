@@ -2,16 +2,14 @@ import type { Event, EventOf } from '../../src/events/event.ts';
 import { apply, refusedWith } from '../decision.ts';
 import type { Decision, DecisionState, LogPlace } from '../decision.ts';
 import { arrivedRows, placeRows } from './place-rows.ts';
-import { changedSince, usableTable } from './rungs.ts';
+import { unchangedTable } from './rungs.ts';
 
 /** Spec 4.12, decisions 3. Rungs: table, suspension, If-Match, cells, limits, plan. Adding no rows moves nothing. */
 export function decideAddRows(state: DecisionState, event: Event<EventOf<'RowsAddRequested'>>, at: LogPlace): Decision {
   const { data } = event;
-  const found = usableTable(state, data.teamId, data.tableId);
+  const found = unchangedTable(state, data);
   if ('refused' in found) return found.refused;
   const { table, team } = found;
-  const changed = changedSince('table', table.version, data.ifMatch);
-  if (changed !== null) return changed;
 
   const rows = arrivedRows(state, event, data.teamId, data.rows, at);
   if ('refusal' in rows) return refusedWith(rows.refusal);

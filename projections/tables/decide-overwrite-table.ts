@@ -9,7 +9,7 @@ import type { Change, Decision, DecisionState, LogPlace, Table } from '../decisi
 import { findKeptPlace } from '../kept-places.ts';
 import { endGeneration } from './end-generation.ts';
 import { arrivedRows, placeInRows, placeRows } from './place-rows.ts';
-import { changedSince, usableTable } from './rungs.ts';
+import { unchangedTable } from './rungs.ts';
 
 /** What is known of the identities of an overwrite is in memory at once. Part of the rules. */
 const runsMax = 1_000_000;
@@ -27,18 +27,16 @@ export function decideOverwriteTable(
   at: LogPlace,
 ): Decision {
   const { data } = event;
-  const found = usableTable(state, data.teamId, data.tableId);
+  const found = unchangedTable(state, data);
   if ('refused' in found) return found.refused;
   const { table, team } = found;
-  const changed = changedSince('table', table.version, data.ifMatch);
-  if (changed !== null) return changed;
 
   const rows = arrivedRows(state, event, data.teamId, data.rows, at);
   if ('refusal' in rows) return refusedWith(rows.refusal);
   const { columns } = data;
   const misfit = columns === null ? null : checkGivenSchema(columns);
   if (misfit !== null) return refusedWith(misfit);
-  const wrongId = rows.ids === null ? null : checkRowIds(state, table, rows.ids.runs);
+  const wrongId = rows.ids === null ? null : checkRowIds(state, table, rows.ids);
   if (wrongId !== null) return refusedWith(wrongId);
 
   const emptied: Table = { ...table, generation: at.version, rows: 0, tail: null, keeps: false };

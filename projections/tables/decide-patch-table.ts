@@ -2,18 +2,16 @@ import type { EventOf } from '../../src/events/event.ts';
 import { displayColumns } from '../../src/schema/display-columns.ts';
 import { apply, refusedWith } from '../decision.ts';
 import type { Change, Decision, DecisionState, LogPlace, Table } from '../decision.ts';
-import { changedSince, usableTable } from './rungs.ts';
+import { unchangedTable } from './rungs.ts';
 
 /**
  * A table's name, and the names its columns are shown under. Rungs: table, suspension, If-Match, columns. A patch to the same
  * names moves no version. The types stay, so that no row reads otherwise.
  */
 export function decidePatchTable(state: DecisionState, data: EventOf<'TablePatchRequested'>, at: LogPlace): Decision {
-  const found = usableTable(state, data.teamId, data.tableId);
+  const found = unchangedTable(state, data);
   if ('refused' in found) return found.refused;
   const { table } = found;
-  const changed = changedSince('table', table.version, data.ifMatch);
-  if (changed !== null) return changed;
   const before = state.schema(table);
   const displayed = displayColumns(before, data.columns);
   if ('refusal' in displayed) return refusedWith(displayed.refusal);

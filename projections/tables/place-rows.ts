@@ -2,16 +2,17 @@
  * Putting the rows of a request at the end of a table: the rungs that every such request climbs, and the links that
  * come of it (ARCHITECTURE.md, "Tables are segments, links and changes").
  */
-import type { CarriedRows, Event, RowLimits, RowSource } from '../../src/events/event.ts';
+import type { Event, RowLimits, RowSource } from '../../src/events/event.ts';
 import type { Refusal, RowRange } from '../../src/events/outcome.ts';
-import { rowIdsOf, rowIdTexts, rowTextOf } from '../../src/events/row-bodies.ts';
-import { findRowIdRuns, RowIdRuns } from '../../src/events/row-id-runs.ts';
+import { rowTextOf } from '../../src/events/row-bodies.ts';
+import { RowIdRuns } from '../../src/events/row-id-runs.ts';
 import { concatenate, emptyProfile } from '../../src/schema/build-profile.ts';
 import type { SchemaErrorMode } from '../../src/schema/decide-schema.ts';
 import { checkColumnCount, decideSchema } from '../../src/schema/decide-schema.ts';
 import { holdsCells, isPlain, presenterOf, receivedForm } from '../../src/schema/presentation.ts';
 import type { Place, Profile } from '../../src/schema/profile.ts';
 import type { TableSchema } from '../../src/schema/table-schema.ts';
+import { carriedIds, type CarriedIds } from '../carried-ids.ts';
 import { keptPlacesOf } from '../kept-places.ts';
 import type { Change, DecisionState, Link, LogPlace, Table, Team } from '../decision.ts';
 
@@ -21,13 +22,6 @@ const tailBytesMax = 1024 * 1024;
 
 /** For how long the blocks of a body wait for their closing event, in milliseconds of log time. */
 export const bodyLife = 3_600_000;
-
-export interface ArrivedIds {
-  readonly runs: RowIdRuns;
-  /** Where the rows stand in the event itself: their runs as bytes, and the IDs of a few. */
-  readonly carried: Uint8Array | null;
-  readonly few: readonly (string | null)[];
-}
 
 export interface ArrivedSegment {
   readonly key: bigint;
@@ -43,7 +37,9 @@ export interface ArrivedRows {
   readonly segments: readonly ArrivedSegment[];
   readonly few: readonly string[];
   /** The identities that they came with; null where none did. */
-  readonly ids: ArrivedIds | null;
+  readonly ids: RowIdRuns | null;
+  /** The same of a few rows, by row. */
+  readonly fewIds: CarriedIds | null;
 }
 
 /** Finds the rows of a request; a refusal when its body was not complete in time. */
@@ -56,18 +52,22 @@ export function arrivedRows(
 ): ArrivedRows | { readonly refusal: Refusal } {
   switch (source.kind) {
     case 'none':
-      return { profile: emptyProfile, segments: [], few: [], ids: null };
+      return { profile: emptyProfile, segments: [], few: [], ids: null, fewIds: null };
     case 'few': {
       // A header of CSV names columns over no rows.
-      if (source.profile.rows === 0) return { profile: source.profile, segments: [], few: [], ids: null };
+      if (source.profile.rows === 0) {
+        return { profile: source.profile, segments: [], few: [], ids: null, fewIds: null };
+      }
       const few = Buffer.from(rowTextOf(event.body(), source)).toString('utf8').split('\n');
-      return { profile: source.profile, segments: [], few, ids: carriedIds(event, source) };
+      const fewIds = carriedIds(event, source);
+      return { profile: source.profile, segments: [], few, ids: fewIds?.runs ?? null, fewIds };
     }
     case 'block': {
       const key = state.segment(source.segmentId);
       const { profile } = source;
       const ids = carriedIds(event, source);
-      return { profile, segments: [{ key, profile, ids: ids?.carried ?? null }], few: [], ids };
+      const segments = [{ key, profile, ids: ids?.bytes ?? null }];
+      return { profile, segments, few: [], ids: ids?.runs ?? null, fewIds: null };
     }
     case 'body': {
       const blocks = state.bodyBlocks(teamId, source.bodyId);
@@ -78,19 +78,11 @@ export function arrivedRows(
       const profile = blocks.map((block) => block.profile).reduce(concatenate);
       const segments = blocks.map(({ segment, profile, ids }) => ({ key: segment, profile, ids }));
       const runs = new RowIdRuns(blocks.map(({ profile: { rows }, ids }) => ({ rows, runs: ids })));
-      return { profile, segments, few: [], ids: runs.length === 0 ? null : { runs, carried: null, few: [] } };
+      return { profile, segments, few: [], ids: runs.length === 0 ? null : runs, fewIds: null };
     }
     case 'stash':
       return { refusal: { type: 'stash_not_found', message: `there is no stash ${source.stashId}` } };
   }
-}
-
-/** The identities that stand in the event itself. */
-function carriedIds(event: Event, rows: CarriedRows): ArrivedRows['ids'] {
-  const ids = rows.ids ? rowIdsOf(event.body(), rows)! : null;
-  if (ids === null) return null;
-  const carried = findRowIdRuns(ids);
-  return { runs: new RowIdRuns([{ rows: rows.profile.rows, runs: carried }]), carried, few: rowIdTexts(ids) };
 }
 
 /** Where a cell of a request's rows stands, for messages: `rows[3].age`. */
@@ -209,7 +201,7 @@ function rangeOf({ version, ordinal, kept }: Link, first: number, count: number)
 function linkFew(
   state: DecisionState,
   { table, schema, wrap, keepsIds }: Target,
-  { few, profile, ids }: ArrivedRows,
+  { few, profile, fewIds }: ArrivedRows,
   at: LogPlace,
 ): Placement {
   const presenter = presenterOf(schema, at.version, receivedForm(holdsCells(profile)), wrap);
@@ -226,7 +218,7 @@ function linkFew(
     : {
         key: state.newKey(), tableId: table.id, version: at.version, ordinal: 0, generation: table.generation,
         schemaVersion: table.schemaVersion, wrap: false, presented: table.schemaVersion, cells: false,
-        kept: keepsIds && ids ? keptPlacesOf(few.length, ids.carried) : null,
+        kept: keepsIds && fewIds ? keptPlacesOf(few.length, fewIds.bytes) : null,
         segment: state.newKey(), first: 0, rows: 0, bytes: 0, changed: false, deleted: 0,
       };
   const link: Link = { ...tail, rows: tail.rows + few.length, bytes: tail.bytes + bytes };
@@ -234,7 +226,7 @@ function linkFew(
     table: { ...table, tail: link.key, keeps: table.keeps || link.kept !== null },
     changes: [
       { kind: 'link', link },
-      { kind: 'tailRows', link, first: tail.rows, version: at.version, bodies, ids: keepsIds && ids ? ids.few : null },
+      { kind: 'tailRows', link, first: tail.rows, version: at.version, bodies, ids: keepsIds && fewIds ? fewIds.texts : null },
     ],
     ranges: [rangeOf(link, tail.rows, few.length)],
   };

@@ -10,6 +10,21 @@ export function tableOf(state: DecisionState, teamId: string, tableId: string): 
   return table?.teamId === teamId ? table : null;
 }
 
+/** The request of a client that concerns a table as a whole. */
+interface TableRequest {
+  readonly teamId: string;
+  readonly tableId: string;
+  readonly ifMatch: bigint | null;
+}
+
+/** The table, if the team has it and may use it, and it has not changed since the client saw it. */
+export function unchangedTable(state: DecisionState, { teamId, tableId, ifMatch }: TableRequest): ReturnType<typeof usableTable> {
+  const found = usableTable(state, teamId, tableId);
+  if ('refused' in found) return found;
+  const refused = changedSince('table', found.table.version, ifMatch);
+  return refused === null ? found : { refused };
+}
+
 /** The table, if the team has it and may use it. Another team's table is as unknown as one that never was. */
 export function usableTable(
   state: DecisionState,

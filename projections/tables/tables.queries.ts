@@ -2,8 +2,10 @@
 import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import { decodeSchema, type TableSchema } from '../../src/schema/table-schema.ts';
-import type { TableAnswer } from './rows.queries.ts';
 import { TableEntity } from './table.entity.ts';
+
+/** What may come in the place of what was asked of a table. */
+export type TableAnswer<T> = T | 'table_not_found' | 'payment_required';
 
 export interface TableSummary {
   readonly id: string;

@@ -3,7 +3,7 @@
  * restarts and is understood by every process (decisions 3).
  */
 import { createHash } from 'node:crypto';
-import type { PagePosition } from '../../projections/tables/rows.queries.ts';
+import type { PagePosition } from '../../projections/tables/pages.queries.ts';
 import { HttpError } from './http-error.ts';
 
 const positionBytes = 24;

@@ -1,4 +1,5 @@
 /** All routes of the interface, and what they are made of. */
+import type { PageQueries } from '../../projections/tables/pages.queries.ts';
 import type { RowQueries } from '../../projections/tables/rows.queries.ts';
 import type { TableQueries } from '../../projections/tables/tables.queries.ts';
 import type { RowLimits } from '../events/event.ts';
@@ -16,6 +17,7 @@ export interface RouteDependencies {
   readonly submitter: Submitter;
   readonly tables: TableQueries;
   readonly rows: RowQueries;
+  readonly pages: PageQueries;
   readonly jobs: Jobs;
   readonly receiver: RowReceiver;
   /** Bounds how many large bodies are read at once, and so the memory they take. */

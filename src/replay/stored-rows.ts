@@ -1,6 +1,6 @@
 /** Rows of links as they are stored, many links at once, and as they are presented. */
-import { presenterOf, receivedForm, type Presenter, type StoredForm } from '../schema/presentation.ts';
-import { decodeSchema, type TableSchema } from '../schema/table-schema.ts';
+import { presentersOf, receivedForm, type PresenterFor } from '../schema/presentation.ts';
+import { decodeSchema } from '../schema/table-schema.ts';
 import type { Link } from './links.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -83,8 +83,7 @@ function haveSameEntries(a: StoredRows['tailVersions'], b: StoredRows['tailVersi
 export class RowPresenter {
   readonly #side: Snapshot;
   #schemaKey = '';
-  #schema: TableSchema | null = null;
-  readonly #presenters = new Map<string, Presenter>();
+  #presenters: PresenterFor | null = null;
 
   constructor(side: Snapshot) {
     this.#side = side;
@@ -93,9 +92,9 @@ export class RowPresenter {
   /** The rows of a window by their indexes; null when the schema to read them by is missing, or a body has lines. */
   async present(window: Window, stored: StoredRows): Promise<ReadonlyMap<number, PresentedRow> | null> {
     const { link, indexes, changeVersions, tailVersions } = stored;
-    const schema = await this.#schemaOf(link);
+    const presenterFor = await this.#presentersFor(link);
     const bodies = indexes?.length === 0 || window.count === 0 ? [] : stored.bodies.split('\n');
-    if (schema === null || bodies.length !== (indexes?.length ?? window.count)) return null;
+    if (presenterFor === null || bodies.length !== (indexes?.length ?? window.count)) return null;
     const decidedAt = link.presented ?? link.schemaVersion;
     const form = link.presented === null ? receivedForm(link.cells) : 'presented';
     const converts = form !== 'presented' || link.widened > decidedAt;
@@ -104,9 +103,9 @@ export class RowPresenter {
       const changed = toVersion(changeVersions?.[at]);
       let body: string | null = text === '' ? null : text;
       if (body !== null && changed !== null) {
-        if (link.widened > changed) body = this.#presenter(schema, changed, 'presented', false)(body);
+        if (link.widened > changed) body = presenterFor(changed, 'presented', false)(body);
       } else if (body !== null && converts) {
-        body = this.#presenter(schema, decidedAt, form, link.wrap)(body);
+        body = presenterFor(decidedAt, form, link.wrap)(body);
       }
       const version = changed ?? toVersion(tailVersions?.[at]) ?? link.version;
       rows.set(indexes?.[at] ?? window.start + at, { version, body });
@@ -114,23 +113,15 @@ export class RowPresenter {
     return rows;
   }
 
-  async #schemaOf({ tableId, readBy }: Link): Promise<TableSchema | null> {
+  async #presentersFor({ tableId, readBy }: Link): Promise<PresenterFor | null> {
     const key = `${tableId} ${readBy}`;
-    if (key === this.#schemaKey) return this.#schema;
+    if (key === this.#schemaKey) return this.#presenters;
     const [row] = await this.#side.query(
       'select columns from table_schemas where table_id = $1 and version = $2', [tableId, String(readBy)],
     );
     this.#schemaKey = key;
-    this.#schema = row ? decodeSchema(JSON.parse(row[0])) : null;
-    this.#presenters.clear();
-    return this.#schema;
-  }
-
-  #presenter(schema: TableSchema, decidedAt: bigint, stored: StoredForm, wrap: boolean): Presenter {
-    const key = `${decidedAt} ${stored} ${wrap}`;
-    const presenter = this.#presenters.get(key) ?? presenterOf(schema, decidedAt, stored, wrap);
-    this.#presenters.set(key, presenter);
-    return presenter;
+    this.#presenters = row ? presentersOf(decodeSchema(JSON.parse(row[0]))) : null;
+    return this.#presenters;
   }
 }
 

@@ -31,6 +31,8 @@ export function receivedForm(cells: boolean): StoredForm {
 /** Gives a body as the schema presents it: its columns in the order of the schema, what misfits left out. */
 export type Presenter = (body: string) => string;
 
+export type PresenterFor = (decidedAt: bigint, stored: StoredForm, wrap: boolean) => Presenter;
+
 interface Reading {
   readonly place: number;
   /** The key as JSON text, with its colon. */
@@ -76,6 +78,17 @@ export function presenterOf(schema: TableSchema, decidedAt: bigint, stored: Stor
     if (inOrder) return `{${cells.join(',')}}`;
     const order = cells.map((_, at) => at).sort((a, b) => cellPlaces[a]! - cellPlaces[b]!);
     return `{${order.map((at) => cells[at]).join(',')}}`;
+  };
+}
+
+/** The presenters of a schema by what `presenterOf` takes beside it, each made once. */
+export function presentersOf(schema: TableSchema): PresenterFor {
+  const made = new Map<string, Presenter>();
+  return (decidedAt, stored, wrap) => {
+    const key = `${decidedAt} ${stored} ${wrap}`;
+    const presenter = made.get(key) ?? presenterOf(schema, decidedAt, stored, wrap);
+    made.set(key, presenter);
+    return presenter;
   };
 }
 

@@ -1,18 +1,13 @@
 /** Published data sets, loaded over HTTP: every value that comes back is compared with the file (decisions 2). */
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { expect, test } from '@jest/globals';
+import Papa from 'papaparse';
 import { useApi } from '../support/api.ts';
 import { outcomeOf } from '../support/client.ts';
 import { boundOf, naturalType, presented, type Json } from '../support/column-types.ts';
 import { cellsOf } from '../support/tables.ts';
 
 const { client } = useApi();
-
-// The package has no types of its own.
-const { parse: parseCsv } = createRequire(import.meta.url)('papaparse') as {
-  parse(text: string, options: { header: true; skipEmptyLines: true }): { data: Record<string, string>[] };
-};
 
 type Row = Record<string, Json>;
 type Reviver = (this: unknown, key: string, value: Json, context: { source?: string }) => Json;
@@ -87,7 +82,7 @@ test('movies.json in small writes that widen the columns as they come', async ()
 });
 
 test('zipcodes.csv as JSON: codes stay texts, with their zeros', async () => {
-  const { data } = parseCsv(await read('zipcodes.csv'), { header: true, skipEmptyLines: true });
+  const { data } = Papa.parse<Record<string, string>>(await read('zipcodes.csv'), { header: true, skipEmptyLines: true });
   const text = `[${data.map(({ latitude, longitude, ...row }) =>
     `${JSON.stringify(row).slice(0, -1)},"latitude":${latitude},"longitude":${longitude}}`).join(',\n')}]`;
   const parsed = parseRows(text);

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { compactOnce, smallLinkBytes } from '../../projections/segments/compaction.ts';
 import { sweepOnce, sweepOutcomes, sweepTimes } from '../../projections/segments/sweeper.ts';
 import { findRows } from '../../projections/tables/links.store.ts';
-import { RowQueries } from '../../projections/tables/rows.queries.ts';
+import { PageQueries } from '../../projections/tables/pages.queries.ts';
+import { Presenters } from '../../projections/tables/presenters.ts';
 import type { Database } from '../../src/database/database.ts';
 import { verify } from '../../src/replay/verify.ts';
 import { chooseSeed, createGeneratedLog, openReadModel, type GeneratedLog } from './generated-log.ts';
@@ -27,11 +28,11 @@ async function count(query: string): Promise<number> {
 
 /** Every row of every table as readers get it. */
 async function readAll(): Promise<string[]> {
-  const queries = new RowQueries(database);
+  const queries = new PageQueries(database, new Presenters(database));
   const { rows: tables } = await database.pool.query('select id, team_id from tables where not deleted order by id');
   const texts: string[] = [];
   for (const { id, team_id: teamId } of tables) {
-    let from: Parameters<RowQueries['page']>[2] = null;
+    let from: Parameters<PageQueries['page']>[2] = null;
     do {
       const page = await queries.page(teamId, id, from, 70);
       if (typeof page === 'string') throw new Error(page);

@@ -4,7 +4,7 @@
  */
 import { BatchState } from '../../projections/batch-state.ts';
 import { decide } from '../../projections/decide.ts';
-import type { Change, Decision, Link, LogPlace, Table, Team } from '../../projections/decision.ts';
+import type { Decision, Link, LogPlace, Team } from '../../projections/decision.ts';
 import type { CarriedRows, Event, EventData, RowAddress, RowLimits, RowSource } from '../../src/events/event.ts';
 import { joinRowBodies } from '../../src/events/row-bodies.ts';
 import { findRowIdRuns } from '../../src/events/row-id-runs.ts';
@@ -16,7 +16,7 @@ import type { ColumnType } from '../../src/schema/column-type.ts';
 import type { SchemaErrorMode } from '../../src/schema/decide-schema.ts';
 import type { Profile } from '../../src/schema/profile.ts';
 import { currentType } from '../../src/schema/table-schema.ts';
-import type { GivenColumn, SchemaColumn, TableSchema } from '../../src/schema/table-schema.ts';
+import type { GivenColumn, TableSchema } from '../../src/schema/table-schema.ts';
 
 /** The place in the log where events are decided, unless a test says another. */
 export const here: LogPlace = { partition: 3, offset: 90n, version: 100n, time: 1_000_000_000 };
@@ -274,73 +274,4 @@ export function when(state: BatchState, request: Request, at: LogPlace = here): 
   const decision = decide(state, eventOf(request), at);
   state.apply(decision.changes);
   return decision;
-}
-
-/**
- * A decision in a line: why it is refused, or `ok`, its ETag and all that it changes, in order. Of a table only what is
- * not as usual is said: a version that is not the event's, a schema or widening that is.
- */
-export function shown({ outcome, changes }: Decision, at: LogPlace = here): string {
-  if (outcome.status === 'refused') return `${outcome.refusal.type}: ${outcome.refusal.message}`;
-  const etag = outcome.etag === undefined ? 'ok' : `ok ${outcome.etag}`;
-  return [etag, ...changes.map((change) => shownChange(change, at))].join(' | ');
-}
-
-function shownChange(change: Change, at: LogPlace): string {
-  switch (change.kind) {
-    case 'team':
-      return `team ${change.team.rows}`;
-    case 'token':
-      return `token ${change.token.id}`;
-    case 'table':
-      return `table ${shownTable(change.table, at)}`;
-    case 'appLinks':
-      return `apps ${change.appIds.join(' ')}`;
-    case 'schema':
-      return ['schema', ...change.schema.columns.map(shownColumn)].join(' ');
-    case 'link':
-      return `link ${shownLink(change.link)}`;
-    case 'generation':
-      return `generation ${change.generation.version} ended by ${change.generation.ended}`;
-    case 'tailRows': {
-      const ids = change.ids?.map((id, at) => (id === null ? '' : `${id} `) + change.bodies[at]!) ?? change.bodies;
-      return [`rows ${change.link.version}[${change.first}]`, ...ids].join(' ');
-    }
-    case 'row':
-      return `row ${change.link.version}[${change.index}] ${change.body ?? 'deleted'}`;
-    case 'bodyBlock':
-      return `block ${change.block.number} of ${change.block.bodyId}`;
-  }
-}
-
-function shownColumn(column: SchemaColumn): string {
-  return `${column.id}:${currentType(column)}${column.displayName === undefined ? '' : `(${column.displayName})`}`;
-}
-
-/** Its rows, and what became new with it: schema, widening; and the version of its tail, if one is open. */
-function shownTable({ name, rows, version, schemaVersion, widened, tail, keeps, deleted }: Table, at: LogPlace): string {
-  const words = [
-    `${rows}`,
-    ...(version === at.version ? [] : [`since ${version}`]),
-    ...(schemaVersion === at.version ? ['new schema'] : []),
-    ...(widened === at.version ? ['widened'] : []),
-    ...(name === 'Table' || name === 'Made' ? [] : [`named ${name}`]),
-    ...(tail === null ? [] : ['open']),
-    ...(deleted ? ['deleted'] : []),
-    ...(keeps ? ['keeps'] : []),
-  ];
-  return words.join(' ');
-}
-
-function shownLink({ version, ordinal, rows, presented, wrap, kept, changed, deleted, schemaVersion }: Link): string {
-  const words = [
-    `${version}${ordinal === 0 ? '' : `.${ordinal}`} ${rows}`,
-    `by ${schemaVersion}`,
-    ...(presented === null ? [] : ['plain']),
-    ...(wrap ? ['wrap'] : []),
-    ...(kept === null ? [] : ['keeps']),
-    ...(changed ? ['changed'] : []),
-    ...(deleted === 0 ? [] : [`${deleted} deleted`]),
-  ];
-  return words.join(' ');
 }

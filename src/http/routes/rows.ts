@@ -48,7 +48,7 @@ export function addRowRoutes(app: App, dependencies: RouteDependencies): void {
 }
 
 function addTableRowRoutes(app: App, dependencies: RouteDependencies): void {
-  const { tables, rows, gate, limits } = dependencies;
+  const { tables, pages, gate, limits } = dependencies;
   const path = '/tables/:tableID/rows';
 
   app.head(path, { config: { operation: rowOperations.version } }, async (request, reply) => {
@@ -62,7 +62,7 @@ function addTableRowRoutes(app: App, dependencies: RouteDependencies): void {
     const tableId = tableIdOf(request);
     const { limit, continuation } = request.query;
     const from = continuation === undefined ? null : parseContinuation(tableId, continuation);
-    const page = await rows.page(teamId, tableId, from, limit);
+    const page = await pages.page(teamId, tableId, from, limit);
     if (typeof page === 'string') return replyMissing(reply, page);
     if (hasVersion(request, page.etag)) return replyNotModified(reply, page.etag);
     const next = page.next === null ? '' : `,"continuation":"${formatContinuation(tableId, page.next)}"`;

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { pause } from '../../pause.ts';
 
 /** A process that says nothing for so long has its partitions given to others, in milliseconds. */
-const sessionTimeout = 8000;
+export const sessionTimeout = 8000;
 const heartbeatInterval = 1000;
 /** How long the others have to join anew when that happens. */
 const rebalanceTimeout = 6000;

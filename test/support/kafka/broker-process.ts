@@ -52,13 +52,18 @@ export async function startBrokerProcess(ports: BrokerPorts = {}): Promise<Broke
     await Promise.race([untilBrokerAnswers(address), died]);
     died.catch(() => undefined);
   };
-  await start();
+  const remove = async (): Promise<void> => {
+    await kill();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await start();
+  } catch (error) {
+    await remove();
+    throw error;
+  }
   return {
-    address, where: 'a process, from the jars of Apache Kafka 4.3.1', kill, start,
-    remove: async () => {
-      await kill();
-      await rm(folder, { recursive: true, force: true });
-    },
+    address, where: 'a process, from the jars of Apache Kafka 4.3.1', kill, start, remove,
   };
 }
 

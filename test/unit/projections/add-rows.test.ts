@@ -1,7 +1,8 @@
 /** Adding rows (spec 4.12): what becomes of a table with the columns `a:number b:string`, at version 100. */
 import { describe, expect, test } from '@jest/globals';
 
-import { add, block, body, few, given, here, noRows, shown, stash, when } from '../../support/decisions.ts';
+import { add, block, body, few, given, here, noRows, stash, when } from '../../support/decisions.ts';
+import { shown } from '../../support/shown-decisions.ts';
 import type { Asked, Given, Rows } from '../../support/decisions.ts';
 
 type Case = readonly [name: string, state: Given, rows: Rows, asked: Asked, outcome: string];

@@ -1,6 +1,7 @@
 /** Rows of CSV: what becomes of them at version 100, in a table with the columns `a:number b:string` and in a new one. */
 import { describe, expect, test } from '@jest/globals';
-import { add, body, cellBlock, cells, create, given, shown, when } from '../../support/decisions.ts';
+import { add, body, cellBlock, cells, create, given, when } from '../../support/decisions.ts';
+import { shown } from '../../support/shown-decisions.ts';
 import type { Asked, Rows } from '../../support/decisions.ts';
 
 describe('added', () => {

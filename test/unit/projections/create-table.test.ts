@@ -1,7 +1,8 @@
 /** Creating a table (spec 4.2): what becomes of the request at version 100. */
 import { describe, expect, test } from '@jest/globals';
 
-import { block, body, create, few, given, noRows, shown, stash, when } from '../../support/decisions.ts';
+import { block, body, create, few, given, noRows, stash, when } from '../../support/decisions.ts';
+import { shown } from '../../support/shown-decisions.ts';
 import type { AskedTable, Given, Rows } from '../../support/decisions.ts';
 
 type Case = readonly [name: string, state: Given, rows: Rows, asked: AskedTable, outcome: string];

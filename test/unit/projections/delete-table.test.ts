@@ -2,8 +2,9 @@
 import { describe, expect, test } from '@jest/globals';
 
 import {
-  add, block, blockRow, create, few, given, here, noRows, overwrite, patch, patchTable, remove, removeTable, shown, tailRow, when,
+  add, block, blockRow, create, few, given, here, noRows, overwrite, patch, patchTable, remove, removeTable, tailRow, when,
 } from '../../support/decisions.ts';
+import { shown } from '../../support/shown-decisions.ts';
 import type { Asked, Given, Request } from '../../support/decisions.ts';
 
 const two = ['{"a":1}', '{"a":2}'];

@@ -2,8 +2,9 @@
 import { describe, expect, test } from '@jest/globals';
 
 import {
-  add, block, blockRow, body, few, given, here, noRows, overwrite, patch, remove, shown, stash, tailRow, when,
+  add, block, blockRow, body, few, given, here, noRows, overwrite, patch, remove, stash, tailRow, when,
 } from '../../support/decisions.ts';
+import { shown } from '../../support/shown-decisions.ts';
 import type { Asked, Given, Rows } from '../../support/decisions.ts';
 import type { RowAddress } from '../../../src/events/event.ts';
 import { formatRowId } from '../../../src/events/row-id.ts';

@@ -1,7 +1,8 @@
 /** Patching a row (spec 4.4): what becomes of a row of version 20 or 30 in a table of version 50, at version 100. */
 import { describe, expect, test } from '@jest/globals';
 
-import { add, blockRow, few, given, here, patch, remove, shown, tailRow, when } from '../../support/decisions.ts';
+import { add, blockRow, few, given, here, patch, remove, tailRow, when } from '../../support/decisions.ts';
+import { shown } from '../../support/shown-decisions.ts';
 import type { Asked, Given } from '../../support/decisions.ts';
 
 type Case = readonly [name: string, row: string, change: string, asked: Asked, outcome: string];

@@ -1,7 +1,8 @@
 /** Patching a table of version 50, at version 100: its name, and the names its columns are shown under. */
 import { expect, test } from '@jest/globals';
 
-import { add, few, given, here, patch, patchTable, shown, tailRow, when } from '../../support/decisions.ts';
+import { add, few, given, here, patch, patchTable, tailRow, when } from '../../support/decisions.ts';
+import { shown } from '../../support/shown-decisions.ts';
 import type { AskedPatch, Given } from '../../support/decisions.ts';
 
 test.each<readonly [name: string, state: Given, asked: AskedPatch, outcome: string]>([

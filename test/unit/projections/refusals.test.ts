@@ -4,9 +4,8 @@
  */
 import { describe, expect, test } from '@jest/globals';
 
-import {
-  add, block, blockRow, body, create, given, patch, remove, shown, stash, when,
-} from '../../support/decisions.ts';
+import { add, block, blockRow, body, create, given, patch, remove, stash, when } from '../../support/decisions.ts';
+import { shown } from '../../support/shown-decisions.ts';
 import type { Asked, AskedTable, Given, Request } from '../../support/decisions.ts';
 
 interface Wrong<Ask> {

@@ -1,0 +1,31 @@
+/** How rows of tables are read: the schemas that HTTP reads them by, as presenters. */
+import type { Database } from '../../src/database/database.ts';
+import type { Statement } from '../../src/database/pipelined-client.ts';
+import { presentersOf, type PresenterFor } from '../../src/schema/presentation.ts';
+import { decodeSchema } from '../../src/schema/table-schema.ts';
+import { SchemaCache } from './schema-cache.ts';
+
+const selectSchema: Statement = {
+  name: 'read_schema',
+  text: 'select columns from table_schemas where table_id = $1 and version = $2',
+};
+
+export class Presenters {
+  readonly #database: Database;
+  readonly #schemas = new SchemaCache();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Those of a table's schema of this version. They should serve for many rows. */
+  async of(tableId: string, version: bigint): Promise<PresenterFor> {
+    const cached = this.#schemas.find(tableId, version);
+    if (cached) return presentersOf(cached);
+    const { rows } = await this.#database.reader.query(selectSchema, [tableId, version]);
+    if (rows.length === 0) throw new Error(`table ${tableId} has no schema of version ${version}`);
+    const schema = decodeSchema(JSON.parse(rows[0]![0]));
+    this.#schemas.put({ tableId, version, schema });
+    return presentersOf(schema);
+  }
+}
