@@ -9,7 +9,7 @@ import { startClient, type Ask } from './client-process.ts';
 import { createDatabase, describeEnvironment, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
 import { measurements, type Measurement } from './measurements.ts';
 import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
-import { peakMemoryMiB, startServer } from './processes.ts';
+import { peakMemoryMiB } from './processes.ts';
 import { renderFigures, toFigure, type Figure, type Rounds } from './report.ts';
 import type { Target } from './requests.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
