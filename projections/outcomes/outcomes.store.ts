@@ -96,8 +96,8 @@ export function storeOutcomes(
   return statement.bind(outcomes.map((recorded) => ({ ...recorded, partition })));
 }
 
-/** Version, ordinal, first, count; and 1 where rows have kept identities. */
-type StoredRange = readonly [version: string, ordinal: number, first: number, count: number, keeps?: 1];
+/** Version, ordinal, first, count; and the table where rows have kept identities. */
+type StoredRange = readonly [version: string, ordinal: number, first: number, count: number, keeps?: string];
 
 interface StoredResult {
   readonly tableId?: string;
@@ -125,9 +125,9 @@ function decodeResult({ rows, ...rest }: StoredResult): AppliedResult {
 }
 
 function encodeRange({ version, ordinal, first, count, keeps }: RowRange): StoredRange {
-  return keeps ? [String(version), ordinal, first, count, 1] : [String(version), ordinal, first, count];
+  return keeps ? [String(version), ordinal, first, count, keeps] : [String(version), ordinal, first, count];
 }
 
 function decodeRange([version, ordinal, first, count, keeps]: StoredRange): RowRange {
-  return { version: BigInt(version), ordinal, first, count, ...(keeps ? { keeps: true } : {}) };
+  return { version: BigInt(version), ordinal, first, count, ...(keeps ? { keeps } : {}) };
 }

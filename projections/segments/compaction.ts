@@ -89,15 +89,22 @@ async function convertLink(database: Database): Promise<boolean> {
   return true;
 }
 
-/** The table that has the most small links, if they are many. */
+/**
+ * The table that has the most small links, if they are many. The index alone tells which tables may have so many, and most
+ * often that none has; only of those are the links looked at that are shown.
+ */
 const selectScattered = `
-  select links.table_id, teams.partition
-  from links join tables on tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
-    and tables.tail is distinct from links.key
+  with candidates as materialized (
+    select table_id from links where not merged and bytes < ${smallLinkBytes} group by table_id having count(*) >= ${mergeLinksMin}
+  )
+  select tables.id as table_id, teams.partition
+  from candidates join tables on tables.id = candidates.table_id and not tables.deleted
   join teams on teams.id = tables.team_id
-  where not links.merged and links.bytes < ${smallLinkBytes}
-  group by links.table_id, teams.partition
-  having count(*) >= ${mergeLinksMin} order by count(*) desc limit 1`;
+  cross join lateral (
+    select count(*) as links from links where links.table_id = tables.id and links.generation = tables.generation
+      and tables.tail is distinct from links.key and not links.merged and links.bytes < ${smallLinkBytes}
+  ) small
+  where small.links >= ${mergeLinksMin} order by small.links desc limit 1`;
 
 /** What is a tail is told by the same statement: it grows until it closes, and never opens again. */
 const selectSmall = `

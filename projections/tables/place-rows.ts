@@ -193,8 +193,8 @@ function linkSegments(
   };
 }
 
-function rangeOf({ version, ordinal, kept }: Link, first: number, count: number): RowRange {
-  return { version, ordinal, first, count, ...(kept === null ? {} : { keeps: true }) };
+function rangeOf({ version, ordinal, kept, tableId }: Link, first: number, count: number): RowRange {
+  return { version, ordinal, first, count, ...(kept === null ? {} : { keeps: tableId }) };
 }
 
 /** A few rows join the open tail, as they are presented; a tail of another schema or a full one closes. */

@@ -8,7 +8,7 @@ import { createDatabase } from '../support/postgres.ts';
 import { sleepUntil } from '../support/server.ts';
 import { createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
-const schema = 'tablog_3';
+const schema = 'tablog_4';
 const quietly = { batchEvents: 500, onProgress: () => undefined, signal: new AbortController().signal };
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
