@@ -71,7 +71,7 @@ function addTableRowRoutes(app: App, dependencies: RouteDependencies): void {
 
   app.post(path, {
     schema: { querystring: addRowsQuery }, config: { operation: rowOperations.add },
-  }, (request, reply) => gate.run(async () => {
+  }, (request, reply) => gate.run(request.principal.teamId, async () => {
     const { teamId } = request.principal;
     const tableId = tableIdOf(request);
     const target = { teamId, tableId, ifMatch: readIfMatch(request) ?? null, query: request.query, limits };
@@ -101,7 +101,7 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytes
     const identity = identify(request);
     const ifMatch = readIfMatch(request) ?? null;
     const collect = (): Promise<Buffer> => collectBody(request, bodyBytesMax);
-    const bytes = isSmall(request) ? await collect() : await gate.run(collect);
+    const bytes = isSmall(request) ? await collect() : await gate.run(teamId, collect);
     identity.digest?.update(bytes);
     const { block, rowId } = readPatchRow(bytes);
     const tableId = tableIdOf(request);

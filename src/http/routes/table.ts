@@ -36,7 +36,7 @@ export function addTableRoute(app: App, { submitter, tables, gate, bodyBytesMax 
     readMediaType(request, ['application/json']);
     const identity = identify(request);
     const ifMatch = readIfMatch(request) ?? null;
-    const bytes = await gate.run(() => collectBody(request, bodyBytesMax));
+    const bytes = await gate.run(request.principal.teamId, () => collectBody(request, bodyBytesMax));
     identity.digest?.update(bytes);
     const event = patchTable({ teamId, tableId: tableIdOf(request), ifMatch, members: readMembers(bytes) });
     const { etag } = await submitter.submit(teamId, identity, event);
