@@ -1,5 +1,5 @@
 /** What of a read model replay must give again, apart from links and rows: each a query in the order of its keys. */
-import { generationLife } from '../../projections/segments/sweeper.ts';
+import { generationLife, sweepTimes } from '../../projections/segments/sweeper.ts';
 import { outcomeLife } from '../../projections/outcomes/outcomes.store.ts';
 import { bodyLife } from '../../projections/tables/place-rows.ts';
 import type { ResultRow } from '../database/pipelined-client.ts';
@@ -65,11 +65,15 @@ export const sections: readonly Section[] = [
     name: ([tableId, version, ordinal, index]) => `the ID that row ${index} of link ${version} ${ordinal} of table ${tableId} kept`,
     keys: 4,
     columns: ['id'],
-    query: `select table_id, links.version, ordinal, kept_ids.index - links.first, kept_ids.id from links
-      join tables on tables.id = links.table_id and tables.generation = links.generation
+    // Those of a generation that was replaced are parts of answers, which are repeated until the sweeper may forget it.
+    query: `select links.table_id, links.version, ordinal, kept_ids.index - links.first as index, kept_ids.id from links
+      join tables on tables.id = links.table_id and not tables.deleted
+      left join generations ended on ended.table_id = links.table_id and ended.version = links.generation
+      join teams on teams.id = tables.team_id join ${lastTimes} on last.partition = teams.partition
       join kept_ids on links.kept is not null and kept_ids.segment = links.segment
         and kept_ids.index >= links.first and kept_ids.index < links.first + links.rows
-      where not tables.deleted order by table_id, links.version, ordinal, kept_ids.index`,
+      where links.generation = tables.generation or ended.ended_at >= last.time - ${sweepTimes.outcomes}
+      order by links.table_id, links.version, ordinal, index`,
   },
   {
     name: ([tableId, version]) => `schema ${version} of table ${tableId}`,
