@@ -98,8 +98,10 @@ export const sections: readonly Section[] = [
   {
     name: ([partition, commandId]) => `outcome of command ${commandId} in partition ${partition}`,
     keys: 2,
-    columns: ['log_offset', 'time', 'etag', 'detail', 'request_digest'],
-    query: `select partition, command_id, log_offset, outcomes.time, etag, detail, request_digest
+    columns: ['log_offset', 'time', 'etag', 'detail', 'request_digest', 'replaced_time'],
+    // What is older may have been swept before it could be replaced.
+    query: `select partition, command_id, log_offset, outcomes.time, etag, detail, request_digest,
+        case when outcomes.time - replaced_time <= ${sweepTimes.outcomes} then replaced_time end
       from outcomes join ${lastTimes} using (partition)
       where last.time - outcomes.time < ${outcomeLife} order by partition, command_id`,
   },

@@ -111,6 +111,7 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['outcome of command \\S+ in partition \\d+: detail', set('outcomes', `detail = replace(detail, 'is', 'was')`, `detail like '%is%'`)],
   ['outcome of command \\S+ in partition \\d+: detail', set('outcomes', 'detail = null', 'detail is not null')],
   ['outcome of command \\S+ in partition \\d+: request_digest', set('outcomes', `request_digest = 'x'`)],
+  ['outcome of command \\S+ in partition \\d+: replaced_time', set('outcomes', 'replaced_time = time - 1')],
   ['outcome of command \\S+ in partition \\d+', remove('outcomes')],
   ['link \\d+ \\d+ of table \\S+: generation', set('links', 'generation = generation + 1')],
   ['link \\d+ \\d+ of table \\S+: schema_version', set('links', 'schema_version = schema_version + 1')],
