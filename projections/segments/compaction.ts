@@ -144,13 +144,17 @@ async function mergeLinks(database: Database): Promise<boolean> {
   return true;
 }
 
-/** Writes a segment that nothing shows yet, and gives its key. */
+/**
+ * Writes a segment that nothing shows yet, and gives its key. That need not wait for the disk: the commit by which links show it
+ * flushes all that was written before it.
+ */
 async function createSegment(
   database: Database,
   rows: number,
   fill: (client: pg.PoolClient, key: string) => Promise<void>,
 ): Promise<string> {
   return inTransaction(database.pool, async (client) => {
+    await client.query('set local synchronous_commit = off');
     // A key for itself out of the thousand that each value of the sequence stands for.
     const { rows: [{ key }] } = await client.query(`select nextval('local_keys') as key`);
     await client.query('insert into segments (key, rows) values ($1, $2)', [key, rows]);
