@@ -1,5 +1,5 @@
 /** What a stash holds, as an import sees it: its segments in order, and what all of their rows together need of a schema. */
-import { concatenate, emptyProfile } from '../../src/schema/build-profile.ts';
+import { ProfileChain } from '../../src/schema/build-profile.ts';
 import type { ColumnProfile, Place, Profile } from '../../src/schema/profile.ts';
 import type { ChunkBlock } from '../decision.ts';
 import type { ArrivedSegment } from '../tables/place-rows.ts';
@@ -18,7 +18,7 @@ export class StashContentBuilder {
   /** The number of the first row of each chunk that has rows. */
   readonly #starts: number[] = [];
   readonly #forms = new Map<string, readonly ColumnProfile[]>();
-  #profile = emptyProfile;
+  readonly #profile = new ProfileChain();
 
   add(serial: string, { segment, profile, ids }: ChunkBlock): void {
     if (segment !== null) {
@@ -28,13 +28,13 @@ export class StashContentBuilder {
       }
       this.#segments.push({ key: segment, profile: { ...profile, columns: this.#formOf(profile) }, ids });
     }
-    this.#profile = concatenate(this.#profile, profile);
+    this.#profile.add(profile);
   }
 
   build(): StashContent {
     const [serials, starts] = [this.#serials, this.#starts];
     return {
-      profile: this.#profile,
+      profile: this.#profile.build(),
       segments: this.#segments,
       placeOf: ({ row }) => {
         const chunk = starts.findLastIndex((start) => start <= row);
