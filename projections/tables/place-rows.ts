@@ -42,7 +42,7 @@ export interface ArrivedRows {
   /** The same of a few rows, by row. */
   readonly fewIds: CarriedIds | null;
   /** Where one of them stands, for messages: `rows[3]`. */
-  placeOf(place: Pick<Place, 'row'>): string;
+  placeOf(place: Place): string;
 }
 
 /** Finds the rows of a request; a refusal when its body was not complete in time. */
