@@ -12,6 +12,8 @@ const put: Operation = {
     + 'that it can be sent again. 500 to 1,000 rows in each are good. Values are checked against a schema when the stash is imported.',
   body: { ...json(inputRows, { rows: examples.inputRows }), ...inputCells },
   answers: { 200: { description: 'The chunk is in the stash.', body: json(nothing, { stored: {} }) } },
+  // Of a header.
+  errors: ['column_id_not_unique'],
 };
 
 const remove: Operation = {
