@@ -105,7 +105,7 @@ describe('the content that is fetched', () => {
     key: 5n, teamId: 'team', stashId: 'stash', created: 1n, createdAt: 0, expiresAt: 9, chunks: 0, rows: 0, profiledColumns: 0, words: 0,
     endedAt: null,
   };
-  const name = { teamId: 'team', stashId: 'stash' };
+  const twice = { teamId: 'team', stashId: 'stash', times: 2 };
   const profile = profileOfRows('{"a":1}');
   const chunkOf = (serial: string, key: number, blocks: number): Chunk => ({
     key: BigInt(key), stash: 5n, serial, rows: blocks, profiledColumns: blocks,
@@ -152,7 +152,7 @@ describe('the content that is fetched', () => {
       const newest = new Map([...old!, ...last!, ...fresh!].map((chunk) => [chunk.serial, chunk]));
       const expected = [...newest.values()].toSorted((a, b) => compareSerials(a.serial, b.serial, asNumbers))
         .flatMap(({ blocks }) => blocks.map(({ segment }) => segment));
-      expect(await prefetchStashContents(holding(old!), [name], state, memory)).toBe(expected.length);
+      expect(await prefetchStashContents(holding(old!), [twice], state, memory)).toBe(expected.length * 2);
       expect(state.stashContent(5n).segments.map(({ key }) => key)).toEqual(expected);
     }), { numRuns: 60 });
   });
@@ -160,7 +160,7 @@ describe('the content that is fetched', () => {
   test.each<readonly [string, Stash | null]>([['is not there', null], ['has ended', { ...stash, endedAt: 3 }]])('is not asked for where the stash %s', async (_name, given) => {
     const state = stateWith(given);
     const tx = { query: () => Promise.reject(new Error('it was asked for')) };
-    expect(await prefetchStashContents(tx, [name], state, null)).toBe(0);
+    expect(await prefetchStashContents(tx, [twice], state, null)).toBe(0);
     expect(() => state.stashContent(5n)).toThrow('was not fetched');
   });
 });
