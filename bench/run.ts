@@ -1,19 +1,19 @@
 /**
  * `npm run bench`: measures the service against the yardstick, in alternating rounds on one Postgres. See README.md.
  */
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startClient, type Ask } from './client-process.ts';
 import { createDatabase, describeEnvironment, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
 import { measurements, type Measurement } from './measurements.ts';
 import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
-import { peakMemoryMiB, startServer } from './processes.ts';
+import { peakMemoryMiB } from './processes.ts';
 import { renderFigures, toFigure, type Figure, type Rounds } from './report.ts';
 import type { Target } from './requests.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
-import { serviceEnvironment, startService, type Role, type Service } from './service-processes.ts';
+import { startYardstick } from './yardstick-process.ts';
+import { makeProfileFolder, serviceEnvironment, startService, type Role, type Service } from './service-processes.ts';
 
 interface Options {
   rounds: number;
@@ -78,7 +78,7 @@ async function measureRounds(
   const measureOn = async (side: Side, round: number): Promise<number> => {
     const warmUp = round === 0 && writesToKafka(side) ? brokerWarmUpSeconds : 0;
     const request = { target: targets[side], measurement, seconds: Math.max(seconds, warmUp), seed: round };
-    return (await ask({ do: 'measure', ...request }))!;
+    return (await ask({ do: 'measure', ...request }))!.figure;
   };
   const figures: Rounds = { yardstick: [], service: [] };
   // Round 0 warms both up and is not counted.
@@ -91,25 +91,6 @@ async function measureRounds(
     }
   }
   return figures;
-}
-
-async function startYardstick(
-  databaseUrl: string, logFile: string, resources: AsyncDisposableStack, signal: AbortSignal,
-): Promise<Service> {
-  const token = 'yardstick';
-  const server = await startServer({
-    name: 'yardstick',
-    nodeArguments: [join(import.meta.dirname, 'yardstick.ts')],
-    environment: { DATABASE_URL: databaseUrl, TOKEN: token },
-    logFile,
-  }, resources, signal);
-  return { processes: [server], target: { ports: [server.port], token } };
-}
-
-async function makeProfileFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'tablog-profile-'));
-  console.log(`CPU profile of the service, written when it stops: ${folder}`);
-  return folder;
 }
 
 function describeService({ calibrate, split }: Options): string {

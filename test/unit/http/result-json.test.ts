@@ -40,7 +40,7 @@ describe('the data of the answer to', () => {
   ])('%s', async (_name, result, data) => expect(await dataOf(result)).toEqual(data));
 
   test.each([1, 4095, 4096, 4097, 8192, 20_000, 20_001, 300_000])('an add of %i rows', async (count) => {
-    const keeps = { ...range(8n, 5000, 1), keeps: true } as const;
+    const keeps = { ...range(8n, 5000, 1), keeps: 'a' } as const;
     const result = { rows: [range(2n ** 40n, 1, 77), range(2n ** 62n, count, 9999, 3), keeps, range(5n, 4096)] };
     expect(await dataOf(result)).toEqual({ rowIDs: idsOf(result) });
   });
@@ -48,7 +48,7 @@ describe('the data of the answer to', () => {
 
 test.each([1, 2, 500, 5000])('the data of an import of %i links with as many rows each', async (links) => {
   for (const count of [1, 7]) {
-    const keeps = { ...range(8n, 11, 0, 9), links, keeps: true } as const;
+    const keeps = { ...range(8n, 11, 0, 9), links, keeps: tableId } as const;
     const result = { rows: [{ ...range(5n, count), links }, range(5n, 3, 0, links), keeps, { ...range(6n, 0), links }] };
     expect(await dataOf(result)).toEqual({ rowIDs: idsOf(result) });
   }
@@ -60,8 +60,8 @@ test('what a range keeps is asked for link by link', async () => {
     asked.push(link);
     return new Map();
   };
-  await encloseResult('', { rows: [{ ...range(5n, 2, 0, 3), links: 3, keeps: true }, { ...range(5n, 2, 0, 6), links: 2 }] }, '', find);
-  expect(asked).toEqual([3, 4, 5].map((ordinal) => ({ ...range(5n, 2, 0, ordinal), keeps: true })));
+  await encloseResult('', { rows: [{ ...range(5n, 2, 0, 3), links: 3, keeps: tableId }, { ...range(5n, 2, 0, 6), links: 2 }] }, '', find);
+  expect(asked).toEqual([3, 4, 5].map((ordinal) => ({ ...range(5n, 2, 0, ordinal), keeps: tableId })));
 });
 
 test('millions of IDs are not made before somebody reads them', async () => {

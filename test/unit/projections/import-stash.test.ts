@@ -135,7 +135,7 @@ describe('the rows of a stash', () => {
     const state = holding({ 1: block(one), 2: block(withId(blockRow(0))), 3: block(withId(blockRow(1))), 4: block(one) }, { block: [one, one] });
     expect(when(state, overwrite(stash)).outcome).toMatchObject({
       result: { rows: [
-        { ordinal: 0, count: 1 }, { ordinal: 1, count: 1, links: 2, keeps: true }, { ordinal: 3, count: 1 },
+        { ordinal: 0, count: 1 }, { ordinal: 1, count: 1, links: 2, keeps: 'table' }, { ordinal: 3, count: 1 },
       ] },
     });
   });

@@ -13,7 +13,7 @@ const version = fc.bigInt(0n, 2n ** 62n);
 
 const range: fc.Arbitrary<RowRange> = fc.tuple(
   fc.record({ version, ordinal: count, first: count, count }, { noNullPrototype: true }),
-  maybe('links', fc.integer({ min: 2, max: 1_000_000 })), maybe('keeps', fc.constant(true as const)),
+  maybe('links', fc.integer({ min: 2, max: 1_000_000 })), maybe('keeps', fc.uuid()),
 ).map((parts) => Object.assign({}, ...parts) as RowRange);
 
 const result: fc.Arbitrary<AppliedResult> = fc.tuple(
