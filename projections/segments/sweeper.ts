@@ -162,15 +162,10 @@ async function dropChanges(database: Database): Promise<number> {
   return 1;
 }
 
-/** Whether a segment is part of a stash, which may be imported again. */
-function isInStash(table: string, column = 'segment'): string {
-  return `exists (select from chunk_blocks where chunk_blocks.segment = ${table}.${column})`;
-}
-
 /** Where readers can come to a segment, or will when the body that it is a block of is closed, or its stash imported. */
 const isInUse = `exists (select from links where links.segment = segments.key and ${isShown})
   or exists (select from body_blocks where body_blocks.segment = segments.key)
-  or ${isInStash('segments', 'key')}`;
+  or exists (select from chunk_blocks where chunk_blocks.segment = segments.key)`;
 
 /** The rows of segments that nothing shows. Where no link is left either, all that is known of them. */
 async function emptySegments(database: Database, { segments }: SweepTimes): Promise<number> {
@@ -226,7 +221,7 @@ async function dropTables(database: Database): Promise<number> {
         delete from segments using gone where segments.key = gone.segment and segments.emptied
           and not exists (select from links where links.segment = gone.segment and links.key <> all (select key from gone))
       ), ids as (
-        delete from kept_ids using gone where kept_ids.segment = gone.segment and not ${isInStash('gone')}
+        delete from kept_ids using gone where kept_ids.segment = gone.segment
           and not exists (select from links where links.segment = gone.segment and links.key <> all (select key from gone))
       ), changed as (
         delete from changes using gone where changes.link = gone.key
@@ -258,8 +253,7 @@ async function forgetGenerations(database: Database, { outcomes }: SweepTimes): 
       database,
       `with gone as (delete from generations where table_id = $1 and version = $2)
         delete from kept_ids using generations ended join links on ${ofGeneration} and links.kept is not null
-        where ended.table_id = $1 and ended.version = $2 and kept_ids.segment = links.segment and not ${isInStash('links')}
-          and not exists (
+        where ended.table_id = $1 and ended.version = $2 and kept_ids.segment = links.segment and not exists (
             select from links other where other.segment = links.segment
               and (other.table_id <> links.table_id or other.generation <> links.generation))`,
       [tableId, version],

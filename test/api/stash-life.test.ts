@@ -9,7 +9,8 @@ import { expectStored, newStashId, putChunks, stashOf } from '../support/stashes
 import { cellsOf, createTable, leavingUnchanged } from '../support/tables.ts';
 
 const lifeMs = 1500;
-const { api, client } = useApi({ STASH_LIFE_MS: String(lifeMs) });
+/** Upkeep is for the tests to do. */
+const { api, client } = useApi({ STASH_LIFE_MS: String(lifeMs), UPKEEP_INTERVAL_MS: '3600000' });
 
 const importOf = (stashId: string, rest: object = {}): Promise<Answer> => client().post('/tables', { name: 'n', rows: { $stashID: stashId }, ...rest });
 

@@ -5,9 +5,10 @@ import { sweepOnce, sweepTimes } from '../../projections/segments/sweeper.ts';
 import { useApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
 import { expectStored, newStashId, putChunks, stashOf } from '../support/stashes.ts';
-import { cellsOf, createTable, type MadeTable } from '../support/tables.ts';
+import { cellsOf, createTable } from '../support/tables.ts';
 
-const { api, client } = useApi({ STASH_CHUNKS_MAX: '40', STASH_ROWS_MAX: '9000' });
+/** Upkeep is for the tests to do. */
+const { api, client } = useApi({ STASH_CHUNKS_MAX: '40', STASH_ROWS_MAX: '9000', UPKEEP_INTERVAL_MS: '3600000' });
 const exceeded = '400 limit_exceeded';
 
 const numbered = (from: number, count: number): { n: number }[] => Array.from({ length: count }, (_, at) => ({ n: from + at }));
@@ -86,35 +87,6 @@ describe('upkeep', () => {
     expect((await client().get(`${table.path}/${table.rowIds[29]}`)).json.data).toEqual({ $rowID: table.rowIds[29], n: 0 });
     expect(await client().put(`/tables/${table.id}`, { $stashID: stashId })).toMatchObject({ status: 200 });
     expect((await client().rows(table.id)).map(({ n }) => n)).toEqual(chunks.flatMap(([, rows]) => rows.map(({ n }) => n)));
-  });
-
-  test.each<[string, (table: MadeTable, stash: object) => Promise<void>]>([
-    ['a generation', async ({ id }, stash) => {
-      expect(outcomeOf(await client().put(`/tables/${id}`, stash))).toBe('200');
-      expect(outcomeOf(await client().put(`/tables/${id}`, []))).toBe('200');
-    }],
-    ['a table', async (_table, stash) => {
-      const { tableID } = (await client().post('/tables', { name: 'n', rows: stash })).json.data;
-      expect(outcomeOf(await client().delete(`/tables/${tableID}`))).toBe('200');
-    }],
-  ])('leaves to a stash what %s had of it that is gone', async (_name, importAndEnd) => {
-    const table = await createTable(client(), numbered(0, 3), { n: 'number' });
-    const [a, b] = table.rowIds;
-    const $stashID = await stashOf(client(), { 1: [{ n: 1, $rowID: b }, { n: 2 }], 2: numbered(3, 300), 3: [{ n: 303, $rowID: a }] });
-    await importAndEnd(table, { $stashID });
-    await doUpkeep();
-    expect(await count('generations')).toBe(0);
-    expect(await count('tables where deleted')).toBe(0);
-
-    const answer = await client().put(`/tables/${table.id}`, { $stashID });
-    const { rowIDs } = answer.json.data;
-    expect([outcomeOf(answer), rowIDs[0], rowIDs.at(-1)]).toEqual(['200', b, a]);
-    const rows = await client().rows(table.id);
-    expect(rows.map(({ $rowID }) => $rowID)).toEqual(rowIDs);
-    expect(cellsOf(rows)).toEqual(numbered(1, 303));
-    expect((await client().get(`${table.path}/${b}`)).json.data).toEqual({ $rowID: b, n: 1 });
-    expect(outcomeOf(await client().patch(`${table.path}/${a}`, { n: 0 }))).toBe('200');
-    expect((await client().rows(table.id)).at(-1)).toEqual({ $rowID: a, n: 0 });
   });
 
   test('removes chunks that others took the place of, and those of a stash that was deleted; rows that were imported stay', async () => {
