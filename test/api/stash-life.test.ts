@@ -95,3 +95,20 @@ test('what is left of stashes that have expired is removed, and not what was imp
   expect(await ended()).toEqual([{ count: '0' }]);
   expect(cellsOf(await client().rows(imported.json.data.tableID))).toEqual([{ n: 0 }, { n: 10 }]);
 });
+
+test('that it was said too early does not keep stashes from ending, nor is it said without end', async () => {
+  const { database, log } = api().operator;
+  const { client: by, id } = await api().createTeam();
+  // So many that it is done in several steps.
+  const stashIds = Array.from({ length: 120 }, newStashId);
+  await Promise.all(stashIds.map((stashId) => putChunks(by, stashId, [['1', [{ n: 1 }]]])));
+  const ended = async () => (await ask<{ count: string }>('select count(*) from stashes where team_id = $1 and ended_at is not null', [id]))[0]!.count;
+  expect(await expireStashes(database, log, -60_000)).toBe(false);
+  expect(await ended()).toBe('0');
+  const last = await stashOf(by, { 1: [{ n: 1 }] });
+  await sleepUntil(async () => (await by.post('/tables', { name: 'n', rows: { $stashID: last }, schema })).status === 400, 'all have expired', 30_000);
+  let steps = 1;
+  while (await expireStashes(database, log, 0)) steps += 1;
+  expect(steps).toBeGreaterThan(1);
+  expect(await ended()).toBe('121');
+});
