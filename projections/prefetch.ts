@@ -16,7 +16,7 @@ import type { SegmentContent } from './segments/fill-segment.ts';
 import type { KeyReservation } from './segments/local-keys.ts';
 import { findBodyBlocks, findSegmentKeys } from './segments/segments.store.ts';
 import type { SchemaCache } from './tables/schema-cache.ts';
-import { prefetchStashContents, prefetchStashes } from './stashes/prefetch-stashes.ts';
+import { prefetchStashContents, prefetchStashes, type StashImports } from './stashes/prefetch-stashes.ts';
 import { nameOfStash, type ChunkName, type StashName } from './stashes/stashes.store.ts';
 import { idsOf } from './tables/place-rows.ts';
 import { findRows, findRowsOfLinks, findTails } from './tables/links.store.ts';
@@ -48,8 +48,8 @@ class Wanted {
   readonly stashes = new Map<string, StashName>();
   /** Each once, also where several chunks come under one serial. */
   readonly chunks = new Map<string, ChunkName>();
-  /** The stashes of them that are imported. */
-  readonly imports = new Map<string, StashName>();
+  /** The stashes of them that are imported, and how many times. */
+  readonly imports = new Map<string, StashImports>();
   /** The tables that stashes are to overwrite. */
   readonly stashOverwrites: (StashName & { readonly tableId: string })[] = [];
   keysAtMost = 0;
@@ -90,8 +90,9 @@ class Wanted {
       this.keysAtMost += 2;
     }
     if (source.kind === 'stash') {
-      const name = { teamId: data.teamId, stashId: source.stashId };
-      this.imports.set(this.#addStash(name), name);
+      const name = this.#addStash({ teamId: data.teamId, stashId: source.stashId });
+      const times = (this.imports.get(name)?.times ?? 0) + 1;
+      this.imports.set(name, { teamId: data.teamId, stashId: source.stashId, times });
     }
     if (source.kind === 'block') {
       this.#addSegment(event, source.segmentId, source);
@@ -196,10 +197,8 @@ export async function prefetch(
     }
   }
 
-  const stashed = await prefetchStashContents(tx, [...wanted.imports.values()], state, memory);
-  // Several may import the same.
-  const imports = events.filter(({ data }) => 'rows' in data && data.rows.kind === 'stash').length;
-  await keys.reserve(tx, wanted.keysAtMost + imports * stashed);
+  const importedLinks = await prefetchStashContents(tx, [...wanted.imports.values()], state, memory);
+  await keys.reserve(tx, wanted.keysAtMost + importedLinks);
 
   const bodies = [...wanted.overwrites].map(([bodyId, tableId]) => ({ tableId, runs: runsOfBody(state, bodyId) }));
   const stashes = wanted.stashOverwrites.flatMap(({ teamId, stashId, tableId }) => runsOfStash(state, teamId, stashId, tableId));

@@ -36,27 +36,32 @@ export async function prefetchStashes(
   for (const chunk of found) state.putChunk(chunk);
 }
 
+/** A stash, and how many times it is imported. */
+export interface StashImports extends StashName {
+  readonly times: number;
+}
+
 /**
  * Puts all that these stashes hold into the state, as far as they are there. To be called when the state has them.
- * Gives how many segments they have.
+ * Gives how many links their imports make.
  */
 export async function prefetchStashContents(
   tx: Tx,
-  names: readonly StashName[],
+  imports: readonly StashImports[],
   state: BatchState,
   memory: BatchMemory | null,
 ): Promise<number> {
-  let segments = 0;
-  for (const { teamId, stashId } of names) {
+  let links = 0;
+  for (const { teamId, stashId, times } of imports) {
     const stash = state.stash(teamId, stashId);
     if (stash === null || stash.endedAt !== null) continue;
     const unseen = new Map<string, Chunk>();
     for (const chunk of [...(memory?.last?.newChunks(stash.key) ?? []), ...state.newChunks(stash.key)]) unseen.set(chunk.serial, chunk);
     const content = await readContent(tx, stash, unseen);
     state.putStashContent(stash.key, content);
-    segments += content.segments.length;
+    links += content.segments.length * times;
   }
-  return segments;
+  return links;
 }
 
 /** `unseen`: the chunks that are newer than what can be fetched, by serial. */

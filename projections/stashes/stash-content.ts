@@ -1,5 +1,5 @@
 /** What a stash holds, as an import sees it: its segments in order, and what all of their rows together need of a schema. */
-import { concatenate, emptyProfile } from '../../src/schema/build-profile.ts';
+import { ProfileChain } from '../../src/schema/build-profile.ts';
 import type { ColumnProfile, Place, Profile } from '../../src/schema/profile.ts';
 import type { ChunkBlock } from '../decision.ts';
 import type { ArrivedSegment } from '../tables/place-rows.ts';
@@ -11,14 +11,23 @@ export interface StashContent {
   placeOf(place: Place): string;
 }
 
+/**
+ * The columns of a chunk that is a header alone have no row. They stand before the places of the row that follows: at positions
+ * below 0, of which each such chunk has so many, and there are so many such chunks at most.
+ */
+const headerPositions = 2 ** 20;
+const headersMax = 2 ** 31;
+
 /** Takes the blocks of a stash in their order. So that many of them take little memory, all that is equal is kept once. */
 export class StashContentBuilder {
   readonly #segments: ArrivedSegment[] = [];
   readonly #serials: string[] = [];
   /** The number of the first row of each chunk that has rows. */
   readonly #starts: number[] = [];
+  /** Of each chunk that is a header alone. */
+  readonly #headers: string[] = [];
   readonly #forms = new Map<string, readonly ColumnProfile[]>();
-  #profile = emptyProfile;
+  readonly #profile = new ProfileChain();
 
   add(serial: string, { segment, profile, ids }: ChunkBlock): void {
     if (segment !== null) {
@@ -28,19 +37,29 @@ export class StashContentBuilder {
       }
       this.#segments.push({ key: segment, profile: { ...profile, columns: this.#formOf(profile) }, ids });
     }
-    this.#profile = concatenate(this.#profile, profile);
+    this.#profile.add(segment === null && profile.columns.length > 0 ? this.#asHeader(serial, profile) : profile);
   }
 
   build(): StashContent {
-    const [serials, starts] = [this.#serials, this.#starts];
+    const [serials, starts, headers] = [this.#serials, this.#starts, this.#headers];
     return {
-      profile: this.#profile,
+      profile: this.#profile.build(),
       segments: this.#segments,
-      placeOf: ({ row }) => {
+      placeOf: ({ row, position }) => {
+        if (position < 0) return `chunk ${headers[headersMax + Math.floor(position / headerPositions)]!}, rows[0]`;
         const chunk = starts.findLastIndex((start) => start <= row);
         return `chunk ${serials[chunk]!}, rows[${row - starts[chunk]!}]`;
       },
     };
+  }
+
+  #asHeader(serial: string, profile: Profile): Profile {
+    const start = (this.#headers.length - headersMax) * headerPositions;
+    this.#headers.push(serial);
+    const columns = profile.columns.map((column) => {
+      return { ...column, first: { row: 0, position: start + column.first.position } };
+    });
+    return { ...profile, columns };
   }
 
   /** The columns with what tells how their rows are read (`isPlain`): what misfits where is known of the whole only. */

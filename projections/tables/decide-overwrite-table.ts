@@ -85,7 +85,7 @@ function findUnissued(state: DecisionState, tableId: string, run: RowIdRun): num
 }
 
 function refusalOf(run: RowIdRun, row: number, placeOf: ArrivedRows['placeOf'], reason: string): Refusal {
-  const place = `${placeOf({ row })}.$rowID`;
+  const place = `${placeOf({ row, position: 0 })}.$rowID`;
   const isId = run.version < noRowIdVersion;
   const id = isId ? JSON.stringify(formatRowId({ ...run, index: run.first + row - run.row })) : '';
   return { type: 'request_validation_error', message: isId ? `${place}: ${id} ${reason}` : `${place}: it is no row's ID` };

@@ -6,7 +6,7 @@ import type { Event, RowLimits, RowSource } from '../../src/events/event.ts';
 import type { Refusal, RowRange } from '../../src/events/outcome.ts';
 import { rowTextOf } from '../../src/events/row-bodies.ts';
 import { RowIdRuns } from '../../src/events/row-id-runs.ts';
-import { concatenate, emptyProfile } from '../../src/schema/build-profile.ts';
+import { concatenateAll, emptyProfile } from '../../src/schema/build-profile.ts';
 import type { SchemaErrorMode } from '../../src/schema/decide-schema.ts';
 import { checkColumnCount, decideSchema } from '../../src/schema/decide-schema.ts';
 import { holdsCells, isPlain, presenterOf, receivedForm } from '../../src/schema/presentation.ts';
@@ -42,7 +42,7 @@ export interface ArrivedRows {
   /** The same of a few rows, by row. */
   readonly fewIds: CarriedIds | null;
   /** Where one of them stands, for messages: `rows[3]`. */
-  placeOf(place: Pick<Place, 'row'>): string;
+  placeOf(place: Place): string;
 }
 
 /** Finds the rows of a request; a refusal when its body was not complete in time. */
@@ -78,7 +78,7 @@ export function arrivedRows(
         const message = 'the body took longer than an hour to arrive; send it again';
         return { refusal: { type: 'request_validation_error', message } };
       }
-      const profile = blocks.map((block) => block.profile).reduce(concatenate);
+      const profile = concatenateAll(blocks.map((block) => block.profile));
       const segments = blocks.map(({ segment, profile, ids }) => ({ key: segment, profile, ids }));
       return { profile, segments, few: [], ids: idsOf(segments), fewIds: null, placeOf };
     }

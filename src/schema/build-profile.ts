@@ -106,22 +106,46 @@ export class ProfileBuilder {
 export const emptyProfile: Profile = { rows: 0, bytes: 0, rowBytesMax: 0, columns: [] };
 
 /**
- * The profile of the rows of `a` followed by those of `b`. Associative. Its columns stand in the order of `a`, then
- * those that are new in `b`; the bodies of `b` keep the order of `b`.
+ * Puts the profiles of parts together that follow each other; it takes as long as they have columns. The whole has its columns in
+ * the order in which the parts bring them; the bodies of each part keep its own.
  */
+export class ProfileChain {
+  readonly #columns = new Map<string, ColumnProfile>();
+  #rows = 0;
+  #bytes = 0;
+  #rowBytesMax = 0;
+
+  /** How many rows the parts have so far. */
+  get rows(): number {
+    return this.#rows;
+  }
+
+  add({ rows, bytes, rowBytesMax, columns }: Profile): void {
+    for (const column of columns) {
+      const later = shifted(column, this.#rows);
+      const before = this.#columns.get(column.id);
+      this.#columns.set(column.id, before === undefined ? later : joined(before, later));
+    }
+    this.#rows += rows;
+    this.#bytes += bytes;
+    this.#rowBytesMax = Math.max(this.#rowBytesMax, rowBytesMax);
+  }
+
+  build(): Profile {
+    return { rows: this.#rows, bytes: this.#bytes, rowBytesMax: this.#rowBytesMax, columns: [...this.#columns.values()] };
+  }
+}
+
+/** The profile of the rows of all these parts. */
+export function concatenateAll(parts: Iterable<Profile>): Profile {
+  const chain = new ProfileChain();
+  for (const part of parts) chain.add(part);
+  return chain.build();
+}
+
+/** The profile of the rows of `a` followed by those of `b`. Associative. */
 export function concatenate(a: Profile, b: Profile): Profile {
-  const later = new Map(b.columns.map((column) => [column.id, shifted(column, a.rows)]));
-  const columns = a.columns.map((column) => {
-    const same = later.get(column.id);
-    later.delete(column.id);
-    return same === undefined ? column : joined(column, same);
-  });
-  return {
-    rows: a.rows + b.rows,
-    bytes: a.bytes + b.bytes,
-    rowBytesMax: Math.max(a.rowBytesMax, b.rowBytesMax),
-    columns: [...columns, ...later.values()],
-  };
+  return concatenateAll([a, b]);
 }
 
 function shifted(column: ColumnProfile, rows: number): ColumnProfile {
@@ -144,6 +168,6 @@ function joined(a: ColumnProfile, b: ColumnProfile): ColumnProfile {
     first: a.first,
     natural: boundOfKnown(a.natural, b.natural),
     stored: a.stored | b.stored,
-    misfits: [...a.misfits, ...fresh],
+    misfits: fresh.length === 0 ? a.misfits : [...a.misfits, ...fresh],
   };
 }

@@ -40,6 +40,8 @@ export interface Api {
   readonly processes: readonly ApiProcess[];
   /** What the service signs with. */
   readonly keys: SecretKeys;
+  /** A process of the same service that answers nobody and does nothing by itself: for what is done in the background. */
+  readonly operator: Service;
   /** A new team without tables. */
   createTeam(): Promise<Team>;
   /** Stops the process; rejects when it does not end well. */
@@ -61,6 +63,7 @@ export async function startApi(environment: Readonly<Record<string, string>> = {
     url: urls[0]!,
     processes: servers.map(({ url, output }, at) => ({ role: roles[at]!, url, output })),
     keys: operator.keys,
+    operator,
     createTeam: () => recordTeam(operator, urls),
     stop: async () => {
       stopping.abort();

@@ -5,6 +5,8 @@
 import { BatchState } from '../../projections/batch-state.ts';
 import { decide } from '../../projections/decide.ts';
 import type { Decision, Link, LogPlace, Team } from '../../projections/decision.ts';
+import { StashContentBuilder } from '../../projections/stashes/stash-content.ts';
+import { compareSerials } from '../../projections/stashes/stash-order.ts';
 import type { CarriedRows, Event, EventData, RowAddress, RowLimits, RowSource } from '../../src/events/event.ts';
 import { joinRowBodies } from '../../src/events/row-bodies.ts';
 import { findRowIdRuns } from '../../src/events/row-id-runs.ts';
@@ -260,6 +262,29 @@ export function remove(row: RowAddress, { ifMatch = null }: Asked = {}): Request
   return { data: { type: 'RowDeleteRequested', teamId: 'team', tableId: 'table', row, ifMatch } };
 }
 
+export interface AskedChunk {
+  readonly lifeMs?: number;
+  readonly chunksMax?: number;
+  readonly rowsMax?: number;
+  readonly profiledColumnsMax?: number;
+}
+
+/** A chunk of the stash that is called `stash`. */
+export function putChunk({ source, ...carried }: Rows, serial: string, asked: AskedChunk = {}): Request {
+  if (source.kind === 'stash') throw new Error('a stash is no chunk');
+  const limits = { lifeMs: 1000, chunksMax: 100, rowsMax: 100, profiledColumnsMax: 100, ...asked };
+  return { data: { type: 'ChunkPutRequested', teamId: 'team', stashId: 'stash', serial, limits, rows: source }, ...carried };
+}
+
+export function deleteStash(): Request {
+  return { data: { type: 'StashDeleteRequested', teamId: 'team', stashId: 'stash' } };
+}
+
+/** `created`: the version of the stash that is meant. */
+export function expireStash(created: bigint): Request {
+  return { data: { type: 'StashExpired', teamId: 'team', stashId: 'stash', created } };
+}
+
 export function eventOf({ data, body: bytes = Buffer.of() }: Request): Event {
   return { commandId: 'command', notAfter: null, requestDigest: null, data, body: () => bytes };
 }
@@ -271,7 +296,18 @@ export function when(state: BatchState, request: Request, at: LogPlace = here): 
     state.putBodyBlock({ bodyId: 'body', number, teamId, segment, profile, ids, time: at.time - age });
   });
   state.putSegment('segment', 900n);
+  if ('rows' in request.data && request.data.rows.kind === 'stash') gatherStash(state, request.data.teamId, request.data.rows.stashId);
   const decision = decide(state, eventOf(request), at);
   state.apply(decision.changes);
   return decision;
+}
+
+/** Does what is done before a stash is imported whose chunks came in this state. */
+function gatherStash(state: BatchState, teamId: string, stashId: string): void {
+  const stash = state.stash(teamId, stashId);
+  if (stash === null) return;
+  const content = new StashContentBuilder();
+  const chunks = state.newChunks(stash.key).toSorted((a, b) => compareSerials(a.serial, b.serial, stash.words === 0));
+  for (const { serial, blocks } of chunks) for (const each of blocks) content.add(serial, each);
+  state.putStashContent(stash.key, content.build());
 }

@@ -3,7 +3,7 @@ import type { ErrorType } from '../http-error.ts';
 /** For each error type what it means, and a message as it may come. */
 export const errorMeanings: Readonly<Record<ErrorType, readonly [meaning: string, message: string]>> = {
   request_validation_error: ['The request is malformed. The message names the place.', 'rows[3]: must be an object.'],
-  limit_exceeded: ['A limit of tables, rows or cells is exceeded.', 'rows[0].a: the cell has more than 262144 bytes'],
+  limit_exceeded: ['A limit of tables, stashes, rows or cells is exceeded.', 'rows[0].a: the cell has more than 262144 bytes'],
   idempotency_key_reused: ['The `Idempotency-Key` was used for another request.', 'Idempotency-Key: it was used for another request.'],
   continuation_expired: ['The rows that the page belongs to were replaced too long ago.', 'query.continuation: it has expired.'],
   stash_not_found: ['There is no such stash, or no longer.', 'there is no stash import-7'],

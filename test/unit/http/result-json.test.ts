@@ -23,9 +23,9 @@ async function dataOf(result: AppliedResult): Promise<unknown> {
   return data;
 }
 
-const idsOf = (result: AppliedResult): string[] => (result.rows ?? []).flatMap(({ version, ordinal, first, count, keeps }) =>
-  Array.from({ length: count }, (_, at) => first + at)
-    .map((index) => (keeps && index % 3 === 0 ? keptId(index) : formatRowId({ version, ordinal, index }))));
+const idsOf = (result: AppliedResult): string[] => (result.rows ?? []).flatMap(({ version, ordinal, first, count, links = 1, keeps }) =>
+  Array.from({ length: links }, (_, link) => Array.from({ length: count }, (_, at) => first + at)
+    .map((index) => (keeps && index % 3 === 0 ? keptId(index) : formatRowId({ version, ordinal: ordinal + link, index })))).flat());
 
 describe('the data of the answer to', () => {
   test.each<[string, AppliedResult, object]>([
@@ -44,6 +44,24 @@ describe('the data of the answer to', () => {
     const result = { rows: [range(2n ** 40n, 1, 77), range(2n ** 62n, count, 9999, 3), keeps, range(5n, 4096)] };
     expect(await dataOf(result)).toEqual({ rowIDs: idsOf(result) });
   });
+});
+
+test.each([1, 2, 500, 5000])('the data of an import of %i links with as many rows each', async (links) => {
+  for (const count of [1, 7]) {
+    const keeps = { ...range(8n, 11, 0, 9), links, keeps: tableId } as const;
+    const result = { rows: [{ ...range(5n, count), links }, range(5n, 3, 0, links), keeps, { ...range(6n, 0), links }] };
+    expect(await dataOf(result)).toEqual({ rowIDs: idsOf(result) });
+  }
+});
+
+test('what a range keeps is asked for link by link', async () => {
+  const asked: RowRange[] = [];
+  const find = async (link: RowRange): Promise<Map<number, string>> => {
+    asked.push(link);
+    return new Map();
+  };
+  await encloseResult('', { rows: [{ ...range(5n, 2, 0, 3), links: 3, keeps: tableId }, { ...range(5n, 2, 0, 6), links: 2 }] }, '', find);
+  expect(asked).toEqual([3, 4, 5].map((ordinal) => ({ ...range(5n, 2, 0, ordinal), keeps: tableId })));
 });
 
 test('millions of IDs are not made before somebody reads them', async () => {

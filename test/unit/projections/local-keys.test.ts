@@ -29,3 +29,14 @@ test('reservations that are made at the same time never run out, and no key is g
   }));
   expect(new Set(taken).size).toBe(taken.length);
 });
+
+test('an import of many chunks takes its keys at once', async () => {
+  const reserved = new LocalKeys().open();
+  const sequence = newSequence();
+  const count = 300_000;
+  await reserved.reserve(sequence, 10);
+  await reserved.reserve(sequence, count);
+  const taken = new Set(Array.from({ length: count }, () => reserved.take()));
+  expect(taken.size).toBe(count);
+  expect(() => reserved.take()).toThrow('nobody had reserved');
+});

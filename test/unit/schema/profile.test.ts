@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ProfileBuilder, concatenate, emptyProfile, excerptOf } from '../../../src/schema/build-profile.ts';
+import { ProfileBuilder, concatenate, concatenateAll, emptyProfile, excerptOf } from '../../../src/schema/build-profile.ts';
 import { columnTypes, isArrayType, scalarKinds, typeBit, arrayOf, allTypes } from '../../../src/schema/column-type.ts';
 import { classify } from '../../../src/schema/json-value.ts';
 import { boundOfKnown } from '../../../src/schema/lattice.ts';
@@ -64,6 +64,7 @@ describe('a profile', () => {
       const bounds = [0, ...cuts.filter((cut) => cut <= rows.length).sort((a, b) => a - b), rows.length];
       const parts = bounds.slice(1).map((end, at) => profileOf(rows.slice(bounds[at], end)));
       const whole = profileOf(rows);
+      expect(concatenateAll(parts)).toEqual(whole);
       expect(parts.reduce(concatenate)).toEqual(whole);
       expect(parts.reduceRight((right, left) => concatenate(left, right))).toEqual(whole);
       expect(concatenate(emptyProfile, whole)).toEqual(whole);

@@ -1,0 +1,114 @@
+/** Spec section 3, decisions 3 and 6: a stash is there for some time, and what is left of it is removed later. */
+import { expect, test } from '@jest/globals';
+import { sweepOnce, sweepTimes } from '../../projections/segments/sweeper.ts';
+import { expireStashes } from '../../src/stash-expiry.ts';
+import { useApi } from '../support/api.ts';
+import { outcomeOf, type Answer } from '../support/client.ts';
+import { sleepUntil } from '../support/server.ts';
+import { expectStored, newStashId, putChunks, stashOf } from '../support/stashes.ts';
+import { cellsOf, createTable, leavingUnchanged } from '../support/tables.ts';
+
+const lifeMs = 1500;
+/** Upkeep is for the tests to do. */
+const { api, client } = useApi({ STASH_LIFE_MS: String(lifeMs), UPKEEP_INTERVAL_MS: '3600000' });
+
+const importOf = (stashId: string, rest: object = {}): Promise<Answer> => client().post('/tables', { name: 'n', rows: { $stashID: stashId }, ...rest });
+
+/** Whether a stash is there is looked at before the schema, so that this never imports it. */
+const schema = { columns: [{ id: 'a', type: 'number' }, { id: 'a', type: 'number' }] };
+
+/** Waits until the stash cannot be imported any more. */
+async function untilExpired(stashId: string): Promise<void> {
+  await sleepUntil(async () => (await importOf(stashId, { schema })).status === 400, `stash ${stashId} has expired`, 30_000);
+}
+
+async function ask<T>(query: string, values: readonly unknown[]): Promise<T[]> {
+  const { rows } = await api().operator.database.pool.query(query, [...values]);
+  return rows as T[];
+}
+
+test('a stash that has expired is not there, and what was imported is', async () => {
+  const stashId = await stashOf(client(), { 1: [{ n: 1 }], 2: [{ n: 2 }] });
+  const imported = await importOf(stashId);
+  expect(outcomeOf(imported)).toBe('201');
+  const table = await createTable(client(), [{ n: 7 }], { n: 'number' });
+  await untilExpired(stashId);
+  await leavingUnchanged(client(), table.path, async () => {
+    for (const answer of [
+      await importOf(stashId), await importOf(stashId, { schema: { columns: [] } }),
+      await client().post(table.path, { $stashID: stashId }), await client().put(`/tables/${table.id}`, { $stashID: stashId }),
+    ]) {
+      expect([outcomeOf(answer), answer.json.error.message]).toEqual(['400 stash_not_found', `stash ${stashId} has expired`]);
+    }
+  });
+  expectStored(await client().delete(`/stashes/${stashId}`));
+  expect((await importOf(stashId)).json.error.message).toBe(`stash ${stashId} has expired`);
+  expect(cellsOf(await client().rows(imported.json.data.tableID))).toEqual([{ n: 1 }, { n: 2 }]);
+});
+
+test('its time begins with its first chunk, and one that comes later makes a new stash', async () => {
+  const stashId = newStashId();
+  const sent = performance.now();
+  await putChunks(client(), stashId, [['1', [{ n: 1 }]]]);
+  while (performance.now() - sent < lifeMs / 2) await putChunks(client(), stashId, [['2', [{ n: 2 }]]]);
+  await untilExpired(stashId);
+  // It was so although chunks came all the time.
+  await putChunks(client(), stashId, [['2', [{ n: 22 }]]]);
+  const again = await importOf(stashId);
+  expect(cellsOf(await client().rows(again.json.data.tableID))).toEqual([{ n: 22 }]);
+  const stashes = await ask<{ ended: boolean; chunks: number }>(
+    'select ended_at is not null as ended, chunks from stashes where stash_id = $1 order by created', [stashId],
+  );
+  expect(stashes).toEqual([{ ended: true, chunks: 2 }, { ended: false, chunks: 1 }]);
+});
+
+test('what is left of stashes that have expired is removed, and not what was imported of them', async () => {
+  const { database, log } = api().operator;
+  const stashIds = await Promise.all(Array.from({ length: 3 }, (_, n) => stashOf(client(), { 1: [{ n }], 2: [{ n: n + 10 }] })));
+  const [first] = stashIds;
+  const imported = await importOf(first!);
+  expect(outcomeOf(imported)).toBe('201');
+  const heldBy = `from chunk_blocks join stashes on stashes.key = chunk_blocks.stash where stash_id = any($1)`;
+  const held = await ask<{ segment: string; stash: string }>(`select segment, stash_id as stash ${heldBy}`, [stashIds]);
+  expect(held).toHaveLength(6);
+  for (const stashId of stashIds) await untilExpired(stashId);
+  const young = await stashOf(client(), { 1: [{ n: 99 }] });
+
+  const ended = () => ask<{ count: string }>('select count(*) from stashes where stash_id = any($1) and ended_at = expires_at', [stashIds]);
+  // It may be said again, and by several at once.
+  await Promise.all([expireStashes(database, log, 0), expireStashes(database, log, 0)]);
+  expect(await expireStashes(database, log, 0)).toBe(false);
+  expect(await ended()).toEqual([{ count: '3' }]);
+  expect((await importOf(first!)).json.error.message).toBe(`stash ${first} has expired`);
+
+  // What is remembered of them stays for a week.
+  while (await sweepOnce(database, { ...sweepTimes, segments: 0 }));
+  expect(await ask(`select segment ${heldBy}`, [stashIds])).toEqual([]);
+  expect(await ended()).toEqual([{ count: '3' }]);
+  const segments = await ask<{ key: string }>('select key from segments where key = any($1::int8[]) order by key', [held.map(({ segment }) => segment)]);
+  const shown = held.filter(({ stash }) => stash === first).map(({ segment }) => segment);
+  expect(segments.map(({ key }) => key)).toEqual(shown.toSorted((a, b) => Number(BigInt(a) - BigInt(b))));
+  expect(cellsOf(await client().rows(imported.json.data.tableID))).toEqual([{ n: 0 }, { n: 10 }]);
+  expect(await ask(`select serial ${heldBy}`, [[young]])).toEqual([{ serial: '1' }]);
+
+  while (await sweepOnce(database, { ...sweepTimes, stashes: -1000 }));
+  expect(await ended()).toEqual([{ count: '0' }]);
+  expect(cellsOf(await client().rows(imported.json.data.tableID))).toEqual([{ n: 0 }, { n: 10 }]);
+});
+
+test('that it was said too early does not keep stashes from ending, nor is it said without end', async () => {
+  const { database, log } = api().operator;
+  const { client: by, id } = await api().createTeam();
+  // So many that it is done in several steps.
+  const stashIds = Array.from({ length: 120 }, newStashId);
+  await Promise.all(stashIds.map((stashId) => putChunks(by, stashId, [['1', [{ n: 1 }]]])));
+  const ended = async () => (await ask<{ count: string }>('select count(*) from stashes where team_id = $1 and ended_at is not null', [id]))[0]!.count;
+  expect(await expireStashes(database, log, -60_000)).toBe(false);
+  expect(await ended()).toBe('0');
+  const last = await stashOf(by, { 1: [{ n: 1 }] });
+  await sleepUntil(async () => (await by.post('/tables', { name: 'n', rows: { $stashID: last }, schema })).status === 400, 'all have expired', 30_000);
+  let steps = 1;
+  while (await expireStashes(database, log, 0)) steps += 1;
+  expect(steps).toBeGreaterThan(1);
+  expect(await ended()).toBe('121');
+});

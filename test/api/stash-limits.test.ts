@@ -1,0 +1,131 @@
+/** Decisions 5: the bounds of a stash. And what is done in the background takes nothing from a stash, nor from what was imported from it. */
+import { describe, expect, test } from '@jest/globals';
+import { compactOnce } from '../../projections/segments/compaction.ts';
+import { sweepOnce, sweepTimes } from '../../projections/segments/sweeper.ts';
+import { useApi } from '../support/api.ts';
+import { outcomeOf, type Answer } from '../support/client.ts';
+import { expectStored, newStashId, putChunks, stashOf } from '../support/stashes.ts';
+import { cellsOf, createTable } from '../support/tables.ts';
+
+/** Upkeep is for the tests to do. */
+const { api, client } = useApi({ STASH_CHUNKS_MAX: '40', STASH_ROWS_MAX: '9000', UPKEEP_INTERVAL_MS: '3600000' });
+const exceeded = '400 limit_exceeded';
+
+const numbered = (from: number, count: number): { n: number }[] => Array.from({ length: count }, (_, at) => ({ n: from + at }));
+const put = (stashId: string, serial: number, rows: unknown): Promise<Answer> => client().put(`/stashes/${stashId}/${serial}`, rows);
+
+async function numbersIn(stashId: string): Promise<unknown[]> {
+  const { json } = await client().post('/tables', { name: 'n', rows: { $stashID: stashId } });
+  return (await client().rows(json.data.tableID)).map(({ n }) => n);
+}
+
+describe('a stash', () => {
+  test('has as many chunks as are allowed', async () => {
+    const stashId = newStashId();
+    const answers = await Promise.all(Array.from({ length: 43 }, (_, n) => put(stashId, n, [{ n }])));
+    expect(answers.map(outcomeOf).toSorted()).toEqual([...Array.from({ length: 40 }, () => '200'), exceeded, exceeded, exceeded]);
+    const refused = answers.find(({ status }) => status === 400)!;
+    expect(refused.json.error.message).toBe('the stash would have more than 40 chunks');
+    const taken = answers.flatMap(({ status }, n) => (status === 200 ? [n] : []));
+    expect(await numbersIn(stashId)).toEqual(taken);
+    // What is there can be sent again, and another one begins anew.
+    expectStored(await put(stashId, taken[0]!, [{ n: -1 }]));
+    expect(outcomeOf(await put(stashId, 100, []))).toBe(exceeded);
+    expect(await numbersIn(stashId)).toEqual([-1, ...taken.slice(1)]);
+    expectStored(await client().delete(`/stashes/${stashId}`));
+    expectStored(await put(stashId, 100, [{ n: 5 }]));
+    expect(await numbersIn(stashId)).toEqual([5]);
+  });
+
+  test('has as many rows as are allowed', async () => {
+    const stashId = newStashId();
+    expectStored(await put(stashId, 1, numbered(0, 5000)));
+    expectStored(await put(stashId, 2, numbered(5000, 4000)));
+    const answer = await put(stashId, 3, numbered(9000, 1));
+    expect([outcomeOf(answer), answer.json.error.message]).toEqual([exceeded, 'the stash would have more than 9000 rows']);
+    expectStored(await put(stashId, 3, []));
+    expect(outcomeOf(await put(stashId, 2, numbered(5000, 4001)))).toBe(exceeded);
+    expectStored(await put(stashId, 2, numbered(5000, 3999)));
+    expectStored(await put(stashId, 3, numbered(8999, 1)));
+    expect(await numbersIn(stashId)).toEqual(numbered(0, 9000).map(({ n }) => n));
+  });
+});
+
+/** As if years had passed, but for stashes that live. */
+const long = -1e12;
+const inYears = { ...sweepTimes, generations: long, bodies: long, stashes: long, segments: 0, outcomes: long };
+
+async function doUpkeep(): Promise<void> {
+  const { database } = api().operator;
+  while ((await compactOnce(database)) || (await sweepOnce(database, inYears)));
+}
+
+describe('upkeep', () => {
+  const of = (stashId: string): string => `stash in (select key from stashes where stash_id = '${stashId}')`;
+
+  async function count(query: string): Promise<number> {
+    const { rows: [row] } = await api().operator.database.pool.query<{ count: string }>(`select count(*) from ${query}`);
+    return Number(row!.count);
+  }
+
+  test('puts the rows of small chunks together, and each table shows those that it had', async () => {
+    const table = await createTable(client(), numbered(0, 30), { n: 'number' });
+    const other = await createTable(client(), [], { n: 'string' });
+    const chunks = Array.from({ length: 30 }, (_, at) => [String(at), [{ n: at * 10, $rowID: table.rowIds[29 - at] }, { n: at * 10 + 1 }]] as const);
+    const stashId = newStashId();
+    await putChunks(client(), stashId, chunks);
+    const { rowIDs } = (await client().put(`/tables/${table.id}`, { $stashID: stashId })).json.data;
+    const added = (await client().post(table.path, { $stashID: stashId })).json.data.rowIDs;
+    await client().post(other.path, { $stashID: stashId });
+    await client().patch(`${table.path}/${rowIDs[4]}`, { n: -1 });
+    await client().delete(`${table.path}/${added[5]}`);
+    const before = [await client().rows(table.id), await client().rows(other.id)];
+    expect(before[0]!.map(({ $rowID }) => $rowID)).toEqual([...rowIDs, ...added.filter((id: string) => id !== added[5])]);
+    await doUpkeep();
+    expect([await client().rows(table.id), await client().rows(other.id)]).toEqual(before);
+    expect(await count('links where merged')).toBeGreaterThan(80);
+    expect((await client().get(`${table.path}/${table.rowIds[29]}`)).json.data).toEqual({ $rowID: table.rowIds[29], n: 0 });
+    expect(await client().put(`/tables/${table.id}`, { $stashID: stashId })).toMatchObject({ status: 200 });
+    expect((await client().rows(table.id)).map(({ n }) => n)).toEqual(chunks.flatMap(([, rows]) => rows.map(({ n }) => n)));
+  });
+
+  test('removes chunks that others took the place of, and those of a stash that was deleted; rows that were imported stay', async () => {
+    const stashId = await stashOf(client(), { 1: numbered(0, 10), 2: numbered(10, 10) });
+    const kept = await createTable(client(), [], { n: 'number' });
+    expect(outcomeOf(await client().post(kept.path, { $stashID: stashId }))).toBe('201');
+    // The first has been imported, and the second replaces nothing that anybody shows.
+    await putChunks(client(), stashId, [['1', numbered(100, 7)], ['1', numbered(200, 8)]]);
+    await doUpkeep();
+    expect(await count(`chunk_blocks where ${of(stashId)}`)).toBe(2);
+    expect(await count('chunk_blocks where stash is null')).toBe(0);
+    expect(await numbersIn(stashId)).toEqual([...numbered(200, 8), ...numbered(10, 10)].map(({ n }) => n));
+
+    const segments = `segments where key in (select segment from chunk_blocks where ${of(stashId)})`;
+    expect(await count(segments)).toBe(2);
+    const { rows: held } = await api().operator.database.pool.query<{ segment: string }>(`select segment from chunk_blocks where ${of(stashId)}`);
+    expectStored(await client().delete(`/stashes/${stashId}`));
+    await doUpkeep();
+    expect(await count(`stashes where stash_id = '${stashId}'`)).toBe(0);
+    // Both are shown by a table; the other one of it was by none.
+    expect(await count(`segments where key in (${held.map(({ segment }) => segment).join(', ')})`)).toBe(2);
+    expect(await count('segment_rows where not exists (select from segments where key = segment) and not exists (select from links where links.segment = segment_rows.segment)')).toBe(0);
+    expect(cellsOf(await client().rows(kept.id))).toEqual(numbered(0, 20));
+    expect(outcomeOf(await client().post(kept.path, { $stashID: stashId }))).toBe('400 stash_not_found');
+  });
+
+  test('leaves nothing of a stash that nobody imported', async () => {
+    const { id, client: by } = await api().createTeam();
+    const rows = Array.from({ length: 3000 }, (_, n) => ({ n, text: 'x'.repeat(900) }));
+    const held = await count('segments');
+    const stashId = await stashOf(by, { 1: rows, 2: [{ n: 1, $rowID: 'AAAAAAAAAAEAAAAAAAAAAA' }], 3: 'a,b\n' });
+    expect(await count('segments')).toBeGreaterThanOrEqual(held + 4);
+    expect(await count(`body_blocks where team_id = '${id}'`)).toBeGreaterThan(2);
+    expectStored(await by.delete(`/stashes/${stashId}`));
+    await doUpkeep();
+    expect(await count(`stashes where team_id = '${id}'`)).toBe(0);
+    expect(await count(`body_blocks where team_id = '${id}'`)).toBe(0);
+    expect(await count('chunk_blocks where stash not in (select key from stashes)')).toBe(0);
+    expect(await count('kept_ids where segment not in (select key from segments)')).toBe(0);
+    expect(await count('segments')).toBeLessThanOrEqual(held);
+  });
+});

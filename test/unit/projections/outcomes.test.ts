@@ -1,0 +1,38 @@
+/** What is stored of an outcome is all of it. */
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { findOutcomes, storeOutcomes, type RecordedOutcome } from '../../../projections/outcomes/outcomes.store.ts';
+import type { AppliedResult, Outcome, RowRange } from '../../../src/events/outcome.ts';
+
+/** A field that may be left out. */
+const maybe = <K extends string, T>(key: K, value: fc.Arbitrary<T>): fc.Arbitrary<{ readonly [P in K]?: T }> =>
+  fc.oneof(fc.constant({}), value.map((each) => ({ [key]: each }) as { readonly [P in K]?: T }));
+
+const count = fc.nat(2 ** 31 - 1);
+const version = fc.bigInt(0n, 2n ** 62n);
+
+const range: fc.Arbitrary<RowRange> = fc.tuple(
+  fc.record({ version, ordinal: count, first: count, count }, { noNullPrototype: true }),
+  maybe('links', fc.integer({ min: 2, max: 1_000_000 })), maybe('keeps', fc.uuid()),
+).map((parts) => Object.assign({}, ...parts) as RowRange);
+
+const result: fc.Arbitrary<AppliedResult> = fc.tuple(
+  maybe('tableId', fc.uuid()), maybe('rows', fc.array(range, { maxLength: 5 })), maybe('linkedAppIds', fc.array(fc.string(), { minLength: 1, maxLength: 3 })),
+).map((parts) => Object.assign({}, ...parts) as AppliedResult);
+
+const outcome: fc.Arbitrary<Outcome> = fc.tuple(
+  fc.oneof(
+    result.map((each) => ({ status: 'applied', result: each }) as const),
+    fc.string({ unit: 'grapheme' }).map((message) => ({ status: 'refused', refusal: { type: 'stash_not_found', message } }) as const),
+  ),
+  fc.option(version, { nil: undefined }), fc.option(fc.base64String(), { nil: undefined }),
+).map(([decided, etag, requestDigest]) => ({ ...decided, etag, requestDigest }));
+
+test('an outcome comes back as it was stored, ranges of many links too', async () => {
+  await fc.assert(fc.asyncProperty(outcome, fc.uuid(), version, count, async (given, commandId, offset, time) => {
+    const recorded: RecordedOutcome = { commandId, offset, time, outcome: given };
+    const { values: [, ...stored] } = storeOutcomes(3, [recorded], 'fail');
+    const tx = { query: async () => ({ rows: [stored], rowCount: 1, command: 'SELECT' }) };
+    expect(await findOutcomes(tx, 3, [commandId])).toEqual([recorded]);
+  }), { numRuns: 1000 });
+});
