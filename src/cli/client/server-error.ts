@@ -1,0 +1,67 @@
+/** What goes wrong between the command line and the service, in words for its user. */
+import { UserError } from '../run-to-end.ts';
+
+/** The service refused a request, or could not do it. */
+export class ServerRefusal extends UserError {
+  readonly status: number;
+  /** An error type of the interface; null where the answer is not one of the interface. */
+  readonly type: string | null;
+  /** The message as the service gave it. */
+  readonly told: string;
+  /** How long to wait before the next attempt, in milliseconds. */
+  readonly retryAfterMs: number;
+
+  constructor(status: number, type: string | null, told: string, retryAfterMs = 0, place = '') {
+    super(`${place}${type === null ? '' : `${type}: `}${told}`);
+    this.status = status;
+    this.type = type;
+    this.told = told;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  /** The same, told with the place that it is about. */
+  within(place: string): ServerRefusal {
+    return new ServerRefusal(this.status, this.type, this.told, this.retryAfterMs, `${place}: `);
+  }
+
+  /** Whether the same request may go through later. */
+  get isPassing(): boolean {
+    return passingStatuses.has(this.status);
+  }
+}
+
+/** An answer that is none of the interface. */
+export function notTablog(status: number, retryAfterMs = 0): ServerRefusal {
+  return new ServerRefusal(status, null, `The server answers ${status}, but not as Tablog does: is its URL right?`, retryAfterMs);
+}
+
+/** Too many requests; and what a service, or a proxy before it, answers while it is away. */
+const passingStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** No answer, or half of one. Whether the service did what it was asked is not known. */
+export class ServerAway extends UserError {
+  /** Whether it is certain that nothing was sent. */
+  readonly neverReached: boolean;
+
+  constructor(url: string, cause: unknown) {
+    super(`The server at ${url} cannot be reached: ${reasonOf(cause)}`, { cause });
+    this.neverReached = unreachable.has(codeOf(cause));
+  }
+}
+
+const unreachable: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+
+/** `fetch` says only that it failed; why stands in its cause, and a host with several addresses fails once for each. */
+function innermost(error: unknown): unknown {
+  if (error instanceof AggregateError && error.errors.length > 0) return innermost(error.errors[0]);
+  return error instanceof Error && error.cause !== undefined ? innermost(error.cause) : error;
+}
+
+function codeOf(error: unknown): string {
+  return (innermost(error) as NodeJS.ErrnoException).code ?? '';
+}
+
+function reasonOf(error: unknown): string {
+  const inner = innermost(error);
+  return inner instanceof Error ? inner.message : String(inner);
+}
