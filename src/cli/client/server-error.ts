@@ -40,25 +40,15 @@ const passingStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** No answer, or half of one. Whether the service did what it was asked is not known. */
 export class ServerAway extends UserError {
-  /** Whether it is certain that nothing was sent. */
-  readonly neverReached: boolean;
-
   constructor(url: string, cause: unknown) {
     super(`The server at ${url} cannot be reached: ${reasonOf(cause)}`, { cause });
-    this.neverReached = unreachable.has(codeOf(cause));
   }
 }
-
-const unreachable: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 /** `fetch` says only that it failed; why stands in its cause, and a host with several addresses fails once for each. */
 function innermost(error: unknown): unknown {
   if (error instanceof AggregateError && error.errors.length > 0) return innermost(error.errors[0]);
   return error instanceof Error && error.cause !== undefined ? innermost(error.cause) : error;
-}
-
-function codeOf(error: unknown): string {
-  return (innermost(error) as NodeJS.ErrnoException).code ?? '';
 }
 
 function reasonOf(error: unknown): string {

@@ -65,7 +65,7 @@ export class TablogClient {
 
   #isWorthwhile(error: unknown): boolean {
     if (error instanceof ServerRefusal) return error.isPassing;
-    return error instanceof ServerAway && (this.#hasAnswered || !error.neverReached);
+    return error instanceof ServerAway && this.#hasAnswered;
   }
 
   async #attempt<T>(

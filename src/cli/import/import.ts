@@ -57,7 +57,7 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
       const problem = await stash.remove();
       say(problem === null ? `The stash ${stash.id} has been deleted.` : describeLeftOver(stash, problem));
     }
-    if (error instanceof MalformedFile) throw new UserError(`${source.name}: ${error.message}`, { cause: error });
+    if (error instanceof MalformedFile) throw error.within(source.name);
     // After an answer that is one, nothing is open.
     if (phase.isAsked && !(error instanceof ServerRefusal && !error.isPassing) && (error instanceof ServerAway || error instanceof UserError)) {
       throw new UserError(`${error.message} Whether the import has taken effect is not known: look at the table.`, { cause: error });

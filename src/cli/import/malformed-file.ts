@@ -6,9 +6,14 @@ export class MalformedFile extends UserError {
   readonly line: number | null;
   readonly reason: string;
 
-  constructor(line: number | null, reason: string) {
-    super(line === null ? reason : `line ${line}: ${reason}`);
+  constructor(line: number | null, reason: string, file = 'the file') {
+    super(`${file}${line === null ? '' : `, line ${line}`}: ${reason}`);
     this.line = line;
     this.reason = reason;
+  }
+
+  /** The same of a file with a name. */
+  within(file: string): MalformedFile {
+    return new MalformedFile(this.line, this.reason, file);
   }
 }
