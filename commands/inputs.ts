@@ -55,12 +55,15 @@ export const tableSchema = z.strictObject({
   ),
 }).meta({ id: 'NewTableSchema', description: 'The columns of a table, in the order in which they are shown.' });
 
+/** The name that a client gives a stash (spec section 2). */
+export const stashId = z.string().regex(
+  /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,255}$/,
+  'must begin with a letter or digit and have at most 256 letters, digits, dashes and underscores',
+);
+
 /** The reference to a stash: `{"$stashID": ...}` (spec section 2). */
 export const stashReference = z.strictObject({
-  $stashID: z.string().regex(
-    /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,255}$/,
-    'must begin with a letter or digit and have at most 256 letters, digits, dashes and underscores',
-  ),
+  $stashID: stashId,
 }).meta({ id: 'StashReference', description: 'The rows of a stash.' });
 
 /** The query of writes that bring rows to a table. */

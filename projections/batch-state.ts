@@ -6,13 +6,14 @@ import type { RowAddress } from '../src/events/event.ts';
 import { formatRowId } from '../src/events/row-id.ts';
 import type { TableSchema } from '../src/schema/table-schema.ts';
 import type {
-  BodyBlock, Change, DecisionState, Generation, Link, StoredRow, Table, Team, Token,
+  BodyBlock, Change, Chunk, ChunkSize, DecisionState, Generation, Link, Stash, StoredRow, Table, Team, Token,
 } from './decision.ts';
 import type { BatchMemory } from './batch-memory.ts';
 import { KeptIds, type KeptId } from './kept-ids.ts';
 import { findKeptPlace } from './kept-places.ts';
 import { LinkMap } from './link-map.ts';
 import { PairMap } from './pair-map.ts';
+import type { StashContent } from './stashes/stash-content.ts';
 import type { TailRow } from './tables/links.store.ts';
 import type { StoredSchema } from './tables/tables.store.ts';
 
@@ -26,6 +27,9 @@ export class BatchState implements DecisionState {
   readonly #kept = new KeptIds();
   readonly #segments = new Map<string, bigint>();
   readonly #bodyBlocks = new Map<string, Map<number, BodyBlock>>();
+  readonly #stashes = new PairMap<string, string, Stash>();
+  readonly #chunks = new PairMap<bigint, string, ChunkSize>();
+  readonly #stashContents = new Map<bigint, StashContent>();
   readonly #takeKey: () => bigint;
 
   /** What is to be stored, each thing once. */
@@ -42,6 +46,10 @@ export class BatchState implements DecisionState {
     generations: [] as Generation[],
     appLinks: [] as { tableId: string; appId: string }[],
     bodyBlocks: [] as BodyBlock[],
+    stashes: new Map<bigint, Stash>(),
+    /** The new ones by stash and serial, and those that were there before and have been replaced. */
+    chunks: new PairMap<bigint, string, Chunk>(),
+    replacedChunks: [] as bigint[],
   };
 
   constructor(takeKey: () => bigint) {
@@ -91,6 +99,19 @@ export class BatchState implements DecisionState {
     this.#bodyBlocks.set(block.bodyId, blocks.set(block.number, block));
   }
 
+  putStash(stash: Stash): void {
+    this.#stashes.set(stash.teamId, stash.stashId, stash);
+  }
+
+  /** One that is here already is as new, or newer. */
+  putChunk(chunk: ChunkSize): void {
+    if (this.chunk(chunk.stash, chunk.serial) === null) this.#chunks.set(chunk.stash, chunk.serial, chunk);
+  }
+
+  putStashContent(stash: bigint, content: StashContent): void {
+    this.#stashContents.set(stash, content);
+  }
+
   // What is here already, so that it need not be fetched.
 
   hasSchema(tableId: string, version: bigint): boolean {
@@ -131,6 +152,11 @@ export class BatchState implements DecisionState {
 
   newKeepingLinks(): readonly Link[] {
     return this.changedLinks().filter(({ kept }) => kept !== null);
+  }
+
+  /** The chunks that have come into a stash in this batch: nobody can fetch them yet. */
+  newChunks(stash: bigint): readonly Chunk[] {
+    return this.changed.chunks.valuesOf(stash);
   }
 
   /** Of all teams. */
@@ -193,6 +219,20 @@ export class BatchState implements DecisionState {
     return this.allBodyBlocks(bodyId)
       .filter((block) => block.teamId === teamId)
       .toSorted((a, b) => a.number - b.number);
+  }
+
+  stash(teamId: string, stashId: string): Stash | null {
+    return this.#stashes.get(teamId, stashId) ?? null;
+  }
+
+  chunk(stash: bigint, serial: string): ChunkSize | null {
+    return this.#chunks.get(stash, serial) ?? null;
+  }
+
+  stashContent(stash: bigint): StashContent {
+    const content = this.#stashContents.get(stash);
+    if (content === undefined) throw new Error(`the content of stash ${stash} was not fetched`);
+    return content;
   }
 
   newKey(): bigint {
@@ -265,6 +305,18 @@ export class BatchState implements DecisionState {
       case 'bodyBlock':
         this.putBodyBlock(change.block);
         changed.bodyBlocks.push(change.block);
+        return;
+      case 'stash':
+        this.putStash(change.stash);
+        changed.stashes.set(change.stash.key, change.stash);
+        return;
+      case 'chunk': {
+        const { chunk, replaces } = change;
+        const isNew = changed.chunks.get(chunk.stash, chunk.serial) !== undefined;
+        if (replaces !== null && !isNew) changed.replacedChunks.push(replaces);
+        changed.chunks.set(chunk.stash, chunk.serial, chunk);
+        this.#chunks.set(chunk.stash, chunk.serial, chunk);
+      }
     }
   }
 

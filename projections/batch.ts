@@ -16,6 +16,7 @@ import type { SegmentContent } from './segments/fill-segment.ts';
 import type { KeyReservation } from './segments/local-keys.ts';
 import { storeKeptIds } from './segments/kept-ids.store.ts';
 import { storeBodyBlocks } from './segments/segments.store.ts';
+import { storeChunks, storeReplaced, storeStashes } from './stashes/stashes.store.ts';
 import type { SchemaCache } from './tables/schema-cache.ts';
 import { storeChanges, storeLinks, storeTailRows } from './tables/links.store.ts';
 import { insertNewTables, storeAppLinks, storeGenerations, storeSchemas, storeTables } from './tables/tables.store.ts';
@@ -116,6 +117,9 @@ export class Batch {
     add(changed.keptIds, storeKeptIds);
     add(state.changedRows(), storeChanges);
     add(changed.bodyBlocks, storeBodyBlocks);
+    add([...changed.stashes.values()], storeStashes);
+    add(changed.chunks.values(), storeChunks);
+    add(changed.replacedChunks, storeReplaced);
     add([...this.#fresh.values()], (things) => storeOutcomes(partition, things, duplicates));
     return parts;
   }

@@ -3,6 +3,8 @@ import type { Event, EventData, EventType } from '../src/events/event.ts';
 import { apply } from './decision.ts';
 import type { Decision, DecisionState, LogPlace } from './decision.ts';
 import { decideBlockReceived } from './segments/decide-block-received.ts';
+import { decideDeleteStash, decideStashExpired } from './stashes/decide-end-stash.ts';
+import { decidePutChunk } from './stashes/decide-put-chunk.ts';
 import { decideAddRows } from './tables/decide-add-rows.ts';
 import { decideCreateTable } from './tables/decide-create-table.ts';
 import { decideDeleteRow } from './tables/decide-delete-row.ts';
@@ -33,6 +35,12 @@ export function decide(state: DecisionState, event: Event, at: LogPlace): Decisi
       return decideTokenRevoked(state, data);
     case 'BlockReceived':
       return decideBlockReceived(state, as(event, data), at);
+    case 'ChunkPutRequested':
+      return decidePutChunk(state, as(event, data), at);
+    case 'StashDeleteRequested':
+      return decideDeleteStash(state, data, at);
+    case 'StashExpired':
+      return decideStashExpired(state, data, at);
     case 'TableCreateRequested':
       return decideCreateTable(state, as(event, data), at);
     case 'TablePatchRequested':

@@ -7,6 +7,7 @@ import type { Outcome, Refusal, RefusalType, AppliedResult } from '../src/events
 import type { StoredForm } from '../src/schema/presentation.ts';
 import type { Profile } from '../src/schema/profile.ts';
 import type { TableSchema } from '../src/schema/table-schema.ts';
+import type { StashContent } from './stashes/stash-content.ts';
 
 export interface Team {
   readonly id: string;
@@ -120,6 +121,12 @@ export interface DecisionState {
   row(table: Table, id: RowAddress): StoredRow | null;
   segment(segmentId: string): bigint;
   bodyBlocks(teamId: string, bodyId: string): readonly BodyBlock[];
+  /** The last stash of this name, also one that has ended. */
+  stash(teamId: string, stashId: string): Stash | null;
+  /** The chunk under a serial of a stash. */
+  chunk(stash: bigint, serial: string): ChunkSize | null;
+  /** All that a stash holds. */
+  stashContent(stash: bigint): StashContent;
   /** A fresh local key for a link or a segment. */
   newKey(): bigint;
 }
@@ -133,6 +140,49 @@ export interface BodyBlock {
   /** The runs of the identities that its rows came with. */
   readonly ids: Uint8Array | null;
   readonly time: number;
+}
+
+/** A stash: the last one of its name in its team, or one that came before that. */
+export interface Stash {
+  readonly key: bigint;
+  readonly teamId: string;
+  /** The name that the client gave it. */
+  readonly stashId: string;
+  readonly created: bigint;
+  /** Times of the log, in milliseconds: of its creation, and from which on it cannot be imported. */
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly chunks: number;
+  readonly rows: number;
+  /** The columns of its blocks' profiles, each counted in each. */
+  readonly profiledColumns: number;
+  /** How many of its serials are no integers. */
+  readonly words: number;
+  /** When it was deleted, or expired and somebody said so; null before that. */
+  readonly endedAt: number | null;
+}
+
+/** What a stash counts of a chunk. */
+export interface ChunkSize {
+  /** A local key: another chunk under the same serial has another one. */
+  readonly key: bigint;
+  readonly stash: bigint;
+  readonly serial: string;
+  readonly rows: number;
+  readonly profiledColumns: number;
+}
+
+export interface Chunk extends ChunkSize {
+  /** At least one. */
+  readonly blocks: readonly ChunkBlock[];
+}
+
+export interface ChunkBlock {
+  /** Null where there are no rows. */
+  readonly segment: bigint | null;
+  readonly profile: Profile;
+  /** The runs of the identities that its rows came with. */
+  readonly ids: Uint8Array | null;
 }
 
 /** One thing that becomes different in the read model. Each carries the whole new value. */
@@ -160,7 +210,10 @@ export type Change =
       readonly version: bigint;
       readonly body: string | null;
     }
-  | { readonly kind: 'bodyBlock'; readonly block: BodyBlock };
+  | { readonly kind: 'bodyBlock'; readonly block: BodyBlock }
+  | { readonly kind: 'stash'; readonly stash: Stash }
+  /** `replaces`: the key of the chunk that was under its serial. */
+  | { readonly kind: 'chunk'; readonly chunk: Chunk; readonly replaces: bigint | null };
 
 export interface Decision {
   readonly outcome: Outcome;

@@ -2,12 +2,13 @@
 import { OutcomeEntity } from './outcomes/outcome.entity.ts';
 import { ProgressEntity } from './progress/progress.entity.ts';
 import { BodyBlockEntity, KeptIdEntity, SegmentEntity, SegmentRowEntity } from './segments/segment.entity.ts';
+import { ChunkBlockEntity, StashEntity } from './stashes/stash.entity.ts';
 import {
   AppLinkEntity, ChangeEntity, GenerationEntity, LinkEntity, TableEntity, TableSchemaEntity,
 } from './tables/table.entity.ts';
 import { TeamEntity, TokenEntity } from './teams/team.entity.ts';
 
 export const entities = [
-  AppLinkEntity, BodyBlockEntity, ChangeEntity, GenerationEntity, KeptIdEntity, LinkEntity, OutcomeEntity,
-  ProgressEntity, SegmentEntity, SegmentRowEntity, TableEntity, TableSchemaEntity, TeamEntity, TokenEntity,
+  AppLinkEntity, BodyBlockEntity, ChangeEntity, ChunkBlockEntity, GenerationEntity, KeptIdEntity, LinkEntity, OutcomeEntity,
+  ProgressEntity, SegmentEntity, SegmentRowEntity, StashEntity, TableEntity, TableSchemaEntity, TeamEntity, TokenEntity,
 ] as const;

@@ -12,6 +12,11 @@ export class PairMap<A, B, V> {
     else this.#entries.set(first, new Map([[second, value]]));
   }
 
+  /** The values with this first key. */
+  valuesOf(first: A): V[] {
+    return [...(this.#entries.get(first)?.values() ?? [])];
+  }
+
   /** All values; those with the same first key stand together. */
   values(): V[] {
     return [...this.#entries.values()].flatMap((entries) => [...entries.values()]);

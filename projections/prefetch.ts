@@ -3,7 +3,7 @@
  * number of statements does not grow with the batch.
  */
 import type { PipelinedClient } from '../src/database/pipelined-client.ts';
-import type { CarriedRows, Event, EventData, RowSource } from '../src/events/event.ts';
+import type { CarriedRows, Event, EventData, EventOf, RowSource } from '../src/events/event.ts';
 import { rowIdsOf, rowTextOf } from '../src/events/row-bodies.ts';
 import { RowIdRuns } from '../src/events/row-id-runs.ts';
 import type { BatchMemory } from './batch-memory.ts';
@@ -16,6 +16,9 @@ import type { SegmentContent } from './segments/fill-segment.ts';
 import type { KeyReservation } from './segments/local-keys.ts';
 import { findBodyBlocks, findSegmentKeys } from './segments/segments.store.ts';
 import type { SchemaCache } from './tables/schema-cache.ts';
+import { prefetchStashContents, prefetchStashes } from './stashes/prefetch-stashes.ts';
+import { nameOfStash, type ChunkName, type StashName } from './stashes/stashes.store.ts';
+import { idsOf } from './tables/place-rows.ts';
 import { findRows, findRowsOfLinks, findTails } from './tables/links.store.ts';
 import { findSchemas, findTables } from './tables/tables.store.ts';
 import { findTeams, findTokens } from './teams/teams.store.ts';
@@ -42,6 +45,13 @@ class Wanted {
   readonly overwrites = new Map<string, string>();
   readonly segments = new Map<string, { event: Event; carried: CarriedRows }>();
   readonly bodyIds = new Set<string>();
+  readonly stashes = new Map<string, StashName>();
+  /** Each once, also where several chunks come under one serial. */
+  readonly chunks = new Map<string, ChunkName>();
+  /** The stashes of them that are imported. */
+  readonly imports = new Map<string, StashName>();
+  /** The tables that stashes are to overwrite. */
+  readonly stashOverwrites: (StashName & { readonly tableId: string })[] = [];
   keysAtMost = 0;
   readonly #looksUpAll: boolean;
 
@@ -57,15 +67,31 @@ class Wanted {
     if ('tokenId' in data) this.tokenIds.add(data.tokenId);
     if ('tableId' in data) this.tableIds.add(data.tableId);
     if ('row' in data) this.rows.push({ ...data.row, tableId: data.tableId });
+    if ('stashId' in data) this.#addStash(data);
+    if (data.type === 'ChunkPutRequested') {
+      const { teamId, stashId, serial } = data;
+      this.chunks.set(`${nameOfStash(teamId, stashId)} ${serial}`, { teamId, stashId, serial });
+      this.keysAtMost += 2;
+    }
     if (data.type === 'BlockReceived') this.#addSegment(event, data.segmentId, data);
     if ('rows' in data) this.#addSource(event, data, data.rows);
-    if (data.type === 'TableOverwriteRequested') this.#addIds(event, data.tableId, data.rows);
+    if (data.type === 'TableOverwriteRequested') this.#addIds(event, data, data.rows);
   }
 
-  #addSource(event: Event, data: EventData & { tableId: string }, source: RowSource): void {
-    if (source.kind === 'few') {
+  #addStash({ teamId, stashId }: StashName): string {
+    const name = nameOfStash(teamId, stashId);
+    this.stashes.set(name, { teamId, stashId });
+    return name;
+  }
+
+  #addSource(event: Event, data: EventData & { readonly teamId: string }, source: RowSource): void {
+    if (source.kind === 'few' && 'tableId' in data) {
       this.tailsOf.add(data.tableId);
       this.keysAtMost += 2;
+    }
+    if (source.kind === 'stash') {
+      const name = { teamId: data.teamId, stashId: source.stashId };
+      this.imports.set(this.#addStash(name), name);
     }
     if (source.kind === 'block') {
       this.#addSegment(event, source.segmentId, source);
@@ -77,8 +103,9 @@ class Wanted {
     }
   }
 
-  #addIds(event: Event, tableId: string, source: RowSource): void {
+  #addIds(event: Event, { teamId, tableId }: EventOf<'TableOverwriteRequested'>, source: RowSource): void {
     if (source.kind === 'body') this.overwrites.set(source.bodyId, tableId);
+    if (source.kind === 'stash') this.stashOverwrites.push({ teamId, stashId: source.stashId, tableId });
     const ids = 'profile' in source ? carriedIds(event, source) : null;
     if (ids !== null) this.ids.push({ tableId, runs: ids.runs });
   }
@@ -135,6 +162,7 @@ export async function prefetch(
     wanted.bodyIds.size === 0 ? [] : findBodyBlocks(tx, [...wanted.bodyIds]),
     unknownSchemas.length === 0 ? [] : findSchemas(tx, unknownSchemas),
     keys.reserve(tx, wanted.keysAtMost),
+    prefetchStashes(tx, [...wanted.stashes.values()], [...wanted.chunks.values()], state, memory),
   ]);
 
   for (const team of teams) state.putTeam(team);
@@ -168,8 +196,14 @@ export async function prefetch(
     }
   }
 
+  const stashed = await prefetchStashContents(tx, [...wanted.imports.values()], state, memory);
+  // Several may import the same.
+  const imports = events.filter(({ data }) => 'rows' in data && data.rows.kind === 'stash').length;
+  await keys.reserve(tx, wanted.keysAtMost + imports * stashed);
+
   const bodies = [...wanted.overwrites].map(([bodyId, tableId]) => ({ tableId, runs: runsOfBody(state, bodyId) }));
-  await prefetchKept(tx, wanted.rows, [...wanted.ids, ...bodies], state, memory);
+  const stashes = wanted.stashOverwrites.flatMap(({ teamId, stashId, tableId }) => runsOfStash(state, teamId, stashId, tableId));
+  await prefetchKept(tx, wanted.rows, [...wanted.ids, ...bodies, ...stashes], state, memory);
 
   const toFill: SegmentContent[] = [];
   for (const [id, { event, carried }] of wanted.segments) {
@@ -185,6 +219,12 @@ export async function prefetch(
 function runsOfBody(state: BatchState, bodyId: string): RowIdRuns {
   const blocks = state.allBodyBlocks(bodyId).toSorted((a, b) => a.number - b.number);
   return new RowIdRuns(blocks.map(({ profile: { rows }, ids }) => ({ rows, runs: ids })));
+}
+
+function runsOfStash(state: BatchState, teamId: string, stashId: string, tableId: string): WantedIds[] {
+  const stash = state.stash(teamId, stashId);
+  const runs = stash === null || stash.endedAt !== null ? null : idsOf(state.stashContent(stash.key).segments);
+  return runs === null ? [] : [{ tableId, runs }];
 }
 
 /** Moves what is remembered into the state, and tells what is left to be fetched. */

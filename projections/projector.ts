@@ -8,13 +8,14 @@ import { createHash } from 'node:crypto';
 import { bind, combine, type BoundStatement } from '../src/database/combine.ts';
 import type { PipelinedClient, Statement } from '../src/database/pipelined-client.ts';
 import { decodeEvent } from '../src/events/event-codec.ts';
-import type { Event, EventOf } from '../src/events/event.ts';
+import type { Event, EventOf, RowSource } from '../src/events/event.ts';
 import type { Outcome } from '../src/events/outcome.ts';
 import type { CommandId, LogRecord } from '../src/log/event-log.ts';
 import type { BatchMemory } from './batch-memory.ts';
 import { Batch, type Duplicates, type Entry } from './batch.ts';
 import { fillSegment } from './segments/fill-segment.ts';
 import { LocalKeys } from './segments/local-keys.ts';
+import { nameOfStash } from './stashes/stashes.store.ts';
 import { SchemaCache } from './tables/schema-cache.ts';
 
 type Tx = Pick<PipelinedClient, 'query'>;
@@ -222,18 +223,20 @@ function advanceValues(partition: number, entries: readonly Entry[], epoch: bigi
 
 /**
  * Cuts a batch where an event needs what cannot be fetched before an earlier one is decided: a row of a block that this
- * very batch links, or of a table that it overwrites; the identities that rows of blocks came with which it brings. Nothing depends on where a batch is cut.
+ * very batch links, or of a table that it overwrites; the identities that rows of blocks came with which it brings; the chunks
+ * of a stash that it imports. Nothing depends on where a batch is cut.
  */
 function independentRuns(entries: readonly Entry[]): Entry[][] {
   const runs: Entry[][] = [];
   let run: Entry[] = [];
-  /** Tables, and bodies of blocks. */
+  /** Tables, bodies of blocks, and stashes. */
   let linked = new Set<string>();
   for (const entry of entries) {
     const { data } = entry.event;
     const isOverwrite = data.type === 'TableOverwriteRequested';
     const needs = isOverwrite || 'row' in data ? [data.tableId] : [];
     if (isOverwrite && data.rows.kind === 'body') needs.push(data.rows.bodyId);
+    if ('rows' in data && data.rows.kind === 'stash') needs.push(nameOfStash(data.teamId, data.rows.stashId));
     if (needs.some((id) => linked.has(id))) {
       runs.push(run);
       run = [];
@@ -241,11 +244,15 @@ function independentRuns(entries: readonly Entry[]): Entry[][] {
     }
     run.push(entry);
     if (data.type === 'BlockReceived') linked.add(data.bodyId);
-    if ('rows' in data && (isOverwrite || data.rows.kind === 'block' || data.rows.kind === 'body')) linked.add(data.tableId);
+    if (data.type === 'ChunkPutRequested') linked.add(nameOfStash(data.teamId, data.stashId));
+    if ('rows' in data && 'tableId' in data && (isOverwrite || linkedSources.has(data.rows.kind))) linked.add(data.tableId);
   }
   runs.push(run);
   return runs;
 }
+
+/** Rows that come as segments. */
+const linkedSources: ReadonlySet<RowSource['kind']> = new Set(['block', 'body', 'stash']);
 
 function hashOf(bytes: Uint8Array): Buffer {
   return createHash('sha256').update(bytes).digest();

@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import pRetry from 'p-retry';
 import { pino } from 'pino';
-import { rowLimits } from '../commands/row-limits.ts';
+import { rowLimits, stashLimits } from '../commands/limits.ts';
 import { OutcomeQueries } from '../projections/outcomes/outcomes.queries.ts';
 import { PageQueries } from '../projections/tables/pages.queries.ts';
 import { Presenters } from '../projections/tables/presenters.ts';
@@ -78,7 +78,7 @@ export async function serve(config: Config): Promise<void> {
     await greetWhenReachable(service, port, { config, logger, signal: stopping.signal });
   }
   if (config.ROLE !== 'api') {
-    const upkeep = new Upkeep({ database: service.database, logger, interval: config.UPKEEP_INTERVAL_MS });
+    const upkeep = new Upkeep({ database: service.database, log: service.log, logger, interval: config.UPKEEP_INTERVAL_MS });
     resources.defer(() => upkeep.close());
   }
   started = true;
@@ -172,7 +172,8 @@ function buildService({ service, submitter, metrics, config, logger, hasStarted 
         pages: new PageQueries(database, presenters), gate: new Gate(bodiesAtOnce, config.OUTCOME_WAIT_MS),
         jobs: new Jobs({ log, keys, outcomes: new OutcomeQueries(database) }),
         receiver: { submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, writeAhead: service.writeAhead },
-        limits: rowLimits(config.ROWS_PER_TABLE_MAX), bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
+        limits: rowLimits(config.ROWS_PER_TABLE_MAX),
+        stashLimits: stashLimits(config.STASH_LIFE_MS, config.STASH_CHUNKS_MAX, config.STASH_ROWS_MAX), bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
       });
     },
   });

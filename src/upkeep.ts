@@ -1,5 +1,5 @@
 /**
- * What is done for the read model in the background: compaction and sweeping, a small step at a time and mostly at rest, so
+ * What is done for the read model in the background: compaction and sweeping, and the end of stashes whose time is over, a small step at a time and mostly at rest, so
  * that requests do not notice. One process at a time does it.
  */
 import type pg from 'pg';
@@ -7,7 +7,9 @@ import type { Logger } from 'pino';
 import { compactOnce } from '../projections/segments/compaction.ts';
 import { sweepOnce, sweepOutcomes } from '../projections/segments/sweeper.ts';
 import type { Database } from './database/database.ts';
+import type { EventLog } from './log/event-log.ts';
 import { pause } from './pause.ts';
+import { expireStashes } from './stash-expiry.ts';
 
 /** Any number that nothing else in the database uses as an advisory lock. */
 const upkeepLock = 7_460_231_004;
@@ -20,6 +22,7 @@ const restFactor = 4;
 
 export interface UpkeepOptions {
   readonly database: Database;
+  readonly log: EventLog;
   readonly logger: Logger;
   /** How long to wait when there is nothing to be done, in milliseconds. */
   readonly interval: number;
@@ -71,8 +74,11 @@ export class Upkeep {
   }
 
   async #work(): Promise<void> {
-    const { database } = this.#options;
-    await Promise.all([this.#repeat(() => compactOnce(database)), this.#repeat(() => sweepOnce(database))]);
+    const { database, log } = this.#options;
+    await Promise.all([
+      this.#repeat(() => compactOnce(database)), this.#repeat(() => sweepOnce(database)),
+      this.#repeat(() => expireStashes(database, log)),
+    ]);
     if (performance.now() < this.#outcomesAt) return;
     this.#outcomesAt = performance.now() + outcomesInterval;
     await this.#repeat(() => sweepOutcomes(database));

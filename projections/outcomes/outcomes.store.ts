@@ -97,7 +97,7 @@ export function storeOutcomes(
 }
 
 /** Version, ordinal, first, count; and 1 where rows have kept identities. */
-type StoredRange = readonly [version: string, ordinal: number, first: number, count: number, keeps?: 1];
+type StoredRange = readonly [version: string, ordinal: number, first: number, count: number, keeps?: 0 | 1, links?: number];
 
 interface StoredResult {
   readonly tableId?: string;
@@ -124,10 +124,14 @@ function decodeResult({ rows, ...rest }: StoredResult): AppliedResult {
   return { ...rest, rows: rows.map(decodeRange) };
 }
 
-function encodeRange({ version, ordinal, first, count, keeps }: RowRange): StoredRange {
-  return keeps ? [String(version), ordinal, first, count, 1] : [String(version), ordinal, first, count];
+function encodeRange({ version, ordinal, first, count, keeps, links }: RowRange): StoredRange {
+  const range = [String(version), ordinal, first, count] as const;
+  if (links !== undefined) return [...range, keeps ? 1 : 0, links];
+  return keeps ? [...range, 1] : range;
 }
 
-function decodeRange([version, ordinal, first, count, keeps]: StoredRange): RowRange {
-  return { version: BigInt(version), ordinal, first, count, ...(keeps ? { keeps: true } : {}) };
+function decodeRange([version, ordinal, first, count, keeps, links]: StoredRange): RowRange {
+  return {
+    version: BigInt(version), ordinal, first, count, ...(links === undefined ? {} : { links }), ...(keeps ? { keeps: true } : {}),
+  };
 }

@@ -1,6 +1,7 @@
 /**
  * The sweeper removes what nothing shows any more, and nothing that a decision reads: rows of generations that were
- * replaced an hour of log time ago, blocks whose body was never closed, segments of attempts that failed, and outcomes that
+ * replaced an hour of log time ago, blocks whose body was never closed, chunks that were replaced and those of stashes that have
+ * ended, segments of attempts that failed, and outcomes that
  * are remembered no longer. Links stay as long as their table: they say which IDs it issued.
  *
  * Each step is a small transaction of its own.
@@ -8,6 +9,7 @@
 import type { Database } from '../../src/database/database.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
 import { outcomeLife } from '../outcomes/outcomes.store.ts';
+import { endedStashLife } from '../stashes/live-stash.ts';
 import { bodyLife } from '../tables/place-rows.ts';
 
 /** For how long continuations go on in a generation that was replaced (decisions 3), in milliseconds of log time. */
@@ -22,6 +24,8 @@ export interface SweepTimes {
   /** In milliseconds of log time. */
   readonly generations: number;
   readonly bodies: number;
+  /** Of those that have ended. */
+  readonly stashes: number;
   readonly outcomes: number;
   /** How long a segment must have been shown by nothing, by the clock of Postgres. */
   readonly segments: number;
@@ -29,14 +33,16 @@ export interface SweepTimes {
 
 /** A try under an old key has an old outcome and a job that is young: it can be asked for as long again. */
 export const sweepTimes: SweepTimes = {
-  generations: generationLife, bodies: bodyLife, outcomes: 2 * outcomeLife, segments: 3_600_000,
+  generations: generationLife, bodies: bodyLife, stashes: endedStashLife, outcomes: 2 * outcomeLife, segments: 3_600_000,
 };
 
 type Step = (database: Database, times: SweepTimes) => Promise<number>;
 
 /** Does one step, outcomes apart. Gives whether it found anything to be removed. */
 export async function sweepOnce(database: Database, times: SweepTimes = sweepTimes): Promise<boolean> {
-  for (const step of [endGenerations, dropBlocks, dropChanges, emptySegments, forgetGenerations, dropTables]) {
+  for (const step of [
+    endGenerations, dropBlocks, dropReplacedChunks, dropStashes, dropChanges, emptySegments, forgetGenerations, dropTables,
+  ]) {
     if ((await step(database, times)) > 0) return true;
   }
   return false;
@@ -88,6 +94,33 @@ const dropBlocks: Step = (database, { bodies }) => run(
   [bodies],
 );
 
+/** Chunks whose place in their stash others have taken. */
+const dropReplacedChunks: Step = (database) => run(database, dropChunkBlocks('stash is null'));
+
+function dropChunkBlocks(condition: string): string {
+  return `with old as (
+      delete from chunk_blocks where (chunk, number) in (
+        select chunk, number from chunk_blocks where ${condition} limit ${thingsAtOnce})
+      returning segment
+    ), idle as (
+      update segments set idle_since = now() from old where segments.key = old.segment and not segments.emptied
+    ) select from old`;
+}
+
+/** What stashes hold that have ended, and in time all that is known of them. */
+const dropStashes: Step = async (database, { stashes }) => {
+  const { rows: [ended] } = await database.pool.query<{ key: string; cleared: boolean }>(
+    `select key, cleared from stashes join teams on teams.id = stashes.team_id
+      join progress on progress.partition = teams.partition
+      where ended_at is not null and (not cleared or ended_at < progress.time - $1) limit 1`,
+    [stashes],
+  );
+  if (!ended) return 0;
+  const dropped = await run(database, dropChunkBlocks('stash = $1'), [ended.key]);
+  if (dropped > 0) return dropped;
+  return run(database, ended.cleared ? 'delete from stashes where key = $1' : 'update stashes set cleared = true where key = $1', [ended.key]);
+};
+
 /**
  * Does one step on outcomes, and gives whether it found any that are too old. To be called now and then only: on outcomes
  * there is no index that every request would have to keep up, so all of them may be looked at.
@@ -129,9 +162,10 @@ async function dropChanges(database: Database): Promise<number> {
   return 1;
 }
 
-/** Where readers can come to a segment, or will when the body that it is a block of is closed. */
+/** Where readers can come to a segment, or will when the body that it is a block of is closed, or its stash imported. */
 const isInUse = `exists (select from links where links.segment = segments.key and ${isShown})
-  or exists (select from body_blocks where body_blocks.segment = segments.key)`;
+  or exists (select from body_blocks where body_blocks.segment = segments.key)
+  or exists (select from chunk_blocks where chunk_blocks.segment = segments.key)`;
 
 /** The rows of segments that nothing shows. Where no link is left either, all that is known of them. */
 async function emptySegments(database: Database, { segments }: SweepTimes): Promise<number> {

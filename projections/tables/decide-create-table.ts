@@ -1,8 +1,9 @@
-import type { Event, EventOf, RowSource } from '../../src/events/event.ts';
+import type { Event, EventOf } from '../../src/events/event.ts';
 import { checkGivenSchema } from '../../src/schema/decide-schema.ts';
 import { schemaOf } from '../../src/schema/table-schema.ts';
 import { apply, refuse, refusedWith } from '../decision.ts';
 import type { Decision, DecisionState, LogPlace, Table } from '../decision.ts';
+import { isForgotten } from '../stashes/live-stash.ts';
 import { arrivedRows, placeRows } from './place-rows.ts';
 import { suspendedMessage } from './rungs.ts';
 
@@ -17,15 +18,13 @@ export function decideCreateTable(
   if (team === null) throw new Error(`a table of the unknown team ${data.teamId}`);
   if (team.suspended) return refuse('payment_required', suspendedMessage);
 
-  const columns = data.columns;
-  if (columns !== null) {
-    const refusal = checkGivenSchema(columns);
-    if (refusal !== null) return refusedWith(refusal);
-  }
+  const { columns } = data;
   // A create that brings its own schema takes a stash that never was as no rows (decisions 3).
-  const source: RowSource = columns !== null && data.rows.kind === 'stash' ? { kind: 'none' } : data.rows;
-  const rows = arrivedRows(state, event, data.teamId, source, at);
+  const isEmpty = columns !== null && data.rows.kind === 'stash' && isForgotten(state.stash(data.teamId, data.rows.stashId), at);
+  const rows = arrivedRows(state, event, data.teamId, isEmpty ? { kind: 'none' } : data.rows, at);
   if ('refusal' in rows) return refusedWith(rows.refusal);
+  const misfit = columns === null ? null : checkGivenSchema(columns);
+  if (misfit !== null) return refusedWith(misfit);
 
   const schema = columns === null ? null : schemaOf(columns, at.version);
   const created: Table = {

@@ -1,6 +1,6 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
 import type { Refusal } from '../../src/events/outcome.ts';
-import type { RowIdRun, RowIdRuns } from '../../src/events/row-id-runs.ts';
+import type { RowIdRun } from '../../src/events/row-id-runs.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
 import { checkGivenSchema } from '../../src/schema/decide-schema.ts';
 import { schemaOf } from '../../src/schema/table-schema.ts';
@@ -8,7 +8,7 @@ import { apply, refusedWith } from '../decision.ts';
 import type { Change, Decision, DecisionState, LogPlace, Table } from '../decision.ts';
 import { findKeptPlace } from '../kept-places.ts';
 import { endGeneration } from './end-generation.ts';
-import { arrivedRows, placeInRows, placeRows } from './place-rows.ts';
+import { arrivedRows, placeRows, type ArrivedRows } from './place-rows.ts';
 import { unchangedTable } from './rungs.ts';
 
 /** What is known of the identities of an overwrite is in memory at once. Part of the rules. */
@@ -36,7 +36,7 @@ export function decideOverwriteTable(
   const { columns } = data;
   const misfit = columns === null ? null : checkGivenSchema(columns);
   if (misfit !== null) return refusedWith(misfit);
-  const wrongId = rows.ids === null ? null : checkRowIds(state, table, rows.ids);
+  const wrongId = checkRowIds(state, table, rows);
   if (wrongId !== null) return refusedWith(wrongId);
 
   const emptied: Table = { ...table, generation: at.version, rows: 0, tail: null, keeps: false };
@@ -56,7 +56,8 @@ export function decideOverwriteTable(
 }
 
 /** Refuses the first row whose ID this table never issued, or that another row before it has too (decisions 2). */
-function checkRowIds(state: DecisionState, { id }: Table, runs: RowIdRuns): Refusal | null {
+function checkRowIds(state: DecisionState, { id }: Table, { ids: runs, placeOf }: ArrivedRows): Refusal | null {
+  if (runs === null) return null;
   if (runs.length > runsMax) {
     const message = `the rows have $rowIDs in more than ${runsMax} pieces that do not follow each other`;
     return { type: 'limit_exceeded', message };
@@ -65,9 +66,9 @@ function checkRowIds(state: DecisionState, { id }: Table, runs: RowIdRuns): Refu
   for (const run of runs) {
     const unissued = findUnissued(state, id, run);
     if (repeated !== null && repeated < run.row + run.count && (unissued === null || repeated <= unissued)) {
-      return refusalOf(run, repeated, 'occurs twice');
+      return refusalOf(run, repeated, placeOf, 'occurs twice');
     }
-    if (unissued !== null) return refusalOf(run, unissued, 'is the ID of no row that this table ever had');
+    if (unissued !== null) return refusalOf(run, unissued, placeOf, 'is the ID of no row that this table ever had');
   }
   return null;
 }
@@ -83,8 +84,8 @@ function findUnissued(state: DecisionState, tableId: string, run: RowIdRun): num
   return issued < run.count ? run.row + issued : null;
 }
 
-function refusalOf(run: RowIdRun, row: number, reason: string): Refusal {
-  const place = placeInRows({ row, position: 0 }, '$rowID');
+function refusalOf(run: RowIdRun, row: number, placeOf: ArrivedRows['placeOf'], reason: string): Refusal {
+  const place = `${placeOf({ row })}.$rowID`;
   const isId = run.version < noRowIdVersion;
   const id = isId ? JSON.stringify(formatRowId({ ...run, index: run.first + row - run.row })) : '';
   return { type: 'request_validation_error', message: isId ? `${place}: ${id} ${reason}` : `${place}: it is no row's ID` };

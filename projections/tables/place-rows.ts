@@ -14,6 +14,7 @@ import type { Place, Profile } from '../../src/schema/profile.ts';
 import type { TableSchema } from '../../src/schema/table-schema.ts';
 import { carriedIds, type CarriedIds } from '../carried-ids.ts';
 import { keptPlacesOf } from '../kept-places.ts';
+import { liveStash, missingStash } from '../stashes/live-stash.ts';
 import type { Change, DecisionState, Link, LogPlace, Table, Team } from '../decision.ts';
 
 /** A tail closes at this many rows or bytes. Part of the rules: another number would give other row IDs on replay. */
@@ -40,6 +41,8 @@ export interface ArrivedRows {
   readonly ids: RowIdRuns | null;
   /** The same of a few rows, by row. */
   readonly fewIds: CarriedIds | null;
+  /** Where one of them stands, for messages: `rows[3]`. */
+  placeOf(place: Pick<Place, 'row'>): string;
 }
 
 /** Finds the rows of a request; a refusal when its body was not complete in time. */
@@ -52,22 +55,22 @@ export function arrivedRows(
 ): ArrivedRows | { readonly refusal: Refusal } {
   switch (source.kind) {
     case 'none':
-      return { profile: emptyProfile, segments: [], few: [], ids: null, fewIds: null };
+      return { profile: emptyProfile, ...noRows };
     case 'few': {
       // A header of CSV names columns over no rows.
       if (source.profile.rows === 0) {
-        return { profile: source.profile, segments: [], few: [], ids: null, fewIds: null };
+        return { profile: source.profile, ...noRows };
       }
       const few = Buffer.from(rowTextOf(event.body(), source)).toString('utf8').split('\n');
       const fewIds = carriedIds(event, source);
-      return { profile: source.profile, segments: [], few, ids: fewIds?.runs ?? null, fewIds };
+      return { profile: source.profile, segments: [], few, ids: fewIds?.runs ?? null, fewIds, placeOf };
     }
     case 'block': {
       const key = state.segment(source.segmentId);
       const { profile } = source;
       const ids = carriedIds(event, source);
       const segments = [{ key, profile, ids: ids?.bytes ?? null }];
-      return { profile, segments, few: [], ids: ids?.runs ?? null, fewIds: null };
+      return { profile, segments, few: [], ids: ids?.runs ?? null, fewIds: null, placeOf };
     }
     case 'body': {
       const blocks = state.bodyBlocks(teamId, source.bodyId);
@@ -77,18 +80,31 @@ export function arrivedRows(
       }
       const profile = blocks.map((block) => block.profile).reduce(concatenate);
       const segments = blocks.map(({ segment, profile, ids }) => ({ key: segment, profile, ids }));
-      const runs = new RowIdRuns(blocks.map(({ profile: { rows }, ids }) => ({ rows, runs: ids })));
-      return { profile, segments, few: [], ids: runs.length === 0 ? null : runs, fewIds: null };
+      return { profile, segments, few: [], ids: idsOf(segments), fewIds: null, placeOf };
     }
-    case 'stash':
-      return { refusal: { type: 'stash_not_found', message: `there is no stash ${source.stashId}` } };
+    case 'stash': {
+      const last = state.stash(teamId, source.stashId);
+      const stash = liveStash(last, at);
+      if (stash === null) return { refusal: { type: 'stash_not_found', message: missingStash(source.stashId, last, at) } };
+      const content = state.stashContent(stash.key);
+      const { profile, segments } = content;
+      return { profile, segments, few: [], ids: idsOf(segments), fewIds: null, placeOf: content.placeOf };
+    }
   }
 }
 
-/** Where a cell of a request's rows stands, for messages: `rows[3].age`. */
-export function placeInRows({ row }: Place, columnId: string): string {
-  return `rows[${row}].${columnId}`;
+/** The identities that the rows of segments came with; null where none did. */
+export function idsOf(segments: readonly Pick<ArrivedSegment, 'profile' | 'ids'>[]): RowIdRuns | null {
+  if (segments.every(({ ids }) => ids === null)) return null;
+  return new RowIdRuns(segments.map(({ profile: { rows }, ids }) => ({ rows, runs: ids })));
 }
+
+function placeOf({ row }: Pick<Place, 'row'>): string {
+  return `rows[${row}]`;
+}
+
+/** Rows of which there are none. */
+const noRows = { segments: [], few: [], ids: null, fewIds: null, placeOf } as const;
 
 export interface Placement {
   readonly table: Table;
@@ -119,7 +135,8 @@ export function placeRows(request: PlaceRowsRequest): Placement | { readonly ref
   const { profile } = rows;
 
   const decided = decideSchema({
-    schema: request.schema, profile, mode, version: at.version, columnsMax: limits.columnsMax, place: placeInRows,
+    schema: request.schema, profile, mode, version: at.version, columnsMax: limits.columnsMax,
+    place: (place, columnId) => `${rows.placeOf(place)}.${columnId}`,
   });
   if ('refusal' in decided) return decided;
   if (givesSchema) {
@@ -179,18 +196,44 @@ function linkSegments(
   { segments }: ArrivedRows,
   at: LogPlace,
 ): Placement {
+  // The chunks of a stash mostly have columns that are the same object.
+  const formOf = memoize((columns: Profile['columns']) => {
+    const form = { ...emptyProfile, columns };
+    return { presented: isPlain(form, schema, at.version) ? table.schemaVersion : null, cells: holdsCells(form) };
+  });
   const links = segments.map(({ key, profile, ids }, ordinal): Link => ({
     key: state.newKey(), tableId: table.id, version: at.version, ordinal, generation: table.generation,
-    schemaVersion: table.schemaVersion, wrap, presented: isPlain(profile, schema, at.version) ? table.schemaVersion : null,
-    cells: holdsCells(profile), kept: keepsIds ? keptPlacesOf(profile.rows, ids) : null, segment: key, first: 0, rows: profile.rows, bytes: profile.bytes, changed: false,
-    deleted: 0,
+    schemaVersion: table.schemaVersion, wrap, ...formOf(profile.columns), kept: keepsIds ? keptPlacesOf(profile.rows, ids) : null,
+    segment: key, first: 0, rows: profile.rows, bytes: profile.bytes, changed: false, deleted: 0,
   }));
   const keeps = table.keeps || links.some(({ kept }) => kept !== null);
   return {
     table: links.length === 0 ? table : { ...table, tail: null, keeps },
     changes: links.map((link) => ({ kind: 'link', link })),
-    ranges: links.map((link) => rangeOf(link, 0, link.rows)),
+    ranges: rangesOf(links),
   };
+}
+
+/** Each argument's result, worked out once. */
+function memoize<A, R>(work: (argument: A) => R): (argument: A) => R {
+  const known = new Map<A, R>();
+  return (argument) => {
+    const result = known.get(argument) ?? work(argument);
+    known.set(argument, result);
+    return result;
+  };
+}
+
+/** The rows of whole links that follow each other: those of links with as many rows each are one range. */
+function rangesOf(links: readonly Link[]): RowRange[] {
+  const ranges: RowRange[] = [];
+  for (const link of links) {
+    const range = rangeOf(link, 0, link.rows);
+    const last = ranges.at(-1);
+    if (last && last.count === range.count && last.keeps === range.keeps) ranges[ranges.length - 1] = { ...last, links: (last.links ?? 1) + 1 };
+    else ranges.push(range);
+  }
+  return ranges;
 }
 
 function rangeOf({ version, ordinal, kept }: Link, first: number, count: number): RowRange {

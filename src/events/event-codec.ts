@@ -80,6 +80,7 @@ function unpackBody(codec: number, bytes: Uint8Array): Uint8Array {
 function toWire(data: EventData): unknown {
   const wire: Record<string, unknown> = { ...data };
   if ('base' in data) wire['base'] = String(data.base);
+  if ('created' in data) wire['created'] = String(data.created);
   if ('ifMatch' in data && data.ifMatch !== null) wire['ifMatch'] = String(data.ifMatch);
   if ('row' in data) wire['row'] = { ...data.row, version: String(data.row.version) };
   if ('profile' in data) wire['profile'] = encodeProfile(data.profile);
@@ -89,6 +90,7 @@ function toWire(data: EventData): unknown {
 
 function fromWire(wire: Record<string, any>): EventData {
   if (typeof wire['base'] === 'string') wire['base'] = BigInt(wire['base']);
+  if (typeof wire['created'] === 'string') wire['created'] = BigInt(wire['created']);
   if (typeof wire['ifMatch'] === 'string') wire['ifMatch'] = BigInt(wire['ifMatch']);
   if (wire['row']) wire['row'].version = BigInt(wire['row'].version);
   if (wire['profile']) wire['profile'] = decodeProfile(wire['profile']);

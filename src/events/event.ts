@@ -14,6 +14,16 @@ export interface RowLimits {
   readonly rowBytesMax: number;
 }
 
+/** The limits of a stash, as they were set when a chunk was sent to it. */
+export interface StashLimits {
+  /** For how long after its creation it can be imported, in milliseconds of log time. */
+  readonly lifeMs: number;
+  readonly chunksMax: number;
+  readonly rowsMax: number;
+  /** The columns of its blocks, each counted in each block: the profiles are gone through when it is imported. */
+  readonly profiledColumnsMax: number;
+}
+
 /** Rows that an event carries in its body. */
 export interface CarriedRows {
   readonly profile: Profile;
@@ -64,6 +74,25 @@ export type EventData =
       readonly number: number;
       readonly segmentId: string;
     })
+  | {
+      readonly type: 'ChunkPutRequested';
+      readonly teamId: string;
+      /** The name that the client gave the stash, and the chunk in it. */
+      readonly stashId: string;
+      readonly serial: string;
+      readonly limits: StashLimits;
+      /** Few rows are a block here; `few` are none, of which there are columns only. */
+      readonly rows: Exclude<RowSource, { readonly kind: 'stash' }>;
+    }
+  | { readonly type: 'StashDeleteRequested'; readonly teamId: string; readonly stashId: string }
+  | {
+      /** Its time is over. What decisions see of it does not depend on this: it says that its chunks may be removed. */
+      readonly type: 'StashExpired';
+      readonly teamId: string;
+      readonly stashId: string;
+      /** The version of the event that created the stash which is meant. */
+      readonly created: bigint;
+    }
   | {
       readonly type: 'TableCreateRequested';
       readonly teamId: string;

@@ -19,12 +19,14 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Rows that were added: `count` rows from `first` on, on the link (version, ordinal). Their IDs follow from it. */
+/** Rows that were added: `count` rows from `first` on, on each of `links` links from (version, ordinal) on. Their IDs follow from it. */
 export interface RowRange {
   readonly version: bigint;
   readonly ordinal: number;
   readonly first: number;
   readonly count: number;
+  /** One, where it is left out. */
+  readonly links?: number;
   /** Some of them have kept identities of earlier generations, which stand in the read model. */
   readonly keeps?: true;
 }

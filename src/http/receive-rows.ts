@@ -29,6 +29,9 @@ export interface RowReceiver {
   readonly writeAhead: (segmentId: string, block: RowBlock) => Promise<void>;
 }
 
+/** Where rows are that came in a body. */
+export type StoredSource = Exclude<RowSource, { readonly kind: 'stash' }>;
+
 export interface ReceivedRows {
   /** The members of the body beside its rows; null for a bare array, CSV and TSV. */
   readonly members: Readonly<Record<string, unknown>> | null;
@@ -37,7 +40,7 @@ export interface ReceivedRows {
   /** How many rows it held. */
   readonly rowCount: number;
   /** Puts the rows where the request's event will find them. To be called once the request is known to be well formed. */
-  store(): Promise<{ readonly source: RowSource; readonly body?: PackedBody }>;
+  store(): Promise<{ readonly source: StoredSource; readonly body?: PackedBody }>;
 }
 
 /** The profiles of a body's blocks are all in memory when it is decided: so many columns, each counted in each block. */
@@ -55,6 +58,10 @@ export interface ReceiveRowsOptions {
   readonly columns?: readonly string[];
   /** Whether the rows may keep the identities that they come with. */
   readonly keepIds?: boolean;
+  /** Whether all rows come to lie in segments, also when they are few. */
+  readonly asSegments?: boolean;
+  /** What JSON may be; `envelope`: an array of rows, or an object around it. */
+  readonly form?: 'rows' | 'envelope';
 }
 
 /** Reads the body, of one of the types for rows, to its end. Throws HttpError and MalformedBody. */
@@ -62,10 +69,10 @@ export async function receiveRows(
   receiver: RowReceiver,
   request: FastifyRequest,
   identity: RequestIdentity,
-  { columns = [], keepIds = false }: ReceiveRowsOptions = {},
+  options: ReceiveRowsOptions = {},
 ): Promise<ReceivedRows> {
-  const reader = readerOf(readMediaType(request, rowTypes), columns, keepIds);
-  const body = new BodyBlocks(receiver, request.principal.teamId);
+  const reader = readerOf(readMediaType(request, rowTypes), options);
+  const body = new BodyBlocks(receiver, request.principal.teamId, options.asSegments ?? false);
   for await (const chunk of bodyChunks(request, receiver.bodyBytesMax)) {
     identity.digest?.update(chunk);
     for (const block of reader.push(chunk)) await body.add(block);
@@ -75,9 +82,9 @@ export async function receiveRows(
   return { members: envelope, hasRows, rowCount: body.rowCount, store: () => body.store() };
 }
 
-function readerOf(type: MediaType, columns: readonly string[], keepIds: boolean): RowReader {
+function readerOf(type: MediaType, { columns = [], keepIds = false, form = 'envelope' }: ReceiveRowsOptions): RowReader {
   switch (type) {
-    case 'application/json': return new JsonRowReader({ form: 'envelope', columns, keepIds });
+    case 'application/json': return new JsonRowReader({ form, columns, keepIds });
     case 'text/csv': return new DelimitedRowReader({ delimiter: ',', columns, keepIds });
     case 'text/tab-separated-values': return new DelimitedRowReader({ delimiter: '\t', columns, keepIds });
   }
@@ -88,14 +95,16 @@ class BodyBlocks {
   readonly #receiver: RowReceiver;
   readonly #teamId: string;
   readonly #bodyId = randomUUIDv7();
+  readonly #asSegments: boolean;
   #only: RowBlock | null = null;
   #profiledColumns = 0;
   #sent = 0;
   #rowCount = 0;
 
-  constructor(receiver: RowReceiver, teamId: string) {
+  constructor(receiver: RowReceiver, teamId: string, asSegments: boolean) {
     this.#receiver = receiver;
     this.#teamId = teamId;
+    this.#asSegments = asSegments;
   }
 
   get rowCount(): number {
@@ -120,13 +129,14 @@ class BodyBlocks {
     await this.#send(block);
   }
 
-  async store(): Promise<{ readonly source: RowSource; readonly body?: PackedBody }> {
+  async store(): Promise<{ readonly source: StoredSource; readonly body?: PackedBody }> {
     if (this.#sent > 0) return { source: { kind: 'body', bodyId: this.#bodyId, blocks: this.#sent } };
     const block = this.#only;
     if (block === null) return { source: { kind: 'none' } };
     const { profile, ids } = block;
     const carried = { profile, ...(ids === null ? {} : { ids: true as const }) };
-    if (profile.rows <= fewRowsMax && profile.bytes <= fewBytesMax) {
+    const areFew = profile.rows === 0 || (!this.#asSegments && profile.rows <= fewRowsMax && profile.bytes <= fewBytesMax);
+    if (areFew) {
       return { source: { kind: 'few', ...carried }, body: await packBody(joinRowBodies(block)) };
     }
     const segmentId = randomUUIDv7();

@@ -2,13 +2,14 @@
 import type { PageQueries } from '../../projections/tables/pages.queries.ts';
 import type { RowQueries } from '../../projections/tables/rows.queries.ts';
 import type { TableQueries } from '../../projections/tables/tables.queries.ts';
-import type { RowLimits } from '../events/event.ts';
+import type { RowLimits, StashLimits } from '../events/event.ts';
 import type { App } from './app.ts';
 import type { Gate } from './gate.ts';
 import type { Jobs } from './jobs.ts';
 import type { RowReceiver } from './receive-rows.ts';
 import { addJobRoutes } from './routes/jobs.ts';
 import { addRowRoutes } from './routes/rows.ts';
+import { addStashRoutes } from './routes/stashes.ts';
 import { addTableRoute } from './routes/table.ts';
 import { addTableRoutes } from './routes/tables.ts';
 import type { Submitter } from './submitter.ts';
@@ -23,6 +24,7 @@ export interface RouteDependencies {
   /** Bounds how many large bodies are read at once, and so the memory they take. */
   readonly gate: Gate;
   readonly limits: RowLimits;
+  readonly stashLimits: StashLimits;
   readonly bodyBytesMax: number;
 }
 
@@ -30,5 +32,6 @@ export function addRoutes(app: App, dependencies: RouteDependencies): void {
   addTableRoutes(app, dependencies);
   addTableRoute(app, dependencies);
   addRowRoutes(app, dependencies);
+  addStashRoutes(app, dependencies);
   addJobRoutes(app, dependencies);
 }

@@ -24,7 +24,7 @@ export async function encloseRowIds(
   after: string,
   findKeptIds: FindKeptIds,
 ): Promise<Buffer | Readable> {
-  const count = ranges.reduce((sum, range) => sum + range.count, 0);
+  const count = ranges.reduce((sum, range) => sum + range.count * (range.links ?? 1), 0);
   const chunks = enclosed(before, ranges, after, findKeptIds);
   return count > wholeIdsMax ? Readable.from(chunks, { objectMode: false }) : Buffer.concat(await Array.fromAsync(chunks));
 }
@@ -37,7 +37,7 @@ async function* enclosed(
 ): AsyncGenerator<Buffer, void, undefined> {
   yield Buffer.from(`${before}[`);
   let isFirst = true;
-  for (const range of ranges) {
+  for (const range of eachLink(ranges)) {
     const { version, ordinal, first, count } = range;
     const prefix = Buffer.from(`,"${rowIdPrefix(version, ordinal)}`);
     const kept = range.keeps ? await findKeptIds(range) : null;
@@ -50,6 +50,12 @@ async function* enclosed(
     }
   }
   yield Buffer.from(`]${after}`);
+}
+
+function* eachLink(ranges: readonly RowRange[]): Generator<RowRange, void, undefined> {
+  for (const { links = 1, ...range } of ranges) {
+    for (let link = 0; link < links; link += 1) yield { ...range, ordinal: range.ordinal + link };
+  }
 }
 
 /** Each with a comma before it. */

@@ -4,6 +4,7 @@
  */
 import { createHash, randomUUIDv7, type Hash } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
+import { commandIdOf } from '../command-id.ts';
 import type { SecretKeys } from '../database/secret-keys.ts';
 import { encodeEvent, RecordTooLarge, type PackedBody } from '../events/event-codec.ts';
 import type { EventData } from '../events/event.ts';
@@ -52,8 +53,7 @@ export function identify(request: FastifyRequest): RequestIdentity {
   if (key === undefined) return { commandId: randomUUIDv7(), digest: null };
   const { method, url, headers } = request.raw;
   const path = url!.split('?', 1)[0]!;
-  const hash = createHash('sha256').update(JSON.stringify([request.principal.teamId, method, path, key])).digest('hex');
-  const commandId = `${hash.slice(0, 8)}-${hash.slice(8, 12)}-${hash.slice(12, 16)}-${hash.slice(16, 20)}-${hash.slice(20, 32)}`;
+  const commandId = commandIdOf(request.principal.teamId, method!, path, key);
   const digest = createHash('sha256').update(
     JSON.stringify([url, headers['content-type'], headers['if-match'], headers['x-service-asynchronous']]),
   );

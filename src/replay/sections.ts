@@ -1,5 +1,6 @@
 /** What of a read model replay must give again, apart from links and rows: each a query in the order of its keys. */
 import { generationLife } from '../../projections/segments/sweeper.ts';
+import { endedStashLife } from '../../projections/stashes/live-stash.ts';
 import { outcomeLife } from '../../projections/outcomes/outcomes.store.ts';
 import { bodyLife } from '../../projections/tables/place-rows.ts';
 import type { ResultRow } from '../database/pipelined-client.ts';
@@ -90,6 +91,25 @@ export const sections: readonly Section[] = [
     query: `select body_id, number, team_id, profile, encode(ids, 'hex'), body_blocks.time from body_blocks
       join teams on teams.id = body_blocks.team_id join ${lastTimes} on last.partition = teams.partition
       where last.time - body_blocks.time <= ${bodyLife} order by body_id, number`,
+  },
+  {
+    name: ([teamId, stashId]) => `stash ${stashId} of team ${teamId}`,
+    keys: 2,
+    columns: ['created', 'created_at', 'expires_at', 'chunks', 'rows', 'profiled_columns', 'words', 'ended_at'],
+    query: `select distinct on (team_id, stash_id collate "C") team_id, stash_id, stashes.created, created_at, expires_at, chunks,
+        stashes.rows, profiled_columns, words, ended_at from stashes
+      join teams on teams.id = stashes.team_id join ${lastTimes} on last.partition = teams.partition
+      where last.time - coalesce(ended_at, expires_at) <= ${endedStashLife}
+      order by team_id, stash_id collate "C", stashes.created desc`,
+  },
+  {
+    name: ([teamId, stashId, serial, number]) => `block ${number} of chunk ${serial} of stash ${stashId} of team ${teamId}`,
+    keys: 4,
+    columns: ['numeric_order', 'rows', 'profiled_columns', 'profile', 'ids', 'hash of the rows'],
+    query: `select team_id, stash_id, serial, number, numeric_order, blocks.rows, blocks.profiled_columns, profile, encode(ids, 'hex'),
+        (select md5(string_agg(body, E'\\n' order by index)) from segment_rows where segment = blocks.segment)
+      from stashes join chunk_blocks blocks on blocks.stash = stashes.key where ended_at is null
+      order by team_id, stash_id collate "C", serial collate "C", number`,
   },
   {
     name: ([partition, commandId]) => `outcome of command ${commandId} in partition ${partition}`,

@@ -27,7 +27,7 @@ test.each([1, 7, 500])('a read model that was written live is what replay in bat
 // A key for each: what is new and not generated does not compile.
 const eventTypes: Record<EventType, true> = {
   GenerationStarted: true, TeamCreated: true, TeamSuspended: true, TeamResumed: true, TeamPlanSet: true, TokenCreated: true,
-  TokenRevoked: true, BlockReceived: true, TableCreateRequested: true, TablePatchRequested: true, TableDeleteRequested: true,
+  TokenRevoked: true, BlockReceived: true, ChunkPutRequested: true, StashDeleteRequested: true, StashExpired: true, TableCreateRequested: true, TablePatchRequested: true, TableDeleteRequested: true,
   TableOverwriteRequested: true, RowsAddRequested: true, RowPatchRequested: true, RowDeleteRequested: true,
 };
 const refusalTypes: Record<RefusalType, true> = {
@@ -67,6 +67,9 @@ test('a generated log holds every kind of event, refusals of every kind, and wha
     expect(await count('select count(*) from generations')).toBeGreaterThan(0);
     expect(await count('select count(*) from links join kept_ids using (segment) where kept is not null')).toBeGreaterThan(0);
     expect(await count('select count(distinct partition) from teams')).toBeGreaterThan(3);
+    expect(await count('select count(*) from stashes where ended_at is null')).toBeGreaterThan(0);
+    expect(await count('select count(*) from stashes where ended_at is not null')).toBeGreaterThan(0);
+    expect(await count('select count(*) from links join chunk_blocks using (segment)')).toBeGreaterThan(0);
     for (const kind of ['is not null', 'is null']) {
       const changed = `select count(*) from changes join links on links.key = link
         join segment_rows rows on rows.segment = links.segment and rows.index = changes.index`;

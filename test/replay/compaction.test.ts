@@ -83,13 +83,17 @@ test('what nobody can read is gone in the end, and the rest reads as before', as
   expect(await count('segment_rows')).toBe(held);
   await expectEqual();
 
-  const now = { ...sweepTimes, generations: -1, bodies: -1, segments: -1000 };
+  const now = { ...sweepTimes, generations: -1, bodies: -1, stashes: -1, segments: -1000 };
   while (await sweepOnce(database, now)) continue;
   expect(await readAll()).toEqual(before);
   expect(await count('generations where not swept')).toBe(0);
   expect(await count('body_blocks')).toBe(0);
   expect(await count(`segment_rows where not exists (select from links join tables on tables.id = links.table_id
-    and tables.generation = links.generation where links.segment = segment_rows.segment)`)).toBe(0);
+    and tables.generation = links.generation where links.segment = segment_rows.segment)
+    and not exists (select from chunk_blocks where chunk_blocks.segment = segment_rows.segment)`)).toBe(0);
+  expect(await count('chunk_blocks where not exists (select from stashes where key = stash and ended_at is null)')).toBe(0);
+  expect(await count('chunk_blocks')).toBeGreaterThan(0);
+  expect(await count('stashes where ended_at is not null')).toBe(0);
   expect(await count(`changes where not exists (select from links join tables on tables.id = links.table_id
     and tables.generation = links.generation where links.key = changes.link)`)).toBe(0);
   expect(await count('segment_rows')).toBeLessThan(held);

@@ -3,7 +3,7 @@
  * teams that write at the same time. The teams wait for the outcomes of some events, because later ones name rows that
  * earlier ones added; between that they append hundreds at once.
  */
-import { rowLimits } from '../../commands/row-limits.ts';
+import { rowLimits } from '../../commands/limits.ts';
 import { encodeEvent, type PackedBody } from '../../src/events/event-codec.ts';
 import type { CarriedRows, EventData, RowSource } from '../../src/events/event.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
@@ -102,7 +102,8 @@ class TeamActor {
     else if (roll < 0.94) this.#patchTable();
     else if (roll < 0.945) await this.#deleteTable();
     else if (roll < 0.95) this.#tokenStep();
-    else if (roll < 0.96) this.#factOfNobody();
+    else if (roll < 0.955) this.#factOfNobody();
+    else if (roll < 0.965) await this.#stashStep();
     else if (roll < 0.98) this.#repeat();
     else this.#sendIncompleteBody();
   }
@@ -162,7 +163,7 @@ class TeamActor {
     const tableId = this.#tables.any();
     const roll = r.next();
     if (roll < 0.05) return this.#add(tableId, { kind: 'none' });
-    if (roll < 0.1) return this.#add(tableId, { kind: 'stash', stashId: `stash${r.below(9)}` });
+    if (roll < 0.1) return this.#add(tableId, { kind: 'stash', stashId: this.#stashId() });
     const { carried, body } = await rowsOf(r, 1 + r.below(5), r.chance(0.7) ? 'plain' : r.pick(sampleNames));
     this.#add(tableId, { kind: 'few', ...carried }, body);
   }
@@ -186,6 +187,7 @@ class TeamActor {
     const different = r.chance(0.9) ? [...new Map(kept.map((id) => [formatRowId(id), id])).values()] : kept;
     const { carried, body } = await rowsOf(r, 1 + r.below(40), 'plain', (row) => (r.chance(0.7) ? different[row] ?? null : null));
     const rows = r.pick<RowSource>([
+      await this.#sendKeepingStash(carried, body),
       { kind: 'none' }, { kind: 'few', ...carried }, { kind: 'block', ...carried, segmentId: r.uuid() },
       this.#sendKeepingBody(carried, body),
     ]);
@@ -205,6 +207,46 @@ class TeamActor {
       this.#send({ type: 'BlockReceived', teamId: this.#teamId, bodyId, number, segmentId, ...block.carried }, block.body);
     }
     return { kind: 'body', bodyId, blocks: blocks.length };
+  }
+
+  /** Few, so that they are met again. */
+  #stashId(): string {
+    return `stash${this.#random.below(4)}`;
+  }
+
+  /** Mostly a chunk: in order or not, one more time, or the first of a stash that has ended. */
+  async #stashStep(): Promise<void> {
+    const r = this.#random;
+    const stashId = this.#stashId();
+    const roll = r.next();
+    if (roll < 0.1) this.#send({ type: 'StashDeleteRequested', teamId: this.#teamId, stashId });
+    else if (roll < 0.2) this.#send({ type: 'StashExpired', teamId: this.#teamId, stashId, created: BigInt(r.below(1000)) });
+    else {
+      for (let chunks = 1 + r.below(5); chunks > 0; chunks -= 1) await this.#putChunk(stashId);
+      if (r.chance(0.7)) this.#add(this.#tables.pick(), { kind: 'stash', stashId }, undefined, r.pick(modes));
+    }
+  }
+
+  async #putChunk(stashId: string, given?: SampleRows): Promise<void> {
+    const r = this.#random;
+    const { carried, body } = given ?? (await rowsOf(r, 1 + r.below(5), r.chance(0.7) ? 'plain' : r.pick(sampleNames)));
+    const bodyId = r.uuid();
+    const rows = r.pick([
+      { kind: 'none' }, { kind: 'block', ...carried, segmentId: r.uuid() }, { kind: 'block', ...carried, segmentId: r.uuid() },
+      { kind: 'body', bodyId, blocks: 2 },
+    ] as const);
+    if (rows.kind === 'body') this.#sendBlocks(bodyId, 2);
+    const serial = r.chance(0.1) ? r.pick(['a', '-x', 'B_1']) : r.pick(['1', '2', '007', '7', '10', '9']);
+    // Now and then its time is over before anything can come of it.
+    const limits = { lifeMs: r.chance(0.1) ? 0 : hour, chunksMax: r.chance(0.02) ? 0 : 1000, rowsMax: 1e6, profiledColumnsMax: 1e6 };
+    this.#send({ type: 'ChunkPutRequested', teamId: this.#teamId, stashId, serial, limits, rows }, body);
+  }
+
+  /** A stash that holds these rows, which keep their IDs, beside others. */
+  async #sendKeepingStash(carried: CarriedRows, body: PackedBody): Promise<RowSource> {
+    const stashId = this.#stashId();
+    await this.#putChunk(stashId, { carried, body });
+    return { kind: 'stash', stashId };
   }
 
   #sendBlock(): number {

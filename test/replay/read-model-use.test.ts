@@ -1,6 +1,7 @@
 /** A read model is never replaced under a process that uses it. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { readModelSchema } from '../../projections/read-model.ts';
 import { ReadModelInUse, ReadModelUse } from '../../src/read-model-use.ts';
 import { replay } from '../../src/replay/replay.ts';
 import { verify } from '../../src/replay/verify.ts';
@@ -8,7 +9,7 @@ import { createDatabase } from '../support/postgres.ts';
 import { sleepUntil } from '../support/server.ts';
 import { createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
-const schema = 'tablog_3';
+const schema = readModelSchema;
 const quietly = { batchEvents: 500, onProgress: () => undefined, signal: new AbortController().signal };
 
 let database: Awaited<ReturnType<typeof createDatabase>>;

@@ -1,6 +1,7 @@
 /** A large log, replayed by the command line: elsewhere, in small batches, and in the place of the read model. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { readModelSchema } from '../../projections/read-model.ts';
 import { runTablog } from '../support/tablog.ts';
 import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
@@ -28,7 +29,7 @@ async function ask(query: string): Promise<pg.QueryResult> {
 
 test('the log is large', async () => {
   const { rows } = await ask(
-    'select (select sum(next) from tablog_3.progress)::int as events, (select count(*) from tablog_3.segment_rows)::int as rows',
+    'select (select sum(next) from tablog_4.progress)::int as events, (select count(*) from tablog_4.segment_rows)::int as rows',
   );
   expect(rows[0].events).toBeGreaterThan(100_000);
   expect(rows[0].rows).toBeGreaterThan(1_000_000);
@@ -50,11 +51,11 @@ test('in batches of 7, another year, time zone and locale, replay gives what was
 }, 300_000);
 
 test('replay puts an equal read model in the place of one that was damaged, and leaves nothing else behind', async () => {
-  await ask('truncate tablog_3.changes, tablog_3.outcomes');
-  const before = await ask(`select 'tablog_3'::regnamespace::oid as id`);
+  await ask(`truncate ${readModelSchema}.changes, ${readModelSchema}.outcomes`);
+  const before = await ask(`select '${readModelSchema}'::regnamespace::oid as id`);
   expect(await runTablog(['replay'], generated.environment)).toMatchObject({ code: 0 });
-  const after = await ask(`select oid as id, nspname as name from pg_namespace where nspname like 'tablog\\_3%' order by 2`);
-  expect(after.rows.map(({ name }) => name)).toEqual(['tablog_3']);
+  const after = await ask(`select oid as id, nspname as name from pg_namespace where nspname like '${readModelSchema}%' order by 2`);
+  expect(after.rows.map(({ name }) => name)).toEqual([readModelSchema]);
   expect(after.rows[0].id).not.toBe(before.rows[0].id);
   const verified = await runTablog(['verify', '--json'], generated.environment);
   expect(verified).toMatchObject({ code: 0 });

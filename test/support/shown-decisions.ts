@@ -1,5 +1,5 @@
 /** Decisions in a line, for tables of cases. */
-import type { Change, Decision, Link, LogPlace, Table } from '../../projections/decision.ts';
+import type { Change, Decision, Link, LogPlace, Stash, Table } from '../../projections/decision.ts';
 import { currentType } from '../../src/schema/table-schema.ts';
 import type { SchemaColumn } from '../../src/schema/table-schema.ts';
 import { here } from './decisions.ts';
@@ -38,7 +38,19 @@ function shownChange(change: Change, at: LogPlace): string {
       return `row ${change.link.version}[${change.index}] ${change.body ?? 'deleted'}`;
     case 'bodyBlock':
       return `block ${change.block.number} of ${change.block.bodyId}`;
+    case 'stash':
+      return `stash ${shownStash(change.stash)}`;
+    case 'chunk': {
+      const { serial, rows, blocks } = change.chunk;
+      const words = [`chunk ${serial}`, `${rows}`, ...(blocks.length === 1 ? [] : [`in ${blocks.length}`])];
+      return [...words, ...(change.replaces === null ? [] : ['replaces'])].join(' ');
+    }
   }
+}
+
+function shownStash({ stashId, created, expiresAt, chunks, rows, words, endedAt }: Stash): string {
+  const ended = endedAt === null ? `until ${expiresAt}` : `ended ${endedAt}`;
+  return `${stashId}@${created} ${chunks} chunks ${rows} rows${words === 0 ? '' : ` ${words} words`} ${ended}`;
 }
 
 function shownColumn(column: SchemaColumn): string {

@@ -7,6 +7,7 @@ import type { ResponseHeader } from './parameters.ts';
 export const tags = {
   Tables: 'Tables and what they are made of.',
   Rows: 'The rows of a table, their versions, and changes to them.',
+  Stashes: 'Rows that come in chunks, in parallel and in any order, and are imported in one step.',
   Jobs: 'Requests that were answered before they were done.',
   Service: 'How a process is, and what it can do. Needs no token.',
 } as const;

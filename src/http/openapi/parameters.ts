@@ -1,5 +1,6 @@
 /** The parameters of paths, and the headers of requests and answers, as the document has them. */
 import { z } from 'zod';
+import { stashId } from '../../../commands/inputs.ts';
 import { idempotencyKey } from '../idempotency.ts';
 import { ifMatch, ifNoneMatch } from '../versions.ts';
 
@@ -7,6 +8,8 @@ import { ifMatch, ifNoneMatch } from '../versions.ts';
 export const pathParameters: Readonly<Record<string, z.ZodType>> = {
   tableID: z.string().meta({ description: 'The ID of a table.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
   jobID: z.string().meta({ description: 'The ID of a job.' }),
+  stashID: stashId.meta({ description: 'The name that the client gives the stash.', examples: ['import-7'] }),
+  serial: stashId.meta({ description: 'The place of the chunk in the stash.', examples: ['12'] }),
   rowID: z.string().meta({ description: 'The ID of a row.', examples: ['AAAAAAAAAAEAAAAAAAAAAA'] }),
   file: z.string().meta({ description: 'The name of a file.', examples: ['swagger-ui.css'] }),
 };

@@ -9,7 +9,7 @@ import { InvalidRequest } from '../../../commands/invalid-request.ts';
 import { overwriteTable } from '../../../commands/overwrite-table.ts';
 import { patchRow, patchRowQuery } from '../../../commands/patch-row.ts';
 import { receiveBlock } from '../../../commands/receive-block.ts';
-import { rowLimits } from '../../../commands/row-limits.ts';
+import { rowLimits } from '../../../commands/limits.ts';
 import type { RowSource } from '../../../src/events/event.ts';
 import { formatRowId } from '../../../src/events/row-id.ts';
 import { emptyProfile } from '../../../src/schema/build-profile.ts';

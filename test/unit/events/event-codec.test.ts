@@ -34,6 +34,7 @@ const rows: fc.Arbitrary<RowSource> = fc.oneof(
   plain({ kind: fc.constant('body'), bodyId: id, blocks: count }),
   plain({ kind: fc.constant('stash'), stashId: id }),
 );
+const chunkRows = rows.filter(({ kind }) => kind !== 'stash') as fc.Arbitrary<EventOf<'ChunkPutRequested'>['rows']>;
 const ifMatch = fc.option(version);
 const onSchemaError = fc.constantFrom('abort', 'dropColumns', 'updateSchema');
 const limits = plain({ rowsPerTableMax: count, columnsMax: count, rowBytesMax: count });
@@ -56,6 +57,12 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
   TokenCreated: { teamId: id, tokenId: id, name: id, hash: id },
   TokenRevoked: { teamId: id, tokenId: id },
   BlockReceived: { teamId: id, bodyId: id, number: count, segmentId: id, profile, ids },
+  ChunkPutRequested: {
+    teamId: id, stashId: id, serial: id, rows: chunkRows,
+    limits: plain({ lifeMs: count, chunksMax: count, rowsMax: count, profiledColumnsMax: count }),
+  },
+  StashDeleteRequested: { teamId: id, stashId: id },
+  StashExpired: { teamId: id, stashId: id, created: version },
   TableCreateRequested: {
     teamId: id, tableId: id, name: id, columns: fc.option(fc.array(givenColumn, { maxLength: 3 })), onSchemaError,
     appsToLink: fc.option(fc.array(id, { maxLength: 3 })), limits, rows,

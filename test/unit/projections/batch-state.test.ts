@@ -44,9 +44,9 @@ describe('what is to be stored', () => {
     when(state, add(few('{"a":"x"}')));
     when(state, patch(blockRow(0), one));
     when(state, remove(blockRow(9)));
-    const { teams, tokens, tables, newTables, links, rows, ...lists } = state.changed;
-    expect([teams, tokens, tables, newTables, links].map((changed) => changed.size)).toEqual([0, 0, 0, 0, 0]);
-    expect([rows.values(), ...Object.values(lists)].flat()).toEqual([]);
+    const { teams, tokens, tables, newTables, links, stashes, rows, chunks, ...lists } = state.changed;
+    expect([teams, tokens, tables, newTables, links, stashes].map((changed) => changed.size)).toEqual([0, 0, 0, 0, 0, 0]);
+    expect([rows.values(), chunks.values(), ...Object.values(lists)].flat()).toEqual([]);
   });
 });
 

@@ -82,11 +82,11 @@ describe('a table is not created:', () => {
   }
   const wrongs: Wrong<Ask>[] = [
     { what: 'a suspended team', state: { suspended: true }, refusal: isSuspended },
+    { what: 'a late body', ask: { late: true }, refusal: late },
     {
       what: 'a reserved column', ask: { schema: 'a:number b:string $rowID:string' },
       refusal: 'column_id_reserved: schema.columns[2].id: the column ID "$rowID" is reserved',
     },
-    { what: 'a late body', ask: { late: true }, refusal: late },
     {
       what: 'a wrong cell', ask: { rows: '{"a":"x"}' },
       refusal: 'column_has_invalid_value: rows[0].a: "x" does not fit the column\'s type number',

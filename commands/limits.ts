@@ -1,0 +1,16 @@
+/** Limits, settings among them, as they are stamped into the events that are decided by them (decisions 2, 3 and 5). */
+import type { RowLimits, StashLimits } from '../src/events/event.ts';
+
+const columnsMax = 1000;
+const rowBytesMax = 512 * 1024;
+
+/** What an import looks at of a stash: so many columns of blocks take it a few seconds. */
+const profiledColumnsMax = 2_000_000;
+
+export function rowLimits(rowsPerTableMax: number): RowLimits {
+  return { rowsPerTableMax, columnsMax, rowBytesMax };
+}
+
+export function stashLimits(lifeMs: number, chunksMax: number, rowsMax: number): StashLimits {
+  return { lifeMs, chunksMax, rowsMax, profiledColumnsMax };
+}

@@ -1,0 +1,54 @@
+import type { Event, EventOf } from '../../src/events/event.ts';
+import { apply, refuse, refusedWith } from '../decision.ts';
+import type { Change, ChunkBlock, Decision, DecisionState, LogPlace, Stash } from '../decision.ts';
+import { arrivedRows, type ArrivedRows } from '../tables/place-rows.ts';
+import { liveStash } from './live-stash.ts';
+import { numericOrderOf } from './stash-order.ts';
+
+/**
+ * Spec 4.10: a chunk comes into a stash, or into the place of another one under its serial. The first chunk makes the stash;
+ * one that has ended is followed by a new one. What fits no schema is found out when the stash is imported.
+ */
+export function decidePutChunk(state: DecisionState, event: Event<EventOf<'ChunkPutRequested'>>, at: LogPlace): Decision {
+  const { teamId, stashId, serial, limits, rows: source } = event.data;
+  const rows = arrivedRows(state, event, teamId, source, at);
+  if ('refusal' in rows) return refusedWith(rows.refusal);
+
+  const last = state.stash(teamId, stashId);
+  const live = liveStash(last, at);
+  const stash = live ?? newStash(state, event.data, at);
+  const before = live === null ? null : state.chunk(live.key, serial);
+  const blocks = blocksOf(rows);
+  const profiledColumns = blocks.reduce((sum, { profile }) => sum + profile.columns.length, 0);
+  const next: Stash = {
+    ...stash,
+    chunks: stash.chunks + (before === null ? 1 : 0),
+    rows: stash.rows - (before?.rows ?? 0) + rows.profile.rows,
+    profiledColumns: stash.profiledColumns - (before?.profiledColumns ?? 0) + profiledColumns,
+    words: stash.words + (before === null && numericOrderOf(serial) === null ? 1 : 0),
+  };
+  if (next.chunks > limits.chunksMax) return refuse('limit_exceeded', `the stash would have more than ${limits.chunksMax} chunks`);
+  if (next.rows > limits.rowsMax) return refuse('limit_exceeded', `the stash would have more than ${limits.rowsMax} rows`);
+  if (next.profiledColumns > limits.profiledColumnsMax) {
+    return refuse('limit_exceeded', 'the stash would have too many columns for so many chunks: send more rows in each');
+  }
+
+  const ended: Change[] = last !== null && live === null && last.endedAt === null
+    ? [{ kind: 'stash', stash: { ...last, endedAt: last.expiresAt } }]
+    : [];
+  const chunk = { key: state.newKey(), stash: next.key, serial, rows: rows.profile.rows, profiledColumns, blocks };
+  return apply([...ended, { kind: 'stash', stash: next }, { kind: 'chunk', chunk, replaces: before?.key ?? null }]);
+}
+
+function newStash(state: DecisionState, { teamId, stashId, limits }: EventOf<'ChunkPutRequested'>, at: LogPlace): Stash {
+  return {
+    key: state.newKey(), teamId, stashId, created: at.version, createdAt: at.time, expiresAt: at.time + limits.lifeMs, chunks: 0,
+    rows: 0, profiledColumns: 0, words: 0, endedAt: null,
+  };
+}
+
+function blocksOf({ profile, segments, few }: ArrivedRows): readonly ChunkBlock[] {
+  if (few.length > 0) throw new Error('the rows of a chunk are no segment');
+  if (segments.length === 0) return [{ segment: null, profile, ids: null }];
+  return segments.map(({ key, profile, ids }) => ({ segment: key, profile, ids }));
+}
