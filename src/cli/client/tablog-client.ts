@@ -11,6 +11,8 @@ const delayMinMs = 200;
 const delayMaxMs = 5_000;
 /** How long one attempt may take, in milliseconds. */
 const attemptMs = 300_000;
+/** How long an attempt may go on that is better not broken off, once this process was told to stop, in milliseconds. */
+const graceMs = 5_000;
 
 export interface ClientOptions {
   readonly settings: ClientSettings;
@@ -25,16 +27,21 @@ export interface Sending {
   readonly body?: string | Uint8Array<ArrayBuffer>;
   /** In place of the client's. */
   readonly signal?: AbortSignal;
+  /** Whether an attempt that is under way may come to its end when the signal ends the request. */
+  readonly mayFinish?: boolean;
 }
 
 const errorBody = z.object({ error: z.object({ type: z.string(), message: z.string() }) });
 
 export class TablogClient {
   readonly #options: ClientOptions;
+  /** Ends the attempts that may finish. */
+  readonly #lateSignal: AbortSignal;
   #hasAnswered = false;
 
   constructor(options: ClientOptions) {
     this.#options = options;
+    this.#lateSignal = later(options.signal);
   }
 
   /**
@@ -69,14 +76,14 @@ export class TablogClient {
   }
 
   async #attempt<T>(
-    method: string, url: string, { headers = {}, body }: Sending, signal: AbortSignal, read: (response: Response) => Promise<T>,
+    method: string, url: string, { headers = {}, body, mayFinish = false }: Sending, signal: AbortSignal, read: (response: Response) => Promise<T>,
   ): Promise<T> {
     const { token, url: server } = this.#options.settings;
     try {
       const response = await fetch(url, {
         method, headers: { authorization: `Bearer ${token}`, ...headers }, ...(body === undefined ? {} : { body }),
         // A redirected POST would become a GET, and another host would get the request without its token.
-        redirect: 'manual', signal: AbortSignal.any([signal, AbortSignal.timeout(attemptMs)]),
+        redirect: 'manual', signal: AbortSignal.any([mayFinish ? this.#lateSignal : signal, AbortSignal.timeout(attemptMs)]),
       });
       if (!response.ok) throw await refusalOf(response);
       const result = await read(response);
@@ -88,6 +95,13 @@ export class TablogClient {
       throw isLost(error) ? new ServerAway(server, error) : error;
     }
   }
+}
+
+/** Aborts when another signal has been aborted for a while. */
+function later(signal: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  signal.addEventListener('abort', () => setTimeout(() => controller.abort(signal.reason), graceMs).unref(), { once: true });
+  return controller.signal;
 }
 
 /** Whether an error of `fetch` is one of the connection: it says so with TypeErrors, for an answer that is cut short too. */

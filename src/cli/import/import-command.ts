@@ -34,7 +34,7 @@ export async function runImport(file: string, flags: ImportFlags): Promise<void>
   const target = await findTarget(client, flags, ifMatch);
   try {
     const result = await importFile({
-      client, file, format, target, onSchemaError: flags.onSchemaError, parallel: flags.parallel, isCompressed: true, signal, say,
+      client, file, format, target, onSchemaError: flags.onSchemaError, parallel: flags.parallel, signal, say,
       onStart: (size) => {
         progress = showProgress('Uploading', size, process.stderr.isTTY);
       },

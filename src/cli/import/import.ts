@@ -22,8 +22,6 @@ export interface ImportOptions {
   readonly onSchemaError: OnSchemaError;
   /** How many chunks are uploaded at a time. */
   readonly parallel: number;
-  /** Whether chunks are compressed on their way. */
-  readonly isCompressed: boolean;
   readonly signal: AbortSignal;
   /** Is told the size of the file, null if that is not known, before anything is uploaded. */
   readonly onStart: (size: number | null) => void;
@@ -45,7 +43,7 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
   options.onStart(source.size);
   const cutter = cutterFor(format.format);
   const places = new Places();
-  const stash = new Stash(`import-${randomUUID()}`, client, cutter.mediaType, options.isCompressed);
+  const stash = new Stash(`import-${randomUUID()}`, client, cutter.mediaType);
   const phase = { isAsked: false };
   try {
     const imported = await fillAndImport(options, { source, cutter, places, stash, phase, stopReading });

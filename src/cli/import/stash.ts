@@ -5,7 +5,7 @@ import { ServerRefusal } from '../client/server-error.ts';
 import type { TablogClient } from '../client/tablog-client.ts';
 
 const compressZstd = promisify(zstdCompress);
-/** The fast level: it takes off most, and costs little. */
+/** The fast level: it takes off most, and costs so little that it is no loss on the machine of the service either. */
 const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 /** Below this many bytes compression is not worth its while. */
 const worthwhile = 1024;
@@ -17,24 +17,25 @@ export class Stash {
   readonly id: string;
   readonly #client: TablogClient;
   readonly #mediaType: string;
-  readonly #isCompressed: boolean;
   #mayExist = false;
 
-  /** `isCompressed`: whether the chunks are sent so. */
-  constructor(id: string, client: TablogClient, mediaType: string, isCompressed: boolean) {
+  /** `mediaType` is that of its chunks. */
+  constructor(id: string, client: TablogClient, mediaType: string) {
     this.id = id;
     this.#client = client;
     this.#mediaType = mediaType;
-    this.#isCompressed = isCompressed;
   }
 
-  /** Puts a chunk into its place. To send it again only replaces it by itself. */
+  /**
+   * Puts a chunk into its place. To send it again only replaces it by itself. An attempt is not broken off: the service
+   * could come to it after the stash was removed, and would make it anew.
+   */
   async put(serial: number, body: Buffer<ArrayBuffer>): Promise<void> {
-    const compress = this.#isCompressed && body.length >= worthwhile;
+    const compress = body.length >= worthwhile;
     const sent = compress ? await compressZstd(body, fast) as Buffer<ArrayBuffer> : body;
     this.#mayExist = true;
     await this.#client.request('PUT', `/stashes/${this.id}/${serial}`, {
-      headers: { 'content-type': this.#mediaType, ...(compress ? { 'content-encoding': 'zstd' } : {}) }, body: sent,
+      headers: { 'content-type': this.#mediaType, ...(compress ? { 'content-encoding': 'zstd' } : {}) }, body: sent, mayFinish: true,
     }, drain);
   }
 

@@ -35,10 +35,15 @@ interface Read {
   readonly blocks: Parameters<typeof bodiesOf>[0]['blocks'];
 }
 
-/** Each row as its keys and the texts of its values: a block may hold a cell as a number that another has as a string. */
+/**
+ * Rows as keys and texts of values: which cells are strings, the order of the keys and the blanks between tokens are each
+ * body's own matter.
+ */
 function textsOf(reads: readonly Read[]): unknown[] {
   const bodies = reads.flatMap((read) => (read.blocks.some(({ profile }) => profile.rows > 0) ? bodiesOf(read) : []));
-  return bodies.map((body) => parseRow(body).map(({ id, token }) => [id, token.startsWith('"') ? JSON.parse(token) as string : token]));
+  return bodies.map((body) => parseRow(body)
+    .map(({ id, token }) => [id, /^["{[]/.test(token) ? JSON.parse(token) as unknown : token] as const)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function expectWithin({ rows: rowsMax, bytes }: ChunkLimits, chunks: readonly Chunk[]): void {
