@@ -293,7 +293,7 @@ describe('nothing is done twice, and nothing is left behind', () => {
     const rows = numbers(8_500);
     const file = await fileOf('faults.csv', ['n', ...rows.map(String)]);
     relay.faultFor = (method, path, attempt) => {
-      if (path.startsWith('/stashes')) return (['lose', 'cut', 'busy', 'pass'] as const)[Math.min(3, (Number(path.split('/')[3]) + attempt) % 5)]!;
+      if (method === 'PUT' && path.startsWith('/stashes')) return (['lose', 'cut', 'busy', 'pass'] as const)[Math.min(3, (Number(path.split('/')[3]) + attempt) % 5)]!;
       return isImport(method, path) ? (['lose', 'busy', 'lose', 'pass'] as const)[Math.min(3, attempt)]! : 'pass';
     };
     const { tableID } = await imported(file, '--table', 'faults');

@@ -1,8 +1,8 @@
 /** A stash of the service that this process fills (spec 4.10 and 4.11). */
 import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
-import { ServerRefusal } from '../client/server-error.ts';
 import type { TablogClient } from '../client/tablog-client.ts';
+import { UserError } from '../run-to-end.ts';
 
 const compressZstd = promisify(zstdCompress);
 /** The fast level: it takes off most, and costs so little that it is no loss on the machine of the service either. */
@@ -39,15 +39,16 @@ export class Stash {
     }, drain);
   }
 
-  /** Removes it, also when this process has been told to stop. Resolves with why it could not; null if it is gone. */
+  /** Removes it, also when this process has been told to stop. Resolves with why it could not be; null if it is gone. */
   async remove(): Promise<string | null> {
     if (!this.#mayExist) return null;
+    const signal = AbortSignal.timeout(removalMs);
     try {
-      const signal = AbortSignal.timeout(removalMs);
       await this.#client.request('DELETE', `/stashes/${this.id}`, { signal }, drain);
       return null;
     } catch (error) {
-      if (error instanceof ServerRefusal || error instanceof Error) return error.message;
+      if (error instanceof UserError) return error.message;
+      if (signal.aborted) return 'The server has not answered.';
       throw error;
     }
   }
