@@ -9,10 +9,11 @@ import { startClient, type Ask } from './client-process.ts';
 import { createDatabase, describeEnvironment, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
 import { measurements, type Measurement } from './measurements.ts';
 import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
-import { peakMemoryMiB, startServer } from './processes.ts';
+import { peakMemoryMiB } from './processes.ts';
 import { renderFigures, toFigure, type Figure, type Rounds } from './report.ts';
 import type { Target } from './requests.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
+import { startYardstick } from './yardstick-process.ts';
 import { serviceEnvironment, startService, type Role, type Service } from './service-processes.ts';
 
 interface Options {
@@ -91,19 +92,6 @@ async function measureRounds(
     }
   }
   return figures;
-}
-
-async function startYardstick(
-  databaseUrl: string, logFile: string, resources: AsyncDisposableStack, signal: AbortSignal,
-): Promise<Service> {
-  const token = 'yardstick';
-  const server = await startServer({
-    name: 'yardstick',
-    nodeArguments: [join(import.meta.dirname, 'yardstick.ts')],
-    environment: { DATABASE_URL: databaseUrl, TOKEN: token },
-    logFile,
-  }, resources, signal);
-  return { processes: [server], target: { ports: [server.port], token } };
 }
 
 async function makeProfileFolder(): Promise<string> {

@@ -7,6 +7,7 @@
 import Fastify from 'fastify';
 import pg from 'pg';
 
+interface ChunkPath { stash: string; serial: string }
 interface TablePath { table: string }
 interface RowPath extends TablePath { row: string }
 interface Page { limit?: string; continuation?: string }
@@ -16,6 +17,7 @@ await database.query(`
   create table if not exists tabs (id bigserial primary key, name text);
   create table if not exists rws (table_id bigint, row_id bigint, data jsonb not null,
     version bigint not null default 1, primary key (table_id, row_id));
+  create table if not exists stash (stash_id text, serial int, body jsonb, primary key (stash_id, serial));
   create sequence if not exists row_seq`);
 
 const rowNotFound = { error: { type: 'row_not_found', message: 'no such row' } };
@@ -33,17 +35,31 @@ app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, b
 
 app.get('/readyz', async () => 'ok');
 
+app.put<{ Params: ChunkPath; Body: string }>('/stashes/:stash/:serial', async (request) => {
+  const { stash, serial } = request.params;
+  await database.query({
+    name: 'chunk',
+    text: 'insert into stash values ($1, $2, $3::jsonb) on conflict (stash_id, serial) do update set body = excluded.body',
+    values: [stash, Number(serial), request.body],
+  });
+  return {};
+});
+
+const inlineRows = 'select value from jsonb_array_elements($2::jsonb) with ordinality e (value, n) order by n';
+const stashedRows = `select e.value from stash s cross join lateral jsonb_array_elements(s.body) with ordinality e (value, n)
+  where s.stash_id = $2 order by s.serial, e.n`;
+
 app.post<{ Body: string }>('/tables', async (request, reply) => {
   const { name, rows } = JSON.parse(request.body);
+  const stash: string | undefined = rows.$stashID;
   const client = await database.connect();
   try {
     await client.query('begin');
     const tableID = (await client.query('insert into tabs (name) values ($1) returning id', [name])).rows[0].id;
     const added = await client.query<[string]>({
       text: `insert into rws (table_id, row_id, data) select $1, nextval('row_seq'), value
-        from (select value from jsonb_array_elements($2::jsonb) with ordinality e (value, n) order by n) q
-        returning row_id`,
-      values: [tableID, JSON.stringify(rows)],
+        from (${stash === undefined ? inlineRows : stashedRows}) q returning row_id`,
+      values: [tableID, stash ?? JSON.stringify(rows)],
       rowMode: 'array',
     });
     await client.query('commit');

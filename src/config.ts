@@ -5,7 +5,8 @@ const timerMsMax = 2 ** 31 - 1;
 const portMax = 65_535;
 /** What the read model can count. */
 const int4Max = 2 ** 31 - 1;
-const daysMax = 365;
+/** What the chunks of a stash hold is not looked at when generations are forgotten: it must have ended long before that. */
+const stashLifeMax = 7 * 24 * 3_600_000;
 
 function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER) {
   const isBounded = max !== Number.MAX_SAFE_INTEGER;
@@ -67,8 +68,8 @@ const settings = z.object({
     .describe('The largest request body, after decompression. A larger one is 413.'),
   ROWS_PER_TABLE_MAX: wholeNumber(1).default(10_000_000)
     .describe('The most rows that a table may hold.'),
-  STASH_LIFE_MS: wholeNumber(1, daysMax * 24 * 3_600_000).default(48 * 3_600_000)
-    .describe('How long a stash can be imported after its first chunk came, in milliseconds.'),
+  STASH_LIFE_MS: wholeNumber(1, stashLifeMax).default(48 * 3_600_000)
+    .describe('How long a stash can be imported after its first chunk came, in milliseconds; at most a week.'),
   STASH_CHUNKS_MAX: wholeNumber(1, int4Max).default(100_000)
     .describe('The most chunks that a stash may hold.'),
   STASH_ROWS_MAX: wholeNumber(1, int4Max).default(10_000_000)

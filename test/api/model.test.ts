@@ -4,13 +4,13 @@ import fc from 'fast-check';
 import { useApi } from '../support/api.ts';
 import { outcomeOf, type Answer, type Client } from '../support/client.ts';
 import { typeInSchema, type Json } from '../support/column-types.ts';
-import { createModelTable, ModelTable, type Cells, type Mode, type Outcome } from '../support/model.ts';
+import { createModelTable, ModelStashes, ModelTable, type Cells, type Mode, type Outcome } from '../support/model.ts';
 import { unknownRowId, unknownTableId } from '../support/tables.ts';
 
 // Compaction at any time must not be seen.
 const { api } = useApi({ UPKEEP_INTERVAL_MS: '2' });
 
-const sequences = 120;
+const sequences = 200;
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
 
 const typeArb = fc.constantFrom(
@@ -37,6 +37,8 @@ interface Create {
   readonly kind: 'create';
   readonly columns: readonly (readonly [string, string])[] | null;
   readonly rows: readonly Cells[];
+  /** The stash whose rows are taken in their place; null: none. */
+  readonly stash: string | null;
   readonly mode: Mode;
 }
 
@@ -44,6 +46,7 @@ interface Add {
   readonly kind: 'add';
   readonly table: number;
   readonly rows: readonly Cells[];
+  readonly stash: Create['stash'];
   readonly times: number;
   readonly mode: Mode;
   readonly match: string;
@@ -70,6 +73,7 @@ interface Overwrite {
   readonly table: number;
   readonly columns: Create['columns'];
   readonly rows: readonly Cells[];
+  readonly stash: Create['stash'];
   /** Of each row: which of all rows that there ever were it is to be; null for none. */
   readonly kept: readonly (number | null)[];
   readonly times: number;
@@ -77,16 +81,34 @@ interface Overwrite {
   readonly match: string;
 }
 
-type Command = Create | Add | Overwrite | Patch | Delete;
+interface PutChunk {
+  readonly kind: 'putChunk';
+  readonly stash: string;
+  readonly serial: string;
+  readonly rows: readonly Cells[];
+  readonly times: number;
+  /** The table whose rows' identities they come with, as with an overwrite. */
+  readonly table: number;
+  readonly kept: Overwrite['kept'];
+}
+
+interface DeleteStash {
+  readonly kind: 'deleteStash';
+  readonly stash: string;
+}
+
+type Command = Create | Add | Overwrite | Patch | Delete | PutChunk | DeleteStash;
 
 const place = fc.nat(12);
+const stashArb = fc.constantFrom('s', 't');
+const sourceArb = fc.option(stashArb, { freq: 2 });
 const createArb: fc.Arbitrary<Create> = fc.record({
-  kind: fc.constant('create'), columns: columnsArb, rows: fc.array(rowArb, { maxLength: 4 }), mode: modeArb,
+  kind: fc.constant('create'), columns: columnsArb, rows: fc.array(rowArb, { maxLength: 4 }), stash: sourceArb, mode: modeArb,
 });
 const addArb: fc.Arbitrary<Add> = fc.record({
   // Many rows are stored otherwise than few.
   kind: fc.constant('add'), table: place, rows: fc.array(rowArb, { maxLength: 4 }), times: fc.constantFrom(1, 1, 1, 1, 1, 60),
-  mode: modeArb, match: matchArb,
+  stash: sourceArb, mode: modeArb, match: matchArb,
 });
 const patchArb: fc.Arbitrary<Patch> = fc.record({
   kind: fc.constant('patch'), table: place, row: place, cells: rowArb, mode: modeArb, match: matchArb,
@@ -94,16 +116,24 @@ const patchArb: fc.Arbitrary<Patch> = fc.record({
 const deleteArb: fc.Arbitrary<Delete> = fc.record({ kind: fc.constant('delete'), table: place, row: place, match: matchArb });
 const overwriteArb: fc.Arbitrary<Overwrite> = fc.record({
   kind: fc.constant('overwrite'), table: place, columns: columnsArb, rows: fc.array(rowArb, { maxLength: 4 }),
-  kept: fc.array(fc.option(fc.nat(200)), { maxLength: 200 }), times: fc.constantFrom(1, 1, 1, 60), mode: modeArb, match: matchArb,
+  kept: fc.array(fc.option(fc.nat(200)), { maxLength: 200 }), times: fc.constantFrom(1, 1, 1, 60), stash: sourceArb,
+  mode: modeArb, match: matchArb,
 });
+const putChunkArb: fc.Arbitrary<PutChunk> = fc.record({
+  kind: fc.constant('putChunk'), stash: stashArb, serial: fc.constantFrom('1', '2', '10', '007', '7', 'a'),
+  rows: fc.array(rowArb, { maxLength: 4 }), times: fc.constantFrom(1, 1, 1, 60), table: place,
+  kept: fc.array(fc.option(fc.nat(20)), { maxLength: 4 }),
+});
+const deleteStashArb: fc.Arbitrary<DeleteStash> = fc.record({ kind: fc.constant('deleteStash'), stash: stashArb });
 const commandArb: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: createArb }, { weight: 3, arbitrary: addArb }, { weight: 4, arbitrary: patchArb },
-  { weight: 2, arbitrary: deleteArb }, { weight: 2, arbitrary: overwriteArb },
+  { weight: 2, arbitrary: deleteArb }, { weight: 2, arbitrary: overwriteArb }, { weight: 4, arbitrary: putChunkArb }, { weight: 1, arbitrary: deleteStashArb },
 );
 
 /** A row as JSON text. */
 const textOf = (cells: Cells): string => `{${cells.map(([id, value]) => `${JSON.stringify(id)}:${JSON.stringify(value)}`).join()}}`;
 const textOfRows = (rows: readonly Cells[]): string => `[${rows.map(textOf).join()}]`;
+const textOfStash = (stash: string): string => JSON.stringify({ $stashID: stash });
 const withIds = (rows: readonly Cells[], ids: readonly (string | null)[]): Cells[] =>
   rows.map((cells, row) => (ids[row] === null ? cells : [['$rowID', ids[row]!], ...cells]));
 const schemaText = (columns: NonNullable<Create['columns']>): string =>
@@ -119,6 +149,7 @@ interface Known {
 class Run {
   readonly #client: Client;
   readonly #tables: Known[] = [];
+  readonly #stashes = new ModelStashes();
   #latest = 0n;
 
   constructor(client: Client) {
@@ -130,14 +161,41 @@ class Run {
       await this.#create(command);
       return;
     }
+    if (command.kind === 'putChunk' || command.kind === 'deleteStash') {
+      await this.#changeStash(command);
+      return;
+    }
     const known = this.#tables[command.table % (this.#tables.length + 1)];
     if (known === undefined) await this.#expectUnknown(command);
     else await this.#change(command, known);
   }
 
-  async #create({ columns, rows, mode }: Create): Promise<void> {
+  async #changeStash(command: PutChunk | DeleteStash): Promise<void> {
+    const path = `/stashes/${command.stash}`;
+    if (command.kind === 'deleteStash') {
+      expect(outcomeOf(await this.#client.delete(path))).toBe('200');
+      this.#stashes.delete(command.stash);
+      return;
+    }
+    const known = this.#tables[command.table % (this.#tables.length + 1)];
+    const rows = Array.from({ length: command.times }, () => command.rows).flat();
+    const ids = rows.map((_, row) => known?.rowIds[command.kept[row] ?? -1] ?? null);
+    expect(outcomeOf(await this.#client.put(`${path}/${command.serial}`, textOfRows(withIds(rows, ids))))).toBe('200');
+    this.#stashes.put(command.stash, command.serial, { rows, ids });
+  }
+
+  /** The rows of a stash; null when it is not there. */
+  #rowsOfStash(stash: string): readonly Cells[] | null {
+    return this.#stashes.content(stash)?.rows ?? null;
+  }
+
+  async #create({ columns, rows: given, stash, mode }: Create): Promise<void> {
     const schema = columns === null ? '' : schemaText(columns);
-    const answer = await this.#client.post(`/tables?onSchemaError=${mode}`, `{"name":"n",${schema}"rows":${textOfRows(rows)}}`);
+    // With a schema of its own it takes a stash that never was as no rows.
+    const isEmpty = stash !== null && columns !== null && !this.#stashes.hasEnded(stash);
+    const rows = stash === null ? given : (this.#rowsOfStash(stash) ?? (isEmpty ? [] : null));
+    const source = stash === null ? textOfRows(given) : textOfStash(stash);
+    const answer = await this.#client.post(`/tables?onSchemaError=${mode}`, `{"name":"n",${schema}"rows":${source}}`);
     const { table: model, outcome } = createModelTable(columns === null ? null : new Map(columns), rows, mode);
     this.#expectOutcome(answer, outcome, '201', 0n);
     if ('error' in outcome) return;
@@ -149,17 +207,19 @@ class Run {
     await this.#compare(known);
   }
 
-  async #overwrite({ columns, rows, kept, times, mode, match }: Overwrite, known: Known): Promise<void> {
+  async #overwrite({ columns, rows, kept, times, stash, mode, match }: Overwrite, known: Known): Promise<void> {
     const { model } = known;
+    const schema = columns === null ? '' : schemaText(columns);
     const all = Array.from({ length: times }, () => rows).flat();
     const ids = all.map((_, row) => known.rowIds[kept[row] ?? -1] ?? null);
     // Now and then there is one twice; mostly each is there once.
-    const once = mode === 'abort' ? ids : ids.map((id, row) => (ids.indexOf(id) === row ? id : null));
+    const given = mode === 'abort' ? ids : ids.map((id, row) => (ids.indexOf(id) === row ? id : null));
+    const content = stash === null ? { rows: all, ids: given } : this.#stashes.content(stash);
+    const once = content?.ids ?? [];
     const ifMatch = versionFor(match, model.version, model.version);
-    const schema = columns === null ? '' : schemaText(columns);
-    const body = `{${schema}"rows":${textOfRows(withIds(all, once))}}`;
+    const body = `{${schema}"rows":${stash === null ? textOfRows(withIds(all, given)) : textOfStash(stash)}}`;
     const answer = await this.#client.put(`/tables/${known.id}?onSchemaError=${mode}`, body, headersFor(ifMatch));
-    const outcome = model.overwrite(columns === null ? null : new Map(columns), all, once, mode, ifMatch);
+    const outcome = model.overwrite(columns === null ? null : new Map(columns), content?.rows ?? null, once, mode, ifMatch);
     this.#expectOutcome(answer, outcome, '200', model.version);
     if ('error' in outcome) return;
     const { rowIDs } = answer.json.data as { rowIDs: string[] };
@@ -176,10 +236,13 @@ class Run {
     if (command.kind === 'overwrite') {
       await this.#overwrite(command, known);
     } else if (command.kind === 'add') {
-      const rows = Array.from({ length: command.times }, () => command.rows).flat();
-      const ifMatch = versionFor(command.match, model.version, model.version);
-      const answer = await this.#client.post(`${path}?onSchemaError=${command.mode}`, textOfRows(rows), headersFor(ifMatch));
-      const outcome = model.add(rows, command.mode, ifMatch);
+      const { stash, mode, match } = command;
+      const given = Array.from({ length: command.times }, () => command.rows).flat();
+      const rows = stash === null ? given : this.#rowsOfStash(stash);
+      const ifMatch = versionFor(match, model.version, model.version);
+      const source = stash === null ? textOfRows(given) : textOfStash(stash);
+      const answer = await this.#client.post(`${path}?onSchemaError=${mode}`, source, headersFor(ifMatch));
+      const outcome = model.add(rows, mode, ifMatch);
       this.#expectOutcome(answer, outcome, '201', model.version);
       if (!('error' in outcome)) {
         outcome.take(answer.version!, answer.json.data.rowIDs);

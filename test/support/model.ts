@@ -28,6 +28,8 @@ interface Fitted {
   readonly widened: boolean;
 }
 
+const noStash = '400 stash_not_found';
+
 export class ModelTable {
   columns: ReadonlyMap<string, string>;
   rows: ModelRow[] = [];
@@ -46,9 +48,10 @@ export class ModelTable {
     return version > this.widened ? version : this.widened;
   }
 
-  /** `ifMatch` null: none. */
-  add(given: readonly Cells[], mode: Mode, ifMatch: bigint | null): Outcome {
+  /** `given` null: a stash that is not there. `ifMatch` null: none. */
+  add(given: readonly Cells[] | null, mode: Mode, ifMatch: bigint | null): Outcome {
     if (ifMatch !== null && this.version > ifMatch) return { error: '412 precondition_failed' };
+    if (given === null) return { error: noStash };
     const fitted = fitRows(this.columns, given, mode);
     if (typeof fitted === 'string') return { error: fitted };
     if (given.length === 0) return { changed: false, take: () => undefined };
@@ -64,12 +67,13 @@ export class ModelTable {
   /** `columns` null: those of the table are kept. `ids`: what rows come with, one for each; null for none. */
   overwrite(
     columns: ReadonlyMap<string, string> | null,
-    given: readonly Cells[],
+    given: readonly Cells[] | null,
     ids: readonly (string | null)[],
     mode: Mode,
     ifMatch: bigint | null,
   ): Outcome {
     if (ifMatch !== null && this.version > ifMatch) return { error: '412 precondition_failed' };
+    if (given === null) return { error: noStash };
     const named = ids.filter((id) => id !== null);
     if (new Set(named).size < named.length || named.some((id) => !this.issued.has(id))) return { error: '400 request_validation_error' };
     const fitted = fitRows(columns ?? this.columns, given, mode);
@@ -131,7 +135,7 @@ export class ModelTable {
 /** A table as it is created: without columns they are inferred, and then every value finds its place. */
 export function createModelTable(
   columns: ReadonlyMap<string, string> | null,
-  given: readonly Cells[],
+  given: readonly Cells[] | null,
   mode: Mode,
 ): { readonly table: ModelTable; readonly outcome: Outcome } {
   const table = new ModelTable(columns);
@@ -191,4 +195,41 @@ function present(cells: ReadonlyMap<string, Json>, columns: ReadonlyMap<string, 
 
 function withoutEmpty(cells: ReadonlyMap<string, Json>): Map<string, Json> {
   return new Map([...cells].filter(([, value]) => value !== null));
+}
+
+/** Rows, and for each the ID that it comes with; null for none. */
+export interface Chunk {
+  readonly rows: readonly Cells[];
+  readonly ids: readonly (string | null)[];
+}
+
+/** Stashes by name. */
+export class ModelStashes {
+  readonly #chunks = new Map<string, Map<string, Chunk>>();
+  readonly #ended = new Set<string>();
+
+  put(stash: string, serial: string, chunk: Chunk): void {
+    this.#chunks.set(stash, (this.#chunks.get(stash) ?? new Map<string, Chunk>()).set(serial, chunk));
+    this.#ended.delete(stash);
+  }
+
+  delete(stash: string): void {
+    if (this.#chunks.delete(stash)) this.#ended.add(stash);
+  }
+
+  /** Whether there was one of this name, and is none now. */
+  hasEnded(stash: string): boolean {
+    return this.#ended.has(stash);
+  }
+
+  /** All its chunks as one; null when it is not there. */
+  content(stash: string): Chunk | null {
+    const chunks = this.#chunks.get(stash);
+    if (chunks === undefined) return null;
+    const areNumbers = [...chunks.keys()].every((serial) => /^[0-9]+$/.test(serial));
+    const byText = ([a]: readonly [string, Chunk], [b]: readonly [string, Chunk]): number => (a < b ? -1 : 1);
+    const byNumber: typeof byText = (a, b) => Number(a[0]) - Number(b[0]) || byText(a, b);
+    const inOrder = [...chunks].sort(areNumbers ? byNumber : byText).map(([, chunk]) => chunk);
+    return { rows: inOrder.flatMap(({ rows }) => rows), ids: inOrder.flatMap(({ ids }) => ids) };
+  }
 }

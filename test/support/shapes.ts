@@ -107,6 +107,8 @@ const shapes: readonly Shape[] = [
   },
   { route: /^GET \/tables\/[^/]*\/rows\/[^/]*$/, bodies: { 200: exactly({ data: row }), 304: null }, versioned: true },
   { route: /^(PATCH|DELETE) \/tables\/[^/]*\/rows\/[^/]*$/, bodies: { 200: nothing }, versioned: true },
+  { route: /^PUT \/stashes\/[^/]*\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
+  { route: /^DELETE \/stashes\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
   { route: /^GET \/(livez|readyz)$/, bodies: { 200: exactly({ data: exactly({ status: text }) }) }, versioned: false },
 ];
 

@@ -1,0 +1,208 @@
+/**
+ * `npm run bench:bulk`: rows that come in chunks of a stash and are imported in one step, beside the yardstick and beside COPY
+ * of the same rows into a table of one text column. See README.md.
+ */
+import { pipeline } from 'node:stream/promises';
+import { Readable } from 'node:stream';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { Connection } from './connection.ts';
+import { makeRows, rowsPerRequest, schema, seededRandom } from './data.ts';
+import { createDatabase, describeEnvironment, query, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
+import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
+import { peakMemoryMiB } from './processes.ts';
+import { median, renderTable, show } from './report.ts';
+import { expectStatus, head, withBody, type Target } from './requests.ts';
+import { runToEnd, type Surroundings } from './run-to-end.ts';
+import { serviceEnvironment, startService } from './service-processes.ts';
+import { startYardstick } from './yardstick-process.ts';
+
+interface Options {
+  log: LogKind;
+  rows: number;
+  rounds: number;
+  connections: number;
+  profileFolder: string | undefined;
+}
+
+/** Seconds of a round: from the first upload until the last row can be read; of the import in it; of reading all rows back. */
+interface Times {
+  whole: number;
+  importing: number;
+  reading: number;
+}
+
+interface Side {
+  readonly name: string;
+  readonly target: Target;
+  /** Whether what was loaded is removed by requests. */
+  readonly removes: boolean;
+  readonly times: Times[];
+}
+
+const pageRows = 10_000;
+/** Different bodies, sent in turn: as many as fit well into memory. */
+const differentBodies = 40;
+
+function readOptions(): Options {
+  const { values } = parseArgs({
+    options: {
+      log: { type: 'string', default: 'postgres' },
+      rows: { type: 'string', default: '100000' },
+      rounds: { type: 'string', default: '5' },
+      connections: { type: 'string', default: '8' },
+      profile: { type: 'string' },
+    },
+  });
+  return {
+    log: readLogKind(values.log), rows: readWholeNumber('--rows', values.rows, rowsPerRequest),
+    rounds: readWholeNumber('--rounds', values.rounds, 1), connections: readWholeNumber('--connections', values.connections, 1),
+    profileFolder: values.profile,
+  };
+}
+
+async function run({ log, rows, rounds, connections, profileFolder }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
+  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
+  const databases = {
+    copy: await createDatabase(postgresUrl, 'copy', resources), yardstick: await createDatabase(postgresUrl, 'yardstick', resources),
+    service: await createDatabase(postgresUrl, 'service', resources),
+  };
+  const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
+  console.log(renderFacts([...await describeEnvironment(databases), kafka?.fact ?? { what: 'log', value: 'in Postgres' }]));
+  const yardstick = await startYardstick(databases.yardstick, join(folder, 'yardstick.log'), resources, signal);
+  const service = await startService({
+    environment: serviceEnvironment(databases.service, kafka?.brokers, 'bulk'), folder: join(folder, 'service'), profileFolder,
+  }, ['all'], resources, signal);
+  const sides: Side[] = [
+    { name: 'yardstick', target: yardstick.target, removes: false, times: [] },
+    { name: 'service', target: service.target, removes: true, times: [] },
+  ];
+  const random = seededRandom(1);
+  const bodies = Array.from({ length: differentBodies }, () => Buffer.from(JSON.stringify(makeRows(random, rowsPerRequest))));
+  const chunks = Math.ceil(rows / rowsPerRequest);
+  const copying: number[] = [];
+  for (let round = 0; round <= rounds; round += 1) {
+    signal.throwIfAborted();
+    // The first round warms up, with fewer rows where there are many.
+    const isWarmUp = round === 0;
+    const count = isWarmUp ? Math.min(chunks, 100) : chunks;
+    const seconds = await timed(() => copyRows(databases.copy, bodies, count, signal));
+    if (!isWarmUp) copying.push(seconds.seconds);
+    for (const { target, removes, times } of round % 2 === 0 ? sides : sides.toReversed()) {
+      const measured = await measure(target, bodies, { chunks: count, connections, round, removes }, signal);
+      if (!isWarmUp) times.push(measured);
+    }
+    await query(databases.yardstick, 'truncate rws, stash');
+    await query(databases.copy, 'drop table copied');
+    await settle(Object.values(databases));
+  }
+  const memory = { yardstick: await peakMemoryMiB(yardstick.processes[0]!.pid), service: await peakMemoryMiB(service.processes[0]!.pid) };
+  console.log(`\n${render(sides, copying, chunks * rowsPerRequest, log)}`);
+  console.log(`\npeak memory: yardstick ${show(memory.yardstick)} MiB, service ${show(memory.service)} MiB (goal: < 512)`);
+}
+
+interface Load {
+  chunks: number;
+  connections: number;
+  round: number;
+  removes: boolean;
+}
+
+/** Uploads, imports into a new table, reads its last row, then all; and removes both again. */
+async function measure(target: Target, bodies: readonly Buffer[], { chunks, connections, round, removes }: Load, signal: AbortSignal): Promise<Times> {
+  const open = await Promise.all(Array.from({ length: connections }, () => Connection.open(target.ports[0]!)));
+  try {
+    const [first] = open as [Connection];
+    const stash = `bulk-${round}`;
+    const start = performance.now();
+    let begun = 0;
+    await Promise.all(open.map(async (connection) => {
+      while (begun < chunks) {
+        signal.throwIfAborted();
+        const serial = begun++;
+        const request = withBody(head(target, 'PUT', `/stashes/${stash}/${serial}`), bodies[serial % bodies.length]!);
+        expectStatus(200, await connection.send(request));
+      }
+    }));
+    const imported = performance.now();
+    const body = Buffer.from(JSON.stringify({ name: stash, schema, rows: { $stashID: stash } }));
+    const answer = expectStatus(201, await first.send(withBody(head(target, 'POST', '/tables'), body)));
+    const importing = (performance.now() - imported) / 1_000;
+    const [, tableID] = /"tableID":"([^"]+)"/.exec(answer.toString('latin1', 0, 200))!;
+    const [, lastID] = /"([^"]+)"\]\}\}$/.exec(answer.toString('latin1', answer.length - 100))!;
+    expectStatus(200, await first.send(`${head(target, 'GET', `/tables/${tableID}/rows/${lastID}`)}\r\n`));
+    const whole = (performance.now() - start) / 1_000;
+    const { seconds: reading, result: found } = await timed(() => readAll(first, target, tableID!));
+    if (found !== chunks * rowsPerRequest) throw new Error(`${found} rows were read, not ${chunks * rowsPerRequest}`);
+    for (const path of !removes ? [] : [`/tables/${tableID}`, `/stashes/${stash}`]) {
+      expectStatus(200, await first.send(`${head(target, 'DELETE', path)}\r\n`));
+    }
+    return { whole, importing, reading };
+  } finally {
+    for (const connection of open) connection.close();
+  }
+}
+
+/** Reads a table page by page, and gives how many rows it has. */
+async function readAll(connection: Connection, target: Target, tableID: string): Promise<number> {
+  let rows = 0;
+  for (let continuation = ''; ;) {
+    const path = `/tables/${tableID}/rows?limit=${pageRows}${continuation}`;
+    const page = expectStatus(200, await connection.send(`${head(target, 'GET', path)}\r\n`));
+    // The rows are not parsed: that would take as long as serving them.
+    for (let at = page.indexOf(rowIdKey); at >= 0; at = page.indexOf(rowIdKey, at + 1)) rows += 1;
+    const next = /"continuation":"([^"]+)"\}$/.exec(page.toString('latin1', Math.max(0, page.length - 300)));
+    if (next === null) return rows;
+    continuation = `&continuation=${next[1]}`;
+  }
+}
+
+const rowIdKey = Buffer.from('"$rowID":');
+
+/** Copies the rows as texts into a new table with a key of table and row. */
+async function copyRows(databaseUrl: string, bodies: readonly Buffer[], chunks: number, signal: AbortSignal): Promise<void> {
+  const texts = bodies.map((body) => (JSON.parse(body.toString()) as object[]).map((row) => JSON.stringify(row).replaceAll('\\', '\\\\')));
+  function* lines(): Generator<string> {
+    for (let chunk = 0; chunk < chunks; chunk += 1) {
+      yield texts[chunk % texts.length]!.map((text, row) => `1\t${chunk * rowsPerRequest + row}\t${text}\n`).join('');
+    }
+  }
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query('create table copied (table_id bigint, row_id bigint, body text, primary key (table_id, row_id))');
+    await pipeline(Readable.from(lines()), client.query(copyFrom('copy copied from stdin')), { signal });
+  } finally {
+    await client.end();
+  }
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<{ result: T; seconds: number }> {
+  const start = performance.now();
+  const result = await work();
+  return { result, seconds: (performance.now() - start) / 1_000 };
+}
+
+function render([yardstick, service]: readonly Side[], copying: readonly number[], rows: number, log: LogKind): string {
+  const line = (what: string, of: (times: Times) => number, goal: string): string[] => {
+    const [theirs, ours] = [yardstick!.times.map(of), service!.times.map(of)];
+    const ratios = ours.map((seconds, round) => theirs[round]! / seconds);
+    return [
+      what, show(median(theirs)), show(median(ours)), show(rows / median(ours)), (median(theirs) / median(ours)).toFixed(2),
+      `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`, goal,
+    ];
+  };
+  const lines = [
+    [`${rows.toLocaleString('en')} rows`, 'yardstick, s', 'service, s', 'rows/s', 'ratio', 'rounds', 'goal'],
+    line('first upload to last row readable', ({ whole }) => whole, log === 'kafka' ? '>= 0.9' : '>= 1.3'),
+    line('the import in it', ({ importing }) => importing, rows <= 1_000_000 ? '< 0.1 s' : ''),
+    line('reading all, pages of 10,000', ({ reading }) => reading, '>= 1.1'),
+  ];
+  const whole = median(service!.times.map((times) => times.whole));
+  return `${renderTable(lines)}\n\nCOPY of the same rows as text: ${show(median(copying))} s, ${show(rows / median(copying))} rows/s; `
+    + `the service has ${(median(copying) / whole).toFixed(2)} of its speed`;
+}
+
+await runToEnd(async (surroundings) => run(readOptions(), surroundings));

@@ -1,0 +1,18 @@
+/** The yardstick as a process of its own: see `yardstick.ts`. */
+import { join } from 'node:path';
+import { startServer } from './processes.ts';
+import type { Service } from './service-processes.ts';
+
+/** Starts a yardstick on a database, which `resources` stops. */
+export async function startYardstick(
+  databaseUrl: string, logFile: string, resources: AsyncDisposableStack, signal: AbortSignal,
+): Promise<Service> {
+  const token = 'yardstick';
+  const server = await startServer({
+    name: 'yardstick',
+    nodeArguments: [join(import.meta.dirname, 'yardstick.ts')],
+    environment: { DATABASE_URL: databaseUrl, TOKEN: token },
+    logFile,
+  }, resources, signal);
+  return { processes: [server], target: { ports: [server.port], token } };
+}

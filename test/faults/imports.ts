@@ -1,0 +1,166 @@
+/**
+ * Clients that load stashes in chunks, several at once, and import them, while the service is killed under them; and readers
+ * that look for a part of an import. A chunk is sent again until it is acknowledged, an import, under its Idempotency-Key,
+ * until its outcome is known: so it is certain what each table holds in the end.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Answer, Client, Send } from '../support/client.ts';
+import { outcomeOf } from '../support/client.ts';
+
+const columns = [{ id: 'load', type: 'number' }, { id: 'row', type: 'number' }, { id: 'text', type: 'string' }];
+const chunksAtOnce = 4;
+const rowsOfChunk = 120;
+
+/** Which loads a table may show: those from `first` to `last`, each whole. */
+interface Span {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** One client, its table, and all that it was told of it. */
+export class Importer {
+  readonly problems: string[] = [];
+  /** How many imports were acknowledged. */
+  imports = 0;
+  reads = 0;
+  readonly #clients: readonly Client[];
+  readonly #name: string;
+  readonly #random: () => number;
+  readonly #counts: number[] = [];
+  #tableId = '';
+  /** What is certain to be there, and what may be: while an import is under way they differ. */
+  #certain: Span = { first: 1, last: 0 };
+  #possible: Span = { first: 1, last: 0 };
+
+  constructor(clients: readonly Client[], name: string, random: () => number) {
+    this.#clients = clients;
+    this.#name = name;
+    this.#random = random;
+  }
+
+  async createTable(): Promise<void> {
+    const body = { name: this.#name, schema: { columns }, rows: [] };
+    const answer = await this.#untilKnown('/tables', { method: 'POST', body, headers: { 'idempotency-key': `create ${this.#name}` } });
+    this.#tableId = answer.json.data.tableID;
+  }
+
+  /** Loads one stash after the other. */
+  async run(goesOn: () => boolean): Promise<void> {
+    for (let load = 1; goesOn(); load += 1) {
+      const chunks = 1 + Math.floor(this.#random() * 12);
+      const count = chunks * rowsOfChunk;
+      this.#counts[load] = count;
+      await this.#upload(load, chunks);
+      // Now and then all that was there is replaced, so that a page has it all.
+      const overwrites = this.#certain.last - this.#certain.first >= 4;
+      this.#possible = overwrites ? { first: load, last: load } : { ...this.#certain, last: load };
+      const path = overwrites ? `/tables/${this.#tableId}` : `/tables/${this.#tableId}/rows`;
+      const answer = await this.#untilKnown(path, {
+        method: overwrites ? 'PUT' : 'POST', body: { $stashID: this.#stash(load) }, headers: { 'idempotency-key': `import ${load}` },
+      });
+      const { rowIDs } = answer.json.data as { rowIDs: string[] };
+      if (rowIDs.length !== count) this.problems.push(`load ${load}: ${rowIDs.length} rows were imported, not ${count}`);
+      this.#certain = this.#possible;
+      this.imports += 1;
+      if (this.#random() < 0.5) await this.#untilKnown(`/stashes/${this.#stash(load)}`, { method: 'DELETE' });
+    }
+  }
+
+  /** Reads the table again and again. */
+  async watch(goesOn: () => boolean): Promise<void> {
+    while (goesOn()) {
+      await this.read();
+      await sleep(20);
+    }
+  }
+
+  /** Reads the table; what it shows must be whole loads that were there, or may have been, while it was read. */
+  async read(): Promise<void> {
+    const before = this.#certain;
+    const answer = await this.#ask(`/tables/${this.#tableId}/rows`, {});
+    if (answer?.status !== 200) return;
+    this.reads += 1;
+    const after = this.#possible;
+    const rows = answer.json.data as { load: number; row: number }[];
+    const first = rows[0]?.load ?? 1;
+    let at = 0;
+    let load = first;
+    for (; at < rows.length; load += 1) {
+      const count = this.#counts[load] ?? 0;
+      const found = rows.slice(at, at + count);
+      if (count === 0 || found.length < count || found.some((row, index) => row.load !== load || row.row !== index)) {
+        this.problems.push(`${this.#name}: load ${load} was read in part`);
+        return;
+      }
+      at += count;
+    }
+    const last = load - 1;
+    if (last < before.last || last > after.last) this.problems.push(`${this.#name}: loads up to ${last} were read; ${before.last} to ${after.last} were there`);
+    if (last >= first && ![before.first, after.first].includes(first)) this.problems.push(`${this.#name}: loads from ${first} on were read`);
+  }
+
+  /** The chunks in any order, some at once, now and then another one first under a serial. */
+  async #upload(load: number, chunks: number): Promise<void> {
+    const serials = Array.from({ length: chunks }, (_, serial) => serial).sort(() => this.#random() - 0.5);
+    const send = async (serial: number, rows: readonly object[]): Promise<void> => {
+      await this.#untilKnown(`/stashes/${this.#stash(load)}/${serial}`, { method: 'PUT', body: rows });
+    };
+    await Promise.all(Array.from({ length: chunksAtOnce }, async () => {
+      for (let serial = serials.pop(); serial !== undefined; serial = serials.pop()) {
+        if (this.#random() < 0.1) await send(serial, [{ load, row: -1, text: 'to be replaced' }]);
+        const first = serial * rowsOfChunk;
+        await send(serial, Array.from({ length: rowsOfChunk }, (_, row) => ({ load, row: first + row, text: `${this.#name} ${load}` })));
+      }
+    }));
+  }
+
+  #stash(load: number): string {
+    return `${this.#name}-${load}`;
+  }
+
+  /** Sends a request until it succeeds. What it says twice must not happen twice. */
+  async #untilKnown(path: string, options: Send): Promise<Answer> {
+    for (;;) {
+      const answer = await this.#ask(path, options);
+      if (answer !== null && answer.status < 300) return answer;
+      if (answer !== null && answer.status !== 503) throw new Error(`${options.method} ${path}: ${outcomeOf(answer)} ${answer.text}`);
+      await sleep(30);
+    }
+  }
+
+  /** Null when the connection broke before the answer was there. */
+  async #ask(path: string, options: Send): Promise<Answer | null> {
+    const client = this.#clients[Math.floor(this.#random() * this.#clients.length)]!;
+    try {
+      return await client.send(path, options);
+    } catch (error) {
+      // What fetch throws when a connection breaks; its class is another one than this file's.
+      if ((error as Error).name === 'TypeError') return null;
+      throw error;
+    }
+  }
+}
+
+/**
+ * Has clients load and import, and others read, while something is done to the service. Gives what is wrong with what they
+ * were told; none when all of it was true.
+ */
+export async function findImportProblems(
+  clients: readonly Client[],
+  randomFor: (client: number) => () => number,
+  disturb: () => Promise<void>,
+): Promise<string[]> {
+  const importers = [0, 1].map((n) => new Importer(clients, `loads-${n}`, randomFor(n)));
+  let goesOn = true;
+  await Promise.all(importers.map((importer) => importer.createTable()));
+  const working = Promise.all(importers.flatMap((importer) => [importer.run(() => goesOn), importer.watch(() => goesOn)]));
+  try {
+    await Promise.race([disturb(), working]);
+  } finally {
+    goesOn = false;
+    await working;
+  }
+  for (const importer of importers) await importer.read();
+  const idle = importers.filter(({ imports, reads }) => imports < 2 || reads < 2).map(() => 'hardly anything was imported or read');
+  return [...idle, ...importers.flatMap(({ problems }) => problems)];
+}

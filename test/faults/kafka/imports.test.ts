@@ -1,0 +1,38 @@
+/**
+ * Everything is killed at once, again and again, while stashes are uploaded and imported: every acknowledged chunk and import is
+ * there, once, and nobody ever reads a part of an import.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, test } from '@jest/globals';
+import { findImportProblems } from '../imports.ts';
+import { randomFrom } from '../load.ts';
+import { seed } from '../survive.ts';
+import { KafkaDeployment } from './kafka-deployment.ts';
+
+const kills = Number(process.env['KILLS'] ?? 20);
+
+let deployment: KafkaDeployment;
+
+afterEach(async () => {
+  expect(await deployment.stop()).toEqual(deployment.places.map(() => 0));
+}, 60_000);
+
+test(`imports are whole or not there, in ${kills} kills`, async () => {
+  process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
+  const random = randomFrom(seed);
+  deployment = await KafkaDeployment.start();
+  const clients = await deployment.clients();
+  const problems = await findImportProblems(clients, (n) => randomFrom(seed + 1 + n), async () => {
+    for (let count = 0; count < kills; count += 1) {
+      await deployment.untilReady();
+      await sleep(50 + random() * 2500);
+      await Promise.all([deployment.kill(deployment.places), deployment.killPostgres(), deployment.broker.kill()]);
+      await Promise.all([deployment.restartPostgres(), deployment.broker.start()]);
+      await deployment.restart(deployment.places);
+    }
+    await deployment.untilReady();
+    await sleep(1000);
+  });
+  expect(problems).toEqual([]);
+  expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
+}, 60_000 + kills * 45_000);
