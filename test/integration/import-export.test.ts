@@ -348,6 +348,32 @@ describe('nothing is done twice, and nothing is left behind', () => {
   });
 });
 
+test('an import that goes on as a job is waited for, and refused with its place', async () => {
+  await using stack = new AsyncDisposableStack();
+  const waiting = await startServer({ environment: { ASYNC_WAIT_MS: '0' } });
+  stack.defer(async () => void await waiting.stop());
+  const between = await Relay.open(waiting.url);
+  stack.defer(() => between.close());
+  const environment = { TABLOG_URL: between.url, TABLOG_TOKEN: await waiting.token(), XDG_CONFIG_HOME: folder };
+  const other = new Client(waiting.url, environment.TABLOG_TOKEN);
+  const rows = numbers(2_500);
+  const file = await fileOf('job.csv', ['n', ...rows.map(String)]);
+  let tableId = '';
+  for (const [flags, wanted] of [[['--create'], rows], [[], [...rows, ...rows]], [['--overwrite'], rows]] as const) {
+    const { code, stdout } = await runTablog(['import', file, '--table', 'job', '--json', ...flags], environment);
+    expect(code).toBe(0);
+    const result = JSON.parse(stdout) as Imported;
+    tableId = result.tableID;
+    expect((await other.rows(tableId)).map(({ n }) => n)).toEqual(wanted);
+    expect((await other.head(`/tables/${tableId}/rows`)).version).toBe(BigInt(result.version));
+  }
+  expect(between.passed.filter(({ status }) => status === 202)).toHaveLength(2);
+  const bad = await fileOf('job-bad.csv', ['n', ...rows.map(String), 'x']);
+  const refused = await runTablog(['import', bad, '--table', 'job'], environment);
+  expect(refused.stderr).toContain(`${bad}, line 2502 (row 2501): chunk 2, rows[500].n: `);
+  expect(await other.rows(tableId)).toHaveLength(2_500);
+});
+
 describe('settings', () => {
   test('all that is missing is named at once', async () => {
     const home = join(folder, 'empty');

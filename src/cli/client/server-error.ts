@@ -3,7 +3,8 @@ import { UserError } from '../run-to-end.ts';
 
 /** The service refused a request, or could not do it. */
 export class ServerRefusal extends UserError {
-  readonly status: number;
+  /** Null for a job that failed. */
+  readonly status: number | null;
   /** An error type of the interface; null where the answer is not one of the interface. */
   readonly type: string | null;
   /** The message as the service gave it. */
@@ -11,7 +12,7 @@ export class ServerRefusal extends UserError {
   /** How long to wait before the next attempt, in milliseconds. */
   readonly retryAfterMs: number;
 
-  constructor(status: number, type: string | null, told: string, retryAfterMs = 0, place = '') {
+  constructor(status: number | null, type: string | null, told: string, retryAfterMs = 0, place = '') {
     super(`${place}${type === null ? '' : `${type}: `}${told}`);
     this.status = status;
     this.type = type;
@@ -26,7 +27,7 @@ export class ServerRefusal extends UserError {
 
   /** Whether the same request may go through later. */
   get isPassing(): boolean {
-    return passingStatuses.has(this.status);
+    return this.status !== null && passingStatuses.has(this.status);
   }
 }
 

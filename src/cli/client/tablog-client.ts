@@ -116,6 +116,13 @@ export async function readJson<S extends z.ZodType>(response: Response, schema: 
   return parsed.data;
 }
 
+/** The version in the ETag of an answer. Throws ServerRefusal where there is none. */
+export function versionOf(response: Response): string {
+  const version = /^(?:W\/)?"(\d+)"$/.exec(response.headers.get('etag') ?? '')?.[1];
+  if (version === undefined) throw notTablog(response.status);
+  return version;
+}
+
 async function refusalOf(response: Response): Promise<ServerRefusal> {
   const text = await response.text();
   const { status } = response;
@@ -131,7 +138,7 @@ async function refusalOf(response: Response): Promise<ServerRefusal> {
 }
 
 /** Undefined for what is not JSON. */
-function parseJson(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

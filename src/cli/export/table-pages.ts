@@ -1,7 +1,6 @@
 /** The rows of a table as the service has them, page by page (decisions 3). */
 import { z } from 'zod';
-import { notTablog } from '../client/server-error.ts';
-import type { TablogClient } from '../client/tablog-client.ts';
+import { versionOf, type TablogClient } from '../client/tablog-client.ts';
 import { UserError } from '../run-to-end.ts';
 
 const columnType = z.union([z.string(), z.object({ kind: z.string() })]);
@@ -46,8 +45,7 @@ export async function readTable(client: TablogClient, id: string): Promise<Expor
 export async function readPage(client: TablogClient, tableId: string, continuation: string | null): Promise<Page> {
   const query = new URLSearchParams(continuation === null ? {} : { continuation });
   return client.request('GET', `/tables/${tableId}/rows?${query}`, {}, async (response) => {
-    const version = /^(?:W\/)?"(\d+)"$/.exec(response.headers.get('etag') ?? '')?.[1];
-    if (version === undefined) throw notTablog(response.status);
+    const version = versionOf(response);
     return { bytes: Buffer.from(await response.arrayBuffer()), version };
   });
 }

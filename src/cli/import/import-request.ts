@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { notTablog } from '../client/server-error.ts';
-import { readJson, type TablogClient } from '../client/tablog-client.ts';
+import { ServerRefusal, notTablog } from '../client/server-error.ts';
+import { parseJson, versionOf, type TablogClient } from '../client/tablog-client.ts';
 import { UserError } from '../run-to-end.ts';
 
 export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema';
@@ -20,30 +20,29 @@ export interface Imported {
 }
 
 const acceptedBody = z.object({ data: z.object({ jobID: z.string() }) });
-const jobBody = z.object({ data: z.object({ phase: z.enum(['waiting', 'done', 'failed']) }) });
+const progressBody = z.object({ data: z.object({ phase: z.enum(['waiting', 'done', 'failed']) }) });
+const failedBody = z.object({ data: z.object({ error: z.object({ message: z.string() }) }) });
 const pollMs = 1000;
 
 /**
  * Asks for the import and waits until it is done. The request has a key, so that the service does it once however often it
- * is sent; where it goes on as a job, its answer is asked for by the same request once the job is done.
+ * is sent.
  * @throws ServerRefusal, ServerAway
  */
 export async function requestImport(
   client: TablogClient, stashId: string, target: Target, onSchemaError: OnSchemaError, signal: AbortSignal,
 ): Promise<Imported> {
-  const key = `tablog-import-${randomUUID()}`;
   const { method, path, body } = requestOf(target, stashId, onSchemaError);
   const headers = {
-    'content-type': 'application/json', 'idempotency-key': key, 'x-service-asynchronous': 'true',
+    'content-type': 'application/json', 'idempotency-key': `tablog-import-${randomUUID()}`, 'x-service-asynchronous': 'true',
     ...(target.kind === 'create' || target.ifMatch === null ? {} : { 'if-match': target.ifMatch }),
   };
-  for (;;) {
-    const answer = await client.request(method, path, { headers, body: JSON.stringify(body) }, (response) => readAnswer(response, target));
-    if (answer.kind === 'done') {
-      return answer.imported;
-    }
-    await untilJobEnds(client, answer.jobId, signal);
-  }
+  const answer = await client.request(method, path, { headers, body: JSON.stringify(body) }, (response) => readAnswer(response, target));
+  if (answer.kind === 'done') return answer.imported;
+  await untilJobEnds(client, answer.jobId, signal);
+  // A job does not tell the version; this one is that of the import, or a later one.
+  const version = await client.request('HEAD', `/tables/${answer.tableId}/rows`, {}, async (response) => versionOf(response));
+  return { tableId: answer.tableId, version };
 }
 
 function requestOf(target: Target, stashId: string, onSchemaError: OnSchemaError): { method: string; path: string; body: object } {
@@ -61,16 +60,23 @@ function requestOf(target: Target, stashId: string, onSchemaError: OnSchemaError
 
 type Answer =
   | { readonly kind: 'done'; readonly imported: Imported }
-  | { readonly kind: 'job'; readonly jobId: string };
+  | { readonly kind: 'job'; readonly jobId: string; readonly tableId: string };
 
 async function readAnswer(response: Response, target: Target): Promise<Answer> {
-  if (response.status === 202) return { kind: 'job', jobId: (await readJson(response, acceptedBody)).data.jobID };
-  const version = (response.headers.get('etag') ?? '').replaceAll(/^(?:W\/)?"|"$/g, '');
-  const beginning = await readBeginning(response);
-  if (target.kind !== 'create') return { kind: 'done', imported: { version, tableId: target.id } };
-  const tableId = /^\{"data":\{"tableID":"([^"]+)"/.exec(beginning)?.[1];
-  if (tableId === undefined) throw notTablog(response.status);
-  return { kind: 'done', imported: { version, tableId } };
+  const tableIdIn = (beginning: string): string => {
+    if (target.kind !== 'create') return target.id;
+    const tableId = /^\{"data":\{"tableID":"([^"]+)"/.exec(beginning)?.[1];
+    if (tableId === undefined) throw notTablog(response.status);
+    return tableId;
+  };
+  if (response.status === 202) {
+    const text = await response.text();
+    const accepted = acceptedBody.safeParse(parseJson(text));
+    if (!accepted.success) throw notTablog(response.status);
+    return { kind: 'job', jobId: accepted.data.data.jobID, tableId: tableIdIn(text) };
+  }
+  const version = versionOf(response);
+  return { kind: 'done', imported: { version, tableId: tableIdIn(await readBeginning(response)) } };
 }
 
 /** The answer lists the ID of every row behind that of the table, and nobody here wants to know those. */
@@ -84,12 +90,17 @@ async function readBeginning(response: Response): Promise<string> {
   return beginning;
 }
 
-/** Progress is asked for, because the job itself lists the ID of every row. */
+/** Progress is asked for, because the job itself lists the ID of every row. Throws ServerRefusal if the job fails. */
 async function untilJobEnds(client: TablogClient, jobId: string, signal: AbortSignal): Promise<void> {
+  const path = `/jobs/${encodeURIComponent(jobId)}`;
   for (;;) {
+    const { data: { phase } } = await client.get(`${path}/progress`, progressBody);
+    if (phase === 'done') return;
+    if (phase === 'failed') {
+      const { data: { error } } = await client.get(path, failedBody);
+      throw new ServerRefusal(null, null, error.message);
+    }
     await sleep(pollMs, undefined, { signal });
-    const { data } = await client.get(`/jobs/${encodeURIComponent(jobId)}/progress`, jobBody);
-    if (data.phase !== 'waiting') return;
   }
 }
 

@@ -1,6 +1,6 @@
 /** A file of rows into a table: chunk by chunk into a stash, and from there with one request (spec 4.13). */
 import { randomUUID } from 'node:crypto';
-import { ServerAway, ServerRefusal } from '../client/server-error.ts';
+import { ServerRefusal } from '../client/server-error.ts';
 import type { TablogClient } from '../client/tablog-client.ts';
 import type { FileFormat } from '../file-format.ts';
 import { UserError } from '../run-to-end.ts';
@@ -44,24 +44,31 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
   const cutter = cutterFor(format.format);
   const places = new Places();
   const stash = new Stash(`import-${randomUUID()}`, client, cutter.mediaType);
-  const phase = { isAsked: false };
+  const work: Work = { source, cutter, places, stash, stopReading };
   try {
-    const imported = await fillAndImport(options, { source, cutter, places, stash, phase, stopReading });
+    await fill(options, work);
+  } catch (error) {
+    await removeStash(stash, say);
+    throw error instanceof MalformedFile ? error.within(source.name) : error;
+  }
+  try {
+    const ask = (): Promise<Imported> => requestImport(client, stash.id, options.target, options.onSchemaError, signal);
+    const imported = await toldInFile(work, null, ask);
     const problem = await stash.remove();
     if (problem !== null) say(describeLeftOver(stash, problem));
     return { ...imported, rows: places.rows };
   } catch (error) {
-    if (stash.mayExist) {
-      const problem = await stash.remove();
-      say(problem === null ? `The stash ${stash.id} has been deleted.` : describeLeftOver(stash, problem));
-    }
-    if (error instanceof MalformedFile) throw error.within(source.name);
-    // After an answer that is one, nothing is open.
-    if (phase.isAsked && !(error instanceof ServerRefusal && !error.isPassing) && (error instanceof ServerAway || error instanceof UserError)) {
-      throw new UserError(`${error.message} Whether the import has taken effect is not known: look at the table.`, { cause: error });
-    }
-    throw error;
+    await removeStash(stash, say);
+    const isRefused = error instanceof ServerRefusal && !error.isPassing;
+    if (isRefused || !(error instanceof UserError)) throw error;
+    throw new UserError(`${error.message} Whether the import has taken effect is not known: look at the table.`, { cause: error });
   }
+}
+
+async function removeStash(stash: Stash, say: (words: string) => void): Promise<void> {
+  if (!stash.mayExist) return;
+  const problem = await stash.remove();
+  say(problem === null ? `The stash ${stash.id} has been deleted.` : describeLeftOver(stash, problem));
 }
 
 interface Work {
@@ -69,26 +76,22 @@ interface Work {
   readonly cutter: Cutter;
   readonly places: Places;
   readonly stash: Stash;
-  /** Whether the import itself has been asked for. */
-  readonly phase: { isAsked: boolean };
   readonly stopReading: AbortController;
 }
 
-async function fillAndImport(options: ImportOptions, work: Work): Promise<Imported> {
-  const { source, cutter, places, stash, phase } = work;
+/** Has the chunks of the file in the stash. */
+async function fill(options: ImportOptions, work: Work): Promise<void> {
+  const { source, cutter, places, stash } = work;
   let rows = 0;
   let bytes = 0;
   const upload = async ({ body, chunkRows, serial, fileBytes }: PlacedChunk): Promise<void> => {
-    await inFile(work, serial, () => stash.put(serial, body));
+    await toldInFile(work, serial, () => stash.put(serial, body));
     rows += chunkRows;
     bytes += fileBytes;
     options.onProgress(rows, bytes);
   };
   const chunks = placed(source, cutter, places);
   await eachInParallel(chunks, options.parallel, upload, () => work.stopReading.abort());
-  phase.isAsked = true;
-  const { client, target, onSchemaError, signal } = options;
-  return inFile(work, null, () => requestImport(client, stash.id, target, onSchemaError, signal));
 }
 
 interface PlacedChunk {
@@ -109,7 +112,7 @@ async function* placed(source: Source, cutter: Cutter, places: Places): AsyncGen
 }
 
 /** What the service says of rows is told with their place in the file. */
-async function inFile<T>({ source, cutter, places }: Work, serial: number | null, ask: () => Promise<T>): Promise<T> {
+async function toldInFile<T>({ source, cutter, places }: Work, serial: number | null, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
