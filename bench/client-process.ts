@@ -2,11 +2,11 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { ClientReply, ClientRequest } from './client.ts';
+import type { ClientReply, ClientRequest, Measured } from './client.ts';
 import { stop } from './processes.ts';
 
-/** Asks the client for something, and gives the figure if it has one. Rejects if an answer was not as expected. */
-export type Ask = (request: ClientRequest) => Promise<number | undefined>;
+/** Asks the client for something, and gives what it measured if it did. Rejects if an answer was not as expected. */
+export type Ask = (request: ClientRequest) => Promise<Measured | undefined>;
 
 /** Starts the client, which `resources` stops. */
 export function startClient(resources: AsyncDisposableStack, signal: AbortSignal): Ask {
@@ -22,7 +22,7 @@ export function startClient(resources: AsyncDisposableStack, signal: AbortSignal
     try {
       const [reply] = await once(client, 'message', { signal: either }) as [ClientReply];
       if ('error' in reply) throw new Error(reply.error);
-      return reply.figure;
+      return reply.measured;
     } catch (error) {
       throw either.aborted ? either.reason : error;
     }

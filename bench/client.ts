@@ -14,8 +14,21 @@ export type ClientRequest =
   | { do: 'patch'; target: Target; rows: number; connections: number }
   | { do: 'measure'; target: Target; measurement: Measurement; seconds: number; seed: number };
 
-/** `figure` is in the measurement's unit; a load has none. */
-export type ClientReply = { figure?: number } | { error: string };
+/** How long answers took, in milliseconds, and how many there were in a second. */
+export interface Timing {
+  p50: number;
+  p99: number;
+  rate: number;
+}
+
+/** What a measurement gave; `figure` is in its unit. */
+export interface Measured {
+  figure: number;
+  timing: Timing;
+}
+
+/** A load has measured nothing. */
+export type ClientReply = { measured?: Measured } | { error: string };
 
 /** One request, or a few that belong together; gives how many requests or rows were answered. */
 type Step = () => Promise<number>;
@@ -173,7 +186,7 @@ async function patch({ target, rows, connections }: ClientRequest & { do: 'patch
   }
 }
 
-async function measure({ target, measurement, seconds, seed }: ClientRequest & { do: 'measure' }): Promise<number> {
+async function measure({ target, measurement, seconds, seed }: ClientRequest & { do: 'measure' }): Promise<Measured> {
   const connections = await openConnections(target, measurement.connections);
   try {
     const table = measurement.workload === 'add'
@@ -195,7 +208,9 @@ async function measure({ target, measurement, seconds, seed }: ClientRequest & {
       }
     }));
     if (times.length === 0) throw new Error(`no answer in ${seconds} s`);
-    return measurement.unit === 'ms p50' ? times.toSorted((a, b) => a - b)[times.length >> 1]! : answered / seconds;
+    const sorted = times.toSorted((a, b) => a - b);
+    const timing = { p50: sorted[times.length >> 1]!, p99: sorted[Math.floor(times.length * 0.99)]!, rate: answered / seconds };
+    return { figure: measurement.unit === 'ms p50' ? timing.p50 : timing.rate, timing };
   } finally {
     for (const connection of connections) connection.close();
   }
@@ -203,7 +218,7 @@ async function measure({ target, measurement, seconds, seed }: ClientRequest & {
 
 async function replyTo(request: ClientRequest): Promise<ClientReply> {
   try {
-    if (request.do === 'measure') return { figure: await measure(request) };
+    if (request.do === 'measure') return { measured: await measure(request) };
     await (request.do === 'load' ? load(request) : patch(request));
     return {};
   } catch (error) {

@@ -7,17 +7,26 @@ import { connect, type Socket } from 'node:net';
 export interface Answer {
   status: number;
   body: Buffer;
+  /** When its first bytes came, by `performance.now()`. */
+  firstByteAt: number;
 }
 
 /** An answer and the place behind it. */
 interface Parsed {
-  answer: Answer;
+  answer: Omit<Answer, 'firstByteAt'>;
   end: number;
 }
 
 /** There is no whole answer before this many bytes have come. */
 interface Unfinished {
   bytesNeeded: number;
+  isChunked?: boolean;
+}
+
+function endsWithLastChunk(pieces: readonly Buffer[]): boolean {
+  const last = pieces.at(-1)!;
+  const end = last.length >= lastChunk.length ? last : Buffer.concat(pieces.slice(-lastChunk.length));
+  return end.subarray(-lastChunk.length).equals(lastChunk);
 }
 
 interface Waiting {
@@ -28,9 +37,11 @@ interface Waiting {
 export class Connection {
   readonly #socket: Socket;
   #waiting: Waiting | undefined;
+  #firstByteAt = 0;
   #received: Buffer[] = [];
   #bytesReceived = 0;
   #bytesNeeded = 0;
+  #isChunked = false;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -66,15 +77,19 @@ export class Connection {
   }
 
   #receive(bytes: Buffer): void {
+    if (this.#bytesReceived === 0) this.#firstByteAt = performance.now();
     this.#received.push(bytes);
     this.#bytesReceived += bytes.length;
     if (this.#bytesReceived < this.#bytesNeeded) return;
+    // A long answer in chunks comes in very many pieces: they are put together when its end is there.
+    if (this.#isChunked && !endsWithLastChunk(this.#received)) return;
     const received = this.#received.length === 1 ? bytes : Buffer.concat(this.#received);
     try {
       const parsed = parseAnswer(received);
       if ('bytesNeeded' in parsed) {
         this.#received = [received];
         this.#bytesNeeded = parsed.bytesNeeded;
+        this.#isChunked = parsed.isChunked ?? false;
       } else {
         this.#finish(parsed, received.length);
       }
@@ -90,7 +105,8 @@ export class Connection {
     this.#received = [];
     this.#bytesReceived = 0;
     this.#bytesNeeded = 0;
-    waiting.resolve(answer);
+    this.#isChunked = false;
+    waiting.resolve({ ...answer, firstByteAt: this.#firstByteAt });
   }
 
   #fail(reason: Error): void {
@@ -99,6 +115,7 @@ export class Connection {
   }
 }
 
+const lastChunk = Buffer.from('\r\n0\r\n\r\n');
 const headEnd = Buffer.from('\r\n\r\n');
 const lineEnd = Buffer.from('\r\n');
 
@@ -123,12 +140,12 @@ function parseChunks(received: Buffer, start: number, status: number): Parsed | 
   const chunks: Buffer[] = [];
   for (let at = start; ;) {
     const sizeEnd = received.indexOf(lineEnd, at);
-    if (sizeEnd < 0) return { bytesNeeded: received.length + 1 };
+    if (sizeEnd < 0) return { bytesNeeded: received.length + 1, isChunked: true };
     const size = Number.parseInt(received.toString('latin1', at, sizeEnd), 16);
     if (Number.isNaN(size)) throw new Error('a chunk without a size');
     const chunkStart = sizeEnd + lineEnd.length;
     at = chunkStart + size + lineEnd.length;
-    if (at > received.length) return { bytesNeeded: at };
+    if (at > received.length) return { bytesNeeded: at, isChunked: true };
     if (size === 0) return { answer: { status, body: Buffer.concat(chunks) }, end: at };
     chunks.push(received.subarray(chunkStart, chunkStart + size));
   }

@@ -16,7 +16,7 @@ import { createDatabase, describeEnvironment, query, renderFacts, settle, startK
 import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
 import { median, renderTable, show } from './report.ts';
-import type { Target } from './requests.ts';
+import { caller, type Target } from './requests.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { serviceEnvironment, startService, type ServiceSettings } from './service-processes.ts';
 
@@ -164,19 +164,6 @@ async function timed<T>(work: () => Promise<T>): Promise<{ result: T; seconds: n
   const start = performance.now();
   const result = await work();
   return { result, seconds: (performance.now() - start) / 1_000 };
-}
-
-/** Sends requests to a service; gives the `data` of the answer. Rejects for one that is no success. */
-function caller({ ports, token }: Target) {
-  return async (method: string, path: string, body?: string, type = 'text/csv'): Promise<{ tableID: string }> => {
-    const response = await fetch(`http://127.0.0.1:${ports[0]}${path}`, {
-      method, headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': type }) },
-      ...(body === undefined ? {} : { body }),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text.slice(0, 500)}`);
-    return (JSON.parse(text) as { data: { tableID: string } }).data;
-  };
 }
 
 /** Reads a table to its end, and gives the seconds. Rejects when it has another number of rows. */

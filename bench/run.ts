@@ -1,8 +1,7 @@
 /**
  * `npm run bench`: measures the service against the yardstick, in alternating rounds on one Postgres. See README.md.
  */
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startClient, type Ask } from './client-process.ts';
@@ -14,7 +13,7 @@ import { renderFigures, toFigure, type Figure, type Rounds } from './report.ts';
 import type { Target } from './requests.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { startYardstick } from './yardstick-process.ts';
-import { serviceEnvironment, startService, type Role, type Service } from './service-processes.ts';
+import { makeProfileFolder, serviceEnvironment, startService, type Role, type Service } from './service-processes.ts';
 
 interface Options {
   rounds: number;
@@ -79,7 +78,7 @@ async function measureRounds(
   const measureOn = async (side: Side, round: number): Promise<number> => {
     const warmUp = round === 0 && writesToKafka(side) ? brokerWarmUpSeconds : 0;
     const request = { target: targets[side], measurement, seconds: Math.max(seconds, warmUp), seed: round };
-    return (await ask({ do: 'measure', ...request }))!;
+    return (await ask({ do: 'measure', ...request }))!.figure;
   };
   const figures: Rounds = { yardstick: [], service: [] };
   // Round 0 warms both up and is not counted.
@@ -92,12 +91,6 @@ async function measureRounds(
     }
   }
   return figures;
-}
-
-async function makeProfileFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'tablog-profile-'));
-  console.log(`CPU profile of the service, written when it stops: ${folder}`);
-  return folder;
 }
 
 function describeService({ calibrate, split }: Options): string {

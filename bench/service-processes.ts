@@ -1,5 +1,6 @@
 /** The service as it is measured: started as anybody starts it, as one process or as several with a role each. */
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startServer, type Server } from './processes.ts';
 import type { Target } from './requests.ts';
@@ -70,4 +71,11 @@ export async function startServiceProcess(
     environment: { ...environment, DATA_DIR: folder, ROLE: role, MALLOC_ARENA_MAX: '1' },
     logFile: join(folder, `${name}.log`),
   }, resources, signal);
+}
+
+/** A folder that outlives the run, and is told. */
+export async function makeProfileFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tablog-profile-'));
+  console.log(`CPU profile of the service, written when it stops: ${folder}`);
+  return folder;
 }

@@ -19,6 +19,8 @@ const storageSettings = [
   'alter table links set (fillfactor = 85)',
   // What compaction looks for, so that it finds nothing quickly.
   'create index links_received on links (table_id) where presented is null',
+  'create index links_presented on links (table_id, presented, version) where presented is not null',
+  'create index tables_widened on tables (id) where widened > 0',
   `create index links_small on links (table_id, version, ordinal) where not merged and bytes < ${smallLinkBytes}`,
   // What the sweeper looks at.
   'create index tables_deleted on tables (id) where deleted',

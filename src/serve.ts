@@ -29,7 +29,7 @@ import { openService, type Service } from './service.ts';
 import { onStopSignal } from './stop-signals.ts';
 import { Upkeep } from './upkeep.ts';
 
-/** How many bodies of rows are read at once: each takes up to two blocks and an unfinished row of memory. */
+/** How many bodies of rows are read at once, of one team at most a half: each takes up to two blocks and an unfinished row of memory. */
 const bodiesAtOnce = 64;
 
 /** How long before the connections are cut the last requests are answered, in milliseconds. */

@@ -11,8 +11,8 @@ import type { EventLog } from './log/event-log.ts';
 import { pause } from './pause.ts';
 import { expireStashes } from './stash-expiry.ts';
 
-/** Any number that nothing else in the database uses as an advisory lock. */
-const upkeepLock = 7_460_231_004;
+/** Any number that nothing else in the database uses as the first of two of an advisory lock; the second is the read model's. */
+export const upkeepLock = 7_460_231_004 % 2 ** 31;
 
 /** How often old outcomes are looked for, in milliseconds. */
 const outcomesInterval = 3_600_000;
@@ -66,7 +66,7 @@ export class Upkeep {
       try {
         await this.#work();
       } finally {
-        await client.query('select pg_advisory_unlock($1, hashtext($2))', [upkeepLock % 2 ** 31, database.schema]);
+        await client.query('select pg_advisory_unlock($1, hashtext($2))', [upkeepLock, database.schema]);
       }
     } finally {
       client.release();
@@ -101,6 +101,6 @@ export class Upkeep {
 }
 
 async function takeLock(client: pg.PoolClient, schema: string): Promise<boolean> {
-  const { rows } = await client.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [upkeepLock % 2 ** 31, schema]);
+  const { rows } = await client.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [upkeepLock, schema]);
   return rows[0].taken;
 }

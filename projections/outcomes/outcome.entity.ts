@@ -14,5 +14,7 @@ export const OutcomeEntity = defineEntity({
     /** A refusal or a result, as JSON; null for an applied command whose answer holds nothing. */
     detail: p.text().nullable(),
     requestDigest: p.text().nullable(),
+    /** The time of the outcome that it took the place of; null where there was none. Only jobs ask for it, no decision does. */
+    replacedTime: p.bigint().nullable(),
   },
 });

@@ -12,6 +12,12 @@ export interface RecordedOutcome {
   readonly outcome: Outcome;
 }
 
+/** An outcome that may have taken the place of an older one. */
+export interface KnownOutcome extends RecordedOutcome {
+  /** The time of the older one's record; null: there was none. */
+  readonly replacedTime: number | null;
+}
+
 /** For how much log time a command's ID is remembered (decisions 1): seven days, in milliseconds. */
 export const outcomeLife = 7 * 24 * 3_600_000;
 
@@ -42,7 +48,7 @@ function toRecordedOutcome([commandId, offset, time, etag, detail, requestDigest
 
 const selectProgressAndOutcomes: Statement = {
   name: 'select_progress_and_outcomes',
-  text: `select progress.next, command_id, log_offset, outcomes.time, etag, detail, request_digest
+  text: `select progress.next, replaced_time, command_id, log_offset, outcomes.time, etag, detail, request_digest
     from progress left join outcomes on outcomes.partition = progress.partition and command_id = any($2::uuid[])
     where progress.partition = $1`,
 };
@@ -52,9 +58,11 @@ export async function findProgressAndOutcomes(
   tx: Pick<PipelinedClient, 'query'>,
   partition: number,
   commandIds: readonly string[],
-): Promise<{ readonly next: bigint; readonly outcomes: readonly RecordedOutcome[] }> {
+): Promise<{ readonly next: bigint; readonly outcomes: readonly KnownOutcome[] }> {
   const { rows } = await tx.query(selectProgressAndOutcomes, [partition, commandIds]);
-  const outcomes = rows.filter(([, commandId]) => commandId !== null).map(([, ...outcome]) => toRecordedOutcome(outcome));
+  const outcomes = rows.filter(([, , commandId]) => commandId !== null).map(([, replacedTime, ...outcome]) => {
+    return { ...toRecordedOutcome(outcome), replacedTime: replacedTime === null ? null : Number(replacedTime) };
+  });
   return { next: rows[0]![0] as bigint, outcomes };
 }
 
@@ -75,7 +83,7 @@ const insertOutcomes = new RowsStatement('insert_outcomes', outcomeColumns, inse
 
 const upsertOutcomes = new RowsStatement('upsert_outcomes', outcomeColumns, (rows) => `${insertText(rows)}
     on conflict (partition, command_id) do update set log_offset = excluded.log_offset, time = excluded.time,
-      etag = excluded.etag, detail = excluded.detail, request_digest = excluded.request_digest`);
+      etag = excluded.etag, detail = excluded.detail, request_digest = excluded.request_digest, replaced_time = outcomes.time`);
 
 /** Whether storing outcomes failed because a command has one already. */
 export function isDuplicateOutcome(error: unknown): boolean {
@@ -96,8 +104,8 @@ export function storeOutcomes(
   return statement.bind(outcomes.map((recorded) => ({ ...recorded, partition })));
 }
 
-/** Version, ordinal, first, count; and 1 where rows have kept identities. */
-type StoredRange = readonly [version: string, ordinal: number, first: number, count: number, keeps?: 0 | 1, links?: number];
+/** Version, ordinal, first, count; the table where rows have kept identities, or null; how many links, where they are several. */
+type StoredRange = readonly [version: string, ordinal: number, first: number, count: number, keeps?: string | null, links?: number];
 
 interface StoredResult {
   readonly tableId?: string;
@@ -126,12 +134,12 @@ function decodeResult({ rows, ...rest }: StoredResult): AppliedResult {
 
 function encodeRange({ version, ordinal, first, count, keeps, links }: RowRange): StoredRange {
   const range = [String(version), ordinal, first, count] as const;
-  if (links !== undefined) return [...range, keeps ? 1 : 0, links];
-  return keeps ? [...range, 1] : range;
+  if (links !== undefined) return [...range, keeps ?? null, links];
+  return keeps === undefined ? range : [...range, keeps];
 }
 
 function decodeRange([version, ordinal, first, count, keeps, links]: StoredRange): RowRange {
   return {
-    version: BigInt(version), ordinal, first, count, ...(links === undefined ? {} : { links }), ...(keeps ? { keeps: true } : {}),
+    version: BigInt(version), ordinal, first, count, ...(links === undefined ? {} : { links }), ...(keeps ? { keeps } : {}),
   };
 }

@@ -89,15 +89,22 @@ async function convertLink(database: Database): Promise<boolean> {
   return true;
 }
 
-/** The table that has the most small links, if they are many. */
+/**
+ * The table that has the most small links, if they are many. The index alone tells which tables may have so many, and most
+ * often that none has; only of those are the links looked at that are shown.
+ */
 const selectScattered = `
-  select links.table_id, teams.partition
-  from links join tables on tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
-    and tables.tail is distinct from links.key
+  with candidates as materialized (
+    select table_id from links where not merged and bytes < ${smallLinkBytes} group by table_id having count(*) >= ${mergeLinksMin}
+  )
+  select tables.id as table_id, teams.partition
+  from candidates join tables on tables.id = candidates.table_id and not tables.deleted
   join teams on teams.id = tables.team_id
-  where not links.merged and links.bytes < ${smallLinkBytes}
-  group by links.table_id, teams.partition
-  having count(*) >= ${mergeLinksMin} order by count(*) desc limit 1`;
+  cross join lateral (
+    select count(*) as links from links where links.table_id = tables.id and links.generation = tables.generation
+      and tables.tail is distinct from links.key and not links.merged and links.bytes < ${smallLinkBytes}
+  ) small
+  where small.links >= ${mergeLinksMin} order by small.links desc limit 1`;
 
 /** What is a tail is told by the same statement: it grows until it closes, and never opens again. */
 const selectSmall = `
@@ -137,13 +144,17 @@ async function mergeLinks(database: Database): Promise<boolean> {
   return true;
 }
 
-/** Writes a segment that nothing shows yet, and gives its key. */
+/**
+ * Writes a segment that nothing shows yet, and gives its key. That need not wait for the disk: the commit by which links show it
+ * flushes all that was written before it.
+ */
 async function createSegment(
   database: Database,
   rows: number,
   fill: (client: pg.PoolClient, key: string) => Promise<void>,
 ): Promise<string> {
   return inTransaction(database.pool, async (client) => {
+    await client.query('set local synchronous_commit = off');
     // A key for itself out of the thousand that each value of the sequence stands for.
     const { rows: [{ key }] } = await client.query(`select nextval('local_keys') as key`);
     await client.query('insert into segments (key, rows) values ($1, $2)', [key, rows]);

@@ -236,8 +236,8 @@ function rangesOf(links: readonly Link[]): RowRange[] {
   return ranges;
 }
 
-function rangeOf({ version, ordinal, kept }: Link, first: number, count: number): RowRange {
-  return { version, ordinal, first, count, ...(kept === null ? {} : { keeps: true }) };
+function rangeOf({ version, ordinal, kept, tableId }: Link, first: number, count: number): RowRange {
+  return { version, ordinal, first, count, ...(kept === null ? {} : { keeps: tableId }) };
 }
 
 /** A few rows join the open tail, as they are presented; a tail of another schema or a full one closes. */

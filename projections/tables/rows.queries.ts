@@ -3,7 +3,7 @@ import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
 import type { RowAddress } from '../../src/events/event.ts';
-import type { RowRange } from '../../src/events/outcome.ts';
+import type { KeepingRange } from '../../src/events/outcome.ts';
 import type { StoredForm } from '../../src/schema/presentation.ts';
 import type { Presenters } from './presenters.ts';
 import type { TableAnswer } from './tables.queries.ts';
@@ -65,11 +65,10 @@ const selectKeptRow = rowStatement(
 
 const selectIdsOfLink: Statement = {
   name: 'read_ids_of_link',
-  text: `select kept.index - links.first, kept.id from tables
-    join links on links.table_id = tables.id and links.version = $2 and links.ordinal = $3
+  text: `select kept.index - links.first, kept.id from links
     join kept_ids kept on kept.segment = links.segment
       and kept.index >= links.first + $4 and kept.index < links.first + $4 + $5
-    where tables.team_id = $1`,
+    where links.table_id = $1 and links.version = $2 and links.ordinal = $3`,
 };
 
 export class RowQueries {
@@ -104,8 +103,8 @@ export class RowQueries {
   }
 
   /** The IDs that rows of this range kept, by their indexes; the other rows have those of their places. */
-  async keptIds(teamId: string, { version, ordinal, first, count }: RowRange): Promise<ReadonlyMap<number, string>> {
-    const values = [teamId, version, ordinal, first, count];
+  async keptIds({ version, ordinal, first, count, keeps }: KeepingRange): Promise<ReadonlyMap<number, string>> {
+    const values = [keeps, version, ordinal, first, count];
     const { rows } = await this.#database.scans.with((client) => client.query(selectIdsOfLink, values));
     return new Map(rows.map(([index, id]) => [index, id]));
   }

@@ -17,6 +17,8 @@ const codecs = { none: 0, zstd: 1 } as const;
 const bodyBytesMax = 2 * 1024 * 1024;
 /** Smaller bodies gain nothing from compression. */
 const compressFromBytes = 1024;
+/** What a block mostly comes to: each piece beyond the first costs a turn of the event loop. */
+const compressedAtOnce = 128 * 1024;
 /** What one record may take, with room below the 1 MB that brokers accept by default. */
 export const recordBytesMax = 900_000;
 
@@ -32,7 +34,7 @@ const compress = promisify(zstdCompress);
 /** Compresses a body, off this thread, where that pays. */
 export async function packBody(body: Uint8Array): Promise<PackedBody> {
   if (body.length < compressFromBytes) return { codec: codecs.none, bytes: body };
-  const bytes = await compress(body, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
+  const bytes = await compress(body, { chunkSize: compressedAtOnce, params: { [constants.ZSTD_c_compressionLevel]: 1 } });
   return { codec: codecs.zstd, bytes };
 }
 

@@ -27,9 +27,11 @@ export interface RowRange {
   readonly count: number;
   /** One, where it is left out. */
   readonly links?: number;
-  /** Some of them have kept identities of earlier generations, which stand in the read model. */
-  readonly keeps?: true;
+  /** The table, where some of them have kept identities of earlier generations, which stand in the read model. */
+  readonly keeps?: string;
 }
+
+export type KeepingRange = RowRange & { readonly keeps: string };
 
 /** What an applied command gave, as far as its answer needs it. */
 export interface AppliedResult {

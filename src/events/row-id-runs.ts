@@ -48,6 +48,13 @@ function goesOn(runs: Buffer, run: number, bytes: Buffer, id: number, row: numbe
   );
 }
 
+/** The first index that both runs have an ID of; null when they have none in common. */
+function firstCommon(a: RowIdRun, b: RowIdRun): number | null {
+  if (a.version !== b.version || a.ordinal !== b.ordinal) return null;
+  const index = Math.max(a.first, b.first);
+  return index < a.first + a.count && index < b.first + b.count ? index : null;
+}
+
 /** The runs of several parts of a body as one list, in the order of the rows. */
 export class RowIdRuns {
   readonly #bytes: Buffer;
@@ -80,21 +87,46 @@ export class RowIdRuns {
     for (let place = 0; place < this.length; place += 1) yield this.at(place);
   }
 
-  /** A row whose ID another row before it has too; null when all are different. */
+  /** The first row whose ID a row before it has too; null when all are different. */
   findRepeated(): number | null {
     const places = new Uint32Array(this.length).map((_, place) => place);
     if (!this.#isSorted()) places.sort((a, b) => this.#compare(a, b));
-    let found: number | null = null;
-    // The run that reaches furthest of those before.
-    let furthest: RowIdRun | null = null;
+    return this.#haveCommon(places) ? this.#findFirstRepeated(places) : null;
+  }
+
+  /** Whether two of the runs, in the order of their IDs, have an ID in common. Then two that stand side by side have. */
+  #haveCommon(places: Uint32Array): boolean {
+    for (let at = 1; at < places.length; at += 1) {
+      if (firstCommon(this.at(places[at - 1]!), this.at(places[at]!)) !== null) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Takes the runs out of the order of their IDs, the last row's first: then beside each stand only runs of rows before it.
+   * Those before the first that repeats something have nothing in common, so what it repeats is in one of the two beside it.
+   * What is found of later runs is replaced by what is found of earlier ones.
+   */
+  #findFirstRepeated(places: Uint32Array): number | null {
+    const none = places.length;
+    const before = new Uint32Array(none + 1);
+    const after = new Uint32Array(none + 1);
+    let last = none;
     for (const place of places) {
+      before[place] = last;
+      after[last] = place;
+      last = place;
+    }
+    before[none] = last;
+    after[last] = none;
+    let found: number | null = null;
+    for (let place = none - 1; place >= 0; place -= 1) {
+      const [previous, next] = [before[place]!, after[place]!];
+      after[previous] = next;
+      before[next] = previous;
       const run = this.at(place);
-      const same: boolean = furthest !== null && furthest.version === run.version && furthest.ordinal === run.ordinal;
-      if (same && run.first < furthest!.first + furthest!.count) {
-        const row = Math.max(run.row, furthest!.row + run.first - furthest!.first);
-        if (found === null || row < found) found = row;
-      }
-      if (!same || run.first + run.count > furthest!.first + furthest!.count) furthest = run;
+      const index = (previous === none ? null : firstCommon(run, this.at(previous))) ?? (next === none ? null : firstCommon(run, this.at(next)));
+      if (index !== null) found = run.row + index - run.first;
     }
     return found;
   }

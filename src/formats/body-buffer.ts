@@ -2,8 +2,10 @@
 import { backslash, blank, closeBrace, comma, lowerN, openBrace, openBracket, quote } from './json-scanner.ts';
 import type { ScannedRow } from './row-scanner.ts';
 
-/** Small, because most bodies are: one row of a patch. Doubling makes the copies of a large one cheap. */
+/** Small, because most bodies are: one row of a patch. It grows in few steps, because what is thrown away has to be collected. */
 const bytesAtFirst = 1024;
+const growth = 8;
+const bytesOfBlock = 512 * 1024;
 /** Below this many bytes a loop is faster than a call of the copying built in. */
 const loopBytesMax = 48;
 /** Up to this many values insertion is the fastest way to sort. */
@@ -17,7 +19,9 @@ export class BodyBuffer {
   reserve(count: number): void {
     const needed = this.length + count;
     if (needed <= this.bytes.length) return;
-    const grown = Buffer.allocUnsafe(Math.max(needed, this.bytes.length * 2, bytesAtFirst));
+    let size = Math.max(this.bytes.length, bytesAtFirst);
+    while (size < needed) size = size < bytesOfBlock ? size * growth : size * 2;
+    const grown = Buffer.allocUnsafe(size);
     this.bytes.copy(grown, 0, 0, this.length);
     this.bytes = grown;
   }

@@ -41,12 +41,13 @@ export class Jobs {
     this.#options = options;
   }
 
-  /** Null for an ID that was never given to this team, or too long ago. Throws HttpError while the log is away. */
+  /** Null for an ID that was never given to this team, or too long ago, or whose outcome is remembered no more. Throws HttpError while the log is away. */
   async find(teamId: string, jobId: string): Promise<{ readonly job: Job; readonly state: JobState } | null> {
     const { log, keys } = this.#options;
     const job = parseJobId(keys, jobId);
     if (job === null || job.teamId !== teamId || log.now() - (job.notAfter - notAfterDelay) > jobLife) return null;
-    return { job, state: await this.#stateOf(job) };
+    const state = await this.#stateOf(job);
+    return state && { job, state };
   }
 
   /** How many events of the job's partition are to be projected yet, as far as this process knows. */
@@ -54,16 +55,16 @@ export class Jobs {
     return this.#options.log.status().kafka?.lag[partition] ?? 0;
   }
 
-  async #stateOf(job: Job): Promise<JobState> {
+  async #stateOf(job: Job): Promise<JobState | null> {
     const { log, outcomes } = this.#options;
     const { partition, commandId, notAfter } = job;
-    const triedAt = notAfter - notAfterDelay;
-    const { outcome } = await outcomes.find(partition, commandId, triedAt);
+    const tried = { at: notAfter - notAfterDelay, notAfter };
+    const { outcome } = await outcomes.find(partition, commandId, tried);
     if (outcome !== null) return settled(job, outcome);
     if (log.now() <= notAfter + settleDelay) return { status: 'running' };
     // Whatever is written behind this end comes too late. Once all before it is projected, nothing can come any more.
     const end = await this.#endOf(partition);
-    const then = await outcomes.find(partition, commandId, triedAt);
+    const then = await outcomes.find(partition, commandId, tried);
     if (then.outcome !== null) return settled(job, then.outcome);
     return then.next < end ? { status: 'running' } : { status: 'failed', message: lostMessage };
   }
@@ -77,7 +78,8 @@ export class Jobs {
   }
 }
 
-function settled({ requestTag }: Job, outcome: Outcome): JobState {
+function settled({ requestTag }: Job, outcome: Outcome | 'forgotten'): JobState | null {
+  if (outcome === 'forgotten') return null;
   // Two requests under one key are one command, and the first one's outcome says nothing of the second.
   if (requestTag !== requestTagOf(outcome.requestDigest ?? null)) return { status: 'failed', message: keyReusedMessage };
   if (outcome.status === 'refused') return { status: 'failed', message: outcome.refusal.message };

@@ -17,6 +17,7 @@ import { HttpError } from './http-error.ts';
 import { readMediaType, type MediaType } from './media-type.ts';
 import { bodyChunks } from './request-body.ts';
 import type { RequestIdentity, Submitter } from './submitter.ts';
+import { Turns } from './turns.ts';
 
 /** Up to here rows are few: they join the table's tail instead of becoming a segment. */
 const fewRowsMax = 100;
@@ -46,6 +47,12 @@ export interface ReceivedRows {
 /** The profiles of a body's blocks are all in memory when it is decided: so many columns, each counted in each block. */
 const profiledColumnsMax = 250_000;
 
+/** Reading so many bytes of rows takes no longer than other requests do. */
+const smallChunkBytes = 8 * 1024;
+
+/** Of this process: there is one thread. */
+const turns = new Turns();
+
 const rowTypes = ['application/json', 'text/csv', 'text/tab-separated-values'] as const;
 
 /** How many rows a request is about whose rows are here; null where only the decision can know. */
@@ -74,6 +81,7 @@ export async function receiveRows(
   const reader = readerOf(readMediaType(request, rowTypes), options);
   const body = new BodyBlocks(receiver, request.principal.teamId, options.asSegments ?? false);
   for await (const chunk of bodyChunks(request, receiver.bodyBytesMax)) {
+    if (chunk.length > smallChunkBytes) await turns.take();
     identity.digest?.update(chunk);
     for (const block of reader.push(chunk)) await body.add(block);
   }

@@ -1,6 +1,6 @@
 /** The IDs of rows as JSON: of a few rows, or of millions. */
 import { Readable } from 'node:stream';
-import type { RowRange } from '../events/outcome.ts';
+import type { KeepingRange, RowRange } from '../events/outcome.ts';
 import { rowIdPrefix, writeRowIdSuffix } from '../events/row-id.ts';
 
 /** An ID takes 22 characters; quotes and a comma come with it. */
@@ -12,7 +12,7 @@ const idsAtOnce = 4096;
 const wholeIdsMax = 20_000;
 
 /** The IDs that rows of a range kept, by their indexes; the other rows have those of their places. */
-export type FindKeptIds = (range: RowRange) => Promise<ReadonlyMap<number, string>>;
+export type FindKeptIds = (range: KeepingRange) => Promise<ReadonlyMap<number, string>>;
 
 /**
  * `before`, the IDs as a JSON array in the order of the input (spec section 1, rule 3), and `after`. So many that their text
@@ -40,7 +40,7 @@ async function* enclosed(
   for (const range of eachLink(ranges)) {
     const { version, ordinal, first, count } = range;
     const prefix = Buffer.from(`,"${rowIdPrefix(version, ordinal)}`);
-    const kept = range.keeps ? await findKeptIds(range) : null;
+    const kept = range.keeps === undefined ? null : await findKeptIds({ ...range, keeps: range.keeps });
     const end = first + count;
     for (let start = first; start < end; start += idsAtOnce) {
       const ids = idsOf(prefix, start, Math.min(idsAtOnce, end - start));

@@ -37,13 +37,18 @@ export function setVersion(reply: FastifyReply, version: bigint): FastifyReply {
     .header('vary', 'Accept-Encoding, Authorization');
 }
 
-/** Whether the client has this version already, so that 304 answers it. Throws HttpError for a malformed header. */
-export function hasVersion(request: FastifyRequest, version: bigint): boolean {
+/**
+ * Tells of a version whether the client has it already, so that 304 answers it. To be called before anything is looked up: it
+ * throws HttpError for a malformed header, and what is malformed is refused before what is missing (decisions 6).
+ */
+export function readIfNoneMatch(request: FastifyRequest): (version: bigint) => boolean {
   const value = request.raw.headers['if-none-match'];
-  if (value === undefined) return false;
+  if (value === undefined) return hasNone;
   const tags = parseOrRefuse(ifNoneMatch, value, 'If-None-Match');
-  return tags === null || tags.includes(formatEtag(version));
+  return (version) => tags === null || tags.includes(formatEtag(version));
 }
+
+const hasNone = (): boolean => false;
 
 /** Answers 304 with the version. */
 export function replyNotModified(reply: FastifyReply, version: bigint): FastifyReply {

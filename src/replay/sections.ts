@@ -1,5 +1,5 @@
 /** What of a read model replay must give again, apart from links and rows: each a query in the order of its keys. */
-import { generationLife } from '../../projections/segments/sweeper.ts';
+import { generationLife, sweepTimes } from '../../projections/segments/sweeper.ts';
 import { endedStashLife } from '../../projections/stashes/live-stash.ts';
 import { outcomeLife } from '../../projections/outcomes/outcomes.store.ts';
 import { bodyLife } from '../../projections/tables/place-rows.ts';
@@ -66,11 +66,15 @@ export const sections: readonly Section[] = [
     name: ([tableId, version, ordinal, index]) => `the ID that row ${index} of link ${version} ${ordinal} of table ${tableId} kept`,
     keys: 4,
     columns: ['id'],
-    query: `select table_id, links.version, ordinal, kept_ids.index - links.first, kept_ids.id from links
-      join tables on tables.id = links.table_id and tables.generation = links.generation
+    // Those of a generation that was replaced are parts of answers, which are repeated until the sweeper may forget it.
+    query: `select links.table_id, links.version, ordinal, kept_ids.index - links.first as index, kept_ids.id from links
+      join tables on tables.id = links.table_id and not tables.deleted
+      left join generations ended on ended.table_id = links.table_id and ended.version = links.generation
+      join teams on teams.id = tables.team_id join ${lastTimes} on last.partition = teams.partition
       join kept_ids on links.kept is not null and kept_ids.segment = links.segment
         and kept_ids.index >= links.first and kept_ids.index < links.first + links.rows
-      where not tables.deleted order by table_id, links.version, ordinal, kept_ids.index`,
+      where links.generation = tables.generation or ended.ended_at >= last.time - ${sweepTimes.outcomes}
+      order by links.table_id, links.version, ordinal, index`,
   },
   {
     name: ([tableId, version]) => `schema ${version} of table ${tableId}`,
@@ -114,8 +118,10 @@ export const sections: readonly Section[] = [
   {
     name: ([partition, commandId]) => `outcome of command ${commandId} in partition ${partition}`,
     keys: 2,
-    columns: ['log_offset', 'time', 'etag', 'detail', 'request_digest'],
-    query: `select partition, command_id, log_offset, outcomes.time, etag, detail, request_digest
+    columns: ['log_offset', 'time', 'etag', 'detail', 'request_digest', 'replaced_time'],
+    // What is older may have been swept before it could be replaced.
+    query: `select partition, command_id, log_offset, outcomes.time, etag, detail, request_digest,
+        case when outcomes.time - replaced_time <= ${sweepTimes.outcomes} then replaced_time end
       from outcomes join ${lastTimes} using (partition)
       where last.time - outcomes.time < ${outcomeLife} order by partition, command_id`,
   },

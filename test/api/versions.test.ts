@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
-import { arrayOf, createTable, leavingUnchanged, type MadeTable } from '../support/tables.ts';
+import { arrayOf, createTable, leavingUnchanged, unknownRowId, unknownTableId, type MadeTable } from '../support/tables.ts';
 
 const { client } = useApi();
 const malformed = '400 request_validation_error';
@@ -152,6 +152,19 @@ describe('If-None-Match', () => {
       const table = await createTable(client(), [{ a: 1 }]);
       const answer = await client().send(path(table), { method, headers: { 'if-none-match': tag(table.version) } });
       expect([answer.status, answer.version]).toEqual([status, table.version]);
+    },
+  );
+
+  test.each(paths.flatMap(([name, method, path]) => ['1', '"1', '* , "1"', '"1" "2"'].map((tags) => [name, tags, method, path] as const)))(
+    '%s with %s is refused, whatever it asks for',
+    async (_name, tags, method, path) => {
+      const there = await createTable(client(), [{ a: 1 }]);
+      const noRow = { ...there, rowIds: [unknownRowId] };
+      for (const table of [there, noRow, { ...noRow, id: unknownTableId, path: `/tables/${unknownTableId}/rows` }]) {
+        const answer = await client().send(path(table), { method, headers: { 'if-none-match': tags } });
+        expect([path(table), answer.status]).toEqual([path(table), 400]);
+        if (method === 'GET') expect(outcomeOf(answer)).toBe(malformed);
+      }
     },
   );
 

@@ -65,6 +65,7 @@ class TeamActor {
     this.#send({ type: 'TeamCreated', teamId: this.#teamId, name: 'the same once more' });
     for (let table = 0; table < 3; table += 1) await this.#createTable();
     await this.#settle();
+    await this.#keepTwice();
     const bursts = Math.max(4, Math.ceil(plan.eventsOfTeam / burstSteps));
     for (let burst = 0; burst < bursts; burst += 1) {
       const blocks = Math.floor(((burst + 1) * plan.blocksOfTeam) / bursts) - Math.floor((burst * plan.blocksOfTeam) / bursts);
@@ -195,6 +196,19 @@ class TeamActor {
       type: 'TableOverwriteRequested', teamId: this.#teamId, tableId, ifMatch: this.#tables.ifMatch(tableId), limits,
       columns: r.chance(0.3) ? givenColumns : null, onSchemaError: r.pick(['dropColumns', 'updateSchema']), rows,
     }, body);
+  }
+
+  /** A row keeps its ID through an overwrite and through another, so that there are such IDs in generations that were replaced. */
+  async #keepTwice(): Promise<void> {
+    const tableId = this.#tables.pick();
+    const kept = this.#tables.rowOf(tableId);
+    for (let time = 0; time < 2; time += 1) {
+      const { carried, body } = await rowsOf(this.#random, 3, 'plain', (row) => (row === 0 ? kept : null));
+      this.#send({
+        type: 'TableOverwriteRequested', teamId: this.#teamId, tableId, ifMatch: null, limits, columns: null,
+        onSchemaError: 'dropColumns', rows: { kind: 'few', ...carried },
+      }, body);
+    }
   }
 
   /** A body of these rows between blocks that come with no IDs. */

@@ -59,6 +59,10 @@ const remove = (table: string, condition?: string): string => `delete from ${tab
 const shown = (tail: boolean): string => `segment_rows.version is ${tail ? 'not null' : 'null'} and exists (
   select from links where links.segment = segment_rows.segment and links.presented is not null and not exists (
     select from changes where changes.link = links.key and changes.index = segment_rows.index - links.first))`;
+/** An identity that a row kept, in a generation that is shown or in one that was replaced. */
+const kept = (isPresent: boolean): string => `exists (select from links join tables on tables.id = table_id and not tables.deleted
+  where links.segment = kept_ids.segment and links.kept is not null and kept_ids.index >= links.first
+    and kept_ids.index < links.first + links.rows and links.generation ${isPresent ? '=' : '<>'} tables.generation)`;
 const otherNumber = `body = '{"n":123456789}'`;
 
 const mutations: readonly (readonly [what: string, statement: string])[] = [
@@ -107,6 +111,7 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['outcome of command \\S+ in partition \\d+: detail', set('outcomes', `detail = replace(detail, 'is', 'was')`, `detail like '%is%'`)],
   ['outcome of command \\S+ in partition \\d+: detail', set('outcomes', 'detail = null', 'detail is not null')],
   ['outcome of command \\S+ in partition \\d+: request_digest', set('outcomes', `request_digest = 'x'`)],
+  ['outcome of command \\S+ in partition \\d+: replaced_time', set('outcomes', 'replaced_time = time - 1')],
   ['outcome of command \\S+ in partition \\d+', remove('outcomes')],
   ['link \\d+ \\d+ of table \\S+: generation', set('links', 'generation = generation + 1')],
   ['link \\d+ \\d+ of table \\S+: schema_version', set('links', 'schema_version = schema_version + 1')],
@@ -116,6 +121,10 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['link \\d+ \\d+ of table \\S+: changed', set('links', 'changed = false', 'changed')],
   ['link \\d+ \\d+ of table \\S+', remove('links')],
   ['row \\S+ of table \\S+.*', set('links', 'first = first + 1', 'rows > 3')],
+  ...[true, false].flatMap((isPresent): [string, string][] => [
+    ['the ID that row \\d+ of link \\d+ \\d+ of table \\S+ kept: id', set('kept_ids', `id = 'A' || substr(id, 2) || 'x'`, kept(isPresent))],
+    ['the ID that row \\d+ of link \\d+ \\d+ of table \\S+ kept', remove('kept_ids', kept(isPresent))],
+  ]),
   ['row \\S+ of table \\S+: column ".*"', set('segment_rows', otherNumber, shown(false))],
   ['row \\S+ of table \\S+: column ".*"', set('segment_rows', otherNumber, shown(true))],
   ['row \\S+ of table \\S+: column "name"', set('segment_rows', `body = replace(body, '"n', '"N')`, `${shown(false)} and body like '{"name":"n%'`)],

@@ -8,7 +8,7 @@ import { chooseEncoding, compress } from '../compression.ts';
 import { serviceOperations } from '../documents/service.ts';
 import { replyWithError } from '../error-reply.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
-import { hasVersion, replyNotModified, setVersion } from '../versions.ts';
+import { readIfNoneMatch, replyNotModified, setVersion } from '../versions.ts';
 
 /** A text that stays the same while the process runs. Its version is made from it, so that all processes agree on it. */
 interface File {
@@ -81,7 +81,7 @@ export function addDocumentationRoutes(app: App, document: () => OpenApiDocument
 /** Asked for again with each use, and sent only if it has changed: a new version of the service shows at once. */
 async function replyWithFile(request: FastifyRequest, reply: FastifyReply, file: File): Promise<FastifyReply> {
   const { type, text, version } = file;
-  if (hasVersion(request, version)) return replyNotModified(reply, version);
+  if (readIfNoneMatch(request)(version)) return replyNotModified(reply, version);
   setVersion(reply, version)
     .header('content-security-policy', contentSecurityPolicy)
     .header('x-content-type-options', 'nosniff')

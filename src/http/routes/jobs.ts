@@ -14,10 +14,10 @@ const json = 'application/json; charset=utf-8';
 type Answer = (reply: FastifyReply, job: Job, state: JobState) => FastifyReply | Promise<FastifyReply>;
 
 export function addJobRoutes(app: App, { jobs, rows }: RouteDependencies): void {
-  app.get('/jobs/:jobID', { config: { operation: jobOperations.get } }, answerJob(jobs, async (reply, { teamId }, state) => {
+  app.get('/jobs/:jobID', { config: { operation: jobOperations.get } }, answerJob(jobs, async (reply, _job, state) => {
     if (state.status === 'succeeded') {
       const before = '{"data":{"status":"succeeded","result":';
-      return reply.send(await encloseResult(before, state.result, '}}', (range) => rows.keptIds(teamId, range)));
+      return reply.send(await encloseResult(before, state.result, '}}', (range) => rows.keptIds(range)));
     }
     const error = state.status === 'failed' ? { error: { message: state.message } } : {};
     return reply.send(JSON.stringify({ data: { status: state.status, ...error } }));

@@ -17,7 +17,7 @@ import { collectBody } from '../request-body.ts';
 import type { RouteDependencies } from '../routes.ts';
 import { identify } from '../submitter.ts';
 import { tableIdOf } from '../table-path.ts';
-import { hasVersion, readIfMatch, replyNotModified, setVersion } from '../versions.ts';
+import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../versions.ts';
 import { writeRows } from '../write-rows.ts';
 
 const json = 'application/json; charset=utf-8';
@@ -52,26 +52,28 @@ function addTableRowRoutes(app: App, dependencies: RouteDependencies): void {
   const path = '/tables/:tableID/rows';
 
   app.head(path, { config: { operation: rowOperations.version } }, async (request, reply) => {
+    const has = readIfNoneMatch(request);
     const version = await tables.version(request.principal.teamId, tableIdOf(request));
     if (version === null) return replyMissing(reply, 'table_not_found');
-    return hasVersion(request, version) ? replyNotModified(reply, version) : setVersion(reply, version).send();
+    return has(version) ? replyNotModified(reply, version) : setVersion(reply, version).send();
   });
 
   app.get(path, { schema: { querystring: pageQuery }, config: { operation: rowOperations.list } }, async (request, reply) => {
     const { teamId } = request.principal;
     const tableId = tableIdOf(request);
     const { limit, continuation } = request.query;
+    const has = readIfNoneMatch(request);
     const from = continuation === undefined ? null : parseContinuation(tableId, continuation);
     const page = await pages.page(teamId, tableId, from, limit);
     if (typeof page === 'string') return replyMissing(reply, page);
-    if (hasVersion(request, page.etag)) return replyNotModified(reply, page.etag);
+    if (has(page.etag)) return replyNotModified(reply, page.etag);
     const next = page.next === null ? '' : `,"continuation":"${formatContinuation(tableId, page.next)}"`;
     return setVersion(reply, page.etag).type(json).send(page.rows.enclose('{"data":[', `]${next}}`));
   });
 
   app.post(path, {
     schema: { querystring: addRowsQuery }, config: { operation: rowOperations.add },
-  }, (request, reply) => gate.run(async () => {
+  }, (request, reply) => gate.run(request.principal.teamId, async () => {
     const { teamId } = request.principal;
     const tableId = tableIdOf(request);
     const target = { teamId, tableId, ifMatch: readIfMatch(request) ?? null, query: request.query, limits };
@@ -86,10 +88,11 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytes
   const path = '/tables/:tableID/rows/:rowID';
 
   app.get(path, { config: { operation: rowOperations.get } }, async (request, reply) => {
+    const has = readIfNoneMatch(request);
     const tableId = tableIdOf(request);
     const found = await rows.row(request.principal.teamId, tableId, rowOf(request) ?? neverARow);
     if (typeof found === 'string') return replyMissing(reply, found);
-    if (hasVersion(request, found.etag)) return replyNotModified(reply, found.etag);
+    if (has(found.etag)) return replyNotModified(reply, found.etag);
     return setVersion(reply, found.etag).type(json).send(`{"data":${found.json}}`);
   });
 
@@ -101,7 +104,7 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytes
     const identity = identify(request);
     const ifMatch = readIfMatch(request) ?? null;
     const collect = (): Promise<Buffer> => collectBody(request, bodyBytesMax);
-    const bytes = isSmall(request) ? await collect() : await gate.run(collect);
+    const bytes = isSmall(request) ? await collect() : await gate.run(teamId, collect);
     identity.digest?.update(bytes);
     const { block, rowId } = readPatchRow(bytes);
     const tableId = tableIdOf(request);

@@ -12,7 +12,7 @@ const json = 'application/json; charset=utf-8';
 export function addStashRoutes(app: App, { submitter, receiver, gate, stashLimits }: RouteDependencies): void {
   app.put('/stashes/:stashID/:serial', {
     schema: { params: chunkPath }, config: { operation: stashOperations.put },
-  }, (request, reply) => gate.run(async () => {
+  }, (request, reply) => gate.run(request.principal.teamId, async () => {
     const { teamId } = request.principal;
     const identity = identify(request);
     const received = await receiveRows(receiver, request, identity, { form: 'rows', keepIds: true, asSegments: true });

@@ -14,7 +14,7 @@ import { collectBody } from '../request-body.ts';
 import type { RouteDependencies } from '../routes.ts';
 import { identify } from '../submitter.ts';
 import { tableIdOf } from '../table-path.ts';
-import { hasVersion, readIfMatch, replyNotModified, setVersion } from '../versions.ts';
+import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../versions.ts';
 
 const json = 'application/json; charset=utf-8';
 
@@ -22,10 +22,11 @@ export function addTableRoute(app: App, { submitter, tables, gate, bodyBytesMax 
   const path = '/tables/:tableID';
 
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const has = readIfNoneMatch(request);
     const tableId = tableIdOf(request);
     const table = await tables.table(request.principal.teamId, tableId);
     if (typeof table === 'string') return replyMissing(reply, table);
-    if (hasVersion(request, table.version)) return replyNotModified(reply, table.version);
+    if (has(table.version)) return replyNotModified(reply, table.version);
     setVersion(reply, table.version).type(json);
     return request.method === 'HEAD' ? reply.send() : reply.send(JSON.stringify({ data: present(tableId, table) }));
   };
@@ -36,7 +37,7 @@ export function addTableRoute(app: App, { submitter, tables, gate, bodyBytesMax 
     readMediaType(request, ['application/json']);
     const identity = identify(request);
     const ifMatch = readIfMatch(request) ?? null;
-    const bytes = await gate.run(() => collectBody(request, bodyBytesMax));
+    const bytes = await gate.run(request.principal.teamId, () => collectBody(request, bodyBytesMax));
     identity.digest?.update(bytes);
     const event = patchTable({ teamId, tableId: tableIdOf(request), ifMatch, members: readMembers(bytes) });
     const { etag } = await submitter.submit(teamId, identity, event);

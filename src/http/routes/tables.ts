@@ -17,7 +17,7 @@ export function addTableRoutes(app: App, dependencies: RouteDependencies): void 
 
   app.post('/tables', {
     schema: { querystring: createTableQuery }, config: { operation: tableOperations.create },
-  }, (request, reply) => gate.run(async () => {
+  }, (request, reply) => gate.run(request.principal.teamId, async () => {
     const { teamId } = request.principal;
     const target = { teamId, tableId: randomUUIDv7(), query: request.query, limits };
     return writeRows(request, reply, dependencies, {
@@ -27,7 +27,7 @@ export function addTableRoutes(app: App, dependencies: RouteDependencies): void 
 
   app.put('/tables/:tableID', {
     schema: { querystring: overwriteTableQuery }, config: { operation: tableOperations.overwrite },
-  }, (request, reply) => gate.run(async () => {
+  }, (request, reply) => gate.run(request.principal.teamId, async () => {
     const { teamId } = request.principal;
     const tableId = tableIdOf(request);
     const target = { teamId, tableId, ifMatch: readIfMatch(request) ?? null, query: request.query, limits };

@@ -48,6 +48,12 @@ interface Gathered {
   draft: Draft | null;
 }
 
+interface LockedOptions {
+  readonly duplicates: Duplicates;
+  /** Where the head would be if nobody else had written; null where that is not asked. */
+  readonly expected: bigint | null;
+}
+
 export interface PartitionWriterOptions {
   readonly partition: number;
   readonly database: Database;
@@ -154,17 +160,21 @@ export class PartitionWriter {
 
   async #write(batch: readonly Waiter[], draft: Draft | null): Promise<Projected['outcomes']> {
     let duplicates: Duplicates = 'fail';
+    // Where a draft was to stand that did not hold. Only under the lock can be seen why.
+    let missed: bigint | null = null;
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#options.database.writers.with((tx) => {
-          return draft && attempt === 1 ? this.#writeDraft(tx, batch, draft) : this.#writeLocked(tx, batch, duplicates);
+          if (draft && attempt === 1) return this.#writeDraft(tx, batch, draft);
+          return this.#writeLocked(tx, batch, { duplicates, expected: missed });
         });
       } catch (error) {
         const again = error instanceof ProgressMoved || isConflict(error) || isDuplicateOutcome(error);
         if (!again || attempt === attemptsMax) throw error;
         if (isDuplicateOutcome(error)) duplicates = 'replace';
         this.#ahead = null;
-        this.#cautious = cautiousBatches;
+        if (error instanceof ProgressMoved && draft && attempt === 1) missed = draft.records[0]!.offset;
+        else this.#cautious = cautiousBatches;
       }
     }
   }
@@ -189,13 +199,19 @@ export class PartitionWriter {
     return draft.outcomes;
   }
 
-  /** Takes the head's lock first: where other processes write too, and where a batch takes more than one statement. */
-  async #writeLocked(tx: PipelinedClient, batch: readonly Waiter[], duplicates: Duplicates): Promise<Projected['outcomes']> {
+  /**
+   * Takes the head's lock first: where other processes write too, where a batch takes more than one statement, and where a
+   * draft did not hold.
+   */
+  async #writeLocked(tx: PipelinedClient, batch: readonly Waiter[], options: LockedOptions): Promise<Projected['outcomes']> {
+    const { duplicates, expected } = options;
     const { partition, projector } = this.#options;
     void tx.query(begin);
     let sent: number | null = null;
     try {
       const offset = await this.#takeHead(tx);
+      // Where the head is as expected nobody else has written: rows were moved, which ends with this batch.
+      if (expected !== null && offset !== expected) this.#cautious = cautiousBatches;
       if (this.#cautious > 0) this.#cautious -= 1;
       this.#lastTime = Math.max(this.#lastTime, this.#options.clock.now());
       const records = this.#place(batch, offset, this.#lastTime);

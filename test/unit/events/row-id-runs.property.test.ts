@@ -47,15 +47,26 @@ test('bytes are the texts', () => {
   }));
 });
 
-test('a row is named whose ID a row before it has, and none when there is no such row', () => {
-  fc.assert(fc.property(fc.array(rows, { maxLength: 3 }), (parts) => {
+test('the first row is named whose ID a row before it has, and none when there is no such row', () => {
+  fc.assert(fc.property(fc.array(rows, { maxLength: 6 }), (parts) => {
     const texts = parts.flat();
-    const isRepeated = (row: number): boolean => texts[row] !== null && texts.indexOf(texts[row]!) < row;
-    const repeated = texts.findIndex((_, row) => isRepeated(row));
-    const found = runsOf(parts).findRepeated();
-    if (repeated === -1) expect(found).toBeNull();
-    else expect(isRepeated(found!)).toBe(true);
-  }), { numRuns: 1000 });
+    const repeated = texts.findIndex((text, row) => text !== null && texts.indexOf(text) < row);
+    expect(runsOf(parts).findRepeated()).toBe(repeated === -1 ? null : repeated);
+  }), { numRuns: 3000 });
+});
+
+test('also where several runs overlap, and an earlier one reaches over others', () => {
+  const run = (first: number, count: number): string[] =>
+    Array.from({ length: count }, (_, at) => formatRowId({ version: 1n, ordinal: 0, index: first + at }));
+  const given: [string[][], number | null][] = [
+    [[run(0, 10), run(2, 3), run(8, 5)], 10],
+    [[run(5, 5), run(0, 3), run(3, 20)], 10],
+    [[run(5, 5), run(20, 2), run(0, 30), run(20, 2)], 12],
+    [[run(5, 5), run(0, 5), run(10, 5)], null],
+  ];
+  for (const [parts, repeated] of given) {
+    for (const cut of [parts, [parts.flat()]]) expect(runsOf(cut).findRepeated()).toBe(repeated);
+  }
 });
 
 test('rows that were read and are written back are one run', () => {

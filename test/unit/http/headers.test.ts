@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { App } from '../../../src/http/app.ts';
 import { chooseEncoding } from '../../../src/http/compression.ts';
 import { readIdempotencyKey } from '../../../src/http/idempotency.ts';
-import { hasVersion, readIfMatch, replyNotModified, setVersion } from '../../../src/http/versions.ts';
+import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../../../src/http/versions.ts';
 import { authorization, buildEdge, refusalOf } from './edge-app.ts';
 
 const long = JSON.stringify({ data: Array.from({ length: 500 }, (_, row) => ({ row, name: 'é' })) });
@@ -15,7 +15,7 @@ function addRoutes(app: App): void {
     method: ['GET', 'HEAD'],
     url: '/versioned',
     handler: (request, reply) => {
-      if (hasVersion(request, 42n)) return replyNotModified(reply, 42n);
+      if (readIfNoneMatch(request)(42n)) return replyNotModified(reply, 42n);
       return setVersion(reply, 42n).send({ data: 1 });
     },
   });

@@ -1,6 +1,6 @@
 /** What has become of a job: decided from its outcome, the log's time, the end of its partition and the progress. */
 import { describe, expect, test } from '@jest/globals';
-import type { OutcomeQueries } from '../../../projections/outcomes/outcomes.queries.ts';
+import type { OutcomeQueries, TryOutcome } from '../../../projections/outcomes/outcomes.queries.ts';
 import type { SecretKeys } from '../../../src/database/secret-keys.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import { Jobs } from '../../../src/http/jobs.ts';
@@ -26,8 +26,8 @@ interface Given {
   /** The log's time, in milliseconds after `notAfter`. */
   readonly after?: number;
   /** What is found when Postgres is asked for the first time, and for the second. */
-  readonly outcome?: Outcome | null;
-  readonly outcomeLater?: Outcome | null;
+  readonly outcome?: TryOutcome;
+  readonly outcomeLater?: TryOutcome;
   readonly progress?: bigint;
   /** Null: the log cannot be asked. */
   readonly end?: bigint | null;
@@ -76,6 +76,8 @@ describe('a job', () => {
 
   test.each<[string, Given]>([
     ['of another team', { outcome: applied, asker: '01a1ff11-7ce6-7178-9b08-264f4408192f' }],
+    ['whose outcome another has replaced', { outcome: 'forgotten' }],
+    ['whose outcome is replaced while the log is asked', { after: minute + 1, outcomeLater: 'forgotten' }],
     ['that is too old', { outcome: applied, after: week - minute + 1 }],
   ])('%s is none', async (_name, given) => expect(await find(given)).toBeNull());
 

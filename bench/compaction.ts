@@ -1,0 +1,157 @@
+/**
+ * `npm run bench:compaction`: what compaction of one table costs the writes to another of the same team, whose events share
+ * a partition with it. See README.md.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import Papa from 'papaparse';
+import pg from 'pg';
+import { readModelSchema } from '../projections/read-model.ts';
+import { upkeepLock } from '../src/upkeep.ts';
+import type { Timing } from './client.ts';
+import { startClient } from './client-process.ts';
+import { makeRows, seededRandom } from './data.ts';
+import { createDatabase, describeEnvironment, query, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
+import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
+import { median, renderTable, show } from './report.ts';
+import { caller, type Target } from './requests.ts';
+import { runToEnd, type Surroundings } from './run-to-end.ts';
+import { makeProfileFolder, serviceEnvironment, startService } from './service-processes.ts';
+
+interface Options {
+  log: LogKind;
+  /** Of the table that is compacted. */
+  rows: number;
+  rounds: number;
+  seconds: number;
+  profile: boolean;
+}
+
+/** Whether the other table is compacted meanwhile. */
+type Side = 'quiet' | 'compacting';
+
+/** What the rounds gave on one number of connections. */
+type Timings = Record<Side, Timing[]>;
+
+const connectionCounts = [1, 8];
+const rowsOfBody = 100_000;
+/** Of the table that is written to. */
+const rowsPatched = 20_000;
+
+function readOptions(): Options {
+  const { values } = parseArgs({
+    options: {
+      log: { type: 'string', default: 'postgres' },
+      rows: { type: 'string', default: '400000' },
+      rounds: { type: 'string', default: '8' },
+      seconds: { type: 'string', default: '2' },
+      profile: { type: 'boolean', default: false },
+    },
+  });
+  return {
+    log: readLogKind(values.log), rows: readWholeNumber('--rows', values.rows, 1),
+    rounds: readWholeNumber('--rounds', values.rounds, 1), seconds: readWholeNumber('--seconds', values.seconds, 1),
+    profile: values.profile,
+  };
+}
+
+async function run({ log, rows, rounds, seconds, profile }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
+  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
+  const database = await createDatabase(postgresUrl, 'compaction', resources);
+  const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
+  console.log(renderFacts([...await describeEnvironment({ service: database }), kafka?.fact ?? { what: 'log', value: 'in Postgres' }]));
+  const { target } = await startService({
+    environment: {
+      ...serviceEnvironment(database, kafka?.brokers, 'compaction'), BODY_SIZE_MAX_BYTES: String(2 ** 30), UPKEEP_INTERVAL_MS: '50',
+    },
+    folder: join(folder, 'service'), profileFolder: profile ? await makeProfileFolder() : undefined,
+  }, ['all'], resources, signal);
+  const ask = startClient(resources, signal);
+  await ask({ do: 'load', target, rows: rowsPatched, connections: 1 });
+  const csv = Papa.unparse(makeRows(seededRandom(1), Math.min(rowsOfBody, rows)), { newline: '\n' });
+  const timings = new Map(connectionCounts.map((count): [number, Timings] => [count, { quiet: [], compacting: [] }]));
+
+  for (let round = 0; round <= rounds; round += 1) {
+    const measure = async (side: Side): Promise<void> => {
+      for (const connections of connectionCounts) {
+        const measurement = { name: 'patch', label: '', workload: 'patch', connections, unit: 'requests/s' } as const;
+        const measured = await ask({ do: 'measure', target, measurement, seconds, seed: round });
+        // The first round warms up.
+        if (round > 0) timings.get(connections)![side].push(measured!.timing);
+      }
+    };
+    const call = caller(target);
+    const release = await holdUpkeep(database);
+    try {
+      const table = await fillTable(target, csv, rows);
+      await settle([database]);
+      if (round % 2 === 0) await measure('quiet');
+      await release();
+      await untilItBegan(database, signal);
+      await measure('compacting');
+      if ((await countUncompacted(database)) === 0) throw new Error('compaction ended too soon: take more --rows or fewer --seconds');
+      await call('DELETE', `/tables/${table}`);
+    } finally {
+      await release();
+    }
+    // Nothing is left to be compacted, and nobody else holds the lock: upkeep is at rest.
+    await (await holdUpkeep(database))();
+    if (round % 2 === 1) await measure('quiet');
+  }
+  console.log(`\n${render(timings)}`);
+}
+
+/** Gives the ID of a table with so many rows of CSV, which all have to be converted: a column was widened behind them. */
+async function fillTable(target: Target, csv: string, rows: number): Promise<string> {
+  const call = caller(target);
+  const { tableID } = await call('POST', '/tables?name=csv', csv);
+  for (let added = rowsOfBody; added < rows; added += rowsOfBody) await call('POST', `/tables/${tableID}/rows`, csv);
+  await call('POST', `/tables/${tableID}/rows?onSchemaError=updateSchema`, JSON.stringify([{ seats: 'many' }]), 'application/json');
+  return tableID;
+}
+
+/** Keeps the service from compacting anything until what it gives is called. */
+async function holdUpkeep(databaseUrl: string): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query('select pg_advisory_lock($1, hashtext($2))', [upkeepLock, readModelSchema]);
+  let isHeld = true;
+  return async () => {
+    if (isHeld) await client.end();
+    isHeld = false;
+  };
+}
+
+async function countUncompacted(databaseUrl: string): Promise<number> {
+  const [left] = await query<{ count: number }>(databaseUrl, `select count(*)::int as count from ${readModelSchema}.links
+    join ${readModelSchema}.tables on tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
+    where (links.presented is null or links.presented < tables.widened) and tables.tail is distinct from links.key`);
+  return left!.count;
+}
+
+/** Resolves when something has been converted. */
+async function untilItBegan(databaseUrl: string, signal: AbortSignal): Promise<void> {
+  const before = await countUncompacted(databaseUrl);
+  while ((await countUncompacted(databaseUrl)) === before) {
+    signal.throwIfAborted();
+    await sleep(20);
+  }
+}
+
+function render(timings: ReadonlyMap<number, Timings>): string {
+  const lines = [...timings].flatMap(([connections, { quiet, compacting }]) => {
+    const of = connections === 1 ? 'alone' : `${connections} connections`;
+    return ([['ms p50', 'p50'], ['ms p99', 'p99'], ['requests/s', 'rate']] as const).map(([unit, key]) => {
+      const [before, during] = [quiet.map((timing) => timing[key]), compacting.map((timing) => timing[key])];
+      const ratios = during.map((value, round) => value / before[round]!);
+      return [
+        `PATCH row, ${of}`, unit, show(median(before)), show(median(during)), (median(during) / median(before)).toFixed(2),
+        `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`,
+      ];
+    });
+  });
+  return renderTable([['', 'unit', 'quiet', 'while another table is compacted', 'ratio', 'rounds'], ...lines]);
+}
+
+await runToEnd(async (surroundings) => run(readOptions(), surroundings));

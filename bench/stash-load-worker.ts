@@ -1,0 +1,9 @@
+/** A thread that loads a table through a stash, so that whoever measures at the same time is not held up by it. */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Target } from './requests.ts';
+import { loadStash, makeChunks, type StashLoad } from './stash-load.ts';
+
+const { target, load } = workerData as { target: Target; load: StashLoad };
+const loaded = await loadStash(target, makeChunks(), load, new AbortController().signal);
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- this is no window
+parentPort!.postMessage(loaded);

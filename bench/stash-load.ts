@@ -1,0 +1,55 @@
+/** Loading a table through a stash: chunks on several connections, then one import. */
+import { Connection } from './connection.ts';
+import { makeRows, rowsPerRequest, schema, seededRandom } from './data.ts';
+import { expectStatus, head, withBody, type Target } from './requests.ts';
+
+/** Different bodies, sent in turn: as many as fit well into memory. */
+const differentBodies = 40;
+
+export interface StashLoad {
+  stash: string;
+  chunks: number;
+  connections: number;
+}
+
+export interface Loaded {
+  tableID: string;
+  lastID: string;
+  /** Seconds from the import's request to the first byte of its answer: the import is done. And to the last, behind all row IDs. */
+  importing: number;
+  answering: number;
+}
+
+/** Bodies of chunks, `rowsPerRequest` rows each. */
+export function makeChunks(): Buffer[] {
+  const random = seededRandom(1);
+  return Array.from({ length: differentBodies }, () => Buffer.from(JSON.stringify(makeRows(random, rowsPerRequest))));
+}
+
+/** Uploads so many chunks, and imports them into a new table. */
+export async function loadStash(
+  target: Target, bodies: readonly Buffer[], { stash, chunks, connections }: StashLoad, signal: AbortSignal,
+): Promise<Loaded> {
+  const open = await Promise.all(Array.from({ length: connections }, () => Connection.open(target.ports[0]!)));
+  try {
+    let begun = 0;
+    await Promise.all(open.map(async (connection) => {
+      while (begun < chunks) {
+        signal.throwIfAborted();
+        const serial = begun++;
+        const request = withBody(head(target, 'PUT', `/stashes/${stash}/${serial}`), bodies[serial % bodies.length]!);
+        expectStatus(200, await connection.send(request));
+      }
+    }));
+    const start = performance.now();
+    const body = Buffer.from(JSON.stringify({ name: stash, schema, rows: { $stashID: stash } }));
+    const imported = await open[0]!.send(withBody(head(target, 'POST', '/tables'), body));
+    const [importing, answering] = [imported.firstByteAt, performance.now()].map((time) => (time - start) / 1_000) as [number, number];
+    const answer = expectStatus(201, imported);
+    const [, tableID] = /"tableID":"([^"]+)"/.exec(answer.toString('latin1', 0, 200))!;
+    const [, lastID] = /"([^"]+)"\]\}\}$/.exec(answer.toString('latin1', answer.length - 100))!;
+    return { tableID: tableID!, lastID: lastID!, importing, answering };
+  } finally {
+    for (const connection of open) connection.close();
+  }
+}

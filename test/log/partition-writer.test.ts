@@ -1,0 +1,102 @@
+/** How the log in Postgres writes: at once, by what it knows, or with the head locked first. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { createTeam, setPlan } from '../../commands/teams.ts';
+import { createReadModel, readModelSchema } from '../../projections/read-model.ts';
+import { Projector } from '../../projections/projector.ts';
+import { Database } from '../../src/database/database.ts';
+import { encodeEvent } from '../../src/events/event-codec.ts';
+import type { EventLog } from '../../src/log/event-log.ts';
+import { noLogObserver } from '../../src/log/log-observer.ts';
+import { partitionCount, partitionOf } from '../../src/log/partition.ts';
+import { PostgresLog } from '../../src/log/postgres/postgres-log.ts';
+import { createDatabase } from '../support/postgres.ts';
+
+const teamId = randomUUID();
+const partition = partitionOf(teamId, partitionCount);
+const closers: (() => Promise<unknown>)[] = [];
+let database: Database;
+let log: EventLog;
+let locks = 0;
+
+function openLog(through: Database): Promise<EventLog> {
+  return PostgresLog.open({
+    database: through, projector: new Projector(), logger: pino({ level: 'silent' }), observer: noLogObserver,
+    queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 1000,
+  }, new AbortController().signal);
+}
+
+/** The database, telling each time that a head is locked. */
+function counting(opened: Database): Database {
+  const writers: Pick<Database['writers'], 'with'> = {
+    with: (use) => opened.writers.with((client) => use(new Proxy(client, {
+      get(target, key) {
+        const value: unknown = Reflect.get(target, key, target);
+        if (typeof value !== 'function') return value;
+        return (...given: unknown[]) => {
+          if (key === 'query' && (given[0] as { name?: string }).name === 'lock_head') locks += 1;
+          return value.apply(target, given);
+        };
+      },
+    }))),
+  };
+  return new Proxy(opened, { get: (target, key) => (key === 'writers' ? writers : Reflect.get(target, key, target)) });
+}
+
+beforeAll(async () => {
+  const created = await createDatabase();
+  closers.push(() => created.drop());
+  database = await Database.open({ url: created.url, schema: readModelSchema });
+  closers.push(() => database.close());
+  await createReadModel(database, partitionCount);
+  log = await openLog(counting(database));
+  closers.push(() => log.close());
+  await append(createTeam(teamId, 'writer'));
+  await settle();
+});
+
+beforeEach(() => {
+  locks = 0;
+});
+
+afterAll(async () => {
+  for (const closer of closers.toReversed()) await closer();
+});
+
+const append = (data: Parameters<typeof encodeEvent>[1], to = log): ReturnType<EventLog['append']> => {
+  return to.append(partition, encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data));
+};
+
+/** Appends one event after the other, and gives how many batches locked the head for them. */
+async function locksOf(count: number): Promise<number> {
+  const before = locks;
+  for (let rowsMax = 1; rowsMax <= count; rowsMax += 1) {
+    expect(await append(setPlan(teamId, rowsMax))).toMatchObject({ status: 'applied' });
+  }
+  return locks - before;
+}
+
+/** Appends until nothing is cautious any more. */
+async function settle(): Promise<void> {
+  await locksOf(30);
+}
+
+test('while nobody else writes no head is locked', async () => {
+  expect(await locksOf(5)).toBe(0);
+});
+
+test('after rows were moved one batch is decided anew, and those behind it go on as before', async () => {
+  await database.pool.query('update progress set layout = layout + 1 where partition = $1', [partition]);
+  expect(await locksOf(10)).toBe(1);
+});
+
+test('after another process wrote the head is locked for a while', async () => {
+  const other = await openLog(database);
+  await append(setPlan(teamId, 7), other);
+  await other.close();
+  const held = await locksOf(10);
+  expect(held).toBeGreaterThanOrEqual(10);
+  await settle();
+  expect(await locksOf(5)).toBe(0);
+});
