@@ -8,7 +8,7 @@ import Papa from 'papaparse';
 import { Client } from '../support/client.ts';
 import { readContent, readDataSet, writeContent } from '../support/files.ts';
 import { Relay } from '../support/relay.ts';
-import { sleepUntil, startServer, type TestServer } from '../support/server.ts';
+import { freePort, sleepUntil, startServer, type TestServer } from '../support/server.ts';
 import { cellsOf } from '../support/tables.ts';
 import { runTablog, type RunningTablog, type TablogResult } from '../support/tablog.ts';
 
@@ -387,9 +387,10 @@ describe('settings', () => {
   });
 
   test('a server that is not there, and a token that is none', async () => {
-    const away = await tablog(['export', 'x', '--url', 'http://127.0.0.1:9']);
-    expect(away).toMatchObject({ code: 1, stdout: '' });
-    expect(away.stderr).toMatch(/^The server at http:\/\/127\.0\.0\.1:9 cannot be reached: .+\n$/);
+    const port = await freePort();
+    expect(await tablog(['export', 'x', '--url', `http://127.0.0.1:${port}`])).toEqual({
+      code: 1, stdout: '', stderr: `The server at http://127.0.0.1:${port} cannot be reached: connect ECONNREFUSED 127.0.0.1:${port}\n`,
+    });
     const unknown = await tablog(['export', 'x', '--token', 'nobody']);
     expect(unknown).toMatchObject({ code: 1, stdout: '' });
     expect(unknown.stderr).toMatch(/^request_error: /);

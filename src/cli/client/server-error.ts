@@ -47,12 +47,8 @@ export class ServerAway extends UserError {
 }
 
 /** `fetch` says only that it failed; why stands in its cause, and a host with several addresses fails once for each. */
-function innermost(error: unknown): unknown {
-  if (error instanceof AggregateError && error.errors.length > 0) return innermost(error.errors[0]);
-  return error instanceof Error && error.cause !== undefined ? innermost(error.cause) : error;
-}
-
 function reasonOf(error: unknown): string {
-  const inner = innermost(error);
-  return inner instanceof Error ? inner.message : String(inner);
+  const { cause, errors, message } = error as Partial<AggregateError>;
+  const inner: unknown = errors?.[0] ?? cause;
+  return inner === undefined || inner === null ? message ?? String(error) : reasonOf(inner);
 }

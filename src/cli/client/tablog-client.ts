@@ -104,9 +104,13 @@ function later(signal: AbortSignal): AbortSignal {
   return controller.signal;
 }
 
-/** Whether an error of `fetch` is one of the connection: it says so with TypeErrors, for an answer that is cut short too. */
+/**
+ * Whether an error of `fetch` is one of the connection: it says so with TypeErrors that have a cause, which those of bugs do
+ * not have, for an answer that is cut short too.
+ */
 function isLost(error: unknown): boolean {
-  return error instanceof TypeError || (error instanceof DOMException && error.name === 'TimeoutError');
+  const { name, cause } = error as Error;
+  return name === 'TimeoutError' || (name === 'TypeError' && cause !== undefined);
 }
 
 /** The JSON of an answer. Throws ServerRefusal where it is not what the interface says. */
