@@ -11,7 +11,7 @@ export interface RowsProgress {
   update(rows: number, done: number): void;
   /** Says something beside the progress. */
   say(words: string): void;
-  /** To be called at the end, however that is. */
+  /** To be called at the end, however that is; what is said after that is said plainly. */
   stop(): void;
 }
 
@@ -20,13 +20,14 @@ export interface RowsProgress {
  * @param total what there is to do; null where that is not known, and then there is no bar
  */
 export function showProgress(verb: string, total: number | null, isTerminal: boolean): RowsProgress {
-  return isTerminal && total !== null ? new BarProgress(verb, total) : new LineProgress(total);
+  return isTerminal && total !== null && total > 0 ? new BarProgress(verb, total) : new LineProgress(total);
 }
 
 class BarProgress implements RowsProgress {
   readonly #bars: MultiBar;
   readonly #bar: SingleBar;
   readonly #started = performance.now();
+  #isStopped = false;
 
   constructor(verb: string, total: number) {
     this.#bars = new MultiBar({
@@ -43,11 +44,17 @@ class BarProgress implements RowsProgress {
   }
 
   say(words: string): void {
+    if (this.#isStopped) {
+      writeWords(words);
+      return;
+    }
     this.#bars.log(`${words}\n`);
     this.#bars.update();
   }
 
   stop(): void {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
     this.#bars.stop();
   }
 }
