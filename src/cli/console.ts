@@ -23,11 +23,12 @@ export function writeTable(heading: readonly string[], lines: readonly (readonly
 }
 
 /** A parser for options and arguments that are numbers. */
-export function wholeNumber(min: number): (text: string) => number {
+export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(value) || value < min) {
-      throw new InvalidArgumentError(`It must be a whole number of at least ${min}.`);
+    if (!/^[0-9]+$/.test(text) || value < min || value > max) {
+      const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+      throw new InvalidArgumentError(`It must be a whole number ${range}.`);
     }
     return value;
   };

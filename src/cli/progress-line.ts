@@ -12,12 +12,14 @@ export class ProgressLine {
     this.#write = write;
   }
 
-  update(done: number, of: number): void {
+  /** `of` null: how much there is to do is not known. `more` is said behind the rest. */
+  update(done: number, of: number | null, more = ''): void {
     const now = performance.now();
     const elapsed = now - this.#lastTime;
     if (elapsed < intervalMs) return;
     const rate = Math.round(((done - this.#lastDone) * 1000) / elapsed);
-    this.#write(`${done} of ${of} ${this.#unit}, ${rate} a second`);
+    const whole = of === null ? '' : ` of ${of}`;
+    this.#write(`${done}${whole} ${this.#unit}, ${rate} a second${more}`);
     this.#lastTime = now;
     this.#lastDone = done;
   }

@@ -3,10 +3,6 @@ import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
 import { describeDifference } from '../replay/differences.ts';
 import type { RebuildOptions } from '../replay/rebuild.ts';
-import { replay } from '../replay/replay.ts';
-import { verify } from '../replay/verify.ts';
-import { openLogReader } from '../open-log.ts';
-import { openPostgres } from '../service.ts';
 import { newLogger, wholeNumber, writeOut, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
 import { ProgressLine } from './progress-line.ts';
@@ -36,6 +32,8 @@ export function addReplayCommands(program: Command): void {
 
 async function runReplay(flags: ReplayFlags): Promise<void> {
   const started = performance.now();
+  // Other commands start faster without all that this takes; so it is below.
+  const { replay } = await import('../replay/replay.ts');
   const events = await withPostgres(flags, replay);
   if (flags.json) writeOut(JSON.stringify({ events, ...seconds(started) }));
   else writeOut(`The read model was built anew from ${events} events in ${seconds(started).seconds} s.`);
@@ -43,6 +41,7 @@ async function runReplay(flags: ReplayFlags): Promise<void> {
 
 async function runVerify(flags: ReplayFlags): Promise<void> {
   const started = performance.now();
+  const { verify } = await import('../replay/verify.ts');
   const { differences, events, tables, rows } = await withPostgres(flags, verify);
   const equal = differences.length === 0;
   if (!equal) process.exitCode = 1;
@@ -60,6 +59,7 @@ async function runVerify(flags: ReplayFlags): Promise<void> {
 async function withPostgres<T>(flags: ReplayFlags, work: (work: Work) => Promise<T>): Promise<T> {
   const signal = interruption();
   const progress = new ProgressLine('events', writeWords);
+  const [{ openPostgres }, { openLogReader }] = await Promise.all([import('../service.ts'), import('../open-log.ts')]);
   const config = readConfig();
   const logger = newLogger();
   await using resources = new AsyncDisposableStack();

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
-/** `tablog`: the service and its administration, from the command line. Settings come from the environment. */
+/** `tablog`: the service, its administration, and its use, from the command line. Settings come from the environment. */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { readConfig } from '../config.ts';
+import { addClientCommands } from './client-commands.ts';
 import { addReplayCommands } from './replay.ts';
 import { runToEnd } from './run-to-end.ts';
 import { addTeamCommands } from './teams.ts';
@@ -22,6 +23,7 @@ program.command('serve').description('run the service; the same as `npm start`')
 addTeamCommands(program);
 addTokenCommands(program);
 addReplayCommands(program);
+addClientCommands(program);
 
 await runToEnd(async () => {
   await program.parseAsync();

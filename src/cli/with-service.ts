@@ -1,7 +1,7 @@
 /** The service without HTTP, for a command: it works whether or not the service runs elsewhere at the same time. */
 import { once } from 'node:events';
 import { readConfig } from '../config.ts';
-import { openService, type Service } from '../service.ts';
+import type { Service } from '../service.ts';
 import type { TeamSummary } from '../../projections/teams/teams.queries.ts';
 import { newLogger } from './console.ts';
 import { interruption } from './interruption.ts';
@@ -13,6 +13,8 @@ const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export async function withService<T>(work: (service: Service) => Promise<T>): Promise<T> {
   const signal = interruption();
   const interrupted = once(signal, 'abort');
+  // Commands that need no service start faster without all that it takes.
+  const { openService } = await import('../service.ts');
   const service = await openService(readConfig(), newLogger(), signal, { projects: 'unless others do' });
   try {
     await Promise.race([service.log.caughtUp(), interrupted]);

@@ -1,6 +1,7 @@
 /** The command line as its users run it: a process, what it writes, and how it ends. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
@@ -15,17 +16,20 @@ export interface TablogResult {
 /** What it comes to, and the process meanwhile. */
 export type RunningTablog = Promise<TablogResult> & { readonly child: ChildProcess };
 
-/** Runs `tablog` with these arguments, and these variables over those of this process. */
+/** Runs `tablog` with these arguments, and these variables over those of this process. `stdin`: what it is to read. */
 export function runTablog(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
   nodeArgs: readonly string[] = [],
+  stdin: 'ignore' | Readable = 'ignore',
 ): RunningTablog {
   const child = spawn(process.execPath, [...nodeArgs, tablog, ...args], {
     env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: '', ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [stdin === 'ignore' ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
-  const result = Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]).then(([stdout, stderr]) => {
+  // A command that ends before it has read all breaks the pipe, and what it wrote says why.
+  if (stdin !== 'ignore') stdin.pipe(child.stdin!.on('error', () => stdin.destroy()));
+  const result = Promise.all([text(child.stdout!), text(child.stderr!), once(child, 'close')]).then(([stdout, stderr]) => {
     return { code: child.exitCode, stdout, stderr };
   });
   return Object.assign(result, { child });

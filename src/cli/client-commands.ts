@@ -1,0 +1,40 @@
+/** `tablog import` and `tablog export`: clients of a running service, here or elsewhere. */
+import { Option, type Command } from 'commander';
+import { withClientOptions } from './client/open-client.ts';
+import { wholeNumber } from './console.ts';
+import { parseFormat } from './file-format.ts';
+import { onSchemaErrors } from './import/import-request.ts';
+import type { ExportFlags } from './export/export-command.ts';
+import type { ImportFlags } from './import/import-command.ts';
+
+const parallelDefault = 8;
+const parallelMax = 64;
+
+export function addClientCommands(program: Command): void {
+  withClientOptions(program.command('import'))
+    .description('import a file of rows into a table: all of it at once, or nothing')
+    .argument('<file>', 'CSV, TSV, JSON (an array of objects) or NDJSON, as its name says, also .gz and .zst; - is stdin')
+    .requiredOption('--table <name|id>', 'the table that the rows are added to; made if there is none of that name')
+    .addOption(new Option('--create', 'make a new table, whether or not there is one of that name').conflicts(['overwrite', 'ifMatch']))
+    .option('--overwrite', 'put the rows in the place of all that the table has')
+    .addOption(new Option('--on-schema-error <what>', 'what to do with values that do not fit the table').choices(onSchemaErrors)
+      .default('abort'))
+    .option('--if-match <version>', 'only if the table has not changed since this version')
+    .option('--format <format>', 'csv, tsv, json or ndjson, also with .gz or .zst behind it, whatever the name says', parseFormat)
+    .option('--parallel <n>', 'how many chunks are uploaded at a time', wholeNumber(1, parallelMax), parallelDefault)
+    .option('--json', 'write the result as JSON')
+    .action(async (file: string, flags: ImportFlags) => {
+      const { runImport } = await import('./import/import-command.ts');
+      await runImport(file, flags);
+    });
+  withClientOptions(program.command('export'))
+    .description('write the rows of a table to stdout or into a file')
+    .argument('<table>', 'its name or ID')
+    .option('--format <format>', 'csv, tsv, json or ndjson; else as the name of the file says, and csv on stdout', parseFormat)
+    .option('--output <file>', 'a file; compressed if its name ends in .gz or .zst')
+    .option('--row-ids', 'write the IDs of the rows too, as $rowID: an overwrite from that file keeps them')
+    .action(async (table: string, flags: ExportFlags) => {
+      const { runExport } = await import('./export/export-command.ts');
+      await runExport(table, flags);
+    });
+}

@@ -1,0 +1,109 @@
+/**
+ * Where the command line finds the service and what it identifies itself with: the only reader of the client's settings.
+ * A flag counts before the environment, and that before the file.
+ */
+import { readFile, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { z } from 'zod';
+import { UserError } from '../run-to-end.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const settings = z.strictObject({
+  url: z.string()
+    .refine(isServiceUrl, 'must be a URL that begins with http:// or https://, without a user, a query or a fragment')
+    .transform((text) => text.replace(/\/+$/, '')),
+  token: z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII characters without blanks'),
+});
+
+export type ClientSettings = z.output<typeof settings>;
+type Name = keyof ClientSettings;
+
+/** What the flags give. */
+export type ClientFlags = Readonly<Partial<Record<Name, string | undefined>>>;
+
+const variables = { url: 'TABLOG_URL', token: 'TABLOG_TOKEN' } as const;
+
+const fileContent = settings.partial().extend({ url: z.string().optional(), token: z.string().optional() });
+type FileContent = z.output<typeof fileContent>;
+
+export interface ReadSettings {
+  readonly settings: ClientSettings;
+  /** What its user should know of the file; null if there is nothing. */
+  readonly warning: string | null;
+}
+
+/** Where the file with the settings is looked for. */
+export function settingsFileOf(environment: Environment): string {
+  const given = environment['XDG_CONFIG_HOME'];
+  // The XDG specification has relative paths ignored.
+  const folder = given !== undefined && isAbsolute(given) ? given : join(homedir(), '.config');
+  return join(folder, 'tablog', 'config.json');
+}
+
+/** Reads the settings. An empty variable counts as one that is not set. Throws UserError with all problems. */
+export async function readClientSettings(flags: ClientFlags, environment: Environment = process.env): Promise<ReadSettings> {
+  const file = settingsFileOf(environment);
+  const { content, problems, isOpenToOthers } = await readSettingsFile(file);
+  const given: Partial<Record<Name, string>> = {};
+  for (const name of ['url', 'token'] as const) {
+    const sources = [
+      [`--${name}`, flags[name]], [variables[name], environment[variables[name]] || undefined], [`${file}: ${name}`, content[name]],
+    ] as const;
+    const [source, value] = sources.find(([, candidate]) => candidate !== undefined) ?? [null, undefined];
+    if (source === null) {
+      const what = name === 'url' ? 'which server is meant' : 'which token to use';
+      problems.push(`Nothing says ${what}: give --${name}, set ${variables[name]}, or put "${name}" into ${file}.`);
+      continue;
+    }
+    // The value is not told: it may be a secret that went to the wrong place.
+    const result = settings.shape[name].safeParse(value);
+    if (result.success) given[name] = result.data;
+    else problems.push(`${source}: ${result.error.issues[0]!.message}`);
+  }
+  if (problems.length > 0) throw new UserError(problems.join('\n'));
+  const warning = content.token !== undefined && isOpenToOthers
+    ? `Others can read ${file}, which has a token in it: chmod 600 ${file}`
+    : null;
+  return { settings: given as ClientSettings, warning };
+}
+
+interface SettingsFile {
+  readonly content: FileContent;
+  readonly problems: string[];
+  readonly isOpenToOthers: boolean;
+}
+
+async function readSettingsFile(file: string): Promise<SettingsFile> {
+  const unusable = (problem: string): SettingsFile => ({ content: {}, problems: [`${file}: ${problem}`], isOpenToOthers: false });
+  let text: string;
+  let mode: number;
+  try {
+    [text, { mode }] = await Promise.all([readFile(file, 'utf8'), stat(file)]);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' || code === 'ENOTDIR' ? { content: {}, problems: [], isOpenToOthers: false } : unusable(message);
+  }
+  const value = parseJson(text);
+  if (value === undefined) return unusable('is not JSON');
+  const result = fileContent.safeParse(value);
+  if (result.success) return { content: result.data, problems: [], isOpenToOthers: (mode & 0o077) !== 0 };
+  const problems = result.error.issues.map((issue) => `${[file, ...issue.path].join(': ')}: ${issue.message}`);
+  return { content: {}, problems, isOpenToOthers: false };
+}
+
+/** Undefined for what is not JSON. The parser's own message would show a part of the file, and so perhaps of the token. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function isServiceUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) return false;
+  return url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+}

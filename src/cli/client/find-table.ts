@@ -1,0 +1,26 @@
+/** Finds the table that is meant on the command line. */
+import { z } from 'zod';
+import { UserError } from '../run-to-end.ts';
+import type { TablogClient } from './tablog-client.ts';
+
+const tableList = z.object({ data: z.array(z.object({ id: z.string(), name: z.string() })) });
+
+export type NamedTable = z.output<typeof tableList>['data'][number];
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The table with this ID or name; null if there is none. Throws UserError for a name of several, and for an unknown ID. */
+export async function findTable(client: TablogClient, idOrName: string): Promise<NamedTable | null> {
+  const { data: tables } = await client.get('/tables', tableList);
+  const id = idOrName.toLowerCase();
+  const identified = tables.find((table) => table.id === id);
+  if (identified !== undefined) return identified;
+  const named = tables.filter(({ name }) => name === idOrName);
+  if (named.length > 1) {
+    const ids = named.map((table) => table.id).join(', ');
+    throw new UserError(`${named.length} tables are named ${JSON.stringify(idOrName)}; say which by its ID: ${ids}`);
+  }
+  // A name may look like an ID, but hardly anybody means a new one that does.
+  if (named.length === 0 && uuid.test(id)) throw new UserError(`There is no table of the ID ${idOrName}.`);
+  return named[0] ?? null;
+}

@@ -1,0 +1,151 @@
+/** Requests to the service, as the command line sends them: each may be sent again without doing anything twice. */
+import pRetry from 'p-retry';
+import { z } from 'zod';
+import { pause } from '../../pause.ts';
+import type { ClientSettings } from './client-settings.ts';
+import { ServerAway, ServerRefusal, notTablog } from './server-error.ts';
+
+/** How long a request is sent again while there is no answer, in milliseconds: a server that restarts is back by then. */
+const patienceMs = 120_000;
+const delayMinMs = 200;
+const delayMaxMs = 5_000;
+/** How long one attempt may take, in milliseconds. */
+const attemptMs = 300_000;
+/** How long an attempt may go on that is better not broken off, once this process was told to stop, in milliseconds. */
+const graceMs = 5_000;
+
+export interface ClientOptions {
+  readonly settings: ClientSettings;
+  /** Ends every request. */
+  readonly signal: AbortSignal;
+  /** Is told why a request is sent again. */
+  readonly onRetry?: (reason: string) => void;
+}
+
+export interface Sending {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+  /** In place of the client's. */
+  readonly signal?: AbortSignal;
+  /** Whether an attempt that is under way may come to its end when the signal ends the request. */
+  readonly mayFinish?: boolean;
+}
+
+const errorBody = z.object({ error: z.object({ type: z.string(), message: z.string() }) });
+
+export class TablogClient {
+  readonly #options: ClientOptions;
+  /** Ends the attempts that may finish. */
+  readonly #lateSignal: AbortSignal;
+  #hasAnswered = false;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.#lateSignal = later(options.signal);
+  }
+
+  /**
+   * Sends a request until it has an answer, and gives what `read` makes of that. To be used only for what can be done
+   * twice without harm: reads, chunks of a stash, and what carries an `Idempotency-Key`. A server that cannot be reached
+   * at first is not waited for: its URL is probably wrong.
+   * @throws ServerRefusal, ServerAway, and the reason of the signal
+   */
+  async request<T>(method: string, path: string, sending: Sending, read: (response: Response) => Promise<T>): Promise<T> {
+    const { settings, onRetry } = this.#options;
+    const signal = sending.signal ?? this.#options.signal;
+    return pRetry(() => this.#attempt(method, `${settings.url}${path}`, sending, signal, read), {
+      retries: Infinity, minTimeout: delayMinMs, maxTimeout: delayMaxMs, maxRetryTime: patienceMs, randomize: true, signal,
+      shouldRetry: ({ error }) => this.#isWorthwhile(error),
+      onFailedAttempt: async ({ error, retryDelay }) => {
+        if (!this.#isWorthwhile(error)) return;
+        onRetry?.(error.message);
+        const delay = error instanceof ServerRefusal ? error.retryAfterMs - retryDelay : 0;
+        if (delay > 0) await pause(delay, signal);
+      },
+    });
+  }
+
+  /** The JSON of the answer to a GET. */
+  async get<S extends z.ZodType>(path: string, schema: S): Promise<z.output<S>> {
+    return this.request('GET', path, {}, (response) => readJson(response, schema));
+  }
+
+  #isWorthwhile(error: unknown): boolean {
+    if (error instanceof ServerRefusal) return error.isPassing;
+    return error instanceof ServerAway && this.#hasAnswered;
+  }
+
+  async #attempt<T>(
+    method: string, url: string, { headers = {}, body, mayFinish = false }: Sending, signal: AbortSignal, read: (response: Response) => Promise<T>,
+  ): Promise<T> {
+    const { token, url: server } = this.#options.settings;
+    try {
+      const response = await fetch(url, {
+        method, headers: { authorization: `Bearer ${token}`, ...headers }, ...(body === undefined ? {} : { body }),
+        // A redirected POST would become a GET, and another host would get the request without its token.
+        redirect: 'manual', signal: AbortSignal.any([mayFinish ? this.#lateSignal : signal, AbortSignal.timeout(attemptMs)]),
+      });
+      if (!response.ok) throw await refusalOf(response);
+      const result = await read(response);
+      this.#hasAnswered = true;
+      return result;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ServerRefusal) this.#hasAnswered = true;
+      throw isLost(error) ? new ServerAway(server, error) : error;
+    }
+  }
+}
+
+/** Aborts when another signal has been aborted for a while. */
+function later(signal: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  signal.addEventListener('abort', () => setTimeout(() => controller.abort(signal.reason), graceMs).unref(), { once: true });
+  return controller.signal;
+}
+
+/**
+ * Whether an error of `fetch` is one of the connection: it says so with TypeErrors that have a cause, which those of bugs do
+ * not have, for an answer that is cut short too.
+ */
+function isLost(error: unknown): boolean {
+  const { name, cause } = error as Error;
+  return name === 'TimeoutError' || (name === 'TypeError' && cause !== undefined);
+}
+
+/** The JSON of an answer. Throws ServerRefusal where it is not what the interface says. */
+export async function readJson<S extends z.ZodType>(response: Response, schema: S): Promise<z.output<S>> {
+  const parsed = schema.safeParse(parseJson(await response.text()));
+  if (!parsed.success) throw notTablog(response.status);
+  return parsed.data;
+}
+
+/** The version in the ETag of an answer. Throws ServerRefusal where there is none. */
+export function versionOf(response: Response): string {
+  const version = /^(?:W\/)?"(\d+)"$/.exec(response.headers.get('etag') ?? '')?.[1];
+  if (version === undefined) throw notTablog(response.status);
+  return version;
+}
+
+async function refusalOf(response: Response): Promise<ServerRefusal> {
+  const text = await response.text();
+  const { status } = response;
+  const retryAfterMs = Number(response.headers.get('retry-after') ?? 0) * 1000 || 0;
+  const location = response.headers.get('location');
+  if (status >= 300 && status < 400 && location !== null) {
+    return new ServerRefusal(status, null, `The server is elsewhere: it answers ${status} with ${location}. Give that as --url.`);
+  }
+  const parsed = errorBody.safeParse(parseJson(text));
+  if (!parsed.success) return notTablog(status, retryAfterMs);
+  const { type, message } = parsed.data.error;
+  return new ServerRefusal(status, type, message, retryAfterMs);
+}
+
+/** Undefined for what is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,66 @@
+/** Where an export goes: to stdout as it comes, or into a file that is there when it is whole. */
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { realpath, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { constants, createGzip, createZstdCompress } from 'node:zlib';
+import type { Compression } from '../file-format.ts';
+import { UserError } from '../run-to-end.ts';
+
+const encoders = {
+  gzip: () => createGzip(),
+  // With its checksum, as the command `zstd` writes it.
+  zstd: () => createZstdCompress({ params: { [constants.ZSTD_c_checksumFlag]: 1 } }),
+} as const;
+
+/** Writes to stdout. Resolves with false if whoever reads it has had enough (`| head`). */
+export async function writeToStdout(text: AsyncIterable<string>, compression: Compression | null, signal: AbortSignal): Promise<boolean> {
+  try {
+    await write(text, compression, process.stdout, signal, false);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+    return false;
+  }
+}
+
+/** Writes beside the file and renames when all is written, so that nobody takes a part for the whole. Throws UserError. */
+export async function writeToFile(
+  file: string, text: AsyncIterable<string>, compression: Compression | null, signal: AbortSignal,
+): Promise<void> {
+  const target = await targetOf(file);
+  const written = target.isReplaced ? join(dirname(target.path), `.${basename(target.path)}.${randomUUID()}.part`) : target.path;
+  try {
+    const stream = createWriteStream(written, { flags: target.isReplaced ? 'wx' : 'w', flush: target.isReplaced });
+    await write(text, compression, stream, signal, true);
+    if (target.isReplaced) await rename(written, target.path);
+  } catch (error) {
+    if (target.isReplaced) await rm(written, { force: true });
+    signal.throwIfAborted();
+    if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
+    throw new UserError(`${file} cannot be written: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** A device or a pipe is written to as it is; a link goes on pointing to what it points to. */
+async function targetOf(file: string): Promise<{ readonly path: string; readonly isReplaced: boolean }> {
+  try {
+    const path = await realpath(file);
+    const stats = await stat(path);
+    if (stats.isDirectory()) throw new UserError(`${file} is a folder.`);
+    return { path, isReplaced: stats.isFile() };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { path: file, isReplaced: true };
+    throw error;
+  }
+}
+
+async function write(
+  text: AsyncIterable<string>, compression: Compression | null, target: NodeJS.WritableStream, signal: AbortSignal, end: boolean,
+): Promise<void> {
+  const source = Readable.from(text, { objectMode: true, highWaterMark: 1 });
+  const stages = compression === null ? [source, target] : [source, encoders[compression](), target];
+  await pipeline(stages as [Readable, NodeJS.WritableStream], { signal, end });
+}

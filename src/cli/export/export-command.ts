@@ -1,0 +1,90 @@
+/** `tablog export`. */
+import type { ClientFlags } from '../client/client-settings.ts';
+import { findTable } from '../client/find-table.ts';
+import { openClient } from '../client/open-client.ts';
+import type { TablogClient } from '../client/tablog-client.ts';
+import { formatOf, type FileFormat } from '../file-format.ts';
+import { interruption } from '../interruption.ts';
+import { rateOf, showNumber, showProgress } from '../rows-progress.ts';
+import { UserError } from '../run-to-end.ts';
+import { writeToFile, writeToStdout } from './destination.ts';
+import { PageRows } from './page-rows.ts';
+import { writerFor, type RowWriter } from './row-writer.ts';
+import { readPage, readTable, type Page } from './table-pages.ts';
+
+export interface ExportFlags extends ClientFlags {
+  readonly format?: FileFormat;
+  readonly output?: string;
+  readonly rowIds?: boolean;
+}
+
+/** What has been exported. */
+interface Exported {
+  rows: number;
+  /** In order, without those that come again. */
+  readonly versions: string[];
+}
+
+/** Exports a table, and says on stderr what came of it. Throws UserError. */
+export async function runExport(idOrName: string, flags: ExportFlags): Promise<void> {
+  const started = performance.now();
+  const { output } = flags;
+  const { format, compression } = output === undefined || output === '-'
+    ? flags.format ?? { format: 'csv', compression: null }
+    : formatOf(output, flags.format);
+  const signal = interruption();
+  let progress = showProgress('Writing', null, false);
+  const ended = new AbortController();
+  const client = await openClient(flags, AbortSignal.any([signal, ended.signal]), (words) => progress.say(words));
+  const found = await findTable(client, idOrName);
+  if (found === null) throw new UserError(`There is no table ${JSON.stringify(idOrName)}.`);
+  const table = await readTable(client, found.id);
+  const writer = writerFor(format, table.columns, flags.rowIds ?? false);
+  const exported: Exported = { rows: 0, versions: [] };
+  const isFile = output !== undefined && output !== '-';
+  // Between rows on a terminal a bar would be in the way.
+  progress = showProgress('Writing', table.rows, process.stderr.isTTY && (isFile || !process.stdout.isTTY));
+  const text = textOf(client, table.id, writer, exported, () => progress.update(exported.rows, exported.rows));
+  try {
+    if (isFile) await writeToFile(output, text, compression, signal);
+    else if (!(await writeToStdout(text, compression, signal))) return;
+  } finally {
+    progress.stop();
+    // A page may have been asked for that nobody takes any more.
+    ended.abort();
+  }
+  const ms = performance.now() - started;
+  const into = isFile ? ` written to ${output}` : ' written';
+  progress.say(`${showNumber(exported.rows)} rows of the table ${JSON.stringify(table.name)} (${table.id})${into}, `
+    + `${describeVersions(exported.versions)}, in ${Math.round(ms / 10) / 100} s (${showNumber(rateOf(exported.rows, ms))} rows/s).`);
+}
+
+/** The text of the file, a page at a time. The next page is asked for while one is being written. */
+async function* textOf(
+  client: TablogClient, tableId: string, writer: RowWriter, exported: Exported, onPage: () => void,
+): AsyncGenerator<string, void, undefined> {
+  const pages = new PageRows();
+  let next: Promise<Page> | null = readPage(client, tableId, null);
+  let before = writer.begin();
+  while (next !== null) {
+    const { bytes, version } = await next;
+    if (exported.versions.at(-1) !== version) exported.versions.push(version);
+    const continuation = pages.read(bytes, () => {
+      writer.add(pages.scanner);
+      exported.rows += 1;
+    });
+    next = continuation === null ? null : readPage(client, tableId, continuation);
+    // It is waited for when the text has been taken, and must not be unhandled if it fails before.
+    next?.catch(() => {});
+    yield `${before}${writer.take()}`;
+    before = '';
+    onPage();
+  }
+  yield writer.end();
+}
+
+/** A page is one snapshot, but not all of them together. */
+function describeVersions(versions: readonly string[]): string {
+  if (versions.length <= 1) return `version ${versions[0]}`;
+  return `versions ${versions[0]} to ${versions.at(-1)} (it changed meanwhile: rows of different pages may be of different versions)`;
+}

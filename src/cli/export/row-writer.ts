@@ -1,0 +1,140 @@
+/** Rows of pages as the text of a file. */
+import Papa from 'papaparse';
+import { quote } from '../../formats/json-scanner.ts';
+import { rowIdKey, type RowScanner } from '../../formats/row-scanner.ts';
+import type { Format } from '../file-format.ts';
+import { UserError } from '../run-to-end.ts';
+import { tableChanged, type ExportedColumn } from './table-pages.ts';
+
+export interface RowWriter {
+  /** What comes before all rows. */
+  begin(): string;
+  /** Takes the row that was scanned last. */
+  add(scanner: RowScanner): void;
+  /** The text of the rows since the last call. */
+  take(): string;
+  /** What comes behind all rows. */
+  end(): string;
+}
+
+/** Throws UserError where the format cannot have these columns. */
+export function writerFor(format: Format, columns: readonly ExportedColumn[], withRowIds: boolean): RowWriter {
+  switch (format) {
+    case 'csv': return new DelimitedWriter(',', columns, withRowIds);
+    case 'tsv': return new DelimitedWriter('\t', columns, withRowIds);
+    case 'json': return new JsonWriter({ begin: '[', before: '\n', separator: ',\n', end: '\n]\n' }, withRowIds);
+    case 'ndjson': return new JsonWriter({ begin: '', before: '', separator: '\n', end: '\n' }, withRowIds);
+  }
+}
+
+interface Punctuation {
+  readonly begin: string;
+  /** Before the first row. */
+  readonly before: string;
+  readonly separator: string;
+  /** Begins with the line end of the last row. */
+  readonly end: string;
+}
+
+/** Rows as the service gives them, a line each. */
+class JsonWriter implements RowWriter {
+  readonly #punctuation: Punctuation;
+  readonly #withRowIds: boolean;
+  #text = '';
+  #hasRows = false;
+
+  constructor(punctuation: Punctuation, withRowIds: boolean) {
+    this.#punctuation = punctuation;
+    this.#withRowIds = withRowIds;
+  }
+
+  begin(): string {
+    return this.#punctuation.begin;
+  }
+
+  add(scanner: RowScanner): void {
+    const { before, separator } = this.#punctuation;
+    const text = this.#withRowIds ? scanner.text(scanner.row.start, scanner.row.end) : withoutRowId(scanner);
+    // Line breaks stand between tokens only: within strings they are escaped.
+    this.#text += `${this.#hasRows ? separator : before}${/[\r\n]/.test(text) ? text.replaceAll(/[\r\n]+/g, ' ') : text}`;
+    this.#hasRows = true;
+  }
+
+  take(): string {
+    const text = this.#text;
+    this.#text = '';
+    return text;
+  }
+
+  end(): string {
+    const { end } = this.#punctuation;
+    return this.#hasRows ? end : end.slice(1);
+  }
+}
+
+function withoutRowId(scanner: RowScanner): string {
+  const { row } = scanner;
+  const { columns, starts, ends, count } = row;
+  if (columns[0]?.id === rowIdKey && count > 1) {
+    const next = scanner.space(ends[0]!) + 1;
+    return `{${scanner.text(next, row.end)}`;
+  }
+  const cells: string[] = [];
+  for (let cell = 0; cell < count; cell += 1) {
+    const { id } = columns[cell]!;
+    if (id !== rowIdKey) cells.push(`${JSON.stringify(id)}:${scanner.text(starts[cell]!, ends[cell]!)}`);
+  }
+  return `{${cells.join(',')}}`;
+}
+
+/** A header, and a line for each row with the columns in the order of the schema. */
+class DelimitedWriter implements RowWriter {
+  readonly #config: Papa.UnparseConfig;
+  readonly #header: readonly string[];
+  /** Columns by their ID: their place in a line, and whether their values are JSON. */
+  readonly #places: ReadonlyMap<string, { readonly place: number; readonly isJson: boolean }>;
+  readonly #withRowIds: boolean;
+  #rows: string[][] = [];
+
+  constructor(delimiter: ',' | '\t', columns: readonly ExportedColumn[], withRowIds: boolean) {
+    const all = withRowIds ? [{ id: rowIdKey, isJson: false }, ...columns] : columns;
+    if (all.length === 0) throw new UserError('The table has no columns, which a header cannot say: export it with --format ndjson.');
+    this.#header = all.map(({ id }) => id);
+    this.#places = new Map(all.map(({ id, isJson }, place) => [id, { place, isJson }]));
+    this.#withRowIds = withRowIds;
+    const isNarrow = all.length === 1;
+    // A line with nothing in it is no row.
+    this.#config = { delimiter, newline: '\n', quotes: (value: unknown) => isNarrow && value === '' };
+  }
+
+  begin(): string {
+    return `${Papa.unparse([[...this.#header]], this.#config)}\n`;
+  }
+
+  add(scanner: RowScanner): void {
+    const { columns, starts, ends, count } = scanner.row;
+    const cells = Array<string>(this.#header.length).fill('');
+    for (let cell = 0; cell < count; cell += 1) {
+      const { id } = columns[cell]!;
+      const column = this.#places.get(id);
+      if (column === undefined) {
+        if (id === rowIdKey && !this.#withRowIds) continue;
+        throw tableChanged();
+      }
+      const [start, end] = [starts[cell]!, ends[cell]!];
+      const isText = scanner.bytes[start] === quote && !column.isJson;
+      cells[column.place] = isText ? scanner.decode(start, end) : scanner.text(start, end);
+    }
+    this.#rows.push(cells);
+  }
+
+  take(): string {
+    const rows = this.#rows;
+    this.#rows = [];
+    return rows.length === 0 ? '' : `${Papa.unparse(rows, this.#config)}\n`;
+  }
+
+  end(): string {
+    return '';
+  }
+}

@@ -1,0 +1,56 @@
+/** The rows of a table as the service has them, page by page (decisions 3). */
+import { z } from 'zod';
+import { versionOf, type TablogClient } from '../client/tablog-client.ts';
+import { UserError } from '../run-to-end.ts';
+
+const columnType = z.union([z.string(), z.object({ kind: z.string() })]);
+
+const tableBody = z.object({
+  data: z.object({
+    name: z.string(), rows: z.number(), schema: z.object({ columns: z.array(z.object({ id: z.string(), type: columnType })) }),
+  }),
+});
+
+export interface ExportedTable {
+  readonly id: string;
+  readonly name: string;
+  /** How many there are now. */
+  readonly rows: number;
+  readonly columns: readonly ExportedColumn[];
+}
+
+export interface ExportedColumn {
+  readonly id: string;
+  /** Whether its values are JSON, so that a text among them needs its quotes to be one. */
+  readonly isJson: boolean;
+}
+
+export interface Page {
+  /** The JSON text of the answer. */
+  readonly bytes: Buffer;
+  /** Of the table when the page was read. */
+  readonly version: string;
+}
+
+/** Throws ServerRefusal, ServerAway. */
+export async function readTable(client: TablogClient, id: string): Promise<ExportedTable> {
+  const { data: { name, rows, schema } } = await client.get(`/tables/${id}`, tableBody);
+  const columns = schema.columns.map(({ id: columnId, type }) => {
+    return { id: columnId, isJson: (typeof type === 'string' ? type : type.kind) === 'json' };
+  });
+  return { id, name, rows, columns };
+}
+
+/** A page; the first one without `continuation`. Throws ServerRefusal, ServerAway. */
+export async function readPage(client: TablogClient, tableId: string, continuation: string | null): Promise<Page> {
+  const query = new URLSearchParams(continuation === null ? {} : { continuation });
+  return client.request('GET', `/tables/${tableId}/rows?${query}`, {}, async (response) => {
+    const version = versionOf(response);
+    return { bytes: Buffer.from(await response.arrayBuffer()), version };
+  });
+}
+
+/** What to say where the table got another schema while it was read. */
+export function tableChanged(): UserError {
+  return new UserError('The table got other columns while it was exported: export it again.');
+}

@@ -1,0 +1,141 @@
+/** CSV and TSV cut into chunks: the records as they stand in the file, below its header. */
+import { firstMistake, type Delimiter } from '../../formats/delimited-records.ts';
+import { defaultRowLimits } from '../../formats/row-limits.ts';
+import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type Cutter } from './chunk.ts';
+import { MalformedFile } from './malformed-file.ts';
+import { UnreadBytes } from './unread-bytes.ts';
+
+const lineFeed = 10;
+const carriageReturn = 13;
+const quoteMark = 0x22;
+const byteOrderMark = Buffer.from('\ufeff');
+const { rowBytes: recordBytesMax } = defaultRowLimits;
+
+/**
+ * Looks only for where records end: at line ends that are not within quotes. A quoted cell has an even number of quotes, so
+ * it is enough to count them. Whether they stand where they may is for the service to say; up to the first mistake records
+ * are found where it finds them, so that it names the same row. Keeps at most one unfinished record.
+ */
+export class DelimitedCutter implements Cutter {
+  readonly mediaType: string;
+  readonly #delimiter: Delimiter;
+  readonly #unread = new UnreadBytes();
+  readonly #chunk: ChunkBuilder;
+  /** With its line end; null until it has been read. */
+  #header: Buffer | null = null;
+  #headerLine: number | null = null;
+  /** What stands before this index has been looked at. */
+  #looked = 0;
+  #isQuoted = false;
+  #sawBeginning = false;
+  #full: Chunk[] = [];
+  #hasChunk = false;
+
+  constructor(delimiter: Delimiter, limits: ChunkLimits = defaultChunkLimits) {
+    this.mediaType = delimiter === ',' ? 'text/csv' : 'text/tab-separated-values';
+    this.#delimiter = delimiter;
+    this.#chunk = new ChunkBuilder(limits);
+  }
+
+  get headerLine(): number | null {
+    return this.#headerLine;
+  }
+
+  push(bytes: Uint8Array): Chunk[] {
+    const unread = this.#unread;
+    const before = unread.position;
+    const ahead = this.#looked - before;
+    unread.append(bytes);
+    this.#looked = unread.position + ahead;
+    if (!this.#skipByteOrderMark(false)) return [];
+    this.#readRecords();
+    if (unread.end - unread.position > recordBytesMax + 2) this.#refuse(unread.position, unread.end);
+    return this.#takeFull();
+  }
+
+  end(): Chunk[] {
+    const unread = this.#unread;
+    this.#skipByteOrderMark(true);
+    this.#readRecords();
+    const { position, end } = unread;
+    if (this.#isQuoted) this.#refuse(position, end);
+    if (position < end) this.#addRecord(position, end, end);
+    if (this.#header === null) throw new MalformedFile(1, 'the file has no header: its first line must name the columns');
+    if (!this.#hasChunk || this.#chunk.rows > 0) this.#closeChunk();
+    return this.#takeFull();
+  }
+
+  #takeFull(): Chunk[] {
+    const full = this.#full;
+    this.#full = [];
+    return full;
+  }
+
+  /** False while more bytes are needed to know whether there is one. */
+  #skipByteOrderMark(isEnd: boolean): boolean {
+    if (this.#sawBeginning) return true;
+    const unread = this.#unread;
+    if (unread.end < byteOrderMark.length && !isEnd) return false;
+    this.#sawBeginning = true;
+    const beginning = unread.bytes.subarray(0, Math.min(unread.end, byteOrderMark.length));
+    if (beginning.equals(byteOrderMark)) unread.position = this.#looked = byteOrderMark.length;
+    return true;
+  }
+
+  /** Reads the records whose line ends are there. */
+  #readRecords(): void {
+    const unread = this.#unread;
+    const { bytes, end } = unread;
+    let isQuoted = this.#isQuoted;
+    for (let at = this.#looked; at < end; at += 1) {
+      const byte = bytes[at]!;
+      if (byte === quoteMark) {
+        isQuoted = !isQuoted;
+      } else if (byte === lineFeed && !isQuoted) {
+        this.#addRecord(unread.position, bytes[at - 1] === carriageReturn && at > unread.position ? at - 1 : at, at + 1);
+        unread.position = at + 1;
+      }
+    }
+    this.#isQuoted = isQuoted;
+    this.#looked = end;
+  }
+
+  /** Adds a record from `start` to `end`, whose line end reaches to `next`. Blank lines are none. */
+  #addRecord(start: number, end: number, next: number): void {
+    if (end === start) return;
+    const unread = this.#unread;
+    unread.requireUtf8(start, end);
+    if (end - start > recordBytesMax) this.#refuse(start, end);
+    if (this.#header === null) {
+      this.#headerLine = unread.lineOf(start);
+      const text = unread.bytes.subarray(start, next);
+      this.#header = next > end ? Buffer.from(text) : Buffer.concat([text, Buffer.from('\n')]);
+      return;
+    }
+    const chunk = this.#chunk;
+    if (chunk.isFull(next - start)) this.#closeChunk();
+    if (chunk.rows === 0) chunk.append(this.#header);
+    chunk.append(unread.bytes, start, next);
+    chunk.addRow(unread.lineOf(start));
+  }
+
+  #closeChunk(): void {
+    if (this.#chunk.rows === 0) this.#chunk.append(this.#header!);
+    this.#full.push(this.#chunk.close());
+    this.#hasChunk = true;
+  }
+
+  /** Refuses a record that is too long, or whose last quote is never closed: by what is wrong in it, if that can be seen. */
+  #refuse(start: number, end: number): never {
+    const unread = this.#unread;
+    const line = unread.lineOf(start);
+    const text = unread.bytes.subarray(start, Math.min(end, start + recordBytesMax)).toString();
+    const mistake = firstMistake(text, this.#delimiter);
+    const isLong = end - start > recordBytesMax;
+    if (mistake !== null && (!mistake.isOpen || !isLong)) {
+      throw new MalformedFile(line, `cell ${mistake.cell + 1}: ${mistake.reason}`);
+    }
+    const open = mistake === null ? '' : `; cell ${mistake.cell + 1} has a quote that is not closed within them`;
+    throw new MalformedFile(line, `a row must not be longer than ${recordBytesMax} bytes${open}`);
+  }
+}

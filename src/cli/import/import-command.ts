@@ -1,0 +1,73 @@
+/** `tablog import`. */
+import { findTable } from '../client/find-table.ts';
+import { openClient } from '../client/open-client.ts';
+import type { ClientFlags } from '../client/client-settings.ts';
+import type { TablogClient } from '../client/tablog-client.ts';
+import { writeOut } from '../console.ts';
+import { formatOf, type FileFormat } from '../file-format.ts';
+import { interruption } from '../interruption.ts';
+import { rateOf, showNumber, showProgress } from '../rows-progress.ts';
+import { UserError } from '../run-to-end.ts';
+import { importFile, type ImportResult } from './import.ts';
+import { parseVersion, type OnSchemaError, type Target } from './import-request.ts';
+
+export interface ImportFlags extends ClientFlags {
+  readonly table: string;
+  readonly create?: boolean;
+  readonly overwrite?: boolean;
+  readonly onSchemaError: OnSchemaError;
+  readonly ifMatch?: string;
+  readonly format?: FileFormat;
+  readonly parallel: number;
+  readonly json?: boolean;
+}
+
+/** Imports a file, and says what came of it. Throws UserError. */
+export async function runImport(file: string, flags: ImportFlags): Promise<void> {
+  const started = performance.now();
+  const ifMatch = flags.ifMatch === undefined ? null : parseVersion(flags.ifMatch);
+  const format = formatOf(file, flags.format);
+  const signal = interruption();
+  let progress = showProgress('Uploading', null, false);
+  const say = (words: string): void => progress.say(words);
+  const client = await openClient(flags, signal, say);
+  const target = await findTarget(client, flags, ifMatch);
+  try {
+    const result = await importFile({
+      client, file, format, target, onSchemaError: flags.onSchemaError, parallel: flags.parallel, signal, say,
+      onStart: (size) => {
+        progress = showProgress('Uploading', size, process.stderr.isTTY);
+      },
+      onProgress: (rows, bytes) => progress.update(rows, bytes),
+    });
+    progress.stop();
+    report(result, target, performance.now() - started, flags.json ?? false);
+  } finally {
+    progress.stop();
+  }
+}
+
+async function findTarget(client: TablogClient, flags: ImportFlags, ifMatch: string | null): Promise<Target> {
+  if (flags.create) return { kind: 'create', name: flags.table };
+  const table = await findTable(client, flags.table);
+  if (table !== null) return { kind: flags.overwrite ? 'overwrite' : 'add', ...table, ifMatch };
+  if (ifMatch !== null) throw new UserError(`There is no table ${JSON.stringify(flags.table)}, and so none of that version.`);
+  return { kind: 'create', name: flags.table };
+}
+
+function report({ rows, tableId, version }: ImportResult, target: Target, ms: number, isJson: boolean): void {
+  const seconds = Math.round(ms / 10) / 100;
+  const rowsPerSecond = rateOf(rows, ms);
+  if (isJson) {
+    const action = { create: 'created', add: 'added', overwrite: 'overwritten' }[target.kind];
+    writeOut(JSON.stringify({ tableID: tableId, name: target.name, action, rows, version, seconds, rowsPerSecond }));
+    return;
+  }
+  const table = `table ${JSON.stringify(target.name)} (${tableId})`;
+  const what = {
+    create: `${showNumber(rows)} rows imported into the new ${table}`,
+    add: `${showNumber(rows)} rows added to the ${table}`,
+    overwrite: `${showNumber(rows)} rows put in the place of all in the ${table}`,
+  }[target.kind];
+  writeOut(`${what}, version ${version}, in ${seconds} s (${showNumber(rowsPerSecond)} rows/s).`);
+}

@@ -1,0 +1,129 @@
+/** A file of rows into a table: chunk by chunk into a stash, and from there with one request (spec 4.13). */
+import { randomUUID } from 'node:crypto';
+import { ServerRefusal } from '../client/server-error.ts';
+import type { TablogClient } from '../client/tablog-client.ts';
+import type { FileFormat } from '../file-format.ts';
+import { UserError } from '../run-to-end.ts';
+import { cutFile, cutterFor } from './cut-file.ts';
+import type { Chunk, Cutter } from './chunk.ts';
+import { eachInParallel } from './each-in-parallel.ts';
+import { requestImport, type Imported, type OnSchemaError, type Target } from './import-request.ts';
+import { MalformedFile } from './malformed-file.ts';
+import { Places } from './places.ts';
+import { openSource, type Source } from './source.ts';
+import { Stash } from './stash.ts';
+
+export interface ImportOptions {
+  readonly client: TablogClient;
+  /** `-` for stdin. */
+  readonly file: string;
+  readonly format: FileFormat;
+  readonly target: Target;
+  readonly onSchemaError: OnSchemaError;
+  /** How many chunks are uploaded at a time. */
+  readonly parallel: number;
+  readonly signal: AbortSignal;
+  /** Is told the size of the file, null if that is not known, before anything is uploaded. */
+  readonly onStart: (size: number | null) => void;
+  /** Is told of rows that have been uploaded, and of the bytes of the file that they took. */
+  readonly onProgress: (rows: number, bytes: number) => void;
+  /** Is told what is under way, and what became of the stash. */
+  readonly say: (words: string) => void;
+}
+
+export interface ImportResult extends Imported {
+  readonly rows: number;
+}
+
+/** Throws UserError: MalformedFile with its file, ServerRefusal with the place in the file, ServerAway. Leaves no stash behind. */
+export async function importFile(options: ImportOptions): Promise<ImportResult> {
+  const { client, file, format, signal, say } = options;
+  const stopReading = new AbortController();
+  const source = await openSource(file, format.compression, AbortSignal.any([signal, stopReading.signal]));
+  options.onStart(source.size);
+  const cutter = cutterFor(format.format);
+  const places = new Places();
+  const stash = new Stash(`import-${randomUUID()}`, client, cutter.mediaType);
+  const work: Work = { source, cutter, places, stash, stopReading };
+  try {
+    await fill(options, work);
+  } catch (error) {
+    await removeStash(stash, say);
+    throw error instanceof MalformedFile ? error.within(source.name) : error;
+  }
+  try {
+    const ask = (): Promise<Imported> => requestImport(client, stash.id, options.target, options.onSchemaError, signal);
+    const imported = await toldInFile(work, null, ask);
+    const problem = await stash.remove();
+    if (problem !== null) say(describeLeftOver(stash, problem));
+    return { ...imported, rows: places.rows };
+  } catch (error) {
+    await removeStash(stash, say);
+    const isRefused = error instanceof ServerRefusal && !error.isPassing;
+    if (isRefused || !(error instanceof UserError)) throw error;
+    throw new UserError(`${error.message} Whether the import has taken effect is not known: look at the table.`, { cause: error });
+  }
+}
+
+async function removeStash(stash: Stash, say: (words: string) => void): Promise<void> {
+  if (!stash.mayExist) return;
+  const problem = await stash.remove();
+  say(problem === null ? `The stash ${stash.id} has been deleted.` : describeLeftOver(stash, problem));
+}
+
+interface Work {
+  readonly source: Source;
+  readonly cutter: Cutter;
+  readonly places: Places;
+  readonly stash: Stash;
+  readonly stopReading: AbortController;
+}
+
+/** Has the chunks of the file in the stash. */
+async function fill(options: ImportOptions, work: Work): Promise<void> {
+  const { source, cutter, places, stash } = work;
+  let rows = 0;
+  let bytes = 0;
+  const upload = async ({ body, chunkRows, serial, fileBytes }: PlacedChunk): Promise<void> => {
+    await toldInFile(work, serial, () => stash.put(serial, body));
+    rows += chunkRows;
+    bytes += fileBytes;
+    options.onProgress(rows, bytes);
+  };
+  const chunks = placed(source, cutter, places);
+  await eachInParallel(chunks, options.parallel, upload, () => work.stopReading.abort());
+}
+
+interface PlacedChunk {
+  readonly body: Chunk['body'];
+  readonly chunkRows: number;
+  readonly serial: number;
+  /** How many bytes of the file were read for it. */
+  readonly fileBytes: number;
+}
+
+async function* placed(source: Source, cutter: Cutter, places: Places): AsyncGenerator<PlacedChunk, void, undefined> {
+  let bytesRead = 0;
+  for await (const chunk of cutFile(source, cutter)) {
+    const fileBytes = source.bytesRead - bytesRead;
+    bytesRead = source.bytesRead;
+    yield { body: chunk.body, chunkRows: chunk.rows, serial: places.add(chunk), fileBytes };
+  }
+}
+
+/** What the service says of rows is told with their place in the file. */
+async function toldInFile<T>({ source, cutter, places }: Work, serial: number | null, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof ServerRefusal)) throw error;
+    const place = places.find(error.told, serial, cutter.headerLine);
+    if (place === null) throw error;
+    const row = place.row === null ? '' : ` (row ${place.row})`;
+    throw error.within(`${source.name}, line ${place.line}${row}`);
+  }
+}
+
+function describeLeftOver(stash: Stash, problem: string): string {
+  return `The stash ${stash.id} could not be deleted: ${problem} The service removes it in two days.`;
+}

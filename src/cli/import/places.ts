@@ -1,0 +1,47 @@
+/** Where in a file the service found something wrong: it names rows by their place in a chunk. */
+import { lineOfRow, type RowLines } from './chunk.ts';
+
+/** What the service's messages begin with. */
+const placePattern = /^(?:chunk (?<serial>[^,:\s]+)[,:] *)?(?:rows\[(?<row>\d+)\]|(?<header>header\[\d+\]))/;
+
+export interface PlaceInFile {
+  readonly line: number;
+  /** Counted from 1; null for the header. */
+  readonly row: number | null;
+}
+
+interface KnownChunk {
+  readonly rowsBefore: number;
+  readonly lines: RowLines;
+}
+
+/** The chunks of a file that were cut so far, as little as is needed of each. */
+export class Places {
+  readonly #chunks: KnownChunk[] = [];
+  #rows = 0;
+
+  /** To be called for each chunk in order. Returns its serial. */
+  add({ rows, lines }: { readonly rows: number; readonly lines: RowLines }): number {
+    this.#chunks.push({ rowsBefore: this.#rows, lines });
+    this.#rows += rows;
+    return this.#chunks.length - 1;
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /**
+   * The place that a message of the service is about; null if it names none.
+   * @param serial of the chunk, for messages that name rows only
+   */
+  find(message: string, serial: number | null, headerLine: number | null): PlaceInFile | null {
+    const groups = placePattern.exec(message)?.groups;
+    if (groups === undefined) return null;
+    if (groups['header'] !== undefined) return headerLine === null ? null : { line: headerLine, row: null };
+    const chunk = this.#chunks[groups['serial'] === undefined ? serial ?? -1 : Number(groups['serial'])];
+    if (chunk === undefined) return null;
+    const row = Number(groups['row']);
+    return { line: lineOfRow(chunk.lines, row), row: chunk.rowsBefore + row + 1 };
+  }
+}

@@ -1,0 +1,72 @@
+/** What has come of a file and was not read yet, with the number of each line. */
+import { isUtf8 } from 'node:buffer';
+import { MalformedFile } from './malformed-file.ts';
+
+const lineFeed = 10;
+
+/**
+ * Bytes from `position` to `end` of a buffer are unread, and `bytes[end]` is 0, as a JsonScanner wants it. Positions are
+ * indexes into `bytes`; `append` moves them all.
+ */
+export class UnreadBytes {
+  bytes = Buffer.alloc(1);
+  end = 0;
+  position = 0;
+  /** The line in which `#lineAt` stands. */
+  #line = 1;
+  #lineAt = 0;
+  /** The first line feed at or behind `#lineAt`; `end` if it has not come yet. */
+  #nextLineFeed = 0;
+
+  append(piece: Uint8Array): void {
+    if (this.end + piece.length >= this.bytes.length) this.#makeRoom(piece.length);
+    const { end } = this;
+    this.bytes.set(piece, end);
+    this.end += piece.length;
+    this.bytes[this.end] = 0;
+    // Where none was found before, the search goes on in what is new.
+    if (this.#nextLineFeed === end) this.#nextLineFeed = this.#findLineFeed(end);
+  }
+
+  /** The number of the line in which a byte stands, from 1. To be asked for positions that never go back. */
+  lineOf(position: number): number {
+    while (this.#nextLineFeed < position) {
+      this.#line += 1;
+      this.#lineAt = this.#nextLineFeed + 1;
+      this.#nextLineFeed = this.#findLineFeed(this.#lineAt);
+    }
+    return this.#line;
+  }
+
+  /** Throws unless what stands here is UTF-8. It must not begin or end within a character. */
+  requireUtf8(start: number, end: number): void {
+    const bytes = this.bytes.subarray(start, end);
+    if (isUtf8(bytes)) return;
+    for (let line = start; line < end;) {
+      const found = this.bytes.subarray(line, end).indexOf(lineFeed);
+      const next = found === -1 ? end : line + found + 1;
+      if (!isUtf8(this.bytes.subarray(line, next))) throw new MalformedFile(this.lineOf(line), 'the text is not UTF-8');
+      line = next;
+    }
+  }
+
+  #findLineFeed(from: number): number {
+    const found = this.bytes.subarray(from, this.end).indexOf(lineFeed);
+    return found === -1 ? this.end : from + found;
+  }
+
+  /** Moves what is unread to the front of a buffer with room for twice as much, so that no byte is moved often. */
+  #makeRoom(bytes: number): void {
+    this.lineOf(this.position);
+    const { position, end } = this;
+    const unread = end - position;
+    const needed = 2 * unread + bytes + 1;
+    const target = needed <= this.bytes.length ? this.bytes : Buffer.allocUnsafeSlow(needed);
+    this.bytes.copy(target, 0, position, end);
+    this.bytes = target;
+    this.end = unread;
+    this.position = 0;
+    this.#lineAt = 0;
+    this.#nextLineFeed -= position;
+  }
+}

@@ -1,0 +1,408 @@
+/** Files into tables and back, by the command line and a running service, over a line that has faults. */
+import { access, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import Papa from 'papaparse';
+import { Client } from '../support/client.ts';
+import { readContent, readDataSet, writeContent } from '../support/files.ts';
+import { Relay } from '../support/relay.ts';
+import { freePort, sleepUntil, startServer, type TestServer } from '../support/server.ts';
+import { cellsOf } from '../support/tables.ts';
+import { runTablog, type RunningTablog, type TablogResult } from '../support/tablog.ts';
+
+let server: TestServer;
+let relay: Relay;
+let client: Client;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tablog-import-'));
+  server = await startServer({ folder: join(folder, 'data') });
+  relay = await Relay.open(server.url);
+  client = new Client(server.url, await server.token());
+});
+
+afterAll(async () => {
+  await relay?.close();
+  await server?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+beforeEach(() => relay.reset());
+
+function tablog(args: readonly string[], stdin?: Readable): RunningTablog {
+  // No file with settings of whoever runs this is read.
+  return runTablog(args, { TABLOG_URL: relay.url, TABLOG_TOKEN: client.token, XDG_CONFIG_HOME: folder }, [], stdin);
+}
+
+/** Runs a command that must succeed, and gives what it wrote to stdout. */
+async function output(...args: readonly string[]): Promise<string> {
+  const result = await tablog(args);
+  expect(result).toMatchObject({ code: 0 });
+  return result.stdout;
+}
+
+interface Imported {
+  readonly tableID: string;
+  readonly name: string;
+  readonly action: string;
+  readonly rows: number;
+  readonly version: string;
+}
+
+async function imported(...args: readonly string[]): Promise<Imported> {
+  return JSON.parse(await output('import', '--json', ...args)) as Imported;
+}
+
+/** Writes a file of these lines, and gives its path. */
+function fileOf(name: string, lines: readonly string[]): Promise<string> {
+  return writeContent(join(folder, name), `${lines.join('\n')}\n`);
+}
+
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
+
+/** The stash that was filled; undefined if none was. */
+function stashId(): string | undefined {
+  return relay.passed.find(({ path }) => path.startsWith('/stashes/'))?.path.split('/')[2];
+}
+
+/** The message of the service for an import of the stash that was filled. */
+async function stateOfStash(): Promise<string> {
+  const { json } = await client.post('/tables?name=x', { rows: { $stashID: stashId() } });
+  return json.error.message;
+}
+
+async function tableNames(): Promise<string[]> {
+  return (await client.get('/tables')).json.data.map(({ name }: { name: string }) => name);
+}
+
+describe('files of each format go in and come out', () => {
+  /** Each scalar as its text: the type of its column may present a number as a string. */
+  const texts = (json: string): unknown => JSON.parse(json, function (_key: string, value: unknown, { source }: { source: string }) {
+    if (Array.isArray(value)) return value;
+    if (typeof value !== 'object') return typeof value === 'string' ? value : source;
+    return value === null ? null : Object.entries(value as object).filter(([, cell]) => cell !== null).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  } as Parameters<typeof JSON.parse>[1]);
+  const cells = (delimiter: string) => (text: string): unknown => Papa.parse(text.trimEnd(), { delimiter }).data;
+  const lines = (text: string): unknown => text.trimEnd().split('\n').map(texts);
+
+  test.each<readonly [string, (text: string) => unknown, (text: string) => string]>([
+    ['zipcodes.csv', cells(','), (text) => text],
+    ['airports.csv', cells(','), (text) => text],
+    ['unemployment.tsv', cells('\t'), (text) => text],
+    ['movies.json', texts, (text) => text],
+    ['cars.json', texts, (text) => text],
+    ['flights-5k.ndjson', lines, (text) => JSON.parse(text).map((row: object) => JSON.stringify(row)).join('\n')],
+  ])('%s', async (file, read, make) => {
+    const content = make(await readDataSet(file.replace('.ndjson', '.json')));
+    const wanted = read(content) as unknown[];
+    for (const [from, to] of [['.gz', '.zst'], ['.zst', '.gz']] as const) {
+      const source = await writeContent(join(folder, `${file}${from}`), content);
+      const { tableID, rows } = await imported(source, '--table', file, '--create');
+      expect(rows).toBe(file.endsWith('sv') ? wanted.length - 1 : wanted.length);
+      const target = join(folder, `out-${file}${to}`);
+      await output('export', tableID, '--output', target);
+      expect(read(await readContent(target))).toEqual(wanted);
+    }
+  });
+
+  test('numbers keep their digits, and cells their text', async () => {
+    const source = await fileOf('digits.ndjson', [
+      '{"n":4.20,"big":123456789012345678e10,"list":[0.10,1E+2],"text":"4.20","json":{"a":[1.0, "x"]}}',
+      '{"n":-0.0,"text":"\\u00e9\\n\\""}',
+    ]);
+    const { tableID } = await imported(source, '--table', 'digits');
+    expect(await output('export', tableID, '--format', 'ndjson')).toBe([
+      '{"n":4.20,"big":123456789012345678e10,"list":[0.10,1E+2],"text":"4.20","json":{"a":[1.0, "x"]}}',
+      '{"n":-0.0,"text":"\\u00e9\\n\\""}', '',
+    ].join('\n'));
+    expect(await output('export', tableID)).toBe([
+      'n,big,list,text,json',
+      '4.20,123456789012345678e10,"[0.10,1E+2]",4.20,"{""a"":[1.0, ""x""]}"',
+      '-0.0,,,"é\n""",', '',
+    ].join('\n'));
+  });
+
+  test('what came of it is said in a line', async () => {
+    const source = await fileOf('said.csv', ['a', '1', '2']);
+    const created = await tablog(['import', source, '--table', 'said']);
+    expect(created).toMatchObject({ code: 0, stderr: '' });
+    expect(created.stdout).toMatch(/^2 rows imported into the new table "said" \([0-9a-f-]{36}\), version \d+, in [\d.]+ s \(\d+ rows\/s\)\.\n$/);
+    expect((await tablog(['import', source, '--table', 'said'])).stdout).toMatch(/^2 rows added to the table "said" \(/);
+    expect((await tablog(['import', source, '--table', 'said', '--overwrite'])).stdout)
+      .toMatch(/^2 rows put in the place of all in the table "said" \(/);
+    expect((await tablog(['export', 'said'])).stderr)
+      .toMatch(/^2 rows of the table "said" \([0-9a-f-]{36}\) written, version \d+, in [\d.]+ s \(\d+ rows\/s\)\.\n$/);
+  });
+});
+
+describe('which table', () => {
+  test('rows are added to the table of that name or ID, or put in the place of its rows', async () => {
+    const [one, two] = [await fileOf('one.csv', ['n', '1']), await fileOf('two.csv', ['n', '2'])];
+    const made = await imported(one, '--table', 'which');
+    expect(made).toMatchObject({ name: 'which', action: 'created', rows: 1 });
+    const added = await imported(two, '--table', 'which');
+    expect(added).toMatchObject({ tableID: made.tableID, action: 'added' });
+    expect((await client.head(`/tables/${made.tableID}/rows`)).version).toBe(BigInt(added.version));
+    expect((await client.rows(made.tableID)).map(({ n }) => n)).toEqual([1, 2]);
+    await imported(two, '--table', made.tableID.toUpperCase(), '--overwrite');
+    expect((await client.rows(made.tableID)).map(({ n }) => n)).toEqual([2]);
+  });
+
+  test('a name of several tables is refused, and one that looks like an unknown ID', async () => {
+    const one = await fileOf('one.csv', ['n', '1']);
+    const ids = [(await imported(one, '--table', 'twin')).tableID, (await imported(one, '--table', 'twin', '--create')).tableID];
+    for (const args of [['import', one, '--table', 'twin'], ['export', 'twin']]) {
+      expect(await tablog(args)).toEqual({
+        code: 1, stdout: '', stderr: `2 tables are named "twin"; say which by its ID: ${ids.join(', ')}\n`,
+      });
+    }
+    const unknown = '01890000-0000-7000-8000-000000000000';
+    expect(await tablog(['import', one, '--table', unknown])).toMatchObject({ code: 1, stderr: `There is no table of the ID ${unknown}.\n` });
+    expect(await tablog(['export', 'nobody'])).toMatchObject({ code: 1, stderr: 'There is no table "nobody".\n' });
+  });
+
+  test('--if-match lets an import through only if the table has not changed', async () => {
+    const one = await fileOf('one.csv', ['n', '1']);
+    const { version } = await imported(one, '--table', 'matched');
+    await imported(one, '--table', 'matched', '--if-match', version);
+    for (const mode of [[], ['--overwrite']]) {
+      const refused = await tablog(['import', one, '--table', 'matched', '--if-match', `"${version}"`, ...mode]);
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toMatch(/^The stash import-\S+ has been deleted\.\nprecondition_failed: /);
+      expect(await stateOfStash()).toMatch(/was deleted$/);
+      relay.reset();
+    }
+    expect(await tablog(['import', one, '--table', 'matched', '--if-match', 'x'])).toMatchObject({ code: 1 });
+  });
+
+  test('--on-schema-error updateSchema adds columns', async () => {
+    await imported(await fileOf('one.csv', ['n', '1']), '--table', 'wider');
+    const more = await fileOf('more.csv', ['n,m', 'x,2']);
+    expect((await tablog(['import', more, '--table', 'wider'])).code).toBe(1);
+    const { tableID } = await imported(more, '--table', 'wider', '--on-schema-error', 'updateSchema');
+    expect(cellsOf(await client.rows(tableID))).toEqual([{ n: '1' }, { n: 'x', m: 2 }]);
+  });
+
+  test('an overwrite from an export with row IDs keeps the rows that were not touched, with their IDs', async () => {
+    const { tableID } = await imported(await fileOf('people.csv', ['name,age', 'Ada,36', '"Grace, H.",85', 'Alan,41']), '--table', 'people');
+    const before = await client.rows(tableID);
+    const file = join(folder, 'people.out.csv');
+    await output('export', 'people', '--row-ids', '--output', file);
+    const [header, ada, grace] = (await readContent(file)).split('\n');
+    expect([header, ada]).toEqual(['$rowID,name,age', `${String(before[0]!['$rowID'])},Ada,36`]);
+    const edited = await fileOf('people.new.csv', [header!, grace!.replace('85', '86'), ',Barbara,28', ada!]);
+    await imported(edited, '--table', 'people', '--overwrite');
+    const after = await client.rows(tableID);
+    expect(cellsOf(after)).toEqual([{ name: 'Grace, H.', age: 86 }, { name: 'Barbara', age: 28 }, { name: 'Ada', age: 36 }]);
+    expect([after[0], after[2]].map((row) => row!['$rowID'])).toEqual([before[1], before[0]].map((row) => row!['$rowID']));
+  });
+});
+
+describe('stdin and stdout', () => {
+  test('- is stdin, which needs --format', async () => {
+    const rows = numbers(2_500).map((n) => `{"n":${n}}`);
+    const piped = await tablog(['import', '-', '--format', 'ndjson', '--table', 'piped', '--json'], Readable.from([rows.join('\n')]));
+    expect(JSON.parse(piped.stdout)).toMatchObject({ rows: 2_500 });
+    expect((await client.rows(JSON.parse(piped.stdout).tableID)).map(({ n }) => n)).toEqual(numbers(2_500));
+    expect(await tablog(['import', '-', '--table', 'piped'])).toEqual({
+      code: 1, stdout: '', stderr: 'What comes on stdin has no name: give --format csv, tsv, json, or ndjson.\n',
+    });
+  });
+
+  test('whoever reads stdout may have had enough', async () => {
+    const source = await writeContent(join(folder, 'much.csv'), await readDataSet('zipcodes.csv'));
+    await imported(source, '--table', 'much');
+    const running = tablog(['export', 'much']);
+    running.child.stdout!.once('data', () => running.child.stdout!.destroy());
+    // What was read so far is gone with the stream.
+    const [{ code, stderr }] = await Promise.all([running.catch(() => untilClosed(running)), untilClosed(running)]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+
+  test('a file that cannot be made whole is not made', async () => {
+    await imported(await fileOf('one.csv', ['n', '1']), '--table', 'gone');
+    const into = join(folder, 'into');
+    await mkdir(into);
+    await writeFile(join(into, 'old.csv'), 'old');
+    relay.faultFor = (_method, path) => (path.includes('/rows') ? 'hold' : 'pass');
+    for (const file of ['new.csv', 'old.csv']) {
+      const running = tablog(['export', 'gone', '--output', join(into, file)]);
+      await sleepUntil(async () => (await readdir(into)).some((name) => name.endsWith('.part')), 'the export has begun');
+      running.child.kill('SIGINT');
+      expect(await running).toEqual({ code: 1, stdout: '', stderr: 'Interrupted.\n' });
+    }
+    expect(await readdir(into)).toEqual(['old.csv']);
+    expect(await readContent(join(into, 'old.csv'))).toBe('old');
+  });
+});
+
+/** How a command ended whose output was not read. */
+function untilClosed({ child }: RunningTablog): Promise<TablogResult> {
+  return new Promise((resolve) => {
+    child.once('close', (code) => resolve({ code, stdout: '', stderr: '' }));
+  });
+}
+
+describe('what the service refuses is told with its place in the file', () => {
+  const rows = numbers(2_500).map((n) => `${n},x`);
+
+  test.each([
+    ['a cell of CSV', 'bad.csv', ['n,s', ...rows.with(1_776, '"12\n3",x')], 'line 1778 (row 1777): column_has_invalid_value: chunk 1, rows[776].n: '],
+    ['behind blank lines and cells of several lines', 'bad.csv', ['', 'n,s', ...rows.with(3, '\n3,"x\ny"').with(1_776, 'no,x')],
+      'line 1781 (row 1777): column_has_invalid_value: chunk 1, rows[776].n: '],
+    ['a line of NDJSON', 'bad.ndjson', rows.map((_, n) => `{"n":${n === 2_499 ? '"no"' : n}}`),
+      'line 2500 (row 2500): column_has_invalid_value: chunk 2, rows[499].n: "no"'],
+    ['an unknown column', 'bad.ndjson', rows.map((_, n) => `{"n":${n}${n === 7 ? ',"more":1' : ''}}`),
+      'line 8 (row 8): column_id_not_found: chunk 0, rows[7].more: '],
+    ['a line with too many cells', 'bad.csv', ['n,s', ...rows.with(1_500, '1,x,2').with(2_400, '1,x,2')],
+      'line 1502 (row 1501): request_validation_error: rows[500]: the line has 3 cells, the header 2'],
+    ['a header', 'bad.csv', ['', 'n,n', '1,2'], 'line 2: column_id_not_unique: header[1]: '],
+  ])('%s', async (_what, name, lines, message) => {
+    const table = `places ${_what}`;
+    const { tableID } = await imported(await fileOf('good.csv', ['n,s', '1,x']), '--table', table);
+    relay.reset();
+    const file = await fileOf(name, lines);
+    const refused = await tablog(['import', file, '--table', table]);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    const [words, told] = refused.stderr.trimEnd().split('\n');
+    expect(words).toBe(`The stash ${stashId()} has been deleted.`);
+    expect(told).toContain(`${file}, ${message}`);
+    expect(await stateOfStash()).toMatch(/was deleted$|^there is no stash/);
+    expect(await client.rows(tableID)).toHaveLength(1);
+  });
+
+  test('what is malformed is told before all of it was sent', async () => {
+    const file = await fileOf('malformed.ndjson', [...rows.map((_, n) => `{"n":${n}}`), '{"n":}']);
+    const refused = await tablog(['import', file, '--table', 'malformed']);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain(`${file}, line 2501: n: broken JSON, unexpected "}"\n`);
+    const cut = await writeContent(join(folder, 'cut.csv.gz'), `n,s\n${rows.join('\n')}`);
+    await writeFile(cut, (await readFile(cut)).subarray(0, -20));
+    expect((await tablog(['import', cut, '--table', 'malformed'])).stderr).toContain(`${cut}: the gzip data ends too soon`);
+    expect(await tableNames()).not.toContain('malformed');
+  });
+});
+
+describe('nothing is done twice, and nothing is left behind', () => {
+  const isImport = (method: string, path: string): boolean => method !== 'GET' && path.startsWith('/tables');
+
+  test('answers that are lost, cut short, or 503', async () => {
+    const rows = numbers(8_500);
+    const file = await fileOf('faults.csv', ['n', ...rows.map(String)]);
+    relay.faultFor = (method, path, attempt) => {
+      if (method === 'PUT' && path.startsWith('/stashes')) return (['lose', 'cut', 'busy', 'pass'] as const)[Math.min(3, (Number(path.split('/')[3]) + attempt) % 5)]!;
+      return isImport(method, path) ? (['lose', 'busy', 'lose', 'pass'] as const)[Math.min(3, attempt)]! : 'pass';
+    };
+    const { tableID } = await imported(file, '--table', 'faults');
+    expect((await client.rows(tableID)).map(({ n }) => n)).toEqual(rows);
+    expect(relay.passed.filter(({ method, path, status }) => isImport(method, path) && status === 201)).toHaveLength(3);
+
+    relay.faultFor = (method, path, attempt) => (isImport(method, path) && attempt < 2 ? 'lose' : 'pass');
+    await imported(file, '--table', 'faults');
+    expect((await client.rows(tableID)).map(({ n }) => n)).toEqual([...rows, ...rows]);
+    await imported(file, '--table', 'faults', '--overwrite');
+    expect((await client.rows(tableID)).map(({ n }) => n)).toEqual(rows);
+    expect((await tableNames()).filter((name) => name === 'faults')).toHaveLength(1);
+    expect(await stateOfStash()).toMatch(/was deleted$/);
+  });
+
+  test('a server that is killed in the middle and comes back', async () => {
+    const input = new PassThrough();
+    const running = tablog(['import', '-', '--format', 'ndjson', '--table', 'killed', '--json'], input);
+    const lines = numbers(20_000).map((n) => `{"n":${n}}\n`);
+    input.write(lines.slice(0, 12_500).join(''));
+    await sleepUntil(() => relay.passed.filter(({ method }) => method === 'PUT').length >= 3, 'chunks have come', 30_000);
+    const port = Number(new URL(server.url).port);
+    await server.stop('SIGKILL');
+    input.end(lines.slice(12_500).join(''));
+    server = await startServer({ folder: server.folder, port });
+    const { code, stdout } = await running;
+    expect(code).toBe(0);
+    expect((await client.rows(JSON.parse(stdout).tableID)).map(({ n }) => n)).toEqual(numbers(20_000));
+    expect(await stateOfStash()).toMatch(/was deleted$/);
+  });
+
+  test('Ctrl-C deletes the stash and says so', async () => {
+    const input = new PassThrough();
+    const running = tablog(['import', '-', '--format', 'csv', '--table', 'interrupted'], input);
+    input.write(`n\n${numbers(2_500).join('\n')}\n`);
+    await sleepUntil(() => relay.passed.filter(({ method }) => method === 'PUT').length === 2, 'two chunks have come', 30_000);
+    running.child.kill('SIGINT');
+    expect(await running).toEqual({ code: 1, stdout: '', stderr: `The stash ${stashId()} has been deleted.\nInterrupted.\n` });
+    expect(await stateOfStash()).toMatch(/was deleted$/);
+    expect(await tableNames()).not.toContain('interrupted');
+  });
+
+  test('Ctrl-C while the import is asked for: that it may have taken effect is said', async () => {
+    relay.faultFor = (method, path) => (isImport(method, path) ? 'hold' : 'pass');
+    const running = tablog(['import', await fileOf('held.csv', ['n', '1']), '--table', 'held']);
+    await sleepUntil(() => relay.passed.some(({ method }) => method === 'PUT'), 'the chunk has come', 30_000);
+    await sleepUntil(() => relay.held > 0, 'the import is asked for');
+    running.child.kill('SIGINT');
+    const { code, stderr } = await running;
+    expect(code).toBe(1);
+    expect(stderr).toBe(`The stash ${stashId()} has been deleted.\nInterrupted. Whether the import has taken effect is not known: look at the table.\n`);
+  });
+});
+
+test('an import that goes on as a job is waited for, and refused with its place', async () => {
+  await using stack = new AsyncDisposableStack();
+  const waiting = await startServer({ environment: { ASYNC_WAIT_MS: '0' } });
+  stack.defer(async () => void await waiting.stop());
+  const between = await Relay.open(waiting.url);
+  stack.defer(() => between.close());
+  const environment = { TABLOG_URL: between.url, TABLOG_TOKEN: await waiting.token(), XDG_CONFIG_HOME: folder };
+  const other = new Client(waiting.url, environment.TABLOG_TOKEN);
+  const rows = numbers(2_500);
+  const file = await fileOf('job.csv', ['n', ...rows.map(String)]);
+  let tableId = '';
+  for (const [flags, wanted] of [[['--create'], rows], [[], [...rows, ...rows]], [['--overwrite'], rows]] as const) {
+    const { code, stdout } = await runTablog(['import', file, '--table', 'job', '--json', ...flags], environment);
+    expect(code).toBe(0);
+    const result = JSON.parse(stdout) as Imported;
+    tableId = result.tableID;
+    expect((await other.rows(tableId)).map(({ n }) => n)).toEqual(wanted);
+    expect((await other.head(`/tables/${tableId}/rows`)).version).toBe(BigInt(result.version));
+  }
+  expect(between.passed.filter(({ status }) => status === 202)).toHaveLength(2);
+  const bad = await fileOf('job-bad.csv', ['n', ...rows.map(String), 'x']);
+  const refused = await runTablog(['import', bad, '--table', 'job'], environment);
+  expect(refused.stderr).toContain(`${bad}, line 2502 (row 2501): chunk 2, rows[500].n: `);
+  expect(await other.rows(tableId)).toHaveLength(2_500);
+});
+
+describe('settings', () => {
+  test('all that is missing is named at once', async () => {
+    const home = join(folder, 'empty');
+    const refused = await runTablog(['export', 'x'], { TABLOG_URL: '', TABLOG_TOKEN: '', XDG_CONFIG_HOME: home });
+    const file = join(home, 'tablog', 'config.json');
+    expect(refused).toEqual({ code: 1, stdout: '', stderr: [
+      `Nothing says which server is meant: give --url, set TABLOG_URL, or put "url" into ${file}.`,
+      `Nothing says which token to use: give --token, set TABLOG_TOKEN, or put "token" into ${file}.`, '',
+    ].join('\n') });
+    await expect(access(file)).rejects.toThrow();
+  });
+
+  test('a server that is not there, and a token that is none', async () => {
+    const port = await freePort();
+    expect(await tablog(['export', 'x', '--url', `http://127.0.0.1:${port}`])).toEqual({
+      code: 1, stdout: '', stderr: `The server at http://127.0.0.1:${port} cannot be reached: connect ECONNREFUSED 127.0.0.1:${port}\n`,
+    });
+    const unknown = await tablog(['export', 'x', '--token', 'nobody']);
+    expect(unknown).toMatchObject({ code: 1, stdout: '' });
+    expect(unknown.stderr).toMatch(/^request_error: /);
+  });
+
+  test('a file with them, which says so if others can read it', async () => {
+    await mkdir(join(folder, 'tablog'));
+    const file = join(folder, 'tablog', 'config.json');
+    await writeFile(file, JSON.stringify({ url: relay.url, token: client.token }), { mode: 0o644 });
+    const source = await fileOf('one.csv', ['n', '1']);
+    const made = await runTablog(['import', source, '--table', 'by file'], { TABLOG_URL: '', TABLOG_TOKEN: '', XDG_CONFIG_HOME: folder });
+    await rm(file);
+    expect(made).toMatchObject({ code: 0, stderr: `Others can read ${file}, which has a token in it: chmod 600 ${file}\n` });
+  });
+});

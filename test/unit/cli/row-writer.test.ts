@@ -1,0 +1,93 @@
+/** Pages of rows, as the service sends them, as the text of files. */
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import Papa from 'papaparse';
+import type { Format } from '../../../src/cli/file-format.ts';
+import { PageRows } from '../../../src/cli/export/page-rows.ts';
+import { writerFor } from '../../../src/cli/export/row-writer.ts';
+import type { ExportedColumn } from '../../../src/cli/export/table-pages.ts';
+import { cellText } from '../schema/cell-texts.ts';
+
+interface Options {
+  readonly columns?: readonly ExportedColumn[];
+  readonly withRowIds?: boolean;
+}
+
+const columnsOf = (...ids: readonly string[]): ExportedColumn[] => ids.map((id) => ({ id, isJson: id === 'json' }));
+
+/** What is written of these pages. */
+function written(format: Format, pages: readonly string[], { columns = columnsOf('a', 'b'), withRowIds = false }: Options = {}): string {
+  const writer = writerFor(format, columns, withRowIds);
+  const rows = new PageRows();
+  const texts = pages.map((page) => {
+    rows.read(Buffer.from(page), () => writer.add(rows.scanner));
+    return writer.take();
+  });
+  return [writer.begin(), ...texts, writer.end()].join('');
+}
+
+const page = (...rows: readonly string[]): string => `{"data":[${rows.join(',')}]}`;
+
+describe('CSV and TSV', () => {
+  test.each<readonly [string, Format, readonly string[], Options, string]>([
+    ['no rows', 'csv', [page()], {}, 'a,b\n'],
+    ['columns in their order, whatever the order in a row', 'csv', [page('{"$rowID":"x","b":1,"a":2}', '{"$rowID":"y","b":3}')], {}, 'a,b\n2,1\n,3\n'],
+    ['numbers with their digits', 'csv', [page('{"a":4.20,"b":123456789012345678901}')], {}, 'a,b\n4.20,123456789012345678901\n'],
+    ['texts that need quotes', 'csv', [page(String.raw`{"a":"x,y\n\"z\"","b":" é"}`)], {}, 'a,b\n"x,y\n""z""", é\n'.replace(' é', '" é"')],
+    ['a carriage return', 'csv', [page(String.raw`{"a":"x\ry","b":"x\ty"}`)], {}, 'a,b\n"x\ry",x\ty\n'],
+    ['TSV', 'tsv', [page(String.raw`{"a":"x,y","b":"x\ty"}`)], {}, 'a\tb\nx,y\t"x\ty"\n'],
+    ['arrays, true and JSON', 'csv', [page('{"a":["x",1.50],"b":true,"json":"x"}', '{"json":{"y":[ ]}}')], { columns: columnsOf('a', 'b', 'json') },
+      'a,b,json\n"[""x"",1.50]",true,"""x"""\n,,"{""y"":[ ]}"\n'],
+    ['row IDs', 'csv', [page('{"$rowID":"x","a":1}'), page('{"$rowID":"y","b":2}')], { withRowIds: true }, '$rowID,a,b\nx,1,\ny,,2\n'],
+    ['a row of one empty cell, which must not be a blank line', 'csv', [page('{"a":1}', '{}')], { columns: columnsOf('a') }, 'a\n1\n""\n'],
+    ['names of columns that need quotes', 'csv', [page()], { columns: columnsOf('a,b', '__proto__') }, '"a,b",__proto__\n'],
+  ])('%s', (_what, format, pages, options, text) => {
+    expect(written(format, pages, options)).toBe(text);
+  });
+
+  test('a column that the header does not have is an error', () => {
+    expect(() => written('csv', [page('{"a":1,"c":2}')])).toThrow('got other columns while it was exported');
+  });
+
+  test('a table without columns needs another format, or row IDs', () => {
+    expect(() => written('csv', [page('{"$rowID":"x"}')], { columns: [] })).toThrow('no columns');
+    expect(written('csv', [page('{"$rowID":"x"}')], { columns: [], withRowIds: true })).toBe('$rowID\nx\n');
+  });
+
+  test('random texts come back from a reader of CSV', () => {
+    fc.assert(fc.property(fc.array(fc.tuple(cellText, cellText), { maxLength: 8 }), fc.constantFrom('csv', 'tsv'), (rows, format) => {
+      const text = written(format, [page(...rows.map(([a, b]) => JSON.stringify({ a, b })))]);
+      const read = Papa.parse<string[]>(text.slice(0, -1), { delimiter: format === 'csv' ? ',' : '\t', newline: '\n' });
+      expect(read.data).toEqual([['a', 'b'], ...rows]);
+    }));
+  });
+});
+
+describe('JSON and NDJSON', () => {
+  const rows = ['{"$rowID":"x","a":4.20,"b":[1.0, "y"]}', '{"$rowID":"y"}'];
+
+  test.each<readonly [string, Format, readonly string[], Options, string]>([
+    ['no rows', 'json', [page()], {}, '[]\n'],
+    ['no lines', 'ndjson', [page()], {}, ''],
+    ['an array', 'json', [page(...rows), page(...rows)], {}, '[\n{"a":4.20,"b":[1.0, "y"]},\n{},\n{"a":4.20,"b":[1.0, "y"]},\n{}\n]\n'],
+    ['lines', 'ndjson', [page(...rows), page(rows[0]!)], {}, '{"a":4.20,"b":[1.0, "y"]}\n{}\n{"a":4.20,"b":[1.0, "y"]}\n'],
+    ['row IDs', 'ndjson', [page(...rows)], { withRowIds: true }, `${rows.join('\n')}\n`],
+    ['row IDs that do not come first', 'ndjson', [page('{"a":1,"$rowID":"x","b":2}')], {}, '{"a":1,"b":2}\n'],
+    ['each row in one line', 'ndjson', [page('{"$rowID":"x","a":{\n"y":\r\n1}}')], {}, '{"a":{ "y": 1}}\n'],
+    ['blanks', 'ndjson', [' { "data" : [ {"$rowID" : "x" , "a" : 1 } ] } '], {}, '{ "a" : 1 }\n'],
+  ])('%s', (_what, format, pages, options, text) => {
+    expect(written(format, pages, options)).toBe(text);
+  });
+});
+
+describe('pages', () => {
+  test.each([
+    ['{"data":[]}', null], ['{"data":[{"a":"\\"continuation\\":\\"x\\""}],"continuation":"y\\u002d"}', 'y-'], ['{"continuation":"z","data":[]}', 'z'],
+  ])('the continuation of %s', (text, continuation) => {
+    expect(new PageRows().read(Buffer.from(text), () => {})).toBe(continuation);
+  });
+
+  test.each(['', '[]', '{"data":{}}', '{"data":[1]}', '{"data":[{}]', '<html>'])('%j is no page', (text) => {
+    expect(() => new PageRows().read(Buffer.from(text), () => {})).toThrow('not as Tablog does');
+  });
+});

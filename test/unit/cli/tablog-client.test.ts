@@ -1,0 +1,118 @@
+/** What the client of the command line makes of answers, and of none. */
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { ServerAway, ServerRefusal } from '../../../src/cli/client/server-error.ts';
+import { TablogClient } from '../../../src/cli/client/tablog-client.ts';
+
+type Answer = (response: ServerResponse) => void;
+
+let server: Server;
+/** What the next requests are answered; the last of them again and again. */
+let answers: Answer[];
+let asked: number;
+let retries: string[];
+let client: TablogClient;
+let stopping: AbortController;
+
+beforeEach(async () => {
+  asked = 0;
+  retries = [];
+  server = createServer((request, response) => {
+    request.resume();
+    answers[Math.min(asked, answers.length - 1)]!(response);
+    asked += 1;
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  stopping = new AbortController();
+  client = clientOf((server.address() as AddressInfo).port);
+});
+
+afterEach(async () => {
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+});
+
+function clientOf(port: number): TablogClient {
+  return new TablogClient({
+    settings: { url: `http://127.0.0.1:${port}`, token: 't' }, signal: stopping.signal, onRetry: (reason) => void retries.push(reason),
+  });
+}
+
+const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Answer => (response) => {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+};
+const refusal = (status: number, type: string, headers: Readonly<Record<string, string>> = {}): Answer =>
+  json(status, { error: { type, message: 'said' } }, headers);
+const good = json(200, { data: 7 });
+const broken: Answer = (response) => void response.destroy();
+const half: Answer = (response) => {
+  response.writeHead(200, { 'content-length': '20' }).write('{"data"', () => response.destroy());
+};
+
+const get = (): Promise<{ data: number }> => client.get('/x', z.object({ data: z.number() }));
+
+test.each<readonly [string, readonly Answer[], readonly string[]]>([
+  ['a good answer', [good], []],
+  ['too many requests', [refusal(429, 'rate_limited', { 'retry-after': '1' }), good], ['rate_limited: said']],
+  ['a service that is away', [refusal(503, 'service_unavailable'), refusal(503, 'outcome_unknown'), good],
+    ['service_unavailable: said', 'outcome_unknown: said']],
+  ['a proxy whose service is away', [(response) => response.writeHead(502).end('<html>'), good], [expect.stringContaining('answers 502') as unknown as string]],
+])('%s leads to an answer', async (_what, given, told) => {
+  answers = [...given];
+  expect(await get()).toEqual({ data: 7 });
+  expect(asked).toBe(given.length);
+  expect(retries).toEqual(told);
+});
+
+test('after one answer, connections that break are tried again, also in the middle of an answer', async () => {
+  answers = [good, broken, half, broken, good];
+  await get();
+  expect(await get()).toEqual({ data: 7 });
+  expect(asked).toBe(5);
+  expect(retries).toHaveLength(3);
+});
+
+test.each<readonly [string, Answer, string]>([
+  ['a refusal', refusal(422, 'column_has_invalid_value'), 'column_has_invalid_value: said'],
+  ['a bug of the service', refusal(500, 'internal_error'), 'internal_error: said'],
+  ['a redirect', (response) => response.writeHead(308, { location: 'https://elsewhere.example.org/' }).end(),
+    'The server is elsewhere: it answers 308 with https://elsewhere.example.org/. Give that as --url.'],
+  ['a page', (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
+    'The server answers 200, but not as Tablog does: is its URL right?'],
+  ['other JSON', json(200, { data: 'x' }), 'The server answers 200, but not as Tablog does: is its URL right?'],
+])('%s is told at once', async (_what, answer, message) => {
+  answers = [answer];
+  await expect(get()).rejects.toThrow(new ServerRefusal(null, null, message));
+  expect(asked).toBe(1);
+});
+
+test('a server that was never there is not waited for', async () => {
+  answers = [broken];
+  await expect(get()).rejects.toThrow(ServerAway);
+  expect(asked).toBe(1);
+});
+
+test('who stops it gets the reason', async () => {
+  answers = [() => stopping.abort(new Error('stopped'))];
+  await expect(get()).rejects.toThrow('stopped');
+  await expect(get()).rejects.toThrow('stopped');
+  expect(asked).toBe(1);
+});
+
+test('what may finish does so when it is stopped', async () => {
+  answers = [(response) => {
+    stopping.abort(new Error('stopped'));
+    setImmediate(() => good(response));
+  }];
+  let finished = false;
+  const put = client.request('PUT', '/x', { mayFinish: true }, async (response) => {
+    await response.text();
+    finished = true;
+  });
+  await Promise.allSettled([put]);
+  expect(finished).toBe(true);
+});
