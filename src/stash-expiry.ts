@@ -1,12 +1,13 @@
 /** Says in the log that the time of stashes is over, so that what they hold may be removed. Any process may, at any time. */
-import { randomUUIDv7 } from 'node:crypto';
 import { expireStash } from '../commands/end-stash.ts';
+import { commandIdOf } from './command-id.ts';
 import type { Database } from './database/database.ts';
 import { encodeEvent } from './events/event-codec.ts';
 import type { EventLog } from './log/event-log.ts';
 import { partitionOf } from './log/partition.ts';
 
-const stashesAtOnce = 100;
+/** Of each partition: one that takes no events holds up no other. */
+const stashesAtOnce = 20;
 
 /**
  * How long after its time a stash is said to have expired, in milliseconds: an event that says so too early says nothing, and
@@ -18,20 +19,28 @@ interface DueStash {
   readonly team_id: string;
   readonly stash_id: string;
   readonly created: string;
+  /** The progress of its partition. */
+  readonly next: string;
 }
 
-/** Gives whether there may be more that it would end. Rejects as `EventLog.append` does. */
+/** Gives whether there may be more that it would end. Rejects as `EventLog.append` does, once all have been tried. */
 export async function expireStashes(database: Database, log: EventLog, delay = settleDelay): Promise<boolean> {
   const { rows: due } = await database.pool.query<DueStash>(
-    `select team_id, stash_id, created from stashes where ended_at is null and expires_at < $1 order by expires_at limit ${stashesAtOnce}`,
+    `select due.*, progress.next from progress cross join lateral (
+        select team_id, stash_id, stashes.created from stashes join teams on teams.id = stashes.team_id
+        where teams.partition = progress.partition and ended_at is null and expires_at < $1 order by expires_at limit ${stashesAtOnce}
+      ) due`,
     [log.now() - delay],
   );
-  await Promise.all(due.map(({ team_id: teamId, stash_id: stashId, created }) => {
-    // A command of its own each time: one that came too early would have its outcome again, which was nothing.
-    const event = encodeEvent({ commandId: randomUUIDv7(), notAfter: null, requestDigest: null }, expireStash(teamId, stashId, BigInt(created)));
+  const sent = await Promise.allSettled(due.map(({ team_id: teamId, stash_id: stashId, created, next }) => {
+    // Two processes that see the same send one command; one that came too early is followed by another.
+    const commandId = commandIdOf('StashExpired', teamId, stashId, created, next);
+    const event = encodeEvent({ commandId, notAfter: null, requestDigest: null }, expireStash(teamId, stashId, BigInt(created)));
     return log.append(partitionOf(teamId, log.partitions), event);
   }));
-  return due.length === stashesAtOnce && (await haveAnyEnded(database, due));
+  const failed = sent.find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
+  return due.length > 0 && (await haveAnyEnded(database, due));
 }
 
 /** Where none has, it was too early for all, and it would be for all of them again. */

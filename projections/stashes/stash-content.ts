@@ -7,6 +7,8 @@ import type { ArrivedSegment } from '../tables/place-rows.ts';
 export interface StashContent {
   readonly profile: Profile;
   readonly segments: readonly ArrivedSegment[];
+  /** Whether it names more different columns than can be looked at; then the rest of it is not there. */
+  readonly hasTooManyColumns: boolean;
   /** Where a row of the stash stands, for messages: `chunk 7, rows[3]`. */
   placeOf(place: Place): string;
 }
@@ -17,6 +19,9 @@ export interface StashContent {
  */
 const headerPositions = 2 ** 20;
 const headersMax = 2 ** 31;
+
+/** A table has a tenth of them. Part of the rules: another number would give other outcomes on replay. */
+export const differentColumnsMax = 10_000;
 
 /** Takes the blocks of a stash in their order. So that many of them take little memory, all that is equal is kept once. */
 export class StashContentBuilder {
@@ -30,6 +35,7 @@ export class StashContentBuilder {
   readonly #profile = new ProfileChain();
 
   add(serial: string, { segment, profile, ids }: ChunkBlock): void {
+    if (this.#hasTooManyColumns()) return;
     if (segment !== null) {
       if (this.#serials.at(-1) !== serial) {
         this.#serials.push(serial);
@@ -45,12 +51,17 @@ export class StashContentBuilder {
     return {
       profile: this.#profile.build(),
       segments: this.#segments,
+      hasTooManyColumns: this.#hasTooManyColumns(),
       placeOf: ({ row, position }) => {
         if (position < 0) return `chunk ${headers[headersMax + Math.floor(position / headerPositions)]!}, rows[0]`;
         const chunk = starts.findLastIndex((start) => start <= row);
         return `chunk ${serials[chunk]!}, rows[${row - starts[chunk]!}]`;
       },
     };
+  }
+
+  #hasTooManyColumns(): boolean {
+    return this.#profile.columnCount > differentColumnsMax;
   }
 
   #asHeader(serial: string, profile: Profile): Profile {

@@ -14,6 +14,7 @@ import type { Place, Profile } from '../../src/schema/profile.ts';
 import type { TableSchema } from '../../src/schema/table-schema.ts';
 import { carriedIds, type CarriedIds } from '../carried-ids.ts';
 import { keptPlacesOf } from '../kept-places.ts';
+import { differentColumnsMax } from '../stashes/stash-content.ts';
 import { liveStash, missingStash } from '../stashes/live-stash.ts';
 import type { Change, DecisionState, Link, LogPlace, Table, Team } from '../decision.ts';
 
@@ -87,6 +88,9 @@ export function arrivedRows(
       const stash = liveStash(last, at);
       if (stash === null) return { refusal: { type: 'stash_not_found', message: missingStash(source.stashId, last, at) } };
       const content = state.stashContent(stash.key);
+      if (content.hasTooManyColumns) {
+        return { refusal: { type: 'limit_exceeded', message: `the stash names more than ${differentColumnsMax} different columns` } };
+      }
       const { profile, segments } = content;
       return { profile, segments, few: [], ids: idsOf(segments), fewIds: null, placeOf: content.placeOf };
     }

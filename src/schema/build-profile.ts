@@ -120,6 +120,11 @@ export class ProfileChain {
     return this.#rows;
   }
 
+  /** How many different columns. */
+  get columnCount(): number {
+    return this.#columns.size;
+  }
+
   add({ rows, bytes, rowBytesMax, columns }: Profile): void {
     for (const column of columns) {
       const later = shifted(column, this.#rows);

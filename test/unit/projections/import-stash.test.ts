@@ -239,3 +239,13 @@ describe('the identities that rows of a stash come with', () => {
     expect(shown(when(state, overwrite(stash), next), next)).toContain('link 102 1 by 10 plain keeps');
   });
 });
+
+test('of a stash that names very many different columns nothing is imported', () => {
+  const wide = (chunk: number): Rows => block(`{${Array.from({ length: 1000 }, (_, at) => `"c${chunk} ${at}":1`).join()}}`);
+  const chunks = Array.from({ length: 10 }, (_, chunk) => [String(chunk), wide(chunk)] as const);
+  expect(shown(when(holding(chunks), add(stash, { mode: 'dropColumns' })))).toMatch(/^ok /);
+  const refusal = 'limit_exceeded: the stash names more than 10000 different columns';
+  for (const request of [add(stash, { mode: 'dropColumns' }), overwrite(stash), create(stash)]) {
+    expect(shown(when(holding([...chunks, ['10', blockOf(1)]]), request))).toBe(refusal);
+  }
+});

@@ -5,7 +5,7 @@ import type { BatchMemory } from '../../../projections/batch-memory.ts';
 import { BatchState } from '../../../projections/batch-state.ts';
 import type { Chunk, ChunkBlock, Stash } from '../../../projections/decision.ts';
 import { prefetchStashContents } from '../../../projections/stashes/prefetch-stashes.ts';
-import { StashContentBuilder } from '../../../projections/stashes/stash-content.ts';
+import { differentColumnsMax, StashContentBuilder } from '../../../projections/stashes/stash-content.ts';
 import { compareSerials, numericOrderOf } from '../../../projections/stashes/stash-order.ts';
 import type { PipelinedClient } from '../../../src/database/pipelined-client.ts';
 import { DelimitedRowReader } from '../../../src/formats/delimited-row-reader.ts';
@@ -98,6 +98,18 @@ describe('the content of a stash', () => {
       expect(places.map((_, row) => content.placeOf({ row, position: row % 3 }))).toEqual(places);
     }), { numRuns: 500 });
   });
+});
+
+test('of very many different columns only so many are looked at', () => {
+  const builder = new StashContentBuilder();
+  const contentOf = (chunk: number): Profile =>
+    profileOfRows(`{${Array.from({ length: 500 }, (_, at) => `"c${chunk * 500 + at}":1`).join()}}`);
+  const chunks = differentColumnsMax / 500;
+  for (let chunk = 0; chunk < chunks; chunk += 1) builder.add(String(chunk), blockOf(contentOf(chunk), chunk));
+  expect(builder.build()).toMatchObject({ hasTooManyColumns: false, profile: { rows: chunks } });
+  builder.add('one more', blockOf(contentOf(chunks), chunks));
+  builder.add('another', blockOf(contentOf(chunks + 1), chunks + 1));
+  expect(builder.build()).toMatchObject({ hasTooManyColumns: true, profile: { rows: chunks + 1 } });
 });
 
 describe('the content that is fetched', () => {
