@@ -10,7 +10,7 @@ export interface KeptId {
 }
 
 export class KeptIds {
-  /** Every overwrite that kept it has put an identity into another segment. */
+  /** By identity, and by the segments whose rows came with it. */
   readonly #byId = new Map<string, Map<string, KeptId>>();
   readonly #linksOfSegments = new Map<bigint, Map<bigint, Link>>();
 

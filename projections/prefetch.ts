@@ -5,10 +5,9 @@
 import type { PipelinedClient } from '../src/database/pipelined-client.ts';
 import type { CarriedRows, Event, EventData, EventOf, RowSource } from '../src/events/event.ts';
 import { rowIdsOf, rowTextOf } from '../src/events/row-bodies.ts';
-import { RowIdRuns } from '../src/events/row-id-runs.ts';
 import type { BatchMemory } from './batch-memory.ts';
 import type { BatchState } from './batch-state.ts';
-import { carriedIds } from './carried-ids.ts';
+import { carriedIds, runsOf, type PartWithIds } from './carried-ids.ts';
 import type { Link } from './decision.ts';
 import { findOutcomes, type RecordedOutcome } from './outcomes/outcomes.store.ts';
 import { prefetchKept, type WantedIds, type WantedRow } from './prefetch-kept.ts';
@@ -18,7 +17,6 @@ import { findBodyBlocks, findSegmentKeys } from './segments/segments.store.ts';
 import type { SchemaCache } from './tables/schema-cache.ts';
 import { prefetchStashContents, prefetchStashes, type StashImports } from './stashes/prefetch-stashes.ts';
 import { nameOfStash, type ChunkName, type StashName } from './stashes/stashes.store.ts';
-import { idsOf } from './tables/place-rows.ts';
 import { findRows, findRowsOfLinks, findTails } from './tables/links.store.ts';
 import { findSchemas, findTables } from './tables/tables.store.ts';
 import { findTeams, findTokens } from './teams/teams.store.ts';
@@ -200,8 +198,8 @@ export async function prefetch(
   const importedLinks = await prefetchStashContents(tx, [...wanted.imports.values()], state, memory);
   await keys.reserve(tx, wanted.keysAtMost + importedLinks);
 
-  const bodies = [...wanted.overwrites].map(([bodyId, tableId]) => ({ tableId, runs: runsOfBody(state, bodyId) }));
-  const stashes = wanted.stashOverwrites.flatMap(({ teamId, stashId, tableId }) => runsOfStash(state, teamId, stashId, tableId));
+  const bodies = [...wanted.overwrites].flatMap(([bodyId, tableId]) => wantedIds(tableId, partsOfBody(state, bodyId)));
+  const stashes = wanted.stashOverwrites.flatMap(({ tableId, ...name }) => wantedIds(tableId, partsOfStash(state, name)));
   await prefetchKept(tx, wanted.rows, [...wanted.ids, ...bodies, ...stashes], state, memory);
 
   const toFill: SegmentContent[] = [];
@@ -215,15 +213,19 @@ export async function prefetch(
   return { outcomes, toFill };
 }
 
-function runsOfBody(state: BatchState, bodyId: string): RowIdRuns {
-  const blocks = state.allBodyBlocks(bodyId).toSorted((a, b) => a.number - b.number);
-  return new RowIdRuns(blocks.map(({ profile: { rows }, ids }) => ({ rows, runs: ids })));
+/** The identities that the parts of a body or a stash came with. Of too many nothing is fetched: they are refused. */
+function wantedIds(tableId: string, parts: readonly PartWithIds[]): WantedIds[] {
+  const runs = runsOf(parts);
+  return runs === null || runs === 'tooMany' ? [] : [{ tableId, runs }];
 }
 
-function runsOfStash(state: BatchState, teamId: string, stashId: string, tableId: string): WantedIds[] {
+function partsOfBody(state: BatchState, bodyId: string): readonly PartWithIds[] {
+  return state.allBodyBlocks(bodyId).toSorted((a, b) => a.number - b.number);
+}
+
+function partsOfStash(state: BatchState, { teamId, stashId }: StashName): readonly PartWithIds[] {
   const stash = state.stash(teamId, stashId);
-  const runs = stash === null || stash.endedAt !== null ? null : idsOf(state.stashContent(stash.key).segments);
-  return runs === null ? [] : [{ tableId, runs }];
+  return stash === null || stash.endedAt !== null ? [] : state.stashContent(stash.key).segments;
 }
 
 /** Moves what is remembered into the state, and tells what is left to be fetched. */

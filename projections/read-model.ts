@@ -27,9 +27,11 @@ const storageSettings = [
   'create index generations_shown on generations (ended_at) where not swept',
   'create index generations_to_clear on generations (table_id, version) where swept and not cleared',
   'create index generations_to_forget on generations (ended_at) where cleared',
-  'create index stashes_ended on stashes (ended_at) where ended_at is not null',
+  'create index stashes_to_clear on stashes (key) where ended_at is not null and not cleared',
+  'create index stashes_to_forget on stashes (ended_at) where cleared',
   'create index stashes_to_expire on stashes (expires_at) where ended_at is null',
   'create index chunk_blocks_replaced on chunk_blocks (chunk) where stash is null',
+  'create index segments_dropped on segments (key) where dropped',
   'create index segments_idle on segments (idle_since) where not emptied',
   createLocalKeys,
 ];

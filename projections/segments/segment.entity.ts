@@ -17,6 +17,8 @@ export const SegmentEntity = defineEntity({
     idleSince: p.datetime().defaultRaw('now()').nullable(),
     /** Whether its rows are gone, because nothing shows them any more. */
     emptied: p.boolean().default(false),
+    /** Whether nobody can find it any more: its rows are to be removed, and then it. */
+    dropped: p.boolean().default(false),
   },
 });
 

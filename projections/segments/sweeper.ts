@@ -41,7 +41,8 @@ type Step = (database: Database, times: SweepTimes) => Promise<number>;
 /** Does one step, outcomes apart. Gives whether it found anything to be removed. */
 export async function sweepOnce(database: Database, times: SweepTimes = sweepTimes): Promise<boolean> {
   for (const step of [
-    endGenerations, dropBlocks, dropReplacedChunks, dropStashes, dropChanges, emptySegments, forgetGenerations, dropTables,
+    endGenerations, dropBlocks, dropReplacedChunks, clearStashes, forgetStashes, dropChanges, removeDropped, emptySegments,
+    forgetGenerations, dropTables,
   ]) {
     if ((await step(database, times)) > 0) return true;
   }
@@ -94,7 +95,7 @@ const dropBlocks: Step = (database, { bodies }) => run(
   [bodies],
 );
 
-/** Chunks whose place in their stash others have taken. */
+/** Chunks whose place in their stash others have taken. The identities that their rows came with are needed where links keep them. */
 const dropReplacedChunks: Step = (database) => run(database, dropChunkBlocks('stash is null'));
 
 function dropChunkBlocks(condition: string): string {
@@ -104,22 +105,30 @@ function dropChunkBlocks(condition: string): string {
       returning segment
     ), idle as (
       update segments set idle_since = now() from old where segments.key = old.segment and not segments.emptied
+    ), ids as (
+      delete from kept_ids using old where kept_ids.segment = old.segment
+        and not exists (select from links where links.segment = old.segment and links.kept is not null)
     ) select from old`;
 }
 
-/** What stashes hold that have ended, and in time all that is known of them. */
-const dropStashes: Step = async (database, { stashes }) => {
-  const { rows: [ended] } = await database.pool.query<{ key: string; cleared: boolean }>(
-    `select key, cleared from stashes join teams on teams.id = stashes.team_id
-      join progress on progress.partition = teams.partition
-      where ended_at is not null and (not cleared or ended_at < progress.time - $1) limit 1`,
-    [stashes],
+/** What stashes hold that have ended. */
+const clearStashes: Step = async (database) => {
+  const { rows: [ended] } = await database.pool.query<{ key: string }>(
+    'select key from stashes where ended_at is not null and not cleared limit 1',
   );
   if (!ended) return 0;
   const dropped = await run(database, dropChunkBlocks('stash = $1'), [ended.key]);
-  if (dropped > 0) return dropped;
-  return run(database, ended.cleared ? 'delete from stashes where key = $1' : 'update stashes set cleared = true where key = $1', [ended.key]);
+  return dropped > 0 ? dropped : run(database, 'update stashes set cleared = true where key = $1', [ended.key]);
 };
+
+/** Stashes of which nobody remembers that they have ended. */
+const forgetStashes: Step = (database, { stashes }) => run(
+  database,
+  `delete from stashes where key in (
+    select key from stashes join teams on teams.id = stashes.team_id join progress on progress.partition = teams.partition
+    where cleared and ended_at < progress.time - $1 limit ${thingsAtOnce})`,
+  [stashes],
+);
 
 /**
  * Does one step on outcomes, and gives whether it found any that are too old. To be called now and then only: on outcomes
@@ -167,45 +176,52 @@ const isInUse = `exists (select from links where links.segment = segments.key an
   or exists (select from body_blocks where body_blocks.segment = segments.key)
   or exists (select from chunk_blocks where chunk_blocks.segment = segments.key)`;
 
-/** The rows of segments that nothing shows. Where no link is left either, all that is known of them. */
+/** Segments that nothing shows. Of those that links still name the rows go; of others, in the end, all that is known. */
 async function emptySegments(database: Database, { segments }: SweepTimes): Promise<number> {
   const { rows } = await database.pool.query<{ key: string; used: boolean; linked: boolean }>(
-    `select key, ${isInUse} as used, exists (select from links where links.segment = segments.key) as linked
-      from segments where not emptied and idle_since < now() - $1 * interval '1 ms' limit ${segmentsAtOnce}`,
+    `select key, ${isInUse} as used, ${isLinked} as linked
+      from segments where not emptied and idle_since < now() - $1 * interval '1 ms' limit ${thingsAtOnce}`,
     [segments],
   );
-  for (const { key, used, linked } of rows) {
-    if (!used && !linked) await dropSegment(database, key);
-    else await run(database, used ? noteUse : emptyLinked, [key]);
-  }
+  const keysOf = (isOne: (row: { used: boolean; linked: boolean }) => boolean): string[] => rows.filter(isOne).map(({ key }) => key);
+  // Something may have stopped showing one meanwhile, and has said so.
+  await run(database, `update segments set idle_since = null where key = any($1) and idle_since < now() - $2 * interval '1 ms'`, [
+    keysOf(({ used }) => used), segments,
+  ]);
+  for (const key of keysOf(({ used, linked }) => !used && linked).slice(0, segmentsAtOnce)) await run(database, emptyLinked, [key]);
+  const unlinked = keysOf(({ used, linked }) => !used && !linked);
+  if (unlinked.length > 0) await dropSegments(database, unlinked);
   return rows.length;
 }
 
 /**
- * Events that are projected late may yet name it: what was fetched of it does not hold any more then, and it is looked for
- * again, and written from the event.
+ * Has nobody find these segments any more. Events that are projected late may yet name one: what was fetched of it does not hold
+ * then, and it is looked for again, and written from the event. Only this needs all to wait; the rows go afterwards.
  */
-async function dropSegment(database: Database, key: string): Promise<void> {
+async function dropSegments(database: Database, keys: readonly string[]): Promise<void> {
   await inTransaction(database.pool, async (client) => {
     // From here on nobody stores anything before this is over.
     await client.query('update progress set layout = layout + 1');
-    const { rows: [segment] } = await client.query<{ used: boolean }>(
-      `select ${isInUse} or exists (select from links where links.segment = segments.key) as used from segments where key = $1`, [key],
+    await client.query(
+      `update segments set dropped = true, emptied = true, id = null where key = any($1) and not (${isInUse}) and not ${isLinked}`, [keys],
     );
-    if (segment && !segment.used) await client.query(dropUnlinked, [key]);
   });
 }
 
-const noteUse = 'update segments set idle_since = null where key = $1';
+const removeDropped: Step = (database) => run(
+  database,
+  `with dropped as (select key from segments where dropped limit ${segmentsAtOnce}),
+    gone as (delete from segment_rows where segment in (select key from dropped)),
+    ids as (delete from kept_ids where segment in (select key from dropped))
+  delete from segments where key in (select key from dropped)`,
+);
+
+const isLinked = 'exists (select from links where links.segment = segments.key)';
 
 /** Its links still say which IDs they issued. */
 const emptyLinked = `with gone as (delete from segment_rows where segment = $1),
     links as (update links set merged = true, presented = coalesce(presented, schema_version) where segment = $1)
   update segments set emptied = true where key = $1`;
-
-const dropUnlinked = `with gone as (delete from segment_rows where segment = $1),
-    ids as (delete from kept_ids where segment = $1)
-  delete from segments where key = $1`;
 
 /** What is left of a table that was deleted, when the last of its generations is forgotten. */
 async function dropTables(database: Database): Promise<number> {

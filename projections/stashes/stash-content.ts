@@ -1,6 +1,7 @@
 /** What a stash holds, as an import sees it: its segments in order, and what all of their rows together need of a schema. */
 import { ProfileChain } from '../../src/schema/build-profile.ts';
 import type { ColumnProfile, Place, Profile } from '../../src/schema/profile.ts';
+import { runsIn, runsMax } from '../carried-ids.ts';
 import type { ChunkBlock } from '../decision.ts';
 import type { ArrivedSegment } from '../tables/place-rows.ts';
 
@@ -33,6 +34,7 @@ export class StashContentBuilder {
   readonly #headers: string[] = [];
   readonly #forms = new Map<string, readonly ColumnProfile[]>();
   readonly #profile = new ProfileChain();
+  #runs = 0;
 
   add(serial: string, { segment, profile, ids }: ChunkBlock): void {
     if (this.#hasTooManyColumns()) return;
@@ -41,7 +43,9 @@ export class StashContentBuilder {
         this.#serials.push(serial);
         this.#starts.push(this.#profile.rows);
       }
-      this.#segments.push({ key: segment, profile: { ...profile, columns: this.#formOf(profile) }, ids });
+      // Past the bound it is known that there are too many, and no more of them need to be kept.
+      this.#segments.push({ key: segment, profile: { ...profile, columns: this.#formOf(profile) }, ids: this.#runs > runsMax ? null : ids });
+      this.#runs += runsIn(ids);
     }
     this.#profile.add(segment === null && profile.columns.length > 0 ? this.#asHeader(serial, profile) : profile);
   }

@@ -72,7 +72,7 @@ export interface PlacedBlock extends ChunkBlock {
 }
 
 /** How many blocks are fetched at once. */
-const blocksAtOnce = 200;
+const blocksAtOnce = 100;
 
 const blockColumns = 'serial, number, segment, profile, ids';
 

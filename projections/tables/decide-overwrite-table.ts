@@ -6,13 +6,11 @@ import { checkGivenSchema } from '../../src/schema/decide-schema.ts';
 import { schemaOf } from '../../src/schema/table-schema.ts';
 import { apply, refusedWith } from '../decision.ts';
 import type { Change, Decision, DecisionState, LogPlace, Table } from '../decision.ts';
+import { runsMax, runsOf } from '../carried-ids.ts';
 import { findKeptPlace } from '../kept-places.ts';
 import { endGeneration } from './end-generation.ts';
 import { arrivedRows, placeRows, type ArrivedRows } from './place-rows.ts';
 import { unchangedTable } from './rungs.ts';
-
-/** What is known of the identities of an overwrite is in memory at once. Part of the rules. */
-const runsMax = 1_000_000;
 
 /** Versions are below this; what was no row's ID is all ones (src/events/row-bodies.ts). */
 const noRowIdVersion = 2n ** 63n;
@@ -56,9 +54,10 @@ export function decideOverwriteTable(
 }
 
 /** Refuses the first row whose ID this table never issued, or that another row before it has too (decisions 2). */
-function checkRowIds(state: DecisionState, { id }: Table, { ids: runs, placeOf }: ArrivedRows): Refusal | null {
+function checkRowIds(state: DecisionState, { id }: Table, { segments, fewIds, placeOf }: ArrivedRows): Refusal | null {
+  const runs = fewIds?.runs ?? runsOf(segments);
   if (runs === null) return null;
-  if (runs.length > runsMax) {
+  if (runs === 'tooMany') {
     const message = `the rows have $rowIDs in more than ${runsMax} pieces that do not follow each other`;
     return { type: 'limit_exceeded', message };
   }

@@ -5,7 +5,6 @@
 import type { Event, RowLimits, RowSource } from '../../src/events/event.ts';
 import type { Refusal, RowRange } from '../../src/events/outcome.ts';
 import { rowTextOf } from '../../src/events/row-bodies.ts';
-import { RowIdRuns } from '../../src/events/row-id-runs.ts';
 import { concatenateAll, emptyProfile } from '../../src/schema/build-profile.ts';
 import type { SchemaErrorMode } from '../../src/schema/decide-schema.ts';
 import { checkColumnCount, decideSchema } from '../../src/schema/decide-schema.ts';
@@ -38,9 +37,7 @@ export interface ArrivedRows {
   /** In segments, or, when they are few, as row bodies in `few`. */
   readonly segments: readonly ArrivedSegment[];
   readonly few: readonly string[];
-  /** The identities that they came with; null where none did. */
-  readonly ids: RowIdRuns | null;
-  /** The same of a few rows, by row. */
+  /** The identities that few rows came with; those of others stand in their segments. */
   readonly fewIds: CarriedIds | null;
   /** Where one of them stands, for messages: `rows[3]`. */
   placeOf(place: Place): string;
@@ -64,14 +61,14 @@ export function arrivedRows(
       }
       const few = Buffer.from(rowTextOf(event.body(), source)).toString('utf8').split('\n');
       const fewIds = carriedIds(event, source);
-      return { profile: source.profile, segments: [], few, ids: fewIds?.runs ?? null, fewIds, placeOf };
+      return { profile: source.profile, segments: [], few, fewIds, placeOf };
     }
     case 'block': {
       const key = state.segment(source.segmentId);
       const { profile } = source;
       const ids = carriedIds(event, source);
       const segments = [{ key, profile, ids: ids?.bytes ?? null }];
-      return { profile, segments, few: [], ids: ids?.runs ?? null, fewIds: null, placeOf };
+      return { profile, segments, few: [], fewIds: null, placeOf };
     }
     case 'body': {
       const blocks = state.bodyBlocks(teamId, source.bodyId);
@@ -81,7 +78,7 @@ export function arrivedRows(
       }
       const profile = concatenateAll(blocks.map((block) => block.profile));
       const segments = blocks.map(({ segment, profile, ids }) => ({ key: segment, profile, ids }));
-      return { profile, segments, few: [], ids: idsOf(segments), fewIds: null, placeOf };
+      return { profile, segments, few: [], fewIds: null, placeOf };
     }
     case 'stash': {
       const last = state.stash(teamId, source.stashId);
@@ -92,15 +89,9 @@ export function arrivedRows(
         return { refusal: { type: 'limit_exceeded', message: `the stash names more than ${differentColumnsMax} different columns` } };
       }
       const { profile, segments } = content;
-      return { profile, segments, few: [], ids: idsOf(segments), fewIds: null, placeOf: content.placeOf };
+      return { profile, segments, few: [], fewIds: null, placeOf: content.placeOf };
     }
   }
-}
-
-/** The identities that the rows of segments came with; null where none did. */
-export function idsOf(segments: readonly Pick<ArrivedSegment, 'profile' | 'ids'>[]): RowIdRuns | null {
-  if (segments.every(({ ids }) => ids === null)) return null;
-  return new RowIdRuns(segments.map(({ profile: { rows }, ids }) => ({ rows, runs: ids })));
 }
 
 function placeOf({ row }: Pick<Place, 'row'>): string {
@@ -108,7 +99,7 @@ function placeOf({ row }: Pick<Place, 'row'>): string {
 }
 
 /** Rows of which there are none. */
-const noRows = { segments: [], few: [], ids: null, fewIds: null, placeOf } as const;
+const noRows = { segments: [], few: [], fewIds: null, placeOf } as const;
 
 export interface Placement {
   readonly table: Table;

@@ -65,6 +65,19 @@ export function decodeEvent(bytes: Uint8Array): Event {
   return { ...(envelope as Envelope), data: fromWire(data), body: () => unpackBody(codec, buffer.subarray(bodyStart)) };
 }
 
+/** Nothing else that a header holds reads so: quotes in a text are escaped. */
+const importSource = Buffer.from('"rows":{"kind":"stash"');
+
+/**
+ * Whether a record imports a stash. What that makes is not bounded by the record's bytes, so no other comes behind it in a batch.
+ * Tells from the header's text, without reading it.
+ */
+export function isImport(bytes: Uint8Array): boolean {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (buffer.length < prefixBytes) return false;
+  return buffer.subarray(prefixBytes, prefixBytes + buffer.readUInt32BE(4)).includes(importSource);
+}
+
 export class RecordTooLarge extends Error {
   override readonly name = 'RecordTooLarge';
   constructor(bytes: number) {

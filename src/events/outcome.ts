@@ -31,6 +31,11 @@ export interface RowRange {
   readonly keeps?: string;
 }
 
+/** How many rows ranges have together. */
+export function countRowsOf(ranges: readonly RowRange[]): number {
+  return ranges.reduce((sum, { count, links = 1 }) => sum + count * links, 0);
+}
+
 export type KeepingRange = RowRange & { readonly keeps: string };
 
 /** What an applied command gave, as far as its answer needs it. */

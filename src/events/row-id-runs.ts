@@ -13,7 +13,8 @@ export interface RowIdRun {
 }
 
 const idBytes = 16;
-const runBytes = 24;
+/** Of a run as `findRowIdRuns` gives it. */
+export const runBytes = 24;
 
 /** The runs of these identities (see src/events/row-bodies.ts), in the order of the rows, in 24 bytes each. */
 export function findRowIdRuns(ids: Uint8Array): Uint8Array {

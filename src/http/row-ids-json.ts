@@ -1,6 +1,6 @@
 /** The IDs of rows as JSON: of a few rows, or of millions. */
 import { Readable } from 'node:stream';
-import type { KeepingRange, RowRange } from '../events/outcome.ts';
+import { countRowsOf, type KeepingRange, type RowRange } from '../events/outcome.ts';
 import { rowIdPrefix, writeRowIdSuffix } from '../events/row-id.ts';
 
 /** An ID takes 22 characters; quotes and a comma come with it. */
@@ -24,7 +24,7 @@ export async function encloseRowIds(
   after: string,
   findKeptIds: FindKeptIds,
 ): Promise<Buffer | Readable> {
-  const count = ranges.reduce((sum, range) => sum + range.count * (range.links ?? 1), 0);
+  const count = countRowsOf(ranges);
   const chunks = enclosed(before, ranges, after, findKeptIds);
   return count > wholeIdsMax ? Readable.from(chunks, { objectMode: false }) : Buffer.concat(await Array.fromAsync(chunks));
 }

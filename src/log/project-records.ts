@@ -1,4 +1,5 @@
 /** Projecting records that lie in the log already, in transactions of their own. */
+import { isImport } from '../events/event-codec.ts';
 import type { Database } from '../database/database.ts';
 import { isDatabaseAway } from '../database/database-away.ts';
 import { begin, commit, rollback } from '../database/transaction.ts';
@@ -43,8 +44,8 @@ export function projectBatch(target: ProjectTarget, records: readonly LogRecord[
 }
 
 /**
- * Projects records as one batch, and one by one when they fail together, so that what comes before the one that cannot be
- * projected is. `onProjected` hears of each batch. Rejects with ProjectionFailed for that one, with ProgressMoved when
+ * Projects records as one batch, or several where imports are among them, and one by one when they fail together, so that what
+ * comes before the one that cannot be projected is. `onProjected` hears of each batch. Rejects with ProjectionFailed for that one, with ProgressMoved when
  * somebody else has moved the progress, and with what `isDatabaseAway` or `isConflict` know.
  */
 export async function projectRecords(
@@ -52,6 +53,11 @@ export async function projectRecords(
   records: readonly LogRecord[],
   onProjected: (records: readonly LogRecord[], projected: Projected) => void,
 ): Promise<void> {
+  const end = records.findIndex(({ bytes }) => isImport(bytes)) + 1;
+  if (end > 0 && end < records.length) {
+    await projectRecords(target, records.slice(0, end), onProjected);
+    return projectRecords(target, records.slice(end), onProjected);
+  }
   let projected: Projected;
   try {
     projected = await projectBatch(target, records);

@@ -6,7 +6,7 @@ const put: Operation = {
   operationId: 'putChunk',
   tag: 'Stashes',
   summary: 'Send a chunk of rows to a stash',
-  description: 'The first chunk makes the stash, which can be imported for 48 hours from then on: as the rows of a new table, of rows '
+  description: 'The first chunk makes the stash, which can be imported for 48 hours from then on, unless the service is set otherwise: as the rows of a new table, of rows '
     + 'to be added, or of all rows of a table, in one step. Chunks may come in parallel and in any order: their serials order them, as '
     + 'numbers if all of a stash are integers, else by code point. A chunk takes the place of the one that came under its serial before, so '
     + 'that it can be sent again. 500 to 1,000 rows in each are good. Values are checked against a schema when the stash is imported, and so are the '

@@ -1,6 +1,6 @@
 /** Spec 4.7: what has become of a request that was answered 202, or 503 with a job's ID. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { AppliedResult } from '../../events/outcome.ts';
+import { countRowsOf } from '../../events/outcome.ts';
 import type { Job } from '../../job-id.ts';
 import type { App } from '../app.ts';
 import { jobOperations } from '../documents/jobs.ts';
@@ -45,14 +45,10 @@ function progressOf(jobs: Jobs, job: Job, state: JobState): object {
     case 'running':
       return { phase: 'waiting', rowsDone: 0, rowsTotal: job.rows, eventsAhead: jobs.eventsAhead(job) };
     case 'succeeded': {
-      const rows = job.rows ?? countRows(state.result);
+      const rows = job.rows ?? countRowsOf(state.result.rows ?? []);
       return { phase: 'done', rowsDone: rows, rowsTotal: rows };
     }
     case 'failed':
       return { phase: 'failed', rowsDone: 0, rowsTotal: job.rows };
   }
-}
-
-function countRows({ rows = [] }: AppliedResult): number {
-  return rows.reduce((sum, { count }) => sum + count, 0);
 }

@@ -8,6 +8,7 @@ import { combine, isGuardFailure } from '../../database/combine.ts';
 import type { Database } from '../../database/database.ts';
 import { isDatabaseAway } from '../../database/database-away.ts';
 import type { PipelinedClient, Statement } from '../../database/pipelined-client.ts';
+import { isImport } from '../../events/event-codec.ts';
 import type { BatchMemory } from '../../../projections/batch-memory.ts';
 import type { Progress } from '../../../projections/progress/progress.store.ts';
 import { ProgressMoved, type Draft, type Projected, type Projector } from '../../../projections/projector.ts';
@@ -52,6 +53,8 @@ export interface PartitionProjectionOptions extends ProjectionEvents {
 interface Gathered {
   readonly records: LogRecord[];
   bytes: number;
+  /** Whether the last of them is an import: there is no room behind it. */
+  endsWithImport: boolean;
   /** What it comes to if the progress is where it is expected; null when that cannot be said ahead. */
   draft: Draft | null;
   /** Settles when what its records need has been fetched ahead, as far as that could be done. Never rejects. */
@@ -83,12 +86,14 @@ export class PartitionProjection {
         this.#foreseen = null;
         return foreseen ?? this.#open();
       },
-      hasRoom: ({ records, bytes }, record) => {
+      hasRoom: ({ records, bytes, endsWithImport }, record) => {
+        if (endsWithImport) return false;
         return records.length === 0 || (records.length < batchEventsMax && bytes + record.bytes.length <= batchBytesMax);
       },
       put: (gathered, record) => {
         gathered.records.push(record);
         gathered.bytes += record.bytes.length;
+        gathered.endsWithImport = isImport(record.bytes);
       },
       plan: (gathered, records) => this.#plan(gathered, records),
       replan: async (gathered, asPlanned) => {
@@ -156,7 +161,7 @@ export class PartitionProjection {
   }
 
   #open(): Gathered {
-    const gathered: Gathered = { records: [], bytes: 0, draft: null, foreseen: null };
+    const gathered: Gathered = { records: [], bytes: 0, endsWithImport: false, draft: null, foreseen: null };
     this.#beginDraft(gathered);
     return gathered;
   }

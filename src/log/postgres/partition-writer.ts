@@ -6,6 +6,7 @@
 import { bind, combine, isGuardFailure, type BoundStatement } from '../../database/combine.ts';
 import type { Database } from '../../database/database.ts';
 import { isDatabaseAway } from '../../database/database-away.ts';
+import { isImport } from '../../events/event-codec.ts';
 import type { Outcome } from '../../events/outcome.ts';
 import type { PipelinedClient } from '../../database/pipelined-client.ts';
 import { begin, commit, rollback } from '../../database/transaction.ts';
@@ -42,6 +43,8 @@ interface Waiter {
 interface Gathered {
   readonly waiters: Waiter[];
   bytes: number;
+  /** Whether the last of them is an import: there is no room behind it. */
+  endsWithImport: boolean;
   /** The time of its records. */
   time: number;
   /** What it comes to if the head is where it is expected; null when that cannot be said ahead. */
@@ -82,6 +85,7 @@ export class PartitionWriter {
       put: (gathered, waiter) => {
         gathered.waiters.push(waiter);
         gathered.bytes += waiter.event.bytes.length;
+        gathered.endsWithImport = isImport(waiter.event.bytes);
       },
       plan: (gathered, waiters) => this.#plan(gathered, waiters),
       replan: async (gathered, asPlanned) => {
@@ -107,7 +111,7 @@ export class PartitionWriter {
   }
 
   #open(): Gathered {
-    const gathered: Gathered = { waiters: [], bytes: 0, time: 0, draft: null };
+    const gathered: Gathered = { waiters: [], bytes: 0, endsWithImport: false, time: 0, draft: null };
     this.#beginDraft(gathered);
     return gathered;
   }
@@ -283,7 +287,8 @@ export class PartitionWriter {
 }
 
 /** Whether a batch can take one more event. A batch without any takes the largest there is. */
-function hasRoom({ waiters, bytes }: Gathered, { event }: Waiter): boolean {
+function hasRoom({ waiters, bytes, endsWithImport }: Gathered, { event }: Waiter): boolean {
+  if (endsWithImport) return false;
   return waiters.length === 0 || (waiters.length < batchEventsMax && bytes + event.bytes.length <= batchBytesMax);
 }
 

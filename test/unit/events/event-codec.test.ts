@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
-import { RecordTooLarge, decodeEvent, encodeEvent, packBody, recordBytesMax } from '../../../src/events/event-codec.ts';
+import { RecordTooLarge, decodeEvent, encodeEvent, isImport, packBody, recordBytesMax } from '../../../src/events/event-codec.ts';
 import type { Envelope, EventData, EventOf, EventType, RowSource } from '../../../src/events/event.ts';
 import { allTypes, columnTypes } from '../../../src/schema/column-type.ts';
 import type { ColumnProfile, Misfit, Profile } from '../../../src/schema/profile.ts';
@@ -10,7 +10,7 @@ import type { ColumnProfile, Misfit, Profile } from '../../../src/schema/profile
 const plain: typeof fc.record = (model: object, constraints?: object) =>
   fc.record(model as never, { ...constraints, noNullPrototype: true } as never) as never;
 
-const id = fc.oneof(fc.uuid({ version: 7 }), fc.constantFrom('__proto__', 'constructor', '10', 'é"\\\n😀'));
+const id = fc.oneof(fc.uuid({ version: 7 }), fc.constantFrom('__proto__', 'constructor', '10', 'é"\\\n😀', '"rows":{"kind":"stash"'));
 const count = fc.nat(2 ** 31 - 1);
 const version = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
 const types = fc.nat(allTypes);
@@ -96,6 +96,7 @@ describe('what was written is read', () => {
         const { commandId, bytes, event } = encodeEvent(envelope, data, await packBody(body));
         const { body: readBody, ...read } = decodeEvent(bytes);
         expect(commandId).toBe(envelope.commandId);
+        expect(isImport(bytes)).toBe('rows' in data && data.rows.kind === 'stash');
         expect(read).toEqual({ ...envelope, data });
         expect(Buffer.from(readBody())).toEqual(Buffer.from(body));
         // What is projected without being read is the same.

@@ -20,7 +20,7 @@ const blockOf = (count: number): Rows => block(...rowsOf(count));
 function holding(chunks: Chunks, state: Given = {}): BatchState {
   const made = given(state);
   const entries = Array.isArray(chunks) ? (chunks as readonly (readonly [string, Rows])[]) : Object.entries(chunks as Readonly<Record<string, Rows>>);
-  entries.forEach(([serial, rows], at) => when(made, putChunk(rows, serial), { ...here, version: 60n + BigInt(at) }));
+  entries.forEach(([serial, rows], at) => when(made, putChunk(rows, serial, { profiledColumnsMax: 1e6 }), { ...here, version: 60n + BigInt(at) }));
   return made;
 }
 
