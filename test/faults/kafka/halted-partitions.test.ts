@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import kafkajs from 'kafkajs';
 import { partitionCount, partitionOf } from '../../../src/log/partition.ts';
 import { Client, outcomeOf } from '../../support/client.ts';
+import { makeTopicAnew } from '../../support/kafka/make-topic-anew.ts';
 import { sleepUntil } from '../../support/server.ts';
 import { runTablog } from '../../support/tablog.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
@@ -87,24 +88,21 @@ test('an event that nobody can project halts its partition, and is never skipped
 }, 180_000);
 
 describe('the topic is made anew under the service', () => {
-  async function makeTopicAnew(): Promise<void> {
+  async function makeLogAnew(): Promise<void> {
     const client = admin().admin();
     await client.connect();
     const { topics } = await client.fetchTopicMetadata({ topics: ['tablog.events'] });
     expect(topics[0]!.partitions).toHaveLength(partitionCount);
-    await client.deleteTopics({ topics: ['tablog.events'] });
-    const configEntries = Object.entries({ 'retention.ms': '-1', 'message.timestamp.type': 'LogAppendTime' });
-    await sleepUntil(() => client.createTopics({
-      topics: [{
-        topic: 'tablog.events', numPartitions: partitionCount, configEntries: configEntries.map(([name, value]) => ({ name, value })),
-      }],
-    }).catch(() => false), 'the topic is there again', 30_000);
+    await makeTopicAnew(client, {
+      topic: 'tablog.events', numPartitions: partitionCount,
+      settings: { 'retention.ms': '-1', 'message.timestamp.type': 'LogAppendTime' },
+    });
     await client.disconnect();
   }
 
   test('every partition halts with a message that says what to do, and nothing is acknowledged any more', async () => {
     const team = await createTeam();
-    await makeTopicAnew();
+    await makeLogAnew();
     await sleepUntil(async () => (await patch(team, 'second')).startsWith('503'), 'writes are refused', 30_000);
     await sleepUntil(async () => {
       const { problems = [] } = await readiness();

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import kafkajs from 'kafkajs';
 import { partitionCount } from '../../../src/log/partition.ts';
+import { makeTopicAnew } from '../../support/kafka/make-topic-anew.ts';
 import { freePort, sleepUntil } from '../../support/server.ts';
 import { findProblemsWhile } from '../survive.ts';
 import { KafkaDeployment, type KafkaDeploymentOptions, type Role } from './kafka-deployment.ts';
@@ -77,16 +78,13 @@ test('a silent offset reset', async () => {
   await client!.post('/tables', { name: 'before', rows: [{ value: 1 }] });
   const admin = kafkaOf(planted.deployment).admin();
   await admin.connect();
-  await admin.deleteTopics({ topics: ['tablog.events'] });
-  await sleepUntil(async () => {
-    return admin.createTopics({ topics: [{ topic: 'tablog.events', numPartitions: partitionCount }] }).catch(() => false);
-  }, 'the topic is there again', 30_000);
+  await makeTopicAnew(admin, { topic: 'tablog.events', numPartitions: partitionCount });
   await admin.disconnect();
   // In the place of the events that are gone it takes others for the next ones.
   await sleepUntil(async () => (await client!.post('/tables', { name: 'after', rows: [{ value: 2 }] })).status !== 503, 'it answers', 30_000)
     .catch(() => undefined);
   expect((await planted.deployment.verify()).exitCode).not.toBe(0);
-}, 120_000);
+}, 180_000);
 
 test('a skipped poison event', async () => {
   const planted = await deploy('skipped poison event', ['api', 'projector']);
