@@ -18,6 +18,7 @@ import { expectStatus, head, type Target } from './requests.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { serviceEnvironment, startService } from './service-processes.ts';
 import { loadStash, makeChunks, type StashLoad } from './stash-load.ts';
+import { timed } from './timed.ts';
 import { startYardstick } from './yardstick-process.ts';
 
 interface Options {
@@ -157,12 +158,6 @@ async function copyRows(databaseUrl: string, bodies: readonly Buffer[], chunks: 
   } finally {
     await client.end();
   }
-}
-
-async function timed<T>(work: () => Promise<T>): Promise<{ result: T; seconds: number }> {
-  const start = performance.now();
-  const result = await work();
-  return { result, seconds: (performance.now() - start) / 1_000 };
 }
 
 function render([yardstick, service]: readonly Side[], copying: readonly number[], rows: number, log: LogKind): string {

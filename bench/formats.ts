@@ -19,6 +19,7 @@ import { median, renderTable, show } from './report.ts';
 import { caller, type Target } from './requests.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { serviceEnvironment, startService, type ServiceSettings } from './service-processes.ts';
+import { timed } from './timed.ts';
 
 interface Options {
   log: LogKind;
@@ -158,12 +159,6 @@ function render({ copying, creating, overwriting, reading, converting, readingTh
     line('the widened one, after compaction', compacted, readingThen, '1'),
   ]);
   return `${bodies}\n\n${pages}`;
-}
-
-async function timed<T>(work: () => Promise<T>): Promise<{ result: T; seconds: number }> {
-  const start = performance.now();
-  const result = await work();
-  return { result, seconds: (performance.now() - start) / 1_000 };
 }
 
 /** Reads a table to its end, and gives the seconds. Rejects when it has another number of rows. */

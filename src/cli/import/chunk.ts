@@ -42,13 +42,15 @@ export function lineOfRow({ first, each }: RowLines, row: number): number {
 
 const bytesAtFirst = 64 * 1024;
 
-/** A chunk while it grows. */
+/** The chunks of a file, of which the last one grows. */
 export class ChunkBuilder {
   readonly #limits: ChunkLimits;
   #bytes = Buffer.allocUnsafeSlow(bytesAtFirst);
   #length = 0;
   #lines: Uint32Array;
   #rows = 0;
+  #full: Chunk[] = [];
+  #hasClosed = false;
 
   constructor(limits: ChunkLimits) {
     this.#limits = limits;
@@ -77,8 +79,20 @@ export class ChunkBuilder {
     this.#length = needed;
   }
 
-  /** The chunk, in memory of its own; this begins anew. */
-  close(): Chunk {
+  /** Whether something is left to be closed at the end of the file. There is one chunk at least. */
+  get hasRest(): boolean {
+    return !this.#hasClosed || this.#rows > 0;
+  }
+
+  /** The chunks that were closed since the last call. */
+  takeFull(): Chunk[] {
+    const full = this.#full;
+    this.#full = [];
+    return full;
+  }
+
+  /** Closes the chunk, in memory of its own, and begins another one. */
+  close(): void {
     const body = this.#bytes.subarray(0, this.#length);
     const rows = this.#rows;
     const lines = this.#closeLines();
@@ -86,7 +100,8 @@ export class ChunkBuilder {
     this.#bytes = Buffer.allocUnsafeSlow(Math.max(bytesAtFirst, this.#length));
     this.#length = 0;
     this.#rows = 0;
-    return { body, rows, lines };
+    this.#full.push({ body, rows, lines });
+    this.#hasClosed = true;
   }
 
   #closeLines(): RowLines {

@@ -28,8 +28,6 @@ export class DelimitedCutter implements Cutter {
   #looked = 0;
   #isQuoted = false;
   #sawBeginning = false;
-  #full: Chunk[] = [];
-  #hasChunk = false;
 
   constructor(delimiter: Delimiter, limits: ChunkLimits = defaultChunkLimits) {
     this.mediaType = delimiter === ',' ? 'text/csv' : 'text/tab-separated-values';
@@ -50,7 +48,7 @@ export class DelimitedCutter implements Cutter {
     if (!this.#skipByteOrderMark(false)) return [];
     this.#readRecords();
     if (unread.end - unread.position > recordBytesMax + 2) this.#refuse(unread.position, unread.end);
-    return this.#takeFull();
+    return this.#chunk.takeFull();
   }
 
   end(): Chunk[] {
@@ -61,14 +59,8 @@ export class DelimitedCutter implements Cutter {
     if (this.#isQuoted) this.#refuse(position, end);
     if (position < end) this.#addRecord(position, end, end);
     if (this.#header === null) throw new MalformedFile(1, 'the file has no header: its first line must name the columns');
-    if (!this.#hasChunk || this.#chunk.rows > 0) this.#closeChunk();
-    return this.#takeFull();
-  }
-
-  #takeFull(): Chunk[] {
-    const full = this.#full;
-    this.#full = [];
-    return full;
+    if (this.#chunk.hasRest) this.#closeChunk();
+    return this.#chunk.takeFull();
   }
 
   /** False while more bytes are needed to know whether there is one. */
@@ -121,8 +113,7 @@ export class DelimitedCutter implements Cutter {
 
   #closeChunk(): void {
     if (this.#chunk.rows === 0) this.#chunk.append(this.#header!);
-    this.#full.push(this.#chunk.close());
-    this.#hasChunk = true;
+    this.#chunk.close();
   }
 
   /** Refuses a record that is too long, or whose last quote is never closed: by what is wrong in it, if that can be seen. */

@@ -23,8 +23,6 @@ export class JsonCutter implements Cutter {
   readonly #unread = new UnreadBytes();
   readonly #chunk: ChunkBuilder;
   #state: State = 'beginning';
-  #full: Chunk[] = [];
-  #hasChunk = false;
   /** Below this many unread bytes another attempt is not worth its while: the last one had half of it. */
   #unreadMin = 0;
 
@@ -37,7 +35,7 @@ export class JsonCutter implements Cutter {
     this.#unread.append(bytes);
     const { end, position } = this.#unread;
     if (end - position >= this.#unreadMin) this.#read();
-    return this.#takeFull();
+    return this.#chunk.takeFull();
   }
 
   end(): Chunk[] {
@@ -50,14 +48,8 @@ export class JsonCutter implements Cutter {
         ? 'the file has no array of objects in it'
         : `the file ends in the middle of ${state === 'row' || state === 'line' ? 'an object that begins here' : 'its array'}`);
     }
-    if (!this.#hasChunk || this.#chunk.rows > 0) this.#closeChunk();
-    return this.#takeFull();
-  }
-
-  #takeFull(): Chunk[] {
-    const full = this.#full;
-    this.#full = [];
-    return full;
+    if (this.#chunk.hasRest) this.#closeChunk();
+    return this.#chunk.takeFull();
   }
 
   #read(): void {
@@ -148,7 +140,6 @@ export class JsonCutter implements Cutter {
   #closeChunk(): void {
     if (this.#chunk.rows === 0) this.#chunk.append(open);
     this.#chunk.append(close);
-    this.#full.push(this.#chunk.close());
-    this.#hasChunk = true;
+    this.#chunk.close();
   }
 }
