@@ -20,6 +20,7 @@ import { addRoutes } from './http/routes.ts';
 import { metricsRoute, serveMetrics } from './http/routes/metrics.ts';
 import { Submitter } from './http/submitter.ts';
 import { cacheTokens } from './http/token-cache.ts';
+import { Turns } from './http/turns.ts';
 import { listen } from './listen.ts';
 import { NotAppended } from './log/event-log.ts';
 import { isKafkaAway } from './log/kafka/kafka-away.ts';
@@ -171,7 +172,7 @@ function buildService({ service, submitter, metrics, config, logger, hasStarted 
         submitter, tables: new TableQueries(database), rows: new RowQueries(database, presenters),
         pages: new PageQueries(database, presenters), gate: new Gate(bodiesAtOnce, config.OUTCOME_WAIT_MS),
         jobs: new Jobs({ log, keys, outcomes: new OutcomeQueries(database) }),
-        receiver: { submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, writeAhead: service.writeAhead },
+        receiver: { submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, turns: new Turns(), writeAhead: service.writeAhead },
         limits: rowLimits(config.ROWS_PER_TABLE_MAX),
         stashLimits: stashLimits(config.STASH_LIFE_MS, config.STASH_CHUNKS_MAX, config.STASH_ROWS_MAX), bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
       });

@@ -26,6 +26,9 @@ const SMALL_SERVER: Readonly<Record<string, string>> = {
   max_parallel_maintenance_workers: '0',
   timezone: 'UTC',
   log_timezone: 'UTC',
+  // New files of the write-ahead log have to be filled with zeros first, which holds up every commit: these are used again.
+  min_wal_size: '256MB',
+  max_wal_size: '256MB',
   log_checkpoints: 'off',
 };
 

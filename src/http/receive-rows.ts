@@ -17,7 +17,7 @@ import { HttpError } from './http-error.ts';
 import { readMediaType, type MediaType } from './media-type.ts';
 import { bodyChunks } from './request-body.ts';
 import type { RequestIdentity, Submitter } from './submitter.ts';
-import { Turns } from './turns.ts';
+import type { Turns } from './turns.ts';
 
 /** Up to here rows are few: they join the table's tail instead of becoming a segment. */
 const fewRowsMax = 100;
@@ -26,6 +26,8 @@ const fewBytesMax = 64 * 1024;
 export interface RowReceiver {
   readonly submitter: Submitter;
   readonly bodyBytesMax: number;
+  /** Of the process: there is one thread. */
+  readonly turns: Turns;
   /** Writes the rows of a segment before the event that names it, where that can be done. */
   readonly writeAhead: (segmentId: string, block: RowBlock) => Promise<void>;
 }
@@ -48,10 +50,7 @@ export interface ReceivedRows {
 const profiledColumnsMax = 250_000;
 
 /** Reading so many bytes of rows takes no longer than other requests do. */
-const smallChunkBytes = 8 * 1024;
-
-/** Of this process: there is one thread. */
-const turns = new Turns();
+export const smallBodyBytesMax = 8 * 1024;
 
 const rowTypes = ['application/json', 'text/csv', 'text/tab-separated-values'] as const;
 
@@ -81,7 +80,7 @@ export async function receiveRows(
   const reader = readerOf(readMediaType(request, rowTypes), options);
   const body = new BodyBlocks(receiver, request.principal.teamId, options.asSegments ?? false);
   for await (const chunk of bodyChunks(request, receiver.bodyBytesMax)) {
-    if (chunk.length > smallChunkBytes) await turns.take();
+    if (chunk.length > smallBodyBytesMax) await receiver.turns.take();
     identity.digest?.update(chunk);
     for (const block of reader.push(chunk)) await body.add(block);
   }

@@ -203,8 +203,13 @@ function encodingOf(raw: IncomingMessage): Encoding | null {
   throw new HttpError('request_validation_error', 'Content-Encoding: gzip, br and zstd are accepted, one at a time.');
 }
 
+/** Whether the body may have more bytes than these, as they are sent. */
+export function mayExceed(raw: IncomingMessage, bytes: number): boolean {
+  return raw.headers['transfer-encoding'] !== undefined || Number(raw.headers['content-length'] ?? 0) > bytes;
+}
+
 function hasBody(raw: IncomingMessage): boolean {
-  return raw.headers['transfer-encoding'] !== undefined || Number(raw.headers['content-length'] ?? 0) > 0;
+  return mayExceed(raw, 0);
 }
 
 function tooLarge(maxBytes: number): HttpError {

@@ -6,7 +6,8 @@ import type { RowLimits, StashLimits } from '../events/event.ts';
 import type { App } from './app.ts';
 import type { Gate } from './gate.ts';
 import type { Jobs } from './jobs.ts';
-import type { RowReceiver } from './receive-rows.ts';
+import { smallBodyBytesMax, type RowReceiver } from './receive-rows.ts';
+import { mayExceed } from './request-body.ts';
 import { addJobRoutes } from './routes/jobs.ts';
 import { addRowRoutes } from './routes/rows.ts';
 import { addStashRoutes } from './routes/stashes.ts';
@@ -29,6 +30,10 @@ export interface RouteDependencies {
 }
 
 export function addRoutes(app: App, dependencies: RouteDependencies): void {
+  app.addHook('preHandler', (request, _reply, done) => {
+    if (!mayExceed(request.raw, smallBodyBytesMax)) dependencies.receiver.turns.giveWay();
+    done();
+  });
   addTableRoutes(app, dependencies);
   addTableRoute(app, dependencies);
   addRowRoutes(app, dependencies);

@@ -47,3 +47,24 @@ test('between two turns sockets are read', async () => {
   await once(server, 'close');
   expect(takenBefore).toBeGreaterThan(0);
 });
+
+test('behind each step there is a rest while small requests come, and none otherwise', async () => {
+  const turns = new Turns();
+  const stepMs = 2;
+  const timeOfSteps = async (steps: number): Promise<number> => {
+    const began = performance.now();
+    for (let step = 0; step < steps; step += 1) {
+      await turns.take();
+      const end = performance.now() + stepMs;
+      while (performance.now() < end);
+    }
+    await turns.take();
+    return performance.now() - began;
+  };
+  const alone = await timeOfSteps(10);
+  turns.giveWay();
+  const besideOthers = await timeOfSteps(10);
+  expect(besideOthers).toBeGreaterThan(alone);
+  // Timers are never early: six times what a step took, in whole milliseconds.
+  expect(besideOthers).toBeGreaterThanOrEqual(10 * (stepMs + 5));
+});
