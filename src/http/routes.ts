@@ -31,7 +31,8 @@ export interface RouteDependencies {
 
 export function addRoutes(app: App, dependencies: RouteDependencies): void {
   app.addHook('preHandler', (request, _reply, done) => {
-    if (!mayExceed(request.raw, smallBodyBytesMax)) dependencies.receiver.turns.giveWay();
+    const isProbe = request.routeOptions.config.public === true;
+    if (!isProbe && !mayExceed(request.raw, smallBodyBytesMax)) dependencies.receiver.turns.giveWay();
     done();
   });
   addTableRoutes(app, dependencies);
