@@ -107,10 +107,19 @@ export async function stop(child: ChildProcess, name: string, ending: Ending = '
 }
 
 /** The most memory that a process ever had resident, in MiB; undefined where the system has no `/proc`. */
-export async function peakMemoryMiB(pid: number): Promise<number | undefined> {
+export function peakMemoryMiB(pid: number): Promise<number | undefined> {
+  return readMemoryMiB(pid, /^VmHWM:\s+(\d+) kB/m);
+}
+
+/** The memory that a process has resident now, in MiB; undefined where the system has no `/proc`. */
+export function memoryMiB(pid: number): Promise<number | undefined> {
+  return readMemoryMiB(pid, /^VmRSS:\s+(\d+) kB/m);
+}
+
+async function readMemoryMiB(pid: number, line: RegExp): Promise<number | undefined> {
   if (process.platform !== 'linux') return undefined;
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)![1]) / 1_024;
+  return Number(line.exec(status)![1]) / 1_024;
 }
 
 function hasEnded(child: ChildProcess): boolean {

@@ -37,13 +37,13 @@ export async function createTable(
 
 /** Sends requests to a service; gives the `data` of the answer. Rejects for one that is no success. */
 export function caller({ ports, token }: Target) {
-  return async (method: string, path: string, body?: string, type = 'text/csv'): Promise<{ tableID: string }> => {
+  return async <Data = { tableID: string }>(method: string, path: string, body?: string, type = 'text/csv'): Promise<Data> => {
     const response = await fetch(`http://127.0.0.1:${ports[0]}${path}`, {
       method, headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': type }) },
       ...(body === undefined ? {} : { body }),
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text.slice(0, 500)}`);
-    return (JSON.parse(text) as { data: { tableID: string } }).data;
+    return (JSON.parse(text) as { data: Data }).data;
   };
 }

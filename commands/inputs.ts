@@ -18,17 +18,19 @@ export const tableName = text(1024);
 /** The name that a column is shown under. */
 export const displayName = text(1024);
 
+export const appId = text(256);
+
 /** Decisions 3: repeated keys or comma-separated. */
 export const appIdsQuery = z
   .union([z.string(), z.array(z.string())])
   .transform((value) => [value].flat().flatMap((part) => part.split(',')))
-  .pipe(z.array(text(256)).max(1000))
+  .pipe(z.array(appId).max(1000))
   .meta({
     description: 'The apps to link the table to: a parameter for each, or several in one with commas between them.',
     jsonSchema: { type: 'array', items: { type: 'string' } },
   });
 
-export const appIds = z.array(text(256)).max(1000).describe('The apps to link the table to.');
+export const appIds = z.array(appId).max(1000).describe('The apps to link the table to.');
 
 export const onSchemaError = z.enum(['abort', 'dropColumns', 'updateSchema']).default('abort').describe(
   'What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out. '

@@ -1,5 +1,5 @@
 /** Limits, settings among them, as they are stamped into the events that are decided by them (decisions 2, 3 and 5). */
-import type { RowLimits, StashLimits } from '../src/events/event.ts';
+import type { RowLimits, StashLimits, UploadLimits } from '../src/events/event.ts';
 
 const columnsMax = 1000;
 const rowBytesMax = 512 * 1024;
@@ -13,4 +13,8 @@ export function rowLimits(rowsPerTableMax: number): RowLimits {
 
 export function stashLimits(lifeMs: number, chunksMax: number, rowsMax: number): StashLimits {
   return { lifeMs, chunksMax, rowsMax, profiledColumnsMax };
+}
+
+export function uploadLimits(sizeMax: number, lifeMs: number, unclaimedLifeMs: number): UploadLimits {
+  return { sizeMax, lifeMs, unclaimedLifeMs };
 }

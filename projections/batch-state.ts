@@ -6,7 +6,7 @@ import type { RowAddress } from '../src/events/event.ts';
 import { formatRowId } from '../src/events/row-id.ts';
 import type { TableSchema } from '../src/schema/table-schema.ts';
 import type {
-  BodyBlock, Change, Chunk, ChunkSize, DecisionState, Generation, Link, Stash, StoredRow, Table, Team, Token,
+  BodyBlock, Change, Chunk, ChunkSize, DecisionState, Generation, Link, Stash, StoredRow, Table, Team, Token, Upload,
 } from './decision.ts';
 import type { BatchMemory } from './batch-memory.ts';
 import { KeptIds, type KeptId } from './kept-ids.ts';
@@ -16,6 +16,7 @@ import { PairMap } from './pair-map.ts';
 import type { StashContent } from './stashes/stash-content.ts';
 import type { TailRow } from './tables/links.store.ts';
 import type { StoredSchema } from './tables/tables.store.ts';
+import { PatchedReferences } from './uploads/patched-references.ts';
 
 export class BatchState implements DecisionState {
   readonly #teams = new Map<string, Team>();
@@ -30,6 +31,8 @@ export class BatchState implements DecisionState {
   readonly #stashes = new PairMap<string, string, Stash>();
   readonly #chunks = new PairMap<bigint, string, ChunkSize>();
   readonly #stashContents = new Map<bigint, StashContent>();
+  readonly #uploads = new Map<string, Upload>();
+  readonly #claims = new Map<string, boolean>();
   readonly #takeKey: () => bigint;
 
   /** What is to be stored, each thing once. */
@@ -50,6 +53,8 @@ export class BatchState implements DecisionState {
     /** The new ones by stash and serial, and those that were there before and have been replaced. */
     chunks: new PairMap<bigint, string, Chunk>(),
     replacedChunks: [] as bigint[],
+    uploads: new Map<string, Upload>(),
+    references: new PatchedReferences(),
   };
 
   constructor(takeKey: () => bigint) {
@@ -110,6 +115,15 @@ export class BatchState implements DecisionState {
 
   putStashContent(stash: bigint, content: StashContent): void {
     this.#stashContents.set(stash, content);
+  }
+
+  putUpload(upload: Upload): void {
+    this.#uploads.set(upload.id, upload);
+  }
+
+  /** Whether rows name the file of an upload, as it was before this batch. */
+  putClaim(uploadId: string, isClaimed: boolean): void {
+    this.#claims.set(uploadId, isClaimed);
   }
 
   // What is here already, so that it need not be fetched.
@@ -235,6 +249,16 @@ export class BatchState implements DecisionState {
     return content;
   }
 
+  upload(uploadId: string): Upload | null {
+    return this.#uploads.get(uploadId) ?? null;
+  }
+
+  isClaimed({ id }: Upload): boolean {
+    const isClaimed = this.#claims.get(id);
+    if (isClaimed === undefined) throw new Error(`the claims on the file of upload ${id} were not fetched`);
+    return isClaimed;
+  }
+
   newKey(): bigint {
     return this.#takeKey();
   }
@@ -298,6 +322,7 @@ export class BatchState implements DecisionState {
       case 'row': {
         const { link, index, version, body } = change;
         const row = { link, index, version, body, stored: 'presented', decidedAt: version } as const;
+        changed.references.replace(link.key, index, this.findRow(link.key, index)?.body ?? null, body);
         this.putRow(row);
         changed.rows.set(link.key, index, row);
         return;
@@ -305,6 +330,10 @@ export class BatchState implements DecisionState {
       case 'bodyBlock':
         this.putBodyBlock(change.block);
         changed.bodyBlocks.push(change.block);
+        return;
+      case 'upload':
+        this.putUpload(change.upload);
+        changed.uploads.set(change.upload.id, change.upload);
         return;
       case 'stash':
         this.putStash(change.stash);

@@ -6,6 +6,7 @@ import type { BoundStatement } from '../src/database/combine.ts';
 import type { PipelinedClient } from '../src/database/pipelined-client.ts';
 import type { Event } from '../src/events/event.ts';
 import type { Outcome } from '../src/events/outcome.ts';
+import { fileNamesIn } from '../src/files/file-name.ts';
 import type { CommandId, LogRecord } from '../src/log/event-log.ts';
 import { BatchMemory } from './batch-memory.ts';
 import { BatchState } from './batch-state.ts';
@@ -18,9 +19,13 @@ import { storeKeptIds } from './segments/kept-ids.store.ts';
 import { storeBodyBlocks } from './segments/segments.store.ts';
 import { storeChunks, storeReplaced, storeStashes } from './stashes/stashes.store.ts';
 import type { SchemaCache } from './tables/schema-cache.ts';
-import { storeChanges, storeLinks, storeTailRows } from './tables/links.store.ts';
+import { storeChanges, storeLinks, storeTailRows, type TailRow } from './tables/links.store.ts';
 import { insertNewTables, storeAppLinks, storeGenerations, storeSchemas, storeTables } from './tables/tables.store.ts';
 import { storeTeams, storeTokens } from './teams/teams.store.ts';
+import {
+  removeChangeReferences, storeChangeReferences, storeFileReferences, type SegmentReference,
+} from './uploads/file-references.store.ts';
+import { storeUploads } from './uploads/uploads.store.ts';
 
 /** A record, and the event that its bytes hold. */
 export interface Entry {
@@ -114,12 +119,16 @@ export class Batch {
     add(state.changedLinks(), storeLinks);
     add(changed.generations, storeGenerations);
     add(changed.tailRows, storeTailRows);
+    add(changed.tailRows.flatMap(referencesOf), storeFileReferences);
     add(changed.keptIds, storeKeptIds);
     add(state.changedRows(), storeChanges);
+    add(changed.references.named(), storeChangeReferences);
+    add(changed.references.gone(), removeChangeReferences);
     add(changed.bodyBlocks, storeBodyBlocks);
     add([...changed.stashes.values()], storeStashes);
     add(changed.chunks.values(), storeChunks);
     add(changed.replacedChunks, storeReplaced);
+    add([...changed.uploads.values()], storeUploads);
     add([...this.#fresh.values()], (things) => storeOutcomes(partition, things, duplicates));
     return parts;
   }
@@ -132,4 +141,8 @@ export class Batch {
   #outcomeBefore(commandId: CommandId): RecordedOutcome | undefined {
     return this.#fresh.get(commandId) ?? this.#options.memory?.outcome(commandId) ?? this.#recorded.get(commandId);
   }
+}
+
+function referencesOf({ segment, index, body }: TailRow): SegmentReference[] {
+  return fileNamesIn(body).map((file) => ({ segment, index, file }));
 }

@@ -12,7 +12,10 @@ import { decideDeleteTable } from './tables/decide-delete-table.ts';
 import { decideOverwriteTable } from './tables/decide-overwrite-table.ts';
 import { decidePatchRow } from './tables/decide-patch-row.ts';
 import { decidePatchTable } from './tables/decide-patch-table.ts';
-import { decideTeamChange, decideTeamCreated, decideTokenCreated, decideTokenRevoked } from './teams/decide-team.ts';
+import { decideTeamChange, decideTeamCreated, decideTeamPlan, decideTokenCreated, decideTokenRevoked } from './teams/decide-team.ts';
+import { decideCompleteUpload } from './uploads/decide-complete-upload.ts';
+import { decideCreateUpload } from './uploads/decide-create-upload.ts';
+import { decideUploadChecked } from './uploads/decide-upload-checked.ts';
 
 /** Throws only on bugs: whatever a client can ask for has an outcome. */
 export function decide(state: DecisionState, event: Event, at: LogPlace): Decision {
@@ -28,7 +31,7 @@ export function decide(state: DecisionState, event: Event, at: LogPlace): Decisi
     case 'TeamResumed':
       return decideTeamChange(state, data.teamId, { suspended: false });
     case 'TeamPlanSet':
-      return decideTeamChange(state, data.teamId, { rowsMax: data.rowsMax });
+      return decideTeamPlan(state, data);
     case 'TokenCreated':
       return decideTokenCreated(state, data, at);
     case 'TokenRevoked':
@@ -41,6 +44,12 @@ export function decide(state: DecisionState, event: Event, at: LogPlace): Decisi
       return decideDeleteStash(state, data, at);
     case 'StashExpired':
       return decideStashExpired(state, data, at);
+    case 'UploadCreateRequested':
+      return decideCreateUpload(state, data, at);
+    case 'UploadCompleteRequested':
+      return decideCompleteUpload(state, data, at);
+    case 'UploadChecked':
+      return decideUploadChecked(state, data, at);
     case 'TableCreateRequested':
       return decideCreateTable(state, as(event, data), at);
     case 'TablePatchRequested':

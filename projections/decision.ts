@@ -2,7 +2,7 @@
  * What decisions are made of: the state they see, and what they answer. All of it is plain values; a decision never does
  * I/O, and what it uses stands in the event or in the read model (ARCHITECTURE.md, "Invariants").
  */
-import type { Event, RowAddress } from '../src/events/event.ts';
+import type { Event, RowAddress, StoredFile } from '../src/events/event.ts';
 import type { Outcome, Refusal, RefusalType, AppliedResult } from '../src/events/outcome.ts';
 import type { StoredForm } from '../src/schema/presentation.ts';
 import type { Profile } from '../src/schema/profile.ts';
@@ -17,6 +17,9 @@ export interface Team {
   readonly suspended: boolean;
   readonly rows: number;
   readonly rowsMax: number | null;
+  /** Bytes of its files, and the plan's limit of them; null: none. */
+  readonly uploadBytes: number;
+  readonly uploadBytesMax: number | null;
 }
 
 export interface Token {
@@ -25,6 +28,11 @@ export interface Token {
   readonly name: string;
   readonly hash: string;
   readonly created: bigint;
+  /** From this log time on it is refused, in milliseconds; null: never. */
+  readonly expiresAt: number | null;
+  readonly readOnly: boolean;
+  /** The only app that it is for; null: for all of the team. */
+  readonly appId: string | null;
   readonly revoked: boolean;
 }
 
@@ -127,6 +135,9 @@ export interface DecisionState {
   chunk(stash: bigint, serial: string): ChunkSize | null;
   /** All that a stash holds. */
   stashContent(stash: bigint): StashContent;
+  upload(uploadId: string): Upload | null;
+  /** Whether a row of one of its team's tables names the upload's file. */
+  isClaimed(upload: Upload): boolean;
   /** A fresh local key for a link or a segment. */
   newKey(): bigint;
 }
@@ -185,6 +196,27 @@ export interface ChunkBlock {
   readonly ids: Uint8Array | null;
 }
 
+/** An upload, from its creation on for good. */
+export interface Upload {
+  readonly id: string;
+  readonly teamId: string;
+  readonly appId: string;
+  readonly contentType: string;
+  readonly fileName: string;
+  readonly created: bigint;
+  /** Times of the log, in milliseconds: of its creation, and from which on it cannot be completed. */
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly sizeMax: number;
+  readonly unclaimedLifeMs: number;
+  /** Null until it is completed. One that was refused then has it too, so that its bytes are removed. */
+  readonly file: StoredFile | null;
+  /** Since when no row is known to name its file; null while one does, and before it is completed. */
+  readonly unclaimedSince: number | null;
+  /** When its file was given up; null while it is there or expected. */
+  readonly removedAt: number | null;
+}
+
 /** One thing that becomes different in the read model. Each carries the whole new value. */
 export type Change =
   | { readonly kind: 'team'; readonly team: Team }
@@ -211,6 +243,7 @@ export type Change =
       readonly body: string | null;
     }
   | { readonly kind: 'bodyBlock'; readonly block: BodyBlock }
+  | { readonly kind: 'upload'; readonly upload: Upload }
   | { readonly kind: 'stash'; readonly stash: Stash }
   /** `replaces`: the key of the chunk that was under its serial. */
   | { readonly kind: 'chunk'; readonly chunk: Chunk; readonly replaces: bigint | null };
@@ -224,6 +257,11 @@ export type Decide<E extends Event> = (state: DecisionState, event: E, at: LogPl
 
 export function refuse(type: RefusalType, message: string): Decision {
   return refusedWith({ type, message });
+}
+
+/** Refuses what a client asked for, and changes something all the same. */
+export function refuseWith(refusal: Refusal, changes: readonly Change[]): Decision {
+  return { outcome: { status: 'refused', refusal }, changes };
 }
 
 export function refusedWith(refusal: Refusal): Decision {

@@ -7,8 +7,11 @@ import {
   AppLinkEntity, ChangeEntity, GenerationEntity, LinkEntity, TableEntity, TableSchemaEntity,
 } from './tables/table.entity.ts';
 import { TeamEntity, TokenEntity } from './teams/team.entity.ts';
+import { ChangeReferenceEntity, FileReferenceEntity } from './uploads/file-reference.entity.ts';
+import { UploadEntity } from './uploads/upload.entity.ts';
 
 export const entities = [
-  AppLinkEntity, BodyBlockEntity, ChangeEntity, ChunkBlockEntity, GenerationEntity, KeptIdEntity, LinkEntity, OutcomeEntity,
-  ProgressEntity, SegmentEntity, SegmentRowEntity, StashEntity, TableEntity, TableSchemaEntity, TeamEntity, TokenEntity,
+  AppLinkEntity, BodyBlockEntity, ChangeEntity, ChangeReferenceEntity, ChunkBlockEntity, FileReferenceEntity, GenerationEntity,
+  KeptIdEntity, LinkEntity, OutcomeEntity, ProgressEntity, SegmentEntity, SegmentRowEntity, StashEntity, TableEntity,
+  TableSchemaEntity, TeamEntity, TokenEntity, UploadEntity,
 ] as const;

@@ -20,6 +20,8 @@ import { nameOfStash, type ChunkName, type StashName } from './stashes/stashes.s
 import { findRows, findRowsOfLinks, findTails } from './tables/links.store.ts';
 import { findSchemas, findTables } from './tables/tables.store.ts';
 import { findTeams, findTokens } from './teams/teams.store.ts';
+import { findClaims } from './uploads/file-references.store.ts';
+import { findUploads } from './uploads/uploads.store.ts';
 
 type Tx = Pick<PipelinedClient, 'query'>;
 
@@ -34,6 +36,9 @@ class Wanted {
   readonly commandIds: string[] = [];
   readonly teamIds = new Set<string>();
   readonly tokenIds = new Set<string>();
+  readonly uploadIds = new Set<string>();
+  /** Those of them whose files rows may name or not. */
+  readonly checkedIds = new Set<string>();
   readonly tableIds = new Set<string>();
   readonly tailsOf = new Set<string>();
   readonly rows: WantedRow[] = [];
@@ -63,6 +68,8 @@ class Wanted {
     // The team of a table comes with it.
     if ('teamId' in data && (!('tableId' in data) || data.type === 'TableCreateRequested')) this.teamIds.add(data.teamId);
     if ('tokenId' in data) this.tokenIds.add(data.tokenId);
+    if ('uploadId' in data) this.uploadIds.add(data.uploadId);
+    if (data.type === 'UploadChecked') this.checkedIds.add(data.uploadId);
     if ('tableId' in data) this.tableIds.add(data.tableId);
     if ('row' in data) this.rows.push({ ...data.row, tableId: data.tableId });
     if ('stashId' in data) this.#addStash(data);
@@ -129,6 +136,7 @@ export interface PrefetchOptions {
 interface Missing {
   readonly teams: readonly string[];
   readonly tokens: readonly string[];
+  readonly uploads: readonly string[];
   readonly tables: readonly string[];
   readonly tailsOf: readonly string[];
   readonly rows: readonly WantedRow[];
@@ -149,10 +157,14 @@ export async function prefetch(
   const missing = recall(wanted, state, memory);
   const unknownSchemas = missing.tables.filter((tableId) => !schemas.knows(tableId));
 
-  const [outcomes, teams, tokens, tables, tails, rows, rowsOfLinks, segments, bodyBlocks, stored] = await Promise.all([
+  const [
+    outcomes, teams, tokens, uploads, claims, tables, tails, rows, rowsOfLinks, segments, bodyBlocks, stored,
+  ] = await Promise.all([
     wanted.commandIds.length === 0 ? [] : findOutcomes(tx, partition, wanted.commandIds),
     missing.teams.length === 0 ? [] : findTeams(tx, missing.teams),
     missing.tokens.length === 0 ? [] : findTokens(tx, missing.tokens),
+    missing.uploads.length === 0 ? [] : findUploads(tx, missing.uploads),
+    wanted.checkedIds.size === 0 ? [] : findClaims(tx, [...wanted.checkedIds]),
     missing.tables.length === 0 ? [] : findTables(tx, missing.tables),
     missing.tailsOf.length === 0 ? [] : findTails(tx, missing.tailsOf),
     missing.rows.length === 0 ? [] : findRows(tx, missing.rows),
@@ -166,6 +178,8 @@ export async function prefetch(
 
   for (const team of teams) state.putTeam(team);
   for (const token of tokens) state.putToken(token);
+  for (const upload of uploads) state.putUpload(upload);
+  for (const { uploadId, isClaimed } of claims) state.putClaim(uploadId, isClaimed);
   for (const { table, team } of tables) {
     state.putTable(table);
     if (state.team(team.id) === null) state.putTeam(memory?.team(team.id) ?? team);
@@ -240,6 +254,11 @@ function recall(wanted: Wanted, state: BatchState, memory: BatchMemory | null): 
     if (token) state.putToken(token);
     return !token;
   });
+  const uploads = [...wanted.uploadIds].filter((id) => {
+    const upload = state.upload(id) ?? memory?.last?.upload(id);
+    if (upload) state.putUpload(upload);
+    return !upload;
+  });
   const tables = [...wanted.tableIds].filter((id) => state.findTable(id) === null && !recallTable(id, state, memory));
   const tailsOf = [...wanted.tailsOf].filter((id) => {
     const table = state.findTable(id);
@@ -266,7 +285,7 @@ function recall(wanted: Wanted, state: BatchState, memory: BatchMemory | null): 
   for (const bodyId of wanted.bodyIds) {
     for (const block of memory?.last?.allBodyBlocks(bodyId) ?? []) state.putBodyBlock(block);
   }
-  return { teams, tokens, tables, tailsOf, rows, rowsOfLinks, segments };
+  return { teams, tokens, uploads, tables, tailsOf, rows, rowsOfLinks, segments };
 }
 
 function recallTable(tableId: string, state: BatchState, memory: BatchMemory | null): boolean {

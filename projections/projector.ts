@@ -12,7 +12,7 @@ import type { Event, EventOf, RowSource } from '../src/events/event.ts';
 import type { Outcome } from '../src/events/outcome.ts';
 import type { CommandId, LogRecord } from '../src/log/event-log.ts';
 import type { BatchMemory } from './batch-memory.ts';
-import { Batch, type Duplicates, type Entry } from './batch.ts';
+import { Batch, type BatchOptions, type Duplicates, type Entry } from './batch.ts';
 import { fillSegment } from './segments/fill-segment.ts';
 import { LocalKeys } from './segments/local-keys.ts';
 import { nameOfStash } from './stashes/stashes.store.ts';
@@ -90,23 +90,32 @@ export class Projector {
     { epoch = 0n, duplicates = 'replace' }: ProjectOptions = {},
   ): Promise<Projected> {
     const entries = records.map(toEntry);
-    const batch = this.#batch(partition, duplicates, null);
     const advanced = this.#advance(tx, partition, entries, epoch);
-    let filled: Promise<unknown> = advanced;
-    for (const run of independentRuns(entries)) {
-      const fetching = batch.fetch(tx, run);
-      fetching.catch(() => undefined);
-      const base = await advanced;
-      // When what was asked for before failed, that is the error to report: what comes after it fails in its wake.
-      await filled;
-      const toFill = await fetching;
-      filled = Promise.all(toFill.map((segment) => fillSegment(tx, segment)));
-      filled.catch(() => undefined);
-      batch.decide(run, base);
+    const outcomes = new Map<CommandId, Outcome>();
+    let schemas = this.#schemas;
+    let sent: Promise<unknown> = advanced;
+    for (const stretch of stretchesOf(entries)) {
+      const batch = this.#batch({ partition, duplicates, schemas, memory: null });
+      for (const run of independentRuns(stretch)) {
+        const fetching = batch.fetch(tx, run);
+        fetching.catch(() => undefined);
+        const base = await advanced;
+        // When what was asked for before failed, that is the error to report: what comes after it fails in its wake.
+        await sent;
+        const toFill = await fetching;
+        sent = Promise.all(toFill.map((segment) => fillSegment(tx, segment)));
+        sent.catch(() => undefined);
+        batch.decide(run, base);
+      }
+      sent = Promise.all([sent, store(tx, batch.changes())]);
+      sent.catch(() => undefined);
+      for (const [commandId, outcome] of batch.outcomes) outcomes.set(commandId, outcome);
+      // What is fetched from here on may have been stored by this very transaction.
+      schemas = new SchemaCache();
     }
-    const stored = Promise.all([filled, store(tx, batch.changes())]).then(() => undefined);
+    const stored = sent.then(() => undefined);
     stored.catch(() => undefined);
-    return { outcomes: batch.outcomes, stored };
+    return { outcomes, stored };
   }
 
   /**
@@ -116,11 +125,12 @@ export class Projector {
   draft(partition: number, offset: bigint, { memory, epoch = 0n }: DraftOptions): Draft | null {
     const ground = this.#grounds.get(partition);
     if (ground === undefined) return null;
-    return new Draft(partition, { ...ground, offset, epoch }, this.#batch(partition, 'fail', memory));
+    const batch = this.#batch({ partition, duplicates: 'fail', schemas: this.#schemas, memory });
+    return new Draft(partition, { ...ground, offset, epoch }, batch);
   }
 
-  #batch(partition: number, duplicates: Duplicates, memory: BatchMemory | null): Batch {
-    return new Batch({ partition, duplicates, memory, schemas: this.#schemas, keys: this.#keys.open() });
+  #batch(options: Omit<BatchOptions, 'keys'>): Batch {
+    return new Batch({ ...options, keys: this.#keys.open() });
   }
 
   /** Moves the progress over all of the records, and gives the partition's base. */
@@ -170,9 +180,13 @@ export class Draft {
     await this.#batch.foresee(reader, events);
   }
 
-  /** Decides the records from `end` on. After an exception the draft is worth nothing. */
+  /**
+   * Decides the records from `end` on. After an exception the draft is worth nothing: so it is when one of them needs what only
+   * shows once all before it is stored.
+   */
   async add(reader: Tx, records: readonly LogRecord[]): Promise<void> {
     const entries = records.map(toEntry);
+    if (entries.some(needsAllStored)) throw new Error('whether rows name a file cannot be said ahead');
     for (const run of independentRuns(entries)) {
       const toFill = await this.#batch.fetch(reader, run);
       if (toFill.length > 0) throw new Error(`segment ${toFill[0]!.id} was not written ahead`);
@@ -219,6 +233,25 @@ function advanceValues(partition: number, entries: readonly Entry[], epoch: bigi
     partition, first.offset, last.offset + 1n, last.time, hashOf(last.bytes), genesis?.logId ?? null,
     genesis?.base ?? null, epoch, layout,
   ];
+}
+
+/** Whether rows name a file is found out from what is stored, wherever rows may be. */
+function needsAllStored({ event }: Entry): boolean {
+  return event.data.type === 'UploadChecked';
+}
+
+/**
+ * Cuts records so that all before an event is stored which needs that: within the same transaction. Several of these change nothing
+ * for each other. Nothing depends on where records are cut.
+ */
+function stretchesOf(entries: readonly Entry[]): Entry[][] {
+  const stretches: Entry[][] = [];
+  for (const [at, entry] of entries.entries()) {
+    const begins = at === 0 || (needsAllStored(entry) && !needsAllStored(entries[at - 1]!));
+    if (begins) stretches.push([entry]);
+    else stretches.at(-1)!.push(entry);
+  }
+  return stretches;
 }
 
 /**

@@ -8,7 +8,7 @@ import { smallLinkBytes } from './segments/compaction.ts';
 import { createLocalKeys } from './segments/local-keys.ts';
 
 /** The Postgres schema that this version of the code reads and writes. */
-export const readModelSchema = 'tablog_4';
+export const readModelSchema = 'tablog_5';
 
 /** What MikroORM's schema generator has no words for. */
 const storageSettings = [
@@ -31,6 +31,10 @@ const storageSettings = [
   'create index stashes_to_forget on stashes (ended_at) where cleared',
   'create index stashes_to_expire on stashes (expires_at) where ended_at is null',
   'create index chunk_blocks_replaced on chunk_blocks (chunk) where stash is null',
+  'create index uploads_to_expire on uploads (expires_at) where file is null and removed_at is null',
+  'create index uploads_unclaimed on uploads ((unclaimed_since + unclaimed_life_ms)) where removed_at is null',
+  'create index uploads_with_files on uploads (id) where file is not null and removed_at is null',
+  'create index uploads_to_clear on uploads (id) where removed_at is not null and not cleared',
   'create index segments_dropped on segments (key) where dropped',
   'create index segments_idle on segments (idle_since) where not emptied',
   createLocalKeys,

@@ -7,6 +7,10 @@ const portMax = 65_535;
 const int4Max = 2 ** 31 - 1;
 /** What the chunks of a stash hold is not looked at when generations are forgotten: it must have ended long before that. */
 const stashLifeMax = 7 * 24 * 3_600_000;
+/** What S3 takes in one request, and copies in one. */
+const uploadSizeMax = 5 * 2 ** 30;
+/** For how long a URL of S3 can be signed. */
+const uploadLifeMax = 7 * 24 * 3_600_000;
 
 function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER) {
   const isBounded = max !== Number.MAX_SAFE_INTEGER;
@@ -20,18 +24,20 @@ function oneOf<const Values extends readonly [string, ...string[]]>(values: Valu
   return z.enum(values, `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}`);
 }
 
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' });
+
 const yesOrNo = oneOf(['true', 'false']).transform((text) => text === 'true');
 
 const settings = z.object({
   DATA_DIR: z.string().default('./data')
-    .describe('The folder of what this process keeps: the embedded Postgres, and the first token in its file `token`. Made if it is not there.'),
+    .describe('The folder of what this process keeps: the embedded Postgres, uploaded files, and the first token in its file `token`. Made if it is not there.'),
   HOST: z.string().default('127.0.0.1')
     .describe('The address to listen on. `0.0.0.0` is every IPv4 address of the machine.'),
   PORT: wholeNumber(0, portMax).default(8080)
     .describe('The TCP port to listen on. 0 takes a free one.'),
   METRICS_PORT: wholeNumber(0, portMax).optional()
     .describe('The TCP port for `/metrics` alone, on the same address; 0 takes a free one. Without it `/metrics` is on `PORT`, open to all who reach it.'),
-  PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' }).optional()
+  PUBLIC_URL: httpUrl.optional()
     .describe('The address under which clients reach the service, for the links it hands out and for `/openapi.json`.'),
   DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://').optional()
     .describe('The Postgres to use. Without it, an embedded one is started in `DATA_DIR`.'),
@@ -74,6 +80,36 @@ const settings = z.object({
     .describe('The most chunks that a stash may hold.'),
   STASH_ROWS_MAX: wholeNumber(1, int4Max).default(10_000_000)
     .describe('The most rows that a stash may hold.'),
+  RATE_LIMIT_REQUESTS: wholeNumber(1, int4Max).optional()
+    .describe('The most requests of a team in a window; further ones are 429. Without it there is no such limit. See [rate-limits.md](rate-limits.md).'),
+  RATE_LIMIT_ROWS: wholeNumber(1, int4Max).optional()
+    .describe('The most rows that a team writes in a window; further ones are 429. Without it there is no such limit.'),
+  RATE_LIMIT_WINDOW_MS: wholeNumber(1000, 86_400_000).default(60_000)
+    .describe('How long a window of these limits is, in milliseconds; at least a second, at most a day. Answers give it in whole seconds, rounded up.'),
+  FILES_DIR: z.string().optional()
+    .describe('The folder of the files that are uploaded, one for all processes. Made if it is not there. Without it, `files` in `DATA_DIR`.'),
+  FILES_S3_BUCKET: z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be 3 to 63 small letters, digits, `.` or `-`').optional()
+    .describe('The bucket of an S3 that the files that are uploaded are in, instead of a folder.'),
+  FILES_S3_ENDPOINT: httpUrl.optional()
+    .describe('The address of that S3. Without it, the one of AWS in its region.'),
+  FILES_S3_PUBLIC_ENDPOINT: httpUrl.optional()
+    .describe('The address at which clients reach that S3, to send files to it, where it is another one.'),
+  FILES_S3_REGION: z.string().min(1).default('us-east-1')
+    .describe('The region of the bucket.'),
+  FILES_S3_ACCESS_KEY_ID: z.string().optional()
+    .describe('The ID of the key that this service shows to the S3. Without it, what the AWS SDK finds: its environment variables, its files, the role of the machine.'),
+  FILES_S3_SECRET_ACCESS_KEY: z.string().optional()
+    .describe('The secret of that key.'),
+  FILES_S3_PATH_STYLE: yesOrNo.default(false)
+    .describe('Whether the bucket stands in the path of a URL, not in its host name (`true` or `false`). MinIO and others need `true`.'),
+  FILES_S3_PREFIX: z.string().regex(/^([\w-][\w.-]*\/)+$/, 'must be like `tablog/`: letters, digits, `.`, `_` and `-`, and a `/` at the end').optional()
+    .describe('What the keys in the bucket begin with, such as `tablog/`.'),
+  UPLOAD_SIZE_MAX_BYTES: wholeNumber(1, uploadSizeMax).default(100 * 1024 * 1024)
+    .describe('The largest file that can be uploaded; at most 5 GiB.'),
+  UPLOAD_LIFE_MS: wholeNumber(1, uploadLifeMax).default(24 * 3_600_000)
+    .describe('How long the bytes of a file can be sent after its upload was created, in milliseconds; at most a week.'),
+  UPLOAD_UNCLAIMED_LIFE_MS: wholeNumber(1).default(30 * 24 * 3_600_000)
+    .describe('How long an uploaded file is kept that no row names, in milliseconds.'),
   CONNECTIONS_MAX: wholeNumber(1).default(10_000)
     .describe('The most open connections of clients. Further ones are closed as they come.'),
   REQUEST_IDLE_TIMEOUT_MS: wholeNumber(1, timerMsMax).default(60_000)
@@ -125,15 +161,15 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 function findContradictions(given: Readonly<Record<string, string | undefined>>): string[] {
   const has = (name: keyof Config): boolean => given[name] !== undefined;
   const port = Number(given['PORT'] ?? settings.shape.PORT.parse(undefined));
-  const kafkaSettings = (Object.keys(settings.shape) as (keyof Config)[])
-    .filter((name) => name.startsWith('KAFKA_') && name !== 'KAFKA_BROKERS');
+  /** Those of this beginning that mean something only beside the one that names what they are about. */
+  const without = (first: keyof Config, start: string) => (Object.keys(settings.shape) as (keyof Config)[])
+    .filter((name) => name.startsWith(start) && name !== first)
+    .map((name) => [has(name) && !has(first), `${name}: has no meaning without ${first}`] as const);
   const rules: readonly (readonly [boolean, string])[] = [
     [port > 0 && port <= portMax && Number(given['METRICS_PORT']) === port, 'METRICS_PORT: must not be PORT'],
     [has('KAFKA_BROKERS') && !has('DATABASE_URL'), 'KAFKA_BROKERS: needs DATABASE_URL too, for what is made of the log'],
     [given['ROLE'] !== undefined && given['ROLE'] !== 'all' && !has('KAFKA_BROKERS'), 'ROLE: there is only `all` without KAFKA_BROKERS'],
-    ...kafkaSettings.map((name) => {
-      return [has(name) && !has('KAFKA_BROKERS'), `${name}: has no meaning without KAFKA_BROKERS`] as const;
-    }),
+    ...without('KAFKA_BROKERS', 'KAFKA_'),
     [has('KAFKA_SSL_CERT_FILE') !== has('KAFKA_SSL_KEY_FILE'), 'KAFKA_SSL_CERT_FILE: goes with KAFKA_SSL_KEY_FILE'],
     [
       given['KAFKA_SSL'] !== 'true' && (has('KAFKA_SSL_CA_FILE') || has('KAFKA_SSL_CERT_FILE')),
@@ -142,6 +178,12 @@ function findContradictions(given: Readonly<Record<string, string | undefined>>)
     [
       has('KAFKA_SASL_MECHANISM') !== has('KAFKA_SASL_USERNAME') || has('KAFKA_SASL_MECHANISM') !== has('KAFKA_SASL_PASSWORD'),
       'KAFKA_SASL_MECHANISM: goes with KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD',
+    ],
+    [has('FILES_DIR') && has('FILES_S3_BUCKET'), 'FILES_DIR: has no meaning with FILES_S3_BUCKET'],
+    ...without('FILES_S3_BUCKET', 'FILES_S3_'),
+    [
+      has('FILES_S3_ACCESS_KEY_ID') !== has('FILES_S3_SECRET_ACCESS_KEY'),
+      'FILES_S3_ACCESS_KEY_ID: goes with FILES_S3_SECRET_ACCESS_KEY',
     ],
   ];
   return rules.filter(([isBroken]) => isBroken).map(([, problem]) => problem);

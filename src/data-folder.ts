@@ -1,4 +1,4 @@
-/** The folder of `DATA_DIR`. */
+/** The folders that settings name. */
 import { ConfigError } from './config.ts';
 
 const inTheWay = 'a file stands where it, or a folder above it, must be; remove that, or name another folder';
@@ -14,12 +14,12 @@ const problems: Readonly<Record<string, string>> = {
   ENOSPC: 'its disk is full; make room, or name another folder',
 };
 
-/** Does what makes folders and files there. What the system has against that is a ConfigError. */
-export async function inDataFolder<T>(work: () => Promise<T>): Promise<T> {
+/** Does what makes folders and files in the folder of a setting. What the system has against that is a ConfigError. */
+export async function inDataFolder<T>(work: () => Promise<T>, setting: 'DATA_DIR' | 'FILES_DIR' = 'DATA_DIR'): Promise<T> {
   try {
     return await work();
   } catch (error) {
     const problem = problems[(error as NodeJS.ErrnoException).code ?? ''];
-    throw problem === undefined ? error : new ConfigError([`DATA_DIR: ${problem}`], { cause: error });
+    throw problem === undefined ? error : new ConfigError([`${setting}: ${problem}`], { cause: error });
   }
 }

@@ -51,7 +51,7 @@ export async function createFirstTeam({ database, log, teams }: Service, dataFol
 export async function findTeamWithoutToken({ teams }: Pick<Service, 'teams'>, dataFolder: string): Promise<string | null> {
   // A file that cannot be read is of no use to whoever reads what is said of it, whatever the reason.
   const token = await readFile(tokenFileIn(dataFolder), 'utf8').then((text) => text.trim(), () => '');
-  if ((await teams.teamOfToken(token)) !== null) return null;
+  if ((await teams.token(token)) !== null) return null;
   const [first] = await teams.teams();
   return first!.id;
 }

@@ -4,8 +4,15 @@ import type { EventData } from './events/event.ts';
 import type { EventLog } from './log/event-log.ts';
 import { partitionOf } from './log/partition.ts';
 
-/** Appends an event that cannot be refused, to the partition of its team. Rejects as the log does. */
-export async function recordFact(log: EventLog, data: EventData & { readonly teamId: string }): Promise<void> {
-  const envelope = { commandId: randomUUIDv7(), notAfter: null, requestDigest: null };
+/**
+ * Appends an event that cannot be refused, to the partition of its team. `commandId`: the same for each try, where there may be
+ * several. Rejects as the log does.
+ */
+export async function recordFact(
+  log: EventLog,
+  data: EventData & { readonly teamId: string },
+  commandId: string = randomUUIDv7(),
+): Promise<void> {
+  const envelope = { commandId, notAfter: null, requestDigest: null };
   await log.append(partitionOf(data.teamId, log.partitions), encodeEvent(envelope, data));
 }

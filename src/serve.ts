@@ -2,33 +2,41 @@
 import type { AddressInfo } from 'node:net';
 import pRetry from 'p-retry';
 import { pino } from 'pino';
-import { rowLimits, stashLimits } from '../commands/limits.ts';
+import { rowLimits, stashLimits, uploadLimits } from '../commands/limits.ts';
 import { OutcomeQueries } from '../projections/outcomes/outcomes.queries.ts';
 import { PageQueries } from '../projections/tables/pages.queries.ts';
 import { Presenters } from '../projections/tables/presenters.ts';
 import { RowQueries } from '../projections/tables/rows.queries.ts';
 import { TableQueries } from '../projections/tables/tables.queries.ts';
+import { UploadQueries } from '../projections/uploads/uploads.queries.ts';
 import type { Config } from './config.ts';
 import { isDatabaseAway } from './database/database-away.ts';
+import { StoreAway, type FileStore } from './files/file-store.ts';
+import { LocalFileStore } from './files/local-file-store.ts';
+import { openFileStore } from './files/open-file-store.ts';
 import { createFirstTeam, findTeamWithoutToken, tokenFileIn } from './first-team.ts';
 import { describeGreeting } from './greeting.ts';
+import { cacheLinks } from './http/access.ts';
 import { buildApp, type App } from './http/app.ts';
 import { Gate } from './http/gate.ts';
 import { HttpError } from './http/http-error.ts';
 import { Jobs } from './http/jobs.ts';
+import { RateLimits } from './http/rate-limits.ts';
 import { addRoutes } from './http/routes.ts';
 import { metricsRoute, serveMetrics } from './http/routes/metrics.ts';
 import { Submitter } from './http/submitter.ts';
 import { cacheTokens } from './http/token-cache.ts';
 import { Turns } from './http/turns.ts';
+import { UploadAnswers } from './http/upload-answers.ts';
 import { listen } from './listen.ts';
 import { NotAppended } from './log/event-log.ts';
 import { isKafkaAway } from './log/kafka/kafka-away.ts';
-import type { LogObserver } from './log/log-observer.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { openService, type Service } from './service.ts';
 import { onStopSignal } from './stop-signals.ts';
+import { TokenUses } from './token-uses.ts';
 import { Upkeep } from './upkeep.ts';
+import { UploadUpkeep } from './upload-upkeep.ts';
 
 /** How many bodies of rows are read at once, of one team at most a half: each takes up to two blocks and an unfinished row of memory. */
 const bodiesAtOnce = 64;
@@ -47,16 +55,23 @@ export async function serve(config: Config): Promise<void> {
 
   const metrics = new Metrics();
   metrics.observeProcess();
-  const service = await openWhenReachable(config, logger, stopping.signal, metrics.log);
+  const { signal } = stopping;
+  const service = await openWhenReachable(() => openService(config, logger, signal, { observer: metrics.log }), config, logger, signal);
   if (service === null) return;
   await using resources = new AsyncDisposableStack();
   resources.defer(() => service.close());
+  const files = await openWhenReachable(() => openFileStore(config, service.keys), config, logger, signal);
+  if (files === null) return;
+  resources.defer(() => files.close());
+  const uploads = new UploadQueries(service.database);
   metrics.ask({ log: service.log, askPostgres: () => askPostgres(service) });
   let closeMetrics: (() => Promise<void>) | undefined;
   resources.defer(async () => closeMetrics?.());
   let started = false;
+  const uses = new TokenUses({ pool: service.database.pool, logger });
+  resources.defer(() => uses.close());
   const submitter = new Submitter(service.log, service.keys, { asyncWaitMs: config.ASYNC_WAIT_MS, logger });
-  const app = buildService({ service, submitter, metrics, config, logger, hasStarted: () => started });
+  const app = buildService({ service, files, uploads, submitter, uses, metrics, config, logger, hasStarted: () => started });
   resources.defer(() => drain(app, submitter, config));
   service.onFailure((reason) => {
     logger.fatal(reason);
@@ -79,7 +94,10 @@ export async function serve(config: Config): Promise<void> {
     await greetWhenReachable(service, port, { config, logger, signal: stopping.signal });
   }
   if (config.ROLE !== 'api') {
-    const upkeep = new Upkeep({ database: service.database, log: service.log, logger, interval: config.UPKEEP_INTERVAL_MS });
+    const { database, log } = service;
+    const upkeep = new Upkeep({
+      database, log, uploads: new UploadUpkeep({ log, uploads, files, logger }), logger, interval: config.UPKEEP_INTERVAL_MS,
+    });
     resources.defer(() => upkeep.close());
   }
   started = true;
@@ -110,12 +128,12 @@ async function drain(app: App, submitter: Submitter, config: Config): Promise<vo
   clearTimeout(deadline);
 }
 
-/** Does a part of the start, again while Postgres or Kafka cannot be reached, for as long as the start may wait. */
+/** Does a part of the start, again while Postgres, Kafka or the store of files cannot be reached, for as long as the start may wait. */
 function whenReachable<T>(work: () => Promise<T>, config: Config, logger: pino.Logger, signal: AbortSignal): Promise<T> {
   return pRetry(work, {
     retries: Infinity, maxRetryTime: config.START_WAIT_MS, minTimeout: 200, maxTimeout: 2000, factor: 1.5, signal,
     shouldRetry: ({ error }) => {
-      const mayPass = isDatabaseAway(error) || isKafkaAway(error) || error instanceof NotAppended;
+      const mayPass = isDatabaseAway(error) || isKafkaAway(error) || error instanceof NotAppended || error instanceof StoreAway;
       if (mayPass) logger.warn({ err: error }, 'the service cannot start yet');
       return mayPass;
     },
@@ -126,39 +144,46 @@ function whenReachable<T>(work: () => Promise<T>, config: Config, logger: pino.L
  * Postgres and Kafka may be starting too. Rejects with the last reason when they cannot be reached in time; gives null when
  * the signal aborts before that.
  */
-async function openWhenReachable(
+async function openWhenReachable<T extends { close(): Promise<void> }>(
+  open: () => Promise<T>,
   config: Config,
   logger: pino.Logger,
   signal: AbortSignal,
-  observer: LogObserver,
-): Promise<Service | null> {
-  let service: Service | null = null;
+): Promise<T | null> {
+  let opened: T | null = null;
   try {
-    return await whenReachable(async () => (service = await openService(config, logger, signal, { observer })), config, logger, signal);
+    return await whenReachable(async () => (opened = await open()), config, logger, signal);
   } catch (error) {
     if (!signal.aborted) throw error;
     logger.info({ reason: signal.reason }, 'stopping before the start is complete');
     // It may have been opened in the very moment in which it was not wanted any more.
-    await (service as Service | null)?.close();
+    await (opened as T | null)?.close();
     return null;
   }
 }
 
 /** The HTTP interface; a projector has what its operator asks for, and no more. */
-function buildService({ service, submitter, metrics, config, logger, hasStarted }: {
+function buildService({ service, files, uploads, submitter, uses, metrics, config, logger, hasStarted }: {
   readonly service: Service;
+  readonly files: FileStore;
+  readonly uploads: UploadQueries;
   readonly submitter: Submitter;
+  readonly uses: TokenUses;
   readonly metrics: Metrics;
   readonly config: Config;
   readonly logger: pino.Logger;
   readonly hasStarted: () => boolean;
 }): App {
   const { database, log, teams, keys } = service;
-  const authenticate = cacheTokens((token) => teams.teamOfToken(token));
+  const authenticate = cacheTokens({
+    find: (token) => teams.token(token), now: () => log.now(), onUse: (tokenId, time) => uses.add(tokenId, time),
+  });
+  const tables = new TableQueries(database);
   return buildApp({
     config,
     log: logger,
     authenticate: (token) => (log.isCaughtUp ? authenticate(token) : refuseWhileBehind()),
+    isLinked: cacheLinks((teamId, tableId, appId) => tables.isLinked(teamId, tableId, appId)),
     checkHealth: async () => ({
       notReady: [...(hasStarted() ? [] : ['The service is starting.']), ...(await findDatabaseProblems(service))],
       problems: log.problems(),
@@ -167,14 +192,21 @@ function buildService({ service, submitter, metrics, config, logger, hasStarted 
     routes: (app) => {
       if (config.METRICS_PORT === undefined) app.route(metricsRoute(metrics));
       if (config.ROLE === 'projector') return;
+      const rateLimits = RateLimits.of(config, metrics.requests);
       const presenters = new Presenters(database);
       addRoutes(app, {
-        submitter, tables: new TableQueries(database), rows: new RowQueries(database, presenters),
+        submitter, tables, rows: new RowQueries(database, presenters),
         pages: new PageQueries(database, presenters), gate: new Gate(bodiesAtOnce, config.OUTCOME_WAIT_MS),
         jobs: new Jobs({ log, keys, outcomes: new OutcomeQueries(database) }),
-        receiver: { submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, turns: new Turns(), writeAhead: service.writeAhead },
-        limits: rowLimits(config.ROWS_PER_TABLE_MAX),
+        receiver: {
+          submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, turns: new Turns(), rateLimits, writeAhead: service.writeAhead,
+        },
+        rateLimits, limits: rowLimits(config.ROWS_PER_TABLE_MAX),
         stashLimits: stashLimits(config.STASH_LIFE_MS, config.STASH_CHUNKS_MAX, config.STASH_ROWS_MAX), bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
+        uploads, files, uploadAnswers: new UploadAnswers({ files, publicUrl: config.PUBLIC_URL }),
+        uploadLimits: uploadLimits(config.UPLOAD_SIZE_MAX_BYTES, config.UPLOAD_LIFE_MS, config.UPLOAD_UNCLAIMED_LIFE_MS),
+        uploadBytes: files instanceof LocalFileStore ? { store: files, keys, log, uploads } : null,
+        requireReadModel: () => (log.isCaughtUp ? Promise.resolve() : refuseWhileBehind()),
       });
     },
   });

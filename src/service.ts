@@ -10,7 +10,8 @@ import type { Config } from './config.ts';
 import { inDataFolder } from './data-folder.ts';
 import { checkPostgres } from './database/check-postgres.ts';
 import { Database } from './database/database.ts';
-import { loadSecretKeys, type SecretKeys } from './database/secret-keys.ts';
+import { StoredSecretKeys, type SecretKeys } from './database/secret-keys.ts';
+import { createTokenNotes } from './database/token-notes.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded/embedded-postgres.ts';
 import type { RowBlock } from './formats/block-writer.ts';
 import type { EventLog } from './log/event-log.ts';
@@ -18,6 +19,18 @@ import { noLogObserver, type LogObserver } from './log/log-observer.ts';
 import { partitionCount } from './log/partition.ts';
 import { openLog, type Projects } from './open-log.ts';
 import { ReadModelUse } from './read-model-use.ts';
+
+/** What can be had while the log cannot: Postgres, and the read model as far as it is. */
+export interface ReadModel {
+  /** Of Postgres. */
+  readonly url: string;
+  readonly database: Database;
+  readonly teams: TeamQueries;
+  /** Calls the listener, with the reason, when the read model cannot be used any more: Postgres has ended, or it is gone. */
+  onFailure(listener: (reason: string) => void): void;
+  /** An embedded Postgres that others use goes on. */
+  close(): Promise<void>;
+}
 
 export interface Service {
   readonly database: Database;
@@ -68,6 +81,31 @@ export interface ServiceOptions {
 }
 
 /**
+ * Opens the read model, and makes it, empty, unless it is there. Rejects when Postgres cannot be had (ConfigError when a setting is to
+ * blame), and while the read model is being rebuilt (ReadModelInUse).
+ */
+export async function openReadModel(config: Config, logger: Logger): Promise<ReadModel> {
+  return openAll(async (closers) => {
+    const postgres = await openPostgres(config, logger);
+    closers.push(() => postgres.close());
+    const use = await ReadModelUse.share(postgres.url, readModelSchema);
+    closers.push(() => use.end());
+    const database = await Database.open({ url: postgres.url, schema: readModelSchema });
+    closers.push(() => database.close());
+    await createReadModel(database, partitionCount);
+    await use.identify();
+    await createTokenNotes(database.pool);
+    return {
+      url: postgres.url, database, teams: new TeamQueries(database),
+      onFailure: (listener) => {
+        use.onLost(listener);
+        postgres.embedded?.onExit(() => listener('the embedded Postgres has ended; start the service again to recover it'));
+      },
+    };
+  });
+}
+
+/**
  * Starts everything but HTTP. Rejects when Postgres or Kafka cannot be had (ConfigError when a setting is to blame), when the log is not the read model's (WrongLog), and
  * while the read model is being rebuilt (ReadModelInUse).
  */
@@ -77,36 +115,34 @@ export async function openService(
   signal: AbortSignal,
   { projects = config.ROLE !== 'api', observer = noLogObserver }: ServiceOptions = {},
 ): Promise<Service> {
-  const closers: (() => Promise<unknown>)[] = [];
-  const close = async (): Promise<void> => {
-    for (const closer of closers.splice(0).toReversed()) await closer();
-  };
-  try {
-    const postgres = await openPostgres(config, logger);
-    closers.push(() => postgres.close());
-    const use = await ReadModelUse.share(postgres.url, readModelSchema);
-    closers.push(() => use.end());
-    const database = await Database.open({ url: postgres.url, schema: readModelSchema });
-    closers.push(() => database.close());
-    await createReadModel(database, partitionCount);
-    await use.identify();
-    const log = await openLog(config, database, postgres.url, { logger, projects, signal, observer });
+  return openAll(async (closers) => {
+    const readModel = await openReadModel(config, logger);
+    closers.push(() => readModel.close());
+    const { url, database, teams, onFailure } = readModel;
+    const log = await openLog(config, database, url, { logger, projects, signal, observer });
     closers.push(() => log.close());
-    const secretKeys = await loadSecretKeys(database.pool);
+    const keys = await StoredSecretKeys.open(database.pool);
+    closers.push(() => keys.close());
     const localKeys = new LocalKeys();
     return {
-      database, log, teams: new TeamQueries(database), keys: secretKeys,
+      database, log, teams, keys, onFailure,
       writeAhead: (segmentId, block) => database.fills.with(async (tx) => {
         const reserved = localKeys.open();
         await reserved.reserve(tx, 1);
         await fillSegment(tx, { key: reserved.take(), id: segmentId, rows: block.profile.rows, body: block.body, ids: block.ids });
       }),
-      onFailure: (listener) => {
-        use.onLost(listener);
-        postgres.embedded?.onExit(() => listener('the embedded Postgres has ended; start the service again to recover it'));
-      },
-      close,
     };
+  });
+}
+
+/** Opens something of several parts. Its `close` calls the closers, the last one first; so does a failure on the way. */
+async function openAll<T>(open: (closers: (() => Promise<unknown>)[]) => Promise<T>): Promise<T & { close(): Promise<void> }> {
+  const closers: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const closer of closers.splice(0).toReversed()) await closer();
+  };
+  try {
+    return { ...(await open(closers)), close };
   } catch (error) {
     await close();
     throw error;

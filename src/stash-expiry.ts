@@ -1,10 +1,8 @@
 /** Says in the log that the time of stashes is over, so that what they hold may be removed. Any process may, at any time. */
 import { expireStash } from '../commands/end-stash.ts';
-import { commandIdOf } from './command-id.ts';
+import { appendNotices } from './append-notices.ts';
 import type { Database } from './database/database.ts';
-import { encodeEvent } from './events/event-codec.ts';
 import type { EventLog } from './log/event-log.ts';
-import { partitionOf } from './log/partition.ts';
 
 /** Of each partition: one that takes no events holds up no other. */
 const stashesAtOnce = 20;
@@ -32,14 +30,10 @@ export async function expireStashes(database: Database, log: EventLog, delay = s
       ) due`,
     [log.now() - delay],
   );
-  const sent = await Promise.allSettled(due.map(({ team_id: teamId, stash_id: stashId, created, next }) => {
-    // Two processes that see the same send one command; one that came too early is followed by another.
-    const commandId = commandIdOf('StashExpired', teamId, stashId, created, next);
-    const event = encodeEvent({ commandId, notAfter: null, requestDigest: null }, expireStash(teamId, stashId, BigInt(created)));
-    return log.append(partitionOf(teamId, log.partitions), event);
-  }));
-  const failed = sent.find(({ status }) => status === 'rejected');
-  if (failed?.status === 'rejected') throw failed.reason;
+  await appendNotices(log, due.map(({ team_id: teamId, stash_id: stashId, created, next }) => ({
+    // One that came too early is followed by another.
+    data: expireStash(teamId, stashId, BigInt(created)), about: [teamId, stashId, created, next],
+  })));
   return due.length > 0 && (await haveAnyEnded(database, due));
 }
 

@@ -1,6 +1,7 @@
 /**
- * What is done for the read model in the background: compaction and sweeping, and the end of stashes whose time is over, a small step at a time and mostly at rest, so
- * that requests do not notice. One process at a time does it.
+ * What is done in the background: compaction and sweeping of the read model; telling the log of the end of stashes and uploads, of files that
+ * rows name, and of tokens that were revoked; removing files that were given up. A small step at a time and mostly at rest, so that requests
+ * do not notice. One process at a time does it.
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
@@ -10,12 +11,14 @@ import type { Database } from './database/database.ts';
 import type { EventLog } from './log/event-log.ts';
 import { pause } from './pause.ts';
 import { expireStashes } from './stash-expiry.ts';
+import { tellRevocations } from './token-revocation.ts';
+import type { UploadUpkeep } from './upload-upkeep.ts';
 
 /** Any number that nothing else in the database uses as the first of two of an advisory lock; the second is the read model's. */
 export const upkeepLock = 7_460_231_004 % 2 ** 31;
 
-/** How often old outcomes are looked for, in milliseconds. */
-const outcomesInterval = 3_600_000;
+/** How often old outcomes, and bytes of files that are nobody's, are looked for, in milliseconds. */
+const rareInterval = 3_600_000;
 
 /** Behind each step there is a rest of so many times what it took: at most a fifth of a connection is used. */
 const restFactor = 4;
@@ -23,6 +26,7 @@ const restFactor = 4;
 export interface UpkeepOptions {
   readonly database: Database;
   readonly log: EventLog;
+  readonly uploads: UploadUpkeep;
   readonly logger: Logger;
   /** How long to wait when there is nothing to be done, in milliseconds. */
   readonly interval: number;
@@ -32,7 +36,7 @@ export class Upkeep {
   readonly #options: UpkeepOptions;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
-  #outcomesAt = performance.now() + outcomesInterval;
+  #rareAt = performance.now() + rareInterval;
 
   constructor(options: UpkeepOptions) {
     this.#options = options;
@@ -42,6 +46,7 @@ export class Upkeep {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#running;
+    await this.#options.uploads.close();
   }
 
   async #run(): Promise<void> {
@@ -74,28 +79,36 @@ export class Upkeep {
   }
 
   async #work(): Promise<void> {
-    const { database, log } = this.#options;
+    const { database, log, uploads } = this.#options;
     await Promise.all([
       this.#repeat(() => compactOnce(database)), this.#repeat(() => sweepOnce(database)),
-      this.#repeat(() => expireStashes(database, log)),
+      this.#repeat(() => expireStashes(database, log)), this.#repeat(() => tellRevocations(database, log)),
+      this.#repeat(() => uploads.endDue()), this.#once(() => uploads.noteClaims()), this.#repeat(() => uploads.clear()),
     ]);
-    if (performance.now() < this.#outcomesAt) return;
-    this.#outcomesAt = performance.now() + outcomesInterval;
-    await this.#repeat(() => sweepOutcomes(database));
+    if (performance.now() < this.#rareAt) return;
+    const [sweepGoesOn] = await Promise.all([this.#once(() => uploads.sweepOrphans()), this.#repeat(() => sweepOutcomes(database))]);
+    if (!sweepGoesOn) this.#rareAt = performance.now() + rareInterval;
   }
 
-  /** Does steps of one kind until one finds nothing to be done. What fails keeps no other kind from being done. */
+  /** Does steps of one kind until one finds nothing to be done. */
   async #repeat(step: () => Promise<boolean>): Promise<void> {
-    const { signal } = this.#closing;
+    while (!this.#closing.signal.aborted && (await this.#once(step)));
+  }
+
+  /**
+   * Does a step, and gives whether there is more of its kind. What fails keeps no other kind from being done. A kind that goes through
+   * all there is does one in each round: a pass over a million files would hold all other kinds up.
+   */
+  async #once(step: () => Promise<boolean>): Promise<boolean> {
     try {
-      for (let found = true; found && !signal.aborted; ) {
-        const started = performance.now();
-        found = await step();
-        await pause(restFactor * (performance.now() - started), signal);
-      }
+      const started = performance.now();
+      const found = await step();
+      await pause(restFactor * (performance.now() - started), this.#closing.signal);
+      return found;
     } catch (error) {
       // The next round finds out whether that was all there is to it.
       this.#options.logger.warn({ err: error }, 'a step of the upkeep of the read model did not get through');
+      return false;
     }
   }
 }

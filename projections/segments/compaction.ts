@@ -83,7 +83,7 @@ async function convertLink(database: Database): Promise<boolean> {
         from rows from (unnest($3::int4[], $4::int8[]), string_to_table($5, E'\\n')) as given(index, version, body)`,
       [key, link.first, stored.rows.map(({ index }) => index), stored.rows.map(({ version }) => version), bodies.join('\n')],
     );
-    await copyKeptIds(client, key, [{ ...link, newFirst: 0 }]);
+    await copyBeside(client, key, [{ ...link, newFirst: 0 }]);
   });
   await moveLinks(database, link.partition, segment, [{ ...link, newFirst: 0, presented: link.read_by }]);
   return true;
@@ -138,7 +138,7 @@ async function mergeLinks(database: Database): Promise<boolean> {
           and stored.index < moved.first + links.rows`,
       [key, ...columnsOf(moved)],
     );
-    await copyKeptIds(client, key, moved);
+    await copyBeside(client, key, moved);
   });
   await moveLinks(database, table.partition, segment, moved);
   return true;
@@ -163,13 +163,24 @@ async function createSegment(
   });
 }
 
-async function copyKeptIds(client: pg.PoolClient, key: string, moved: readonly MovedLink[]): Promise<void> {
+/** Copies what is kept beside rows: the identities that they came with, and the files that they name. */
+async function copyBeside(client: pg.PoolClient, key: string, moved: readonly MovedLink[]): Promise<void> {
   await client.query(
     `insert into kept_ids (segment, index, id)
       select $1, kept.index - moved.first + moved.new_first, kept.id
       from unnest($2::int8[], $3::int8[], $4::int4[], $5::int4[]) as moved(key, segment, first, new_first)
       join links on links.key = moved.key and links.kept is not null
       join kept_ids kept on kept.segment = moved.segment and kept.index >= moved.first and kept.index < moved.first + links.rows`,
+    [key, ...columnsOf(moved)],
+  );
+  // All of them, whatever is read of the rows: compaction changes nothing of what a decision is made of.
+  await client.query(
+    `insert into file_references (file, segment, index)
+      select named.file, $1, named.index - moved.first + moved.new_first
+      from unnest($2::int8[], $3::int8[], $4::int4[], $5::int4[]) as moved(key, segment, first, new_first)
+      join links on links.key = moved.key
+      join file_references named on named.segment = moved.segment and named.index >= moved.first
+        and named.index < moved.first + links.rows`,
     [key, ...columnsOf(moved)],
   );
 }

@@ -3,6 +3,8 @@
  */
 import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
 import { rowIdTexts } from '../../src/events/row-bodies.ts';
+import { fileReferencesIn } from '../../src/files/file-name.ts';
+import { storeFileReferences } from '../uploads/file-references.store.ts';
 
 export interface SegmentContent {
   readonly key: bigint;
@@ -30,14 +32,24 @@ const insertIds: Statement = {
 
 /** Throws when the body holds another number of rows than was said: a link would show rows that are not there. */
 export async function fillSegment(tx: Pick<PipelinedClient, 'query'>, segment: SegmentContent): Promise<void> {
-  const ids = segment.ids === null ? null : rowIdTexts(segment.ids).map((id) => id ?? '').join('\n');
-  const storing = ids === null ? null : tx.query(insertIds, [segment.key, ids]);
-  // Reported below, unless what was sent with it failed first.
-  storing?.catch(() => undefined);
+  // Before the segment, which whoever finds it takes for whole. They are reported below, unless what was sent with them failed first.
+  const storing = Promise.all([storeIds(tx, segment), storeReferences(tx, segment)]);
+  storing.catch(() => undefined);
   const body = Buffer.from(segment.body.buffer, segment.body.byteOffset, segment.body.byteLength);
   const { rowCount } = await tx.query(insertSegment, [segment.key, segment.id, segment.rows, body]);
   if (rowCount !== segment.rows) {
     throw new Error(`segment ${segment.id}: ${rowCount} rows were written, not ${segment.rows}`);
   }
   await storing;
+}
+
+async function storeIds(tx: Pick<PipelinedClient, 'query'>, { key, ids }: SegmentContent): Promise<void> {
+  if (ids !== null) await tx.query(insertIds, [key, rowIdTexts(ids).map((id) => id ?? '').join('\n')]);
+}
+
+async function storeReferences(tx: Pick<PipelinedClient, 'query'>, { key, body }: SegmentContent): Promise<void> {
+  const references = fileReferencesIn(body);
+  if (references.length === 0) return;
+  const { statement, values } = storeFileReferences(references.map((reference) => ({ ...reference, segment: key })));
+  await tx.query(statement, values);
 }

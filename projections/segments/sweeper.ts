@@ -160,11 +160,13 @@ async function dropChanges(database: Database): Promise<number> {
   const key = [ended.table_id, ended.version];
   const dropped = await run(
     database,
-    `delete from changes using (
+    `with old as (
       select link, index from generations ended join links on ${ofGeneration} and links.changed
       join changes on changes.link = links.key
       where ended.table_id = $1 and ended.version = $2 limit ${outcomesAtOnce}
-    ) old where changes.link = old.link and changes.index = old.index`,
+    ), named as (
+      delete from change_references named using old where named.link = old.link and named.index = old.index
+    ) delete from changes using old where changes.link = old.link and changes.index = old.index`,
     key,
   );
   if (dropped === 0) await run(database, 'update generations set cleared = true where table_id = $1 and version = $2', key);
@@ -212,7 +214,8 @@ const removeDropped: Step = (database) => run(
   database,
   `with dropped as (select key from segments where dropped limit ${segmentsAtOnce}),
     gone as (delete from segment_rows where segment in (select key from dropped)),
-    ids as (delete from kept_ids where segment in (select key from dropped))
+    ids as (delete from kept_ids where segment in (select key from dropped)),
+    named as (delete from file_references where segment in (select key from dropped))
   delete from segments where key in (select key from dropped)`,
 );
 
@@ -220,6 +223,7 @@ const isLinked = 'exists (select from links where links.segment = segments.key)'
 
 /** Its links still say which IDs they issued. */
 const emptyLinked = `with gone as (delete from segment_rows where segment = $1),
+    named as (delete from file_references where segment = $1),
     links as (update links set merged = true, presented = coalesce(presented, schema_version) where segment = $1)
   update segments set emptied = true where key = $1`;
 
@@ -241,6 +245,8 @@ async function dropTables(database: Database): Promise<number> {
           and not exists (select from links where links.segment = gone.segment and links.key <> all (select key from gone))
       ), changed as (
         delete from changes using gone where changes.link = gone.key
+      ), named as (
+        delete from change_references named using gone where named.link = gone.key
       ) select from gone`,
       [id],
     );

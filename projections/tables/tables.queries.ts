@@ -2,7 +2,6 @@
 import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import { decodeSchema, type TableSchema } from '../../src/schema/table-schema.ts';
-import { TableEntity } from './table.entity.ts';
 
 /** What may come in the place of what was asked of a table. */
 export type TableAnswer<T> = T | 'table_not_found' | 'payment_required';
@@ -32,6 +31,17 @@ const selectTable: Statement = {
     where tables.id = $1 and tables.team_id = $2 and not tables.deleted`,
 };
 
+const selectLink: Statement = {
+  name: 'read_app_link',
+  text: `select from app_links join tables on tables.id = app_links.table_id
+    where app_links.table_id = $1 and app_links.app_id = $2 and tables.team_id = $3`,
+};
+
+const selectTables = `
+  select id, name from tables where team_id = $1 and not deleted
+    and ($2::text is null or exists (select from app_links where app_links.table_id = tables.id and app_links.app_id = $2))
+  order by created, id`;
+
 const selectVersion: Statement = {
   name: 'read_table_version',
   text: 'select version from tables where id = $1 and team_id = $2 and not deleted',
@@ -51,14 +61,16 @@ export class TableQueries {
     this.#database = database;
   }
 
-  /** The team's tables in order of creation (decisions 3). */
-  async list(teamId: string): Promise<TableSummary[]> {
-    const em = this.#database.orm.em.fork({ disableTransactions: true });
-    return em.find(
-      TableEntity,
-      { teamId, deleted: false },
-      { fields: ['id', 'name'], orderBy: { created: 'asc', id: 'asc' }, disableIdentityMap: true },
-    );
+  /** The team's tables in order of creation (decisions 3): all of them, or those that are linked to an app. */
+  async list(teamId: string, appId: string | null): Promise<TableSummary[]> {
+    const { rows } = await this.#database.pool.query<TableSummary>(selectTables, [teamId, appId]);
+    return rows;
+  }
+
+  /** Whether a table of the team is linked to an app. It may be deleted: whoever asks for it is told so elsewhere. */
+  async isLinked(teamId: string, tableId: string, appId: string): Promise<boolean> {
+    const { rows } = await this.#database.reader.query(selectLink, [tableId, appId, teamId]);
+    return rows.length > 0;
   }
 
   /** All that there is to know of a table but its rows. */

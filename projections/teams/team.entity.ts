@@ -13,6 +13,9 @@ export const TeamEntity = defineEntity({
     rows: p.bigint(),
     /** The plan's limit of them; null: none. */
     rowsMax: p.bigint().nullable(),
+    /** The bytes of its files, and the plan's limit of them; null: none. */
+    uploadBytes: p.bigint(),
+    uploadBytesMax: p.bigint().nullable(),
   },
 });
 
@@ -26,6 +29,11 @@ export const TokenEntity = defineEntity({
     hash: p.blob().unique(),
     name: p.text(),
     created: p.bigint(),
+    /** From this log time on it is refused, in milliseconds; null: never. */
+    expiresAt: p.bigint().nullable(),
+    readOnly: p.boolean(),
+    /** The only app that it is for; null: for all of the team. */
+    appId: p.string().columnType('text').nullable(),
     revoked: p.boolean(),
   },
 });

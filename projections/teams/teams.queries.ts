@@ -2,12 +2,30 @@
 import { createHash } from 'node:crypto';
 import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
-import { TeamEntity, TokenEntity } from './team.entity.ts';
+import { revocationNotes, useNotes } from '../../src/database/token-notes.ts';
+import { TeamEntity } from './team.entity.ts';
 
-const selectTokenTeam: Statement = {
-  name: 'read_token_team',
-  text: 'select team_id from tokens where hash = $1 and not revoked',
+const selectToken: Statement = {
+  name: 'read_token',
+  text: `select id, team_id, expires_at, read_only, app_id from tokens
+    where hash = $1 and not revoked and not exists (select from ${revocationNotes} where token_id = tokens.id)`,
 };
+
+const selectTokens = `
+  select id, name, expires_at as "expiresAt", read_only as "readOnly", app_id as "appId", used_at as "usedAt",
+    revoked or exists (select from ${revocationNotes} where token_id = id) as revoked
+  from tokens left join ${useNotes} uses on uses.token_id = id where team_id = $1 order by created, id`;
+
+/** A token that was not revoked. */
+export interface KnownToken {
+  readonly id: string;
+  readonly teamId: string;
+  /** From this log time on it is refused, in milliseconds; null: never. */
+  readonly expiresAt: number | null;
+  readonly readOnly: boolean;
+  /** The only app that it is for; null: for all of the team. */
+  readonly appId: string | null;
+}
 
 export interface TeamSummary {
   readonly id: string;
@@ -15,11 +33,14 @@ export interface TeamSummary {
   readonly suspended: boolean;
   readonly rows: bigint;
   readonly rowsMax?: bigint | null | undefined;
+  readonly uploadBytes: bigint;
+  readonly uploadBytesMax?: bigint | null | undefined;
 }
 
-export interface TokenSummary {
-  readonly id: string;
+export interface TokenSummary extends Omit<KnownToken, 'teamId'> {
   readonly name: string;
+  /** When it was last used, in milliseconds of log time, as far as that was written yet; null: never. */
+  readonly usedAt: number | null;
   readonly revoked: boolean;
 }
 
@@ -35,10 +56,12 @@ export class TeamQueries {
     this.#database = database;
   }
 
-  /** The team that a token speaks for; null when there is no such token, or none any more. */
-  async teamOfToken(token: string): Promise<string | null> {
-    const { rows } = await this.#database.reader.query(selectTokenTeam, [hashToken(token)]);
-    return rows.length === 0 ? null : (rows[0]![0] as string);
+  /** What is known of a token; null when there is no such token, or it was revoked. */
+  async token(token: string): Promise<KnownToken | null> {
+    const { rows } = await this.#database.reader.query(selectToken, [hashToken(token)]);
+    if (rows.length === 0) return null;
+    const [id, teamId, expiresAt, readOnly, appId] = rows[0]!;
+    return { id, teamId, expiresAt: toTime(expiresAt), readOnly, appId };
   }
 
   /** All teams, in order of creation. */
@@ -52,10 +75,15 @@ export class TeamQueries {
 
   /** A team's tokens, in order of creation. */
   async tokens(teamId: string): Promise<TokenSummary[]> {
-    return this.#em().find(TokenEntity, { teamId }, { orderBy: { created: 'asc', id: 'asc' } });
+    const { rows } = await this.#database.pool.query(selectTokens, [teamId]);
+    return rows.map((token) => ({ ...token, expiresAt: toTime(token.expiresAt), usedAt: toTime(token.usedAt) }));
   }
 
   #em(): Database['orm']['em'] {
     return this.#database.orm.em.fork({ disableTransactions: true });
   }
+}
+
+function toTime(value: bigint | string | null): number | null {
+  return value === null ? null : Number(value);
 }

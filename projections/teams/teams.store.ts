@@ -7,11 +7,14 @@ import type { Team, Token } from '../decision.ts';
 type Tx = Pick<PipelinedClient, 'query'>;
 
 /** What `toTeam` reads, in its order. */
-export const teamColumns = `teams.id, teams.partition, teams.name, teams.created, teams.suspended, teams.rows, teams.rows_max`;
+export const teamColumns = `teams.id, teams.partition, teams.name, teams.created, teams.suspended, teams.rows, teams.rows_max,
+  teams.upload_bytes, teams.upload_bytes_max`;
 
-export function toTeam([id, partition, name, created, suspended, rows, rowsMax]: ResultRow): Team {
+export function toTeam(row: ResultRow): Team {
+  const [id, partition, name, created, suspended, rows, rowsMax, uploadBytes, uploadBytesMax] = row;
   return {
     id, partition, name, created, suspended, rows: Number(rows), rowsMax: rowsMax === null ? null : Number(rowsMax),
+    uploadBytes: Number(uploadBytes), uploadBytesMax: uploadBytesMax === null ? null : Number(uploadBytesMax),
   };
 }
 
@@ -30,10 +33,12 @@ const upsertTeams = new RowsStatement<Team>(
   [
     ['uuid', (team) => team.id], ['int2', (team) => team.partition], ['text', (team) => team.name],
     ['int8', (team) => team.created], ['bool', (team) => team.suspended], ['int8', (team) => team.rows],
-    ['int8', (team) => team.rowsMax],
+    ['int8', (team) => team.rowsMax], ['int8', (team) => team.uploadBytes], ['int8', (team) => team.uploadBytesMax],
   ],
-  (rows) => `insert into teams (id, partition, name, created, suspended, rows, rows_max) select * from ${rows} as given
-    on conflict (id) do update set suspended = excluded.suspended, rows = excluded.rows, rows_max = excluded.rows_max`,
+  (rows) => `insert into teams (id, partition, name, created, suspended, rows, rows_max, upload_bytes, upload_bytes_max)
+      select * from ${rows} as given
+    on conflict (id) do update set suspended = excluded.suspended, rows = excluded.rows, rows_max = excluded.rows_max,
+      upload_bytes = excluded.upload_bytes, upload_bytes_max = excluded.upload_bytes_max`,
 );
 
 export function storeTeams(teams: readonly Team[]): BoundStatement {
@@ -42,23 +47,27 @@ export function storeTeams(teams: readonly Team[]): BoundStatement {
 
 const selectTokens: Statement = {
   name: 'select_tokens',
-  text: `select id, team_id, name, encode(hash, 'hex'), created, revoked from tokens where id = any($1::uuid[])`,
+  text: `select id, team_id, name, encode(hash, 'hex'), created, expires_at, read_only, app_id, revoked
+    from tokens where id = any($1::uuid[])`,
 };
 
 export async function findTokens(tx: Tx, ids: readonly string[]): Promise<Token[]> {
   const { rows } = await tx.query(selectTokens, [ids]);
-  return rows.map(([id, teamId, name, hash, created, revoked]) => ({ id, teamId, name, hash, created, revoked }));
+  return rows.map(([id, teamId, name, hash, created, expiresAt, readOnly, appId, revoked]) => ({
+    id, teamId, name, hash, created, expiresAt: expiresAt === null ? null : Number(expiresAt), readOnly, appId, revoked,
+  }));
 }
 
 const upsertTokens = new RowsStatement<Token>(
   'upsert_tokens',
   [
     ['uuid', (token) => token.id], ['uuid', (token) => token.teamId], ['text', (token) => token.name],
-    ['text', (token) => token.hash], ['int8', (token) => token.created], ['bool', (token) => token.revoked],
+    ['text', (token) => token.hash], ['int8', (token) => token.created], ['int8', (token) => token.expiresAt],
+    ['bool', (token) => token.readOnly], ['text', (token) => token.appId], ['bool', (token) => token.revoked],
   ],
-  (rows) => `insert into tokens (id, team_id, name, hash, created, revoked)
-    select id, team_id, name, decode(hash, 'hex'), created, revoked
-    from ${rows} as given(id, team_id, name, hash, created, revoked)
+  (rows) => `insert into tokens (id, team_id, name, hash, created, expires_at, read_only, app_id, revoked)
+    select id, team_id, name, decode(hash, 'hex'), created, expires_at, read_only, app_id, revoked
+    from ${rows} as given(id, team_id, name, hash, created, expires_at, read_only, app_id, revoked)
     on conflict (id) do update set revoked = excluded.revoked`,
 );
 

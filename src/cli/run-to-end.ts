@@ -4,6 +4,7 @@ import { InvalidRequest } from '../../commands/invalid-request.ts';
 import { ConfigError } from '../config.ts';
 import { isDatabaseAway } from '../database/database-away.ts';
 import { EmbeddedPostgresError } from '../embedded/embedded-postgres-error.ts';
+import { StoreAway } from '../files/file-store.ts';
 import { NotAppended } from '../log/event-log.ts';
 import { WrongLog } from '../log/identity.ts';
 import { isKafkaAway } from '../log/kafka/kafka-away.ts';
@@ -40,6 +41,7 @@ function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (userErrors.some((kind) => error instanceof kind)) return error.message;
   if (isKafkaAway(error)) return `Kafka cannot be used: ${error.message}`;
+  if (error instanceof StoreAway) return `${error.message}. See the settings that begin with FILES_.`;
   if (isDatabaseAway(error)) return `Postgres cannot be used: ${messageOf(error)}. Start it, or correct DATABASE_URL.`;
   if ((error as NodeJS.ErrnoException).code === insufficientPrivilege) {
     return `DATABASE_URL: its user may not do all that is needed: ${error.message}; give it the right to make schemas`;

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { readConfig } from '../config.ts';
 import { addClientCommands } from './client-commands.ts';
+import { addKeyCommands } from './keys.ts';
+import { addPlanCommands } from './plans.ts';
 import { addReplayCommands } from './replay.ts';
 import { runToEnd } from './run-to-end.ts';
 import { addTeamCommands } from './teams.ts';
@@ -21,7 +23,9 @@ program.command('serve').description('run the service; the same as `npm start`')
   await serve(readConfig());
 });
 addTeamCommands(program);
+addPlanCommands(program);
 addTokenCommands(program);
+addKeyCommands(program);
 addReplayCommands(program);
 addClientCommands(program);
 

@@ -1,17 +1,28 @@
 /** `tablog tokens`: what the clients of a team identify themselves with. */
 import { randomUUIDv7 } from 'node:crypto';
 import type { Command } from 'commander';
-import { createToken, revokeToken } from '../../commands/teams.ts';
-import { hashToken } from '../../projections/teams/teams.queries.ts';
+import { createToken } from '../../commands/teams.ts';
+import { hashToken, type TeamQueries, type TokenSummary } from '../../projections/teams/teams.queries.ts';
 import { newAccessToken } from '../access-token.ts';
+import { readConfig } from '../config.ts';
+import { noteRevocation } from '../database/token-notes.ts';
 import { recordFact } from '../record-fact.ts';
+import { recordRevocation } from '../token-revocation.ts';
 import { writeOut, writeTable, writeWords } from './console.ts';
+import { parseExpiry, type Expiry } from './expiry.ts';
 import { UserError } from './run-to-end.ts';
-import { findTeam, normalId, withService } from './with-service.ts';
+import { findTeam, normalId, withReadModel, withService } from './with-service.ts';
 
 interface Flags {
   readonly team: string;
   readonly json?: boolean;
+}
+
+interface CreateFlags extends Flags {
+  readonly name: string;
+  readonly expires?: Expiry;
+  readonly readOnly?: boolean;
+  readonly app?: string;
 }
 
 export function addTokenCommands(program: Command): void {
@@ -20,43 +31,92 @@ export function addTokenCommands(program: Command): void {
     return tokens.command(name).description(description)
       .requiredOption('--team <team>', 'the ID or name of the team').option('--json', 'write the result as JSON');
   };
-  command('create', 'make a token; writes it, this one time').option('--name <name>', 'what it is for', 'unnamed').action(create);
+  command('create', 'make a token; writes it, this one time').option('--name <name>', 'what it is for', 'unnamed')
+    .option('--expires <when>', 'a duration (90m, 12h, 30d), a date or a moment; without it never', parseExpiry)
+    .option('--read-only', 'it may change nothing').option('--app <app>', 'it is for this app and its tables only').action(create);
   command('list', 'list the tokens of a team, which shows their IDs').action(list);
   command('revoke', 'end a token, for good').argument('<token-id>', 'the ID of the token').action(revoke);
 }
 
-async function create(flags: Flags & { readonly name: string }): Promise<void> {
+async function create({ name, team: idOrName, expires, readOnly = false, app, json }: CreateFlags): Promise<void> {
+  const appId = app ?? null;
   const token = newAccessToken();
   const id = randomUUIDv7();
-  await withService(async (service) => {
-    const team = await findTeam(service, flags.team);
-    await recordFact(service.log, createToken(team.id, id, flags.name, hashToken(token)));
+  const expiresAt = await withService(async ({ log, teams }) => {
+    const team = await findTeam({ teams }, idOrName);
+    const now = log.now();
+    const expiresAt = expires?.(now) ?? null;
+    if (expiresAt !== null && expiresAt <= now) throw new UserError('--expires: that time has passed already.');
+    await recordFact(log, createToken(team.id, id, name, hashToken(token), { expiresAt, readOnly, appId }));
+    return expiresAt;
   });
-  if (flags.json) {
-    writeOut(JSON.stringify({ id, name: flags.name, token }));
+  if (json) {
+    writeOut(JSON.stringify({ id, name, token, expiresAt: toIso(expiresAt), readOnly, appID: appId }));
     return;
   }
   writeWords(`This is the only time that the token is shown. Its ID is ${id}.`);
   writeOut(token);
 }
 
-async function list(flags: Flags): Promise<void> {
-  const tokens = await withService(async (service) => service.teams.tokens((await findTeam(service, flags.team)).id));
-  if (flags.json) {
-    writeOut(JSON.stringify(tokens.map(({ id, name, revoked }) => ({ id, name, revoked }))));
+async function list({ team: idOrName, json }: Flags): Promise<void> {
+  const { tokens, now } = await withService(async ({ log, teams }) => {
+    const team = await findTeam({ teams }, idOrName);
+    return { tokens: await teams.tokens(team.id), now: log.now() };
+  });
+  if (json) {
+    writeOut(JSON.stringify(tokens.map(({ id, name, revoked, expiresAt, readOnly, appId, usedAt }) => {
+      return { id, name, revoked, expiresAt: toIso(expiresAt), readOnly, appID: appId, lastUsedAt: toIso(minuteOf(usedAt)) };
+    })));
     return;
   }
-  writeTable(['ID', 'NAME', 'STATE'], tokens.map(({ id, name, revoked }) => [id, name, revoked ? 'revoked' : 'active']));
+  writeTable(['ID', 'NAME', 'STATE', 'ACCESS', 'APP', 'EXPIRES', 'LAST USED'], tokens.map((token) => [
+    token.id, token.name, stateOf(token, now), token.readOnly ? 'read' : 'read and write', token.appId ?? 'all',
+    describeTime(token.expiresAt), describeTime(token.usedAt),
+  ]));
 }
 
+/** A token is refused as soon as Postgres knows of it, whatever the log does: it is told as soon as it can be. */
 async function revoke(text: string, flags: Flags): Promise<void> {
-  const token = await withService(async (service) => {
-    const team = await findTeam(service, flags.team);
-    const found = (await service.teams.tokens(team.id)).find(({ id }) => id === normalId(text));
-    if (!found) throw new UserError(`The team ${JSON.stringify(team.name)} has no token of the ID ${JSON.stringify(text)}.`);
-    await recordFact(service.log, revokeToken(team.id, found.id));
-    return found;
+  const { name, id, problem } = await withReadModel(async ({ database, teams }, withLog) => {
+    const known = await findToken(teams, flags.team, text).catch((error: unknown) => {
+      if (error instanceof UserError) return null;
+      throw error;
+    });
+    // What was appended last may not have been projected yet.
+    const token = known ?? (await withLog(() => findToken(teams, flags.team, text)));
+    await noteRevocation(database.pool, token.id);
+    const told = withLog((log) => recordRevocation(log, token.teamId, token.id), readConfig().OUTCOME_WAIT_MS);
+    return { ...token, problem: await told.then(() => null, (error: Error) => error.message) };
   });
-  if (flags.json) writeOut(JSON.stringify({ id: token.id, name: token.name, revoked: true }));
-  else writeWords(`The token ${JSON.stringify(token.name)} is revoked. Running services refuse it within two seconds.`);
+  if (flags.json) writeOut(JSON.stringify({ id, name, revoked: true, inLog: problem === null }));
+  else if (problem === null) writeWords(`The token ${JSON.stringify(name)} is revoked. Running services refuse it within two seconds.`);
+  else writeWords(`The token ${JSON.stringify(name)} is refused from now on: running services do so within two seconds.`);
+  if (problem !== null) writeWords(`The log could not be told of it (${problem}). The service does that as soon as it can.`);
+}
+
+/** Throws UserError when the team has no such token. */
+async function findToken(teams: TeamQueries, idOrName: string, text: string): Promise<TokenSummary & { readonly teamId: string }> {
+  const team = await findTeam({ teams }, idOrName);
+  const found = (await teams.tokens(team.id)).find(({ id }) => id === normalId(text));
+  if (!found) throw new UserError(`The team ${JSON.stringify(team.name)} has no token of the ID ${JSON.stringify(text)}.`);
+  return { ...found, teamId: team.id };
+}
+
+function stateOf({ revoked, expiresAt }: TokenSummary, now: number): string {
+  if (revoked) return 'revoked';
+  return expiresAt !== null && now >= expiresAt ? 'expired' : 'active';
+}
+
+/** When a token was used is known to a minute. */
+function minuteOf(time: number | null): number | null {
+  return time === null ? null : time - (time % 60_000);
+}
+
+function toIso(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
+}
+
+/** `2027-01-31 12:00Z` */
+function describeTime(time: number | null): string {
+  return toIso(time)?.replace('T', ' ').replace(/:[0-9.]+Z$/, 'Z') ?? 'never';
 }

@@ -1,35 +1,62 @@
 /** The service without HTTP, for a command: it works whether or not the service runs elsewhere at the same time. */
 import { once } from 'node:events';
 import { readConfig } from '../config.ts';
-import type { Service } from '../service.ts';
-import type { TeamSummary } from '../../projections/teams/teams.queries.ts';
+import type { EventLog } from '../log/event-log.ts';
+import { noLogObserver } from '../log/log-observer.ts';
+import type { ReadModel, Service } from '../service.ts';
+import type { TeamQueries, TeamSummary } from '../../projections/teams/teams.queries.ts';
 import { newLogger } from './console.ts';
 import { interruption } from './interruption.ts';
 import { UserError } from './run-to-end.ts';
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Runs the work. Can be interrupted until that begins; what it appends to the log it appends whole. */
-export async function withService<T>(work: (service: Service) => Promise<T>): Promise<T> {
+/**
+ * Opens the log once the read model is at its end, for some work, and closes it again. `waitMs`: how long to wait for that; past it,
+ * and while the log cannot be had, it rejects.
+ */
+export type WithLog = <T>(work: (log: EventLog) => Promise<T>, waitMs?: number) => Promise<T>;
+
+/** Runs work that needs the log. Can be interrupted until that begins; what it appends to the log it appends whole. */
+export async function withService<T>(work: (service: Pick<Service, 'log' | 'teams'>) => Promise<T>): Promise<T> {
+  return withReadModel(({ teams }, withLog) => withLog((log) => work({ log, teams })));
+}
+
+/** Runs work that needs Postgres, and says itself when it needs the log. */
+export async function withReadModel<T>(work: (readModel: ReadModel, withLog: WithLog) => Promise<T>): Promise<T> {
   const signal = interruption();
-  const interrupted = once(signal, 'abort');
   // Commands that need no service start faster without all that it takes.
-  const { openService } = await import('../service.ts');
-  const service = await openService(readConfig(), newLogger(), signal, { projects: 'unless others do' });
-  try {
-    await Promise.race([service.log.caughtUp(), interrupted]);
+  const [{ openReadModel }, { openLog }] = await Promise.all([import('../service.ts'), import('../open-log.ts')]);
+  const config = readConfig();
+  const logger = newLogger();
+  const readModel = await openReadModel(config, logger);
+  const withLog: WithLog = async (useLog, waitMs) => {
+    const limit = waitMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
+    const over = once(limit, 'abort');
     signal.throwIfAborted();
-    return await work(service);
+    const options = { logger, projects: 'unless others do', signal, observer: noLogObserver } as const;
+    const log = await openLog(config, readModel.database, readModel.url, options);
+    try {
+      await Promise.race([log.caughtUp(), over]);
+      signal.throwIfAborted();
+      if (limit.aborted) throw new UserError('the read model is not at the end of the log yet');
+      return await useLog(log);
+    } finally {
+      await log.close();
+    }
+  };
+  try {
+    return await work(readModel, withLog);
   } finally {
-    await service.close();
+    await readModel.close();
   }
 }
 
 /** The team of this ID, or the only one of this name. Throws UserError. */
-export async function findTeam(service: Service, idOrName: string): Promise<TeamSummary> {
-  const byId = uuidPattern.test(idOrName) ? await service.teams.team(idOrName.toLowerCase()) : null;
+export async function findTeam({ teams }: { readonly teams: TeamQueries }, idOrName: string): Promise<TeamSummary> {
+  const byId = uuidPattern.test(idOrName) ? await teams.team(idOrName.toLowerCase()) : null;
   if (byId !== null) return byId;
-  const named = (await service.teams.teams()).filter((team) => team.name === idOrName);
+  const named = (await teams.teams()).filter((team) => team.name === idOrName);
   if (named.length === 1) return named[0]!;
   if (named.length === 0) throw new UserError(`There is no team ${JSON.stringify(idOrName)}; see \`tablog teams list\`.`);
   const ids = named.map((team) => team.id).join(', ');

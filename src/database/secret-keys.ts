@@ -1,6 +1,9 @@
 /**
  * The secrets that this deployment signs with, shared by all of its processes. They are made once and kept beside the read
  * models, whatever becomes of those; a signature made with a lost one is a signature of somebody else.
+ *
+ * A new key can take the place of the one that signs (`rotateSecretKey`); what older ones signed stays good. Processes read the
+ * keys again every few seconds, and a new one begins to sign a minute later: by then each of them knows it.
  */
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
@@ -20,20 +23,124 @@ export interface SecretKeys {
   find(id: number): SecretKey | null;
 }
 
-/** Any number that nothing else in the database uses as an advisory lock. */
-const creationLock = 7_460_231_006;
+/** A key without its secret. */
+export interface SecretKeySummary {
+  readonly id: number;
+  /** `past`: its signatures are good; `current`: it signs, too; `next`: it will soon. */
+  readonly state: 'past' | 'current' | 'next';
+}
 
-/** Makes the first key unless there is one. Safe to call at once from many processes. */
-export async function loadSecretKeys(pool: pg.Pool): Promise<SecretKeys> {
-  const keys = await inTransaction(pool, async (client): Promise<SecretKey[]> => {
-    await client.query('select pg_advisory_xact_lock($1)', [creationLock]);
+/** How often the keys are read again, and how long after it was made a key begins to sign, in milliseconds. */
+const rereadInterval = 10_000;
+const signsAfter = 60_000;
+
+const idMax = 255;
+
+/** Any number that nothing else in the database uses as an advisory lock. */
+const changeLock = 7_460_231_006;
+
+/** The keys of a database, kept up to date while it can be reached. */
+export class StoredSecretKeys implements SecretKeys {
+  readonly #pool: pg.Pool;
+  #keys: readonly StoredKey[];
+  readonly #timer: NodeJS.Timeout;
+  #reading: Promise<void> = Promise.resolve();
+
+  private constructor(pool: pg.Pool, keys: readonly StoredKey[], interval: number) {
+    this.#pool = pool;
+    this.#keys = keys;
+    this.#timer = setInterval(() => {
+      this.#reading = this.#readAgain();
+    }, interval);
+  }
+
+  /** Makes the first key unless there is one. Safe to call at once from many processes. `interval`: how often keys are read again, in milliseconds. */
+  static async open(pool: pg.Pool, interval = rereadInterval): Promise<StoredSecretKeys> {
+    const keys = await changeKeys(pool, async (client, present) => {
+      if (present.length > 0) return present;
+      await insertKey(client, 1, 0);
+      return readKeys(client);
+    });
+    return new StoredSecretKeys(pool, keys, interval);
+  }
+
+  get current(): SecretKey {
+    return currentOf(this.#keys);
+  }
+
+  find(id: number): SecretKey | null {
+    return this.#keys.find((key) => key.id === id) ?? null;
+  }
+
+  /** To be called before the pool is closed. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#reading;
+  }
+
+  async #readAgain(): Promise<void> {
+    try {
+      this.#keys = await readKeys(this.#pool);
+    } catch {
+      // Those that are known stay good, and the next time is soon. That Postgres is away is said where requests need it.
+    }
+  }
+}
+
+/** Makes a key that is to sign from now on; `delay`: after so many milliseconds. Null where there are as many as there can be. */
+export async function rotateSecretKey(pool: pg.Pool, delay = signsAfter): Promise<SecretKeySummary | null> {
+  return changeKeys(pool, async (client, present) => {
+    const id = (present.at(-1)?.id ?? 0) + 1;
+    if (id > idMax) return null;
+    // The first one has nobody that it would have to wait for.
+    await insertKey(client, id, present.length === 0 ? 0 : delay);
+    return summarize(await readKeys(client)).at(-1)!;
+  });
+}
+
+/** All keys, the oldest first; none before the first start of the service. */
+export async function listSecretKeys(pool: pg.Pool): Promise<SecretKeySummary[]> {
+  return changeKeys(pool, async (_client, present) => summarize(present));
+}
+
+interface StoredKey extends SecretKey {
+  /** Whether its time to sign has come, by the clock of Postgres. */
+  readonly signs: boolean;
+}
+
+/** Gives `change` the keys that there are, one process at a time. */
+async function changeKeys<T>(pool: pg.Pool, change: (client: pg.PoolClient, present: readonly StoredKey[]) => Promise<T>): Promise<T> {
+  return inTransaction(pool, async (client) => {
+    await client.query('select pg_advisory_xact_lock($1)', [changeLock]);
     await client.query('create schema if not exists tablog_keys');
     await client.query('create table if not exists tablog_keys.keys (id smallint primary key, bytes bytea not null)');
-    const { rows } = await client.query('select id, bytes from tablog_keys.keys order by id');
-    if (rows.length > 0) return rows;
-    const first = { id: 1, bytes: randomBytes(32) };
-    await client.query('insert into tablog_keys.keys (id, bytes) values ($1, $2)', [first.id, first.bytes]);
-    return [first];
+    // Keys of before there was a rotation have signed ever since.
+    await client.query(`alter table tablog_keys.keys add column if not exists signs_from timestamptz not null default '-infinity'`);
+    return change(client, await readKeys(client));
   });
-  return { current: keys.at(-1)!, find: (id) => keys.find((key) => key.id === id) ?? null };
+}
+
+async function readKeys(client: pg.Pool | pg.PoolClient): Promise<StoredKey[]> {
+  const { rows } = await client.query<StoredKey>(
+    'select id, bytes, signs_from <= clock_timestamp() as signs from tablog_keys.keys order by id',
+  );
+  return rows;
+}
+
+async function insertKey(client: pg.PoolClient, id: number, delay: number): Promise<void> {
+  await client.query(
+    `insert into tablog_keys.keys (id, bytes, signs_from) values ($1, $2, clock_timestamp() + $3 * interval '1 ms')`,
+    [id, randomBytes(32), delay],
+  );
+}
+
+/** The newest of those that sign. The first one signs at once, so there is one. */
+function currentOf(keys: readonly StoredKey[]): StoredKey {
+  return keys.findLast((key) => key.signs)!;
+}
+
+function summarize(keys: readonly StoredKey[]): SecretKeySummary[] {
+  if (keys.length === 0) return [];
+  const current = currentOf(keys);
+  return keys.map(({ id, signs }) => ({ id, state: id === current.id ? 'current' : signs ? 'past' : 'next' }));
 }

@@ -24,6 +24,24 @@ export interface StashLimits {
   readonly profiledColumnsMax: number;
 }
 
+/** The limits of an upload, as they were set when it was created. */
+export interface UploadLimits {
+  /** The largest file, in bytes. */
+  readonly sizeMax: number;
+  /** For how long after its creation the bytes can be sent and the upload completed, in milliseconds of log time. */
+  readonly lifeMs: number;
+  /** For how long a file is kept that no row names, in milliseconds of log time. */
+  readonly unclaimedLifeMs: number;
+}
+
+/** A file as it lies in the store. */
+export interface StoredFile {
+  /** Its random name (src/files/file-name.ts). */
+  readonly name: string;
+  /** In bytes. */
+  readonly size: number;
+}
+
 /** Rows that an event carries in its body. */
 export interface CarriedRows {
   readonly profile: Profile;
@@ -56,7 +74,13 @@ export type EventData =
   | { readonly type: 'TeamCreated'; readonly teamId: string; readonly name: string }
   | { readonly type: 'TeamSuspended'; readonly teamId: string }
   | { readonly type: 'TeamResumed'; readonly teamId: string }
-  | { readonly type: 'TeamPlanSet'; readonly teamId: string; readonly rowsMax: number | null }
+  | {
+      readonly type: 'TeamPlanSet';
+      readonly teamId: string;
+      /** How many rows all tables of the team may show, and how many bytes its files may have; null: no limit; absent: as it was. */
+      readonly rowsMax?: number | null;
+      readonly uploadBytesMax?: number | null;
+    }
   | {
       readonly type: 'TokenCreated';
       readonly teamId: string;
@@ -64,6 +88,12 @@ export type EventData =
       readonly name: string;
       /** SHA-256 of the token, in hexadecimal. */
       readonly hash: string;
+      /** From this time on, in milliseconds of log time, it is refused; null: never. */
+      readonly expiresAt: number | null;
+      /** Whether it may change nothing. */
+      readonly readOnly: boolean;
+      /** The only app that it is for; null: for all of the team. */
+      readonly appId: string | null;
     }
   | { readonly type: 'TokenRevoked'; readonly teamId: string; readonly tokenId: string }
   | (CarriedRows & {
@@ -93,6 +123,25 @@ export type EventData =
       /** The version of the event that created the stash which is meant. */
       readonly created: bigint;
     }
+  | {
+      readonly type: 'UploadCreateRequested';
+      readonly teamId: string;
+      readonly uploadId: string;
+      readonly appId: string;
+      readonly contentType: string;
+      readonly fileName: string;
+      readonly limits: UploadLimits;
+    }
+  | {
+      readonly type: 'UploadCompleteRequested';
+      readonly teamId: string;
+      readonly uploadId: string;
+      readonly appId: string;
+      /** What has arrived, sealed under this name for this request. */
+      readonly file: StoredFile;
+    }
+  /** Somebody looked whether the time of an upload is over, or whether rows name its file. Decided where it stands in the log. */
+  | { readonly type: 'UploadChecked'; readonly teamId: string; readonly uploadId: string }
   | {
       readonly type: 'TableCreateRequested';
       readonly teamId: string;

@@ -8,6 +8,8 @@ export type RefusalType =
   | 'table_not_found'
   | 'row_not_found'
   | 'stash_not_found'
+  | 'upload_not_found'
+  | 'payload_too_large'
   | 'precondition_failed'
   | 'column_id_not_found'
   | 'column_has_invalid_value'
@@ -38,11 +40,24 @@ export function countRowsOf(ranges: readonly RowRange[]): number {
 
 export type KeepingRange = RowRange & { readonly keeps: string };
 
+/** An upload that was created or completed. */
+export interface UploadResult {
+  readonly id: string;
+  readonly contentType: string;
+  readonly fileName: string;
+  /** The largest file that may be sent, in bytes, and until when, in milliseconds of log time. */
+  readonly sizeMax: number;
+  readonly expiresAt: number;
+  /** The name of the file in the store; null before the upload is completed. */
+  readonly file: string | null;
+}
+
 /** What an applied command gave, as far as its answer needs it. */
 export interface AppliedResult {
   readonly tableId?: string;
   readonly rows?: readonly RowRange[];
   readonly linkedAppIds?: readonly string[];
+  readonly upload?: UploadResult;
 }
 
 export type Outcome = (

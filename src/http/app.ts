@@ -5,11 +5,12 @@ import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, {
   type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type HookHandlerDoneFunction,
-  type RouteOptions,
+  type onRequestHookHandler, type RouteOptions,
 } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Config } from '../config.ts';
+import { buildAccessCheck, type IsLinked } from './access.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { buildAuthenticator, type Authenticate } from './authenticate.ts';
 import { compressReply } from './compression.ts';
@@ -32,6 +33,7 @@ export interface AppDependencies {
   >;
   readonly log: FastifyBaseLogger;
   readonly authenticate: Authenticate;
+  readonly isLinked: IsLinked;
   readonly checkHealth: CheckHealth;
   readonly observer: RequestObserver;
   /** Adds the routes of the interface. */
@@ -45,7 +47,7 @@ const noQuery = z.strictObject({});
 const { version } = createRequire(import.meta.url)('../../package.json') as { readonly version: string };
 
 /** The server. `app.close()` drains it: requests under way finish within DRAIN_TIMEOUT_MS. */
-export function buildApp({ config, log, authenticate, checkHealth, observer, routes }: AppDependencies): App {
+export function buildApp({ config, log, authenticate, isLinked, checkHealth, observer, routes }: AppDependencies): App {
   const allowedMethods = new AllowedMethods();
   const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connectionsMax: config.CONNECTIONS_MAX, headerBytesMax };
   const servers: Server[] = [];
@@ -81,10 +83,10 @@ export function buildApp({ config, log, authenticate, checkHealth, observer, rou
   app.addHook('preValidation', refuseBrokenQuery);
   app.addHook('onSend', compressReply);
   const isDraining = drainOnClose(app, servers, config.DRAIN_TIMEOUT_MS);
-  const authenticator = buildAuthenticator(authenticate);
+  const admission = [buildAuthenticator(authenticate), buildAccessCheck(isLinked)];
   const all: RouteOptions[] = [];
   app.addHook('onRoute', (route) => {
-    prepareRoute(route, authenticator, allowedMethods);
+    prepareRoute(route, admission, allowedMethods);
     all.push(route);
   });
 
@@ -94,14 +96,14 @@ export function buildApp({ config, log, authenticate, checkHealth, observer, rou
   return app;
 }
 
-/** Every route asks for a token, unless it is public, and refuses query parameters that it does not know. */
+/** Every route asks for a token that may do this, unless it is public, and refuses query parameters that it does not know. */
 function prepareRoute(
   route: RouteOptions,
-  authenticator: ReturnType<typeof buildAuthenticator>,
+  admission: readonly onRequestHookHandler[],
   allowedMethods: AllowedMethods,
 ): void {
   allowedMethods.add(route.url, route.method);
-  if (route.config?.public !== true) route.onRequest = [authenticator, ...[route.onRequest ?? []].flat()];
+  if (route.config?.public !== true) route.onRequest = [...admission, ...[route.onRequest ?? []].flat()];
   route.schema = { querystring: noQuery, ...route.schema };
 }
 

@@ -5,6 +5,11 @@ import { replyWithError } from './error-reply.ts';
 /** What a token stands for. */
 export interface Principal {
   readonly teamId: string;
+  readonly tokenId: string;
+  /** Whether it may change nothing. */
+  readonly readOnly: boolean;
+  /** The only app that it is for; null: for all of the team. */
+  readonly appId: string | null;
 }
 
 /** The principal of a token; null for one that is unknown, revoked or expired. Rejections are the service's fault. */

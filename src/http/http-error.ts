@@ -20,6 +20,7 @@ export const statusOf = {
   upload_completed: 409,
   precondition_failed: 412,
   payload_too_large: 413,
+  range_not_satisfiable: 416,
   column_id_not_found: 422,
   column_has_invalid_value: 422,
   column_id_reserved: 422,

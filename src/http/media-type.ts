@@ -17,6 +17,16 @@ export function readMediaType<T extends MediaType>(request: FastifyRequest, acce
   return type;
 }
 
+/** A media type in the form that all its spellings have in common; null for what is none. */
+export function normalMediaType(text: string): string | null {
+  try {
+    return String(new MIMEType(text));
+  } catch {
+    // As below.
+    return null;
+  }
+}
+
 function parseMediaType(header: string): { essence: string; charset: string | null } {
   try {
     const { essence, params } = new MIMEType(header);

@@ -15,6 +15,7 @@ import { JsonRowReader } from '../formats/json-row-reader.ts';
 import type { RowReader } from '../formats/row-reader.ts';
 import { HttpError } from './http-error.ts';
 import { readMediaType, type MediaType } from './media-type.ts';
+import type { RateLimits } from './rate-limits.ts';
 import { bodyChunks } from './request-body.ts';
 import type { RequestIdentity, Submitter } from './submitter.ts';
 import type { Turns } from './turns.ts';
@@ -28,6 +29,8 @@ export interface RowReceiver {
   readonly bodyBytesMax: number;
   /** Of the process: there is one thread. */
   readonly turns: Turns;
+  /** What bounds the rows that a team writes. */
+  readonly rateLimits: RateLimits | null;
   /** Writes the rows of a segment before the event that names it, where that can be done. */
   readonly writeAhead: (segmentId: string, block: RowBlock) => Promise<void>;
 }
@@ -42,7 +45,10 @@ export interface ReceivedRows {
   readonly hasRows: boolean;
   /** How many rows it held. */
   readonly rowCount: number;
-  /** Puts the rows where the request's event will find them. To be called once the request is known to be well formed. */
+  /**
+   * Puts the rows where the request's event will find them. To be called once the request is known to be well formed.
+   * Throws HttpError `rate_limited` when the team may not write as many.
+   */
   store(): Promise<{ readonly source: StoredSource; readonly body?: PackedBody }>;
 }
 
@@ -70,7 +76,10 @@ export interface ReceiveRowsOptions {
   readonly form?: 'rows' | 'envelope';
 }
 
-/** Reads the body, of one of the types for rows, to its end. Throws HttpError and MalformedBody. */
+/**
+ * Reads the body, of one of the types for rows, to its end. Throws HttpError, `rate_limited` when the team may not write the
+ * rows that came first, and MalformedBody.
+ */
 export async function receiveRows(
   receiver: RowReceiver,
   request: FastifyRequest,
@@ -141,6 +150,7 @@ class BodyBlocks {
     const block = this.#only;
     if (block === null) return { source: { kind: 'none' } };
     const { profile, ids } = block;
+    await this.#receiver.rateLimits?.takeRows(this.#teamId, profile.rows);
     const carried = { profile, ...(ids === null ? {} : { ids: true as const }) };
     const areFew = profile.rows === 0 || (!this.#asSegments && profile.rows <= fewRowsMax && profile.bytes <= fewBytesMax);
     if (areFew) {
@@ -152,9 +162,12 @@ class BodyBlocks {
   }
 
   async #send(block: RowBlock): Promise<void> {
-    const { submitter, writeAhead } = this.#receiver;
+    const { submitter, rateLimits, writeAhead } = this.#receiver;
     const segmentId = randomUUIDv7();
     const number = this.#sent;
+    // A body that has begun comes to its end.
+    if (number === 0) await rateLimits?.takeRows(this.#teamId, block.profile.rows);
+    else await rateLimits?.countRows(this.#teamId, block.profile.rows);
     this.#sent += 1;
     const [body] = await Promise.all([packBody(joinRowBodies(block)), writeAhead(segmentId, block)]);
     const event = receiveBlock({ teamId: this.#teamId, bodyId: this.#bodyId, number, segmentId, profile: block.profile, hasIds: block.ids !== null });

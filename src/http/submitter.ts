@@ -53,7 +53,9 @@ export function identify(request: FastifyRequest): RequestIdentity {
   if (key === undefined) return { commandId: randomUUIDv7(), digest: null };
   const { method, url, headers } = request.raw;
   const path = url!.split('?', 1)[0]!;
-  const commandId = commandIdOf(request.principal.teamId, method!, path, key);
+  const { teamId, appId } = request.principal;
+  // The keys of an app are its own: what was answered to others is not for its token.
+  const commandId = commandIdOf(teamId, method!, path, key, ...(appId === null ? [] : [appId]));
   const digest = createHash('sha256').update(
     JSON.stringify([url, headers['content-type'], headers['if-match'], headers['x-service-asynchronous']]),
   );

@@ -1,35 +1,61 @@
-/** Remembers for a moment which team a token speaks for, so that not every request asks Postgres for it. */
+/** Remembers for a moment what a token stands for, so that not every request asks Postgres for it. */
+import type { KnownToken } from '../../projections/teams/teams.queries.ts';
 import { isAccessToken } from '../access-token.ts';
 import type { Authenticate, Principal } from './authenticate.ts';
 
-/** How long an answer is trusted, in milliseconds: a revocation takes effect within it on every process. */
+/** How long an answer is trusted after it was asked for, in milliseconds: a revocation takes effect within it on every process. */
 const lifeMs = 1000;
 const entriesMax = 10_000;
 
 interface Entry {
   readonly principal: Principal | null;
+  /** Milliseconds of log time; Infinity: never. */
+  readonly expiresAt: number;
   readonly until: number;
 }
 
+export interface TokenCacheOptions {
+  /** Gives null for a token that is unknown or revoked. */
+  readonly find: (token: string) => Promise<KnownToken | null>;
+  /** The log's time, in milliseconds. */
+  readonly now: () => number;
+  /** Hears of the use of a token, and of further ones while this one is remembered only once. */
+  readonly onUse: (tokenId: string, time: number) => void;
+}
+
 /** Wraps the look-up of a token. What cannot be a token is refused without asking. */
-export function cacheTokens(teamOfToken: (token: string) => Promise<string | null>): Authenticate {
+export function cacheTokens({ find, now, onUse }: TokenCacheOptions): Authenticate {
   const entries = new Map<string, Entry>();
 
   async function lookUp(token: string): Promise<Principal | null> {
-    const teamId = await teamOfToken(token);
-    const principal = teamId === null ? null : { teamId };
+    const until = performance.now() + lifeMs;
+    const known = await find(token);
+    const entry = { ...toEntry(known), until };
     entries.delete(token);
-    entries.set(token, { principal, until: performance.now() + lifeMs });
+    entries.set(token, entry);
     if (entries.size > entriesMax) {
       const [oldest] = entries.keys();
       entries.delete(oldest!);
     }
+    const principal = principalOf(entry);
+    if (principal !== null) onUse(principal.tokenId, now());
     return principal;
+  }
+
+  /** What a token stands for now. */
+  function principalOf({ principal, expiresAt }: Pick<Entry, 'principal' | 'expiresAt'>): Principal | null {
+    return expiresAt !== Infinity && now() >= expiresAt ? null : principal;
   }
 
   return (token) => {
     const known = entries.get(token);
-    if (known && performance.now() < known.until) return known.principal;
+    if (known && performance.now() < known.until) return principalOf(known);
     return isAccessToken(token) ? lookUp(token) : null;
   };
+}
+
+function toEntry(known: KnownToken | null): Pick<Entry, 'principal' | 'expiresAt'> {
+  if (known === null) return { principal: null, expiresAt: Infinity };
+  const { id, teamId, readOnly, appId, expiresAt } = known;
+  return { principal: { teamId, tokenId: id, readOnly, appId }, expiresAt: expiresAt ?? Infinity };
 }

@@ -42,10 +42,16 @@ export function setVersion(reply: FastifyReply, version: bigint): FastifyReply {
  * throws HttpError for a malformed header, and what is malformed is refused before what is missing (decisions 6).
  */
 export function readIfNoneMatch(request: FastifyRequest): (version: bigint) => boolean {
+  const hasTag = readKnownTags(request);
+  return (version) => hasTag(formatEtag(version));
+}
+
+/** The same of any entity tag. Throws HttpError for a malformed header. */
+export function readKnownTags(request: FastifyRequest): (etag: string) => boolean {
   const value = request.raw.headers['if-none-match'];
   if (value === undefined) return hasNone;
   const tags = parseOrRefuse(ifNoneMatch, value, 'If-None-Match');
-  return (version) => tags === null || tags.includes(formatEtag(version));
+  return (etag) => tags === null || tags.includes(etag);
 }
 
 const hasNone = (): boolean => false;

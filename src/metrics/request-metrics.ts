@@ -1,6 +1,6 @@
 /** What is measured of requests. */
-import { Gauge, Histogram, type Registry } from 'prom-client';
-import type { RequestObserver } from '../http/request-observer.ts';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { limitNames, type LimitName, type RequestObserver } from '../http/request-observer.ts';
 import { latencyBuckets } from './latency-buckets.ts';
 
 type Observe = (seconds: number) => void;
@@ -12,6 +12,7 @@ export class RequestMetrics implements RequestObserver {
   readonly #durations: Histogram<'method' | 'route' | 'status'>;
   /** What observes a duration, by method, route and status: a set of labels is made once, not for each request. */
   readonly #observers = new Map<string, Map<string | null, Map<number | null, Observe>>>();
+  readonly #rateLimited: Counter<'limit'>;
   #inFlight = 0;
 
   constructor(registry: Registry) {
@@ -21,6 +22,12 @@ export class RequestMetrics implements RequestObserver {
       help: 'From the first look at a request to the end of its answer, by method, pattern of the route, and status.',
       labelNames: ['method', 'route', 'status'], buckets: latencyBuckets, registers,
     });
+    this.#rateLimited = new Counter({
+      name: 'tablog_http_requests_rate_limited_total', help: 'Requests that were refused because their team has used up a limit.',
+      labelNames: ['limit'], registers,
+    });
+    // A counter that is not there yet has no rate when it first moves.
+    for (const limit of limitNames) this.#rateLimited.inc({ limit }, 0);
     const inFlight: Gauge = new Gauge({
       name: 'tablog_http_requests_in_flight', help: 'Requests that are being answered, this scrape among them.', registers,
       collect: () => inFlight.set(this.#inFlight),
@@ -29,6 +36,10 @@ export class RequestMetrics implements RequestObserver {
 
   began(): void {
     this.#inFlight += 1;
+  }
+
+  rateLimited(limit: LimitName): void {
+    this.#rateLimited.inc({ limit });
   }
 
   ended(method: string, route: string | null, status: number | null, ms: number): void {

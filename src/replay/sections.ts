@@ -33,14 +33,14 @@ export const sections: readonly Section[] = [
   {
     name: ([id]) => `team ${id}`,
     keys: 1,
-    columns: ['partition', 'name', 'created', 'suspended', 'rows', 'rows_max'],
-    query: `select id, partition, name, created, suspended, rows, rows_max from teams order by id`,
+    columns: ['partition', 'name', 'created', 'suspended', 'rows', 'rows_max', 'upload_bytes', 'upload_bytes_max'],
+    query: `select id, partition, name, created, suspended, rows, rows_max, upload_bytes, upload_bytes_max from teams order by id`,
   },
   {
     name: ([id]) => `token ${id}`,
     keys: 1,
-    columns: ['team_id', 'name', 'hash', 'created', 'revoked'],
-    query: `select id, team_id, name, encode(hash, 'hex'), created, revoked from tokens order by id`,
+    columns: ['team_id', 'name', 'hash', 'created', 'expires_at', 'read_only', 'app_id', 'revoked'],
+    query: `select id, team_id, name, encode(hash, 'hex'), created, expires_at, read_only, app_id, revoked from tokens order by id`,
   },
   {
     name: ([id]) => `table ${id}`,
@@ -114,6 +114,32 @@ export const sections: readonly Section[] = [
         (select md5(string_agg(body, E'\\n' order by index)) from segment_rows where segment = blocks.segment)
       from stashes join chunk_blocks blocks on blocks.stash = stashes.key where ended_at is null
       order by team_id, stash_id collate "C", serial collate "C", number`,
+  },
+  {
+    name: ([id]) => `upload ${id}`,
+    keys: 1,
+    columns: [
+      'team_id', 'app_id', 'content_type', 'file_name', 'created', 'created_at', 'expires_at', 'size_max', 'unclaimed_life_ms', 'file',
+      'size', 'unclaimed_since', 'removed_at',
+    ],
+    query: `select id, team_id, app_id, content_type, file_name, created, created_at, expires_at, size_max, unclaimed_life_ms, file, size,
+        unclaimed_since, removed_at from uploads order by id`,
+  },
+  {
+    name: ([tableId, version, ordinal, index, file]) => `file ${file} in row ${index} of link ${version} ${ordinal} of table ${tableId}`,
+    keys: 5,
+    columns: [],
+    // What counts when a file is looked at: of rows that were patched or deleted only what their newest bodies name.
+    query: `select links.table_id, links.version, ordinal, named.index - links.first as index, file from links
+      join tables on tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
+      join file_references named on named.segment = links.segment and named.index >= links.first
+        and named.index < links.first + links.rows
+      where not exists (select from changes where changes.link = links.key and changes.index = named.index - links.first)
+      union all
+      select links.table_id, links.version, ordinal, named.index, file from links
+      join tables on tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
+      join change_references named on named.link = links.key
+      order by table_id, version, ordinal, index, file`,
   },
   {
     name: ([partition, commandId]) => `outcome of command ${commandId} in partition ${partition}`,

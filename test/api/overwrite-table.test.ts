@@ -131,7 +131,7 @@ test('an empty generation lets a continuation go on too', async () => {
 test('the plan counts what the table holds afterwards', async () => {
   const team = await api().createTeam();
   const { id, path } = await createTable(team.client, numbered(8));
-  await team.setPlan(10);
+  await team.setPlan({ rowsMax: 10 });
   expect(outcomeOf(await team.client.put(`/tables/${id}`, numbered(11)))).toBe('402 payment_required');
   expect(outcomeOf(await team.client.put(`/tables/${id}`, numbered(10)))).toBe('200');
   expect(outcomeOf(await team.client.post(path, [{ n: 1 }]))).toBe('402 payment_required');

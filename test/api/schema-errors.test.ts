@@ -164,7 +164,7 @@ describe('abort names the first offending cell', () => {
 test('refusals are tried in order', async () => {
   const team = await api().createTeam();
   const table = await createTable(team.client, [{ a: 1 }], { a: 'number' });
-  await team.setPlan(1);
+  await team.setPlan({ rowsMax: 1 });
   const stale = { 'if-match': '"1"' };
   const wide = Object.fromEntries(Array.from({ length: 1_001 }, (_, n) => [`c${n}`, 1]));
   const updating = `${table.path}?onSchemaError=updateSchema`;

@@ -230,7 +230,7 @@ describe('teams', () => {
       team.client.post(table.path, { $stashID: stashId }),
       team.client.post('/tables', { name: 'n', rows: { $stashID: stashId } }),
     ]);
-    await team.setPlan(3);
+    await team.setPlan({ rowsMax: 3 });
     await leavingUnchanged(team.client, table.path, async () => {
       expect((await writes()).map(outcomeOf)).toEqual(['402 payment_required', '402 payment_required']);
     });

@@ -254,7 +254,7 @@ describe('a table that was deleted', () => {
 
   test('no longer counts in the plan of its team', async () => {
     const team = await api().createTeam();
-    await team.setPlan(3);
+    await team.setPlan({ rowsMax: 3 });
     const table = await createTable(team.client, [{ a: 1 }, { a: 2 }, { a: 3 }]);
     await team.client.delete(`${table.path}/${table.rowIds[0]}`);
     const other = await createTable(team.client, [{ a: 1 }]);

@@ -4,8 +4,8 @@
  * until its outcome is known: so it is certain what each table holds in the end.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Answer, Client, Send } from '../support/client.ts';
-import { outcomeOf } from '../support/client.ts';
+import type { Client } from '../support/client.ts';
+import { PersistentClient } from './persistent-client.ts';
 
 const columns = [{ id: 'load', type: 'number' }, { id: 'row', type: 'number' }, { id: 'text', type: 'string' }];
 const chunksAtOnce = 4;
@@ -23,7 +23,7 @@ export class Importer {
   /** How many imports were acknowledged. */
   imports = 0;
   reads = 0;
-  readonly #clients: readonly Client[];
+  readonly #client: PersistentClient;
   readonly #name: string;
   readonly #random: () => number;
   readonly #counts: number[] = [];
@@ -33,14 +33,14 @@ export class Importer {
   #possible: Span = { first: 1, last: 0 };
 
   constructor(clients: readonly Client[], name: string, random: () => number) {
-    this.#clients = clients;
+    this.#client = new PersistentClient(clients, random);
     this.#name = name;
     this.#random = random;
   }
 
   async createTable(): Promise<void> {
     const body = { name: this.#name, schema: { columns }, rows: [] };
-    const answer = await this.#untilKnown('/tables', { method: 'POST', body, headers: { 'idempotency-key': `create ${this.#name}` } });
+    const answer = await this.#client.untilDone('/tables', { method: 'POST', body, headers: { 'idempotency-key': `create ${this.#name}` } });
     this.#tableId = answer.json.data.tableID;
   }
 
@@ -55,14 +55,14 @@ export class Importer {
       const overwrites = this.#certain.last - this.#certain.first >= 4;
       this.#possible = overwrites ? { first: load, last: load } : { ...this.#certain, last: load };
       const path = overwrites ? `/tables/${this.#tableId}` : `/tables/${this.#tableId}/rows`;
-      const answer = await this.#untilKnown(path, {
+      const answer = await this.#client.untilDone(path, {
         method: overwrites ? 'PUT' : 'POST', body: { $stashID: this.#stash(load) }, headers: { 'idempotency-key': `import ${load}` },
       });
       const { rowIDs } = answer.json.data as { rowIDs: string[] };
       if (rowIDs.length !== count) this.problems.push(`load ${load}: ${rowIDs.length} rows were imported, not ${count}`);
       this.#certain = this.#possible;
       this.imports += 1;
-      if (this.#random() < 0.5) await this.#untilKnown(`/stashes/${this.#stash(load)}`, { method: 'DELETE' });
+      if (this.#random() < 0.5) await this.#client.untilDone(`/stashes/${this.#stash(load)}`, { method: 'DELETE' });
     }
   }
 
@@ -77,7 +77,7 @@ export class Importer {
   /** Reads the table; what it shows must be whole loads that were there, or may have been, while it was read. */
   async read(): Promise<void> {
     const before = this.#certain;
-    const answer = await this.#ask(`/tables/${this.#tableId}/rows`, {});
+    const answer = await this.#client.ask(`/tables/${this.#tableId}/rows`, {});
     if (answer?.status !== 200) return;
     this.reads += 1;
     const after = this.#possible;
@@ -103,7 +103,7 @@ export class Importer {
   async #upload(load: number, chunks: number): Promise<void> {
     const serials = Array.from({ length: chunks }, (_, serial) => serial).sort(() => this.#random() - 0.5);
     const send = async (serial: number, rows: readonly object[]): Promise<void> => {
-      await this.#untilKnown(`/stashes/${this.#stash(load)}/${serial}`, { method: 'PUT', body: rows });
+      await this.#client.untilDone(`/stashes/${this.#stash(load)}/${serial}`, { method: 'PUT', body: rows });
     };
     await Promise.all(Array.from({ length: chunksAtOnce }, async () => {
       for (let serial = serials.pop(); serial !== undefined; serial = serials.pop()) {
@@ -116,28 +116,6 @@ export class Importer {
 
   #stash(load: number): string {
     return `${this.#name}-${load}`;
-  }
-
-  /** Sends a request until it succeeds. What it says twice must not happen twice. */
-  async #untilKnown(path: string, options: Send): Promise<Answer> {
-    for (;;) {
-      const answer = await this.#ask(path, options);
-      if (answer !== null && answer.status < 300) return answer;
-      if (answer !== null && answer.status !== 503) throw new Error(`${options.method} ${path}: ${outcomeOf(answer)} ${answer.text}`);
-      await sleep(30);
-    }
-  }
-
-  /** Null when the connection broke before the answer was there. */
-  async #ask(path: string, options: Send): Promise<Answer | null> {
-    const client = this.#clients[Math.floor(this.#random() * this.#clients.length)]!;
-    try {
-      return await client.send(path, options);
-    } catch (error) {
-      // What fetch throws when a connection breaks; its class is another one than this file's.
-      if ((error as Error).name === 'TypeError') return null;
-      throw error;
-    }
   }
 }
 

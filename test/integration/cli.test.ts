@@ -1,4 +1,4 @@
-/** Teams and tokens from the command line, beside a running service and without one. */
+/** Teams, plans and tokens from the command line, beside a running service and without one. */
 import { access, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -57,36 +57,84 @@ describe('without a running service', () => {
     expect(created.stderr).toMatch(/^This is the only time that the token is shown\. Its ID is \S+\.\n$/);
 
     const [token] = JSON.parse(await output('tokens', 'list', '--team', 'acme', '--json'));
-    expect(token).toEqual({ id: expect.stringMatching(uuidPattern), name: 'laptop', revoked: false });
+    expect(token).toEqual({
+      id: expect.stringMatching(uuidPattern), name: 'laptop', revoked: false, expiresAt: null, readOnly: false, appID: null, lastUsedAt: null,
+    });
+    const heading = 'ID                                    NAME    STATE';
     expect(await output('tokens', 'list', '--team', 'acme')).toBe(
-      `ID                                    NAME    STATE\n${token.id}  laptop  active`,
+      `${heading}   ACCESS          APP  EXPIRES  LAST USED\n${token.id}  laptop  active  read and write  all  never    never`,
     );
     const revoked = JSON.parse(await output('tokens', 'revoke', token.id, '--team', 'acme', '--json'));
-    expect(revoked).toEqual({ id: token.id, name: 'laptop', revoked: true });
+    expect(revoked).toEqual({ id: token.id, name: 'laptop', revoked: true, inLog: true });
     expect(JSON.parse(await output('tokens', 'list', '--team', 'acme', '--json'))).toEqual([{ ...token, revoked: true }]);
+    expect(await output('tokens', 'list', '--team', 'acme')).toMatch(/ laptop {2}revoked {2}/);
   });
 
-  test('suspension and plan show in the list of teams', async () => {
+  test('a token is limited to reading, to an app and to a time', async () => {
+    const created = JSON.parse(await output(
+      'tokens', 'create', '--team', 'acme', '--name', 'report', '--read-only', '--app', 'app 1', '--expires', '2999-01-31', '--json',
+    ));
+    const limits = { expiresAt: '2999-01-31T00:00:00.000Z', readOnly: true, appID: 'app 1' };
+    expect(created).toEqual({ id: expect.stringMatching(uuidPattern), name: 'report', token: expect.stringMatching(tokenPattern), ...limits });
+    const listed = JSON.parse(await output('tokens', 'list', '--team', 'acme', '--json'));
+    expect(listed).toContainEqual({ id: created.id, name: 'report', revoked: false, lastUsedAt: null, ...limits });
+    const lines = (await output('tokens', 'list', '--team', 'acme')).split('\n');
+    expect(lines).toContain(`${created.id}  report  active   read            app 1  2999-01-31 00:00Z  never`);
+  });
+
+  test('the keys that signatures are made with are listed and rotated', async () => {
+    // The first start of the service makes the first one, unless it is there.
+    expect(await output('keys', 'list')).toBe('ID  STATE');
+    expect(await tablog('keys', 'rotate')).toEqual({ code: 0, stdout: '', stderr: 'Key 1 is made. New signatures are made with it.\n' });
+    expect(await tablog('keys', 'rotate')).toEqual({
+      code: 0, stdout: '', stderr: 'Key 2 is made. In a minute new signatures are made with it, when all running processes know it.\n',
+    });
+    expect(await output('keys', 'list')).toBe('ID  STATE\n1   current\n2   next');
+    expect(JSON.parse(await output('keys', 'rotate', '--json'))).toEqual({ id: 3, state: 'next' });
+    expect(JSON.parse(await output('keys', 'list', '--json'))).toEqual([
+      { id: 1, state: 'current' }, { id: 2, state: 'next' }, { id: 3, state: 'next' },
+    ]);
+  });
+
+  test('suspension and plan show in the list of teams, and by themselves', async () => {
     const [team] = JSON.parse(await output('teams', 'list', '--json'));
-    expect(team).toEqual({ id: expect.stringMatching(uuidPattern), name: 'acme', suspended: false, rows: 0, rowsMax: null });
-    expect(JSON.parse(await output('teams', 'suspend', 'acme', '--json'))).toEqual({ ...team, suspended: true });
-    expect(JSON.parse(await output('teams', 'plan', team.id, '--rows', '12', '--json'))).toMatchObject({ rowsMax: 12 });
-    expect((await output('teams', 'list')).split('\n')[1]).toBe(`${team.id}  acme  suspended  0     12`);
-    expect((await tablog('teams', 'resume', team.id.toUpperCase())).stderr).toBe('The team "acme" is not suspended.\n');
-    expect(JSON.parse(await output('teams', 'plan', 'acme', '--rows', 'unlimited', '--json'))).toEqual(team);
+    expect(team).toEqual({
+      id: expect.stringMatching(uuidPattern), name: 'acme', suspended: false, rows: 0, rowsMax: null, uploadBytes: 0, uploadBytesMax: null,
+    });
+    expect(JSON.parse(await output('plans', 'suspend', 'acme', '--json'))).toEqual({ ...team, suspended: true });
+    expect(JSON.parse(await output('plans', 'set', team.id, '--rows', '12', '--json'))).toEqual({ ...team, suspended: true, rowsMax: 12 });
+    const shown = `ID                                    NAME  STATE      ROWS  ROWS AT MOST  UPLOAD BYTES  UPLOAD BYTES AT MOST
+${team.id}  acme  suspended  0     12            0             unlimited`;
+    expect(await output('teams', 'list')).toBe(shown);
+    expect(await output('plans', 'show', 'acme')).toBe(shown);
+    expect((await tablog('plans', 'resume', team.id.toUpperCase())).stderr).toBe('The team "acme" is not suspended.\n');
+  });
+
+  test('a plan changes where it is told to', async () => {
+    const set = async (...limits: readonly string[]): Promise<string> => (await tablog('plans', 'set', 'acme', ...limits)).stderr;
+    expect(await set('--upload-bytes', '10GiB')).toBe('The team "acme" may have 12 rows and 10737418240 bytes of files.\n');
+    expect(await set('--rows', '0')).toBe('The team "acme" may have 0 rows and 10737418240 bytes of files.\n');
+    expect(JSON.parse(await output('plans', 'show', 'acme', '--json'))).toMatchObject({ rowsMax: 0, uploadBytesMax: 10_737_418_240 });
+    expect(await set('--rows', 'unlimited', '--upload-bytes', 'unlimited'))
+      .toBe('The team "acme" may have unlimited rows and unlimited bytes of files.\n');
   });
 
   const unknown = '01900000-0000-7000-8000-000000000000';
   test.each([
-    [['teams', 'suspend', 'nobody'], 'There is no team "nobody"; see `tablog teams list`.\n'],
-    [['teams', 'suspend', unknown], `There is no team "${unknown}"`],
+    [['plans', 'suspend', 'nobody'], 'There is no team "nobody"; see `tablog teams list`.\n'],
+    [['plans', 'show', unknown], `There is no team "${unknown}"`],
     [['tokens', 'revoke', unknown, '--team', 'acme'], `The team "acme" has no token of the ID "${unknown}".\n`],
     [['tokens', 'revoke', 'x', '--team', 'acme'], 'The team "acme" has no token of the ID "x".\n'],
     [['tokens', 'create'], `error: required option '--team <team>' not specified`],
+    [['tokens', 'create', '--team', 'acme', '--expires', '2000-01-31'], '--expires: that time has passed already.\n'],
+    [['tokens', 'create', '--team', 'acme', '--expires', 'soon'], 'It must be a duration like 90m, 12h or 30d'],
+    [['tokens', 'create', '--team', 'acme', '--app', ''], 'appId: must not be empty\n'],
     [['teams', 'create', ' '], 'name: must not be blank\n'],
     [['teams', 'create', 'a'.repeat(257)], 'name: must have at most 256 bytes\n'],
-    [['teams', 'plan', 'acme', '--rows', '-1'], 'It must be a whole number, or "unlimited".'],
-    [['teams', 'plan', 'acme', '--rows', '1e3'], 'It must be a whole number, or "unlimited".'],
+    [['plans', 'set', 'acme'], 'Nothing says what to limit: give --rows, --upload-bytes or both.\n'],
+    [['plans', 'set', 'acme', '--rows', '-1'], 'It must be a whole number, or "unlimited".'],
+    [['plans', 'set', 'acme', '--rows', '1e3'], 'It must be a whole number, or "unlimited".'],
+    [['plans', 'set', 'acme', '--upload-bytes', '1.5GB'], 'It must be a size like 1000000, 500MB or 10GiB, or "unlimited".'],
     [['verify', '--batch-events', '0'], 'It must be a whole number of at least 1.'],
     [['tidy'], `error: unknown command 'tidy'`],
   ])('%j is an error in a sentence', async (args, message) => {
@@ -103,12 +151,12 @@ describe('without a running service', () => {
       code: 0, stderr: `There is another team "twin" already (${first}): name them by their IDs from now on.\n`,
     });
     const second = made.stdout.trim();
-    for (const args of [['teams', 'suspend', 'twin'], ['tokens', 'create', '--team', 'twin']]) {
+    for (const args of [['plans', 'suspend', 'twin'], ['tokens', 'create', '--team', 'twin']]) {
       expect(await tablog(...args)).toEqual({
         code: 1, stdout: '', stderr: `2 teams are named "twin"; say which by its ID: ${first}, ${second}\n`,
       });
     }
-    expect((await tablog('teams', 'suspend', second)).code).toBe(0);
+    expect((await tablog('plans', 'suspend', second)).code).toBe(0);
   });
 
   test('settings that are not usable are named', async () => {
@@ -153,14 +201,34 @@ describe('beside a running service', () => {
     await answers(client, 404);
   });
 
+  test('a revoked token is refused by every process', async () => {
+    const { id, token } = JSON.parse(await output('tokens', 'create', '--team', 'acme', '--json'));
+    const other = await startServer({ folder });
+    try {
+      const clients = [server, other].map(({ url }) => new Client(url, token));
+      for (const client of clients) expect((await client.get('/tables')).status).toBe(200);
+      expect((await tablog('tokens', 'revoke', id, '--team', 'acme')).stderr).toMatch(/^The token "unnamed" is revoked\./);
+      await sleepUntil(async () => {
+        const answers = await Promise.all(clients.map((client) => client.get('/tables')));
+        return answers.every(({ status }) => status === 404);
+      }, 'both refuse it', 5000);
+      // A process writes when its tokens were used before it ends.
+      expect(await other.stop()).toBe(0);
+      const tokens = JSON.parse(await output('tokens', 'list', '--team', 'acme', '--json'));
+      expect(tokens.find((one: { id: string }) => one.id === id)).toMatchObject({ revoked: true, lastUsedAt: expect.stringMatching(/^\d{4}-.*:\d\d:00\.000Z$/) });
+    } finally {
+      await other.stop();
+    }
+  });
+
   test('a suspended team is answered 402 until it is resumed', async () => {
     const client = await newClient();
     const { json } = await client.post('/tables', { name: 't', rows: [{ a: 1 }] });
     const rows = `/tables/${json.data.tableID}/rows`;
-    await output('teams', 'suspend', 'acme');
+    await output('plans', 'suspend', 'acme');
     expect((await client.get(rows)).status).toBe(402);
     expect(await client.post(rows, [{ a: 2 }])).toMatchObject({ status: 402, json: { error: { type: 'payment_required' } } });
-    await output('teams', 'resume', 'acme');
+    await output('plans', 'resume', 'acme');
     expect((await client.post(rows, [{ a: 2 }])).status).toBe(201);
     expect((await client.rows(json.data.tableID)).map(({ a }) => a)).toEqual([1, 2]);
   });
@@ -168,13 +236,13 @@ describe('beside a running service', () => {
   test('a plan is kept to: 402 for the first row beyond it', async () => {
     const client = await newClient();
     const { rows } = JSON.parse(await output('teams', 'list', '--json')).find(({ name }: { name: string }) => name === 'acme');
-    await output('teams', 'plan', 'acme', '--rows', String(rows + 1));
+    await output('plans', 'set', 'acme', '--rows', String(rows + 1));
     expect((await client.post('/tables', { name: 't', rows: [{ a: 1 }, { a: 2 }] })).status).toBe(402);
     const created = await client.post('/tables', { name: 't', rows: [{ a: 1 }] });
     expect(created.status).toBe(201);
     const path = `/tables/${created.json.data.tableID}/rows`;
     expect((await client.post(path, [{ a: 2 }])).status).toBe(402);
-    await output('teams', 'plan', 'acme', '--rows', 'unlimited');
+    await output('plans', 'set', 'acme', '--rows', 'unlimited');
     expect((await client.post(path, [{ a: 2 }])).status).toBe(201);
   });
 

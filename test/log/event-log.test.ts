@@ -2,12 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { createTeam, setPlan } from '../../commands/teams.ts';
+import { setPlan } from '../../commands/plans.ts';
+import { createTeam } from '../../commands/teams.ts';
 import { createReadModel, readModelSchema } from '../../projections/read-model.ts';
 import { readConfig, type Config } from '../../src/config.ts';
 import { Database } from '../../src/database/database.ts';
-import { decodeEvent, encodeEvent } from '../../src/events/event-codec.ts';
+import { decodeEvent, encodeEvent, packBody, type PackedBody } from '../../src/events/event-codec.ts';
 import type { EventData } from '../../src/events/event.ts';
+import { filePath, newFileName } from '../../src/files/file-name.ts';
+import { readPatchRow } from '../../src/formats/read-patch-row.ts';
 import { NotAppended, type EncodedEvent, type EventLog } from '../../src/log/event-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
@@ -48,8 +51,14 @@ interface Made {
   readonly partition: number;
 }
 
-function make(data: EventData & { readonly teamId: string }, { commandId = randomUUID() as string, notAfter = null as number | null } = {}): Made {
-  return { event: encodeEvent({ commandId, notAfter, requestDigest: null }, data), partition: partitionOf(data.teamId, partitionCount) };
+interface Given {
+  readonly commandId?: string;
+  readonly notAfter?: number | null;
+  readonly body?: PackedBody;
+}
+
+function make(data: EventData & { readonly teamId: string }, { commandId = randomUUID(), notAfter = null, body }: Given = {}): Made {
+  return { event: encodeEvent({ commandId, notAfter, requestDigest: null }, data, body), partition: partitionOf(data.teamId, partitionCount) };
 }
 
 const append = ({ partition, event }: Made, to: EventLog = log): ReturnType<EventLog['append']> => to.append(partition, event);
@@ -66,7 +75,7 @@ async function commandsOf(partition: number): Promise<string[]> {
 
 test('an append gives what became of it, and stands in the log behind those before it', async () => {
   const teamId = randomUUID();
-  const made = [make(createTeam(teamId, 'a')), make(setPlan(teamId, 5)), make(setPlan(teamId, 7))];
+  const made = [make(createTeam(teamId, 'a')), make(setPlan(teamId, { rowsMax: 5 })), make(setPlan(teamId, { rowsMax: 7 }))];
   for (const one of made) expect(await append(one)).toMatchObject({ status: 'applied' });
   const commands = await commandsOf(made[0]!.partition);
   expect(commands.slice(-3)).toEqual(made.map(({ event }) => event.commandId));
@@ -74,7 +83,7 @@ test('an append gives what became of it, and stands in the log behind those befo
 
 test('appends of many at once each have their outcome, and keep their order', async () => {
   const teamId = randomUUID();
-  const made = Array.from({ length: 1200 }, (_, at) => make(at === 0 ? createTeam(teamId, 'many') : setPlan(teamId, at)));
+  const made = Array.from({ length: 1200 }, (_, at) => make(at === 0 ? createTeam(teamId, 'many') : setPlan(teamId, { rowsMax: at })));
   const outcomes = await Promise.all(made.map((one) => append(one)));
   expect(outcomes.every(({ status }) => status === 'applied')).toBe(true);
   expect((await commandsOf(made[0]!.partition)).slice(-1200)).toEqual(made.map(({ event }) => event.commandId));
@@ -114,9 +123,9 @@ test('a part of a partition can be read', async () => {
 test('a command that is appended twice has the first outcome, and one effect', async () => {
   const teamId = randomUUID();
   await append(make(createTeam(teamId, 'twice')));
-  const once = make(setPlan(teamId, 5));
+  const once = make(setPlan(teamId, { rowsMax: 5 }));
   const first = await append(once);
-  await append(make(setPlan(teamId, 7)));
+  await append(make(setPlan(teamId, { rowsMax: 7 })));
   expect(await append(once)).toEqual(first);
   const { rows } = await database.pool.query('select rows_max from teams where id = $1', [teamId]);
   expect(rows[0].rows_max).toBe('7');
@@ -137,6 +146,36 @@ test('an event that reaches the log after its time has no effect, and a later on
   const { rows } = await database.pool.query('select name from teams where id = $1', [teamId]);
   expect(rows).toEqual([{ name: 'in time' }]);
 });
+
+test('whether rows name a file is decided by what stands before the look, also by what was appended together with it', async () => {
+  const teamId = randomUUID();
+  await append(make(createTeam(teamId, 'files')));
+  const uploads = Array.from({ length: 20 }, () => ({ id: randomUUID(), name: newFileName() }));
+  const made = await Promise.all(uploads.map(async ({ id, name }, at) => {
+    const look = make({ type: 'UploadChecked', teamId, uploadId: id });
+    const naming = await tableNaming(teamId, name);
+    const limits = { sizeMax: 10, lifeMs: 60_000, unclaimedLifeMs: 0 };
+    return [
+      make({ type: 'UploadCreateRequested', teamId, uploadId: id, appId: 'app', contentType: 'image/png', fileName: 'a.png', limits }),
+      make({ type: 'UploadCompleteRequested', teamId, uploadId: id, appId: 'app', file: { name, size: 1 } }),
+      ...(at % 2 === 0 ? [naming, look] : [look, naming]),
+    ];
+  }));
+  const outcomes = await Promise.all(made.flat().map((one) => append(one)));
+  expect(outcomes.every(({ status }) => status === 'applied')).toBe(true);
+  const { rows } = await database.pool.query('select id, unclaimed_since, removed_at from uploads where team_id = $1', [teamId]);
+  const stateOf = new Map(rows.map((row) => [row.id, { claimed: row.unclaimed_since === null, there: row.removed_at === null }]));
+  expect(uploads.map(({ id }) => stateOf.get(id))).toEqual(uploads.map((_, at) => ({ claimed: at % 2 === 0, there: at % 2 === 0 })));
+});
+
+/** A table with a row that names a file. */
+async function tableNaming(teamId: string, file: string): Promise<Made> {
+  const { block: { profile, body } } = readPatchRow(Buffer.from(`{"a":"https://files.example${filePath(file, 'a.png')}"}`));
+  return make({
+    type: 'TableCreateRequested', teamId, tableId: randomUUID(), name: 'table', columns: null, onSchemaError: 'updateSchema', appsToLink: null,
+    limits: { rowsPerTableMax: 10, columnsMax: 10, rowBytesMax: 1000 }, rows: { kind: 'few', profile },
+  }, { body: await packBody(body) });
+}
 
 test('a reader of its own reads the same', async () => {
   const reader = await openLogReader(config, config.DATABASE_URL!, pino({ level: 'silent' }));

@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { createTeam, setPlan } from '../../commands/teams.ts';
+import { setPlan } from '../../commands/plans.ts';
+import { createTeam } from '../../commands/teams.ts';
 import { createReadModel, readModelSchema } from '../../projections/read-model.ts';
 import { Projector } from '../../projections/projector.ts';
 import { Database } from '../../src/database/database.ts';
@@ -72,7 +73,7 @@ const append = (data: Parameters<typeof encodeEvent>[1], to = log): ReturnType<E
 async function locksOf(count: number): Promise<number> {
   const before = locks;
   for (let rowsMax = 1; rowsMax <= count; rowsMax += 1) {
-    expect(await append(setPlan(teamId, rowsMax))).toMatchObject({ status: 'applied' });
+    expect(await append(setPlan(teamId, { rowsMax }))).toMatchObject({ status: 'applied' });
   }
   return locks - before;
 }
@@ -93,10 +94,17 @@ test('after rows were moved one batch is decided anew, and those behind it go on
 
 test('after another process wrote the head is locked for a while', async () => {
   const other = await openLog(database);
-  await append(setPlan(teamId, 7), other);
+  await append(setPlan(teamId, { rowsMax: 7 }), other);
   await other.close();
   const held = await locksOf(10);
   expect(held).toBeGreaterThanOrEqual(10);
   await settle();
+  expect(await locksOf(5)).toBe(0);
+});
+
+test('an event that needs what is stored takes the lock with its batch, and those behind it go on as before', async () => {
+  const before = locks;
+  expect(await append({ type: 'UploadChecked', teamId, uploadId: randomUUID() })).toMatchObject({ status: 'applied' });
+  expect(locks - before).toBe(1);
   expect(await locksOf(5)).toBe(0);
 });

@@ -63,6 +63,12 @@ const shown = (tail: boolean): string => `segment_rows.version is ${tail ? 'not 
 const kept = (isPresent: boolean): string => `exists (select from links join tables on tables.id = table_id and not tables.deleted
   where links.segment = kept_ids.segment and links.kept is not null and kept_ids.index >= links.first
     and kept_ids.index < links.first + links.rows and links.generation ${isPresent ? '=' : '<>'} tables.generation)`;
+/** A file that a row of a present generation names, as it came and as it was patched. */
+const isPresent = 'links join tables on tables.id = table_id and tables.generation = links.generation and not tables.deleted';
+const named = `exists (select from ${isPresent} where links.segment = file_references.segment
+  and file_references.index >= links.first and file_references.index < links.first + links.rows
+  and not exists (select from changes where changes.link = links.key and changes.index = file_references.index - links.first))`;
+const namedByChange = `exists (select from ${isPresent} where links.key = change_references.link)`;
 const otherNumber = `body = '{"n":123456789}'`;
 
 const mutations: readonly (readonly [what: string, statement: string])[] = [
@@ -77,10 +83,35 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['team \\S+: suspended', set('teams', 'suspended = not suspended')],
   ['team \\S+: rows', set('teams', 'rows = rows - 1')],
   ['team \\S+: rows_max', set('teams', 'rows_max = 77')],
+  ['team \\S+: upload_bytes', set('teams', 'upload_bytes = upload_bytes + 1')],
+  ['team \\S+: upload_bytes_max', set('teams', 'upload_bytes_max = 77777')],
+  ['upload \\S+: team_id', set('uploads', 'team_id = gen_random_uuid()')],
+  ['upload \\S+: app_id', set('uploads', `app_id = app_id || '2'`)],
+  ['upload \\S+: content_type', set('uploads', 'content_type = upper(content_type)')],
+  ['upload \\S+: file_name', set('uploads', `file_name = file_name || ' '`)],
+  ['upload \\S+: created', set('uploads', 'created = created + 1')],
+  ['upload \\S+: created_at', set('uploads', 'created_at = created_at + 1')],
+  ['upload \\S+: expires_at', set('uploads', 'expires_at = expires_at + 1')],
+  ['upload \\S+: size_max', set('uploads', 'size_max = size_max + 1')],
+  ['upload \\S+: unclaimed_life_ms', set('uploads', 'unclaimed_life_ms = unclaimed_life_ms + 1')],
+  ['upload \\S+: file', set('uploads', `file = 'A' || substr(file, 2)`, 'file is not null')],
+  ['upload \\S+: size', set('uploads', 'size = size + 1', 'size is not null')],
+  ['upload \\S+: unclaimed_since', set('uploads', 'unclaimed_since = coalesce(unclaimed_since + 1, 5)')],
+  ['upload \\S+: removed_at', set('uploads', 'removed_at = 5', 'removed_at is null')],
+  ['upload \\S+: removed_at', set('uploads', 'removed_at = null', 'removed_at is not null')],
+  ['upload \\S+', remove('uploads')],
+  ['file \\S+ in row \\d+ of link \\d+ \\d+ of table \\S+', set('file_references', `file = 'A' || substr(file, 2)`, named)],
+  ['file \\S+ in row \\d+ of link \\d+ \\d+ of table \\S+', set('file_references', 'index = index - 1', `${named} and index > 0`)],
+  ['file \\S+ in row \\d+ of link \\d+ \\d+ of table \\S+', remove('file_references', named)],
+  ['file \\S+ in row \\d+ of link \\d+ \\d+ of table \\S+', set('change_references', `file = 'A' || substr(file, 2)`, namedByChange)],
+  ['file \\S+ in row \\d+ of link \\d+ \\d+ of table \\S+', remove('change_references', namedByChange)],
   ['token \\S+: team_id', set('tokens', 'team_id = gen_random_uuid()')],
   ['token \\S+: name', set('tokens', `name = upper(name)`)],
   ['token \\S+: hash', set('tokens', `hash = '\\x00'`)],
   ['token \\S+: created', set('tokens', 'created = created + 1')],
+  ['token \\S+: expires_at', set('tokens', 'expires_at = coalesce(expires_at, 0) + 1')],
+  ['token \\S+: read_only', set('tokens', 'read_only = not read_only')],
+  ['token \\S+: app_id', set('tokens', `app_id = coalesce(app_id, '') || '2'`)],
   ['token \\S+: revoked', set('tokens', 'revoked = not revoked')],
   ['token \\S+', remove('tokens')],
   ['table \\S+: team_id', set('tables', 'team_id = gen_random_uuid()')],
@@ -158,6 +189,9 @@ const harmless: readonly (readonly [what: string, statement: string])[] = [
     join tables on tables.id = table_id where deleted limit 1)`],
   ['an app of a deleted table', `insert into app_links select id, 'x' from tables where deleted limit 1`],
   ['who projects', set('progress', 'epoch = epoch + 1')],
+  ['whether the bytes of a file are gone', set('uploads', 'cleared = not cleared')],
+  ['a file that a row named which was patched or deleted', `insert into file_references (file, segment, index)
+    select 'nobody', segment, first + index from changes join links on links.key = changes.link limit 1`],
 ];
 
 test.each(harmless)('%s makes no difference', async (_, statement) => {

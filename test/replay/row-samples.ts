@@ -4,6 +4,7 @@ import { packBody, type PackedBody } from '../../src/events/event-codec.ts';
 import type { CarriedRows, RowAddress } from '../../src/events/event.ts';
 import { joinRowBodies } from '../../src/events/row-bodies.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
+import { filePath } from '../../src/files/file-name.ts';
 import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
 import { readPatchRow } from '../../src/formats/read-patch-row.ts';
@@ -19,6 +20,22 @@ export const givenColumns: readonly GivenColumn[] = [
   { id: 'day', type: 'date' },
 ];
 
+/** Names of files that rows name. */
+export const sampleFiles: readonly string[] = Array.from({ length: 20 }, (_, file) => `sample_file-${String(file).padStart(10, '0')}`);
+
+const urlOf = (file: string): string => `https://files.example${filePath(file, 'a b.png')}`;
+
+/** Rows that name a file. */
+const pictures = {
+  picture: (file: string) => `{"name":"${urlOf(file)}","n":1}`,
+  escaped: (file: string) => `{"tags":["${urlOf(file).replaceAll('/', '\\/')}","x"],"name":"\\u0066iles"}`,
+  markdown: (file: string) => `{"name":"a ![picture](${urlOf(file).replace('/files', '/\\u0066iles')}) or none","ok":true}`,
+};
+
+export function pictureOf(random: Random, file: string): string {
+  return random.pick(Object.values(pictures))(file);
+}
+
 /** A row, and whether its cells fit `givenColumns`. Each is told for `aim`, which is what makes it odd. */
 const samples = {
   plain: (r: Random) => `{"name":"n${r.below(1e6)}","n":${r.below(1e4)},"ok":${r.chance(0.5)},"tags":["a","b${r.below(9)}"],"day":"2026-01-0${1 + r.below(9)}"}`,
@@ -31,6 +48,9 @@ const samples = {
   timeAsDay: (r: Random) => `{"day":"2026-02-0${1 + r.below(9)}T10:00:00Z"}`,
   textAsDay: (r: Random) => `{"day":"day ${r.below(9)}","ok":true}`,
   newColumn: (r: Random) => `{"name":"x","extra${r.below(6)}":${r.pick(['1', '"a"', '[1,2]', '{"k":[1]}', 'true'])}}`,
+  picture: (r: Random) => pictures.picture(r.pick(sampleFiles)),
+  escapedPicture: (r: Random) => pictures.escaped(r.pick(sampleFiles)),
+  markdown: (r: Random) => pictures.markdown(r.pick(sampleFiles)),
   reserved: () => `{"$stashID":"a"}`,
   tooLargeNumber: () => `{"n":9007199254740993}`,
 } as const;
@@ -57,12 +77,16 @@ export async function rowsOf(
     const id = idOf(row);
     return id === null ? text : `{"$rowID":"${formatRowId(id)}",${text.slice(1)}`;
   });
-  const isCsv = random.chance(0.25);
+  return packRows(texts, { isCsv: random.chance(0.25) });
+}
+
+/** Rows, given as JSON texts, as an event carries them. They must fit into a block. */
+export async function packRows(texts: readonly string[], { isCsv = false } = {}): Promise<SampleRows> {
   const reader = isCsv
     ? new DelimitedRowReader({ delimiter: ',', keepIds: true })
     : new JsonRowReader({ form: 'rows', keepIds: true });
   const blocks = [...reader.push(Buffer.from(isCsv ? csvOf(texts) : `[${texts.join(',')}]`)), ...reader.end().blocks];
-  if (blocks.length !== 1) throw new Error(`${count} rows made ${blocks.length} blocks`);
+  if (blocks.length !== 1) throw new Error(`${texts.length} rows made ${blocks.length} blocks`);
   const { profile, ids } = blocks[0]!;
   return { carried: { profile, ...(ids === null ? {} : { ids: true }) }, body: await packBody(joinRowBodies(blocks[0]!)) };
 }

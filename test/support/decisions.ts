@@ -7,7 +7,7 @@ import { decide } from '../../projections/decide.ts';
 import type { Decision, Link, LogPlace, Team } from '../../projections/decision.ts';
 import { StashContentBuilder } from '../../projections/stashes/stash-content.ts';
 import { compareSerials } from '../../projections/stashes/stash-order.ts';
-import type { CarriedRows, Event, EventData, RowAddress, RowLimits, RowSource } from '../../src/events/event.ts';
+import type { CarriedRows, Event, EventData, RowAddress, RowLimits, RowSource, StoredFile, UploadLimits } from '../../src/events/event.ts';
 import { joinRowBodies } from '../../src/events/row-bodies.ts';
 import { findRowIdRuns } from '../../src/events/row-id-runs.ts';
 import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';
@@ -38,6 +38,9 @@ export interface Given {
   /** The plan's limit, and the rows that other tables of the team show. */
   readonly rowsMax?: number | null;
   readonly otherRows?: number;
+  /** The bytes of the team's files, and the plan's limit of them. */
+  readonly uploadBytes?: number;
+  readonly uploadBytesMax?: number | null;
   /** `a:number b:string`; older types come first and tell when they were replaced: `a:number<40:string`. */
   readonly schema?: string;
   readonly widened?: bigint;
@@ -52,7 +55,8 @@ export interface Given {
 
 /** A state in which these things are so. */
 export function given({
-  owner = 'team', suspended = false, rowsMax = null, otherRows = 0, schema = 'a:number b:string', widened = 0n,
+  owner = 'team', suspended = false, rowsMax = null, otherRows = 0, uploadBytes = 0,
+  uploadBytesMax = null, schema = 'a:number b:string', widened = 0n,
   block = [], tail, wrap = false, tailLink = {},
 }: Given = {}): BatchState {
   let key = 1000n;
@@ -72,7 +76,8 @@ export function given({
 
   const rows = block.length + (tail ? openTail.rows : 0);
   const team: Team = {
-    id: 'team', partition: 3, name: 'Team', created: 1n, suspended, rows: rows + otherRows, rowsMax,
+    id: 'team', partition: 3, name: 'Team', created: 1n, suspended, rows: rows + otherRows, rowsMax, uploadBytes,
+    uploadBytesMax,
   };
   state.putTeam(team);
   state.putTeam({ ...team, id: 'another' });
@@ -283,6 +288,37 @@ export function deleteStash(): Request {
 /** `created`: the version of the stash that is meant. */
 export function expireStash(created: bigint): Request {
   return { data: { type: 'StashExpired', teamId: 'team', stashId: 'stash', created } };
+}
+
+interface AskedOfUpload {
+  readonly teamId?: string;
+  readonly appId?: string;
+  readonly uploadId?: string;
+}
+
+export interface AskedUpload extends AskedOfUpload {
+  readonly limits?: Partial<UploadLimits>;
+}
+
+/** An upload of at most 10 bytes that can be completed for 1000 ms, and whose file is kept for 500 ms without a row that names it. */
+export function createUpload({ teamId = 'team', appId = 'app', uploadId = 'upload', limits = {} }: AskedUpload = {}): Request {
+  return {
+    data: {
+      type: 'UploadCreateRequested', teamId, appId, uploadId, contentType: 'image/png', fileName: 'cat.png',
+      limits: { sizeMax: 10, lifeMs: 1000, unclaimedLifeMs: 500, ...limits },
+    },
+  };
+}
+
+/** Says that a file has arrived: `file-1`, of 4 bytes. */
+export function completeUpload(
+  { teamId = 'team', appId = 'app', uploadId = 'upload', name = 'file-1', size = 4 }: AskedOfUpload & Partial<StoredFile> = {},
+): Request {
+  return { data: { type: 'UploadCompleteRequested', teamId, appId, uploadId, file: { name, size } } };
+}
+
+export function checkUpload({ teamId = 'team', uploadId = 'upload' }: AskedOfUpload = {}): Request {
+  return { data: { type: 'UploadChecked', teamId, uploadId } };
 }
 
 export function eventOf({ data, body: bytes = Buffer.of() }: Request): Event {

@@ -7,7 +7,7 @@ import type {
 import type { Exchange } from './shapes.ts';
 
 /** Headers that clients act on: an answer has none of them that its description lacks. */
-const meaningful = ['etag', 'allow', 'retry-after', 'job-id', 'location'];
+const meaningful = ['etag', 'allow', 'retry-after', 'job-id', 'location', 'ratelimit-policy', 'ratelimit'];
 
 export interface AcceptedRequest {
   readonly method: string;
@@ -109,9 +109,10 @@ export class InterfaceDocument {
   #problemOfBody(place: readonly string[], { content }: ResponseObject, { method, headers, text }: Exchange): string | null {
     if (content === undefined || method === 'HEAD') return text === '' ? null : 'a body';
     const mediaType = (headers.get('content-type') ?? 'none').split(';', 1)[0]!;
-    if (!Object.hasOwn(content, mediaType)) return `the media type ${mediaType}`;
-    const value: unknown = mediaType === 'application/json' ? JSON.parse(text) : text;
-    const misfit = this.misfitAt([...place, 'content', mediaType, 'schema'], value);
+    const described = mediaTypeIn(content, mediaType);
+    if (described === null) return `the media type ${mediaType}`;
+    const value: unknown = described === 'application/json' ? JSON.parse(text) : text;
+    const misfit = this.misfitAt([...place, 'content', described, 'schema'], value);
     return misfit === null ? null : `such a body (${misfit})`;
   }
 
@@ -132,6 +133,11 @@ export class InterfaceDocument {
   #at(place: readonly string[]): unknown {
     return place.reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], this.document);
   }
+}
+
+/** The one that describes a body of this media type: itself, or all; null for none. */
+function mediaTypeIn(content: object, mediaType: string): string | null {
+  return [mediaType, '*/*'].find((type) => Object.hasOwn(content, type)) ?? null;
 }
 
 function isReference(value: object): value is Reference {

@@ -1,23 +1,26 @@
 /** Decisions in a line, for tables of cases. */
-import type { Change, Decision, Link, LogPlace, Stash, Table } from '../../projections/decision.ts';
+import type { Change, Decision, Link, LogPlace, Stash, Table, Upload } from '../../projections/decision.ts';
 import { currentType } from '../../src/schema/table-schema.ts';
 import type { SchemaColumn } from '../../src/schema/table-schema.ts';
 import { here } from './decisions.ts';
 
 /**
- * A decision in a line: why it is refused, or `ok`, its ETag and all that it changes, in order. Of a table only what is
+ * A decision in a line: why it is refused, or `ok` and its ETag; then all that it changes, in order. Of a table only what is
  * not as usual is said: a version that is not the event's, a schema or widening that is.
  */
 export function shown({ outcome, changes }: Decision, at: LogPlace = here): string {
+  return [shownOutcome(outcome), ...changes.map((change) => shownChange(change, at))].join(' | ');
+}
+
+function shownOutcome(outcome: Decision['outcome']): string {
   if (outcome.status === 'refused') return `${outcome.refusal.type}: ${outcome.refusal.message}`;
-  const etag = outcome.etag === undefined ? 'ok' : `ok ${outcome.etag}`;
-  return [etag, ...changes.map((change) => shownChange(change, at))].join(' | ');
+  return outcome.etag === undefined ? 'ok' : `ok ${outcome.etag}`;
 }
 
 function shownChange(change: Change, at: LogPlace): string {
   switch (change.kind) {
     case 'team':
-      return `team ${change.team.rows}`;
+      return change.team.uploadBytes === 0 ? `team ${change.team.rows}` : `team ${change.team.rows} ${change.team.uploadBytes} bytes`;
     case 'token':
       return `token ${change.token.id}`;
     case 'table':
@@ -38,6 +41,8 @@ function shownChange(change: Change, at: LogPlace): string {
       return `row ${change.link.version}[${change.index}] ${change.body ?? 'deleted'}`;
     case 'bodyBlock':
       return `block ${change.block.number} of ${change.block.bodyId}`;
+    case 'upload':
+      return `upload ${shownUpload(change.upload)}`;
     case 'stash':
       return `stash ${shownStash(change.stash)}`;
     case 'chunk': {
@@ -46,6 +51,14 @@ function shownChange(change: Change, at: LogPlace): string {
       return [...words, ...(change.replaces === null ? [] : ['replaces'])].join(' ');
     }
   }
+}
+
+function shownUpload({ id, file, unclaimedSince, removedAt }: Upload): string {
+  const state = file === null ? ['created'] : [`${file.name} ${file.size} bytes`];
+  if (unclaimedSince !== null) state.push(`unclaimed since ${unclaimedSince}`);
+  else if (file !== null && removedAt === null) state.push('claimed');
+  if (removedAt !== null) state.push(`removed at ${removedAt}`);
+  return `${id}: ${state.join(', ')}`;
 }
 
 function shownStash({ stashId, created, expiresAt, chunks, rows, words, endedAt }: Stash): string {

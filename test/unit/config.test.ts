@@ -18,6 +18,12 @@ describe('readConfig', () => {
       STASH_LIFE_MS: 172_800_000,
       STASH_CHUNKS_MAX: 100_000,
       STASH_ROWS_MAX: 10_000_000,
+      RATE_LIMIT_WINDOW_MS: 60_000,
+      FILES_S3_REGION: 'us-east-1',
+      FILES_S3_PATH_STYLE: false,
+      UPLOAD_SIZE_MAX_BYTES: 104_857_600,
+      UPLOAD_LIFE_MS: 86_400_000,
+      UPLOAD_UNCLAIMED_LIFE_MS: 2_592_000_000,
       CONNECTIONS_MAX: 10_000,
       REQUEST_IDLE_TIMEOUT_MS: 60_000,
       DRAIN_TIMEOUT_MS: 10_000,
@@ -46,6 +52,8 @@ describe('readConfig', () => {
     [{ PORT: '0', METRICS_PORT: '0' }, { PORT: 0, METRICS_PORT: 0 }],
     [{ ...kafka, KAFKA_BROKERS: 'a:9092,b.example.org:9093' }, { KAFKA_BROKERS: ['a:9092', 'b.example.org:9093'] }],
     [{ ...kafka, ROLE: 'projector' }, { ROLE: 'projector' }],
+    [{ FILES_DIR: '/files' }, { FILES_DIR: '/files' }],
+    [{ FILES_S3_BUCKET: 'files.example.org', FILES_S3_PREFIX: 'a/b-1/' }, { FILES_S3_BUCKET: 'files.example.org', FILES_S3_PREFIX: 'a/b-1/' }],
   ])('%j gives %j', (environment, settings) => {
     expect(readConfig(environment)).toMatchObject(settings);
   });
@@ -53,8 +61,10 @@ describe('readConfig', () => {
   test.each([
     ['PORT', '65536'], ['PORT', '-1'], ['PORT', '80x'], ['PORT', '0x50'], ['PORT', '1e3'], ['PORT', ' 80'],
     ['LOG_LEVEL', 'loud'], ['LOG_REQUESTS', 'yes'], ['BODY_SIZE_MAX_BYTES', '0'], ['OUTCOME_WAIT_MS', '2147483648'], ['ASYNC_WAIT_MS', '-1'],
+    ['RATE_LIMIT_REQUESTS', '0'], ['RATE_LIMIT_ROWS', '2147483648'], ['RATE_LIMIT_WINDOW_MS', '999'], ['RATE_LIMIT_WINDOW_MS', '86400001'],
     ['KAFKA_BROKERS', 'a'], ['KAFKA_BROKERS', 'a:9092,'], ['KAFKA_TOPIC', 'a b'], ['ROLE', 'both'],
-    ['DATABASE_URL', 'mysql://h/d'], ['PUBLIC_URL', 'ftp://h'], ['PUBLIC_URL', 'h'],
+    ['FILES_S3_BUCKET', 'ab'], ['FILES_S3_BUCKET', 'Files'], ['FILES_S3_BUCKET', '-files'], ['UPLOAD_SIZE_MAX_BYTES', '5368709121'],
+    ['UPLOAD_LIFE_MS', '604800001'], ['DATABASE_URL', 'mysql://h/d'], ['PUBLIC_URL', 'ftp://h'], ['PUBLIC_URL', 'h'],
   ])('%s=%s is a problem', (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(ConfigError);
   });
@@ -72,6 +82,14 @@ describe('readConfig', () => {
     [{ ...kafka, KAFKA_SSL: 'true', KAFKA_SSL_CERT_FILE: 'cert.pem' }, 'KAFKA_SSL_CERT_FILE'],
     [{ ...kafka, KAFKA_SSL_CA_FILE: 'ca.pem' }, 'KAFKA_SSL'],
     [{ ...kafka, KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'u' }, 'KAFKA_SASL_MECHANISM'],
+    [{ FILES_S3_ENDPOINT: 'http://h' }, 'FILES_S3_ENDPOINT'],
+    [{ FILES_S3_REGION: 'eu-central-1', FILES_DIR: '/files' }, 'FILES_S3_REGION'],
+    [{ FILES_S3_BUCKET: 'files', FILES_DIR: '/files' }, 'FILES_DIR'],
+    [{ FILES_S3_BUCKET: 'files', FILES_S3_ACCESS_KEY_ID: 'id' }, 'FILES_S3_ACCESS_KEY_ID'],
+    [{ FILES_S3_BUCKET: 'files', FILES_S3_SECRET_ACCESS_KEY: 'secret' }, 'FILES_S3_ACCESS_KEY_ID'],
+    [{ FILES_S3_BUCKET: 'files', FILES_S3_PREFIX: 'a' }, 'FILES_S3_PREFIX'],
+    [{ FILES_S3_BUCKET: 'files', FILES_S3_PREFIX: '../' }, 'FILES_S3_PREFIX'],
+    [{ FILES_S3_BUCKET: 'files', FILES_S3_PREFIX: '/a/' }, 'FILES_S3_PREFIX'],
   ])('%j contradicts itself in %s', (environment, name) => {
     expect(() => readConfig(environment)).toThrow(expect.objectContaining({ problems: [expect.stringMatching(`^${name}: `)] }));
   });

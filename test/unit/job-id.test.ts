@@ -3,11 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { SecretKeys } from '../../src/database/secret-keys.ts';
 import { formatJobId, parseJobId, requestTagOf, type Job } from '../../src/job-id.ts';
-
-function keysOf(...all: readonly number[]): SecretKeys {
-  const keys = all.map((id) => ({ id, bytes: new Uint8Array(32).fill(id) }));
-  return { current: keys.at(-1)!, find: (id) => keys.find((key) => key.id === id) ?? null };
-}
+import { keysOf } from '../support/secret-keys.ts';
 
 const job: fc.Arbitrary<Job> = fc.record({
   teamId: fc.uuid(), partition: fc.nat(255), commandId: fc.uuid(), notAfter: fc.nat(2 ** 48 - 1),

@@ -25,7 +25,12 @@ export class ServerRefusal extends UserError {
     return new ServerRefusal(this.status, this.type, this.told, this.retryAfterMs, `${place}: `);
   }
 
-  /** Whether the same request may go through later. */
+  /** Whether there were too many requests, or rows: the same one goes through when the server says. */
+  get isRateLimited(): boolean {
+    return this.status === 429;
+  }
+
+  /** Whether the service is away: the same request may go through later. */
   get isPassing(): boolean {
     return this.status !== null && passingStatuses.has(this.status);
   }
@@ -36,8 +41,8 @@ export function notTablog(status: number, retryAfterMs = 0): ServerRefusal {
   return new ServerRefusal(status, null, `The server answers ${status}, but not as Tablog does: is its URL right?`, retryAfterMs);
 }
 
-/** Too many requests; and what a service, or a proxy before it, answers while it is away. */
-const passingStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+/** What a service, or a proxy before it, answers while it is away. */
+const passingStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** No answer, or half of one. Whether the service did what it was asked is not known. */
 export class ServerAway extends UserError {

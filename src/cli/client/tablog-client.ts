@@ -9,6 +9,9 @@ import { ServerAway, ServerRefusal, notTablog } from './server-error.ts';
 const patienceMs = 120_000;
 const delayMinMs = 200;
 const delayMaxMs = 5_000;
+/** How long a client waits for a limit, whatever the server says: at least, and at most, in milliseconds. */
+const limitMinMs = 1_000;
+const limitMaxMs = 3_600_000;
 /** How long one attempt may take, in milliseconds. */
 const attemptMs = 300_000;
 /** How long an attempt may go on that is better not broken off, once this process was told to stop, in milliseconds. */
@@ -47,12 +50,28 @@ export class TablogClient {
   /**
    * Sends a request until it has an answer, and gives what `read` makes of that. To be used only for what can be done
    * twice without harm: reads, chunks of a stash, and what carries an `Idempotency-Key`. A server that cannot be reached
-   * at first is not waited for: its URL is probably wrong.
+   * at first is not waited for: its URL is probably wrong. One that answers 429 is waited for as long as it says, however
+   * often: that is no failure, and the limit is there again when its window has ended.
    * @throws ServerRefusal, ServerAway, and the reason of the signal
    */
   async request<T>(method: string, path: string, sending: Sending, read: (response: Response) => Promise<T>): Promise<T> {
-    const { settings, onRetry } = this.#options;
     const signal = sending.signal ?? this.#options.signal;
+    for (;;) {
+      try {
+        return await this.#requestPatiently(method, path, sending, signal, read);
+      } catch (error) {
+        if (!(error instanceof ServerRefusal && error.isRateLimited)) throw error;
+        this.#options.onRetry?.(error.message);
+        await pause(Math.min(Math.max(error.retryAfterMs, limitMinMs), limitMaxMs), signal);
+      }
+    }
+  }
+
+  /** Sends a request until it has an answer, or patience is at its end. Throws ServerRefusal for 429 at once. */
+  #requestPatiently<T>(
+    method: string, path: string, sending: Sending, signal: AbortSignal, read: (response: Response) => Promise<T>,
+  ): Promise<T> {
+    const { settings, onRetry } = this.#options;
     return pRetry(() => this.#attempt(method, `${settings.url}${path}`, sending, signal, read), {
       retries: Infinity, minTimeout: delayMinMs, maxTimeout: delayMaxMs, maxRetryTime: patienceMs, randomize: true, signal,
       shouldRetry: ({ error }) => this.#isWorthwhile(error),

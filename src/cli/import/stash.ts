@@ -48,7 +48,7 @@ export class Stash {
       return null;
     } catch (error) {
       if (error instanceof UserError) return error.message;
-      if (signal.aborted) return 'The server has not answered.';
+      if (signal.aborted) return 'It took too long.';
       throw error;
     }
   }

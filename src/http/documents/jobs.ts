@@ -25,6 +25,8 @@ export const acceptedTable: Answer = {
 const result = z.union([
   z.strictObject({ tableID: tableId, rowIDs: rowIds, linkedAppIDs: z.array(z.string()).optional() }),
   z.strictObject({ rowIDs: rowIds }),
+  z.strictObject({ uploadID: z.string(), uploadLocation: z.string() }),
+  z.strictObject({ url: z.string() }),
   nothing,
 ]).meta({ description: 'What the request would have been answered in `data`.' });
 

@@ -8,7 +8,7 @@ import { statusOf, type ErrorType } from '../http-error.ts';
 import { DocumentSchemas, type JsonSchema } from './document-schemas.ts';
 import { errorMeanings } from './error-meanings.ts';
 import { tags, type Answer, type Contents, type Operation } from './operation.ts';
-import { pathParameters, requestHeaders, responseHeaders, type ResponseHeader } from './parameters.ts';
+import { pathParameters, requestHeaders, responseHeaders, type DescribedHeader, type ResponseHeader } from './parameters.ts';
 
 /** What the document says of the service as a whole. */
 export interface DocumentInfo {
@@ -70,7 +70,8 @@ export interface OpenApiDocument {
 /** What paths that are not in the document answer, and methods that a path does not know. */
 export const sharedErrors = ['not_found', 'method_not_allowed', 'request_validation_error'] as const;
 
-const description = `Tables of rows for teams, on an append-only log. A request needs a bearer token of its team.
+const description = `Tables of rows for teams, on an append-only log. A request needs a bearer token of its team. A token may be
+for reading only, or for one app: that reaches its tables alone.
 
 Every version is the place of an event in the team's log: versions of rows and of tables can be compared. All errors have
 one shape, \`{"error":{"type","message"}}\`; tell them apart by \`type\`. Every answer of 503 says that it is worth trying
@@ -115,9 +116,9 @@ function describeRoute(route: RouteOptions, method: string, parts: DocumentParts
     parameters: describeParameters(route, method, operation, parts),
     ...(body === undefined ? {} : { requestBody: { required: true, content: parts.contents(body, 'input') } }),
     responses: {
-      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, parts.answer(answer, withBodies)])),
-      ...(knowsIfNoneMatch(method, operation) ? { 304: parts.answer(notModified, withBodies) } : {}),
-      ...Object.fromEntries(byStatus(errorTypesOf(operation, method, isPublic)).map(([status, types]) => {
+      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, parts.answer(answer, withBodies, !isPublic)])),
+      ...(isVersionRead(method, operation) ? { 304: parts.answer(notModified, withBodies, !isPublic) } : {}),
+      ...Object.fromEntries(byStatus(errorTypesOf(operation, method, route.url, isPublic)).map(([status, types]) => {
         return [status, parts.errorResponse(types, withBodies)];
       })),
     },
@@ -165,30 +166,50 @@ function requestHeadersOf(operation: Operation, method: string) {
     ...(ifMatch === 'row' ? [requestHeaders.ifMatchRow] : []),
     ...(ifMatch === 'table' ? [requestHeaders.ifMatchTable] : []),
     ...(knowsIfNoneMatch(method, operation) ? [requestHeaders.ifNoneMatch] : []),
-    ...(isWrite(method) ? [requestHeaders.idempotencyKey] : []),
+    ...(method === 'GET' && operation.answers[206] !== undefined ? [requestHeaders.range, requestHeaders.ifRange] : []),
+    ...(isCommand(method, operation) ? [requestHeaders.idempotencyKey] : []),
     ...(asynchronous === true ? [requestHeaders.asynchronous] : []),
-    ...(body === undefined ? [] : [requestHeaders.contentEncoding]),
+    ...(body === undefined || operation.isBodyKept === true ? [] : [requestHeaders.contentEncoding]),
   ];
 }
 
 /** All errors of an operation: its own, and those that follow from what it is. */
-function errorTypesOf({ ifMatch, body, errors = [] }: Operation, method: string, isPublic: boolean): ErrorType[] {
+function errorTypesOf(operation: Operation, method: string, url: string, isPublic: boolean): ErrorType[] {
+  const { ifMatch, body, errors = [] } = operation;
   return [...new Set<ErrorType>([
     'request_validation_error', 'method_not_allowed', 'internal_error',
-    ...(isPublic ? [] : ['request_error', 'service_unavailable'] as const),
-    ...(isWrite(method) ? ['idempotency_key_reused', 'outcome_unknown'] as const : []),
-    ...(body === undefined ? [] : ['limit_exceeded', 'payload_too_large'] as const),
+    ...(isPublic ? [] : ['request_error', 'rate_limited', 'service_unavailable', ...accessErrorsOf(method, url)] as const),
+    ...(isCommand(method, operation) ? ['idempotency_key_reused', 'outcome_unknown'] as const : []),
+    ...(body === undefined ? [] : ['payload_too_large'] as const),
+    ...(body === undefined || !isCommand(method, operation) ? [] : ['limit_exceeded'] as const),
     ...(ifMatch === undefined ? [] : ['precondition_failed'] as const),
     ...errors,
   ])];
+}
+
+/** What a token is told that may not do it (src/http/access.ts). */
+function accessErrorsOf(method: string, url: string): ErrorType[] {
+  return [
+    ...(isWrite(method) || url.includes('/:appID') ? ['forbidden'] as const : []),
+    ...(url.includes('/:tableID') ? ['table_not_found'] as const : []),
+  ];
+}
+
+function isCommand(method: string, { isCommand = isWrite(method) }: Operation): boolean {
+  return isCommand;
 }
 
 function isWrite(method: string): boolean {
   return method !== 'GET' && method !== 'HEAD';
 }
 
-function knowsIfNoneMatch(method: string, { answers }: Operation): boolean {
+/** Without its own answer for it, 304 carries the version. */
+function isVersionRead(method: string, { answers }: Operation): boolean {
   return !isWrite(method) && answers[200]?.versioned === true;
+}
+
+function knowsIfNoneMatch(method: string, operation: Operation): boolean {
+  return isVersionRead(method, operation) || operation.answers[304] !== undefined;
 }
 
 function byStatus(types: readonly ErrorType[]): [status: number, types: readonly ErrorType[]][] {
@@ -210,12 +231,12 @@ class DocumentParts {
   }
 
   answer(
-    { description, versioned = false, headers = [], headersAtTimes = [], body }: Answer, withBody: boolean,
+    { description, versioned = false, headers = [], headersAtTimes = [], body }: Answer, withBody: boolean, limited: boolean,
   ): ResponseObject {
     return {
       description,
       headers: {
-        ...this.#refer([...(versioned ? ['ETag', 'Cache-Control', 'Vary'] as const : []), ...headers]),
+        ...this.#refer([...(versioned ? ['ETag', 'Cache-Control', 'Vary'] as const : []), ...headers, ...(limited ? rateLimitHeaders : [])]),
         ...this.#refer(headersAtTimes, false),
       },
       ...(withBody && body !== undefined ? { content: this.contents(body, 'output') } : {}),
@@ -241,20 +262,25 @@ class DocumentParts {
 
   #refer(names: readonly ResponseHeader[], always = true): Record<string, Reference> {
     return Object.fromEntries(names.map((name) => {
-      const { schema, required, ...header } = responseHeaders[name];
+      const { schema, required, header = name, ...described }: DescribedHeader = responseHeaders[name];
       const component = always ? name : `${name}.at-times`;
-      this.headers[component] ??= { ...header, required: required && always, schema: this.schemas.convert(schema, 'output') };
-      return [name, { $ref: `#/components/headers/${component}` }];
+      this.headers[component] ??= { ...described, required: required && always, schema: this.schemas.convert(schema, 'output') };
+      return [header, { $ref: `#/components/headers/${component}` }];
     }));
   }
 }
+
+/** On answers to requests with a token, where there are limits. */
+const rateLimitHeaders = ['RateLimit-Policy', 'RateLimit'] as const;
 
 function errorHeaders(types: readonly ErrorType[]): ResponseHeader[] {
   const status = statusOf[types[0]!];
   return [
     'Request-ID',
+    ...rateLimitHeaders,
     ...(status === 405 ? ['Allow'] as const : []),
     ...(status === 429 || status === 503 ? ['Retry-After'] as const : []),
+    ...(status === 416 ? ['Content-Range'] as const : []),
     ...(types.includes('outcome_unknown') ? ['Job-ID'] as const : []),
   ];
 }

@@ -8,6 +8,7 @@ export const tags = {
   Tables: 'Tables and what they are made of.',
   Rows: 'The rows of a table, their versions, and changes to them.',
   Stashes: 'Rows that come in chunks, in parallel and in any order, and are imported in one step.',
+  Uploads: 'Files, from their bytes to the public URL that a row can name.',
   Jobs: 'Requests that were answered before they were done.',
   Service: 'How a process is, and what it can do. Needs no token.',
 } as const;
@@ -22,8 +23,12 @@ export interface Operation {
   readonly ifMatch?: 'row' | 'table';
   /** Whether it takes `x-service-asynchronous`. */
   readonly asynchronous?: boolean;
+  /** Whether it is a command, which appends an event; without it all are but GET and HEAD. */
+  readonly isCommand?: boolean;
   readonly body?: Contents;
-  /** What it answers when it succeeds, by status. */
+  /** Whether the body is kept byte for byte, so that it cannot come compressed. */
+  readonly isBodyKept?: boolean;
+  /** What it answers when it succeeds, by status; with 206 it knows `Range`, with 304 `If-None-Match`. */
   readonly answers: Readonly<Record<number, Answer>>;
   /** Its errors, beside those that follow from the rest (`errorTypesOf`). */
   readonly errors?: readonly ErrorType[];

@@ -11,6 +11,10 @@ export const pathParameters: Readonly<Record<string, z.ZodType>> = {
   stashID: stashId.meta({ description: 'The name that the client gives the stash.', examples: ['import-7'] }),
   serial: stashId.meta({ description: 'The place of the chunk in the stash.', examples: ['12'] }),
   rowID: z.string().meta({ description: 'The ID of a row.', examples: ['AAAAAAAAAAEAAAAAAAAAAA'] }),
+  appID: z.string().meta({ description: 'The ID of an app. One is there once a team names it.', examples: ['shop'] }),
+  uploadID: z.string().meta({ description: 'The ID of an upload.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
+  fileID: z.string().meta({ description: 'The random name of a file.', examples: ['mV0aZ3lqT1uHq5o2bR8x6w'] }),
+  fileName: z.string().meta({ description: 'The name that it is saved under.', examples: ['photo.png'] }),
   file: z.string().meta({ description: 'The name of a file.', examples: ['swagger-ui.css'] }),
 };
 
@@ -31,6 +35,16 @@ export const requestHeaders = {
     schema: ifNoneMatch,
     description: 'Versions that the client has. If the current one is among them, the answer is 304 without a body.',
   },
+  range: {
+    name: 'Range',
+    schema: z.string(),
+    description: 'The part that is asked for, like `bytes=0-1023`. What is no such range, or several, is passed over: the answer is all of the file.',
+  },
+  ifRange: {
+    name: 'If-Range',
+    schema: z.string(),
+    description: 'The ETag of the file that the client has the other parts of. With any other the answer is all of the file.',
+  },
   idempotencyKey: {
     name: 'Idempotency-Key',
     schema: idempotencyKey,
@@ -48,6 +62,16 @@ export const requestHeaders = {
     description: 'How the body is compressed.',
   },
 } as const;
+
+/** A header of answers. */
+export interface DescribedHeader {
+  /** Its name, where it is not the one that it has here. */
+  readonly header?: string;
+  readonly schema: z.ZodType;
+  readonly required: boolean;
+  readonly example: unknown;
+  readonly description: string;
+}
 
 /** The headers of answers, beside those that HTTP has anyway. */
 export const responseHeaders = {
@@ -71,6 +95,16 @@ export const responseHeaders = {
     schema: z.int().min(0), required: true, example: 1,
     description: 'After how many seconds to try again.',
   },
+  'RateLimit-Policy': {
+    schema: z.string().regex(/^"[a-z]+"(;[a-z]+=([0-9]+|"[a-z]+"))+(, "[a-z]+"(;[a-z]+=([0-9]+|"[a-z]+"))+)*$/), required: false,
+    example: '"requests";q=100;w=60, "rows";q=50000;qu="rows";w=60',
+    description: 'The limits of the team, where the service has any: `q` requests, or rows written, in a window of `w` seconds.',
+  },
+  'RateLimit': {
+    schema: z.string().regex(/^"[a-z]+";r=[0-9]+;t=[0-9]+(, "[a-z]+";r=[0-9]+;t=[0-9]+)*$/), required: false,
+    example: '"requests";r=50;t=30, "rows";r=50000;t=60',
+    description: 'What is left to the team of each limit: `r` requests, or rows, for the next `t` seconds.',
+  },
   'Location': {
     schema: z.string(), required: true, example: '/jobs/AgEFAZnC9G0eejCMVR8K',
     description: 'Where to ask for the job.',
@@ -83,6 +117,30 @@ export const responseHeaders = {
     schema: z.string(), required: false, example: '4bZ2vQkM-1f',
     description: 'The ID under which the log of the service has the request.',
   },
-} as const;
+  'File-ETag': {
+    header: 'ETag', schema: z.string().regex(/^"[\w-]{22}"$/), required: true, example: '"mV0aZ3lqT1uHq5o2bR8x6w"',
+    description: 'What tells the file from others, for `If-None-Match` and `If-Range`.',
+  },
+  'File-Cache-Control': {
+    header: 'Cache-Control', schema: z.literal('public, max-age=31536000, immutable'), required: true,
+    example: 'public, max-age=31536000, immutable', description: 'The file never changes.',
+  },
+  'Accept-Ranges': {
+    schema: z.literal('bytes'), required: true, example: 'bytes', description: 'Parts of the file can be asked for.',
+  },
+  'Content-Range': {
+    schema: z.string(), required: true, example: 'bytes 0-1023/146515', description: 'Which part of how many bytes it is.',
+  },
+  'Content-Disposition': {
+    schema: z.string(), required: true, example: 'inline; filename="photo.png"', description: 'Whether it is shown or saved, and its name.',
+  },
+  'Content-Security-Policy': {
+    schema: z.literal("default-src 'none'; sandbox"), required: true, example: "default-src 'none'; sandbox",
+    description: 'Nothing in the file runs.',
+  },
+  'X-Content-Type-Options': {
+    schema: z.literal('nosniff'), required: true, example: 'nosniff', description: 'The file is of the type that it says.',
+  },
+} as const satisfies Readonly<Record<string, DescribedHeader>>;
 
 export type ResponseHeader = keyof typeof responseHeaders;

@@ -13,8 +13,12 @@ const json = 'application/json; charset=utf-8';
 
 type Answer = (reply: FastifyReply, job: Job, state: JobState) => FastifyReply | Promise<FastifyReply>;
 
-export function addJobRoutes(app: App, { jobs, rows }: RouteDependencies): void {
+export function addJobRoutes(app: App, { jobs, rows, uploadAnswers }: RouteDependencies): void {
   app.get('/jobs/:jobID', { config: { operation: jobOperations.get } }, answerJob(jobs, async (reply, _job, state) => {
+    if (state.status === 'succeeded' && state.result.upload !== undefined) {
+      const result = await uploadAnswers.dataOf(state.result.upload, reply.request);
+      return reply.send(JSON.stringify({ data: { status: state.status, result } }));
+    }
     if (state.status === 'succeeded') {
       const before = '{"data":{"status":"succeeded","result":';
       return reply.send(await encloseResult(before, state.result, '}}', (range) => rows.keptIds(range)));

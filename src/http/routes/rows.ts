@@ -84,7 +84,7 @@ function addTableRowRoutes(app: App, dependencies: RouteDependencies): void {
   }));
 }
 
-function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytesMax }: RouteDependencies): void {
+function addSingleRowRoutes(app: App, { submitter, rows, gate, rateLimits, limits, bodyBytesMax }: RouteDependencies): void {
   const path = '/tables/:tableID/rows/:rowID';
 
   app.get(path, { config: { operation: rowOperations.get } }, async (request, reply) => {
@@ -113,6 +113,7 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytes
       teamId, tableId, row, ifMatch, query: request.query, profile: block.profile, rowId, limits,
     });
     const body = block.body.length < 1024 ? { codec: 0, bytes: block.body } : await packBody(block.body);
+    await rateLimits?.takeRows(teamId, 1);
     const { etag } = await submitter.submit(teamId, identity, event, body);
     return setVersion(reply, etag).type(json).send('{}');
   });
@@ -121,7 +122,9 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, limits, bodyBytes
     const { teamId } = request.principal;
     const ifMatch = readIfMatch(request) ?? null;
     const event = deleteRow({ teamId, tableId: tableIdOf(request), row: rowOf(request) ?? neverARow, ifMatch });
-    const { etag } = await submitter.submit(teamId, identify(request), event);
+    const identity = identify(request);
+    await rateLimits?.takeRows(teamId, 1);
+    const { etag } = await submitter.submit(teamId, identity, event);
     return setVersion(reply, etag).type(json).send('{}');
   });
 }

@@ -2,6 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { createTable, createTableQuery } from '../../../commands/create-table.ts';
 import { overwriteTable, overwriteTableQuery } from '../../../commands/overwrite-table.ts';
+import { appsToLinkOf } from '../access.ts';
 import type { App } from '../app.ts';
 import { tableOperations } from '../documents/tables.ts';
 import type { RouteDependencies } from '../routes.ts';
@@ -12,7 +13,8 @@ import { writeRows } from '../write-rows.ts';
 export function addTableRoutes(app: App, dependencies: RouteDependencies): void {
   const { tables, gate, limits } = dependencies;
   app.get('/tables', { config: { operation: tableOperations.list } }, async (request) => {
-    return { data: await tables.list(request.principal.teamId) };
+    const { teamId, appId } = request.principal;
+    return { data: await tables.list(teamId, appId) };
   });
 
   app.post('/tables', {
@@ -21,7 +23,11 @@ export function addTableRoutes(app: App, dependencies: RouteDependencies): void 
     const { teamId } = request.principal;
     const target = { teamId, tableId: randomUUIDv7(), query: request.query, limits };
     return writeRows(request, reply, dependencies, {
-      command: (members, rows) => createTable({ ...target, members, rows }), status: 201,
+      command: (members, rows) => {
+        const event = createTable({ ...target, members, rows });
+        return { ...event, appsToLink: appsToLinkOf(request.principal, event.appsToLink) };
+      },
+      status: 201,
     });
   }));
 

@@ -1,6 +1,8 @@
 /** A partition that cannot be projected any further stops there, loudly; the others, and all reads, go on. */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import kafkajs from 'kafkajs';
+import pg from 'pg';
+import { readModelSchema } from '../../../projections/read-model.ts';
 import { partitionCount, partitionOf } from '../../../src/log/partition.ts';
 import { Client, outcomeOf } from '../../support/client.ts';
 import { makeTopicAnew } from '../../support/kafka/make-topic-anew.ts';
@@ -11,7 +13,7 @@ import { KafkaDeployment } from './kafka-deployment.ts';
 let deployment: KafkaDeployment;
 
 beforeEach(async () => {
-  deployment = await KafkaDeployment.start({ roles: ['api', 'projector'] });
+  deployment = await KafkaDeployment.start({ roles: ['api', 'api', 'projector'], environment: { UPKEEP_INTERVAL_MS: '500' } });
 }, 120_000);
 
 afterEach(async () => {
@@ -19,6 +21,7 @@ afterEach(async () => {
 }, 60_000);
 
 interface Team {
+  readonly id: string;
   readonly client: Client;
   readonly partition: number;
   /** The path of a row. */
@@ -41,7 +44,7 @@ async function createTeam(others: readonly number[] = []): Promise<Team> {
     const client = new Client(deployment.of('api')[0]!.server.url, await tablog('tokens', 'create', '--team', teamId));
     await sleepUntil(async () => (await client.get('/tables')).status === 200, 'the token is known');
     const { json } = await client.post('/tables', { name: 'table', rows: [{ value: 'first' }] });
-    return { client, partition, row: `/tables/${json.data.tableID}/rows/${json.data.rowIDs[0]}` };
+    return { id: teamId, client, partition, row: `/tables/${json.data.tableID}/rows/${json.data.rowIDs[0]}` };
   }
 }
 
@@ -59,18 +62,23 @@ function admin(): kafkajs.Kafka {
   return new kafkajs.Kafka({ brokers: [deployment.broker.address], logLevel: kafkajs.logLevel.NOTHING });
 }
 
+/** Appends what is no event, and waits until it is known that the partition has halted. */
+async function halt(partition: number): Promise<void> {
+  const producer = admin().producer();
+  await producer.connect();
+  await producer.send({ topic: 'tablog.events', messages: [{ partition, value: 'no event' }] });
+  await producer.disconnect();
+  await sleepUntil(async () => (await readiness()).status === 'degraded', 'the halt is known');
+}
+
 test('an event that nobody can project halts its partition, and is never skipped', async () => {
   const unlucky = await createTeam();
   const lucky = await createTeam([unlucky.partition]);
   expect(await readiness()).toEqual({ status: 'ok' });
 
-  const producer = admin().producer();
-  await producer.connect();
-  await producer.send({ topic: 'tablog.events', messages: [{ partition: unlucky.partition, value: 'no event' }] });
-  await producer.disconnect();
-  await sleepUntil(async () => (await readiness()).status === 'degraded', 'the halt is known');
-  const halt = expect.stringMatching(new RegExp(`^partition ${unlucky.partition} has halted at offset \\d+: a record of an unknown format$`));
-  expect((await readiness()).problems).toEqual([halt]);
+  await halt(unlucky.partition);
+  const problem = expect.stringMatching(new RegExp(`^partition ${unlucky.partition} has halted at offset \\d+: a record of an unknown format$`));
+  expect((await readiness()).problems).toEqual([problem]);
   expect(deployment.of('projector')[0]!.server.output()).toContain('"level":60');
 
   expect(await patch(unlucky, 'second')).toBe('503 service_unavailable');
@@ -132,3 +140,70 @@ test('an API says so when nobody projects what it appends', async () => {
   await sleepUntil(async () => (await readiness()).status === 'ok', 'all is well again', 40_000);
   expect(await patch(team, 'third')).toBe('200');
 }, 180_000);
+
+describe('a token is revoked', () => {
+  interface Revoked {
+    readonly id: string;
+    readonly team: Team;
+    readonly clients: readonly Client[];
+  }
+
+  /** Two tokens of the same team, which both processes know: one to be revoked, and another. */
+  async function createTokens(): Promise<{ revoked: Revoked; other: Client }> {
+    const team = await createTeam();
+    const { id, token } = JSON.parse(await tablog('tokens', 'create', '--team', team.id, '--json'));
+    const clients = deployment.of('api').map(({ server }) => new Client(server.url, token));
+    for (const client of clients) await sleepUntil(async () => (await client.get('/tables')).status === 200, 'the token is known');
+    return { revoked: { id, team, clients }, other: team.client };
+  }
+
+  async function isRefused({ clients }: Revoked): Promise<boolean> {
+    const outcomes = await Promise.all(clients.map(async (client) => outcomeOf(await client.get('/tables'))));
+    return outcomes.every((outcome) => outcome === '404 request_error');
+  }
+
+  /** Revokes it while the log cannot be told, which must take effect all the same. */
+  async function revoke(revoked: Revoked): Promise<string> {
+    const { code, stderr } = await runTablog(['tokens', 'revoke', revoked.id, '--team', revoked.team.id], deployment.environment);
+    await sleepUntil(() => isRefused(revoked), 'all processes refuse it', 5000);
+    expect(code).toBe(0);
+    expect(stderr).toContain('The token "unnamed" is refused from now on: running services do so within two seconds.');
+    expect(stderr).toMatch(/The log could not be told of it \(.+\)\. The service does that as soon as it can\./);
+    return stderr;
+  }
+
+  test('while its partition is halted: it is refused, and stays so after a restart of everything', async () => {
+    const { revoked, other } = await createTokens();
+    await halt(revoked.team.partition);
+    expect(await revoke(revoked)).toContain(`partition ${revoked.team.partition} has halted at offset`);
+    const [first, second] = JSON.parse(await tablog('tokens', 'list', '--team', revoked.team.id, '--json'));
+    expect([first.revoked, second]).toEqual([false, expect.objectContaining({ id: revoked.id, revoked: true })]);
+
+    await deployment.kill(deployment.places);
+    await deployment.restart(deployment.places);
+    await deployment.untilReady();
+    expect(await isRefused(revoked)).toBe(true);
+    expect((await other.get('/tables')).status).toBe(200);
+  }, 180_000);
+
+  test('while Kafka is away: it is refused, and the log is told once Kafka is back', async () => {
+    const { revoked, other } = await createTokens();
+    await deployment.broker.kill();
+    await revoke(revoked);
+    expect((await other.get('/tables')).status).toBe(200);
+    await deployment.broker.start();
+    await sleepUntil(async () => (await readiness()).status === 'ok', 'all is well again', 60_000);
+    // Only what the log says stands in the read model.
+    await sleepUntil(() => isRevokedInReadModel(revoked.id), 'the log has been told', 60_000);
+    expect(await isRefused(revoked)).toBe(true);
+    expect((await deployment.verify()).exitCode).toBe(0);
+  }, 180_000);
+});
+
+async function isRevokedInReadModel(tokenId: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: deployment.environment['DATABASE_URL'] });
+  await client.connect();
+  const { rows } = await client.query(`select revoked from ${readModelSchema}.tokens where id = $1`, [tokenId]);
+  await client.end();
+  return rows[0].revoked;
+}

@@ -58,6 +58,8 @@ const get = (): Promise<{ data: number }> => client.get('/x', z.object({ data: z
 test.each<readonly [string, readonly Answer[], readonly string[]]>([
   ['a good answer', [good], []],
   ['too many requests', [refusal(429, 'rate_limited', { 'retry-after': '1' }), good], ['rate_limited: said']],
+  ['too many requests again and again', [refusal(429, 'rate_limited'), refusal(429, 'rate_limited', { 'retry-after': 'soon' }), good],
+    ['rate_limited: said', 'rate_limited: said']],
   ['a service that is away', [refusal(503, 'service_unavailable'), refusal(503, 'outcome_unknown'), good],
     ['service_unavailable: said', 'outcome_unknown: said']],
   ['a proxy whose service is away', [(response) => response.writeHead(502).end('<html>'), good], [expect.stringContaining('answers 502') as unknown as string]],
@@ -93,6 +95,15 @@ test.each<readonly [string, Answer, string]>([
 test('a server that was never there is not waited for', async () => {
   answers = [broken];
   await expect(get()).rejects.toThrow(ServerAway);
+  expect(asked).toBe(1);
+});
+
+test('who stops it while it waits for a limit gets the reason', async () => {
+  answers = [(response) => {
+    refusal(429, 'rate_limited', { 'retry-after': '99999999999' })(response);
+    response.once('close', () => stopping.abort(new Error('stopped')));
+  }];
+  await expect(get()).rejects.toThrow('stopped');
   expect(asked).toBe(1);
 });
 

@@ -1,20 +1,24 @@
 import { describe, expect, test } from '@jest/globals';
 
 import { InvalidRequest } from '../../../commands/invalid-request.ts';
-import { createTeam, createToken, resumeTeam, revokeToken, setPlan, suspendTeam } from '../../../commands/teams.ts';
+import { createTeam, createToken, revokeToken } from '../../../commands/teams.ts';
 
 const hash = Buffer.from('00ff', 'hex');
 
 describe('what the command line asks becomes a fact', () => {
   test.each([
     [createTeam('team', 'Ada & Co'), { type: 'TeamCreated', teamId: 'team', name: 'Ada & Co' }],
-    [suspendTeam('team'), { type: 'TeamSuspended', teamId: 'team' }],
-    [resumeTeam('team'), { type: 'TeamResumed', teamId: 'team' }],
-    [setPlan('team', 0), { type: 'TeamPlanSet', teamId: 'team', rowsMax: 0 }],
-    [setPlan('team', null), { type: 'TeamPlanSet', teamId: 'team', rowsMax: null }],
     [
       createToken('team', 'token', 'CI', hash),
-      { type: 'TokenCreated', teamId: 'team', tokenId: 'token', name: 'CI', hash: '00ff' },
+      {
+        type: 'TokenCreated', teamId: 'team', tokenId: 'token', name: 'CI', hash: '00ff', expiresAt: null, readOnly: false, appId: null,
+      },
+    ],
+    [
+      createToken('team', 'token', 'CI', hash, { expiresAt: 5, readOnly: true, appId: 'app 1' }),
+      {
+        type: 'TokenCreated', teamId: 'team', tokenId: 'token', name: 'CI', hash: '00ff', expiresAt: 5, readOnly: true, appId: 'app 1',
+      },
     ],
     [revokeToken('team', 'token'), { type: 'TokenRevoked', teamId: 'team', tokenId: 'token' }],
   ])('%j', (event, expected) => expect(event).toEqual(expected));
@@ -29,10 +33,10 @@ describe('what makes no sense is refused', () => {
     ['a token without a name', () => createToken('team', 'token', '', hash)],
     ['a token with a blank name', () => createToken('team', 'token', ' ', hash)],
     ['a token whose name cannot be stored', () => createToken('team', 'token', '\ud800', hash)],
-    ['a plan of less than nothing', () => setPlan('team', -1)],
-    ['a plan of half a row', () => setPlan('team', 1.5)],
-    ['a plan that is no number', () => setPlan('team', Number.NaN)],
-    ['a plan without end', () => setPlan('team', Number.POSITIVE_INFINITY)],
-    ['a plan that a number cannot hold', () => setPlan('team', 2 ** 53)],
+    ['a token that expires at no time', () => createToken('team', 'token', 'CI', hash, { expiresAt: Number.NaN })],
+    ['a token that expires before there was time', () => createToken('team', 'token', 'CI', hash, { expiresAt: -1 })],
+    ['a token of an app without a name', () => createToken('team', 'token', 'CI', hash, { appId: '' })],
+    ['a token of an app with a name too long', () => createToken('team', 'token', 'CI', hash, { appId: 'x'.repeat(257) })],
+    ['a token of an app whose name cannot be stored', () => createToken('team', 'token', 'CI', hash, { appId: 'a\0' })],
   ])('%s', (_name, ask) => expect(ask).toThrow(InvalidRequest));
 });

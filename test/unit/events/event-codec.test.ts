@@ -44,7 +44,7 @@ const givenColumn = plain(
 );
 
 type FieldsOf<T extends EventType> = {
-  readonly [K in Exclude<keyof EventOf<T>, 'type'>]: fc.Arbitrary<EventOf<T>[K]>;
+  readonly [K in Exclude<keyof EventOf<T>, 'type'>]-?: fc.Arbitrary<EventOf<T>[K]>;
 };
 
 /** Every event there is: a new one does not compile until it is named here. */
@@ -53,8 +53,10 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
   TeamCreated: { teamId: id, name: id },
   TeamSuspended: { teamId: id },
   TeamResumed: { teamId: id },
-  TeamPlanSet: { teamId: id, rowsMax: fc.option(count) },
-  TokenCreated: { teamId: id, tokenId: id, name: id, hash: id },
+  TeamPlanSet: { teamId: id, rowsMax: fc.option(count), uploadBytesMax: fc.option(count) },
+  TokenCreated: {
+    teamId: id, tokenId: id, name: id, hash: id, expiresAt: fc.option(count), readOnly: fc.boolean(), appId: fc.option(id),
+  },
   TokenRevoked: { teamId: id, tokenId: id },
   BlockReceived: { teamId: id, bodyId: id, number: count, segmentId: id, profile, ids },
   ChunkPutRequested: {
@@ -63,6 +65,12 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
   },
   StashDeleteRequested: { teamId: id, stashId: id },
   StashExpired: { teamId: id, stashId: id, created: version },
+  UploadCreateRequested: {
+    teamId: id, uploadId: id, appId: id, contentType: id, fileName: id,
+    limits: plain({ sizeMax: count, lifeMs: count, unclaimedLifeMs: count }),
+  },
+  UploadCompleteRequested: { teamId: id, uploadId: id, appId: id, file: plain({ name: id, size: count }) },
+  UploadChecked: { teamId: id, uploadId: id },
   TableCreateRequested: {
     teamId: id, tableId: id, name: id, columns: fc.option(fc.array(givenColumn, { maxLength: 3 })), onSchemaError,
     appsToLink: fc.option(fc.array(id, { maxLength: 3 })), limits, rows,
@@ -175,6 +183,15 @@ describe('a record', () => {
       encodeEvent(envelope, suspended, { codec: 0, bytes: Buffer.alloc(length) }).bytes;
     expect(encoded(room)).toHaveLength(recordBytesMax);
     expect(() => encoded(room + 1)).toThrow(RecordTooLarge);
+  });
+
+  test('of a token that was made before tokens could be limited is one of a token without limits', () => {
+    const header = '{"commandId":"command","notAfter":null,"requestDigest":null,"data":'
+      + '{"type":"TokenCreated","teamId":"team","tokenId":"token","name":"CI","hash":"00ff"}}';
+    const bytes = Buffer.concat([Buffer.from([1, 0, 0, 0, 0, 0, 0, header.length]), Buffer.from(header)]);
+    expect(decodeEvent(bytes).data).toEqual({
+      type: 'TokenCreated', teamId: 'team', tokenId: 'token', name: 'CI', hash: '00ff', expiresAt: null, readOnly: false, appId: null,
+    });
   });
 
   test('is read from the middle of a buffer', () => {

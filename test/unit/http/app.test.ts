@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { App } from '../../../src/http/app.ts';
 import { HttpError } from '../../../src/http/http-error.ts';
 import { NotAppended, ProjectionBug } from '../../../src/log/event-log.ts';
-import { authorization, buildEdge, errorOf, refusalOf, type Edge } from './edge-app.ts';
+import { authorization, buildEdge, errorOf, refusalOf, type Edge, unlimited } from './edge-app.ts';
 
 const headers = { authorization };
 
@@ -121,13 +121,13 @@ describe('the token', () => {
 
   test.each(['Bearer good-token', 'bearer good-token', 'BEARER   good-token'])('%s is let in', async (value) => {
     const response = await edge().app.inject({ url: '/tables', headers: { authorization: value } });
-    expect(response.json()).toEqual({ data: { teamId: 't1' } });
+    expect(response.json()).toEqual({ data: { ...unlimited, teamId: 't1' } });
   });
 
   test('may take its time to be looked up', async () => {
-    const { app } = edge({ authenticate: async (token: string) => (token === 'late' ? { teamId: 't2' } : null) });
+    const { app } = edge({ authenticate: async (token: string) => (token === 'late' ? { ...unlimited, teamId: 't2' } : null) });
     const late = await app.inject({ url: '/tables', headers: { authorization: 'Bearer late' } });
-    expect(late.json()).toEqual({ data: { teamId: 't2' } });
+    expect(late.json()).toEqual({ data: { ...unlimited, teamId: 't2' } });
     expect((await app.inject({ url: '/tables', headers })).json()).toEqual(refused);
   });
 

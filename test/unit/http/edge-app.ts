@@ -24,15 +24,19 @@ afterEach(async () => {
   for (const one of opened.splice(0).toReversed()) await one.close();
 });
 
+/** A principal but for its team. */
+export const unlimited = { tokenId: 'token', readOnly: false, appId: null };
+
 /** An app that is closed after the test. `good-token` is of team `t1`. */
 export function buildEdge(routes: (app: App) => void, changes: Partial<AppDependencies> = {}): Edge {
   const lines: LogLine[] = [];
   const app = buildApp({
     config: { LOG_REQUESTS: false, REQUEST_IDLE_TIMEOUT_MS: 60_000, DRAIN_TIMEOUT_MS: 1_000, CONNECTIONS_MAX: 100 },
     log: pino({ level: 'debug' }, { write: (line: string) => lines.push(JSON.parse(line) as LogLine) }),
-    authenticate: (token) => (token === 'good-token' ? { teamId: 't1' } : null),
+    authenticate: (token) => (token === 'good-token' ? { ...unlimited, teamId: 't1' } : null),
+    isLinked: () => false,
     checkHealth: () => ({ notReady: [], problems: [] }),
-    observer: { began: () => undefined, ended: () => undefined },
+    observer: { began: () => undefined, rateLimited: () => undefined, ended: () => undefined },
     routes,
     ...changes,
   });

@@ -60,19 +60,26 @@ describe('it is complete', () => {
 
   test.each(described)('$name has the answers that all have', ({ method, route, operation }) => {
     const isPublic = route.config?.public === true;
+    // Bytes of files are no event.
+    const isCommand = method !== 'GET' && method !== 'HEAD' && route.url !== '/uploads/:uploadID';
     const errors = errorsOf(operation!);
     expect(errors).toEqual(expect.arrayContaining([
       '400 request_validation_error', '405 method_not_allowed', '500 internal_error',
-      ...(isPublic ? [] : ['404 request_error', '503 service_unavailable']),
-      ...(operation!.requestBody === undefined ? [] : ['400 limit_exceeded', '413 payload_too_large']),
-      ...(method === 'GET' || method === 'HEAD' ? [] : ['400 idempotency_key_reused', '503 outcome_unknown']),
+      ...(isPublic ? [] : ['404 request_error', '429 rate_limited', '503 service_unavailable']),
+      ...(operation!.requestBody === undefined ? [] : ['413 payload_too_large']),
+      ...(isCommand && operation!.requestBody !== undefined ? ['400 limit_exceeded'] : []),
+      ...(isCommand ? ['400 idempotency_key_reused', '503 outcome_unknown'] : []),
+      ...(isPublic || !route.url.includes(':tableID') ? [] : ['404 table_not_found']),
     ]));
+    const mayBeForbidden = route.url === '/uploads/:uploadID' || (!isPublic && ((method !== 'GET' && method !== 'HEAD') || route.url.includes(':appID')));
+    expect(errors.includes('403 forbidden')).toBe(mayBeForbidden);
     expect(operation!.security).toEqual(isPublic ? [] : undefined);
     expect(Object.keys(operation!.responses).some((status) => status < '300')).toBe(true);
   });
 
-  test.each(described)('$name takes a body if its method does', ({ method, operation }) => {
-    expect(operation!.requestBody !== undefined).toBe(['POST', 'PUT', 'PATCH'].includes(method));
+  test.each(described)('$name takes a body if its method does', ({ name, method, operation }) => {
+    const hasNone = name === 'POST /apps/{appID}/uploads/{uploadID}/complete';
+    expect(operation!.requestBody !== undefined).toBe(['POST', 'PUT', 'PATCH'].includes(method) && !hasNone);
   });
 
   test.each(described)('$name has the parameters of its path, and the query that it checks', ({ route, operation }) => {

@@ -77,6 +77,14 @@ describe('what requests tell', () => {
     expect(labelValues(await scrape(), 'tablog_http_request_duration_seconds_count', 'method')).toEqual(['GET', 'other']);
   });
 
+  test('those that were refused by a limit are counted, from the start', async () => {
+    const { requests, scrape } = pick(new Metrics());
+    requests.rateLimited('rows');
+    const samples = await scrape();
+    const of = (limit: string) => sumOf(samples, 'tablog_http_requests_rate_limited_total', { limit });
+    expect([of('requests'), of('rows')]).toEqual([0, 1]);
+  });
+
   test('those under way are counted', async () => {
     const { requests, scrape } = pick(new Metrics());
     for (let n = 0; n < 3; n += 1) requests.began();

@@ -44,9 +44,22 @@ describe('what is to be stored', () => {
     when(state, add(few('{"a":"x"}')));
     when(state, patch(blockRow(0), one));
     when(state, remove(blockRow(9)));
-    const { teams, tokens, tables, newTables, links, stashes, rows, chunks, ...lists } = state.changed;
-    expect([teams, tokens, tables, newTables, links, stashes].map((changed) => changed.size)).toEqual([0, 0, 0, 0, 0, 0]);
-    expect([rows.values(), chunks.values(), ...Object.values(lists)].flat()).toEqual([]);
+    const { teams, tokens, tables, newTables, links, stashes, uploads, rows, chunks, references, ...lists } = state.changed;
+    expect([teams, tokens, tables, newTables, links, stashes, uploads].map((changed) => changed.size)).toEqual([0, 0, 0, 0, 0, 0, 0]);
+    expect([rows.values(), chunks.values(), references.named(), references.gone(), ...Object.values(lists)].flat()).toEqual([]);
+  });
+
+  test('knows what files rows name in the end, and which no longer', () => {
+    const file = (letter: string): string => letter.repeat(22);
+    const naming = (...letters: readonly string[]): string => JSON.stringify({ b: letters.map((letter) => `/files/${file(letter)}`).join(' ') });
+    const state = given({ block: [naming('x', 'y'), one, naming('x')] });
+    when(state, patch(blockRow(0), naming('y', 'z')), at(100n));
+    when(state, patch(blockRow(1), naming('x')), at(101n));
+    when(state, patch(blockRow(1), '{"b":"nothing"}'), at(102n));
+    when(state, remove(blockRow(2)), at(103n));
+    const { references } = state.changed;
+    expect(references.named()).toMatchObject([{ index: 0, file: file('y') }, { index: 0, file: file('z') }]);
+    expect(references.gone()).toMatchObject([{ index: 0, file: file('x') }, { index: 2, file: file('x') }]);
   });
 });
 

@@ -9,9 +9,12 @@ import { emptyProfile } from '../../../src/schema/build-profile.ts';
 import { eventOf, given, here, when } from '../../support/decisions.ts';
 
 const team: Team = {
-  id: 'team', partition: 3, name: 'Team', created: 1n, suspended: false, rows: 7, rowsMax: null,
+  id: 'team', partition: 3, name: 'Team', created: 1n, suspended: false, rows: 7, rowsMax: null, uploadBytes: 0,
+  uploadBytesMax: null,
 };
-const token: Token = { id: 'token', teamId: 'team', name: 'CI', hash: 'ff', created: 2n, revoked: false };
+const token: Token = {
+  id: 'token', teamId: 'team', name: 'CI', hash: 'ff', created: 2n, expiresAt: null, readOnly: false, appId: null, revoked: false,
+};
 const another: Token = { ...token, id: 'other', teamId: 'another' };
 
 /** What becomes of the team and its tokens. */
@@ -29,20 +32,30 @@ function changes(...facts: readonly EventData[]): unknown[] {
 }
 
 const teamId = 'team';
-const created = { type: 'TokenCreated', teamId, tokenId: 'new', name: 'Laptop', hash: 'ee' } as const;
+const created = {
+  type: 'TokenCreated', teamId, tokenId: 'new', name: 'Laptop', hash: 'ee', expiresAt: null, readOnly: false, appId: null,
+} as const;
+const made: Token = {
+  id: 'new', teamId, name: 'Laptop', hash: 'ee', created: 100n, expiresAt: null, readOnly: false, appId: null, revoked: false,
+};
 
 describe('a fact', () => {
   test.each<[name: string, fact: EventData, changes: readonly (Team | Token)[]]>([
     [
       'a team is created', { type: 'TeamCreated', teamId: 'new', name: 'New' },
-      [{ id: 'new', partition: 3, name: 'New', created: 100n, suspended: false, rows: 0, rowsMax: null }],
+      [{ id: 'new', partition: 3, name: 'New', created: 100n, suspended: false, rows: 0, rowsMax: null, uploadBytes: 0, uploadBytesMax: null }],
     ],
     ['a team that is there stays as it is', { type: 'TeamCreated', teamId, name: 'Again' }, []],
     ['a team is suspended', { type: 'TeamSuspended', teamId }, [{ ...team, suspended: true }]],
     ['a team that was not suspended is resumed', { type: 'TeamResumed', teamId }, [team]],
     ['a team has a plan', { type: 'TeamPlanSet', teamId, rowsMax: 3 }, [{ ...team, rowsMax: 3 }]],
+    ['a plan limits files', { type: 'TeamPlanSet', teamId, uploadBytesMax: 5 }, [{ ...team, uploadBytesMax: 5 }]],
     ['a plan may allow nothing', { type: 'TeamPlanSet', teamId, rowsMax: 0 }, [{ ...team, rowsMax: 0 }]],
-    ['a token is created', created, [{ id: 'new', teamId, name: 'Laptop', hash: 'ee', created: 100n, revoked: false }]],
+    ['a token is created', created, [made]],
+    [
+      'a token with limits is created', { ...created, expiresAt: 7, readOnly: true, appId: 'app' },
+      [{ ...made, expiresAt: 7, readOnly: true, appId: 'app' }],
+    ],
     ['a token that is there stays as it is', { ...created, tokenId: 'token' }, []],
     ["so does another team's", { ...created, tokenId: 'other' }, []],
     ['a token is revoked', { type: 'TokenRevoked', teamId, tokenId: 'token' }, [{ ...token, revoked: true }]],

@@ -1,0 +1,156 @@
+/**
+ * `npm run bench:uploads`: how fast files come in and go out where the service keeps them in a folder, beside a bare server that pipes
+ * bodies to files. See README.md.
+ */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import { Agent, request, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { parseArgs } from 'node:util';
+import { createDatabase, describeEnvironment, renderFacts, startPostgres } from './environment.ts';
+import { readWholeNumber } from './options.ts';
+import { memoryMiB, peakMemoryMiB, startServer } from './processes.ts';
+import { renderTable, show } from './report.ts';
+import { caller } from './requests.ts';
+import { runToEnd, type Surroundings } from './run-to-end.ts';
+import { serviceEnvironment, startService } from './service-processes.ts';
+import { timed } from './timed.ts';
+
+interface Options {
+  /** Of the large file. */
+  sizeMiB: number;
+  /** How many small ones there are. */
+  files: number;
+}
+
+const smallMiB = 10;
+const connections = 8;
+const contentType = 'application/octet-stream';
+/** What files are made of: no file system makes less of it. */
+const mebibyte = randomBytes(2 ** 20);
+
+function readOptions(): Options {
+  const { values } = parseArgs({ options: { size: { type: 'string', default: '1024' }, files: { type: 'string', default: '64' } } });
+  return { sizeMiB: readWholeNumber('--size', values.size, 1), files: readWholeNumber('--files', values.files, 1) };
+}
+
+/** Who keeps files: where one goes, and where it is once it is there. */
+interface Side {
+  create(): Promise<{ location: string; complete: () => Promise<string> }>;
+}
+
+interface Figures {
+  /** MiB a second. */
+  large: number;
+  back: number;
+  small: number;
+  /** Milliseconds of the completions of the small files, the shortest first. */
+  completions: number[];
+}
+
+async function run({ sizeMiB, files }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
+  const database = await createDatabase(await startPostgres(join(folder, 'postgres'), resources), 'uploads', resources);
+  console.log(renderFacts(await describeEnvironment({ service: database })));
+  const environment = { ...serviceEnvironment(database, undefined, 'uploads'), UPLOAD_SIZE_MAX_BYTES: String(sizeMiB * 2 ** 20 + smallMiB * 2 ** 20) };
+  const { target, processes } = await startService({ environment, folder: join(folder, 'service') }, ['all'], resources, signal);
+  const service = processes[0]!;
+  const own = join(folder, 'yardstick');
+  await mkdir(own);
+  const bare = await startServer({
+    name: 'yardstick', nodeArguments: [join(import.meta.dirname, 'file-yardstick.ts')], environment: { FOLDER: own }, logFile: join(folder, 'yardstick.log'),
+  }, resources, signal);
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  resources.defer(() => agent.destroy());
+
+  const call = caller(target);
+  const serviceSide: Side = {
+    create: async () => {
+      const body = JSON.stringify({ contentType, fileName: 'file' });
+      const data = await call<{ uploadID: string; uploadLocation: string }>('POST', '/apps/bench/uploads', body, 'application/json');
+      const complete = async () => (await call<{ url: string }>('POST', `/apps/bench/uploads/${data.uploadID}/complete`)).url;
+      return { location: data.uploadLocation, complete };
+    },
+  };
+  let names = 0;
+  const bareSide: Side = {
+    create: async () => {
+      const location = `http://127.0.0.1:${bare.port}/${names += 1}`;
+      return { location, complete: async () => location };
+    },
+  };
+  const measured: Figures[] = [];
+  const before = await memoryMiB(service.pid);
+  for (const side of [bareSide, serviceSide]) {
+    // Warms up.
+    await measureSmall(side, agent, connections, signal);
+    measured.push({ ...await measureLarge(side, agent, sizeMiB, signal), ...await measureSmall(side, agent, files, signal) });
+  }
+  console.log(`\n${render(measured[0]!, measured[1]!, { sizeMiB, files })}`);
+  console.log(`\nmemory of the service: ${show(before)} MiB before, ${show(await peakMemoryMiB(service.pid))} at most, `
+    + `${show(await memoryMiB(service.pid))} at the end`);
+}
+
+async function measureLarge(side: Side, agent: Agent, sizeMiB: number, signal: AbortSignal): Promise<Pick<Figures, 'large' | 'back'>> {
+  const { location, complete } = await side.create();
+  const sent = await timed(() => put(location, agent, sizeMiB, signal));
+  const url = await complete();
+  const got = await timed(() => get(url, agent, signal));
+  if (got.result !== sizeMiB * 2 ** 20) throw new Error(`a file of ${sizeMiB} MiB came back with ${got.result} bytes`);
+  return { large: sizeMiB / sent.seconds, back: sizeMiB / got.seconds };
+}
+
+async function measureSmall(side: Side, agent: Agent, files: number, signal: AbortSignal): Promise<Pick<Figures, 'small' | 'completions'>> {
+  const created = await Promise.all(Array.from({ length: files }, () => side.create()));
+  const left = created.values();
+  const sendLeft = async (): Promise<void> => {
+    for (const { location } of left) await put(location, agent, smallMiB, signal);
+  };
+  const { seconds } = await timed(() => Promise.all(Array.from({ length: connections }, sendLeft)));
+  const completions: number[] = [];
+  for (const { complete } of created) completions.push((await timed(complete)).seconds * 1_000);
+  return { small: (files * smallMiB) / seconds, completions: completions.toSorted((a, b) => a - b) };
+}
+
+/** Sends a file of so many MiB. Rejects for another answer than 200. */
+async function put(location: string, agent: Agent, sizeMiB: number, signal: AbortSignal): Promise<void> {
+  const headers = { 'content-type': contentType, 'content-length': sizeMiB * 2 ** 20 };
+  const sent = request(location, { method: 'PUT', agent, headers, signal });
+  const answered = once(sent, 'response');
+  await Promise.all([pipeline(Readable.from(Array.from({ length: sizeMiB }, () => mebibyte)), sent), answered]);
+  await bytesOf((await answered)[0] as IncomingMessage, location);
+}
+
+async function get(url: string, agent: Agent, signal: AbortSignal): Promise<number> {
+  const sent = request(url, { agent, signal }).end();
+  const [answer] = await once(sent, 'response');
+  return bytesOf(answer as IncomingMessage, url);
+}
+
+/** How many bytes an answer has. Rejects for one that is no 200. */
+async function bytesOf(answer: IncomingMessage, url: string): Promise<number> {
+  let bytes = 0;
+  for await (const chunk of answer) bytes += (chunk as Buffer).length;
+  if (answer.statusCode !== 200) throw new Error(`${url}: ${answer.statusCode}`);
+  return bytes;
+}
+
+function render(yardstick: Figures, service: Figures, { sizeMiB, files }: Options): string {
+  const line = (what: string, name: 'large' | 'back' | 'small'): string[] =>
+    [what, show(yardstick[name]), show(service[name]), (service[name] / yardstick[name]).toFixed(2)];
+  const { completions } = service;
+  const completion = (what: string, part: number): string[] =>
+    [`complete, ms, ${what}`, '', show(completions[Math.min(completions.length - 1, Math.floor(completions.length * part))]), ''];
+  return renderTable([
+    ['MiB/s', 'yardstick', 'service', 'ratio'],
+    line(`PUT of ${sizeMiB} MiB`, 'large'),
+    line(`GET of it`, 'back'),
+    line(`PUT of ${files} files of ${smallMiB} MiB, ${connections} connections`, 'small'),
+    completion('median', 0.5),
+    completion('p95', 0.95),
+  ]);
+}
+
+await runToEnd(async (surroundings) => run(readOptions(), surroundings));

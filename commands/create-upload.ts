@@ -1,0 +1,46 @@
+/** CreateUpload (spec 4.8). */
+import { z } from 'zod';
+import type { EventOf, UploadLimits } from '../src/events/event.ts';
+import { parse, text } from './inputs.ts';
+import { InvalidRequest } from './invalid-request.ts';
+
+export const appPath = z.object({ appID: text(256) });
+
+/** A media type as a header may carry it (RFC 9110, section 8.3.1). Each character belongs to one part: it is read in one pass. */
+const mediaTypePattern = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?:[ \t]*;[ \t]*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:[\t !#-[\]-~]|\\[\t -~])*"))*$/;
+
+/** It becomes the last part of a URL, and the name that the file is saved under. */
+const fileNamePattern = /^[^\p{Cc}/\\]+$/u;
+
+export const newUpload = z.object({
+  contentType: z.string().max(255, 'must have at most 255 characters').regex(mediaTypePattern, 'must be a media type, like image/png')
+    .meta({ description: 'The media type of the file. The bytes are to be sent with it as their `Content-Type`.', examples: ['image/png'] }),
+  fileName: text(255).regex(fileNamePattern, 'must not have slashes, backslashes or control characters')
+    .refine((name) => name !== '.' && name !== '..', 'must not be a name of a folder')
+    .meta({ description: 'The name that the file is saved under, without a path.', examples: ['photo.png'] }),
+  contentLength: z.unknown().optional()
+    .meta({ description: 'The bytes of the file, where they are known: what is too large is refused now rather than later.' }),
+}).meta({ id: 'NewUpload', description: 'What the file will be. Other members are passed over.' });
+
+/** The client says of the file that it will be larger than an upload may be. */
+export class FileTooLarge extends Error {
+  override readonly name = 'FileTooLarge';
+  readonly type = 'payload_too_large';
+}
+
+export interface CreateUploadInput {
+  readonly teamId: string;
+  readonly uploadId: string;
+  readonly path: z.output<typeof appPath>;
+  readonly members: Readonly<Record<string, unknown>>;
+  readonly limits: UploadLimits;
+}
+
+/** Throws InvalidRequest, and FileTooLarge. */
+export function createUpload({ teamId, uploadId, path, members, limits }: CreateUploadInput): EventOf<'UploadCreateRequested'> {
+  const { contentType, fileName, contentLength } = parse(newUpload, members, (message) => new InvalidRequest(message));
+  if (typeof contentLength === 'number' && contentLength > limits.sizeMax) {
+    throw new FileTooLarge(`The file may have at most ${limits.sizeMax} bytes.`);
+  }
+  return { type: 'UploadCreateRequested', teamId, uploadId, appId: path.appID, contentType, fileName, limits };
+}

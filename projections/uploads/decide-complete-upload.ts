@@ -1,0 +1,40 @@
+import type { EventOf, StoredFile } from '../../src/events/event.ts';
+import type { Refusal } from '../../src/events/outcome.ts';
+import { apply, refuse, refuseWith } from '../decision.ts';
+import type { Decision, DecisionState, LogPlace, Team, Upload } from '../decision.ts';
+import { suspendedMessage } from '../tables/rungs.ts';
+import { resultOf } from './decide-create-upload.ts';
+
+/**
+ * Spec 4.9. Rungs: upload, suspension, size, plan. A file that is too large or goes beyond the plan is given up, and its upload
+ * with it (spec section 3). To complete an upload again changes nothing and has the same answer.
+ */
+export function decideCompleteUpload(state: DecisionState, data: EventOf<'UploadCompleteRequested'>, at: LogPlace): Decision {
+  const { teamId, appId, uploadId, file } = data;
+  const upload = state.upload(uploadId);
+  const isThere = upload !== null && upload.teamId === teamId && upload.appId === appId && upload.removedAt === null;
+  if (!isThere || (upload.file === null && at.time >= upload.expiresAt)) {
+    return refuse('upload_not_found', isThere ? 'the upload has expired' : 'there is no such upload');
+  }
+  const team = state.team(teamId)!;
+  if (team.suspended) return refuse('payment_required', suspendedMessage);
+  if (upload.file !== null) return apply([], undefined, { upload: resultOf(upload) });
+
+  const refusal = refusalOf(upload, team, file);
+  if (refusal !== null) return refuseWith(refusal, [{ kind: 'upload', upload: { ...upload, file, removedAt: at.time } }]);
+  const completed: Upload = { ...upload, file, unclaimedSince: at.time };
+  return apply(
+    [{ kind: 'upload', upload: completed }, { kind: 'team', team: { ...team, uploadBytes: team.uploadBytes + file.size } }],
+    undefined,
+    { upload: resultOf(completed) },
+  );
+}
+
+function refusalOf({ sizeMax }: Upload, { uploadBytes, uploadBytesMax }: Team, { size }: StoredFile): Refusal | null {
+  if (size > sizeMax) return { type: 'payload_too_large', message: `the file has ${size} bytes, more than ${sizeMax}; it was deleted` };
+  if (size > 0 && uploadBytesMax !== null && uploadBytes + size > uploadBytesMax) {
+    const message = `the team's plan allows ${uploadBytesMax} bytes of files and ${uploadBytes} are in use; the file was deleted`;
+    return { type: 'payment_required', message };
+  }
+  return null;
+}

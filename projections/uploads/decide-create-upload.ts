@@ -1,0 +1,21 @@
+import type { EventOf } from '../../src/events/event.ts';
+import type { UploadResult } from '../../src/events/outcome.ts';
+import { apply, refuse } from '../decision.ts';
+import type { Decision, DecisionState, LogPlace, Upload } from '../decision.ts';
+import { suspendedMessage } from '../tables/rungs.ts';
+
+/** Spec 4.8: an upload whose bytes are to come. An app exists once its team names it (decisions 3). */
+export function decideCreateUpload(state: DecisionState, data: EventOf<'UploadCreateRequested'>, at: LogPlace): Decision {
+  const { teamId, uploadId, appId, contentType, fileName, limits } = data;
+  if (state.team(teamId)!.suspended) return refuse('payment_required', suspendedMessage);
+  const upload: Upload = {
+    id: uploadId, teamId, appId, contentType, fileName, created: at.version, createdAt: at.time, expiresAt: at.time + limits.lifeMs,
+    sizeMax: limits.sizeMax, unclaimedLifeMs: limits.unclaimedLifeMs, file: null, unclaimedSince: null, removedAt: null,
+  };
+  return apply([{ kind: 'upload', upload }], undefined, { upload: resultOf(upload) });
+}
+
+/** What the answer to a request that concerns an upload is made of. */
+export function resultOf({ id, contentType, fileName, sizeMax, expiresAt, file }: Upload): UploadResult {
+  return { id, contentType, fileName, sizeMax, expiresAt, file: file?.name ?? null };
+}

@@ -1,0 +1,26 @@
+import { defineEntity, p } from '@mikro-orm/core';
+
+/** The files that rows of segments name, as these were received or put into a tail (src/files/file-name.ts). Never updated. */
+export const FileReferenceEntity = defineEntity({
+  name: 'FileReference',
+  tableName: 'file_references',
+  properties: {
+    /** The name of a file, of whatever team, or of none. */
+    file: p.string().primary().columnType('text collate "C"'),
+    segment: p.bigint().primary().autoincrement(false),
+    index: p.integer().primary().autoincrement(false),
+  },
+  indexes: [{ properties: ['segment', 'index'] }],
+});
+
+/** The files that the newest bodies of patched rows name. They count in place of those that the rows named before. */
+export const ChangeReferenceEntity = defineEntity({
+  name: 'ChangeReference',
+  tableName: 'change_references',
+  properties: {
+    file: p.string().primary().columnType('text collate "C"'),
+    link: p.bigint().primary().autoincrement(false),
+    index: p.integer().primary().autoincrement(false),
+  },
+  indexes: [{ properties: ['link', 'index'] }],
+});

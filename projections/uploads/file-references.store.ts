@@ -1,0 +1,111 @@
+/** The files that rows name, as a batch writes them and as they are asked for. */
+import type { BoundStatement } from '../../src/database/combine.ts';
+import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
+import { RowsStatement } from '../../src/database/rows-statement.ts';
+import type { FileReference } from '../../src/files/file-name.ts';
+import type { ChangeReference } from './patched-references.ts';
+
+/** A file that a row of a segment names. */
+export interface SegmentReference extends FileReference {
+  readonly segment: bigint;
+}
+
+const insertFileReferences = new RowsStatement<SegmentReference>(
+  'insert_file_references',
+  [['int8', ({ segment }) => segment], ['int4', ({ index }) => index], ['lines', ({ file }) => file]],
+  (rows) => `insert into file_references (segment, index, file) select * from ${rows} as given`,
+);
+
+/** What rows of segments name that are new. */
+export function storeFileReferences(references: readonly SegmentReference[]): BoundStatement {
+  return insertFileReferences.bind(references);
+}
+
+const insertChangeReferences = new RowsStatement<ChangeReference>(
+  'insert_change_references',
+  [['int8', ({ link }) => link], ['int4', ({ index }) => index], ['lines', ({ file }) => file]],
+  (rows) => `insert into change_references (link, index, file) select * from ${rows} as given on conflict do nothing`,
+);
+
+/** What patched rows name. It may have been stored before. */
+export function storeChangeReferences(references: readonly ChangeReference[]): BoundStatement {
+  return insertChangeReferences.bind(references);
+}
+
+const deleteChangeReferences = new RowsStatement<ChangeReference>(
+  'delete_change_references',
+  [['int8', ({ link }) => link], ['int4', ({ index }) => index], ['lines', ({ file }) => file]],
+  (rows) => `delete from change_references using ${rows} as given(link, index, file)
+    where change_references.file = given.file and change_references.link = given.link and change_references.index = given.index`,
+);
+
+/** What patched rows name no longer. It may never have been stored. */
+export function removeChangeReferences(references: readonly ChangeReference[]): BoundStatement {
+  return deleteChangeReferences.bind(references);
+}
+
+/** The table of a link, where readers can come by that. */
+const shown = `select team_id from tables where tables.id = links.table_id and tables.generation = links.generation
+  and not tables.deleted limit 1`;
+
+/** The places that name the file of an upload, each once, in order: a probe for each. No key is 0. */
+const namedBy = (references: string, place: string): string => `with recursive named(place) as (
+    select 0::int8
+    union all
+    select (
+      select next.${place} from (
+        select file, ${place} from ${references} where (file, ${place}) > (uploads.file, named.place) order by file, ${place} limit 1
+      ) next where next.file = uploads.file
+    ) from named where named.place is not null
+  )`;
+
+/**
+ * Each look-up is a probe of an index: limits, offsets and the comparison of several columns at once leave the planner no other
+ * way to begin or to go on. A file may be named by millions of rows that nobody sees any more, so it goes from segment to segment,
+ * and looks at rows only where a link is shown.
+ */
+const selectClaims: Statement = {
+  name: 'select_claims',
+  text: `select uploads.id, received.found is not null or changed.found is not null
+    from uploads
+    left join lateral (
+      ${namedBy('file_references', 'segment')}
+      select true as found from named
+      cross join lateral (
+        select key, table_id, generation, first, rows from links where links.segment = named.place offset 0
+      ) links
+      join lateral (${shown}) shown on shown.team_id = uploads.team_id
+      cross join lateral (
+        select from (
+          select index - links.first as index from file_references
+          where (file, segment, index) >= (uploads.file, named.place, links.first)
+            and (file, segment, index) < (uploads.file, named.place, links.first + links.rows) offset 0
+        ) named_rows
+        left join lateral (
+          select version from changes where changes.link = links.key and changes.index = named_rows.index limit 1
+        ) change on true
+        where change.version is null limit 1
+      ) unchanged
+      limit 1
+    ) received on true
+    left join lateral (
+      ${namedBy('change_references', 'link')}
+      select true as found from named
+      cross join lateral (select table_id, generation from links where links.key = named.place limit 1) links
+      join lateral (${shown}) shown on shown.team_id = uploads.team_id
+      limit 1
+    ) changed on true
+    where uploads.id = any($1::uuid[]) and uploads.file is not null and uploads.removed_at is null`,
+};
+
+/**
+ * Whether rows name the files of these uploads: rows of the present generations of tables of the upload's team, by their newest
+ * bodies. Uploads without a file are left out.
+ */
+export async function findClaims(
+  tx: Pick<PipelinedClient, 'query'>,
+  uploadIds: readonly string[],
+): Promise<{ readonly uploadId: string; readonly isClaimed: boolean }[]> {
+  const { rows } = await tx.query(selectClaims, [uploadIds]);
+  return rows.map(([uploadId, isClaimed]) => ({ uploadId, isClaimed }));
+}

@@ -1,0 +1,14 @@
+/** Sizes as people write them. The units are those of IEC 80000-13: kB is 1000 bytes, KiB is 1024. */
+const prefixes = ['k', 'm', 'g', 't', 'p'];
+
+/**
+ * The bytes of a size: a whole number, alone or with a unit from kB to PB or KiB to PiB (`500MB`, `10 GiB`), in capitals or not.
+ * Null for what is none, and for more bytes than a number counts.
+ */
+export function parseByteSize(text: string): number | null {
+  const [, digits, prefix, binary] = /^([0-9]+)(?: ?(?:([kmgtp])(i)?)?b)?$/i.exec(text) ?? [];
+  if (digits === undefined) return null;
+  const power = prefix === undefined ? 0 : prefixes.indexOf(prefix.toLowerCase()) + 1;
+  const bytes = Number(digits) * (binary === undefined ? 1000 : 1024) ** power;
+  return Number.isSafeInteger(bytes) ? bytes : null;
+}

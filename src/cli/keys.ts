@@ -1,0 +1,45 @@
+/** `tablog keys`: the secrets that jobs' IDs and the URLs of uploads are signed with. */
+import { Pool } from 'pg';
+import type { Command } from 'commander';
+import { readConfig } from '../config.ts';
+import { listSecretKeys, rotateSecretKey } from '../database/secret-keys.ts';
+import { newLogger, writeOut, writeTable, writeWords } from './console.ts';
+import { UserError } from './run-to-end.ts';
+
+interface Flags {
+  readonly json?: boolean;
+}
+
+export function addKeyCommands(program: Command): void {
+  const keys = program.command('keys').description('list and rotate the keys that jobs\' IDs and the URLs of uploads are signed with');
+  const command = (name: string, description: string): Command => {
+    return keys.command(name).description(description).option('--json', 'write the result as JSON');
+  };
+  command('list', 'list the keys, without their secrets').action(list);
+  command('rotate', 'make a key that new signatures are made with; what older ones signed stays good').action(rotate);
+}
+
+async function list(flags: Flags): Promise<void> {
+  const keys = await withPool(listSecretKeys);
+  if (flags.json) writeOut(JSON.stringify(keys));
+  else writeTable(['ID', 'STATE'], keys.map(({ id, state }) => [String(id), state]));
+}
+
+async function rotate(flags: Flags): Promise<void> {
+  const key = await withPool((pool) => rotateSecretKey(pool));
+  if (key === null) throw new UserError('There are 255 keys, and there can be no more.');
+  if (flags.json) writeOut(JSON.stringify(key));
+  else if (key.state === 'current') writeWords(`Key ${key.id} is made. New signatures are made with it.`);
+  else writeWords(`Key ${key.id} is made. In a minute new signatures are made with it, when all running processes know it.`);
+}
+
+/** Needs Postgres only: keys can be rotated whatever becomes of the log. */
+async function withPool<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
+  const { openPostgres } = await import('../service.ts');
+  await using resources = new AsyncDisposableStack();
+  const postgres = await openPostgres(readConfig(), newLogger());
+  resources.defer(() => postgres.close());
+  const pool = new Pool({ connectionString: postgres.url, max: 1, application_name: 'tablog' });
+  resources.defer(() => pool.end());
+  return await work(pool);
+}

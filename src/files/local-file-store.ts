@@ -1,0 +1,243 @@
+/**
+ * Files in a folder: `temporary` has what is being written, `arrived` what came whole for an upload, `files` what was sealed. What
+ * has been answered is on disk, also after a power cut. Several processes may use one folder.
+ */
+import { constants } from 'node:fs';
+import { link, lstat, mkdir, open, opendir, readFile, rename, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { randomUUID } from 'node:crypto';
+import { ConfigError } from '../config.ts';
+import type { SecretKeys } from '../database/secret-keys.ts';
+import { isFileName } from './file-name.ts';
+import { isUploadId, StoreAway, type ExpectedUpload, type FileStore, type StoredObject } from './file-store.ts';
+import { signUploadUrl } from './upload-signature.ts';
+
+/** More bytes came for an upload than it may have. */
+export class UploadTooLarge extends Error {
+  override readonly name = 'UploadTooLarge';
+
+  constructor(sizeMax: number) {
+    super(`an upload has more than the ${sizeMax} bytes that it may have`);
+  }
+}
+
+export interface LocalFileStoreOptions {
+  /** Is there, with all that it contains kept by nobody else. */
+  readonly folder: string;
+  readonly keys: SecretKeys;
+  /** The address at which clients reach the service; null: where each of them did. */
+  readonly publicUrl: string | null;
+}
+
+export class LocalFileStore implements FileStore {
+  readonly #folder: string;
+  readonly #keys: SecretKeys;
+  readonly #publicUrl: string | null;
+
+  private constructor({ folder, keys, publicUrl }: LocalFileStoreOptions) {
+    this.#folder = folder;
+    this.#keys = keys;
+    this.#publicUrl = publicUrl;
+  }
+
+  /** Makes the folders. Rejects with ConfigError where files cannot have several names, and with what the system says. */
+  static async open(options: LocalFileStoreOptions): Promise<LocalFileStore> {
+    const store = new LocalFileStore(options);
+    await store.#makeFolders();
+    await store.#checkLinks();
+    return store;
+  }
+
+  async locate(upload: ExpectedUpload, origin: string): Promise<string> {
+    return signUploadUrl(this.#keys, upload, this.#publicUrl ?? origin);
+  }
+
+  /**
+   * Takes the bytes of an upload in; they take the place of those that arrived before. Rejects with UploadTooLarge as soon as
+   * there are more than `sizeMax`, with StoreAway, and with what `chunks` throws; then nothing has changed.
+   */
+  async receive(uploadId: string, chunks: AsyncIterable<Uint8Array>, sizeMax: number): Promise<void> {
+    const arrived = this.#pathOf({ kind: 'arrived', uploadId });
+    const temporary = join(this.#folder, 'temporary', randomUUID());
+    if (arrived === null) throw new RangeError('this is no ID of an upload');
+    try {
+      const file = await inStore(() => open(temporary, 'wx', 0o600));
+      try {
+        await write(file, chunks, sizeMax);
+        await inStore(() => file.sync());
+      } finally {
+        await inStore(() => file.close());
+      }
+      await inStore(() => rename(temporary, arrived));
+    } catch (error) {
+      // Where this fails too, it is found by `list`; the first error is the one to report.
+      await rm(temporary, { force: true }).catch(() => undefined);
+      throw error;
+    }
+    await inStore(() => syncFolder(join(this.#folder, 'arrived')));
+  }
+
+  async seal({ uploadId }: Pick<ExpectedUpload, 'uploadId'>, name: string): Promise<{ readonly size: number } | null> {
+    const arrived = this.#pathOf({ kind: 'arrived', uploadId });
+    const file = this.#pathOf({ kind: 'file', name });
+    if (file === null) throw new RangeError('this is no name of a file');
+    if (arrived === null) return null;
+    // What arrives later is another file under the name of this one.
+    const linked = await this.#unlessMissing(async () => {
+      await link(arrived, file);
+      return true;
+    });
+    if (linked === null) return null;
+    return inStore(async () => {
+      await syncFolder(join(file, '..'));
+      return { size: (await stat(file)).size };
+    });
+  }
+
+  async read(name: string, range?: { readonly start: number; readonly end: number }): Promise<Readable | null> {
+    const path = this.#pathOf({ kind: 'file', name });
+    const file = path === null ? null : await this.#unlessMissing(() => open(path, 'r'));
+    return file?.createReadStream(range) ?? null;
+  }
+
+  async remove(object: StoredObject): Promise<void> {
+    const path = this.#pathOf(object);
+    if (path !== null) await inStore(() => rm(path, { force: true }));
+  }
+
+  async* list(before: number): AsyncIterable<StoredObject> {
+    for (const shard of shards) {
+      yield* this.#listFolder(join('files', shard), before, (text) => ({
+        kind: 'file', name: Buffer.from(text, 'hex').toString('base64url'),
+      }));
+    }
+    yield* this.#listFolder('arrived', before, (uploadId) => ({ kind: 'arrived', uploadId }));
+    yield* this.#listFolder('temporary', before, (name) => ({ kind: 'temporary', name }));
+  }
+
+  async belongsTo(owner: string): Promise<boolean> {
+    const path = join(this.#folder, 'owner');
+    return inStore(async () => {
+      try {
+        await writeFile(path, owner, { flag: 'wx', flush: true });
+        await syncFolder(this.#folder);
+        return true;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        return (await readFile(path, 'utf8')) === owner;
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    // Each use closes what it opened.
+  }
+
+  async* #listFolder(folder: string, before: number, objectOf: (text: string) => StoredObject): AsyncIterable<StoredObject> {
+    const entries = await inStore(() => opendir(join(this.#folder, folder)));
+    try {
+      for (;;) {
+        const entry = await inStore(() => entries.read());
+        if (entry === null) return;
+        const object = objectOf(entry.name);
+        const path = this.#pathOf(object);
+        // What lies there under a name that this store does not give is not this store's.
+        if (path !== join(this.#folder, folder, entry.name)) continue;
+        // The time of the last link: a file is as old as its name, not as its bytes.
+        const found = await this.#unlessMissing(() => lstat(path));
+        if (found !== null && found.ctimeMs < before) yield object;
+      }
+    } finally {
+      await entries.close();
+    }
+  }
+
+  /** Null where the name is none that this store gives. */
+  #pathOf(object: StoredObject): string | null {
+    switch (object.kind) {
+      case 'file': {
+        if (!isFileName(object.name)) return null;
+        // Hexadecimal: some file systems take upper and lower case for the same.
+        const hex = Buffer.from(object.name, 'base64url').toString('hex');
+        return join(this.#folder, 'files', hex.slice(0, 2), hex);
+      }
+      case 'arrived':
+        return isUploadId(object.uploadId) ? join(this.#folder, 'arrived', object.uploadId) : null;
+      case 'temporary':
+        return isUploadId(object.name) ? join(this.#folder, 'temporary', object.name) : null;
+    }
+  }
+
+  /** Null where the file that it is about is not there, but its folder is. */
+  #unlessMissing<T>(work: () => Promise<T>): Promise<T | null> {
+    return inStore(async () => {
+      try {
+        return await work();
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+        // Nobody may be told that a file is gone where only a disk is.
+        await stat(join(this.#folder, 'arrived'));
+        return null;
+      }
+    });
+  }
+
+  /** All of them at once, so that none is made while somebody relies on it already. */
+  async #makeFolders(): Promise<void> {
+    const files = join(this.#folder, 'files');
+    await Promise.all(['temporary', 'arrived', 'files'].map((name) => mkdir(join(this.#folder, name), { recursive: true })));
+    await Promise.all(shards.map((shard) => mkdir(join(files, shard), { recursive: true })));
+    await syncFolder(files);
+    await syncFolder(this.#folder);
+  }
+
+  /** `seal` gives a file a second name, and not every file system can do that. */
+  async #checkLinks(): Promise<void> {
+    const [first, second] = [randomUUID(), randomUUID()].map((name) => join(this.#folder, 'temporary', name)) as [string, string];
+    try {
+      await (await open(first, 'wx')).close();
+      await link(first, second);
+    } catch (error) {
+      if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+      throw new ConfigError(['FILES_DIR: its file system has no hard links; name a folder on another one'], { cause: error });
+    } finally {
+      await Promise.all([first, second].map((path) => rm(path, { force: true })));
+    }
+  }
+}
+
+/** The folders of files: the first byte of a name, in hexadecimal. */
+const shards = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
+/** Does what the folder is needed for. An error of the system means that it cannot be used: it is full, broken, or gone. */
+async function inStore<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw isOfSystem(error) ? new StoreAway({ cause: error as Error }) : error;
+  }
+}
+
+function isOfSystem(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException | null)?.errno !== undefined;
+}
+
+async function write(file: FileHandle, chunks: AsyncIterable<Uint8Array>, sizeMax: number): Promise<void> {
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > sizeMax) throw new UploadTooLarge(sizeMax);
+    await inStore(() => file.writeFile(chunk));
+  }
+}
+
+/** Until then, the name of a file in it may be lost in a power cut. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

@@ -1,0 +1,29 @@
+/** Which store of files the settings name, and how it is opened. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { inDataFolder } from '../data-folder.ts';
+import type { SecretKeys } from '../database/secret-keys.ts';
+import { LocalFileStore } from './local-file-store.ts';
+import type { S3FileStore } from './s3-file-store.ts';
+
+/** Rejects with ConfigError when a setting is to blame, and with StoreAway when an S3 does not answer, which may pass. */
+export async function openFileStore(config: Config, keys: SecretKeys): Promise<LocalFileStore | S3FileStore> {
+  if (config.FILES_S3_BUCKET === undefined) {
+    const folder = config.FILES_DIR ?? join(config.DATA_DIR, 'files');
+    return inDataFolder(async () => {
+      await mkdir(folder, { recursive: true });
+      return LocalFileStore.open({ folder, keys, publicUrl: config.PUBLIC_URL ?? null });
+    }, config.FILES_DIR === undefined ? 'DATA_DIR' : 'FILES_DIR');
+  }
+  // Nobody waits for the SDK who has no S3.
+  const { S3FileStore } = await import('./s3-file-store.ts');
+  const accessKeyId = config.FILES_S3_ACCESS_KEY_ID;
+  const secretAccessKey = config.FILES_S3_SECRET_ACCESS_KEY;
+  return S3FileStore.open({
+    bucket: config.FILES_S3_BUCKET, region: config.FILES_S3_REGION, prefix: config.FILES_S3_PREFIX ?? '',
+    endpoint: config.FILES_S3_ENDPOINT ?? null, publicEndpoint: config.FILES_S3_PUBLIC_ENDPOINT ?? null,
+    credentials: accessKeyId === undefined || secretAccessKey === undefined ? null : { accessKeyId, secretAccessKey },
+    isPathStyle: config.FILES_S3_PATH_STYLE, requestsMax: config.CONNECTIONS_MAX, idleTimeout: config.REQUEST_IDLE_TIMEOUT_MS,
+  });
+}

@@ -1,0 +1,99 @@
+/**
+ * The public URLs of files. What a browser gets from here can run no script in the name of this service, whatever somebody has
+ * uploaded: it is of the type that it says, in a sandbox, and shown only where that type has no script.
+ */
+import { create as contentDisposition } from 'content-disposition';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { isFileName } from '../../files/file-name.ts';
+import type { FileStore } from '../../files/file-store.ts';
+import type { PublicFile } from '../../../projections/uploads/uploads.queries.ts';
+import type { App } from '../app.ts';
+import { uploadOperations } from '../documents/uploads.ts';
+import { replyWithError } from '../error-reply.ts';
+import type { RouteDependencies } from '../routes.ts';
+import { readKnownTags } from '../versions.ts';
+
+const path = z.object({ fileID: z.string(), fileName: z.string() });
+
+/** Media types that a browser shows without running anything. Others are saved. */
+const shown: ReadonlySet<string> = new Set([
+  'image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp', 'image/x-icon', 'image/vnd.microsoft.icon',
+  'audio/mpeg', 'audio/mp4', 'audio/aac', 'audio/ogg', 'audio/opus', 'audio/wav', 'audio/x-wav', 'audio/flac', 'audio/webm',
+  'video/mp4', 'video/webm', 'video/ogg', 'video/quicktime', 'text/plain',
+]);
+
+export function addFileRoutes(app: App, { uploads, files, requireReadModel }: RouteDependencies): void {
+  app.route({
+    method: ['GET', 'HEAD'], url: '/files/:fileID/:fileName', schema: { params: path },
+    config: { public: true, operation: uploadOperations.file }, onRequest: () => requireReadModel(),
+    handler: async (request, reply) => {
+      const { fileID, fileName } = request.params as z.output<typeof path>;
+      const hasTag = readKnownTags(request);
+      const file = isFileName(fileID) ? await uploads.file(fileID) : null;
+      // Under another name it would be another file: nobody but its team says what it is called.
+      if (file?.fileName !== fileName) return replyWithError(reply, 'not_found', 'There is no such file.');
+      const etag = `"${file.name}"`;
+      if (hasTag(etag)) return reply.headers(headersOf(file, etag)).code(304).send();
+      return sendFile(request, reply, { files, file, etag });
+    },
+  });
+}
+
+interface Sent {
+  readonly files: FileStore;
+  readonly file: PublicFile;
+  readonly etag: string;
+}
+
+async function sendFile(request: FastifyRequest, reply: FastifyReply, { files, file, etag }: Sent): Promise<FastifyReply> {
+  const { name, size } = file;
+  const { 'if-range': ifRange, range: wanted } = request.raw.headers;
+  const mayBePart = request.method === 'GET' && (ifRange === undefined || ifRange === etag);
+  const range = mayBePart ? rangeOf(wanted, size) : null;
+  if (range === 'unsatisfiable') {
+    return replyWithError(reply, 'range_not_satisfiable', `The file has ${size} bytes.`, { 'content-range': `bytes */${size}` });
+  }
+  const isEmpty = request.method === 'HEAD' || size === 0;
+  const bytes = isEmpty ? undefined : await files.read(name, range ?? undefined);
+  if (bytes === null) throw new Error(`the store has no file ${name}, which an upload says was completed`);
+  // Only now: an error must have none of them, or caches would keep it for a year.
+  void reply.headers(headersOf(file, etag));
+  const { start, end } = range ?? { start: 0, end: size - 1 };
+  if (range !== null) void reply.code(206).header('content-range', `bytes ${start}-${end}/${size}`);
+  return reply.header('content-length', String(end - start + 1)).send(bytes);
+}
+
+/** One range of bytes, in RFC 9110, section 14.1.1: `first-last`, `first-` or `-length of the end`. */
+const oneRange = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i;
+
+/**
+ * RFC 9110, section 14.2. Null for all of the file: what is malformed, of another unit, or several ranges is passed over. So is the
+ * end of a file that has no bytes, which no `Content-Range` can tell.
+ */
+function rangeOf(header: string | undefined, size: number): { start: number; end: number } | 'unsatisfiable' | null {
+  const [, first, last, suffix] = oneRange.exec(header ?? '') ?? [];
+  if (suffix !== undefined) {
+    if (Number(suffix) === 0) return 'unsatisfiable';
+    return size === 0 ? null : { start: Math.max(0, size - Number(suffix)), end: size - 1 };
+  }
+  if (first === undefined || (last !== '' && Number(last) < Number(first))) return null;
+  if (Number(first) >= size) return 'unsatisfiable';
+  return { start: Number(first), end: last === '' ? size - 1 : Math.min(Number(last), size - 1) };
+}
+
+function headersOf({ contentType, fileName }: PublicFile, etag: string): Record<string, string> {
+  const [essence] = contentType.toLowerCase().split(/[ \t;]/, 1);
+  return {
+    'content-type': contentType,
+    etag,
+    'content-disposition': contentDisposition(fileName, { type: shown.has(essence!) ? 'inline' : 'attachment' }),
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "default-src 'none'; sandbox",
+    // Pages elsewhere may show it: that is what its URL is for.
+    'cross-origin-resource-policy': 'cross-origin',
+    'accept-ranges': 'bytes',
+    // Its bytes never change, and its name is no other file's.
+    'cache-control': 'public, max-age=31536000, immutable',
+  };
+}

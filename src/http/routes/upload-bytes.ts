@@ -1,0 +1,62 @@
+/** Where the bytes of uploads arrive when this service keeps them itself: the URL that an upload was created with (spec 4.8). */
+import { z } from 'zod';
+import type { SecretKeys } from '../../database/secret-keys.ts';
+import { UploadTooLarge, type LocalFileStore } from '../../files/local-file-store.ts';
+import { verifyUploadUrl } from '../../files/upload-signature.ts';
+import type { EventLog } from '../../log/event-log.ts';
+import type { UploadQueries } from '../../../projections/uploads/uploads.queries.ts';
+import type { App } from '../app.ts';
+import { uploadOperations } from '../documents/uploads.ts';
+import { HttpError } from '../http-error.ts';
+import { normalMediaType } from '../media-type.ts';
+import { bodyChunks } from '../request-body.ts';
+import type { RouteDependencies } from '../routes.ts';
+
+export interface UploadBytesDependencies {
+  readonly store: LocalFileStore;
+  readonly keys: SecretKeys;
+  readonly log: Pick<EventLog, 'now'>;
+  readonly uploads: UploadQueries;
+}
+
+const path = z.object({ uploadID: z.string() });
+/** Which there must be is part of what is signed: what is missing, changed or added is refused as that. */
+const query = z.looseObject({
+  contentType: z.string().optional(), sizeMax: z.string().optional(), expiresAt: z.string().optional(), keyID: z.string().optional(),
+  signature: z.string().optional(),
+});
+
+export function addUploadBytesRoute(app: App, dependencies: Pick<RouteDependencies, 'uploadBytes' | 'requireReadModel'>): void {
+  app.put('/uploads/:uploadID', {
+    schema: { params: path, querystring: query }, config: { public: true, operation: uploadOperations.put },
+    onRequest: () => dependencies.requireReadModel(),
+  }, async (request, reply) => {
+    const { store, keys, log, uploads } = dependencies.uploadBytes!;
+    const expected = verifyUploadUrl(keys, request.params.uploadID, request.query);
+    if (expected === null) throw new HttpError('forbidden', 'The URL was not made by this service, or was changed.');
+    const { uploadId, contentType, sizeMax, expiresAt } = expected;
+    if (log.now() >= expiresAt) throw new HttpError('forbidden', 'The URL has expired: create another upload.');
+    requireMediaType(request.raw.headers, contentType);
+    const upload = await uploads.upload(uploadId);
+    if (upload === null || upload.isRemoved) throw new HttpError('upload_not_found', 'There is no such upload.');
+    if (upload.file !== null) throw new HttpError('upload_completed', 'The upload is complete already.');
+    try {
+      await store.receive(uploadId, bodyChunks(request, sizeMax), sizeMax);
+    } catch (error) {
+      if (error instanceof UploadTooLarge) throw new HttpError('payload_too_large', error.message, {}, { cause: error });
+      throw error;
+    }
+    return reply.send();
+  });
+}
+
+/** The file is what the client sends, byte for byte, and of the type that it was announced with. */
+function requireMediaType(headers: Readonly<Record<string, string | string[] | undefined>>, contentType: string): void {
+  const given = headers['content-type'];
+  if (typeof given !== 'string' || normalMediaType(given) !== normalMediaType(contentType)) {
+    throw new HttpError('request_validation_error', `Content-Type: it must be ${contentType}, which the upload was created with.`);
+  }
+  if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
+    throw new HttpError('request_validation_error', 'Content-Encoding: the file must be sent as it is.');
+  }
+}

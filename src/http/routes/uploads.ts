@@ -1,0 +1,71 @@
+/** Spec 4.8 and 4.9: uploads, from their creation to the public URL of the file. */
+import { randomUUIDv7 } from 'node:crypto';
+import { completeUpload, uploadPath } from '../../../commands/complete-upload.ts';
+import { appPath, createUpload } from '../../../commands/create-upload.ts';
+import type { StoredFile, UploadLimits } from '../../events/event.ts';
+import { newFileName } from '../../files/file-name.ts';
+import { readMembers } from '../../formats/read-members.ts';
+import { isUploadId, type FileStore } from '../../files/file-store.ts';
+import type { UploadQueries, UploadState } from '../../../projections/uploads/uploads.queries.ts';
+import type { App } from '../app.ts';
+import { uploadOperations } from '../documents/uploads.ts';
+import { HttpError } from '../http-error.ts';
+import { readMediaType } from '../media-type.ts';
+import { collectBody } from '../request-body.ts';
+import type { RouteDependencies } from '../routes.ts';
+import { identify } from '../submitter.ts';
+import type { UploadAnswers } from '../upload-answers.ts';
+
+export interface UploadDependencies {
+  readonly uploads: UploadQueries;
+  readonly files: FileStore;
+  readonly uploadAnswers: UploadAnswers;
+  readonly uploadLimits: UploadLimits;
+}
+
+/** What the body of a creation may have: a media type, a file name, and what older clients send besides. */
+const bodyBytesMax = 64 * 1024;
+
+export function addUploadRoutes(app: App, { submitter, uploads, files, uploadAnswers, uploadLimits }: RouteDependencies): void {
+  app.post('/apps/:appID/uploads', {
+    schema: { params: appPath }, config: { operation: uploadOperations.create },
+  }, async (request) => {
+    const { teamId } = request.principal;
+    readMediaType(request, ['application/json']);
+    const identity = identify(request);
+    const bytes = await collectBody(request, bodyBytesMax);
+    identity.digest?.update(bytes);
+    const members = readMembers(bytes);
+    const event = createUpload({ teamId, uploadId: randomUUIDv7(), path: request.params, members, limits: uploadLimits });
+    const { result } = await submitter.submit(teamId, identity, event);
+    return { data: await uploadAnswers.dataOf(result.upload!, request) };
+  });
+
+  app.post('/apps/:appID/uploads/:uploadID/complete', {
+    schema: { params: uploadPath }, config: { operation: uploadOperations.complete },
+  }, async (request) => {
+    const { teamId } = request.principal;
+    const { appID: appId, uploadID } = request.params;
+    const identity = identify(request);
+    const upload = isUploadId(uploadID) ? await uploads.upload(uploadID, { teamId, appId }) : null;
+    if (upload === null || (upload.isRemoved && upload.file === null)) throw notFound();
+    // What would be sealed for a request that is refused would lie about for a day. A key's outcome is for the log to say.
+    if (upload.isSuspended && identity.digest === null) throw new HttpError('payment_required', 'The team is suspended.');
+    const file = upload.file ?? (await seal(files, uploadID, upload));
+    const { result } = await submitter.submit(teamId, identity, completeUpload(teamId, request.params, file));
+    // Where another request has completed it meanwhile, what this one sealed is nobody's, and is removed as such.
+    return { data: await uploadAnswers.dataOf(result.upload!, request) };
+  });
+}
+
+/** Throws HttpError `upload_incomplete` where nothing has arrived whole. */
+async function seal(files: FileStore, uploadId: string, { contentType }: UploadState): Promise<StoredFile> {
+  const name = newFileName();
+  const sealed = await files.seal({ uploadId, contentType }, name);
+  if (sealed === null) throw new HttpError('upload_incomplete', 'The bytes of the file have not arrived, or not all of them.');
+  return { name, size: sealed.size };
+}
+
+function notFound(): HttpError {
+  return new HttpError('upload_not_found', 'There is no such upload.');
+}

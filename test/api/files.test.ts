@@ -1,0 +1,304 @@
+/** Spec section 4.9, decisions 3: the public URLs of files, as browsers and caches meet them (RFC 9110, RFC 6266, RFC 8187). */
+import { randomBytes, randomUUIDv7 } from 'node:crypto';
+import { rename } from 'node:fs/promises';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { parse as parseDisposition } from 'content-disposition';
+import { checkUpload } from '../../commands/complete-upload.ts';
+import { createUpload as uploadCreated } from '../../commands/create-upload.ts';
+import { newFileName } from '../../src/files/file-name.ts';
+import { signUploadUrl } from '../../src/files/upload-signature.ts';
+import { recordFact } from '../../src/record-fact.ts';
+import { useApi } from '../support/api.ts';
+import { fetchChecked } from '../support/interface-document.ts';
+import { exchangeRaw } from '../support/raw-http.ts';
+import { checkShape, type Exchange } from '../support/shapes.ts';
+import { complete, createUpload, picture, sendBytes, upload } from '../support/uploads.ts';
+
+const { api, client } = useApi();
+
+/** The `Cache-Control` of every file. */
+const caching = 'public, max-age=31536000, immutable';
+const text = Array.from({ length: 100 }, (_, at) => String(at % 10)).join('');
+
+/** Asks for a file, or for a path, of the service. An error is of the shape of errors. */
+async function get(place: string, headers: Readonly<Record<string, string>> = {}, method = 'GET'): Promise<Exchange> {
+  const { pathname } = new URL(place, api().url);
+  const exchange = await fetchChecked(api().url, pathname, { headers, method });
+  if (exchange.status >= 400) {
+    checkShape(exchange);
+    // A cache that kept an error for a year would have lost the file.
+    expect(['cache-control', 'etag', 'content-disposition'].filter((name) => exchange.headers.has(name))).toEqual([]);
+  }
+  return exchange;
+}
+
+async function outcome(place: string, headers: Readonly<Record<string, string>> = {}, method = 'GET'): Promise<string> {
+  const { status, text: body } = await get(place, headers, method);
+  return status < 400 || body === '' ? String(status) : `${status} ${JSON.parse(body).error.type}`;
+}
+
+let url = '';
+let etag = '';
+beforeAll(async () => {
+  url = (await upload(client(), text, { contentType: 'text/plain', fileName: 'digits.txt' })).url;
+  etag = (await get(url)).headers.get('etag')!;
+});
+
+describe('a browser', () => {
+  test.each([
+    ['image/png', 'inline'],
+    ['IMAGE/PNG', 'inline'],
+    ['image/jpeg; quality="90;1"', 'inline'],
+    ['video/mp4', 'inline'],
+    ['audio/mpeg', 'inline'],
+    ['text/plain;charset=utf-8', 'inline'],
+    ['text/plain\t; charset=utf-8', 'inline'],
+    ['image/svg+xml', 'attachment'],
+    ['Image/SVG+XML; charset=utf-8', 'attachment'],
+    ['text/html', 'attachment'],
+    ['TEXT/HTML;charset="image/png"', 'attachment'],
+    ['text/html; x=png', 'attachment'],
+    ['application/xhtml+xml', 'attachment'],
+    ['text/xml', 'attachment'],
+    ['application/xml', 'attachment'],
+    ['application/pdf', 'attachment'],
+    ['text/javascript', 'attachment'],
+    ['application/octet-stream', 'attachment'],
+    ['multipart/x-mixed-replace; boundary=x', 'attachment'],
+    ['image/png+xml', 'attachment'],
+    ['x-unknown/x-unknown', 'attachment'],
+  ])('shows or saves %s: %s', async (contentType, disposition) => {
+    const file = await upload(client(), '<script>alert(1)</script>', { contentType, fileName: 'file' });
+    for (const method of ['GET', 'HEAD']) {
+      const { status, headers } = await get(file.url, {}, method);
+      expect([status, headers.get('content-type'), headers.get('content-disposition')]).toEqual([200, contentType, `${disposition}; filename=file`]);
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('content-security-policy')).toBe("default-src 'none'; sandbox");
+      expect(headers.get('cross-origin-resource-policy')).toBe('cross-origin');
+      expect(headers.get('cache-control')).toBe(caching);
+    }
+  });
+
+  test.each([
+    ['photo.png', 'filename=photo.png'],
+    ['my photo.png', 'filename="my photo.png"'],
+    ['a "best"; 1.png', String.raw`filename="a \"best\"; 1.png"`],
+    ["it's (1)*!~.png", null],
+    ['100%.png', 'filename=100%.png'],
+    ['%41%2F%00.png', "filename=%41%2F%00.png; filename*=UTF-8''%2541%252F%2500.png"],
+    ['naïve.png', "filename=\"na?ve.png\"; filename*=UTF-8''na%C3%AFve.png"],
+    ['写真 №1.png', "filename=\"?? ?1.png\"; filename*=UTF-8''%E5%86%99%E7%9C%9F%20%E2%84%961.png"],
+    ['👩‍👩‍👧.png', null],
+    ['a?b#c&d=e+f;g,h:i@j.png', null],
+    ['filename*=UTF-8\'\'x.png', null],
+    ['....', null],
+    ['%2e%2e', null],
+    [' .png ', null],
+  ])('saves a file as %j', async (fileName, expected) => {
+    const file = await upload(client(), 'bytes', { ...picture, fileName });
+    const { status, headers, text: body } = await get(file.url);
+    expect([status, body]).toEqual([200, 'bytes']);
+    const header = headers.get('content-disposition')!;
+    // What a header may be made of.
+    expect(header).toMatch(/^[ -~]+$/);
+    if (expected !== null) expect(header).toBe(`inline; ${expected}`);
+    expect(parseDisposition(header)).toEqual({ type: 'inline', parameters: expect.objectContaining({ filename: fileName }) });
+  });
+});
+
+describe('a cache', () => {
+  test('has another ETag for each file, which stays', async () => {
+    expect(etag).toBe(`"${new URL(url).pathname.split('/')[2]}"`);
+    expect((await get(url)).headers.get('etag')).toBe(etag);
+    const same = await upload(client(), text);
+    expect((await get(same.url)).headers.get('etag')).not.toBe(etag);
+  });
+
+  test.each<[string, () => string, string]>([
+    ['the ETag', () => etag, '304'],
+    ['the ETag as a weak one', () => `W/${etag}`, '304'],
+    ['the ETag among others', () => `"other", W/"x" ,${etag}`, '304'],
+    ['whatever there is', () => '*', '304'],
+    ['another ETag', () => '"other"', '200'],
+    ['the ETag without quotes', () => etag.slice(1, -1), '400 request_validation_error'],
+    ['a list with a hole in its quotes', () => `${etag}, "x`, '400 request_validation_error'],
+    ['nothing', () => '', '400 request_validation_error'],
+  ])('that has %s', async (_what, known, expected) => {
+    const headers = { 'if-none-match': known() };
+    expect(await outcome(url, headers)).toBe(expected);
+    expect(await outcome(url, headers, 'HEAD')).toBe(expected.slice(0, 3));
+    // A part of what is there already is there too.
+    if (expected === '304') expect(await outcome(url, { ...headers, range: 'bytes=0-1' })).toBe(expected);
+  });
+
+  test('is told with 304 what it would be told with 200', async () => {
+    const [first, again] = [await get(url), await get(url, { 'if-none-match': etag })];
+    for (const name of ['etag', 'cache-control', 'content-disposition', 'content-security-policy', 'x-content-type-options']) {
+      expect([name, again.headers.get(name)]).toEqual([name, first.headers.get(name)]);
+    }
+    expect([again.text, again.headers.has('content-length')]).toEqual(['', false]);
+  });
+
+  test('asks wrongly for what is not there: that is 400', async () => {
+    expect(await outcome(`/files/${newFileName()}/photo.png`, { 'if-none-match': 'x' })).toBe('400 request_validation_error');
+    expect(await outcome(`/files/${newFileName()}/photo.png`, { 'if-none-match': '*' })).toBe('404 not_found');
+  });
+
+  test.each(['gzip', 'br', 'zstd', 'gzip, deflate, br, zstd, *'])('that takes %s gets the bytes as they are', async (encoding) => {
+    const long = await upload(client(), text.repeat(1000), { contentType: 'text/plain', fileName: 'digits.txt' });
+    for (const file of [url, long.url]) {
+      const { headers } = await get(file, { 'accept-encoding': encoding });
+      expect([headers.get('content-encoding'), headers.get('vary')]).toEqual([null, null]);
+      expect(headers.get('content-length')).toBe(file === url ? '100' : '100000');
+    }
+  });
+});
+
+test('HEAD says what GET does, without the bytes', async () => {
+  const [whole, head] = [await get(url), await get(url, { range: 'bytes=0-1' }, 'HEAD')];
+  const ofConnection = new Set(['date', 'connection', 'keep-alive']);
+  const told = ({ headers }: Exchange) => Object.fromEntries([...headers].filter(([name]) => !ofConnection.has(name)));
+  expect([head.status, head.text, told(head)]).toEqual([200, '', told(whole)]);
+  expect([told(head)['content-length'], told(head)['accept-ranges']]).toEqual(['100', 'bytes']);
+});
+
+describe('of a file of 100 bytes', () => {
+  test.each<[string, number, number]>([
+    ['bytes=0-0', 0, 0],
+    ['bytes=0-9', 0, 9],
+    ['bytes=50-59', 50, 59],
+    ['bytes=99-99', 99, 99],
+    ['bytes=90-', 90, 99],
+    ['bytes=0-', 0, 99],
+    ['bytes=-1', 99, 99],
+    ['bytes=-100', 0, 99],
+    ['bytes=-101', 0, 99],
+    ['bytes=95-100', 95, 99],
+    ['bytes=95-99999999999999999999999999', 95, 99],
+    ['bytes=-99999999999999999999999999', 0, 99],
+    ['bytes=007-008', 7, 8],
+    ['BYTES=1-2', 1, 2],
+  ])('%s is a part', async (range, start, end) => {
+    const { status, headers, text: body } = await get(url, { range });
+    expect([status, headers.get('content-range'), body]).toEqual([206, `bytes ${start}-${end}/100`, text.slice(start, end + 1)]);
+    expect([headers.get('content-length'), headers.get('etag')]).toEqual([String(body.length), etag]);
+  });
+
+  test.each(['bytes=100-', 'bytes=100-200', 'bytes=99999999999999999999999999-', 'bytes=-0'])('%s is no part', async (range) => {
+    expect(await outcome(url, { range })).toBe('416 range_not_satisfiable');
+    expect((await get(url, { range })).headers.get('content-range')).toBe('bytes */100');
+  });
+
+  test.each([
+    'bytes=0-1,5-6', 'bytes=0-1,500-600', 'bytes=500-600,700-800', 'bytes=5-2', 'bytes=500-400', 'bytes=-', 'bytes=', 'bytes', 'bytes=a-b',
+    'bytes=1-2-3', 'bytes=--1', 'bytes=+1-2', 'bytes=0x1-2', 'bytes=1.5-2', 'bytes 1-2', 'lines=1-2', 'lines=500-600', '1-2', 'bytes=0-1,',
+  ])('%s is passed over', async (range) => {
+    const { status, headers, text: body } = await get(url, { range });
+    expect([status, headers.get('content-range'), body]).toEqual([200, null, text]);
+  });
+
+  test.each<[string, () => string, number]>([
+    ['of the file', () => etag, 206],
+    ['of another file', () => '"other"', 200],
+    ['that is weak', () => `W/${etag}`, 200],
+    ['that is a time', () => 'Wed, 21 Oct 2015 07:28:00 GMT', 200],
+  ])('a part comes only to an If-Range %s', async (_what, ifRange, status) => {
+    const answer = await get(url, { range: 'bytes=1-2', 'if-range': ifRange() });
+    expect([answer.status, answer.text]).toEqual([status, status === 206 ? '12' : text]);
+    if (status === 200) expect(await outcome(url, { range: 'bytes=100-', 'if-range': ifRange() })).toBe('200');
+  });
+});
+
+test.each([
+  [undefined, '200'], ['bytes=-5', '200'], ['bytes=0-', '416 range_not_satisfiable'], ['bytes=-0', '416 range_not_satisfiable'],
+])('of an empty file %s is %s', async (range, expected) => {
+  const empty = await upload(client(), '');
+  const headers: Readonly<Record<string, string>> = range === undefined ? {} : { range };
+  expect(await outcome(empty.url, headers)).toBe(expected);
+  expect((await get(empty.url, headers)).headers.get(expected === '200' ? 'content-length' : 'content-range')).toBe(expected === '200' ? '0' : 'bytes */0');
+});
+
+test('parts of a large file are the bytes in it', async () => {
+  const bytes = randomBytes(1_000_000);
+  const { url: large } = await upload(client(), bytes);
+  for (const [start, end] of [[0, 65_535], [65_536, 65_536], [123_456, 654_321], [999_999, 999_999]] as const) {
+    const part = await fetch(large, { headers: { range: `bytes=${start}-${end}` } });
+    expect(part.status).toBe(206);
+    expect(Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(start, end + 1))).toBe(true);
+  }
+});
+
+describe('there is no file', () => {
+  test('under another name', async () => {
+    const { pathname } = new URL(url);
+    for (const place of [pathname.replace('digits', 'others'), pathname.replace('digits', 'Digits'), `${pathname}%00`, `${pathname}%20`]) {
+      expect([place, await outcome(place)]).toEqual([place, '404 not_found']);
+      expect([place, await outcome(place, {}, 'HEAD')]).toEqual([place, '404']);
+    }
+  });
+
+  test('under what is no name, or the name of none', async () => {
+    const { pathname } = new URL(url);
+    const name = pathname.split('/')[2]!;
+    const last = name.at(-1)!;
+    // Its last character has four bits that say nothing: of several spellings one is right.
+    const spelledOtherwise = name.slice(0, -1) + String.fromCharCode(last.charCodeAt(0) + 1);
+    for (const one of [newFileName(), spelledOtherwise, 'x', `${name}x`, name.slice(1), `${name}==`, `${name}%00`, '%F0%9F%93%81', '-'.repeat(22)]) {
+      const place = `/files/${one}/digits.txt`;
+      expect([place, await outcome(place)]).toEqual([place, '404 not_found']);
+    }
+    expect(await outcome(`${pathname}/`)).toBe('404 not_found');
+    expect(await outcome(`/files/${name}`)).toBe('404 not_found');
+    expect(await outcome(`/files/${name}/`)).toBe('404 not_found');
+  });
+
+  test.each([
+    '/files/../../etc/passwd', '/files/../data/token', '/files/..%2f..%2fetc/passwd', '/files/%2e%2e/%2e%2e', '/files/..%5c..%5cetc/passwd',
+    '/files/%2fetc%2fpasswd/passwd', '/files/%00/passwd', '/files//etc/passwd', '/files/....//passwd',
+  ])('at %s', async (path) => {
+    const answer = await exchangeRaw(api().url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, { path });
+    expect([answer.status, answer.json.error.type]).toEqual([404, 'not_found']);
+  });
+
+  test('at a path that is not validly encoded', async () => {
+    expect(await outcome(`${new URL(url).pathname}%ff`)).toBe('400 request_validation_error');
+  });
+
+  test('any more once it is removed', async () => {
+    const { id: teamId, client: owner } = await api().createTeam();
+    const uploadId = randomUUIDv7();
+    const limits = { sizeMax: 1000, lifeMs: 3_600_000, unclaimedLifeMs: 0 };
+    const { log } = api().operator;
+    await recordFact(log, uploadCreated({ teamId, uploadId, path: { appID: 'shop' }, members: picture, limits }));
+    // Its team's next request comes behind it in the log.
+    await createUpload(owner);
+    const expected = { uploadId, contentType: picture.contentType, sizeMax: limits.sizeMax, expiresAt: log.now() + limits.lifeMs };
+    expect(await sendBytes({ location: signUploadUrl(api().keys, expected, api().url) }, 'bytes')).toBe('200');
+    const { url: place } = (await complete(owner, { id: uploadId })).json.data;
+    const { headers } = await get(place);
+    await recordFact(log, checkUpload(teamId, uploadId));
+    await createUpload(owner);
+    expect(await outcome(place)).toBe('404 not_found');
+    expect(await outcome(place, { 'if-none-match': headers.get('etag')! })).toBe('404 not_found');
+    expect(await outcome(place, {}, 'HEAD')).toBe('404');
+  });
+});
+
+test('while the store is away a file is 503, and caches keep nothing of that', async () => {
+  const { filesFolder } = api();
+  await rename(filesFolder, `${filesFolder}-away`);
+  try {
+    expect(await outcome(url)).toBe('503 service_unavailable');
+    expect(await outcome(url, { range: 'bytes=1-2' })).toBe('503 service_unavailable');
+    expect(await outcome(url, { 'if-none-match': etag })).toBe('304');
+  } finally {
+    await rename(`${filesFolder}-away`, filesFolder);
+  }
+  expect(await outcome(url)).toBe('200');
+});
+
+test('other methods are 405, and a query is refused', async () => {
+  for (const method of ['PUT', 'POST', 'PATCH', 'DELETE']) expect(await outcome(url, {}, method)).toBe('405 method_not_allowed');
+  const { pathname } = new URL(url);
+  expect((await fetchChecked(api().url, `${pathname}?x=1`)).status).toBe(400);
+});

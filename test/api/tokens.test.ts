@@ -1,0 +1,302 @@
+/** Decisions 1: tokens that expire, that only read, that are for one app, that are revoked; and when they were used. */
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { pino, type Logger } from 'pino';
+import { readModelSchema } from '../../projections/read-model.ts';
+import { TeamQueries } from '../../projections/teams/teams.queries.ts';
+import { Database } from '../../src/database/database.ts';
+import { noteRevocation, noteUses, revocationNotes } from '../../src/database/token-notes.ts';
+import { rebuild } from '../../src/replay/rebuild.ts';
+import { recordRevocation, tellRevocations } from '../../src/token-revocation.ts';
+import { TokenUses } from '../../src/token-uses.ts';
+import { useApi, type Team, type Token } from '../support/api.ts';
+import { Client, outcomeOf, type Answer } from '../support/client.ts';
+import { sleepUntil } from '../support/server.ts';
+import { newStashId, putChunks } from '../support/stashes.ts';
+import { createTable, leavingUnchanged, unknownTableId, type MadeTable } from '../support/tables.ts';
+
+/** Upkeep is for the tests to do. */
+const { api } = useApi({ UPKEEP_INTERVAL_MS: '3600000' });
+
+let team: Team;
+beforeAll(async () => {
+  team = await api().createTeam();
+});
+
+const unknownToken = '404 {"error":{"type":"request_error","message":"The bearer token does not exist or is incorrect."}}';
+
+function shown({ status, text }: Answer): string {
+  return `${status} ${text}`;
+}
+
+/** The same client at each process that answers requests. */
+function everywhere({ client }: Token): Client[] {
+  return api().processes.filter(({ role }) => role !== 'projector').map(({ url }) => new Client(url, client.token));
+}
+
+async function isRefusedEverywhere(token: Token): Promise<boolean> {
+  const answers = await Promise.all(everywhere(token).map((client) => client.get('/tables')));
+  return answers.every((answer) => shown(answer) === unknownToken);
+}
+
+async function isRefusedNowhere(token: Token): Promise<boolean> {
+  const answers = await Promise.all(everywhere(token).map((client) => client.get('/tables')));
+  return answers.every(({ status }) => status === 200);
+}
+
+describe('a token that expires', () => {
+  test('is good until then, and unknown from then on', async () => {
+    const token = await team.createToken({ expiresAt: api().operator.log.now() + 3000 });
+    expect(await isRefusedNowhere(token)).toBe(true);
+    await sleepUntil(() => isRefusedEverywhere(token), 'the token has expired');
+    expect(await isRefusedNowhere(await team.createToken({ expiresAt: api().operator.log.now() + 3_600_000 }))).toBe(true);
+  });
+
+  test('was never good if that had passed before', async () => {
+    expect(await isRefusedEverywhere(await team.createToken({ expiresAt: 0 }))).toBe(true);
+  });
+});
+
+/** Everything that changes something. */
+const writes: [string, (client: Client, table: MadeTable) => Promise<Answer>][] = [
+  ['create a table', (client) => client.post('/tables', { name: 'n', rows: [] })],
+  ['create a table, malformed', (client) => client.post('/tables', 'x')],
+  ['overwrite', (client, { id }) => client.put(`/tables/${id}`, [{ a: 3 }])],
+  ['rename', (client, { id }) => client.patch(`/tables/${id}`, { name: 'x' })],
+  ['delete a table', (client, { id }) => client.delete(`/tables/${id}`)],
+  ['add rows', (client, { path }) => client.post(path, [{ a: 3 }])],
+  ['add very many rows', (client, { path }) => client.post(path, Array.from({ length: 20_000 }, () => ({ a: 1, b: 'x'.repeat(200) })))],
+  ['patch a row', (client, { path, rowIds }) => client.patch(`${path}/${rowIds[0]}`, { a: 3 })],
+  ['delete a row', (client, { path, rowIds }) => client.delete(`${path}/${rowIds[0]}`)],
+  ['send a chunk', (client) => client.put('/stashes/s/1', [{ a: 1 }])],
+  ['delete a stash', (client) => client.delete('/stashes/s')],
+];
+
+describe('a token for reading only', () => {
+  let table: MadeTable;
+  let reading: Token;
+  beforeAll(async () => {
+    table = await createTable(team.client, [{ a: 1 }]);
+    reading = await team.createToken({ readOnly: true });
+  });
+
+  test.each(writes)('may not %s', async (_, write) => {
+    await leavingUnchanged(team.client, table.path, async () => {
+      expect(outcomeOf(await write(reading.client, table))).toBe('403 forbidden');
+      expect(outcomeOf(await write(reading.client, { ...table, id: unknownTableId, path: `/tables/${unknownTableId}/rows` }))).toBe('403 forbidden');
+    });
+  });
+
+  test('reads all that there is', async () => {
+    const { client } = reading;
+    for (const path of ['/tables', `/tables/${table.id}`, table.path, `${table.path}/${table.rowIds[0]}`]) {
+      expect(shown(await client.get(path))).toBe(shown(await team.client.get(path)));
+    }
+    for (const path of [`/tables/${table.id}`, table.path]) expect((await client.head(path)).status).toBe(200);
+    const later = await team.client.post(table.path, [{ a: 2 }], { 'x-service-asynchronous': 'true' });
+    expect(outcomeOf(later)).toBe('201');
+    expect(outcomeOf(await client.get('/jobs/x'))).toBe('404 job_not_found');
+  });
+});
+
+/** Every request about a table. */
+const requests: [string, (client: Client, tableId: string) => Promise<Answer>][] = [
+  ['HEAD table', (client, id) => client.head(`/tables/${id}`)],
+  ['GET table', (client, id) => client.get(`/tables/${id}`)],
+  ['PATCH table', (client, id) => client.patch(`/tables/${id}`, { name: 'x' })],
+  ['PUT table', (client, id) => client.put(`/tables/${id}`, [{ a: 3 }])],
+  ['DELETE table', (client, id) => client.delete(`/tables/${id}`)],
+  ['DELETE table, with a key', (client, id) => client.delete(`/tables/${id}`, { 'idempotency-key': 'k' })],
+  ['HEAD rows', (client, id) => client.head(`/tables/${id}/rows`)],
+  ['GET rows', (client, id) => client.get(`/tables/${id}/rows`)],
+  ['POST rows', (client, id) => client.post(`/tables/${id}/rows`, [{ a: 3 }])],
+  ['POST rows, malformed', (client, id) => client.post(`/tables/${id}/rows`, 'x')],
+  ['GET row', (client, id) => client.get(`/tables/${id}/rows/AAAAAAAAAAEAAAAAAAAAAA`)],
+  ['PATCH row', (client, id) => client.patch(`/tables/${id}/rows/AAAAAAAAAAEAAAAAAAAAAA`, { a: 3 })],
+  ['DELETE row', (client, id) => client.delete(`/tables/${id}/rows/AAAAAAAAAAEAAAAAAAAAAA`)],
+];
+
+describe('a token of an app', () => {
+  let mine: Team;
+  let ofA: Client;
+  let ofB: Client;
+  let tables: Readonly<Record<'a' | 'b' | 'both' | 'none', string>>;
+
+  async function create(client: Client, body: object, headers: Readonly<Record<string, string>> = {}): Promise<string> {
+    const answer = await client.post('/tables', { name: 'test', rows: [{ a: 1 }], ...body }, headers);
+    expect(outcomeOf(answer)).toBe('201');
+    return answer.json.data.tableID;
+  }
+
+  beforeAll(async () => {
+    mine = await api().createTeam();
+    ofA = (await mine.createToken({ appId: 'a' })).client;
+    ofB = (await mine.createToken({ appId: 'b' })).client;
+    tables = {
+      a: await create(ofA, {}), b: await create(ofB, { appsToLink: ['b'] }), both: await create(mine.client, { appsToLink: ['a', 'b'] }),
+      none: await create(mine.client, {}),
+    };
+  });
+
+  const idsOf = async (client: Client): Promise<string[]> => (await client.get('/tables')).json.data.map(({ id }: { id: string }) => id);
+
+  test('links what it creates, and sees its tables alone', async () => {
+    expect(await idsOf(ofA)).toEqual([tables.a, tables.both]);
+    expect(await idsOf(ofB)).toEqual([tables.b, tables.both]);
+    expect(await idsOf(mine.client)).toEqual([tables.a, tables.b, tables.both, tables.none]);
+    expect((await ofA.get(`/tables/${tables.a}`)).json.data.appIDs).toEqual(['a']);
+    expect((await ofB.get(`/tables/${tables.both}`)).json.data.appIDs).toEqual(['a', 'b']);
+    const created = await ofA.post('/tables?name=n&appsToLink=a', []);
+    expect(created.json.data.linkedAppIDs).toEqual(['a']);
+    await ofA.delete(`/tables/${created.json.data.tableID}`);
+  });
+
+  test('links nothing to others', async () => {
+    for (const send of [
+      () => ofA.post('/tables?name=n&appsToLink=b', []), () => ofA.post('/tables', { name: 'n', rows: [], appsToLink: ['a', 'b'] }),
+      () => ofA.post('/tables?appsToLink=a', { name: 'n', rows: [], appsToLink: ['c'] }),
+    ]) expect(outcomeOf(await send())).toBe('403 forbidden');
+    expect(outcomeOf(await ofA.post('/tables?appsToLink=b', []))).toBe('400 request_validation_error');
+    expect(await idsOf(mine.client)).toHaveLength(4);
+  });
+
+  test.each(requests)('finds no table of others: %s', async (_, request) => {
+    for (const id of [tables.b, tables.none]) {
+      await leavingUnchanged(mine.client, `/tables/${id}/rows`, async () => {
+        const answer = await request(ofA, id);
+        expect(answer.status).toBe(404);
+        expect(shown(answer)).toBe(shown(await request(ofA, unknownTableId)));
+        expect(shown(answer)).toBe(shown(await request(ofA, 'x')));
+      });
+    }
+  });
+
+  test('does in its tables what the team may', async () => {
+    const id = await create(ofA, {});
+    const path = `/tables/${id}/rows`;
+    const [row] = (await ofA.get(path)).json.data;
+    const stashId = newStashId();
+    await putChunks(ofA, stashId, [['1', [{ a: 7 }]]]);
+    const outcomes = [
+      await ofA.patch(`${path}/${row.$rowID}`, { a: 2 }), await ofA.post(path, [{ a: 3 }]), await ofA.post(path, { $stashID: stashId }),
+      await ofA.put(`/tables/${id}`, [{ a: 1 }]), await ofA.head(path), await ofA.patch(`/tables/${id}`, { name: 'x' }),
+      await ofA.delete(`/tables/${id}`), await ofA.get(path), await ofA.delete(`/tables/${id}`),
+    ].map(outcomeOf);
+    expect(outcomes).toEqual(['200', '201', '201', '200', '200', '200', '200', '404 table_not_found', '200']);
+  });
+
+  test('has keys of its own', async () => {
+    const key = { 'idempotency-key': 'the same' };
+    const [first, second, third] = [await create(ofA, {}, key), await create(ofB, {}, key), await create(mine.client, {}, key)];
+    expect(new Set([first, second, third]).size).toBe(3);
+    expect(await create(ofA, {}, key)).toBe(first);
+  });
+
+  test('of another team reaches nothing of this one, though the app has the same name', async () => {
+    const { client } = await team.createToken({ appId: 'a' });
+    expect(await idsOf(client)).toEqual([]);
+    for (const [, request] of requests) expect((await request(client, tables.a)).status).toBe(404);
+    expect(outcomeOf(await ofA.get(`/tables/${tables.a}`))).toBe('200');
+  });
+});
+
+describe('a token that is revoked', () => {
+  const isNoted = async ({ id }: Token): Promise<boolean> => {
+    const { rows } = await api().operator.database.pool.query(`select from ${revocationNotes} where token_id = $1`, [id]);
+    return rows.length > 0;
+  };
+  const revocationsIn = async ({ id }: Token): Promise<boolean> => {
+    const { rows } = await api().operator.database.pool.query('select revoked from tokens where id = $1', [id]);
+    return rows[0].revoked;
+  };
+  const untilRefused = (token: Token): Promise<void> => sleepUntil(() => isRefusedEverywhere(token), 'the revocation has taken effect', 5000);
+
+  /** Whether a read model that is built from the log, in a schema of its own, lets the token in. */
+  async function isGoodAfterRebuild({ client }: Token): Promise<boolean> {
+    const { operator: { log }, databaseUrl: url } = api();
+    const options = { url, schema: `${readModelSchema}_again` };
+    await rebuild({ ...options, log, batchEvents: 100, onProgress: () => undefined, signal: new AbortController().signal });
+    const rebuilt = await Database.open(options);
+    try {
+      return (await new TeamQueries(rebuilt).token(client.token)) !== null;
+    } finally {
+      await rebuilt.close();
+    }
+  }
+
+  test('is refused by every process while the log has not been told, and after a rebuild', async () => {
+    const { database, log } = api().operator;
+    const [revoked, other] = await Promise.all([team.createToken({}), team.createToken({})]);
+    expect(await isRefusedNowhere(revoked)).toBe(true);
+    await noteRevocation(database.pool, revoked.id);
+    await untilRefused(revoked);
+    expect(await revocationsIn(revoked)).toBe(false);
+    expect(await isGoodAfterRebuild(revoked)).toBe(false);
+    expect(await isGoodAfterRebuild(other)).toBe(true);
+
+    // It may be told twice, and is remembered for a while.
+    await Promise.all([tellRevocations(database, log), tellRevocations(database, log)]);
+    expect(await tellRevocations(database, log)).toBe(false);
+    expect([await revocationsIn(revoked), await isNoted(revoked)]).toEqual([true, true]);
+    await tellRevocations(database, log, 0);
+    expect([await revocationsIn(revoked), await isNoted(revoked)]).toEqual([true, false]);
+    expect(await isRefusedEverywhere(revoked)).toBe(true);
+    expect(await isGoodAfterRebuild(revoked)).toBe(false);
+    expect(await isRefusedNowhere(other)).toBe(true);
+  });
+
+  test('is refused when only the log says so', async () => {
+    const revoked = await team.createToken({});
+    expect(await isRefusedNowhere(revoked)).toBe(true);
+    await recordRevocation(api().operator.log, team.id, revoked.id);
+    await untilRefused(revoked);
+  });
+
+  test('a note of a token that nobody knows does no harm, and is kept', async () => {
+    const { database, log } = api().operator;
+    const unknown = { ...(await team.createToken({})), id: unknownTableId };
+    await noteRevocation(database.pool, unknown.id);
+    await noteRevocation(database.pool, unknown.id);
+    expect(await tellRevocations(database, log, 0)).toBe(false);
+    expect(await isNoted(unknown)).toBe(true);
+  });
+});
+
+describe('when a token was last used', () => {
+  const usedAt = async (id: string): Promise<number | null> => {
+    return (await api().operator.teams.tokens(team.id)).find((token) => token.id === id)!.usedAt;
+  };
+  const silent = pino({ level: 'silent' });
+
+  test('is written in the background, and what is left at the end', async () => {
+    const { database: { pool } } = api().operator;
+    const [first, second] = await Promise.all([team.createToken({}), team.createToken({})]);
+    expect(await usedAt(first.id)).toBeNull();
+    const uses = new TokenUses({ pool, logger: silent, interval: 10 });
+    uses.add(first.id, 60_000);
+    await sleepUntil(async () => (await usedAt(first.id)) === 60_000, 'the use is written');
+    uses.add(second.id, 5);
+    uses.add(second.id, 6);
+    uses.add(first.id, 120_000);
+    await uses.close();
+    expect([await usedAt(first.id), await usedAt(second.id)]).toEqual([120_000, 6]);
+    // What another process wrote is newer.
+    await noteUses(pool, new Map([[first.id, 1]]));
+    expect(await usedAt(first.id)).toBe(120_000);
+  });
+
+  test('is written later when it cannot be written now', async () => {
+    const { database: { pool } } = api().operator;
+    const { id } = await team.createToken({});
+    let isAway = true;
+    const flaky = { query: (...args: [string, unknown[]]) => (isAway ? Promise.reject(new Error('away')) : pool.query(...args)) };
+    const warnings: unknown[] = [];
+    const logger = { warn: (warning: unknown) => void warnings.push(warning) } as Pick<Logger, 'warn'>;
+    const uses = new TokenUses({ pool: flaky as unknown as typeof pool, logger, interval: 10 });
+    uses.add(id, 7);
+    await sleepUntil(() => warnings.length >= 2, 'it was tried again');
+    uses.add(id, 8);
+    isAway = false;
+    await uses.close();
+    expect(await usedAt(id)).toBe(8);
+  });
+});

@@ -1,0 +1,38 @@
+/**
+ * Everything is killed at once, again and again, while files are uploaded, completed and given up: every file that was
+ * acknowledged has its very bytes, and nothing is left of the others.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, test } from '@jest/globals';
+import { randomFrom } from '../load.ts';
+import { seed } from '../survive.ts';
+import { findUploadProblems } from '../uploads.ts';
+import { KafkaDeployment } from './kafka-deployment.ts';
+
+const kills = Number(process.env['KILLS'] ?? 10);
+
+let deployment: KafkaDeployment;
+
+afterEach(async () => {
+  expect(await deployment.stop()).toEqual(deployment.places.map(() => 0));
+}, 60_000);
+
+test(`files are whole or not there, in ${kills} kills`, async () => {
+  process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
+  const random = randomFrom(seed);
+  deployment = await KafkaDeployment.start({ environment: { UPKEEP_INTERVAL_MS: '100' } });
+  const clients = await deployment.clients();
+  const environment = { ...deployment.environment, DATA_DIR: deployment.places[0]!.server.folder };
+  const problems = await findUploadProblems(clients, environment, (n) => randomFrom(seed + 1 + n), async () => {
+    for (let count = 0; count < kills; count += 1) {
+      await deployment.untilReady();
+      await sleep(50 + random() * 2500);
+      await Promise.all([deployment.kill(deployment.places), deployment.killPostgres(), deployment.broker.kill()]);
+      await Promise.all([deployment.restartPostgres(), deployment.broker.start()]);
+      await deployment.restart(deployment.places);
+    }
+    await deployment.untilReady();
+  });
+  expect(problems).toEqual([]);
+  expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
+}, 60_000 + kills * 45_000);

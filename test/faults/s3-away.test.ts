@@ -1,0 +1,74 @@
+/** The S3 that files are in goes away and comes back: requests that need it are told to come later, and nothing is lost. */
+import { randomBytes } from 'node:crypto';
+import { afterEach, expect, test } from '@jest/globals';
+import { Client, outcomeOf, type Answer } from '../support/client.ts';
+import { createDatabase } from '../support/postgres.ts';
+import { startS3 } from '../support/s3/seaweedfs.ts';
+import { startServer } from '../support/server.ts';
+import { complete, createUpload, picture, sendBytes, upload } from '../support/uploads.ts';
+import { createTable } from '../support/tables.ts';
+
+const closers: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const closer of closers.splice(0).toReversed()) await closer();
+});
+
+/** What a request is told while the S3 is away. */
+function expectLater(answer: Pick<Answer, 'status' | 'headers'>): void {
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^[1-9]\d*$/)]);
+}
+
+test('an S3 that is away makes requests wait that need it, and those alone', async () => {
+  const [s3, database] = await Promise.all([startS3(), createDatabase()]);
+  closers.push(() => s3.remove(), () => database.drop());
+  const server = await startServer({ databaseUrl: database.url, environment: s3.settings });
+  closers.push(() => server.stop());
+  const client = new Client(server.url, await server.token());
+  const bytes = randomBytes(100_000);
+  const file = await upload(client, bytes);
+  const [arrived, empty] = [await createUpload(client), await createUpload(client)];
+  expect(await sendBytes(arrived, bytes)).toBe('200');
+
+  await s3.kill();
+  expectLater(await complete(client, arrived));
+  expectLater(await complete(client, empty));
+  expectLater(await fetch(file.url));
+  await expect(sendBytes(empty, bytes)).rejects.toThrow();
+  // To be signed, a URL needs no S3, and what was completed is known without it.
+  const created = await client.post('/apps/shop/uploads', picture);
+  expect(outcomeOf(created)).toBe('200');
+  expect(new URL((await complete(client, file)).json.data.url).pathname).toBe(new URL(file.url).pathname);
+  expect((await fetch(file.url, { method: 'HEAD' })).status).toBe(200);
+  const table = await createTable(client, [{ n: file.url }]);
+  expect(await client.rows(table.id)).toHaveLength(1);
+  expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+
+  await s3.start();
+  const late = { id: created.json.data.uploadID, location: created.json.data.uploadLocation };
+  expect(await sendBytes(empty, bytes)).toBe('200');
+  expect(await sendBytes(late, bytes)).toBe('200');
+  for (const one of [arrived, empty, late]) {
+    const answer = await complete(client, one);
+    expect(outcomeOf(answer)).toBe('200');
+    const found = await fetch(answer.json.data.url);
+    expect(Buffer.from(await found.arrayBuffer()).equals(bytes)).toBe(true);
+  }
+  expect(Buffer.from(await (await fetch(file.url)).arrayBuffer()).equals(bytes)).toBe(true);
+});
+
+test('a service that is started while its S3 is away starts when that is back', async () => {
+  const [s3, database] = await Promise.all([startS3(), createDatabase()]);
+  closers.push(() => s3.remove(), () => database.drop());
+  const options = { databaseUrl: database.url, environment: s3.settings };
+  const first = await startServer(options);
+  const token = await first.token();
+  const file = await upload(new Client(first.url, token), 'bytes');
+  expect(await first.stop()).toBe(0);
+  await s3.kill();
+  const starting = startServer(options);
+  closers.push(async () => (await starting).stop());
+  await s3.start();
+  const path = new URL(file.url).pathname;
+  expect(await (await fetch((await starting).url + path)).text()).toBe('bytes');
+});

@@ -1,0 +1,32 @@
+/**
+ * The service and its embedded Postgres are killed together while files are uploaded, completed and given up: every file that was
+ * acknowledged has its very bytes, and nothing is left of the others.
+ */
+import { afterEach, expect, test } from '@jest/globals';
+import { Client } from '../support/client.ts';
+import { KilledService } from './killed-service.ts';
+import { randomFrom } from './load.ts';
+import { seed } from './survive.ts';
+import { findUploadProblems } from './uploads.ts';
+import { verify } from './verify.ts';
+
+const kills = Number(process.env['KILLS'] ?? 10);
+
+let service: KilledService | undefined;
+
+afterEach(async () => {
+  await service?.remove();
+});
+
+test(`files are whole or not there, in ${kills} kills`, async () => {
+  process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
+  const killed = service = await KilledService.start({ UPKEEP_INTERVAL_MS: '100' });
+  const environment = { DATA_DIR: killed.folder };
+  const client = new Client(killed.url, await killed.token());
+  const problems = await findUploadProblems([client], environment, (n) => randomFrom(seed + 1 + n), () => {
+    return killed.killRepeatedly(kills, randomFrom(seed));
+  });
+  expect(problems).toEqual([]);
+  expect(await killed.stop()).toBe(0);
+  expect(await verify(environment)).toMatchObject({ exitCode: 0 });
+}, 600_000);

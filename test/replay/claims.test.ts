@@ -1,0 +1,305 @@
+/** Which files are named by rows: at each place in the log by all that stands before it, and by nothing else. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createReadModel, readModelSchema } from '../../projections/read-model.ts';
+import { compactOnce } from '../../projections/segments/compaction.ts';
+import { sweepOnce, sweepTimes } from '../../projections/segments/sweeper.ts';
+import type { Database } from '../../src/database/database.ts';
+import type { RowAddress } from '../../src/events/event.ts';
+import { createDatabase } from '../support/postgres.ts';
+import { DrivenLog, DrivenTeam, type DrivenUpload } from './driven-team.ts';
+import { openReadModel } from './generated-log.ts';
+
+const plain = '{"n":1}';
+let created: Awaited<ReturnType<typeof createDatabase>>;
+let database: Database;
+let log: DrivenLog;
+
+beforeAll(async () => {
+  created = await createDatabase();
+  database = await openReadModel(created.url);
+  expect(database.schema).toBe(readModelSchema);
+  await createReadModel(database, 12);
+  log = new DrivenLog(database);
+});
+
+afterAll(async () => {
+  await database?.close();
+  await created?.drop();
+});
+
+async function count(query: string): Promise<number> {
+  return Number((await database.pool.query(`select count(*) from ${query}`)).rows[0].count);
+}
+
+const naming = ({ url }: DrivenUpload): string => `{"a":"${url}"}`;
+
+interface Given {
+  readonly team: DrivenTeam;
+  readonly upload: DrivenUpload;
+  readonly tableId: string;
+}
+
+/** A table in which no row names the file of an upload. */
+async function given(): Promise<Given> {
+  const team = await DrivenTeam.create(log);
+  const upload = await team.uploaded();
+  const tableId = await team.table(plain);
+  expect(await team.isClaimed(upload)).toBe(false);
+  return { team, upload, tableId };
+}
+
+/** A row that names the file, and what it came with. */
+async function added({ team, upload, tableId }: Given, kind: 'few' | 'block'): Promise<RowAddress> {
+  const row = await team.add(tableId, kind, naming(upload));
+  expect(await team.isClaimed(upload)).toBe(true);
+  return row;
+}
+
+describe.each(['few', 'block'] as const)('a row that came among %s', (kind) => {
+  test.each<[what: string, text: (url: string) => string]>([
+    ['a string', (url) => `{"a":"${url}"}`],
+    ['an element of a list', (url) => `{"other":["x","${url}"]}`],
+    ['a part of a text', (url) => `{"a":"![a picture](${url}) and more"}`],
+    ['escaped', (url) => `{"a":"${url.replaceAll('/', '\\/').replace('files', '\\u0066iles')}"}`],
+  ])('names a file with %s', async (_, text) => {
+    const { team, upload, tableId } = await given();
+    await team.add(tableId, kind, plain, text('https://files.example/files/AAAAAAAAAAAAAAAAAAAAAA/x'), plain);
+    expect(await team.isClaimed(upload)).toBe(false);
+    await team.add(tableId, kind, plain, text(upload.url), plain);
+    expect(await team.isClaimed(upload)).toBe(true);
+  });
+
+  test('names it until it is deleted', async () => {
+    const all = await given();
+    await all.team.deleteRow(all.tableId, await added(all, kind));
+    expect(await all.team.isClaimed(all.upload)).toBe(false);
+  });
+
+  test('names it until it is patched, and whatever it was patched to last', async () => {
+    const all = await given();
+    const { team, upload, tableId } = all;
+    const row = await added(all, kind);
+    const other = await team.uploaded();
+    for (const { texts, claimed } of [
+      { texts: ['{"n":2}'], claimed: [true, false] },
+      { texts: [naming(other)], claimed: [false, true] },
+      { texts: [`{"a":"${other.url} ${upload.url}"}`], claimed: [true, true] },
+      { texts: ['{"n":3}', '{"a":null}'], claimed: [false, false] },
+      // In one batch it comes and goes, and goes and comes.
+      { texts: [naming(upload), '{"a":"x"}'], claimed: [false, false] },
+      { texts: ['{"a":"y"}', naming(upload)], claimed: [true, false] },
+      { texts: ['{"a":"x"}', naming(upload)], claimed: [true, false] },
+      { texts: [naming(upload), naming(other)], claimed: [false, true] },
+    ]) {
+      await team.patch(tableId, row, ...texts);
+      expect([await team.isClaimed(upload), await team.isClaimed(other)]).toEqual(claimed);
+    }
+    await team.deleteRow(tableId, row);
+    expect(await team.isClaimed(other)).toBe(false);
+    expect(await count('change_references join changes using (link, index) where body is null')).toBe(0);
+  });
+
+  test('names it until the table is overwritten, and that may name it again', async () => {
+    const all = await given();
+    const { team, upload, tableId } = all;
+    await team.patch(tableId, await added(all, kind), '{"n":5}');
+    await added(all, kind);
+    await team.project(1, [await team.overwriting(tableId, plain)]);
+    expect(await team.isClaimed(upload)).toBe(false);
+    await team.project(1, [await team.overwriting(tableId, naming(upload))]);
+    expect(await team.isClaimed(upload)).toBe(true);
+  });
+
+  test('names it until the table is deleted', async () => {
+    const all = await given();
+    const { team, upload, tableId } = all;
+    await team.patch(tableId, await added(all, kind), '{"n":5}');
+    await added(all, kind);
+    const another = await team.table(naming(upload));
+    await team.project(1, [team.deletingTable(tableId)]);
+    expect(await team.isClaimed(upload)).toBe(true);
+    await team.project(1, [team.deletingTable(another)]);
+    expect(await team.isClaimed(upload)).toBe(false);
+  });
+
+  test('names no file of another team', async () => {
+    const { team, upload, tableId } = await given();
+    const stranger = await DrivenTeam.create(log);
+    const other = await stranger.uploaded();
+    await team.add(tableId, kind, naming(other));
+    expect(await stranger.isClaimed(other)).toBe(false);
+    await stranger.add(await stranger.table(), kind, naming(upload));
+    expect(await team.isClaimed(upload)).toBe(false);
+  });
+
+  test('names what stands in a column that was dropped', async () => {
+    const { team, upload, tableId } = await given();
+    await team.project(1, [await team.adding(tableId, kind, [`{"n":1,"unknown":"${upload.url}"}`, plain], 'dropColumns')]);
+    // Few rows are stored as they are presented.
+    expect(await team.isClaimed(upload)).toBe(kind === 'block');
+  });
+});
+
+test('the rows of a stash name nothing before they are imported, and then as often as they are', async () => {
+  const { team, upload, tableId } = await given();
+  await team.chunk('stash', plain, naming(upload));
+  expect(await team.isClaimed(upload)).toBe(false);
+  const first = await team.import(tableId, 'stash');
+  const second = await team.import(tableId, 'stash');
+  const another = await team.table();
+  await team.import(another, 'stash');
+  for (const row of [first, second]) {
+    expect(await team.isClaimed(upload)).toBe(true);
+    await team.deleteRow(tableId, { ...row, index: row.index + 1 });
+  }
+  expect(await team.isClaimed(upload)).toBe(true);
+  await team.project(1, [team.deletingTable(another)]);
+  expect(await team.isClaimed(upload)).toBe(false);
+});
+
+test('the blocks of a body name nothing before it is complete', async () => {
+  const { team, upload, tableId } = await given();
+  const bodyId = randomUUID();
+  await team.block(bodyId, 0, plain);
+  await team.block(bodyId, 1, plain, naming(upload));
+  expect(await team.isClaimed(upload)).toBe(false);
+  await team.addBody(tableId, bodyId, 2);
+  expect(await team.isClaimed(upload)).toBe(true);
+});
+
+describe('compaction and the sweeper', () => {
+  /** Uploads whose files are named in every way there is, and whether they are still. */
+  async function everyWay(): Promise<(readonly [DrivenTeam, DrivenUpload, boolean])[]> {
+    const { team, tableId } = await given();
+    const uploads = Array.from({ length: 60 }, () => team.upload());
+    await team.project(1, uploads.flatMap((upload) => [team.creating(upload), team.completing(upload)]));
+    const claims: (readonly [DrivenTeam, DrivenUpload, boolean])[] = [];
+    const ended = await team.table(plain);
+    const overwritten = await team.table(plain);
+    for (const [at, upload] of uploads.entries()) {
+      const target = at % 10 === 7 ? overwritten : at % 10 === 8 ? ended : tableId;
+      const row = await team.add(target, at % 2 === 0 ? 'few' : 'block', `{"a":"${upload.url}","n":${at}}`, plain);
+      // The next one begins a link of its own, which is small.
+      await team.add(target, 'block', '{"a":4.5}');
+      if (at % 10 === 1) await team.patch(target, row, '{"a":"nothing"}');
+      if (at % 10 === 2) await team.patch(target, row, '{"n":77}');
+      if (at % 10 === 3) await team.deleteRow(target, row);
+      if (at % 10 === 4) await team.patch(target, { ...row, index: row.index + 1 }, naming(uploads[at - 1]!));
+      const patchedBack = at % 10 === 3;
+      claims.push([team, upload, patchedBack || ![1, 7, 8].includes(at % 10)]);
+    }
+    await team.project(2, [await team.overwriting(overwritten, plain), team.deletingTable(ended)]);
+    return claims;
+  }
+
+  async function expectClaims(claims: Awaited<ReturnType<typeof everyWay>>): Promise<void> {
+    for (const [at, [team, upload, isClaimed]] of claims.entries()) {
+      expect([at, await team.isClaimed(upload)]).toEqual([at, isClaimed]);
+    }
+  }
+
+  test('change nothing of what is named, and leave nothing that is not', async () => {
+    const claims = await everyWay();
+    await expectClaims(claims);
+    const merged = await count('links where merged');
+    let steps = 0;
+    for (; await compactOnce(database); steps += 1) if (steps % 20 === 0) await expectClaims(claims);
+    expect(steps).toBeGreaterThan(20);
+    expect(await count('links where merged')).toBeGreaterThan(merged);
+    await expectClaims(claims);
+
+    const held = await count('file_references');
+    const heldOfChanges = await count('change_references');
+    while (await sweepOnce(database, { ...sweepTimes, generations: -1, bodies: -1, stashes: -1, outcomes: -1, segments: -1000 })) continue;
+    await expectClaims(claims);
+    expect(await count('file_references')).toBeLessThan(held);
+    expect(await count('file_references')).toBeGreaterThan(0);
+    expect(await count('change_references')).toBeLessThan(heldOfChanges);
+    expect(await count('change_references')).toBeGreaterThan(0);
+    expect(await count('file_references left join segment_rows using (segment, index) where body is null')).toBe(0);
+    expect(await count('change_references left join changes using (link, index) where body is null')).toBe(0);
+  });
+});
+
+describe('a batch', () => {
+  test.each([1, 2, 3, 7, 500])('of at most %d decides each look by what stands before it', async (batchEvents) => {
+    // A partition for each size: its versions are the same as those of the others.
+    const team = await DrivenTeam.create(log, [1, 2, 3, 7].includes(batchEvents) ? batchEvents : 9);
+    const [early, late, both, never, incomplete] = Array.from({ length: 5 }, () => team.upload());
+    const tableId = randomUUID();
+    const [first, second] = await Promise.all([
+      team.adding(tableId, 'few', [naming(early!), naming(both!)]), team.adding(tableId, 'block', [naming(late!), naming(both!)]),
+    ]);
+    const state = async (): Promise<Record<string, unknown>> => {
+      const { rows } = await database.pool.query('select id, unclaimed_since, removed_at from uploads where team_id = $1', [team.id]);
+      const { rows: [{ upload_bytes: bytes }] } = await database.pool.query('select upload_bytes from teams where id = $1', [team.id]);
+      const nameOf = new Map(Object.entries({ early, late, both, never, incomplete }).map(([name, upload]) => [upload!.id, name]));
+      const clocks = rows.map((row) => [nameOf.get(row.id), `${row.unclaimed_since ?? '-'} ${row.removed_at ?? '-'}`]);
+      return { ...Object.fromEntries(clocks), bytes: Number(bytes) };
+    };
+    const [all, completed] = [[early!, late!, both!, never!, incomplete!], [early!, late!, both!, never!]];
+    const checks = (): ReturnType<typeof team.checking>[] => all.map((upload) => team.checking(upload));
+
+    const addedIn = await team.project(100, [
+      ...all.map((upload) => team.creating(upload)), ...completed.map((upload) => team.completing(upload)), ...checks(),
+      await team.creatingTable(tableId), first, ...checks(), second, team.checking(both!),
+    ], batchEvents);
+    expect(await state()).toEqual({ early: '- -', late: '100 -', both: '- -', never: '100 -', incomplete: '- -', bytes: 28 });
+
+    const [firstRow, secondRow] = addedIn.slice(-8).filter(({ status }) => status === 'applied')
+      .flatMap((outcome) => (outcome.status === 'applied' ? outcome.result.rows ?? [] : []))
+      .map(({ version, ordinal, first: index }) => ({ version, ordinal, index }));
+    await team.project(105, [
+      team.checking(late!), team.deletingRow(tableId, firstRow!), team.checking(early!), team.checking(late!),
+      await team.patching(tableId, { ...firstRow!, index: firstRow!.index + 1 }, '{"a":"x"}'), team.checking(both!),
+      await team.patching(tableId, secondRow!, '{"a":"x"}'), team.checking(both!), team.checking(late!),
+    ], batchEvents);
+    expect(await state()).toEqual({ early: '105 -', late: '105 -', both: '- -', never: '100 -', incomplete: '- -', bytes: 28 });
+
+    // Named again before the look: the clock begins anew. Named after it: the file is gone.
+    await team.project(115, [
+      await team.adding(tableId, 'block', [naming(early!)]), team.checking(early!), team.checking(late!), team.checking(never!),
+      await team.adding(tableId, 'few', [naming(late!)]), team.checking(late!), team.checking(late!),
+      team.deletingTable(tableId), team.checking(both!), team.checking(early!),
+    ], batchEvents);
+    expect(await state()).toEqual({ early: '115 -', late: '105 115', both: '115 -', never: '100 115', incomplete: '- -', bytes: 14 });
+
+    await team.project(2000, [team.checking(incomplete!), team.checking(early!), team.checking(both!), ...checks()], batchEvents);
+    expect(await state()).toEqual({
+      early: '115 2000', late: '105 115', both: '115 2000', never: '100 115', incomplete: '- 2000', bytes: 0,
+    });
+  });
+
+  test('takes what it stored itself for stored, also schemas', async () => {
+    const team = await DrivenTeam.create(log);
+    const upload = team.upload();
+    const tableId = randomUUID();
+    await team.project(1, [
+      await team.creatingTable(tableId, plain), team.creating(upload), team.completing(upload), team.checking(upload),
+      await team.adding(tableId, 'few', [`{"new":"${upload.url}"}`]), team.checking(upload),
+      await team.adding(tableId, 'few', ['{"new":4}', '{"newer":4}']), team.checking(upload), await team.adding(tableId, 'few', ['{"newer":"x"}']),
+    ]);
+    expect(await team.isClaimed(upload)).toBe(true);
+    const { rows: [{ rows }] } = await database.pool.query('select rows from tables where id = $1', [tableId]);
+    expect(Number(rows)).toBe(5);
+  });
+
+  test('that fails in its middle leaves nothing of itself, and what it read is not remembered', async () => {
+    const team = await DrivenTeam.create(log, 10);
+    const upload = await team.uploaded();
+    const tableId = randomUUID();
+    const broken = team.event({ type: 'TokenRevoked', teamId: team.id, tokenId: 'no uuid' });
+    const adding = async (row: string): ReturnType<typeof team.adding> => team.adding(tableId, 'few', [row]);
+    await expect(team.project(1, [
+      await team.creatingTable(tableId, '{"x":1}', naming(upload)), team.checking(upload), await adding('{"x":2}'),
+      team.checking(upload), broken,
+    ])).rejects.toThrow('no uuid');
+    expect(await team.isClaimed(upload)).toBe(false);
+    // In the same places there are other events now.
+    await team.project(1, [await team.creatingTable(tableId, plain), team.checking(upload), await adding('{"x":"text"}')]);
+    expect(await team.isClaimed(upload)).toBe(false);
+    const { rows: [table] } = await database.pool.query('select rows, widened from tables where id = $1', [tableId]);
+    expect(table).toEqual({ rows: '2', widened: '0' });
+  });
+});

@@ -1,0 +1,221 @@
+/** A team whose events are projected batch by batch, as a test says, from a log that only the test knows. */
+import { randomUUID } from 'node:crypto';
+import { rowLimits } from '../../commands/limits.ts';
+import { Projector } from '../../projections/projector.ts';
+import { findClaims } from '../../projections/uploads/file-references.store.ts';
+import type { Database } from '../../src/database/database.ts';
+import { encodeEvent, packBody, type PackedBody } from '../../src/events/event-codec.ts';
+import type { EventData, RowAddress, RowSource } from '../../src/events/event.ts';
+import type { Outcome, RowRange } from '../../src/events/outcome.ts';
+import { filePath, newFileName } from '../../src/files/file-name.ts';
+import { readPatchRow } from '../../src/formats/read-patch-row.ts';
+import type { EncodedEvent, LogRecord } from '../../src/log/event-log.ts';
+import { projectBatch } from '../../src/log/project-records.ts';
+import { packRows } from './row-samples.ts';
+
+const limits = rowLimits(1_000_000);
+
+/** What a completed upload is called by. */
+export interface DrivenUpload {
+  readonly id: string;
+  readonly file: string;
+  readonly url: string;
+}
+
+/** The records of each partition, in the order in which they were projected. */
+export class DrivenLog {
+  readonly database: Database;
+  readonly #projector = new Projector();
+  readonly #next = new Map<number, bigint>();
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+
+  /** Projects events in batches of so many, all at one time of the log, and gives their outcomes. */
+  async project(partition: number, time: number, events: readonly EncodedEvent[], batchEvents = events.length): Promise<Outcome[]> {
+    const { database } = this;
+    const first = this.#next.get(partition) ?? 0n;
+    const records = events.map(({ bytes }, at): LogRecord => ({ partition, offset: first + BigInt(at), time, bytes }));
+    const outcomes = new Map<string, Outcome>();
+    const target = { database, projector: this.#projector, partition, epoch: 0n };
+    for (let at = 0; at < records.length; at += batchEvents) {
+      const batch = records.slice(at, at + batchEvents);
+      const projected = await projectBatch(target, batch);
+      this.#next.set(partition, batch.at(-1)!.offset + 1n);
+      for (const [commandId, outcome] of projected.outcomes) outcomes.set(commandId, outcome);
+    }
+    return events.map(({ commandId }) => outcomes.get(commandId)!);
+  }
+}
+
+export class DrivenTeam {
+  readonly id = randomUUID();
+  readonly #log: DrivenLog;
+  readonly #partition: number;
+
+  constructor(log: DrivenLog, partition: number) {
+    this.#log = log;
+    this.#partition = partition;
+  }
+
+  static async create(log: DrivenLog, partition = 0): Promise<DrivenTeam> {
+    const team = new DrivenTeam(log, partition);
+    await team.project(1, [team.event({ type: 'TeamCreated', teamId: team.id, name: 'team' })]);
+    return team;
+  }
+
+  event(data: EventData, body?: PackedBody): EncodedEvent {
+    return encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data, body);
+  }
+
+  /** Projects events in batches of so many. Rejects when one of them is refused. */
+  async project(time: number, events: readonly EncodedEvent[], batchEvents?: number): Promise<Outcome[]> {
+    const outcomes = await this.#log.project(this.#partition, time, events, batchEvents);
+    const refused = outcomes.find(({ status }) => status === 'refused');
+    if (refused) throw new Error(JSON.stringify(refused));
+    return outcomes;
+  }
+
+  /** Projects what gives rows to a table, and the ranges of those. */
+  async #projectRows(...events: readonly EncodedEvent[]): Promise<readonly RowRange[]> {
+    const outcome = (await this.project(1, events)).at(-1)!;
+    return outcome.status === 'applied' ? outcome.result.rows! : [];
+  }
+
+  // Uploads.
+
+  upload(): DrivenUpload {
+    const file = newFileName();
+    return { id: randomUUID(), file, url: `https://files.example${filePath(file, 'a b.png')}` };
+  }
+
+  creating({ id }: DrivenUpload, unclaimedLifeMs = 10): EncodedEvent {
+    return this.event({
+      type: 'UploadCreateRequested', teamId: this.id, uploadId: id, appId: 'app', contentType: 'image/png', fileName: 'a b.png',
+      limits: { sizeMax: 1000, lifeMs: 1000, unclaimedLifeMs },
+    });
+  }
+
+  completing({ id, file }: DrivenUpload): EncodedEvent {
+    return this.event({ type: 'UploadCompleteRequested', teamId: this.id, uploadId: id, appId: 'app', file: { name: file, size: 7 } });
+  }
+
+  checking({ id }: DrivenUpload): EncodedEvent {
+    return this.event({ type: 'UploadChecked', teamId: this.id, uploadId: id });
+  }
+
+  /** An upload that is completed. */
+  async uploaded(): Promise<DrivenUpload> {
+    const upload = this.upload();
+    await this.project(1, [this.creating(upload), this.completing(upload)]);
+    return upload;
+  }
+
+  /** Whether rows name the file, by all that has been projected. */
+  async isClaimed({ id }: DrivenUpload): Promise<boolean> {
+    const [claim] = await this.#log.database.writers.with((tx) => findClaims(tx, [id]));
+    return claim!.isClaimed;
+  }
+
+  // Tables and rows, which are given as texts of JSON.
+
+  async creatingTable(tableId: string, ...rows: readonly string[]): Promise<EncodedEvent> {
+    const { source, body } = await sourceOf(rows, 'few');
+    return this.event({
+      type: 'TableCreateRequested', teamId: this.id, tableId, name: 'table', columns: [{ id: 'n', type: 'number' }, { id: 'a', type: 'string' }],
+      onSchemaError: 'updateSchema', appsToLink: null, limits, rows: source,
+    }, body);
+  }
+
+  async table(...rows: readonly string[]): Promise<string> {
+    const tableId = randomUUID();
+    await this.project(1, [await this.creatingTable(tableId, ...rows)]);
+    return tableId;
+  }
+
+  async adding(tableId: string, kind: 'few' | 'block', rows: readonly string[], onSchemaError: 'updateSchema' | 'dropColumns' = 'updateSchema'): Promise<EncodedEvent> {
+    const { source, body } = await sourceOf(rows, kind);
+    return this.#adding(tableId, source, body, onSchemaError);
+  }
+
+  #adding(tableId: string, rows: RowSource, body?: PackedBody, onSchemaError: 'updateSchema' | 'dropColumns' = 'updateSchema'): EncodedEvent {
+    return this.event({ type: 'RowsAddRequested', teamId: this.id, tableId, ifMatch: null, onSchemaError, limits, rows }, body);
+  }
+
+  /** Adds rows, and gives the address of the first. */
+  async add(tableId: string, kind: 'few' | 'block', ...rows: readonly string[]): Promise<RowAddress> {
+    return addressIn(await this.#projectRows(await this.adding(tableId, kind, rows)));
+  }
+
+  importing(tableId: string, stashId: string): EncodedEvent {
+    return this.#adding(tableId, { kind: 'stash', stashId });
+  }
+
+  async import(tableId: string, stashId: string): Promise<RowAddress> {
+    return addressIn(await this.#projectRows(this.importing(tableId, stashId)));
+  }
+
+  async chunk(stashId: string, ...rows: readonly string[]): Promise<void> {
+    const { source, body } = await sourceOf(rows, 'block');
+    const stashLimits = { lifeMs: 1000, chunksMax: 10, rowsMax: 1000, profiledColumnsMax: 1000 };
+    await this.project(1, [
+      this.event({ type: 'ChunkPutRequested', teamId: this.id, stashId, serial: '1', limits: stashLimits, rows: source }, body),
+    ]);
+  }
+
+  async block(bodyId: string, number: number, ...rows: readonly string[]): Promise<void> {
+    const { carried, body } = await packRows(rows);
+    await this.project(1, [
+      this.event({ type: 'BlockReceived', teamId: this.id, bodyId, number, segmentId: randomUUID(), ...carried }, body),
+    ]);
+  }
+
+  async addBody(tableId: string, bodyId: string, blocks: number): Promise<RowAddress> {
+    return addressIn(await this.#projectRows(this.#adding(tableId, { kind: 'body', bodyId, blocks })));
+  }
+
+  async overwriting(tableId: string, ...rows: readonly string[]): Promise<EncodedEvent> {
+    const { source, body } = await sourceOf(rows, 'few');
+    return this.event({
+      type: 'TableOverwriteRequested', teamId: this.id, tableId, ifMatch: null, columns: null, onSchemaError: 'updateSchema', limits, rows: source,
+    }, body);
+  }
+
+  async patching(tableId: string, row: RowAddress, text: string): Promise<EncodedEvent> {
+    const { block: { profile, body } } = readPatchRow(Buffer.from(text));
+    return this.event(
+      { type: 'RowPatchRequested', teamId: this.id, tableId, row, ifMatch: null, onSchemaError: 'updateSchema', limits, profile },
+      await packBody(body),
+    );
+  }
+
+  async patch(tableId: string, row: RowAddress, ...texts: readonly string[]): Promise<void> {
+    await this.project(1, await Promise.all(texts.map((text) => this.patching(tableId, row, text))));
+  }
+
+  deletingRow(tableId: string, row: RowAddress): EncodedEvent {
+    return this.event({ type: 'RowDeleteRequested', teamId: this.id, tableId, row, ifMatch: null });
+  }
+
+  async deleteRow(tableId: string, row: RowAddress): Promise<void> {
+    await this.project(1, [this.deletingRow(tableId, row)]);
+  }
+
+  deletingTable(tableId: string): EncodedEvent {
+    return this.event({ type: 'TableDeleteRequested', teamId: this.id, tableId, ifMatch: null });
+  }
+}
+
+type CarriedSource = Exclude<RowSource, { readonly kind: 'stash' }>;
+
+async function sourceOf(rows: readonly string[], kind: 'few' | 'block'): Promise<{ source: CarriedSource; body?: PackedBody }> {
+  if (rows.length === 0) return { source: { kind: 'none' } };
+  const { carried, body } = await packRows(rows);
+  return { source: kind === 'few' ? { kind, ...carried } : { kind, ...carried, segmentId: randomUUID() }, body };
+}
+
+function addressIn(ranges: readonly RowRange[]): RowAddress {
+  const { version, ordinal, first } = ranges[0]!;
+  return { version, ordinal, index: first };
+}

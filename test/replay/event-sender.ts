@@ -1,0 +1,79 @@
+/**
+ * Sends the events of a team: many at once, late and repeated ones among them. Whoever sends waits now and then for the outcomes of
+ * all of them, because later events name what earlier ones made.
+ */
+import { encodeEvent, type PackedBody } from '../../src/events/event-codec.ts';
+import type { EventData } from '../../src/events/event.ts';
+import type { Outcome } from '../../src/events/outcome.ts';
+import { NotAppended, type EncodedEvent, type EventLog } from '../../src/log/event-log.ts';
+import { partitionOf } from '../../src/log/partition.ts';
+import type { Random } from './random.ts';
+
+const hour = 3_600_000;
+
+export interface EventSenderOptions {
+  readonly log: EventLog;
+  readonly random: Random;
+  readonly teamId: string;
+  /** Hears what an event about a table came to. */
+  readonly onOutcome: (outcome: Outcome, tableId: string) => void;
+}
+
+export class EventSender {
+  appended = 0;
+  /** Whether `repeat` does anything. */
+  repeats = false;
+  readonly #options: EventSenderOptions;
+  #sent: Promise<void>[] = [];
+  #recent: EncodedEvent[] = [];
+
+  constructor(options: EventSenderOptions) {
+    this.#options = options;
+  }
+
+  send(data: EventData & { readonly teamId: string }, body?: PackedBody): void {
+    const { log, random: r } = this.#options;
+    const isRequest = data.type.endsWith('Requested');
+    const envelope = {
+      commandId: r.uuid(),
+      notAfter: !isRequest ? null : r.chance(0.01) ? 1 : log.now() + hour,
+      requestDigest: r.chance(0.1) ? `digest ${r.below(1e6)}` : null,
+    };
+    const event = encodeEvent(envelope, data, body);
+    if (r.chance(0.1)) this.#recent = [...this.#recent.slice(-30), event];
+    this.#append(event, 'tableId' in data ? data.tableId : undefined);
+  }
+
+  /** An event is appended once more; or another one under its command's ID. */
+  repeat(): void {
+    const { random: r, teamId } = this.#options;
+    if (!this.repeats || this.#recent.length === 0) return;
+    const again = r.pick(this.#recent);
+    this.#append(again);
+    if (r.chance(0.5)) return;
+    const envelope = { commandId: again.commandId, notAfter: null, requestDigest: null };
+    this.#append(encodeEvent(envelope, { type: 'TeamResumed', teamId }));
+  }
+
+  /** Settles when all that was sent has its outcome. */
+  async settle(): Promise<void> {
+    const sent = this.#sent;
+    this.#sent = [];
+    await Promise.all(sent);
+  }
+
+  #append(event: EncodedEvent, tableId?: string): void {
+    const { log, teamId, onOutcome } = this.#options;
+    this.appended += 1;
+    const appended = log.append(partitionOf(teamId, log.partitions), event).then(
+      (outcome) => {
+        if (tableId !== undefined) onOutcome(outcome, tableId);
+      },
+      (error: unknown) => {
+        // It was late: it stands in the log and has no outcome.
+        if (!(error instanceof NotAppended && error.message.includes('waited too long'))) throw error;
+      },
+    );
+    this.#sent.push(appended);
+  }
+}

@@ -1,0 +1,27 @@
+import { describe, expect, test } from '@jest/globals';
+
+import { InvalidRequest } from '../../../commands/invalid-request.ts';
+import { resumeTeam, setPlan, suspendTeam } from '../../../commands/plans.ts';
+
+const teamId = 'team';
+
+describe('what the command line asks of plans becomes a fact', () => {
+  test.each([
+    [suspendTeam(teamId), { type: 'TeamSuspended', teamId }],
+    [resumeTeam(teamId), { type: 'TeamResumed', teamId }],
+    [setPlan(teamId, { rowsMax: 0 }), { type: 'TeamPlanSet', teamId, rowsMax: 0 }],
+    [setPlan(teamId, { rowsMax: null }), { type: 'TeamPlanSet', teamId, rowsMax: null }],
+    [setPlan(teamId, { uploadBytesMax: 0 }), { type: 'TeamPlanSet', teamId, uploadBytesMax: 0 }],
+    [setPlan(teamId, { rowsMax: 1, uploadBytesMax: null }), { type: 'TeamPlanSet', teamId, rowsMax: 1, uploadBytesMax: null }],
+    [setPlan(teamId, { rowsMax: 2 ** 53 - 1 }), { type: 'TeamPlanSet', teamId, rowsMax: 2 ** 53 - 1 }],
+  ])('%j', (event, expected) => expect(event).toStrictEqual(expected));
+});
+
+describe.each(['rowsMax', 'uploadBytesMax'])('a plan whose %s', (name) => {
+  test.each([
+    ['is less than nothing', -1], ['is half a thing', 1.5], ['is no number', Number.NaN], ['has no end', Number.POSITIVE_INFINITY],
+    ['is more than a number counts', 2 ** 53],
+  ])('%s is refused', (_name, limit) => {
+    expect(() => setPlan(teamId, { [name]: limit })).toThrow(InvalidRequest);
+  });
+});
