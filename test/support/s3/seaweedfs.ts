@@ -46,7 +46,8 @@ export async function startS3(): Promise<S3Server> {
     's3.port.iceberg': 0, 's3.port.lance': 0, 'master.telemetry': false, 'master.volumeSizeLimitMB': 64, 'volume.max': 100,
     'volume.minFreeSpace': '1MiB', 'filer.localSocket': join(folder, 'filer.sock'), 's3.localSocket': join(folder, 's3.sock'),
   };
-  const args = ['server', ...Object.entries(options).map(([name, value]) => `-${name}=${value}`)];
+  // Its logs go beside its data, and with it.
+  const args = [`-logdir=${folder}`, 'server', ...Object.entries(options).map(([name, value]) => `-${name}=${value}`)];
   // Sockets that it makes outside of its folder, and leaves there.
   const sockets = Object.entries(ports).filter(([name]) => name.endsWith('.grpc'))
     .map(([name, port]) => `/tmp/seaweedfs-${name.split('.')[0]}-grpc-${port}.sock`);
