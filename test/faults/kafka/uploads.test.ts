@@ -9,7 +9,7 @@ import { seed } from '../survive.ts';
 import { findUploadProblems } from '../uploads.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
 
-const kills = Number(process.env['KILLS'] ?? 10);
+const kills = Number(process.env['KILLS'] ?? 4);
 
 let deployment: KafkaDeployment;
 
