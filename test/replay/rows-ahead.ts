@@ -62,10 +62,10 @@ export class RowsAhead {
     const stash = this.stash();
     const { stashId } = stash;
     const roll = r.next();
-    if (roll < 0.1) this.#sender.send({ type: 'StashDeleteRequested', teamId: this.#teamId, stashId });
-    else if (roll < 0.2) this.#sender.send({ type: 'StashExpired', teamId: this.#teamId, stashId, created: BigInt(r.below(1000)) });
+    if (roll < 0.2) this.#sender.send({ type: 'StashDeleteRequested', teamId: this.#teamId, stashId });
+    else if (roll < 0.4) this.#sender.send({ type: 'StashExpired', teamId: this.#teamId, stashId, created: BigInt(r.below(1000)) });
     else for (let chunks = 1 + r.below(5); chunks > 0; chunks -= 1) await this.#putChunk(stashId);
-    return roll < 0.2 ? null : stash;
+    return roll < 0.4 ? null : stash;
   }
 
   async #putChunk(stashId: string, given?: SampleRows): Promise<void> {
