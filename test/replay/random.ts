@@ -1,18 +1,16 @@
-/** Numbers that a seed repeats (mulberry32). */
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+
+/** Numbers that a seed repeats. Those of different seeds have nothing in common: the period is 2^128. */
 export class Random {
-  #state: number;
+  readonly #generator: ReturnType<typeof xoroshiro128plus>;
 
   constructor(seed: number) {
-    this.#state = seed >>> 0;
+    this.#generator = xoroshiro128plus(seed);
   }
 
   /** From 0 inclusive to 1 exclusive. */
   next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let t = this.#state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+    return (this.#generator.next() >>> 0) / 2 ** 32;
   }
 
   /** A whole number from 0 to below `end`. */
