@@ -203,13 +203,14 @@ function encodingOf(raw: IncomingMessage): Encoding | null {
   throw new HttpError('request_validation_error', 'Content-Encoding: gzip, br and zstd are accepted, one at a time.');
 }
 
-/** Whether the body may have more bytes than these, as they are sent. */
-export function mayExceed(raw: IncomingMessage, bytes: number): boolean {
-  return raw.headers['transfer-encoding'] !== undefined || Number(raw.headers['content-length'] ?? 0) > bytes;
+/** Whether the request says of itself that its body has at most so many bytes. What a compressed one holds is not known. */
+export function isBodyWithin(bytes: number, { headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= bytes
+    && headers['content-encoding'] === undefined;
 }
 
-function hasBody(raw: IncomingMessage): boolean {
-  return mayExceed(raw, 0);
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 function tooLarge(maxBytes: number): HttpError {

@@ -8,7 +8,7 @@ import type { Gate } from './gate.ts';
 import type { Jobs } from './jobs.ts';
 import type { RateLimits } from './rate-limits.ts';
 import { smallBodyBytesMax, type RowReceiver } from './receive-rows.ts';
-import { mayExceed } from './request-body.ts';
+import { isBodyWithin } from './request-body.ts';
 import { addFileRoutes } from './routes/files.ts';
 import { addJobRoutes } from './routes/jobs.ts';
 import { addRowRoutes } from './routes/rows.ts';
@@ -42,7 +42,7 @@ export interface RouteDependencies extends UploadDependencies {
 export function addRoutes(app: App, dependencies: RouteDependencies): void {
   app.addHook('preHandler', (request, _reply, done) => {
     const isProbe = request.routeOptions.config.public === true;
-    if (!isProbe && !mayExceed(request.raw, smallBodyBytesMax)) dependencies.receiver.turns.giveWay();
+    if (!isProbe && isBodyWithin(smallBodyBytesMax, request.raw)) dependencies.receiver.turns.giveWay();
     done();
   });
   dependencies.rateLimits?.addTo(app);

@@ -13,7 +13,7 @@ import { formatContinuation, parseContinuation } from '../continuation.ts';
 import { rowOperations } from '../documents/rows.ts';
 import { readMediaType } from '../media-type.ts';
 import { replyMissing } from '../missing.ts';
-import { collectBody } from '../request-body.ts';
+import { collectBody, isBodyWithin } from '../request-body.ts';
 import type { RouteDependencies } from '../routes.ts';
 import { identify } from '../submitter.ts';
 import { tableIdOf } from '../table-path.ts';
@@ -24,6 +24,9 @@ const json = 'application/json; charset=utf-8';
 
 /** Decisions 3: without a limit clients must not lose rows, and a larger one counts as this. */
 const pageRowsMax = 10_000;
+
+/** A patch of so many bytes needs no place among the large bodies. */
+const smallPatchBytesMax = 16 * 1024;
 
 const pageQuery = z.strictObject({
   limit: z.string()
@@ -104,7 +107,7 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, rateLimits, limit
     const identity = identify(request);
     const ifMatch = readIfMatch(request) ?? null;
     const collect = (): Promise<Buffer> => collectBody(request, bodyBytesMax);
-    const bytes = isSmall(request) ? await collect() : await gate.run(teamId, collect);
+    const bytes = isBodyWithin(smallPatchBytesMax, request.raw) ? await collect() : await gate.run(teamId, collect);
     identity.digest?.update(bytes);
     const { block, rowId } = readPatchRow(bytes);
     const tableId = tableIdOf(request);
@@ -134,8 +137,4 @@ const neverARow: RowAddress = { version: 0n, ordinal: 0, index: 0 };
 
 function rowOf(request: FastifyRequest): RowAddress | null {
   return parseRowId((request.params as RowPath).rowID);
-}
-
-function isSmall(request: FastifyRequest): boolean {
-  return Number(request.headers['content-length'] ?? Infinity) <= 16 * 1024 && !request.headers['content-encoding'];
 }
