@@ -2,6 +2,7 @@
  * `npm run bench:uploads`: how fast files come in and go out where the service keeps them in a folder, beside a bare server that pipes
  * bodies to files. See README.md.
  */
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
@@ -9,11 +10,11 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { parseArgs } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 import { createDatabase, describeEnvironment, renderFacts, startPostgres } from './environment.ts';
 import { readWholeNumber } from './options.ts';
 import { memoryMiB, peakMemoryMiB, startServer } from './processes.ts';
-import { renderTable, show } from './report.ts';
+import { median, renderTable, show } from './report.ts';
 import { caller } from './requests.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { serviceEnvironment, startService } from './service-processes.ts';
@@ -24,6 +25,7 @@ interface Options {
   sizeMiB: number;
   /** How many small ones there are. */
   files: number;
+  rounds: number;
 }
 
 const smallMiB = 10;
@@ -33,12 +35,19 @@ const contentType = 'application/octet-stream';
 const mebibyte = randomBytes(2 ** 20);
 
 function readOptions(): Options {
-  const { values } = parseArgs({ options: { size: { type: 'string', default: '1024' }, files: { type: 'string', default: '64' } } });
-  return { sizeMiB: readWholeNumber('--size', values.size, 1), files: readWholeNumber('--files', values.files, 1) };
+  const { values } = parseArgs({
+    options: { size: { type: 'string', default: '1024' }, files: { type: 'string', default: '64' }, rounds: { type: 'string', default: '3' } },
+  });
+  return {
+    sizeMiB: readWholeNumber('--size', values.size, 1), files: readWholeNumber('--files', values.files, 1),
+    rounds: readWholeNumber('--rounds', values.rounds, 1),
+  };
 }
 
 /** Who keeps files: where one goes, and where it is once it is there. */
 interface Side {
+  /** Those of each round. */
+  readonly figures: Figures[];
   create(): Promise<{ location: string; complete: () => Promise<string> }>;
 }
 
@@ -47,11 +56,11 @@ interface Figures {
   large: number;
   back: number;
   small: number;
-  /** Milliseconds of the completions of the small files, the shortest first. */
+  /** Milliseconds of the completions of the small files. */
   completions: number[];
 }
 
-async function run({ sizeMiB, files }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
+async function run({ sizeMiB, files, rounds }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
   const database = await createDatabase(await startPostgres(join(folder, 'postgres'), resources), 'uploads', resources);
   console.log(renderFacts(await describeEnvironment({ service: database })));
   const environment = { ...serviceEnvironment(database, undefined, 'uploads'), UPLOAD_SIZE_MAX_BYTES: String(sizeMiB * 2 ** 20 + smallMiB * 2 ** 20) };
@@ -67,6 +76,7 @@ async function run({ sizeMiB, files }: Options, { folder, resources, signal }: S
 
   const call = caller(target);
   const serviceSide: Side = {
+    figures: [],
     create: async () => {
       const body = JSON.stringify({ contentType, fileName: 'file' });
       const data = await call<{ uploadID: string; uploadLocation: string }>('POST', '/apps/bench/uploads', body, 'application/json');
@@ -76,25 +86,27 @@ async function run({ sizeMiB, files }: Options, { folder, resources, signal }: S
   };
   let names = 0;
   const bareSide: Side = {
+    figures: [],
     create: async () => {
       const location = `http://127.0.0.1:${bare.port}/${names += 1}`;
       return { location, complete: async () => location };
     },
   };
-  const measured: Figures[] = [];
   const before = await memoryMiB(service.pid);
-  for (const side of [bareSide, serviceSide]) {
-    // Warms up.
-    await measureSmall(side, agent, connections, signal);
-    measured.push({ ...await measureLarge(side, agent, sizeMiB, signal), ...await measureSmall(side, agent, files, signal) });
+  for (const side of [bareSide, serviceSide]) await measureSmall(side, agent, connections, signal);
+  for (let round = 0; round < rounds; round += 1) {
+    for (const side of round % 2 === 0 ? [bareSide, serviceSide] : [serviceSide, bareSide]) {
+      side.figures.push({ ...await measureLarge(side, agent, sizeMiB, signal), ...await measureSmall(side, agent, files, signal) });
+    }
   }
-  console.log(`\n${render(measured[0]!, measured[1]!, { sizeMiB, files })}`);
+  console.log(`\n${render(bareSide.figures, serviceSide.figures, { sizeMiB, files })}`);
   console.log(`\nmemory of the service: ${show(before)} MiB before, ${show(await peakMemoryMiB(service.pid))} at most, `
     + `${show(await memoryMiB(service.pid))} at the end`);
 }
 
 async function measureLarge(side: Side, agent: Agent, sizeMiB: number, signal: AbortSignal): Promise<Pick<Figures, 'large' | 'back'>> {
   const { location, complete } = await side.create();
+  await flushDisk();
   const sent = await timed(() => put(location, agent, sizeMiB, signal));
   const url = await complete();
   const got = await timed(() => get(url, agent, signal));
@@ -108,10 +120,16 @@ async function measureSmall(side: Side, agent: Agent, files: number, signal: Abo
   const sendLeft = async (): Promise<void> => {
     for (const { location } of left) await put(location, agent, smallMiB, signal);
   };
+  await flushDisk();
   const { seconds } = await timed(() => Promise.all(Array.from({ length: connections }, sendLeft)));
   const completions: number[] = [];
   for (const { complete } of created) completions.push((await timed(complete)).seconds * 1_000);
-  return { small: (files * smallMiB) / seconds, completions: completions.toSorted((a, b) => a - b) };
+  return { small: (files * smallMiB) / seconds, completions };
+}
+
+/** What one measurement has left to be written is not to slow the next. */
+async function flushDisk(): Promise<void> {
+  await promisify(execFile)('sync');
 }
 
 /** Sends a file of so many MiB. Rejects for another answer than 200. */
@@ -137,16 +155,22 @@ async function bytesOf(answer: IncomingMessage, url: string): Promise<number> {
   return bytes;
 }
 
-function render(yardstick: Figures, service: Figures, { sizeMiB, files }: Options): string {
-  const line = (what: string, name: 'large' | 'back' | 'small'): string[] =>
-    [what, show(yardstick[name]), show(service[name]), (service[name] / yardstick[name]).toFixed(2)];
-  const { completions } = service;
+function render(yardstick: readonly Figures[], service: readonly Figures[], { sizeMiB, files }: Omit<Options, 'rounds'>): string {
+  const line = (what: string, name: 'large' | 'back' | 'small'): string[] => {
+    const [bare, own] = [yardstick, service].map((figures) => figures.map((figure) => figure[name])) as [number[], number[]];
+    const ratios = own.map((speed, round) => speed / bare[round]!);
+    return [
+      what, show(median(bare)), show(median(own)), (median(own) / median(bare)).toFixed(2),
+      `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`,
+    ];
+  };
+  const completions = service.flatMap((figures) => figures.completions).toSorted((a, b) => a - b);
   const completion = (what: string, part: number): string[] =>
-    [`complete, ms, ${what}`, '', show(completions[Math.min(completions.length - 1, Math.floor(completions.length * part))]), ''];
+    [`complete, ms, ${what}`, '', show(completions[Math.min(completions.length - 1, Math.floor(completions.length * part))]), '', ''];
   return renderTable([
-    ['MiB/s', 'yardstick', 'service', 'ratio'],
+    ['MiB/s', 'yardstick', 'service', 'ratio', 'rounds'],
     line(`PUT of ${sizeMiB} MiB`, 'large'),
-    line(`GET of it`, 'back'),
+    line('GET of it', 'back'),
     line(`PUT of ${files} files of ${smallMiB} MiB, ${connections} connections`, 'small'),
     completion('median', 0.5),
     completion('p95', 0.95),
