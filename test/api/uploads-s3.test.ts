@@ -30,6 +30,17 @@ describeUploads({ api, client }, {
   completed: '200', ended: '200', otherType: '403', changed: '403',
 });
 
+/** The names of all that was sealed. */
+async function filesInBucket(): Promise<string[]> {
+  const files = await openFileStore(readConfig(s3.settings), api().keys);
+  try {
+    const objects = await Array.fromAsync(files.list(Number.MAX_SAFE_INTEGER));
+    return objects.flatMap((object) => (object.kind === 'file' ? [object.name] : []));
+  } finally {
+    await files.close();
+  }
+}
+
 test('bytes go to the S3, by a URL that is the upload\'s', async () => {
   const created = await createUpload(client());
   expect(created.location).toContain(`${s3.endpoint}/${s3.bucket}/arrived/${created.id}?`);
@@ -40,7 +51,10 @@ test('a file that is too large is seen when it is completed, and is gone then', 
   expect((await fetch(url, { method: 'HEAD' })).headers.get('content-length')).toBe(String(sizeMax));
   const created = await createUpload(client());
   expect(await sendBytes(created, randomBytes(sizeMax + 1))).toBe('200');
+  const before = await filesInBucket();
   expect(outcomeOf(await complete(client(), created))).toBe('413 payload_too_large');
+  // It was not even copied.
+  expect(await filesInBucket()).toEqual(before);
   expect(outcomeOf(await complete(client(), created))).toBe('404 upload_not_found');
 });
 
