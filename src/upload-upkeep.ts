@@ -75,10 +75,12 @@ export class UploadUpkeep {
 
   /**
    * Goes through some of what the store holds, and removes what is old and of no upload. Gives whether the pass goes on. Nothing is
-   * removed while the read model is behind the log, which may know more, nor in a store of another log. Rejects with StoreAway.
+   * removed while the read model is behind the log, which may know more, nor in a store of another log: each pass that finds it to be
+   * that ends with a warning. Rejects with StoreAway.
    */
   async sweepOrphans(): Promise<boolean> {
     const { files, orphanAge } = this.#options;
+    if (this.#objects === null && !(await this.#isOwnStore())) return false;
     this.#objects ??= files.list(Date.now() - orphanAge)[Symbol.asyncIterator]();
     const found: StoredObject[] = [];
     while (found.length < objectsAtOnce) {
@@ -118,19 +120,21 @@ export class UploadUpkeep {
     }
   }
 
-  /**
-   * Whether all that the log holds is projected, in every partition, also in one that has halted; and whether the store is that of
-   * this log, and not of another service with which somebody has this one share it.
-   */
-  async #knowsAll(): Promise<boolean> {
-    const { log, uploads, files, logger } = this.#options;
-    const progress = await uploads.progress();
-    const logId = progress[0]?.logId ?? null;
+  /** Whether the store is that of this log, and not of another service with which somebody has this one share it. A store keeps its owner. */
+  async #isOwnStore(): Promise<boolean> {
+    const { uploads, files, logger } = this.#options;
+    const [first] = await uploads.progress();
+    const logId = first?.logId ?? null;
     if (logId === null) return false;
-    if (!(await files.belongsTo(logId))) {
-      logger.warn('the files are those of another log (see its file or object `owner`): what no upload knows is not removed');
-      return false;
-    }
+    const isOwn = await files.belongsTo(logId);
+    if (!isOwn) logger.warn('the files are those of another log (see its file or object `owner`): what no upload knows is not removed');
+    return isOwn;
+  }
+
+  /** Whether all that the log holds is projected, in every partition, also in one that has halted. */
+  async #knowsAll(): Promise<boolean> {
+    const { log, uploads } = this.#options;
+    const progress = await uploads.progress();
     const ends = await Promise.all(progress.map(async ({ partition }) => (await log.bounds(partition)).end));
     return progress.every(({ next }, at) => BigInt(next) >= ends[at]!);
   }

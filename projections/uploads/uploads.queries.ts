@@ -9,6 +9,8 @@ export interface UploadState {
   /** Null until it is completed. Also there where it was refused then. */
   readonly file: StoredFile | null;
   readonly contentType: string;
+  /** The most bytes that it may have. */
+  readonly sizeMax: number;
   /** Whether its file was given up, or never came in time. */
   readonly isRemoved: boolean;
   /** Whether its team is suspended. */
@@ -26,7 +28,7 @@ export interface PublicFile {
 
 const selectUpload: Statement = {
   name: 'read_upload',
-  text: `select team_id, app_id, file, size, content_type, removed_at is not null, suspended
+  text: `select team_id, app_id, file, size, content_type, size_max, removed_at is not null, suspended
     from uploads join teams on teams.id = uploads.team_id where uploads.id = $1`,
 };
 
@@ -66,9 +68,10 @@ export class UploadQueries {
   async upload(uploadId: string, owner?: { readonly teamId: string; readonly appId: string }): Promise<UploadState | null> {
     const { rows: [row] } = await this.#database.reader.query(selectUpload, [uploadId]);
     if (row === undefined) return null;
-    const [teamId, appId, name, size, contentType, isRemoved, isSuspended] = row;
+    const [teamId, appId, name, size, contentType, sizeMax, isRemoved, isSuspended] = row;
     if (owner !== undefined && (owner.teamId !== teamId || owner.appId !== appId)) return null;
-    return { file: name === null ? null : { name, size: Number(size) }, contentType, isRemoved, isSuspended };
+    const file = name === null ? null : { name, size: Number(size) };
+    return { file, contentType, sizeMax: Number(sizeMax), isRemoved, isSuspended };
   }
 
   /** The file of this name, unless it was given up. */

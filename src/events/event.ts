@@ -137,7 +137,7 @@ export type EventData =
       readonly teamId: string;
       readonly uploadId: string;
       readonly appId: string;
-      /** What has arrived, sealed under this name for this request. */
+      /** What has arrived, sealed under this name for this request; where it is larger than the upload may be, there need be no such file. */
       readonly file: StoredFile;
     }
   /** Somebody looked whether the time of an upload is over, or whether rows name its file. Decided where it stands in the log. */

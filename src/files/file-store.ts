@@ -34,9 +34,10 @@ export interface FileStore {
   locate(upload: ExpectedUpload, origin: string): Promise<string>;
   /**
    * Makes what has arrived for an upload the file of this name (`newFileName`): bytes that arrive later do not change it. Null
-   * where nothing has arrived whole. Can be repeated with other names. Gives the size in bytes.
+   * where nothing has arrived whole. Can be repeated with other names. Gives the size in bytes; where that is more than `sizeMax`, no
+   * file need have been made: such an upload is only to be refused, and removing its file is no error.
    */
-  seal(upload: Pick<ExpectedUpload, 'uploadId' | 'contentType'>, name: string): Promise<{ readonly size: number } | null>;
+  seal(upload: Pick<ExpectedUpload, 'uploadId' | 'contentType' | 'sizeMax'>, name: string): Promise<{ readonly size: number } | null>;
   /**
    * The bytes of a sealed file, all of them or those from `start` to `end`, both included and within the file. Null where there
    * is no such file. The stream is the caller's, to be read to its end or destroyed.

@@ -86,7 +86,7 @@ export class LocalFileStore implements FileStore {
     const file = this.#pathOf({ kind: 'file', name });
     if (file === null) throw new RangeError('this is no name of a file');
     if (arrived === null) return null;
-    // What arrives later is another file under the name of this one.
+    // What arrives later is another file under the name of this one. A link costs nothing, and `receive` lets no more in than there may be.
     const linked = await this.#unlessMissing(async () => {
       await link(arrived, file);
       return true;

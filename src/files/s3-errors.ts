@@ -1,4 +1,4 @@
-/** What an S3 says when it does not do what it was asked, and what its operator is told of it. */
+/** What an S3 says when it does not do what it was asked, and what its operator is told of it (Amazon S3 API Reference, "Error responses"). */
 
 /** What the SDK says of a request that failed; nothing of what is no such failure. */
 function metadataOf(error: unknown): { readonly httpStatusCode?: number } | undefined {
@@ -15,14 +15,29 @@ export function s3CodeOf(error: unknown): string | null {
   return s3StatusOf(error) === null ? null : (error as Error).name;
 }
 
-/** Whether the S3 is away: it gives no answer, is too busy or out of space, or nobody can say yet who this service is. */
+/**
+ * Refusals that may pass without a change of settings: credentials that have run out are renewed by what gives them, a clock that is
+ * off is set, and a client that was too slow for the S3 is faster the next time.
+ */
+const passingCodes: ReadonlySet<string> = new Set(['ExpiredToken', 'TokenRefreshRequired', 'RequestTimeTooSkewed', 'RequestTimeout']);
+
+/** What the SDK calls an answer without a body, as all to HEAD are: the code would stand in it. */
+const noCode = 'Unknown';
+
+/**
+ * Whether the S3 is away: it gives no answer, is too busy or out of space, refuses what may pass, or nobody can say yet who this service is.
+ */
 export function isS3Away(error: unknown): boolean {
   const status = s3StatusOf(error);
-  if (status !== null) return status >= 500 || status === 429;
+  if (status !== null) {
+    const code = s3CodeOf(error)!;
+    // A HEAD names an object and nothing else, so that what is bad about it can only be the credentials.
+    return status >= 500 || status === 429 || passingCodes.has(code) || (status === 400 && code === noCode);
+  }
   return metadataOf(error) !== undefined || (error as Error).name === 'CredentialsProviderError';
 }
 
-/** What the start can be refused for, as a problem of a setting; null for anything else. */
+/** What the start can be refused for, as a problem of a setting; null for anything else, which may pass. */
 export function explainS3(error: unknown, bucket: string): string | null {
   const message = error instanceof Error ? error.message : '';
   switch (s3CodeOf(error)) {
@@ -34,6 +49,7 @@ export function explainS3(error: unknown, bucket: string): string | null {
     case 'InvalidAccessKeyId':
     case 'InvalidToken':
     case 'ExpiredToken':
+    case 'TokenRefreshRequired':
     case 'SignatureDoesNotMatch':
       return `FILES_S3_ACCESS_KEY_ID: the S3 does not accept this key and its secret: ${message}`;
     case 'PermanentRedirect':
@@ -43,6 +59,6 @@ export function explainS3(error: unknown, bucket: string): string | null {
     case null:
       return null;
     default:
-      return `FILES_S3_ENDPOINT: the S3 cannot be used: ${message} (${s3CodeOf(error)})`;
+      return isS3Away(error) ? null : `FILES_S3_ENDPOINT: the S3 cannot be used: ${message} (${s3CodeOf(error)})`;
   }
 }

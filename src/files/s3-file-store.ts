@@ -64,7 +64,8 @@ export class S3FileStore implements FileStore {
       return store;
     } catch (error) {
       await store.close();
-      const problem = explainS3(error, options.bucket);
+      // Nobody renews at the start what has run out before it.
+      const problem = explainS3(error instanceof StoreAway ? error.cause : error, options.bucket);
       throw problem === null ? error : new ConfigError([problem], { cause: error });
     }
   }
@@ -75,7 +76,9 @@ export class S3FileStore implements FileStore {
     return inStore(() => getSignedUrl(this.#publicClient, command, { expiresIn, signableHeaders: new Set(['content-type', 'host']) }));
   }
 
-  async seal({ uploadId, contentType }: Pick<ExpectedUpload, 'uploadId' | 'contentType'>, name: string): Promise<{ readonly size: number } | null> {
+  async seal(
+    { uploadId, contentType, sizeMax }: Pick<ExpectedUpload, 'uploadId' | 'contentType' | 'sizeMax'>, name: string,
+  ): Promise<{ readonly size: number } | null> {
     const arrived = this.#keyOf({ kind: 'arrived', uploadId });
     const file = this.#keyOf({ kind: 'file', name });
     if (file === null) throw new RangeError('this is no name of a file');
@@ -83,6 +86,9 @@ export class S3FileStore implements FileStore {
     for (let seals = 0; seals < sealsMax; seals += 1) {
       const found = await unlessMissing(() => this.#client.send(new HeadObjectCommand({ Bucket: this.#bucket, Key: arrived })));
       if (found === null) return null;
+      const size = found.ContentLength!;
+      // The S3 takes in whatever is sent: gigabytes would be copied only to be removed.
+      if (size > sizeMax) return { size };
       // What the client's request said of it beyond its Content-Type is not taken over.
       const command = new CopyObjectCommand({
         Bucket: this.#bucket, Key: file, CopySource: `${this.#bucket}/${arrived}`, CopySourceIfMatch: found.ETag,
@@ -90,7 +96,7 @@ export class S3FileStore implements FileStore {
       });
       try {
         if ((await unlessMissing(() => this.#client.send(command, { requestTimeout: copyTimeout }))) === null) return null;
-        return { size: found.ContentLength! };
+        return { size };
       } catch (error) {
         if (s3StatusOf(error) !== preconditionFailed) throw error;
         // Other bytes arrived in between.

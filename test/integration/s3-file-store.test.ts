@@ -113,6 +113,21 @@ test('the bucket is nobody\'s to read without a key', async () => {
   expect((await fetch(`${s3.endpoint}/${s3.bucket}/some/tablog/files/${name}`)).status).toBe(403);
 });
 
+test('what is larger than the upload may be is not copied', async () => {
+  const own = await open({ FILES_S3_PREFIX: 'large/' });
+  const upload = newUpload({ sizeMax: 5 });
+  const name = newFileName();
+  const url = await own.locate(upload, '');
+  await put(url, Buffer.from('123456'), { 'content-type': upload.contentType });
+  expect(await own.seal(upload, name)).toEqual({ size: 6 });
+  const arrived = { kind: 'arrived', uploadId: upload.uploadId };
+  expect(await listAll(own)).toEqual([arrived]);
+  await put(url, Buffer.from('12345'), { 'content-type': upload.contentType });
+  expect(await own.seal(upload, name)).toEqual({ size: 5 });
+  expect(await listAll(own)).toEqual([{ kind: 'file', name }, arrived]);
+  await own.close();
+});
+
 test('stores of other prefixes do not see each other\'s files', async () => {
   const upload = newUpload();
   const name = newFileName();

@@ -131,6 +131,17 @@ export function describeFileStore(get: () => StoreOfTest): void {
       expect(await readWhole(get().store, name)).toBe('whole');
     });
 
+    test('has its size told also where that is more than there may be, and a file of it can be removed, made or not', async () => {
+      const upload = newUpload();
+      const name = newFileName();
+      await get().send(upload, bytesOf('123456'));
+      expect(await get().store.seal({ ...upload, sizeMax: 5 }, name)).toEqual({ size: 6 });
+      await get().store.remove({ kind: 'file', name });
+      expect(await readWhole(get().store, name)).toBeNull();
+      expect(await get().store.seal({ ...upload, sizeMax: 6 }, name)).toEqual({ size: 6 });
+      expect(await readWhole(get().store, name)).toBe('123456');
+    });
+
     test('is one of those that were sent at the same time', async () => {
       const upload = newUpload();
       const texts = ['a', 'b', 'c', 'd'].map((letter, at) => letter.repeat(200_000 + at));

@@ -59,9 +59,9 @@ export function addUploadRoutes(app: App, { submitter, uploads, files, uploadAns
 }
 
 /** Throws HttpError `upload_incomplete` where nothing has arrived whole. */
-async function seal(files: FileStore, uploadId: string, { contentType }: UploadState): Promise<StoredFile> {
+async function seal(files: FileStore, uploadId: string, { contentType, sizeMax }: UploadState): Promise<StoredFile> {
   const name = newFileName();
-  const sealed = await files.seal({ uploadId, contentType }, name);
+  const sealed = await files.seal({ uploadId, contentType, sizeMax }, name);
   if (sealed === null) throw new HttpError('upload_incomplete', 'The bytes of the file have not arrived, or not all of them.');
   return { name, size: sealed.size };
 }

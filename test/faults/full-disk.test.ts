@@ -1,0 +1,64 @@
+/** The disk that files are on is full for a while: what does not fit is refused and leaves nothing, and all else goes on. */
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, expect, test } from '@jest/globals';
+import { Client, outcomeOf } from '../support/client.ts';
+import { createDatabase } from '../support/postgres.ts';
+import { startServer } from '../support/server.ts';
+import { createTable } from '../support/tables.ts';
+import { complete, createUpload, picture, sendBytes, upload } from '../support/uploads.ts';
+
+const run = promisify(execFile);
+const closers: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const closer of closers.splice(0).toReversed()) await closer();
+});
+
+/** Lets no file that this process writes grow beyond so many bytes: to it, a disk without room for more, and nobody has to be root. */
+async function setRoom(pid: number, bytes: number | 'unlimited'): Promise<void> {
+  await run('prlimit', [`--pid=${pid}`, `--fsize=${bytes}:`]);
+}
+
+test('bytes without room are refused, and taken in when there is room again', async () => {
+  const [folder, database] = await Promise.all([mkdtemp(join(tmpdir(), 'tablog-files-')), createDatabase()]);
+  closers.push(() => rm(folder, { recursive: true, force: true }), () => database.drop());
+  const server = await startServer({ databaseUrl: database.url, environment: { FILES_DIR: folder } });
+  closers.push(() => server.stop());
+  const client = new Client(server.url, await server.token());
+  const bytes = randomBytes(2_000_000);
+  const file = await upload(client, bytes);
+  const [empty, replaced] = [await createUpload(client), await createUpload(client)];
+  expect(await sendBytes(replaced, 'before')).toBe('200');
+
+  await setRoom(server.process.pid!, 100_000);
+  const refused = await fetch(empty.location, { method: 'PUT', body: bytes, headers: { 'content-type': picture.contentType } });
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^[1-9]\d*$/)]);
+  expect(await refused.json()).toEqual({ error: { type: 'service_unavailable', message: expect.any(String) } });
+  // Several at once, and what has arrived before stays.
+  const outcomes = await Promise.all([empty, replaced, empty, replaced].map((one) => sendBytes(one, bytes)));
+  expect(outcomes).toEqual(Array.from(outcomes, () => '503 service_unavailable'));
+  expect(await readdir(join(folder, 'temporary'))).toEqual([]);
+  expect((await readdir(join(folder, 'arrived'))).toSorted()).toEqual([file.id, replaced.id].toSorted());
+  expect(outcomeOf(await complete(client, empty))).toBe('409 upload_incomplete');
+
+  const small = await upload(client, 'a small one');
+  expect(await (await fetch(small.url)).text()).toBe('a small one');
+  expect(Buffer.from(await (await fetch(file.url)).arrayBuffer()).equals(bytes)).toBe(true);
+  const table = await createTable(client, [{ n: file.url }]);
+  expect(await client.rows(table.id)).toHaveLength(1);
+  expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+
+  const { url } = (await complete(client, replaced)).json.data;
+  expect(await (await fetch(url)).text()).toBe('before');
+
+  await setRoom(server.process.pid!, 'unlimited');
+  expect(await sendBytes(empty, bytes)).toBe('200');
+  const answer = await complete(client, empty);
+  expect(outcomeOf(answer)).toBe('200');
+  expect(Buffer.from(await (await fetch(answer.json.data.url)).arrayBuffer()).equals(bytes)).toBe(true);
+});

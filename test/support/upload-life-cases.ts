@@ -1,0 +1,195 @@
+/** How long uploads and their bytes are there, wherever those are kept: spec section 3, decisions 3. */
+import { pino } from 'pino';
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { checkUpload } from '../../commands/complete-upload.ts';
+import { newFileName } from '../../src/files/file-name.ts';
+import type { FileStore } from '../../src/files/file-store.ts';
+import type { EventLog } from '../../src/log/event-log.ts';
+import { recordFact } from '../../src/record-fact.ts';
+import type { ApiOfFile } from './api.ts';
+import { outcomeOf } from './client.ts';
+import { sleepUntil } from './server.ts';
+import { createTable } from './tables.ts';
+import { lifeMs, nameOf, statusOf, type File, type UploadLife } from './upload-life.ts';
+import { complete, createUpload, sendBytes, upload } from './uploads.ts';
+
+export interface LifeOfTest extends ApiOfFile {
+  life(): UploadLife;
+  /** Lets bytes arrive for an upload that the service does not know. */
+  leave(store: FileStore, uploadId: string, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
+  /** Opens another store that nobody uses. The caller closes it. */
+  openOther(): Promise<FileStore>;
+}
+
+/** What becomes of bytes that come after the time of their upload; it depends on who takes them in. */
+export interface LifeOutcomes {
+  readonly late: string;
+}
+
+export function describeUploadLife({ api, client, life, leave, openOther }: LifeOfTest, outcomes: LifeOutcomes): void {
+  test('an upload that is never completed ends, and its bytes are gone', async () => {
+    const [sent, empty] = [await createUpload(client()), await createUpload(client())];
+    expect(await sendBytes(sent, 'bytes')).toBe('200');
+    expect(await life().stored()).toContain(sent.id);
+    await life().untilEnded(empty);
+    for (const one of [sent, empty]) {
+      expect(outcomeOf(await complete(client(), one))).toBe('404 upload_not_found');
+      // Its URL is as old as the upload.
+      expect(await sendBytes(one, 'late')).toBe(outcomes.late);
+    }
+    const held = await life().stored();
+    expect([held.has(sent.id), held.has(empty.id)]).toEqual([false, false]);
+  });
+
+  test('an upload cannot be completed after its time, also where nobody has said yet that it is over', async () => {
+    const created = await createUpload(client());
+    await sendBytes(created, 'bytes');
+    const { expires } = await life().rowOf(created);
+    await sleepUntil(() => api().operator.log.now() > expires + 100, 'the upload has expired');
+    expect(outcomeOf(await complete(client(), created))).toBe('404 upload_not_found');
+    expect((await life().rowOf(created)).removed).toBeNull();
+    await life().untilEnded(created);
+    expect(await life().stored()).not.toContain(created.id);
+  });
+
+  test('a file that no row names is deleted after its time, and the plan has room again', async () => {
+    const team = await api().createTeam();
+    await team.setPlan({ uploadBytesMax: 10 });
+    const file = await upload(team.client, '12345678');
+    const { since } = await life().rowOf(file);
+    const refused = await createUpload(team.client);
+    await sendBytes(refused, '12345678');
+    expect(outcomeOf(await complete(team.client, refused))).toBe('402 payment_required');
+    expect(await life().stored()).toContain(nameOf(file));
+    await life().untilEnded(file);
+    expect((await life().rowOf(file)).removed! - since!).toBeGreaterThanOrEqual(lifeMs);
+    expect(await statusOf(file)).toBe(404);
+    expect(outcomeOf(await complete(team.client, file))).toBe('404 upload_not_found');
+    const held = await life().stored();
+    expect([nameOf(file), file.id, refused.id].filter((name) => held.has(name))).toEqual([]);
+    await upload(team.client, '1234567890');
+  });
+
+  test('what several say at once counts once', async () => {
+    const team = await api().createTeam();
+    await team.setPlan({ uploadBytesMax: 300 });
+    const files: File[] = [];
+    // So many that it is done in several steps.
+    for (let count = 0; count < 30; count += 1) files.push(await upload(team.client, '0123456789'));
+    const full = await createUpload(team.client);
+    await sendBytes(full, '0');
+    expect(outcomeOf(await complete(team.client, full))).toBe('402 payment_required');
+    const upkeepOfAll = [life().newUpkeep(), life().newUpkeep(), life().newUpkeep()];
+    await sleepUntil(async () => {
+      await Promise.all(upkeepOfAll.map((upkeep) => life().keepUp(upkeep)));
+      return (await life().rowOf(files.at(-1)!)).cleared;
+    }, 'all files have ended', 30_000);
+    for (const file of files) expect((await life().rowOf(file)).removed).not.toBeNull();
+    const { rows } = await api().operator.database.pool.query('select upload_bytes::float8 as bytes from teams where id = $1', [team.id]);
+    expect(rows).toEqual([{ bytes: 0 }]);
+  });
+
+  test('what is said too early, or of another team, changes nothing', async () => {
+    const { log } = api().operator;
+    const [open, file] = [await createUpload(client()), await upload(client(), 'bytes')];
+    await sendBytes(open, 'bytes');
+    const before = [await life().rowOf(open), await life().rowOf(file)];
+    const early = life().newUpkeep({ settleDelay: -60_000 });
+    // It is not said without end either.
+    expect(await early.endDue()).toBe(false);
+    const stranger = await api().createTeam();
+    for (const { id } of [open, file]) await recordFact(log, checkUpload(stranger.id, id));
+    expect([await life().rowOf(open), await life().rowOf(file)]).toEqual(before);
+    expect(outcomeOf(await complete(client(), open))).toBe('200');
+    expect(await statusOf(file)).toBe(200);
+  });
+
+  test('removing bytes is safe to repeat', async () => {
+    const [file, kept] = [await upload(client(), 'bytes'), await upload(client(), 'kept')];
+    await createTable(client(), [{ n: kept.url }], { n: 'string' });
+    await life().untilEnded(file);
+    const { pool } = api().operator.database;
+    await pool.query('update uploads set cleared = false where removed_at is not null');
+    const upkeepOfAll = [life().newUpkeep(), life().newUpkeep()];
+    await Promise.all(upkeepOfAll.map(async (upkeep) => {
+      while (await upkeep.clear());
+    }));
+    expect((await life().rowOf(file)).cleared).toBe(true);
+    expect(await statusOf(file)).toBe(404);
+    expect(await statusOf(kept)).toBe(200);
+  });
+
+  describe('bytes that are nobody\'s', () => {
+    /** What arrived for an upload that never was, and a sealed file of it that no upload knows. */
+    async function leaveOrphans(store: FileStore): Promise<readonly string[]> {
+      const unknown = randomUUID();
+      await leave(store, unknown, Buffer.from('bytes'));
+      const name = newFileName();
+      expect(await store.seal({ uploadId: unknown, contentType: 'image/png', sizeMax: 10 }, name)).toEqual({ size: 5 });
+      return [unknown, name];
+    }
+
+    test('are removed when they are old, and nothing else', async () => {
+      const file = await upload(client(), 'bytes');
+      await createTable(client(), [{ n: file.url }], { n: 'string' });
+      // What arrived for it is nobody's since it was completed.
+      const orphans = [...await leaveOrphans(life().store), file.id];
+      const left = async (): Promise<readonly string[]> => {
+        const held = await life().stored();
+        return orphans.filter((name) => held.has(name));
+      };
+      await life().sweep({});
+      expect(await left()).toEqual(orphans);
+      const { log } = api().operator;
+      const behind: Pick<EventLog, 'bounds'> = {
+        bounds: async (partition) => {
+          const bounds = await log.bounds(partition);
+          return { ...bounds, end: bounds.end + 1n };
+        },
+      };
+      // The read model is behind the log, which may know more.
+      await life().sweep({ orphanAge: -60_000, log: behind as EventLog });
+      expect(await left()).toEqual(orphans);
+      const open = await createUpload(client());
+      await sendBytes(open, 'on their way');
+      await life().sweep({ orphanAge: -60_000 });
+      expect(await left()).toEqual([]);
+      expect(await statusOf(file)).toBe(200);
+      expect(outcomeOf(await complete(client(), open))).toBe('200');
+      expect(new URL((await complete(client(), file)).json.data.url).pathname).toBe(new URL(file.url).pathname);
+    });
+
+    test('stay in a store of another log, which each pass warns of once', async () => {
+      const other = await openOther();
+      const lines: string[] = [];
+      const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
+      const sweep = (): Promise<void> => life().sweep({ orphanAge: -60_000, files: other, logger });
+      const listed = async (): Promise<number> => (await Array.fromAsync(other.list(Number.MAX_SAFE_INTEGER))).length;
+      try {
+        expect(await other.belongsTo(randomUUID())).toBe(true);
+        await leaveOrphans(other);
+        await leaveOrphans(other);
+        await sweep();
+        expect(lines).toEqual([expect.stringContaining('the files are those of another log')]);
+        await sweep();
+        expect(lines).toHaveLength(2);
+        expect(await listed()).toBe(4);
+      } finally {
+        await other.close();
+      }
+    });
+
+    test('are looked for in a store that is nobody\'s yet, which is this log\'s from then on', async () => {
+      const other = await openOther();
+      try {
+        await leaveOrphans(other);
+        await life().sweep({ orphanAge: -60_000, files: other });
+        expect(await Array.fromAsync(other.list(Number.MAX_SAFE_INTEGER))).toEqual([]);
+        expect(await other.belongsTo(randomUUID())).toBe(false);
+      } finally {
+        await other.close();
+      }
+    });
+  });
+}

@@ -1,0 +1,99 @@
+/** What is done to uploads in the background, as tests do it themselves, and what has become of uploads and of their bytes. */
+import { pino } from 'pino';
+import { UploadQueries } from '../../projections/uploads/uploads.queries.ts';
+import type { FileStore } from '../../src/files/file-store.ts';
+import { UploadUpkeep, type UploadUpkeepOptions } from '../../src/upload-upkeep.ts';
+import type { Api } from './api.ts';
+import { sleepUntil } from './server.ts';
+import type { upload } from './uploads.ts';
+
+/** How long an upload may take, and how long a file is kept that no row names, in milliseconds. */
+export const lifeMs = 2000;
+
+/** Upkeep is for the tests to do. */
+export const lifeSettings = {
+  UPLOAD_LIFE_MS: String(lifeMs), UPLOAD_UNCLAIMED_LIFE_MS: String(lifeMs), UPKEEP_INTERVAL_MS: '3600000',
+};
+
+export type File = Awaited<ReturnType<typeof upload>>;
+
+export interface UploadRow {
+  /** Since when no row is known to name the file, until when it may be completed, and when it ended, in milliseconds of the log. */
+  readonly since: number | null;
+  readonly expires: number;
+  readonly removed: number | null;
+  readonly cleared: boolean;
+}
+
+/** The name of a file in the store. */
+export function nameOf({ url }: Pick<File, 'url'>): string {
+  return new URL(url).pathname.split('/')[2]!;
+}
+
+/** The status of an answer to its public URL. */
+export async function statusOf({ url }: Pick<File, 'url'>): Promise<number> {
+  const response = await fetch(url);
+  await response.arrayBuffer();
+  return response.status;
+}
+
+export class UploadLife {
+  readonly store: FileStore;
+  readonly #api: Api;
+  readonly #upkeeps: UploadUpkeep[] = [];
+
+  /** `store`: as the service has it. It is closed with this. */
+  constructor(api: Api, store: FileStore) {
+    this.#api = api;
+    this.store = store;
+  }
+
+  async close(): Promise<void> {
+    for (const upkeep of this.#upkeeps) await upkeep.close();
+    await this.store.close();
+  }
+
+  newUpkeep(options: Partial<UploadUpkeepOptions> = {}): UploadUpkeep {
+    const { log, database } = this.#api.operator;
+    const upkeep = new UploadUpkeep({
+      log, uploads: new UploadQueries(database), files: this.store, logger: pino({ level: 'silent' }), settleDelay: 0, ...options,
+    });
+    this.#upkeeps.push(upkeep);
+    return upkeep;
+  }
+
+  /** All that is due now. The look at claims comes behind the end of what is over, so that no file ends at the time that its clock begins. */
+  async keepUp(upkeep = this.newUpkeep()): Promise<void> {
+    while (await upkeep.endDue());
+    while (await upkeep.noteClaims());
+    while (await upkeep.clear());
+  }
+
+  /** One pass through the store. */
+  async sweep(options: Partial<UploadUpkeepOptions>): Promise<void> {
+    const upkeep = this.newUpkeep(options);
+    while (await upkeep.sweepOrphans());
+  }
+
+  async rowOf({ id }: { readonly id: string }): Promise<UploadRow> {
+    const { rows: [row] } = await this.#api.operator.database.pool.query<UploadRow>(
+      `select unclaimed_since::float8 as since, expires_at::float8 as expires, removed_at::float8 as removed, cleared
+        from uploads where id = $1`, [id],
+    );
+    return row!;
+  }
+
+  /** Everything that the store holds: the IDs of uploads for which bytes have arrived, and the names of files. */
+  async stored(): Promise<Set<string>> {
+    const objects = await Array.fromAsync(this.store.list(Number.MAX_SAFE_INTEGER));
+    return new Set(objects.map((object) => (object.kind === 'arrived' ? object.uploadId : object.name)));
+  }
+
+  /** Does the upkeep until this upload, and with it every one whose time was over before, has ended. */
+  async untilEnded(one: { readonly id: string }): Promise<void> {
+    await sleepUntil(async () => {
+      await this.keepUp();
+      return (await this.rowOf(one)).cleared;
+    }, `upload ${one.id} has ended`, 30_000);
+  }
+}
