@@ -33,8 +33,9 @@ export const sections: readonly Section[] = [
   {
     name: ([id]) => `team ${id}`,
     keys: 1,
-    columns: ['partition', 'name', 'created', 'suspended', 'rows', 'rows_max', 'upload_bytes', 'upload_bytes_max'],
-    query: `select id, partition, name, created, suspended, rows, rows_max, upload_bytes, upload_bytes_max from teams order by id`,
+    columns: ['partition', 'name', 'created', 'suspended', 'rows', 'rows_max', 'upload_bytes', 'upload_bytes_max', 'open_uploads'],
+    query: `select id, partition, name, created, suspended, rows, rows_max, upload_bytes, upload_bytes_max, open_uploads
+      from teams order by id`,
   },
   {
     name: ([id]) => `token ${id}`,

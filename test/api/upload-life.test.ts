@@ -16,12 +16,14 @@ import { outcomeOf, type Client } from '../support/client.ts';
 import { sleepUntil } from '../support/server.ts';
 import { stashOf } from '../support/stashes.ts';
 import { createTable, type MadeTable } from '../support/tables.ts';
-import { complete, createUpload, sendBytes, upload } from '../support/uploads.ts';
+import { complete, createUpload, picture, sendBytes, upload } from '../support/uploads.ts';
 
 const lifeMs = 2000;
+const openMax = 20;
 /** Upkeep is for the tests to do. */
 const { api, client } = useApi({
   UPLOAD_LIFE_MS: String(lifeMs), UPLOAD_UNCLAIMED_LIFE_MS: String(lifeMs), UPKEEP_INTERVAL_MS: '3600000',
+  UPLOADS_OPEN_MAX: String(openMax),
 });
 
 type File = Awaited<ReturnType<typeof upload>>;
@@ -120,6 +122,19 @@ test('an upload cannot be completed after its time, also where nobody has said y
   expect((await rowOf(created)).removed).toBeNull();
   await untilEnded(created);
   expect(await stored()).not.toContain(created.id);
+});
+
+test('an upload is open until upkeep has seen that its time is over, and a team has at most so many of these', async () => {
+  const { client: owner } = await api().createTeam();
+  const created = [];
+  while (created.length < openMax) created.push(await createUpload(owner));
+  const next = await owner.post('/apps/shop/uploads', picture);
+  expect([outcomeOf(next), next.json.error.message]).toEqual([
+    '400 limit_exceeded', `the team has ${openMax} open uploads and may have at most ${openMax}: complete them, or wait until they expire`,
+  ]);
+  await untilEnded(created.at(-1)!);
+  const answers = await Promise.all(Array.from({ length: openMax + 5 }, () => owner.post('/apps/shop/uploads', picture)));
+  expect(answers.map(outcomeOf).toSorted()).toEqual([...Array(openMax).fill('200'), ...Array(5).fill('400 limit_exceeded')]);
 });
 
 test('a file that no row names is deleted after its time, and the plan has room again', async () => {

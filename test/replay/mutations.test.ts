@@ -85,6 +85,7 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['team \\S+: rows_max', set('teams', 'rows_max = 77')],
   ['team \\S+: upload_bytes', set('teams', 'upload_bytes = upload_bytes + 1')],
   ['team \\S+: upload_bytes_max', set('teams', 'upload_bytes_max = 77777')],
+  ['team \\S+: open_uploads', set('teams', 'open_uploads = open_uploads + 1')],
   ['upload \\S+: team_id', set('uploads', 'team_id = gen_random_uuid()')],
   ['upload \\S+: app_id', set('uploads', `app_id = app_id || '2'`)],
   ['upload \\S+: content_type', set('uploads', 'content_type = upper(content_type)')],
