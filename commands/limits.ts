@@ -15,6 +15,6 @@ export function stashLimits(lifeMs: number, chunksMax: number, rowsMax: number):
   return { lifeMs, chunksMax, rowsMax, profiledColumnsMax };
 }
 
-export function uploadLimits(sizeMax: number, lifeMs: number, unclaimedLifeMs: number): UploadLimits {
-  return { sizeMax, lifeMs, unclaimedLifeMs };
+export function uploadLimits(sizeMax: number, lifeMs: number, unclaimedLifeMs: number, openMax: number): UploadLimits {
+  return { sizeMax, lifeMs, unclaimedLifeMs, openMax };
 }

@@ -65,23 +65,25 @@ export class BatchState extends KnownState {
         this.putLink(change.link);
         changed.links.add(change.link.key);
         return;
-      case 'tailRows':
+      case 'tailRows': {
+        const teamId = this.#teamOf(change.link);
         change.bodies.forEach((body, at) => {
           const index = change.first + at;
-          changed.tailRows.push({ segment: change.link.segment, index, version: change.version, body });
+          changed.tailRows.push({ teamId, segment: change.link.segment, index, version: change.version, body });
           const id = change.ids?.[at] ?? null;
           if (id !== null) this.#keep({ segment: change.link.segment, index, id });
           const { link, version } = change;
           this.putRow({ link, index, version, body, stored: 'presented', decidedAt: version });
         });
         return;
+      }
       case 'generation':
         changed.generations.push(change.generation);
         return;
       case 'row': {
         const { link, index, version, body } = change;
         const row = { link, index, version, body, stored: 'presented', decidedAt: version } as const;
-        changed.references.replace(link.key, index, this.findRow(link.key, index)?.body ?? null, body);
+        changed.references.replace({ teamId: this.#teamOf(link), link: link.key, index }, this.findRow(link.key, index)?.body ?? null, body);
         this.putRow(row);
         changed.rows.set(link.key, index, row);
         return;
@@ -106,6 +108,11 @@ export class BatchState extends KnownState {
         this.replaceChunk(chunk);
       }
     }
+  }
+
+  /** Whose rows a link has: a change of them is made with their table at hand. */
+  #teamOf({ tableId }: Link): string {
+    return this.findTable(tableId)!.teamId;
   }
 
   #keep(kept: KeptId): void {

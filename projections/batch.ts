@@ -143,6 +143,6 @@ export class Batch {
   }
 }
 
-function referencesOf({ segment, index, body }: TailRow): SegmentReference[] {
-  return fileNamesIn(body).map((file) => ({ segment, index, file }));
+function referencesOf({ teamId, segment, index, body }: TailRow): SegmentReference[] {
+  return fileNamesIn(body).map((file) => ({ teamId, segment, index, file }));
 }

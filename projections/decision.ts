@@ -20,6 +20,11 @@ export interface Team {
   /** Bytes of its files, and the plan's limit of them; null: none. */
   readonly uploadBytes: number;
   readonly uploadBytesMax: number | null;
+  /**
+   * Its uploads that were neither completed nor given up. One whose time is over is among them until upkeep has said so
+   * (`UploadChecked`), which it does in its rounds.
+   */
+  readonly openUploads: number;
 }
 
 export interface Token {

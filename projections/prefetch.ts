@@ -46,7 +46,7 @@ class Wanted {
   readonly ids: WantedIds[] = [];
   /** The tables that bodies are to overwrite. */
   readonly overwrites = new Map<string, string>();
-  readonly segments = new Map<string, { event: Event; carried: CarriedRows }>();
+  readonly segments = new Map<string, { event: Event; teamId: string; carried: CarriedRows }>();
   readonly bodyIds = new Set<string>();
   readonly stashes = new Map<string, StashName>();
   /** Each once, also where several chunks come under one serial. */
@@ -78,7 +78,7 @@ class Wanted {
       this.chunks.set(`${nameOfStash(teamId, stashId)} ${serial}`, { teamId, stashId, serial });
       this.keysAtMost += 2;
     }
-    if (data.type === 'BlockReceived') this.#addSegment(event, data.segmentId, data);
+    if (data.type === 'BlockReceived') this.#addSegment(event, data.teamId, data.segmentId, data);
     if ('rows' in data) this.#addSource(event, data, data.rows);
     if (data.type === 'TableOverwriteRequested') this.#addIds(event, data, data.rows);
   }
@@ -100,7 +100,7 @@ class Wanted {
       this.imports.set(name, { teamId: data.teamId, stashId: source.stashId, times });
     }
     if (source.kind === 'block') {
-      this.#addSegment(event, source.segmentId, source);
+      this.#addSegment(event, data.teamId, source.segmentId, source);
       this.keysAtMost += 1;
     }
     if (source.kind === 'body') {
@@ -116,8 +116,8 @@ class Wanted {
     if (ids !== null) this.ids.push({ tableId, runs: ids.runs });
   }
 
-  #addSegment(event: Event, segmentId: string, carried: CarriedRows): void {
-    this.segments.set(segmentId, { event, carried });
+  #addSegment(event: Event, teamId: string, segmentId: string, carried: CarriedRows): void {
+    this.segments.set(segmentId, { event, teamId, carried });
     this.keysAtMost += 1;
   }
 }
@@ -217,12 +217,12 @@ export async function prefetch(
   await prefetchKept(tx, wanted.rows, [...wanted.ids, ...bodies, ...stashes], state, memory);
 
   const toFill: SegmentContent[] = [];
-  for (const [id, { event, carried }] of wanted.segments) {
+  for (const [id, { event, teamId, carried }] of wanted.segments) {
     if (state.hasSegment(id)) continue;
     const key = keys.take();
     state.putSegment(id, key);
     const body = event.body();
-    toFill.push({ key, id, rows: carried.profile.rows, body: rowTextOf(body, carried), ids: rowIdsOf(body, carried) });
+    toFill.push({ key, id, teamId, rows: carried.profile.rows, body: rowTextOf(body, carried), ids: rowIdsOf(body, carried) });
   }
   return { outcomes, toFill };
 }

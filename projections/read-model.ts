@@ -8,7 +8,7 @@ import { smallLinkBytes } from './segments/compaction.ts';
 import { createLocalKeys } from './segments/local-keys.ts';
 
 /** The Postgres schema that this version of the code reads and writes. */
-export const readModelSchema = 'tablog_5';
+export const readModelSchema = 'tablog_6';
 
 /** What MikroORM's schema generator has no words for. */
 const storageSettings = [

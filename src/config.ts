@@ -110,6 +110,8 @@ const settings = z.object({
     .describe('How long the bytes of a file can be sent after its upload was created, in milliseconds; at most a week.'),
   UPLOAD_UNCLAIMED_LIFE_MS: wholeNumber(1).default(30 * 24 * 3_600_000)
     .describe('How long an uploaded file is kept that no row names, in milliseconds.'),
+  UPLOADS_OPEN_MAX: wholeNumber(1).default(1000)
+    .describe('The most uploads of a team that are neither completed nor over. What was sent for them counts to no plan yet.'),
   CONNECTIONS_MAX: wholeNumber(1).default(10_000)
     .describe('The most open connections of clients. Further ones are closed as they come.'),
   REQUEST_IDLE_TIMEOUT_MS: wholeNumber(1, timerMsMax).default(60_000)

@@ -204,7 +204,9 @@ function buildService({ service, files, uploads, submitter, uses, metrics, confi
         rateLimits, limits: rowLimits(config.ROWS_PER_TABLE_MAX),
         stashLimits: stashLimits(config.STASH_LIFE_MS, config.STASH_CHUNKS_MAX, config.STASH_ROWS_MAX), bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
         uploads, files, uploadAnswers: new UploadAnswers({ files, publicUrl: config.PUBLIC_URL }),
-        uploadLimits: uploadLimits(config.UPLOAD_SIZE_MAX_BYTES, config.UPLOAD_LIFE_MS, config.UPLOAD_UNCLAIMED_LIFE_MS),
+        uploadLimits: uploadLimits(
+          config.UPLOAD_SIZE_MAX_BYTES, config.UPLOAD_LIFE_MS, config.UPLOAD_UNCLAIMED_LIFE_MS, config.UPLOADS_OPEN_MAX,
+        ),
         uploadBytes: files instanceof LocalFileStore ? { store: files, keys, log, uploads } : null,
         requireReadModel: () => (log.isCaughtUp ? Promise.resolve() : refuseWhileBehind()),
       });

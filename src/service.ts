@@ -38,7 +38,7 @@ export interface Service {
   readonly teams: TeamQueries;
   readonly keys: SecretKeys;
   /** Writes the rows of a segment before the event that names it. */
-  writeAhead(segmentId: string, block: RowBlock): Promise<void>;
+  writeAhead(teamId: string, segmentId: string, block: RowBlock): Promise<void>;
   /** Calls the listener, with the reason, when the service cannot go on: Postgres has ended, or its read model is gone. */
   onFailure(listener: (reason: string) => void): void;
   /** Closes all of it. An embedded Postgres that others use goes on. */
@@ -126,10 +126,12 @@ export async function openService(
     const localKeys = new LocalKeys();
     return {
       database, log, teams, keys, onFailure,
-      writeAhead: (segmentId, block) => database.fills.with(async (tx) => {
+      writeAhead: (teamId, segmentId, block) => database.fills.with(async (tx) => {
         const reserved = localKeys.open();
         await reserved.reserve(tx, 1);
-        await fillSegment(tx, { key: reserved.take(), id: segmentId, rows: block.profile.rows, body: block.body, ids: block.ids });
+        await fillSegment(tx, {
+          key: reserved.take(), id: segmentId, teamId, rows: block.profile.rows, body: block.body, ids: block.ids,
+        });
       }),
     };
   });

@@ -175,8 +175,8 @@ async function copyBeside(client: pg.PoolClient, key: string, moved: readonly Mo
   );
   // All of them, whatever is read of the rows: compaction changes nothing of what a decision is made of.
   await client.query(
-    `insert into file_references (file, segment, index)
-      select named.file, $1, named.index - moved.first + moved.new_first
+    `insert into file_references (team_id, file, segment, index)
+      select named.team_id, named.file, $1, named.index - moved.first + moved.new_first
       from unnest($2::int8[], $3::int8[], $4::int4[], $5::int4[]) as moved(key, segment, first, new_first)
       join links on links.key = moved.key
       join file_references named on named.segment = moved.segment and named.index >= moved.first

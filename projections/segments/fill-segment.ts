@@ -9,6 +9,8 @@ import { storeFileReferences } from '../uploads/file-references.store.ts';
 export interface SegmentContent {
   readonly key: bigint;
   readonly id: string;
+  /** Who sent it: only tables of this team will link it. */
+  readonly teamId: string;
   readonly rows: number;
   /** Row bodies joined by newlines, in UTF-8. */
   readonly body: Uint8Array;
@@ -47,9 +49,9 @@ async function storeIds(tx: Pick<PipelinedClient, 'query'>, { key, ids }: Segmen
   if (ids !== null) await tx.query(insertIds, [key, rowIdTexts(ids).map((id) => id ?? '').join('\n')]);
 }
 
-async function storeReferences(tx: Pick<PipelinedClient, 'query'>, { key, body }: SegmentContent): Promise<void> {
+async function storeReferences(tx: Pick<PipelinedClient, 'query'>, { key, teamId, body }: SegmentContent): Promise<void> {
   const references = fileReferencesIn(body);
   if (references.length === 0) return;
-  const { statement, values } = storeFileReferences(references.map((reference) => ({ ...reference, segment: key })));
+  const { statement, values } = storeFileReferences(references.map((reference) => ({ ...reference, teamId, segment: key })));
   await tx.query(statement, values);
 }

@@ -182,6 +182,8 @@ export function storeLinks(links: readonly Link[]): BoundStatement {
 }
 
 export interface TailRow {
+  /** Whose row it is. */
+  readonly teamId: string;
   readonly segment: bigint;
   readonly index: number;
   readonly version: bigint;

@@ -8,7 +8,7 @@ export function decideTeamCreated(state: DecisionState, data: EventOf<'TeamCreat
   if (state.team(data.teamId) !== null) return apply([]);
   const team: Team = {
     id: data.teamId, partition: at.partition, name: data.name, created: at.version, suspended: false, rows: 0,
-    rowsMax: null, uploadBytes: 0, uploadBytesMax: null,
+    rowsMax: null, uploadBytes: 0, uploadBytesMax: null, openUploads: 0,
   };
   return apply([{ kind: 'team', team }]);
 }

@@ -16,6 +16,8 @@ export const TeamEntity = defineEntity({
     /** The bytes of its files, and the plan's limit of them; null: none. */
     uploadBytes: p.bigint(),
     uploadBytesMax: p.bigint().nullable(),
+    /** Its uploads that were neither completed nor given up. */
+    openUploads: p.bigint(),
   },
 });
 

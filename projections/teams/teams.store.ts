@@ -8,13 +8,14 @@ type Tx = Pick<PipelinedClient, 'query'>;
 
 /** What `toTeam` reads, in its order. */
 export const teamColumns = `teams.id, teams.partition, teams.name, teams.created, teams.suspended, teams.rows, teams.rows_max,
-  teams.upload_bytes, teams.upload_bytes_max`;
+  teams.upload_bytes, teams.upload_bytes_max, teams.open_uploads`;
 
 export function toTeam(row: ResultRow): Team {
-  const [id, partition, name, created, suspended, rows, rowsMax, uploadBytes, uploadBytesMax] = row;
+  const [id, partition, name, created, suspended, rows, rowsMax, uploadBytes, uploadBytesMax, openUploads] = row;
   return {
     id, partition, name, created, suspended, rows: Number(rows), rowsMax: rowsMax === null ? null : Number(rowsMax),
     uploadBytes: Number(uploadBytes), uploadBytesMax: uploadBytesMax === null ? null : Number(uploadBytesMax),
+    openUploads: Number(openUploads),
   };
 }
 
@@ -34,11 +35,13 @@ const upsertTeams = new RowsStatement<Team>(
     ['uuid', (team) => team.id], ['int2', (team) => team.partition], ['text', (team) => team.name],
     ['int8', (team) => team.created], ['bool', (team) => team.suspended], ['int8', (team) => team.rows],
     ['int8', (team) => team.rowsMax], ['int8', (team) => team.uploadBytes], ['int8', (team) => team.uploadBytesMax],
+    ['int8', (team) => team.openUploads],
   ],
-  (rows) => `insert into teams (id, partition, name, created, suspended, rows, rows_max, upload_bytes, upload_bytes_max)
+  (rows) => `insert into teams (id, partition, name, created, suspended, rows, rows_max, upload_bytes, upload_bytes_max, open_uploads)
       select * from ${rows} as given
     on conflict (id) do update set suspended = excluded.suspended, rows = excluded.rows, rows_max = excluded.rows_max,
-      upload_bytes = excluded.upload_bytes, upload_bytes_max = excluded.upload_bytes_max`,
+      upload_bytes = excluded.upload_bytes, upload_bytes_max = excluded.upload_bytes_max,
+      open_uploads = excluded.open_uploads`,
 );
 
 export function storeTeams(teams: readonly Team[]): BoundStatement {

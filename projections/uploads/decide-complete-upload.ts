@@ -21,10 +21,14 @@ export function decideCompleteUpload(state: DecisionState, data: EventOf<'Upload
   if (upload.file !== null) return apply([], undefined, { upload: resultOf(upload) });
 
   const refusal = refusalOf(upload, team, file);
-  if (refusal !== null) return refuseWith(refusal, [{ kind: 'upload', upload: { ...upload, file, removedAt: at.time } }]);
+  const openUploads = team.openUploads - 1;
+  if (refusal !== null) {
+    const givenUp: Upload = { ...upload, file, removedAt: at.time };
+    return refuseWith(refusal, [{ kind: 'upload', upload: givenUp }, { kind: 'team', team: { ...team, openUploads } }]);
+  }
   const completed: Upload = { ...upload, file, unclaimedSince: at.time };
   return apply(
-    [{ kind: 'upload', upload: completed }, { kind: 'team', team: { ...team, uploadBytes: team.uploadBytes + file.size } }],
+    [{ kind: 'upload', upload: completed }, { kind: 'team', team: { ...team, openUploads, uploadBytes: team.uploadBytes + file.size } }],
     undefined,
     { upload: resultOf(completed) },
   );

@@ -4,15 +4,28 @@ import { apply, refuse } from '../decision.ts';
 import type { Decision, DecisionState, LogPlace, Upload } from '../decision.ts';
 import { suspendedMessage } from '../tables/rungs.ts';
 
-/** Spec 4.8: an upload whose bytes are to come. An app exists once its team names it (decisions 3). */
+/**
+ * Spec 4.8: an upload whose bytes are to come. An app exists once its team names it (decisions 3). Rungs: suspension, open uploads:
+ * what they hold counts to no plan before they are completed, so there is a bound to them.
+ */
 export function decideCreateUpload(state: DecisionState, data: EventOf<'UploadCreateRequested'>, at: LogPlace): Decision {
   const { teamId, uploadId, appId, contentType, fileName, limits } = data;
-  if (state.team(teamId)!.suspended) return refuse('payment_required', suspendedMessage);
+  const team = state.team(teamId)!;
+  if (team.suspended) return refuse('payment_required', suspendedMessage);
+  const { openUploads } = team;
+  if (limits.openMax !== undefined && openUploads >= limits.openMax) {
+    const message = `the team has ${openUploads} open uploads and may have at most ${limits.openMax}: complete them, or wait until they expire`;
+    return refuse('limit_exceeded', message);
+  }
   const upload: Upload = {
     id: uploadId, teamId, appId, contentType, fileName, created: at.version, createdAt: at.time, expiresAt: at.time + limits.lifeMs,
     sizeMax: limits.sizeMax, unclaimedLifeMs: limits.unclaimedLifeMs, file: null, unclaimedSince: null, removedAt: null,
   };
-  return apply([{ kind: 'upload', upload }], undefined, { upload: resultOf(upload) });
+  return apply(
+    [{ kind: 'upload', upload }, { kind: 'team', team: { ...team, openUploads: openUploads + 1 } }],
+    undefined,
+    { upload: resultOf(upload) },
+  );
 }
 
 /** What the answer to a request that concerns an upload is made of. */

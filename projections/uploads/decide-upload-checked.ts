@@ -13,16 +13,17 @@ export function decideUploadChecked(
 ): Decision {
   const upload = state.upload(uploadId);
   if (upload === null || upload.teamId !== teamId || upload.removedAt !== null) return apply([]);
-  if (upload.file === null) return apply(at.time < upload.expiresAt ? [] : [{ kind: 'upload', upload: { ...upload, removedAt: at.time } }]);
+  const team = state.team(teamId)!;
+  const removed: Change = { kind: 'upload', upload: { ...upload, removedAt: at.time } };
+  if (upload.file === null) {
+    if (at.time < upload.expiresAt) return apply([]);
+    return apply([removed, { kind: 'team', team: { ...team, openUploads: team.openUploads - 1 } }]);
+  }
   const { unclaimedSince, unclaimedLifeMs } = upload;
   if (state.isClaimed(upload)) return apply(unclaimedSince === null ? [] : [withClock(upload, null)]);
   if (unclaimedSince === null) return apply([withClock(upload, at.time)]);
   if (at.time - unclaimedSince < unclaimedLifeMs) return apply([]);
-  const team = state.team(teamId)!;
-  return apply([
-    { kind: 'upload', upload: { ...upload, removedAt: at.time } },
-    { kind: 'team', team: { ...team, uploadBytes: team.uploadBytes - upload.file.size } },
-  ]);
+  return apply([removed, { kind: 'team', team: { ...team, uploadBytes: team.uploadBytes - upload.file.size } }]);
 }
 
 function withClock(upload: Upload, unclaimedSince: number | null): Change {

@@ -1,10 +1,15 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
-/** The files that rows of segments name, as these were received or put into a tail (src/files/file-name.ts). Never updated. */
+/**
+ * The files that rows of segments name, as these were received or put into a tail (src/files/file-name.ts). Never updated. The team
+ * comes first: whoever looks for what keeps a file passes by what other teams say of it, however much that is.
+ */
 export const FileReferenceEntity = defineEntity({
   name: 'FileReference',
   tableName: 'file_references',
   properties: {
+    /** Whose rows they are. */
+    teamId: p.uuid().primary(),
     /** The name of a file, of whatever team, or of none. */
     file: p.string().primary().columnType('text collate "C"'),
     segment: p.bigint().primary().autoincrement(false),
@@ -18,6 +23,7 @@ export const ChangeReferenceEntity = defineEntity({
   name: 'ChangeReference',
   tableName: 'change_references',
   properties: {
+    teamId: p.uuid().primary(),
     file: p.string().primary().columnType('text collate "C"'),
     link: p.bigint().primary().autoincrement(false),
     index: p.integer().primary().autoincrement(false),

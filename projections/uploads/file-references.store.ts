@@ -7,13 +7,15 @@ import type { ChangeReference } from './patched-references.ts';
 
 /** A file that a row of a segment names. */
 export interface SegmentReference extends FileReference {
+  /** Whose rows they are. */
+  readonly teamId: string;
   readonly segment: bigint;
 }
 
 const insertFileReferences = new RowsStatement<SegmentReference>(
   'insert_file_references',
-  [['int8', ({ segment }) => segment], ['int4', ({ index }) => index], ['lines', ({ file }) => file]],
-  (rows) => `insert into file_references (segment, index, file) select * from ${rows} as given`,
+  [['uuid', ({ teamId }) => teamId], ['int8', ({ segment }) => segment], ['int4', ({ index }) => index], ['lines', ({ file }) => file]],
+  (rows) => `insert into file_references (team_id, segment, index, file) select * from ${rows} as given`,
 );
 
 /** What rows of segments name that are new. */
@@ -23,8 +25,8 @@ export function storeFileReferences(references: readonly SegmentReference[]): Bo
 
 const insertChangeReferences = new RowsStatement<ChangeReference>(
   'insert_change_references',
-  [['int8', ({ link }) => link], ['int4', ({ index }) => index], ['lines', ({ file }) => file]],
-  (rows) => `insert into change_references (link, index, file) select * from ${rows} as given on conflict do nothing`,
+  [['uuid', ({ teamId }) => teamId], ['int8', ({ link }) => link], ['int4', ({ index }) => index], ['lines', ({ file }) => file]],
+  (rows) => `insert into change_references (team_id, link, index, file) select * from ${rows} as given on conflict do nothing`,
 );
 
 /** What patched rows name. It may have been stored before. */
@@ -34,9 +36,10 @@ export function storeChangeReferences(references: readonly ChangeReference[]): B
 
 const deleteChangeReferences = new RowsStatement<ChangeReference>(
   'delete_change_references',
-  [['int8', ({ link }) => link], ['int4', ({ index }) => index], ['lines', ({ file }) => file]],
-  (rows) => `delete from change_references using ${rows} as given(link, index, file)
-    where change_references.file = given.file and change_references.link = given.link and change_references.index = given.index`,
+  [['uuid', ({ teamId }) => teamId], ['int8', ({ link }) => link], ['int4', ({ index }) => index], ['lines', ({ file }) => file]],
+  (rows) => `delete from change_references using ${rows} as given(team_id, link, index, file)
+    where change_references.team_id = given.team_id and change_references.file = given.file
+      and change_references.link = given.link and change_references.index = given.index`,
 );
 
 /** What patched rows name no longer. It may never have been stored. */
@@ -44,27 +47,28 @@ export function removeChangeReferences(references: readonly ChangeReference[]): 
   return deleteChangeReferences.bind(references);
 }
 
-/** The table of a link, where readers can come by that. */
-const shown = `select team_id from tables where tables.id = links.table_id and tables.generation = links.generation
+/** The table of a link, where readers can come by that. It is of the team that the segment is of. */
+const shown = `select from tables where tables.id = links.table_id and tables.generation = links.generation
   and not tables.deleted limit 1`;
 
-/** The places that name the file of an upload, each once, in order: a probe for each. No key is 0. */
+/** The places of an upload's team that name its file, each once, in order: a probe for each. No key is 0. */
 const namedBy = (references: string, place: string): string => `with recursive named(place) as (
     select 0::int8
     union all
     select (
       select next.${place} from (
-        select file, ${place} from ${references} where (file, ${place}) > (uploads.file, named.place) order by file, ${place} limit 1
-      ) next where next.file = uploads.file
+        select team_id, file, ${place} from ${references}
+          where (team_id, file, ${place}) > (uploads.team_id, uploads.file, named.place) order by team_id, file, ${place} limit 1
+      ) next where next.team_id = uploads.team_id and next.file = uploads.file
     ) from named where named.place is not null
   )`;
 
 /**
  * Each look-up is a probe of an index: limits, offsets and the comparison of several columns at once leave the planner no other
  * way to begin or to go on. A file may be named by millions of rows that nobody sees any more, so it goes from segment to segment,
- * and looks at rows only where a link is shown.
+ * and looks at rows only where a link is shown. Rows of other teams may name it as often: they stand elsewhere in the index.
  */
-const selectClaims: Statement = {
+export const selectClaims: Statement = {
   name: 'select_claims',
   text: `select uploads.id, received.found is not null or changed.found is not null
     from uploads
@@ -74,12 +78,12 @@ const selectClaims: Statement = {
       cross join lateral (
         select key, table_id, generation, first, rows from links where links.segment = named.place offset 0
       ) links
-      join lateral (${shown}) shown on shown.team_id = uploads.team_id
+      cross join lateral (${shown}) shown
       cross join lateral (
         select from (
           select index - links.first as index from file_references
-          where (file, segment, index) >= (uploads.file, named.place, links.first)
-            and (file, segment, index) < (uploads.file, named.place, links.first + links.rows) offset 0
+          where (team_id, file, segment, index) >= (uploads.team_id, uploads.file, named.place, links.first)
+            and (team_id, file, segment, index) < (uploads.team_id, uploads.file, named.place, links.first + links.rows) offset 0
         ) named_rows
         left join lateral (
           select version from changes where changes.link = links.key and changes.index = named_rows.index limit 1
@@ -92,7 +96,7 @@ const selectClaims: Statement = {
       ${namedBy('change_references', 'link')}
       select true as found from named
       cross join lateral (select table_id, generation from links where links.key = named.place limit 1) links
-      join lateral (${shown}) shown on shown.team_id = uploads.team_id
+      cross join lateral (${shown}) shown
       limit 1
     ) changed on true
     where uploads.id = any($1::uuid[]) and uploads.file is not null and uploads.removed_at is null`,

@@ -2,16 +2,20 @@
 import { fileNamesIn } from '../../src/files/file-name.ts';
 import { PairMap } from '../pair-map.ts';
 
-/** A file that the newest body of a row of a link names. */
-export interface ChangeReference {
+/** A row that was patched or deleted. */
+interface PatchedRow {
+  /** Whose row it is. */
+  readonly teamId: string;
   readonly link: bigint;
   readonly index: number;
+}
+
+/** A file that the newest body of a row of a link names. */
+export interface ChangeReference extends PatchedRow {
   readonly file: string;
 }
 
-interface Patched {
-  readonly link: bigint;
-  readonly index: number;
+interface Patched extends PatchedRow {
   /** What the row named before the batch, and what it names now. */
   readonly before: readonly string[];
   readonly now: readonly string[];
@@ -21,23 +25,23 @@ export class PatchedReferences {
   readonly #rows = new PairMap<bigint, number, Patched>();
 
   /** A row has another body than before; null: none. */
-  replace(link: bigint, index: number, bodyBefore: string | null, body: string | null): void {
-    const known = this.#rows.get(link, index);
+  replace(row: PatchedRow, bodyBefore: string | null, body: string | null): void {
+    const known = this.#rows.get(row.link, row.index);
     const before = known?.before ?? namesIn(bodyBefore);
     const now = namesIn(body);
     // Most rows name no file, and never did.
-    if (known !== undefined || before.length > 0 || now.length > 0) this.#rows.set(link, index, { link, index, before, now });
+    if (known !== undefined || before.length > 0 || now.length > 0) this.#rows.set(row.link, row.index, { ...row, before, now });
   }
 
   /** What the rows name in the end. Some of it may stand in the read model. */
   named(): ChangeReference[] {
-    return this.#rows.values().flatMap(({ link, index, now }) => now.map((file) => ({ link, index, file })));
+    return this.#rows.values().flatMap(({ teamId, link, index, now }) => now.map((file) => ({ teamId, link, index, file })));
   }
 
   /** What they name no longer. Only what an earlier patch named stands in the read model. */
   gone(): ChangeReference[] {
-    return this.#rows.values().flatMap(({ link, index, before, now }) => {
-      return before.filter((file) => !now.includes(file)).map((file) => ({ link, index, file }));
+    return this.#rows.values().flatMap(({ teamId, link, index, before, now }) => {
+      return before.filter((file) => !now.includes(file)).map((file) => ({ teamId, link, index, file }));
     });
   }
 }

@@ -32,6 +32,8 @@ export interface UploadLimits {
   readonly lifeMs: number;
   /** For how long a file is kept that no row names, in milliseconds of log time. */
   readonly unclaimedLifeMs: number;
+  /** How many uploads the team may have open, this one with them. Absent where no such limit was set: then there is none. */
+  readonly openMax?: number;
 }
 
 /** A file as it lies in the store. */

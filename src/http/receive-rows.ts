@@ -32,7 +32,7 @@ export interface RowReceiver {
   /** What bounds the rows that a team writes. */
   readonly rateLimits: RateLimits | null;
   /** Writes the rows of a segment before the event that names it, where that can be done. */
-  readonly writeAhead: (segmentId: string, block: RowBlock) => Promise<void>;
+  readonly writeAhead: (teamId: string, segmentId: string, block: RowBlock) => Promise<void>;
 }
 
 /** Where rows are that came in a body. */
@@ -157,7 +157,7 @@ class BodyBlocks {
       return { source: { kind: 'few', ...carried }, body: await packBody(joinRowBodies(block)) };
     }
     const segmentId = randomUUIDv7();
-    const [body] = await Promise.all([packBody(joinRowBodies(block)), this.#receiver.writeAhead(segmentId, block)]);
+    const [body] = await Promise.all([packBody(joinRowBodies(block)), this.#receiver.writeAhead(this.#teamId, segmentId, block)]);
     return { source: { kind: 'block', ...carried, segmentId }, body };
   }
 
@@ -169,7 +169,7 @@ class BodyBlocks {
     if (number === 0) await rateLimits?.takeRows(this.#teamId, block.profile.rows);
     else await rateLimits?.countRows(this.#teamId, block.profile.rows);
     this.#sent += 1;
-    const [body] = await Promise.all([packBody(joinRowBodies(block)), writeAhead(segmentId, block)]);
+    const [body] = await Promise.all([packBody(joinRowBodies(block)), writeAhead(this.#teamId, segmentId, block)]);
     const event = receiveBlock({ teamId: this.#teamId, bodyId: this.#bodyId, number, segmentId, profile: block.profile, hasIds: block.ids !== null });
     await submitter.submitPart(this.#teamId, event, body);
   }

@@ -33,8 +33,9 @@ export const sections: readonly Section[] = [
   {
     name: ([id]) => `team ${id}`,
     keys: 1,
-    columns: ['partition', 'name', 'created', 'suspended', 'rows', 'rows_max', 'upload_bytes', 'upload_bytes_max'],
-    query: `select id, partition, name, created, suspended, rows, rows_max, upload_bytes, upload_bytes_max from teams order by id`,
+    columns: ['partition', 'name', 'created', 'suspended', 'rows', 'rows_max', 'upload_bytes', 'upload_bytes_max', 'open_uploads'],
+    query: `select id, partition, name, created, suspended, rows, rows_max, upload_bytes, upload_bytes_max, open_uploads
+      from teams order by id`,
   },
   {
     name: ([id]) => `token ${id}`,
@@ -128,15 +129,15 @@ export const sections: readonly Section[] = [
   {
     name: ([tableId, version, ordinal, index, file]) => `file ${file} in row ${index} of link ${version} ${ordinal} of table ${tableId}`,
     keys: 5,
-    columns: [],
+    columns: ['team_id'],
     // What counts when a file is looked at: of rows that were patched or deleted only what their newest bodies name.
-    query: `select links.table_id, links.version, ordinal, named.index - links.first as index, file from links
+    query: `select links.table_id, links.version, ordinal, named.index - links.first as index, file, named.team_id from links
       join tables on tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
       join file_references named on named.segment = links.segment and named.index >= links.first
         and named.index < links.first + links.rows
       where not exists (select from changes where changes.link = links.key and changes.index = named.index - links.first)
       union all
-      select links.table_id, links.version, ordinal, named.index, file from links
+      select links.table_id, links.version, ordinal, named.index, file, named.team_id from links
       join tables on tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
       join change_references named on named.link = links.key
       order by table_id, version, ordinal, index, file`,

@@ -79,6 +79,10 @@ test('a generated log holds every kind of event, refusals of every kind, and wha
     expect(await count('select count(*) from uploads where size > size_max and removed_at is not null')).toBeGreaterThan(0);
     expect(await count('select count(*) from uploads where file is null and removed_at is not null')).toBeGreaterThan(0);
     expect(await count(`select count(*) from outcomes where detail like '%bytes of files%'`)).toBeGreaterThan(0);
+    expect(await count(`select count(*) from outcomes where detail like '%open uploads%'`)).toBeGreaterThan(0);
+    expect(await count('select count(*) from teams where open_uploads > 0')).toBeGreaterThan(0);
+    expect(await count(`select count(*) from teams where open_uploads <> (
+      select count(*) from uploads where team_id = teams.id and file is null and removed_at is null)`)).toBe(0);
     // Named in rows of blocks, of tails and of patches.
     for (const kind of ['is not null', 'is null']) {
       expect(await count(`select count(*) from file_references join segment_rows using (segment, index) where version ${kind}`)).toBeGreaterThan(0);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createReadModel, readModelSchema } from '../../projections/read-model.ts';
 import { compactOnce } from '../../projections/segments/compaction.ts';
 import { sweepOnce, sweepTimes } from '../../projections/segments/sweeper.ts';
+import { selectClaims } from '../../projections/uploads/file-references.store.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { RowAddress } from '../../src/events/event.ts';
 import { createDatabase } from '../support/postgres.ts';
@@ -166,6 +167,59 @@ test('the blocks of a body name nothing before it is complete', async () => {
   expect(await team.isClaimed(upload)).toBe(false);
   await team.addBody(tableId, bodyId, 2);
   expect(await team.isClaimed(upload)).toBe(true);
+});
+
+describe('what is read to answer for a file', () => {
+  /** A part of a plan, as Postgres explains it. */
+  interface PlanNode {
+    readonly 'Relation Name'?: string;
+    readonly 'Actual Rows': number;
+    readonly 'Actual Loops': number;
+    readonly Plans?: readonly PlanNode[];
+  }
+
+  /** How many rows of each table are read. */
+  async function readFor({ id }: DrivenUpload): Promise<Record<string, number>> {
+    const { rows: [row] } = await database.pool.query(`explain (analyze, format json) ${selectClaims.text}`, [[id]]);
+    const read: Record<string, number> = { file_references: 0, change_references: 0, links: 0 };
+    const add = (node: PlanNode): void => {
+      const name = node['Relation Name'];
+      if (name !== undefined) read[name] = (read[name] ?? 0) + node['Actual Rows'] * node['Actual Loops'];
+      node.Plans?.forEach(add);
+    };
+    add(row['QUERY PLAN'][0].Plan);
+    return read;
+  }
+
+  /** As many small tables whose rows name a file, as they came and as they were patched, and that are deleted then. */
+  async function nameOften(team: DrivenTeam, upload: DrivenUpload, times: number): Promise<void> {
+    for (let at = 0; at < times; at += 1) {
+      const tableId = await team.table();
+      await team.add(tableId, 'block', naming(upload));
+      await team.patch(tableId, await team.add(tableId, 'few', plain), naming(upload));
+      await team.project(1, [team.deletingTable(tableId)]);
+    }
+  }
+
+  test('is what its own team says of it, however often others name it', async () => {
+    const { team, upload } = await given();
+    const stranger = await DrivenTeam.create(log);
+    await nameOften(stranger, upload, 30);
+    expect(await count(`file_references where file = '${upload.file}'`)).toBe(30);
+    expect(await count(`change_references where file = '${upload.file}'`)).toBe(30);
+    const passedBy = await readFor(upload);
+    expect(passedBy.links).toBe(0);
+    // The next entry of the index tells that there is none.
+    expect(passedBy.file_references).toBeLessThanOrEqual(1);
+    expect(passedBy.change_references).toBeLessThanOrEqual(1);
+
+    await nameOften(team, upload, 30);
+    const read = await readFor(upload);
+    expect(read.links).toBeGreaterThanOrEqual(60);
+    expect(read.file_references).toBeGreaterThanOrEqual(30);
+    expect(read.change_references).toBeGreaterThanOrEqual(30);
+    expect(await team.isClaimed(upload)).toBe(false);
+  });
 });
 
 describe('compaction and the sweeper', () => {

@@ -85,6 +85,7 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['team \\S+: rows_max', set('teams', 'rows_max = 77')],
   ['team \\S+: upload_bytes', set('teams', 'upload_bytes = upload_bytes + 1')],
   ['team \\S+: upload_bytes_max', set('teams', 'upload_bytes_max = 77777')],
+  ['team \\S+: open_uploads', set('teams', 'open_uploads = open_uploads + 1')],
   ['upload \\S+: team_id', set('uploads', 'team_id = gen_random_uuid()')],
   ['upload \\S+: app_id', set('uploads', `app_id = app_id || '2'`)],
   ['upload \\S+: content_type', set('uploads', 'content_type = upper(content_type)')],
@@ -105,6 +106,8 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['file \\S+ in row \\d+ of link \\d+ \\d+ of table \\S+', remove('file_references', named)],
   ['file \\S+ in row \\d+ of link \\d+ \\d+ of table \\S+', set('change_references', `file = 'A' || substr(file, 2)`, namedByChange)],
   ['file \\S+ in row \\d+ of link \\d+ \\d+ of table \\S+', remove('change_references', namedByChange)],
+  ['file \\S+ in row \\d+ of link \\d+ \\d+ of table \\S+: team_id', set('file_references', 'team_id = gen_random_uuid()', named)],
+  ['file \\S+ in row \\d+ of link \\d+ \\d+ of table \\S+: team_id', set('change_references', 'team_id = gen_random_uuid()', namedByChange)],
   ['token \\S+: team_id', set('tokens', 'team_id = gen_random_uuid()')],
   ['token \\S+: name', set('tokens', `name = upper(name)`)],
   ['token \\S+: hash', set('tokens', `hash = '\\x00'`)],
@@ -190,8 +193,9 @@ const harmless: readonly (readonly [what: string, statement: string])[] = [
   ['an app of a deleted table', `insert into app_links select id, 'x' from tables where deleted limit 1`],
   ['who projects', set('progress', 'epoch = epoch + 1')],
   ['whether the bytes of a file are gone', set('uploads', 'cleared = not cleared')],
-  ['a file that a row named which was patched or deleted', `insert into file_references (file, segment, index)
-    select 'nobody', segment, first + index from changes join links on links.key = changes.link limit 1`],
+  ['a file that a row named which was patched or deleted', `insert into file_references (team_id, file, segment, index)
+    select team_id, 'nobody', segment, first + index from changes join links on links.key = changes.link
+      join tables on tables.id = table_id limit 1`],
 ];
 
 test.each(harmless)('%s makes no difference', async (_, statement) => {

@@ -29,7 +29,8 @@ async function ask(query: string): Promise<pg.QueryResult> {
 
 test('the log is large', async () => {
   const { rows } = await ask(
-    'select (select sum(next) from tablog_5.progress)::int as events, (select count(*) from tablog_5.segment_rows)::int as rows',
+    `select (select sum(next) from ${readModelSchema}.progress)::int as events,
+      (select count(*) from ${readModelSchema}.segment_rows)::int as rows`,
   );
   expect(rows[0].events).toBeGreaterThan(100_000);
   expect(rows[0].rows).toBeGreaterThan(1_000_000);

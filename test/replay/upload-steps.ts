@@ -53,7 +53,9 @@ export class UploadSteps {
       type: 'UploadCreateRequested', teamId: this.#teamId, uploadId, appId: 'app one', contentType: r.pick(['image/png', 'text/csv']),
       fileName: r.pick(['a.png', 'ü 🙂/b']),
       // Now and then its time is over before anything can come of it; mostly that of a file that no row names soon is.
-      limits: { sizeMax: 100, lifeMs: r.chance(0.15) ? 0 : hour, unclaimedLifeMs: r.pick([0, 0, 30, hour]) },
+      limits: {
+        sizeMax: 100, lifeMs: r.chance(0.15) ? 0 : hour, unclaimedLifeMs: r.pick([0, 0, 30, hour]), openMax: r.chance(0.2) ? r.below(4) : 1000,
+      },
     });
     const file = r.chance(0.8) ? this.#complete(uploadId) : null;
     if (r.chance(0.3)) this.#check(uploadId);

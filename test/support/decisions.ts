@@ -41,6 +41,8 @@ export interface Given {
   /** The bytes of the team's files, and the plan's limit of them. */
   readonly uploadBytes?: number;
   readonly uploadBytesMax?: number | null;
+  /** Uploads that it has open, which no test names. */
+  readonly openUploads?: number;
   /** `a:number b:string`; older types come first and tell when they were replaced: `a:number<40:string`. */
   readonly schema?: string;
   readonly widened?: bigint;
@@ -56,7 +58,7 @@ export interface Given {
 /** A state in which these things are so. */
 export function given({
   owner = 'team', suspended = false, rowsMax = null, otherRows = 0, uploadBytes = 0,
-  uploadBytesMax = null, schema = 'a:number b:string', widened = 0n,
+  uploadBytesMax = null, openUploads = 0, schema = 'a:number b:string', widened = 0n,
   block = [], tail, wrap = false, tailLink = {},
 }: Given = {}): BatchState {
   let key = 1000n;
@@ -77,7 +79,7 @@ export function given({
   const rows = block.length + (tail ? openTail.rows : 0);
   const team: Team = {
     id: 'team', partition: 3, name: 'Team', created: 1n, suspended, rows: rows + otherRows, rowsMax, uploadBytes,
-    uploadBytesMax,
+    uploadBytesMax, openUploads,
   };
   state.putTeam(team);
   state.putTeam({ ...team, id: 'another' });
@@ -300,12 +302,15 @@ export interface AskedUpload extends AskedOfUpload {
   readonly limits?: Partial<UploadLimits>;
 }
 
-/** An upload of at most 10 bytes that can be completed for 1000 ms, and whose file is kept for 500 ms without a row that names it. */
+/**
+ * An upload of at most 10 bytes that can be completed for 1000 ms, and whose file is kept for 500 ms without a row that names it; one
+ * of at most 5 open ones.
+ */
 export function createUpload({ teamId = 'team', appId = 'app', uploadId = 'upload', limits = {} }: AskedUpload = {}): Request {
   return {
     data: {
       type: 'UploadCreateRequested', teamId, appId, uploadId, contentType: 'image/png', fileName: 'cat.png',
-      limits: { sizeMax: 10, lifeMs: 1000, unclaimedLifeMs: 500, ...limits },
+      limits: { sizeMax: 10, lifeMs: 1000, unclaimedLifeMs: 500, openMax: 5, ...limits },
     },
   };
 }

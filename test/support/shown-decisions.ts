@@ -1,5 +1,5 @@
 /** Decisions in a line, for tables of cases. */
-import type { Change, Decision, Link, LogPlace, Stash, Table, Upload } from '../../projections/decision.ts';
+import type { Change, Decision, Link, LogPlace, Stash, Table, Team, Upload } from '../../projections/decision.ts';
 import { currentType } from '../../src/schema/table-schema.ts';
 import type { SchemaColumn } from '../../src/schema/table-schema.ts';
 import { here } from './decisions.ts';
@@ -17,10 +17,15 @@ function shownOutcome(outcome: Decision['outcome']): string {
   return outcome.etag === undefined ? 'ok' : `ok ${outcome.etag}`;
 }
 
+/** Its rows, the bytes of its files, and its open uploads, where it has any. */
+function shownTeam({ rows, uploadBytes, openUploads }: Team): string {
+  return `team ${rows}${uploadBytes === 0 ? '' : ` ${uploadBytes} bytes`}${openUploads === 0 ? '' : ` ${openUploads} open`}`;
+}
+
 function shownChange(change: Change, at: LogPlace): string {
   switch (change.kind) {
     case 'team':
-      return change.team.uploadBytes === 0 ? `team ${change.team.rows}` : `team ${change.team.rows} ${change.team.uploadBytes} bytes`;
+      return shownTeam(change.team);
     case 'token':
       return `token ${change.token.id}`;
     case 'table':

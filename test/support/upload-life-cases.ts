@@ -11,8 +11,8 @@ import type { ApiOfFile } from './api.ts';
 import { outcomeOf } from './client.ts';
 import { sleepUntil } from './server.ts';
 import { createTable } from './tables.ts';
-import { lifeMs, nameOf, statusOf, type File, type UploadLife } from './upload-life.ts';
-import { complete, createUpload, sendBytes, upload } from './uploads.ts';
+import { lifeMs, nameOf, openMax, statusOf, type File, type UploadLife } from './upload-life.ts';
+import { complete, createUpload, picture, sendBytes, upload } from './uploads.ts';
 
 export interface LifeOfTest extends ApiOfFile {
   life(): UploadLife;
@@ -51,6 +51,19 @@ export function describeUploadLife({ api, client, life, leave, openOther }: Life
     expect((await life().rowOf(created)).removed).toBeNull();
     await life().untilEnded(created);
     expect(await life().stored()).not.toContain(created.id);
+  });
+
+  test('an upload is open until upkeep has seen that its time is over, and a team has at most so many of these', async () => {
+    const { client: owner } = await api().createTeam();
+    const created = [];
+    while (created.length < openMax) created.push(await createUpload(owner));
+    const next = await owner.post('/apps/shop/uploads', picture);
+    expect([outcomeOf(next), next.json.error.message]).toEqual([
+      '400 limit_exceeded', `the team has ${openMax} open uploads and may have at most ${openMax}: complete them, or wait until they expire`,
+    ]);
+    await life().untilEnded(created.at(-1)!);
+    const answers = await Promise.all(Array.from({ length: openMax + 5 }, () => owner.post('/apps/shop/uploads', picture)));
+    expect(answers.map(outcomeOf).toSorted()).toEqual([...Array(openMax).fill('200'), ...Array(5).fill('400 limit_exceeded')]);
   });
 
   test('a file that no row names is deleted after its time, and the plan has room again', async () => {

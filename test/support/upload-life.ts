@@ -10,9 +10,13 @@ import type { upload } from './uploads.ts';
 /** How long an upload may take, and how long a file is kept that no row names, in milliseconds. */
 export const lifeMs = 2000;
 
+/** How many uploads a team may have open. */
+export const openMax = 20;
+
 /** Upkeep is for the tests to do. */
 export const lifeSettings = {
   UPLOAD_LIFE_MS: String(lifeMs), UPLOAD_UNCLAIMED_LIFE_MS: String(lifeMs), UPKEEP_INTERVAL_MS: '3600000',
+  UPLOADS_OPEN_MAX: String(openMax),
 };
 
 export type File = Awaited<ReturnType<typeof upload>>;

@@ -24,6 +24,7 @@ describe('readConfig', () => {
       UPLOAD_SIZE_MAX_BYTES: 104_857_600,
       UPLOAD_LIFE_MS: 86_400_000,
       UPLOAD_UNCLAIMED_LIFE_MS: 2_592_000_000,
+      UPLOADS_OPEN_MAX: 1000,
       CONNECTIONS_MAX: 10_000,
       REQUEST_IDLE_TIMEOUT_MS: 60_000,
       DRAIN_TIMEOUT_MS: 10_000,
@@ -64,7 +65,7 @@ describe('readConfig', () => {
     ['RATE_LIMIT_REQUESTS', '0'], ['RATE_LIMIT_ROWS', '2147483648'], ['RATE_LIMIT_WINDOW_MS', '999'], ['RATE_LIMIT_WINDOW_MS', '86400001'],
     ['KAFKA_BROKERS', 'a'], ['KAFKA_BROKERS', 'a:9092,'], ['KAFKA_TOPIC', 'a b'], ['ROLE', 'both'],
     ['FILES_S3_BUCKET', 'ab'], ['FILES_S3_BUCKET', 'Files'], ['FILES_S3_BUCKET', '-files'], ['UPLOAD_SIZE_MAX_BYTES', '5368709121'],
-    ['UPLOAD_LIFE_MS', '604800001'], ['DATABASE_URL', 'mysql://h/d'], ['PUBLIC_URL', 'ftp://h'], ['PUBLIC_URL', 'h'],
+    ['UPLOAD_LIFE_MS', '604800001'], ['UPLOADS_OPEN_MAX', '0'], ['DATABASE_URL', 'mysql://h/d'], ['PUBLIC_URL', 'ftp://h'], ['PUBLIC_URL', 'h'],
   ])('%s=%s is a problem', (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(ConfigError);
   });

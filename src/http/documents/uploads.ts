@@ -12,7 +12,8 @@ const create: Operation = {
   tag: 'Uploads',
   summary: 'Create an upload',
   description: 'Gives the URL that the bytes of the file are sent to, with `PUT`, the `contentType` as `Content-Type` and no token, within 24 hours unless '
-    + 'the service is set otherwise. Then the upload is completed. An app is there once a team names it.',
+    + 'the service is set otherwise. Then the upload is completed. An app is there once a team names it. A team has at most 1000 uploads that are neither '
+    + 'completed nor over, unless the service is set otherwise.',
   body: json(newUpload, { photo: { contentType: 'image/png', fileName: 'photo.png' } }),
   answers: {
     200: {
@@ -22,7 +23,7 @@ const create: Operation = {
       }),
     },
   },
-  errors: ['payment_required', 'forbidden'],
+  errors: ['payment_required', 'limit_exceeded', 'forbidden'],
 };
 
 const anyBytes: Contents = { '*/*': { schema: z.string().meta({ format: 'binary' }), examples: { text: 'Hello.' } } };

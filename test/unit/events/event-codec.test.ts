@@ -67,7 +67,7 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
   StashExpired: { teamId: id, stashId: id, created: version },
   UploadCreateRequested: {
     teamId: id, uploadId: id, appId: id, contentType: id, fileName: id,
-    limits: plain({ sizeMax: count, lifeMs: count, unclaimedLifeMs: count }),
+    limits: plain({ sizeMax: count, lifeMs: count, unclaimedLifeMs: count, openMax: count }),
   },
   UploadCompleteRequested: { teamId: id, uploadId: id, appId: id, file: plain({ name: id, size: count }) },
   UploadChecked: { teamId: id, uploadId: id },

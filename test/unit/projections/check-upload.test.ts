@@ -37,14 +37,23 @@ function check(_name: string, before: readonly Step[], look: Step, outcome: stri
 }
 
 describe('an upload that was not completed', () => {
-  const removed = (time: number): string => `ok | upload upload: created, removed at ${time}`;
+  const removed = (time: number): string => `ok | upload upload: created, removed at ${time} | team 0 7 bytes`;
   test.each<Case>([
-    ['stays until its time is over', [], [end - 1, 'unclaimed'], 'ok'],
-    ['is removed when its time is over', [], [end, 'unclaimed'], removed(end)],
+    ['stays until its time is over, and open', [], [end - 1, 'unclaimed'], 'ok'],
+    ['is removed when its time is over, and open no more', [], [end, 'unclaimed'], removed(end)],
     ['is removed later', [], [end + 1e9, 'unclaimed'], removed(end + 1e9)],
     ['is removed from a team that is suspended', [[begin, 'suspended']], [end, 'unclaimed'], removed(end)],
     ['is removed once', [[end, 'unclaimed']], [end + 1, 'unclaimed'], 'ok'],
   ])('%s', check);
+
+  test('is open until somebody looks, whether its time is over or not', () => {
+    const state = after([end - 1, 'unclaimed']);
+    expect(state.team('team')).toMatchObject({ openUploads: 1 });
+    expect(run(state, [end, 'completed'])).toBe('upload_not_found: the upload has expired');
+    expect(state.team('team')).toMatchObject({ openUploads: 1 });
+    for (const time of [end, end + 1]) run(state, [time, 'unclaimed']);
+    expect(state.team('team')).toMatchObject({ openUploads: 0 });
+  });
 
   test('needs no look at rows', () => {
     expect(shown(when(after(), checkUpload(), { ...here, time: end }))).toBe(removed(end));
@@ -81,7 +90,7 @@ describe('a file', () => {
     for (const request of [createUpload(), completeUpload(), checkUpload()]) when(state, request, { ...here, time: begin + 1 });
     expect(state.upload('upload')).toMatchObject({ file: { name: 'file-1', size: 4 }, removedAt: begin + 1 });
     expect(run(state, [end + life, 'unclaimed'])).toBe('ok');
-    expect(state.team('team')).toMatchObject({ uploadBytes: 7 });
+    expect(state.team('team')).toMatchObject({ uploadBytes: 7, openUploads: 0 });
   });
 
   test('is completed no more once it was removed', () => {

@@ -32,7 +32,8 @@ const tooLarge = 'payload_too_large: the file has 11 bytes, more than 10; it was
 const overPlan = (max: number, used: number): string =>
   `payment_required: the team's plan allows ${max} bytes of files and ${used} are in use; the file was deleted`;
 const completed = (name: string, size: number, time = begin): string => `upload upload: ${name} ${size} bytes, unclaimed since ${time}`;
-const givenUp = (size: number, time = begin): string => `upload upload: file-1 ${size} bytes, removed at ${time}`;
+const givenUp = (size: number, bytesUsed: number, time = begin): string =>
+  `upload upload: file-1 ${size} bytes, removed at ${time} | team 0${bytesUsed === 0 ? '' : ` ${bytesUsed} bytes`}`;
 
 type Case = readonly [name: string, state: Given, before: readonly Step[], step: Step, outcome: string];
 
@@ -48,6 +49,7 @@ describe('an upload', () => {
     ['may be empty', {}, [], [begin, completeUpload({ size: 0 })], `ok | ${completed('file-1', 0)} | team 0`],
     ['is completed in its last moment', {}, [], [end - 1, completeUpload()], `ok | ${completed('file-1', 4, end - 1)} | team 0 4 bytes`],
     ['may be as large as it may be', {}, [], [begin, completeUpload({ size: 10 })], `ok | ${completed('file-1', 10)} | team 0 10 bytes`],
+    ['leaves others open', { openUploads: 2 }, [], first, `ok | ${completed('file-1', 4)} | team 0 4 bytes 2 open`],
     ['counts beside other files', { uploadBytes: 7, otherRows: 3 }, [], first, `ok | ${completed('file-1', 4)} | team 3 11 bytes`],
     ['may use up the plan', { uploadBytes: 5, uploadBytesMax: 9 }, [], first, `ok | ${completed('file-1', 4)} | team 0 9 bytes`],
     ['does not count to the plan of rows', { rowsMax: 0 }, [], first, `ok | ${completed('file-1', 4)} | team 0 4 bytes`],
@@ -79,7 +81,7 @@ describe('completed again', () => {
     expect(outcome).toMatchObject({ status: 'applied', result: { upload: { id: 'upload', file: 'file-1' } } });
     const again = when(state, completeUpload({ name, size: 9 }), { ...here, version: 101n, time: end });
     expect(again.outcome).toEqual(outcome);
-    expect(state.team('team')).toMatchObject({ uploadBytes: 4 });
+    expect(state.team('team')).toMatchObject({ uploadBytes: 4, openUploads: 0 });
   });
 });
 
@@ -95,11 +97,12 @@ describe('a completion is refused, with all that is wrong from here on,', () => 
     ['of one that was said to be over', wrong, [[end, checkUpload()], suspension], [end, large], unknown],
     ['of one whose time is over, which nobody said', wrong, [suspension], [end, large], expired],
     ['by a team that is suspended', wrong, [suspension], [end - 1, large], suspended],
-    ['with more bytes than it may have, and gives it up', wrong, [], [end - 1, large], `${tooLarge} | ${givenUp(11, end - 1)}`],
-    ['with more bytes than the plan has left, and gives it up', wrong, [], first, `${overPlan(8, 5)} | ${givenUp(4)}`],
-    ['with a byte more than it has left', { uploadBytesMax: 3 }, [], first, `${overPlan(3, 0)} | ${givenUp(4)}`],
-    ['under a plan that allows nothing', { uploadBytesMax: 0 }, [], first, `${overPlan(0, 0)} | ${givenUp(4)}`],
-    ['under a plan that allows less than there is', { uploadBytes: 9, uploadBytesMax: 5 }, [], first, `${overPlan(5, 9)} | ${givenUp(4)}`],
+    ['with more bytes than it may have, and gives it up', wrong, [], [end - 1, large], `${tooLarge} | ${givenUp(11, 5, end - 1)}`],
+    ['with more bytes than the plan has left, and gives it up', wrong, [], first, `${overPlan(8, 5)} | ${givenUp(4, 5)}`],
+    ['with more than it may have, and leaves others open', { openUploads: 2 }, [], [begin, large], `${tooLarge} | ${givenUp(11, 0)} 2 open`],
+    ['with a byte more than it has left', { uploadBytesMax: 3 }, [], first, `${overPlan(3, 0)} | ${givenUp(4, 0)}`],
+    ['under a plan that allows nothing', { uploadBytesMax: 0 }, [], first, `${overPlan(0, 0)} | ${givenUp(4, 0)}`],
+    ['under a plan that allows less than there is', { uploadBytes: 9, uploadBytesMax: 5 }, [], first, `${overPlan(5, 9)} | ${givenUp(4, 9)}`],
   ])('%s', check);
 
   test('and leaves what the plan has left', () => {

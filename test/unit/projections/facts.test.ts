@@ -10,7 +10,7 @@ import { eventOf, given, here, when } from '../../support/decisions.ts';
 
 const team: Team = {
   id: 'team', partition: 3, name: 'Team', created: 1n, suspended: false, rows: 7, rowsMax: null, uploadBytes: 0,
-  uploadBytesMax: null,
+  uploadBytesMax: null, openUploads: 2,
 };
 const token: Token = {
   id: 'token', teamId: 'team', name: 'CI', hash: 'ff', created: 2n, expiresAt: null, readOnly: false, appId: null, revoked: false,
@@ -43,7 +43,10 @@ describe('a fact', () => {
   test.each<[name: string, fact: EventData, changes: readonly (Team | Token)[]]>([
     [
       'a team is created', { type: 'TeamCreated', teamId: 'new', name: 'New' },
-      [{ id: 'new', partition: 3, name: 'New', created: 100n, suspended: false, rows: 0, rowsMax: null, uploadBytes: 0, uploadBytesMax: null }],
+      [{
+        id: 'new', partition: 3, name: 'New', created: 100n, suspended: false, rows: 0, rowsMax: null, uploadBytes: 0, uploadBytesMax: null,
+        openUploads: 0,
+      }],
     ],
     ['a team that is there stays as it is', { type: 'TeamCreated', teamId, name: 'Again' }, []],
     ['a team is suspended', { type: 'TeamSuspended', teamId }, [{ ...team, suspended: true }]],

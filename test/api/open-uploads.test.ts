@@ -1,0 +1,64 @@
+/** A team has at most so many uploads that are neither completed nor over (UPLOADS_OPEN_MAX); of those that are over upload-life.test.ts tells. */
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { useApi, type Team } from '../support/api.ts';
+import { outcomeOf, type Answer } from '../support/client.ts';
+import { complete, createUpload, picture, sendBytes, upload, type CreatedUpload } from '../support/uploads.ts';
+
+const openMax = 3;
+const { api } = useApi({ UPLOADS_OPEN_MAX: String(openMax) });
+const refused = '400 limit_exceeded';
+
+let team: Team;
+const create = (headers: Readonly<Record<string, string>> = {}): Promise<Answer> => team.client.post('/apps/shop/uploads', picture, headers);
+
+beforeEach(async () => {
+  team = await api().createTeam();
+});
+
+test('of creations at once as many pass as may be open, and it is for each team', async () => {
+  const answers = await Promise.all(Array.from({ length: 10 }, () => create()));
+  expect(answers.map(outcomeOf).toSorted()).toEqual([...Array(openMax).fill('200'), ...Array(10 - openMax).fill(refused)]);
+  await createUpload((await api().createTeam()).client);
+  expect(outcomeOf(await create())).toBe(refused);
+});
+
+test('what is completed is open no more', async () => {
+  for (let files = 0; files < openMax + 2; files += 1) await upload(team.client, 'bytes');
+  const created = await Promise.all(Array.from({ length: openMax }, () => createUpload(team.client)));
+  expect(outcomeOf(await create())).toBe(refused);
+  await sendBytes(created[0]!, 'bytes');
+  // Completed twice, it makes room once.
+  for (let times = 0; times < 2; times += 1) expect(outcomeOf(await complete(team.client, created[0]!))).toBe('200');
+  expect([outcomeOf(await create()), outcomeOf(await create())]).toEqual(['200', refused]);
+});
+
+test('a creation that is repeated under its key has its answer, and counts once', async () => {
+  const key = { 'idempotency-key': 'the same' };
+  for (let times = 0; times < openMax + 1; times += 1) expect(outcomeOf(await create(key))).toBe('200');
+  expect([outcomeOf(await create()), outcomeOf(await create()), outcomeOf(await create())]).toEqual(['200', '200', refused]);
+  expect(outcomeOf(await create(key))).toBe('200');
+});
+
+describe('what is given up is open no more:', () => {
+  let created: CreatedUpload;
+
+  beforeEach(async () => {
+    created = await createUpload(team.client);
+    await sendBytes(created, 'bytes');
+    for (let others = 1; others < openMax; others += 1) await createUpload(team.client);
+    expect(outcomeOf(await create())).toBe(refused);
+  });
+
+  test('what the plan has no room for', async () => {
+    await team.setPlan({ uploadBytesMax: 4 });
+    for (const outcome of ['402 payment_required', '404 upload_not_found']) expect(outcomeOf(await complete(team.client, created))).toBe(outcome);
+    expect([outcomeOf(await create()), outcomeOf(await create())]).toEqual(['200', refused]);
+  });
+
+  test('but not what a suspended team was refused', async () => {
+    await team.suspend();
+    expect(outcomeOf(await complete(team.client, created))).toBe('402 payment_required');
+    await team.resume();
+    expect(outcomeOf(await create())).toBe(refused);
+  });
+});
