@@ -71,7 +71,8 @@ export async function serve(config: Config): Promise<void> {
   const uses = new TokenUses({ pool: service.database.pool, logger });
   resources.defer(() => uses.close());
   const submitter = new Submitter(service.log, service.keys, { asyncWaitMs: config.ASYNC_WAIT_MS, logger });
-  const app = buildService({ service, files, uploads, submitter, uses, metrics, config, logger, hasStarted: () => started });
+  const rateLimits = await RateLimits.of(config, metrics.requests);
+  const app = buildService({ service, files, uploads, submitter, rateLimits, uses, metrics, config, logger, hasStarted: () => started });
   resources.defer(() => drain(app, submitter, config));
   service.onFailure((reason) => {
     logger.fatal(reason);
@@ -163,11 +164,12 @@ async function openWhenReachable<T extends { close(): Promise<void> }>(
 }
 
 /** The HTTP interface; a projector has what its operator asks for, and no more. */
-function buildService({ service, files, uploads, submitter, uses, metrics, config, logger, hasStarted }: {
+function buildService({ service, files, uploads, submitter, rateLimits, uses, metrics, config, logger, hasStarted }: {
   readonly service: Service;
   readonly files: FileStore;
   readonly uploads: UploadQueries;
   readonly submitter: Submitter;
+  readonly rateLimits: RateLimits | null;
   readonly uses: TokenUses;
   readonly metrics: Metrics;
   readonly config: Config;
@@ -192,7 +194,6 @@ function buildService({ service, files, uploads, submitter, uses, metrics, confi
     routes: (app) => {
       if (config.METRICS_PORT === undefined) app.route(metricsRoute(metrics));
       if (config.ROLE === 'projector') return;
-      const rateLimits = RateLimits.of(config, metrics.requests);
       const presenters = new Presenters(database);
       addRoutes(app, {
         submitter, tables, rows: new RowQueries(database, presenters),

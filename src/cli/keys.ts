@@ -2,8 +2,8 @@
 import { Pool } from 'pg';
 import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
-import { listSecretKeys, rotateSecretKey } from '../database/secret-keys.ts';
-import { newLogger, writeOut, writeTable, writeWords } from './console.ts';
+import { idMax, listSecretKeys, removeSecretKey, rotateSecretKey } from '../database/secret-keys.ts';
+import { newLogger, wholeNumber, writeOut, writeTable, writeWords } from './console.ts';
 import { UserError } from './run-to-end.ts';
 
 interface Flags {
@@ -11,12 +11,15 @@ interface Flags {
 }
 
 export function addKeyCommands(program: Command): void {
-  const keys = program.command('keys').description('list and rotate the keys that jobs\' IDs and the URLs of uploads are signed with');
+  const keys = program.command('keys').description('list, rotate and remove the keys that jobs\' IDs and the URLs of uploads are signed with');
   const command = (name: string, description: string): Command => {
     return keys.command(name).description(description).option('--json', 'write the result as JSON');
   };
   command('list', 'list the keys, without their secrets').action(list);
   command('rotate', 'make a key that new signatures are made with; what older ones signed stays good').action(rotate);
+  command('remove', 'remove a key that does not sign any more, because it leaked: what it signed is refused from then on, which is '
+    + 'IDs of jobs, and URLs that bytes of uploads are sent to where files are kept in a folder')
+    .argument('<key-id>', 'the ID of the key', wholeNumber(1, idMax)).action(remove);
 }
 
 async function list(flags: Flags): Promise<void> {
@@ -27,13 +30,23 @@ async function list(flags: Flags): Promise<void> {
 
 async function rotate(flags: Flags): Promise<void> {
   const key = await withPool((pool) => rotateSecretKey(pool));
-  if (key === null) throw new UserError('There are 255 keys, and there can be no more.');
+  if (key === null) throw new UserError(`Key ${idMax} was the last one that there can be.`);
   if (flags.json) writeOut(JSON.stringify(key));
   else if (key.state === 'current') writeWords(`Key ${key.id} is made. New signatures are made with it.`);
   else writeWords(`Key ${key.id} is made. In a minute new signatures are made with it, when all running processes know it.`);
 }
 
-/** Needs Postgres only: keys can be rotated whatever becomes of the log. */
+async function remove(id: number, flags: Flags): Promise<void> {
+  const outcome = await withPool((pool) => removeSecretKey(pool, id));
+  if (outcome === 'unknown') throw new UserError(`There is no key ${id}; see \`tablog keys list\`.`);
+  if (outcome === 'current') {
+    throw new UserError(`Key ${id} signs at present. Make another one with \`tablog keys rotate\`, and remove this one when that one signs.`);
+  }
+  if (flags.json) writeOut(JSON.stringify({ id, removed: true }));
+  else writeWords(`Key ${id} is removed. In half a minute no running process accepts what it signed.`);
+}
+
+/** Needs Postgres only: keys can be rotated and removed whatever becomes of the log. */
 async function withPool<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
   const { openPostgres } = await import('../service.ts');
   await using resources = new AsyncDisposableStack();

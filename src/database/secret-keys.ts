@@ -4,6 +4,9 @@
  *
  * A new key can take the place of the one that signs (`rotateSecretKey`); what older ones signed stays good. Processes read the
  * keys again every few seconds, and a new one begins to sign a minute later: by then each of them knows it.
+ *
+ * A key that others may have come to know can be removed (`removeSecretKey`). A process that has not read the keys for half a minute
+ * trusts none of those that it knows, so nothing that a removed key signed is accepted for longer than that.
  */
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
@@ -19,7 +22,7 @@ export interface SecretKey {
 export interface SecretKeys {
   /** What new signatures are made with. */
   readonly current: SecretKey;
-  /** Null for a key that this deployment does not have. */
+  /** The key that a signature names. Null for one that this deployment does not have. Throws KeysNotRead. */
   find(id: number): SecretKey | null;
 }
 
@@ -30,46 +33,68 @@ export interface SecretKeySummary {
   readonly state: 'past' | 'current' | 'next';
 }
 
-/** How often the keys are read again, and how long after it was made a key begins to sign, in milliseconds. */
+/** How often the keys are read again, for how long after a reading they are trusted, and how long after it was made a key begins to sign, in milliseconds. */
 const rereadInterval = 10_000;
+const trustedFor = 30_000;
 const signsAfter = 60_000;
 
-const idMax = 255;
+/** The largest ID that a key can have: it is a byte of a job's ID. */
+export const idMax = 255;
 
 /** Any number that nothing else in the database uses as an advisory lock. */
 const changeLock = 7_460_231_006;
 
+/** The keys were not read for so long that a removed one might be among those that are known. */
+export class KeysNotRead extends Error {
+  override readonly name = 'KeysNotRead';
+}
+
+export interface KeyReading {
+  /** How often keys are read again, in milliseconds. */
+  readonly interval?: number;
+  /** For how long what was read is trusted, in milliseconds. */
+  readonly trustedFor?: number;
+}
+
 /** The keys of a database, kept up to date while it can be reached. */
 export class StoredSecretKeys implements SecretKeys {
   readonly #pool: pg.Pool;
-  #keys: readonly StoredKey[];
+  readonly #trustedFor: number;
   readonly #timer: NodeJS.Timeout;
-  #reading: Promise<void> = Promise.resolve();
+  #known: ReadKeys;
+  /** One at a time: what an earlier one found never takes the place of what a later one did. */
+  #reading: Promise<void> | null = null;
 
-  private constructor(pool: pg.Pool, keys: readonly StoredKey[], interval: number) {
+  private constructor(pool: pg.Pool, known: ReadKeys, reading: Required<KeyReading>) {
     this.#pool = pool;
-    this.#keys = keys;
+    this.#known = known;
+    this.#trustedFor = reading.trustedFor;
     this.#timer = setInterval(() => {
-      this.#reading = this.#readAgain();
-    }, interval);
+      this.#reading ??= this.#readAgain().finally(() => {
+        this.#reading = null;
+      });
+    }, reading.interval);
   }
 
-  /** Makes the first key unless there is one. Safe to call at once from many processes. `interval`: how often keys are read again, in milliseconds. */
-  static async open(pool: pg.Pool, interval = rereadInterval): Promise<StoredSecretKeys> {
+  /** Makes the first key unless there is one. Safe to call at once from many processes. */
+  static async open(pool: pg.Pool, reading: KeyReading = {}): Promise<StoredSecretKeys> {
+    const askedAt = performance.now();
     const keys = await changeKeys(pool, async (client, present) => {
       if (present.length > 0) return present;
       await insertKey(client, 1, 0);
       return readKeys(client);
     });
-    return new StoredSecretKeys(pool, keys, interval);
+    return new StoredSecretKeys(pool, { keys, askedAt }, { interval: rereadInterval, trustedFor, ...reading });
   }
 
   get current(): SecretKey {
-    return currentOf(this.#keys);
+    return currentOf(this.#known.keys);
   }
 
   find(id: number): SecretKey | null {
-    return this.#keys.find((key) => key.id === id) ?? null;
+    const { keys, askedAt } = this.#known;
+    if (performance.now() - askedAt > this.#trustedFor) throw new KeysNotRead('The keys of signatures cannot be read.');
+    return keys.find((key) => key.id === id) ?? null;
   }
 
   /** To be called before the pool is closed. */
@@ -79,10 +104,11 @@ export class StoredSecretKeys implements SecretKeys {
   }
 
   async #readAgain(): Promise<void> {
+    const askedAt = performance.now();
     try {
-      this.#keys = await readKeys(this.#pool);
+      this.#known = { keys: await readKeys(this.#pool), askedAt };
     } catch {
-      // Those that are known stay good, and the next time is soon. That Postgres is away is said where requests need it.
+      // Those that are known stay good for a while, and the next time is soon. That Postgres is away is said where requests need it.
     }
   }
 }
@@ -98,6 +124,19 @@ export async function rotateSecretKey(pool: pg.Pool, delay = signsAfter): Promis
   });
 }
 
+/**
+ * Removes a key, so that no signature made with it is good any more: `removed`. That cannot be done to the one that signs at
+ * present (`current`), nor to one that is not there (`unknown`).
+ */
+export async function removeSecretKey(pool: pg.Pool, id: number): Promise<'removed' | 'current' | 'unknown'> {
+  return changeKeys(pool, async (client, present) => {
+    if (!present.some((key) => key.id === id)) return 'unknown';
+    if (currentOf(present).id === id) return 'current';
+    await client.query('delete from tablog_keys.keys where id = $1', [id]);
+    return 'removed';
+  });
+}
+
 /** All keys, the oldest first; none before the first start of the service. */
 export async function listSecretKeys(pool: pg.Pool): Promise<SecretKeySummary[]> {
   return changeKeys(pool, async (_client, present) => summarize(present));
@@ -108,10 +147,18 @@ interface StoredKey extends SecretKey {
   readonly signs: boolean;
 }
 
+interface ReadKeys {
+  readonly keys: readonly StoredKey[];
+  /** When Postgres was asked for them, as `performance.now()` says it: what was removed before is not among them. */
+  readonly askedAt: number;
+}
+
 /** Gives `change` the keys that there are, one process at a time. */
 async function changeKeys<T>(pool: pg.Pool, change: (client: pg.PoolClient, present: readonly StoredKey[]) => Promise<T>): Promise<T> {
   return inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [changeLock]);
+    // Postgres may remember of before the lock that there is no such schema. It looks again when it opens a table, and not for a lock of this kind.
+    await client.query('select from pg_namespace limit 1');
     await client.query('create schema if not exists tablog_keys');
     await client.query('create table if not exists tablog_keys.keys (id smallint primary key, bytes bytea not null)');
     // Keys of before there was a rotation have signed ever since.
@@ -134,7 +181,7 @@ async function insertKey(client: pg.PoolClient, id: number, delay: number): Prom
   );
 }
 
-/** The newest of those that sign. The first one signs at once, so there is one. */
+/** The newest of those that sign. The first one signs at once, and the newest that signs is never removed, so there is one. */
 function currentOf(keys: readonly StoredKey[]): StoredKey {
   return keys.findLast((key) => key.signs)!;
 }

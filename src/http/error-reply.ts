@@ -4,6 +4,7 @@
  */
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseAway } from '../database/database-away.ts';
+import { KeysNotRead } from '../database/secret-keys.ts';
 import { StoreAway } from '../files/file-store.ts';
 import { AppendError, NotAppended, type LogPlace } from '../log/event-log.ts';
 import { HttpError, isErrorType, statusOf, type ErrorType } from './http-error.ts';
@@ -82,7 +83,7 @@ function toHttpError(error: unknown): HttpError | null {
     return new HttpError('service_unavailable', 'The service is too busy, or part of it is away. Nothing was changed.');
   }
   if (error instanceof StoreAway) return new HttpError('service_unavailable', 'Files cannot be stored or read now. Nothing was changed.');
-  if (isDatabaseAway(error)) return new HttpError('service_unavailable', 'The database is away.');
+  if (isDatabaseAway(error) || error instanceof KeysNotRead) return new HttpError('service_unavailable', 'The database is away.');
   if (code === 'FST_ERR_VALIDATION') return new HttpError('request_validation_error', error.message);
   return null;
 }

@@ -3,8 +3,11 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { useApi } from '../support/api.ts';
 import { outcomeOf, type Answer, type Client } from '../support/client.ts';
-import { typeInSchema, type Json } from '../support/column-types.ts';
-import { createModelTable, ModelStashes, ModelTable, type Cells, type Mode, type Outcome } from '../support/model.ts';
+import { typeInSchema } from '../support/column-types.ts';
+import {
+  commandArb, createArb, type Add, type Command, type Create, type Delete, type DeleteStash, type Overwrite, type Patch, type PutChunk,
+} from '../support/model-commands.ts';
+import { createModelTable, ModelStashes, ModelTable, type Cells, type Outcome } from '../support/model.ts';
 import { unknownRowId, unknownTableId } from '../support/tables.ts';
 
 // Compaction at any time must not be seen.
@@ -12,123 +15,6 @@ const { api } = useApi({ UPKEEP_INTERVAL_MS: '2' });
 
 const sequences = 200;
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
-
-const typeArb = fc.constantFrom(
-  'boolean', 'number', 'date', 'dateTime', 'string', 'json', 'array<number>', 'array<date>', 'array<string>', 'array<boolean>',
-);
-const valueArb = fc.constantFrom<Json[]>(
-  true, 1, 2, 2.5, 'x', '1', '2024-01-01', '2024-01-01T10:00:00Z', [1], [2.5, 1], ['x'], ['2024-01-01'], [true], [1, 'x'], [],
-  { k: 1 }, [[1]], [null], null,
-);
-const idArb = fc.constantFrom('a', 'b', '10', '__proto__');
-const givenIdArb = fc.oneof({ weight: 30, arbitrary: idArb }, { weight: 1, arbitrary: fc.constant('$stashID') });
-
-/** Up to three pairs of a column ID and something, no ID twice. */
-function cellsArb<T>(ids: fc.Arbitrary<string>, things: fc.Arbitrary<T>): fc.Arbitrary<[string, T][]> {
-  return fc.uniqueArray(fc.tuple(ids, things), { maxLength: 3, selector: ([id]) => id });
-}
-
-const rowArb = cellsArb(givenIdArb, valueArb);
-const modeArb = fc.constantFrom<Mode[]>('abort', 'dropColumns', 'updateSchema');
-const matchArb = fc.constantFrom('none', 'none', 'fresh', 'stale', 'table', 'later');
-const columnsArb = fc.option(cellsArb(idArb, typeArb));
-
-interface Create {
-  readonly kind: 'create';
-  readonly columns: readonly (readonly [string, string])[] | null;
-  readonly rows: readonly Cells[];
-  /** The stash whose rows are taken in their place; null: none. */
-  readonly stash: string | null;
-  readonly mode: Mode;
-}
-
-interface Add {
-  readonly kind: 'add';
-  readonly table: number;
-  readonly rows: readonly Cells[];
-  readonly stash: Create['stash'];
-  readonly times: number;
-  readonly mode: Mode;
-  readonly match: string;
-}
-
-interface Patch {
-  readonly kind: 'patch';
-  readonly table: number;
-  readonly row: number;
-  readonly cells: Cells;
-  readonly mode: Mode;
-  readonly match: string;
-}
-
-interface Delete {
-  readonly kind: 'delete';
-  readonly table: number;
-  readonly row: number;
-  readonly match: string;
-}
-
-interface Overwrite {
-  readonly kind: 'overwrite';
-  readonly table: number;
-  readonly columns: Create['columns'];
-  readonly rows: readonly Cells[];
-  readonly stash: Create['stash'];
-  /** Of each row: which of all rows that there ever were it is to be; null for none. */
-  readonly kept: readonly (number | null)[];
-  readonly times: number;
-  readonly mode: Mode;
-  readonly match: string;
-}
-
-interface PutChunk {
-  readonly kind: 'putChunk';
-  readonly stash: string;
-  readonly serial: string;
-  readonly rows: readonly Cells[];
-  readonly times: number;
-  /** The table whose rows' identities they come with, as with an overwrite. */
-  readonly table: number;
-  readonly kept: Overwrite['kept'];
-}
-
-interface DeleteStash {
-  readonly kind: 'deleteStash';
-  readonly stash: string;
-}
-
-type Command = Create | Add | Overwrite | Patch | Delete | PutChunk | DeleteStash;
-
-const place = fc.nat(12);
-const stashArb = fc.constantFrom('s', 't');
-const sourceArb = fc.option(stashArb, { freq: 2 });
-const createArb: fc.Arbitrary<Create> = fc.record({
-  kind: fc.constant('create'), columns: columnsArb, rows: fc.array(rowArb, { maxLength: 4 }), stash: sourceArb, mode: modeArb,
-});
-const addArb: fc.Arbitrary<Add> = fc.record({
-  // Many rows are stored otherwise than few.
-  kind: fc.constant('add'), table: place, rows: fc.array(rowArb, { maxLength: 4 }), times: fc.constantFrom(1, 1, 1, 1, 1, 60),
-  stash: sourceArb, mode: modeArb, match: matchArb,
-});
-const patchArb: fc.Arbitrary<Patch> = fc.record({
-  kind: fc.constant('patch'), table: place, row: place, cells: rowArb, mode: modeArb, match: matchArb,
-});
-const deleteArb: fc.Arbitrary<Delete> = fc.record({ kind: fc.constant('delete'), table: place, row: place, match: matchArb });
-const overwriteArb: fc.Arbitrary<Overwrite> = fc.record({
-  kind: fc.constant('overwrite'), table: place, columns: columnsArb, rows: fc.array(rowArb, { maxLength: 4 }),
-  kept: fc.array(fc.option(fc.nat(200)), { maxLength: 200 }), times: fc.constantFrom(1, 1, 1, 60), stash: sourceArb,
-  mode: modeArb, match: matchArb,
-});
-const putChunkArb: fc.Arbitrary<PutChunk> = fc.record({
-  kind: fc.constant('putChunk'), stash: stashArb, serial: fc.constantFrom('1', '2', '10', '007', '7', 'a'),
-  rows: fc.array(rowArb, { maxLength: 4 }), times: fc.constantFrom(1, 1, 1, 60), table: place,
-  kept: fc.array(fc.option(fc.nat(20)), { maxLength: 4 }),
-});
-const deleteStashArb: fc.Arbitrary<DeleteStash> = fc.record({ kind: fc.constant('deleteStash'), stash: stashArb });
-const commandArb: fc.Arbitrary<Command> = fc.oneof(
-  { weight: 1, arbitrary: createArb }, { weight: 3, arbitrary: addArb }, { weight: 4, arbitrary: patchArb },
-  { weight: 2, arbitrary: deleteArb }, { weight: 2, arbitrary: overwriteArb }, { weight: 4, arbitrary: putChunkArb }, { weight: 1, arbitrary: deleteStashArb },
-);
 
 /** A row as JSON text. */
 const textOf = (cells: Cells): string => `{${cells.map(([id, value]) => `${JSON.stringify(id)}:${JSON.stringify(value)}`).join()}}`;

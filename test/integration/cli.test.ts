@@ -82,7 +82,7 @@ describe('without a running service', () => {
     expect(lines).toContain(`${created.id}  report  active   read            app 1  2999-01-31 00:00Z  never`);
   });
 
-  test('the keys that signatures are made with are listed and rotated', async () => {
+  test('the keys that signatures are made with are listed, rotated and removed', async () => {
     // The first start of the service makes the first one, unless it is there.
     expect(await output('keys', 'list')).toBe('ID  STATE');
     expect(await tablog('keys', 'rotate')).toEqual({ code: 0, stdout: '', stderr: 'Key 1 is made. New signatures are made with it.\n' });
@@ -94,6 +94,15 @@ describe('without a running service', () => {
     expect(JSON.parse(await output('keys', 'list', '--json'))).toEqual([
       { id: 1, state: 'current' }, { id: 2, state: 'next' }, { id: 3, state: 'next' },
     ]);
+    expect(await tablog('keys', 'remove', '2')).toEqual({
+      code: 0, stdout: '', stderr: 'Key 2 is removed. In half a minute no running process accepts what it signed.\n',
+    });
+    expect(JSON.parse(await output('keys', 'remove', '3', '--json'))).toEqual({ id: 3, removed: true });
+    expect(await tablog('keys', 'remove', '1')).toEqual({
+      code: 1, stdout: '',
+      stderr: 'Key 1 signs at present. Make another one with `tablog keys rotate`, and remove this one when that one signs.\n',
+    });
+    expect(await output('keys', 'list')).toBe('ID  STATE\n1   current');
   });
 
   test('suspension and plan show in the list of teams, and by themselves', async () => {
@@ -135,6 +144,8 @@ ${team.id}  acme  suspended  0     12            0             unlimited`;
     [['plans', 'set', 'acme', '--rows', '-1'], 'It must be a whole number, or "unlimited".'],
     [['plans', 'set', 'acme', '--rows', '1e3'], 'It must be a whole number, or "unlimited".'],
     [['plans', 'set', 'acme', '--upload-bytes', '1.5GB'], 'It must be a size like 1000000, 500MB or 10GiB, or "unlimited".'],
+    [['keys', 'remove', '7'], 'There is no key 7; see `tablog keys list`.\n'],
+    [['keys', 'remove', '256'], 'It must be a whole number from 1 to 255.'],
     [['verify', '--batch-events', '0'], 'It must be a whole number of at least 1.'],
     [['tidy'], `error: unknown command 'tidy'`],
   ])('%j is an error in a sentence', async (args, message) => {

@@ -1,7 +1,7 @@
-/** The keys that all processes of a deployment sign with, and how one takes the place of another. */
+/** The keys that all processes of a deployment sign with, how one takes the place of another, and how one is removed. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { listSecretKeys, rotateSecretKey, StoredSecretKeys } from '../../src/database/secret-keys.ts';
+import { KeysNotRead, listSecretKeys, removeSecretKey, rotateSecretKey, StoredSecretKeys, type KeyReading } from '../../src/database/secret-keys.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { sleepUntil } from '../support/server.ts';
 
@@ -14,7 +14,7 @@ let opened: StoredSecretKeys[];
 
 beforeAll(async () => {
   database = await createDatabase();
-  pool = new pg.Pool({ connectionString: database.url });
+  pool = openPool();
 });
 
 afterAll(async () => {
@@ -31,8 +31,15 @@ afterEach(async () => {
   for (const keys of opened) await keys.close();
 });
 
-async function open(interval = never): Promise<StoredSecretKeys> {
-  const keys = await StoredSecretKeys.open(pool, interval);
+function openPool(): pg.Pool {
+  const opened = new pg.Pool({ connectionString: database.url });
+  // A connection that was told to end may still be there when the database is dropped.
+  opened.on('error', () => undefined);
+  return opened;
+}
+
+async function open(reading: KeyReading = { interval: never }, from = pool): Promise<StoredSecretKeys> {
+  const keys = await StoredSecretKeys.open(from, reading);
   opened.push(keys);
   return keys;
 }
@@ -63,7 +70,7 @@ describe('the keys', () => {
 
 describe('a new key', () => {
   test('is known to a running process before any other signs with it', async () => {
-    const keys = await open(often);
+    const keys = await open({ interval: often });
     expect(await rotateSecretKey(pool)).toEqual({ id: 2, state: 'next' });
     await sleepUntil(() => keys.find(2) !== null, 'the new key is known');
     expect(keys.current.id).toBe(1);
@@ -72,7 +79,7 @@ describe('a new key', () => {
   });
 
   test('signs once its time has come, and the old one is still known', async () => {
-    const keys = await open(often);
+    const keys = await open({ interval: often });
     const before = keys.current;
     await rotateSecretKey(pool, 200);
     await sleepUntil(() => keys.current.id === 2, 'the new key signs');
@@ -90,8 +97,94 @@ describe('a new key', () => {
   });
 });
 
+describe('a key that is removed', () => {
+  test('is known no more, to running processes and to those that start, and the others stay', async () => {
+    const keys = await open({ interval: often });
+    await rotateSecretKey(pool, 0);
+    const { bytes } = keys.find(1)!;
+    expect(await removeSecretKey(pool, 1)).toBe('removed');
+    await sleepUntil(() => keys.find(1) === null, 'the key is known no more');
+    expect([keys.current.id, (await open()).find(1)]).toEqual([2, null]);
+    expect(keys.current.bytes).not.toEqual(bytes);
+    expect(await listSecretKeys(pool)).toEqual([{ id: 2, state: 'current' }]);
+    expect(await removeSecretKey(pool, 1)).toBe('unknown');
+    expect(await rotateSecretKey(pool)).toEqual({ id: 3, state: 'next' });
+  });
+
+  test('is not the one that signs, but may be one that would have signed next', async () => {
+    await open();
+    await rotateSecretKey(pool);
+    expect(await removeSecretKey(pool, 1)).toBe('current');
+    expect(await removeSecretKey(pool, 2)).toBe('removed');
+    expect(await removeSecretKey(pool, 1)).toBe('current');
+    expect(await listSecretKeys(pool)).toEqual([{ id: 1, state: 'current' }]);
+  });
+
+  test('of several that are removed at once one is left, which signs', async () => {
+    await open();
+    await rotateSecretKey(pool, 0);
+    await rotateSecretKey(pool, 0);
+    expect(await Promise.all([1, 2, 3].map((id) => removeSecretKey(pool, id)))).toEqual(['removed', 'removed', 'current']);
+    expect(await listSecretKeys(pool)).toEqual([{ id: 3, state: 'current' }]);
+  });
+
+  test('is not there before there was a start', async () => {
+    expect(await removeSecretKey(pool, 1)).toBe('unknown');
+  });
+
+  test('is not trusted by a process that cannot read the keys, nor is any other, until it can', async () => {
+    const keys = await open({ interval: often, trustedFor: 10 * often });
+    await pool.query('alter schema tablog_keys rename to tablog_keys_away');
+    await sleepUntil(() => idFoundIn(keys, 1) === 'not read', 'no key is trusted');
+    expect(() => keys.find(2)).toThrow(KeysNotRead);
+    expect(keys.current.id).toBe(1);
+    await pool.query('alter schema tablog_keys_away rename to tablog_keys');
+    await sleepUntil(() => idFoundIn(keys, 1) === 1, 'the keys are trusted again');
+  });
+});
+
+/** The ID of the key that is found; null where there is none. */
+function idFoundIn(keys: StoredSecretKeys, id: number): number | null | 'not read' {
+  try {
+    return keys.find(id)?.id ?? null;
+  } catch (error) {
+    if (error instanceof KeysNotRead) return 'not read';
+    throw error;
+  }
+}
+
+test('a reading that takes long is not overtaken by a later one, and what it found is not trusted for longer', async () => {
+  const held = Promise.withResolvers<void>();
+  let running = 0;
+  let most = 0;
+  const slow = openPool();
+  const query = slow.query.bind(slow);
+  slow.query = (async (text: string) => {
+    running += 1;
+    most = Math.max(most, running);
+    const result = await query(text);
+    await held.promise;
+    running -= 1;
+    return result;
+  }) as typeof slow.query;
+  const keys = await open({ interval: often, trustedFor: 10 * often }, slow);
+  try {
+    await sleepUntil(() => running > 0, 'a reading has begun');
+    await rotateSecretKey(pool, 0);
+    await removeSecretKey(pool, 1);
+    await sleepUntil(() => idFoundIn(keys, 1) === 'not read', 'no key is trusted');
+    held.resolve();
+    await sleepUntil(() => idFoundIn(keys, 1) === null, 'the keys are read again');
+    expect([keys.current.id, most]).toEqual([2, 1]);
+  } finally {
+    held.resolve();
+    await keys.close();
+    await slow.end();
+  }
+});
+
 test('keys stay known while Postgres cannot be asked, and are read again when it can', async () => {
-  const keys = await open(often);
+  const keys = await open({ interval: often });
   await pool.query('alter schema tablog_keys rename to tablog_keys_away');
   await new Promise((resolve) => setTimeout(resolve, 5 * often));
   expect(keys.find(1)).not.toBeNull();

@@ -56,6 +56,8 @@ const jobId: Check = (value) => typeof value === 'string' && /^[\w-]{92}$/.test(
 const count: Check = (value) => Number.isInteger(value) && (value as number) >= 0;
 const created = exactly({ tableID: tableId, rowIDs: listOf(rowId), 'linkedAppIDs?': listOf(text) });
 const added = exactly({ rowIDs: listOf(rowId) });
+const uploadCreated = exactly({ uploadID: tableId, uploadLocation: text });
+const uploadCompleted = exactly({ url: text });
 const anyOf = (...checks: readonly Check[]): Check => (value) => checks.some((check) => check(value));
 const word = (...words: readonly string[]): Check => (value) => words.includes(value as string);
 
@@ -71,7 +73,7 @@ const table = exactly({
 /** Spec 4.7, decisions 3: the result is the data of the synchronous answer. */
 const job = anyOf(
   exactly({ status: word('running') }),
-  exactly({ status: word('succeeded'), result: anyOf(created, added, nothing) }),
+  exactly({ status: word('succeeded'), result: anyOf(created, added, uploadCreated, exactly({ uploadID: tableId }), uploadCompleted, nothing) }),
   exactly({ status: word('failed'), error: exactly({ message: text }) }),
 );
 const rowsTotal = anyOf(count, (value) => value === null);
@@ -109,8 +111,8 @@ const shapes: readonly Shape[] = [
   { route: /^(PATCH|DELETE) \/tables\/[^/]*\/rows\/[^/]*$/, bodies: { 200: nothing }, versioned: true },
   { route: /^PUT \/stashes\/[^/]*\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
   { route: /^DELETE \/stashes\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
-  { route: /^POST \/apps\/[^/]*\/uploads$/, bodies: { 200: exactly({ data: exactly({ uploadID: tableId, uploadLocation: text }) }) }, versioned: false },
-  { route: /^POST \/apps\/[^/]*\/uploads\/[^/]*\/complete$/, bodies: { 200: exactly({ data: exactly({ url: text }) }) }, versioned: false },
+  { route: /^POST \/apps\/[^/]*\/uploads$/, bodies: { 200: exactly({ data: uploadCreated }) }, versioned: false },
+  { route: /^POST \/apps\/[^/]*\/uploads\/[^/]*\/complete$/, bodies: { 200: exactly({ data: uploadCompleted }) }, versioned: false },
   { route: /^GET \/(livez|readyz)$/, bodies: { 200: exactly({ data: exactly({ status: text }) }) }, versioned: false },
 ];
 

@@ -25,7 +25,10 @@ export const acceptedTable: Answer = {
 const result = z.union([
   z.strictObject({ tableID: tableId, rowIDs: rowIds, linkedAppIDs: z.array(z.string()).optional() }),
   z.strictObject({ rowIDs: rowIds }),
-  z.strictObject({ uploadID: z.string(), uploadLocation: z.string() }),
+  z.strictObject({
+    uploadID: z.string(),
+    uploadLocation: z.string().optional().meta({ description: 'Not for a token that is for reading only, or for another app than the upload.' }),
+  }),
   z.strictObject({ url: z.string() }),
   nothing,
 ]).meta({ description: 'What the request would have been answered in `data`.' });

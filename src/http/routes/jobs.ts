@@ -1,8 +1,10 @@
 /** Spec 4.7: what has become of a request that was answered 202, or 503 with a job's ID. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { countRowsOf } from '../../events/outcome.ts';
+import type { UploadQueries } from '../../../projections/uploads/uploads.queries.ts';
+import { countRowsOf, type UploadResult } from '../../events/outcome.ts';
 import type { Job } from '../../job-id.ts';
 import type { App } from '../app.ts';
+import type { Principal } from '../authenticate.ts';
 import { jobOperations } from '../documents/jobs.ts';
 import { replyWithError } from '../error-reply.ts';
 import type { Jobs, JobState } from '../jobs.ts';
@@ -13,10 +15,12 @@ const json = 'application/json; charset=utf-8';
 
 type Answer = (reply: FastifyReply, job: Job, state: JobState) => FastifyReply | Promise<FastifyReply>;
 
-export function addJobRoutes(app: App, { jobs, rows, uploadAnswers }: RouteDependencies): void {
+export function addJobRoutes(app: App, { jobs, rows, uploads, uploadAnswers }: RouteDependencies): void {
   app.get('/jobs/:jobID', { config: { operation: jobOperations.get } }, answerJob(jobs, async (reply, _job, state) => {
     if (state.status === 'succeeded' && state.result.upload !== undefined) {
-      const result = await uploadAnswers.dataOf(state.result.upload, reply.request);
+      const { upload } = state.result;
+      const isShown = upload.file !== null || await maySendTo(uploads, upload, reply.request.principal);
+      const result = isShown ? await uploadAnswers.dataOf(upload, reply.request) : { uploadID: upload.id };
       return reply.send(JSON.stringify({ data: { status: state.status, result } }));
     }
     if (state.status === 'succeeded') {
@@ -42,6 +46,12 @@ function answerJob(jobs: Jobs, answer: Answer) {
     if (found.state.status === 'running') void reply.header('retry-after', '1');
     return answer(reply.type(json), found.job, found.state);
   };
+}
+
+/** Where bytes are to be sent is for tokens that could have created the upload: whoever knows it needs no token to write. */
+async function maySendTo(uploads: UploadQueries, { id }: UploadResult, { teamId, appId, readOnly }: Principal): Promise<boolean> {
+  if (readOnly) return false;
+  return appId === null || (await uploads.upload(id, { teamId, appId })) !== null;
 }
 
 function progressOf(jobs: Jobs, job: Job, state: JobState): object {

@@ -8,6 +8,7 @@ import { findImportProblems } from '../imports.ts';
 import { randomFrom } from '../load.ts';
 import { seed } from '../survive.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
+import { killAllRepeatedly } from './kill-all.ts';
 
 const kills = Number(process.env['KILLS'] ?? 20);
 
@@ -19,18 +20,10 @@ afterEach(async () => {
 
 test(`imports are whole or not there, in ${kills} kills`, async () => {
   process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
-  const random = randomFrom(seed);
   deployment = await KafkaDeployment.start();
   const clients = await deployment.clients();
   const problems = await findImportProblems(clients, (n) => randomFrom(seed + 1 + n), async () => {
-    for (let count = 0; count < kills; count += 1) {
-      await deployment.untilReady();
-      await sleep(50 + random() * 2500);
-      await Promise.all([deployment.kill(deployment.places), deployment.killPostgres(), deployment.broker.kill()]);
-      await Promise.all([deployment.restartPostgres(), deployment.broker.start()]);
-      await deployment.restart(deployment.places);
-    }
-    await deployment.untilReady();
+    await killAllRepeatedly(deployment, kills, randomFrom(seed));
     await sleep(1000);
   });
   expect(problems).toEqual([]);

@@ -2,12 +2,12 @@
  * Everything is killed at once, again and again, while files are uploaded, completed and given up: every file that was
  * acknowledged has its very bytes, and nothing is left of the others.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import { randomFrom } from '../load.ts';
 import { seed } from '../survive.ts';
 import { findUploadProblems } from '../uploads.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
+import { killAllRepeatedly } from './kill-all.ts';
 
 const kills = Number(process.env['KILLS'] ?? 4);
 
@@ -19,19 +19,11 @@ afterEach(async () => {
 
 test(`files are whole or not there, in ${kills} kills`, async () => {
   process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
-  const random = randomFrom(seed);
   deployment = await KafkaDeployment.start({ environment: { UPKEEP_INTERVAL_MS: '100' } });
   const clients = await deployment.clients();
   const environment = { ...deployment.environment, DATA_DIR: deployment.places[0]!.server.folder };
-  const problems = await findUploadProblems(clients, environment, (n) => randomFrom(seed + 1 + n), async () => {
-    for (let count = 0; count < kills; count += 1) {
-      await deployment.untilReady();
-      await sleep(50 + random() * 2500);
-      await Promise.all([deployment.kill(deployment.places), deployment.killPostgres(), deployment.broker.kill()]);
-      await Promise.all([deployment.restartPostgres(), deployment.broker.start()]);
-      await deployment.restart(deployment.places);
-    }
-    await deployment.untilReady();
+  const problems = await findUploadProblems(clients, environment, (n) => randomFrom(seed + 1 + n), () => {
+    return killAllRepeatedly(deployment, kills, randomFrom(seed));
   });
   expect(problems).toEqual([]);
   expect(await deployment.verify()).toMatchObject({ exitCode: 0 });

@@ -5,6 +5,7 @@ import { access, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { killChild } from '../kill-child.ts';
 import { brokerSettings, type Broker, type BrokerPorts } from './broker-settings.ts';
 import { freePort } from '../server.ts';
 import { untilBrokerAnswers } from './until-broker-answers.ts';
@@ -40,12 +41,7 @@ export async function startBrokerProcess(ports: BrokerPorts = {}): Promise<Broke
   await run('java', [...java, 'kafka.tools.StorageTool', 'format', '-t', id.trim(), '-c', file]);
 
   let child: ChildProcess | null = null;
-  const kill = async (): Promise<void> => {
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
-  };
+  const kill = (): Promise<void> => killChild(child);
   const start = async (): Promise<void> => {
     child = spawn('java', ['-Xms128m', '-Xmx384m', '-XX:+UseSerialGC', ...java, 'kafka.Kafka', file], { stdio: 'ignore' });
     const died = once(child, 'exit').then(() => Promise.reject(new Error('the broker died')));

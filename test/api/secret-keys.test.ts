@@ -1,0 +1,35 @@
+/** A key that is removed, as clients see it (docs/deploy.md, "Keys"). Processes read the keys again every ten seconds. */
+import { expect, test } from '@jest/globals';
+import { removeSecretKey, rotateSecretKey } from '../../src/database/secret-keys.ts';
+import { useApi } from '../support/api.ts';
+import { Client, outcomeOf } from '../support/client.ts';
+import { sleepUntil } from '../support/server.ts';
+import { createUpload, sendBytes } from '../support/uploads.ts';
+
+const { api } = useApi({ ASYNC_WAIT_MS: '0' });
+
+test('what a removed key signed is refused by every process, and what the next one signs is good', async () => {
+  const { client } = await api().createTeam();
+  const { token } = client;
+  const accepted = await client.post('/tables', { name: 'n', rows: [] }, { 'x-service-asynchronous': 'true' });
+  const { jobID } = accepted.json.data;
+  const created = new URL((await createUpload(client)).location);
+  const urls = api().processes.filter(({ role }) => role !== 'projector').map(({ url }) => url);
+  const jobs = (): Promise<string[]> => Promise.all(urls.map(async (url) => outcomeOf(await new Client(url, token).get(`/jobs/${jobID}`))));
+  const uploads = (): Promise<string[]> => {
+    return Promise.all(urls.map((url) => sendBytes({ location: `${url}${created.pathname}${created.search}` }, 'bytes')));
+  };
+  const all = (outcome: string): string[] => urls.map(() => outcome);
+  expect([await jobs(), await uploads()]).toEqual([all('200'), all('200')]);
+
+  const { pool } = api().operator.database;
+  expect([await rotateSecretKey(pool, 0), await removeSecretKey(pool, 1)]).toEqual([{ id: 2, state: 'current' }, 'removed']);
+  await sleepUntil(async () => (await uploads()).every((outcome) => outcome === '403 forbidden'), 'the URL is refused', 30_000);
+  expect([await uploads(), await jobs()]).toEqual([all('403 forbidden'), all('404 job_not_found')]);
+
+  for (const url of urls) {
+    const next = await createUpload(new Client(url, token));
+    expect(new URL(next.location).searchParams.get('keyID')).toBe('2');
+    expect(await sendBytes(next, 'bytes')).toBe('200');
+  }
+});

@@ -1,0 +1,15 @@
+/** Power cuts: all processes of the service, Postgres and the broker are killed at once. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KafkaDeployment } from './kafka-deployment.ts';
+
+/** Kills all of it and starts it again so many times, each after a random while (`random` gives 0 to 1). Resolves when it is ready after the last time. */
+export async function killAllRepeatedly(deployment: KafkaDeployment, kills: number, random: () => number): Promise<void> {
+  for (let count = 0; count < kills; count += 1) {
+    await deployment.untilReady();
+    await sleep(50 + random() * 2500);
+    await Promise.all([deployment.kill(deployment.places), deployment.killPostgres(), deployment.broker.kill()]);
+    await Promise.all([deployment.restartPostgres(), deployment.broker.start()]);
+    await deployment.restart(deployment.places);
+  }
+  await deployment.untilReady();
+}
