@@ -214,7 +214,7 @@ describe('the job of the creation of an upload', () => {
     const { operator: { log }, keys } = api();
     const [uploadId, commandId] = [randomUUIDv7(), randomUUIDv7()];
     const event = createUpload({
-      teamId: team.id, uploadId, path: { appID: 'a' }, members: readMembers(Buffer.from(JSON.stringify(picture))), limits: uploadLimits(1000, 3_600_000, 3_600_000),
+      teamId: team.id, uploadId, path: { appID: 'a' }, members: readMembers(Buffer.from(JSON.stringify(picture))), limits: uploadLimits(1000, 3_600_000, 3_600_000, 1000),
     });
     const submitter = new Submitter(log, keys, { asyncWaitMs: 0, logger: pino({ level: 'silent' }) });
     await submitter.submit(team.id, { commandId, digest: null }, event);
