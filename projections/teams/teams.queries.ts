@@ -64,9 +64,9 @@ export class TeamQueries {
     return { id, teamId, expiresAt: toTime(expiresAt), readOnly, appId };
   }
 
-  /** All teams, in order of creation. */
+  /** All teams, in order of creation: their IDs begin with its time, and versions of different partitions do not follow each other. */
   async teams(): Promise<TeamSummary[]> {
-    return this.#em().find(TeamEntity, {}, { orderBy: { created: 'asc', id: 'asc' } });
+    return this.#em().find(TeamEntity, {}, { orderBy: { id: 'asc' } });
   }
 
   async team(teamId: string): Promise<TeamSummary | null> {
