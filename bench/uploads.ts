@@ -63,7 +63,7 @@ interface Figures {
 async function run({ sizeMiB, files, rounds }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
   const database = await createDatabase(await startPostgres(join(folder, 'postgres'), resources), 'uploads', resources);
   console.log(renderFacts(await describeEnvironment({ service: database })));
-  const environment = { ...serviceEnvironment(database, undefined, 'uploads'), UPLOAD_SIZE_MAX_BYTES: String(sizeMiB * 2 ** 20 + smallMiB * 2 ** 20) };
+  const environment = { ...serviceEnvironment(database, undefined, 'uploads'), UPLOAD_SIZE_MAX_BYTES: String(sizeMiB * 2 ** 20 + smallMiB * 2 ** 20), UPLOADS_OPEN_MAX: String(files + connections) };
   const { target, processes } = await startService({ environment, folder: join(folder, 'service') }, ['all'], resources, signal);
   const service = processes[0]!;
   const own = join(folder, 'yardstick');

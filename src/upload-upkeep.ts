@@ -136,7 +136,7 @@ export class UploadUpkeep {
     const { log, uploads } = this.#options;
     const progress = await uploads.progress();
     const ends = await Promise.all(progress.map(async ({ partition }) => (await log.bounds(partition)).end));
-    return progress.every(({ next }, at) => BigInt(next) >= ends[at]!);
+    return progress.length > 0 && progress.every(({ next }, at) => BigInt(next) >= ends[at]!);
   }
 
   async #check(found: readonly UploadToCheck[]): Promise<void> {

@@ -42,6 +42,9 @@ async function remove(id: number, flags: Flags): Promise<void> {
   if (outcome === 'current') {
     throw new UserError(`Key ${id} signs at present. Make another one with \`tablog keys rotate\`, and remove this one when that one signs.`);
   }
+  if (outcome === 'tooEarly') {
+    throw new UserError(`A newer key has only just begun to sign, and some process may sign with key ${id} yet. Try again in half a minute.`);
+  }
   if (flags.json) writeOut(JSON.stringify({ id, removed: true }));
   else writeWords(`Key ${id} is removed. In half a minute no running process accepts what it signed.`);
 }

@@ -38,6 +38,9 @@ const rereadInterval = 10_000;
 const trustedFor = 30_000;
 const signsAfter = 60_000;
 
+/** How long a reading may take, in milliseconds: nobody knows how long a connection is silent that has gone. */
+const readTimeout = 5000;
+
 /** The largest ID that a key can have: it is a byte of a job's ID. */
 export const idMax = 255;
 
@@ -126,12 +129,18 @@ export async function rotateSecretKey(pool: pg.Pool, delay = signsAfter): Promis
 
 /**
  * Removes a key, so that no signature made with it is good any more: `removed`. That cannot be done to the one that signs at
- * present (`current`), nor to one that is not there (`unknown`).
+ * present (`current`), nor to one that is not there (`unknown`), nor while processes that have not read the keys since may sign with it yet
+ * (`tooEarly`): before the present one has signed for `settleTime`, in milliseconds.
  */
-export async function removeSecretKey(pool: pg.Pool, id: number): Promise<'removed' | 'current' | 'unknown'> {
+export async function removeSecretKey(
+  pool: pg.Pool, id: number, settleTime = trustedFor,
+): Promise<'removed' | 'current' | 'unknown' | 'tooEarly'> {
   return changeKeys(pool, async (client, present) => {
-    if (!present.some((key) => key.id === id)) return 'unknown';
-    if (currentOf(present).id === id) return 'current';
+    const key = present.find((one) => one.id === id);
+    if (key === undefined) return 'unknown';
+    const current = currentOf(present);
+    if (current.id === id) return 'current';
+    if (key.signs && !(await hasSignedFor(client, current.id, settleTime))) return 'tooEarly';
     await client.query('delete from tablog_keys.keys where id = $1', [id]);
     return 'removed';
   });
@@ -167,11 +176,20 @@ async function changeKeys<T>(pool: pg.Pool, change: (client: pg.PoolClient, pres
   });
 }
 
+const selectKeys = {
+  text: 'select id, bytes, signs_from <= clock_timestamp() as signs from tablog_keys.keys order by id', query_timeout: readTimeout,
+};
+
 async function readKeys(client: pg.Pool | pg.PoolClient): Promise<StoredKey[]> {
-  const { rows } = await client.query<StoredKey>(
-    'select id, bytes, signs_from <= clock_timestamp() as signs from tablog_keys.keys order by id',
-  );
+  const { rows } = await client.query<StoredKey>(selectKeys);
   return rows;
+}
+
+async function hasSignedFor(client: pg.PoolClient, id: number, ms: number): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `select from tablog_keys.keys where id = $1 and signs_from <= clock_timestamp() - $2 * interval '1 ms'`, [id, ms],
+  );
+  return rowCount === 1;
 }
 
 async function insertKey(client: pg.PoolClient, id: number, delay: number): Promise<void> {

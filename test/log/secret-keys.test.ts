@@ -102,34 +102,45 @@ describe('a key that is removed', () => {
     const keys = await open({ interval: often });
     await rotateSecretKey(pool, 0);
     const { bytes } = keys.find(1)!;
-    expect(await removeSecretKey(pool, 1)).toBe('removed');
+    expect(await removeSecretKey(pool, 1, 0)).toBe('removed');
     await sleepUntil(() => keys.find(1) === null, 'the key is known no more');
     expect([keys.current.id, (await open()).find(1)]).toEqual([2, null]);
     expect(keys.current.bytes).not.toEqual(bytes);
     expect(await listSecretKeys(pool)).toEqual([{ id: 2, state: 'current' }]);
-    expect(await removeSecretKey(pool, 1)).toBe('unknown');
+    expect(await removeSecretKey(pool, 1, 0)).toBe('unknown');
     expect(await rotateSecretKey(pool)).toEqual({ id: 3, state: 'next' });
   });
 
   test('is not the one that signs, but may be one that would have signed next', async () => {
     await open();
     await rotateSecretKey(pool);
-    expect(await removeSecretKey(pool, 1)).toBe('current');
-    expect(await removeSecretKey(pool, 2)).toBe('removed');
-    expect(await removeSecretKey(pool, 1)).toBe('current');
+    expect(await removeSecretKey(pool, 1, 0)).toBe('current');
+    expect(await removeSecretKey(pool, 2, 0)).toBe('removed');
+    expect(await removeSecretKey(pool, 1, 0)).toBe('current');
     expect(await listSecretKeys(pool)).toEqual([{ id: 1, state: 'current' }]);
+  });
+
+  test('is not one that a process may sign with yet, because it has not read of the next one', async () => {
+    await open();
+    await rotateSecretKey(pool, 0);
+    expect(await removeSecretKey(pool, 1)).toBe('tooEarly');
+    // One that was to sign later has never signed.
+    await rotateSecretKey(pool);
+    expect(await removeSecretKey(pool, 3)).toBe('removed');
+    await pool.query(`update tablog_keys.keys set signs_from = signs_from - interval '30 s' where id = 2`);
+    expect(await removeSecretKey(pool, 1)).toBe('removed');
   });
 
   test('of several that are removed at once one is left, which signs', async () => {
     await open();
     await rotateSecretKey(pool, 0);
     await rotateSecretKey(pool, 0);
-    expect(await Promise.all([1, 2, 3].map((id) => removeSecretKey(pool, id)))).toEqual(['removed', 'removed', 'current']);
+    expect(await Promise.all([1, 2, 3].map((id) => removeSecretKey(pool, id, 0)))).toEqual(['removed', 'removed', 'current']);
     expect(await listSecretKeys(pool)).toEqual([{ id: 3, state: 'current' }]);
   });
 
   test('is not there before there was a start', async () => {
-    expect(await removeSecretKey(pool, 1)).toBe('unknown');
+    expect(await removeSecretKey(pool, 1, 0)).toBe('unknown');
   });
 
   test('is not trusted by a process that cannot read the keys, nor is any other, until it can', async () => {
@@ -154,30 +165,39 @@ function idFoundIn(keys: StoredSecretKeys, id: number): number | null | 'not rea
 }
 
 test('a reading that takes long is not overtaken by a later one, and what it found is not trusted for longer', async () => {
-  const held = Promise.withResolvers<void>();
-  let running = 0;
+  const held = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let begun = 0;
+  let found = 0;
+  let ended = 0;
   let most = 0;
   const slow = openPool();
   const query = slow.query.bind(slow);
   slow.query = (async (text: string) => {
-    running += 1;
-    most = Math.max(most, running);
+    begun += 1;
+    most = Math.max(most, begun - ended);
+    const gate = held[begun - 1];
     const result = await query(text);
-    await held.promise;
-    running -= 1;
+    found += 1;
+    await gate?.promise;
+    ended += 1;
     return result;
   }) as typeof slow.query;
   const keys = await open({ interval: often, trustedFor: 10 * often }, slow);
   try {
-    await sleepUntil(() => running > 0, 'a reading has begun');
+    await sleepUntil(() => found === 1, 'a reading has found the key');
+    const foundAt = performance.now();
     await rotateSecretKey(pool, 0);
-    await removeSecretKey(pool, 1);
-    await sleepUntil(() => idFoundIn(keys, 1) === 'not read', 'no key is trusted');
-    held.resolve();
+    await removeSecretKey(pool, 1, 0);
+    await sleepUntil(() => performance.now() > foundAt + 10 * often, 'what was found is old');
+    expect(idFoundIn(keys, 1)).toBe('not read');
+    held[0]!.resolve();
+    await sleepUntil(() => begun === 2, 'the next reading has begun');
+    expect(idFoundIn(keys, 1)).toBe('not read');
+    held[1]!.resolve();
     await sleepUntil(() => idFoundIn(keys, 1) === null, 'the keys are read again');
     expect([keys.current.id, most]).toEqual([2, 1]);
   } finally {
-    held.resolve();
+    for (const { resolve } of held) resolve();
     await keys.close();
     await slow.end();
   }

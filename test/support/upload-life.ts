@@ -7,15 +7,18 @@ import type { Api } from './api.ts';
 import { sleepUntil } from './server.ts';
 import type { upload } from './uploads.ts';
 
-/** How long an upload may take, and how long a file is kept that no row names, in milliseconds. */
+/** How long a file is kept that no row names, in milliseconds. Only upkeep removes it then. */
 export const lifeMs = 2000;
+
+/** How long an upload may take, in milliseconds: longer than what tests do before they complete one, also on a busy machine. */
+const uploadLifeMs = 6000;
 
 /** How many uploads a team may have open. */
 export const openMax = 20;
 
 /** Upkeep is for the tests to do. */
 export const lifeSettings = {
-  UPLOAD_LIFE_MS: String(lifeMs), UPLOAD_UNCLAIMED_LIFE_MS: String(lifeMs), UPKEEP_INTERVAL_MS: '3600000',
+  UPLOAD_LIFE_MS: String(uploadLifeMs), UPLOAD_UNCLAIMED_LIFE_MS: String(lifeMs), UPKEEP_INTERVAL_MS: '3600000',
   UPLOADS_OPEN_MAX: String(openMax),
 };
 
