@@ -68,6 +68,13 @@ export class RowsAhead {
     return roll < 0.4 ? null : stash;
   }
 
+  /** A stash that holds rows, and ends. */
+  async endStash(): Promise<void> {
+    const { stashId } = this.stash();
+    await this.#putChunk(stashId);
+    this.#sender.send({ type: 'StashDeleteRequested', teamId: this.#teamId, stashId });
+  }
+
   async #putChunk(stashId: string, given?: SampleRows): Promise<void> {
     const r = this.#random;
     const { carried, body } = given ?? (await rowsOf(r, 1 + r.below(5), r.chance(0.7) ? 'plain' : r.pick(sampleNames)));

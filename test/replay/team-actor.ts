@@ -62,6 +62,7 @@ export class TeamActor {
     for (let table = 0; table < 3; table += 1) await this.#createTable();
     await this.#sender.settle();
     await this.#keepTwice();
+    await this.#ahead.endStash();
     const bursts = Math.max(4, Math.ceil(plan.eventsOfTeam / burstSteps));
     for (let burst = 0; burst < bursts; burst += 1) {
       const blocks = Math.floor(((burst + 1) * plan.blocksOfTeam) / bursts) - Math.floor((burst * plan.blocksOfTeam) / bursts);
