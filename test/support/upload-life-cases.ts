@@ -11,7 +11,7 @@ import type { ApiOfFile } from './api.ts';
 import { outcomeOf } from './client.ts';
 import { sleepUntil } from './server.ts';
 import { createTable } from './tables.ts';
-import { lifeMs, nameOf, openMax, statusOf, type File, type UploadLife } from './upload-life.ts';
+import { hour, lifeMs, nameOf, openMax, statusOf, type File, type UploadLife } from './upload-life.ts';
 import { complete, createUpload, picture, sendBytes, upload } from './uploads.ts';
 
 export interface LifeOfTest extends ApiOfFile {
@@ -105,16 +105,18 @@ export function describeUploadLife({ api, client, life, leave, openOther }: Life
 
   test('what is said too early, or of another team, changes nothing', async () => {
     const { log } = api().operator;
-    const [open, file] = [await createUpload(client()), await upload(client(), 'bytes')];
-    await sendBytes(open, 'bytes');
+    const team = await api().createTeam();
+    const [open, closed] = [await life().createLasting(team), await life().createLasting(team)];
+    expect([await sendBytes(open, 'bytes'), await sendBytes(closed, 'bytes')]).toEqual(['200', '200']);
+    const file = { ...closed, url: (await complete(team.client, closed)).json.data.url };
     const before = [await life().rowOf(open), await life().rowOf(file)];
-    const early = life().newUpkeep({ settleDelay: -60_000 });
+    const early = life().newUpkeep({ settleDelay: -2 * hour });
     // It is not said without end either.
-    expect(await early.endDue()).toBe(false);
+    await sleepUntil(async () => !(await early.endDue()), 'nothing more is due');
     const stranger = await api().createTeam();
     for (const { id } of [open, file]) await recordFact(log, checkUpload(stranger.id, id));
     expect([await life().rowOf(open), await life().rowOf(file)]).toEqual(before);
-    expect(outcomeOf(await complete(client(), open))).toBe('200');
+    expect(outcomeOf(await complete(team.client, open))).toBe('200');
     expect(await statusOf(file)).toBe(200);
   });
 

@@ -1,11 +1,17 @@
 /** What is done to uploads in the background, as tests do it themselves, and what has become of uploads and of their bytes. */
+import { randomUUIDv7 } from 'node:crypto';
 import { pino } from 'pino';
+import { createUpload as uploadCreated } from '../../commands/create-upload.ts';
 import { UploadQueries } from '../../projections/uploads/uploads.queries.ts';
 import type { FileStore } from '../../src/files/file-store.ts';
+import { recordFact } from '../../src/record-fact.ts';
 import { UploadUpkeep, type UploadUpkeepOptions } from '../../src/upload-upkeep.ts';
-import type { Api } from './api.ts';
+import type { Api, Team } from './api.ts';
 import { sleepUntil } from './server.ts';
-import type { upload } from './uploads.ts';
+import { createUpload, picture, type CreatedUpload, type upload } from './uploads.ts';
+
+/** In milliseconds. */
+export const hour = 3_600_000;
 
 /** How long a file is kept that no row names, in milliseconds. Only upkeep removes it then. */
 export const lifeMs = 2000;
@@ -67,6 +73,19 @@ export class UploadLife {
     });
     this.#upkeeps.push(upkeep);
     return upkeep;
+  }
+
+  /** An upload that lasts an hour, and then its file does. */
+  async createLasting(team: Team): Promise<CreatedUpload> {
+    const { operator: { log }, url } = this.#api;
+    const uploadId = randomUUIDv7();
+    await recordFact(log, uploadCreated({
+      teamId: team.id, uploadId, path: { appID: 'shop' }, members: picture, limits: { sizeMax: 1000, lifeMs: hour, unclaimedLifeMs: hour },
+    }));
+    // Its team's next request comes behind it in the log.
+    await createUpload(team.client);
+    const expected = { uploadId, contentType: picture.contentType, sizeMax: 1000, expiresAt: log.now() + hour };
+    return { id: uploadId, location: await this.store.locate(expected, url) };
   }
 
   /** All that is due now. The look at claims comes behind the end of what is over, so that no file ends at the time that its clock begins. */
