@@ -1,8 +1,9 @@
 /** A Tablog process as its users run it: started, spoken to over HTTP, stopped by process ID. */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -95,14 +96,30 @@ export async function untilReady({ url, process: child, output }: TestServer): P
   }, 'the server is ready', 60_000);
 }
 
+/**
+ * The ports that tests give away lie below those that systems take for connections that go out, which may take one at any time. Each
+ * worker of Jest has its own of them, and nobody is given the same one again soon.
+ */
+const portsOfWorker = 1500;
+const firstPort = 20_000 + (Number(process.env['JEST_WORKER_ID'] ?? 0) % 8) * portsOfWorker;
+let portsTried = randomInt(portsOfWorker);
+
 /** A port that was free a moment ago. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = firstPort + (portsTried % portsOfWorker);
+    portsTried += 1;
+    const server = createServer();
+    try {
+      await once(server.listen(port, '127.0.0.1'), 'listening');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') continue;
+      throw error;
+    }
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
 /** Waits for a condition, never for a time. */
