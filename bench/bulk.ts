@@ -13,7 +13,7 @@ import { rowsPerRequest } from './data.ts';
 import { createDatabase, describeEnvironment, query, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
 import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
-import { median, renderTable, show } from './report.ts';
+import { median, renderTable, show, showRatio } from './report.ts';
 import { expectStatus, head, type Target } from './requests.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { serviceEnvironment, startService } from './service-processes.ts';
@@ -163,11 +163,7 @@ async function copyRows(databaseUrl: string, bodies: readonly Buffer[], chunks: 
 function render([yardstick, service]: readonly Side[], copying: readonly number[], rows: number, log: LogKind): string {
   const line = (what: string, of: (times: Times) => number, goal: string): string[] => {
     const [theirs, ours] = [yardstick!.times.map(of), service!.times.map(of)];
-    const ratios = ours.map((seconds, round) => theirs[round]! / seconds);
-    return [
-      what, show(median(theirs)), show(median(ours)), show(rows / median(ours)), (median(theirs) / median(ours)).toFixed(2),
-      `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`, goal,
-    ];
+    return [what, show(median(theirs)), show(median(ours)), show(rows / median(ours)), ...showRatio(theirs, ours), goal];
   };
   const lines = [
     [`${rows.toLocaleString('en')} rows`, 'yardstick, s', 'service, s', 'rows/s', 'ratio', 'rounds', 'goal'],

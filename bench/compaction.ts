@@ -14,7 +14,7 @@ import { startClient } from './client-process.ts';
 import { makeRows, seededRandom } from './data.ts';
 import { createDatabase, describeEnvironment, query, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
 import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
-import { median, renderTable, show } from './report.ts';
+import { median, renderTable, show, showRatio } from './report.ts';
 import { caller, type Target } from './requests.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { makeProfileFolder, serviceEnvironment, startService } from './service-processes.ts';
@@ -144,11 +144,7 @@ function render(timings: ReadonlyMap<number, Timings>): string {
     const of = connections === 1 ? 'alone' : `${connections} connections`;
     return ([['ms p50', 'p50'], ['ms p99', 'p99'], ['requests/s', 'rate']] as const).map(([unit, key]) => {
       const [before, during] = [quiet.map((timing) => timing[key]), compacting.map((timing) => timing[key])];
-      const ratios = during.map((value, round) => value / before[round]!);
-      return [
-        `PATCH row, ${of}`, unit, show(median(before)), show(median(during)), (median(during) / median(before)).toFixed(2),
-        `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`,
-      ];
+      return [`PATCH row, ${of}`, unit, show(median(before)), show(median(during)), ...showRatio(during, before)];
     });
   });
   return renderTable([['', 'unit', 'quiet', 'while another table is compacted', 'ratio', 'rounds'], ...lines]);

@@ -39,16 +39,30 @@ export interface RenderOptions {
 export function toFigure(
   { name, label, unit }: Measurement, { yardstick, service }: Rounds, goal: Measurement['goal'],
 ): Figure {
-  const ratio = median(service) / median(yardstick);
-  const ratios = service.map((value, round) => value / yardstick[round]!);
+  const { ratio, ratioOfRounds } = ratioOf(service, yardstick);
   return {
     name, label, unit,
     yardstick: { median: median(yardstick), rounds: yardstick },
     service: { median: median(service), rounds: service },
     ratio,
-    ratioOfRounds: { lowest: Math.min(...ratios), highest: Math.max(...ratios) },
+    ratioOfRounds,
     ...judge(ratio, goal),
   };
+}
+
+/** The quotient of two medians, and that of each round for itself. */
+function ratioOf(over: readonly number[], under: readonly number[]): Pick<Figure, 'ratio' | 'ratioOfRounds'> {
+  const ratios = over.map((value, round) => value / under[round]!);
+  return { ratio: median(over) / median(under), ratioOfRounds: { lowest: Math.min(...ratios), highest: Math.max(...ratios) } };
+}
+
+/** How many times the figures of these rounds are those, for a column `ratio` and a column `rounds`. */
+export function showRatio(over: readonly number[], under: readonly number[]): [ratio: string, rounds: string] {
+  return showRatioOf(ratioOf(over, under));
+}
+
+function showRatioOf({ ratio, ratioOfRounds: { lowest, highest } }: Pick<Figure, 'ratio' | 'ratioOfRounds'>): [ratio: string, rounds: string] {
+  return [ratio.toFixed(2), `${lowest.toFixed(2)} to ${highest.toFixed(2)}`];
 }
 
 function judge(ratio: number, goal: Measurement['goal']): Pick<Figure, 'goal' | 'met'> {
@@ -67,9 +81,8 @@ export function median(values: readonly number[]): number {
 export function renderFigures(
   figures: readonly Figure[], memory: Memory, { processes, judged }: RenderOptions,
 ): string {
-  const lines = figures.map(({ label, unit, yardstick, service, ratio, ratioOfRounds, goal, met }) => [
-    label, unit, show(yardstick.median), show(service.median), ratio.toFixed(2),
-    `${ratioOfRounds.lowest.toFixed(2)} to ${ratioOfRounds.highest.toFixed(2)}`, goal ?? '', verdict(met),
+  const lines = figures.map((figure) => [
+    figure.label, figure.unit, show(figure.yardstick.median), show(figure.service.median), ...showRatioOf(figure), figure.goal ?? '', verdict(figure.met),
   ]);
   const memoryMet = judged && memory.service !== undefined ? memory.service < memoryGoalMiB : undefined;
   const memoryLabel = processes === 1 ? 'peak memory' : `peak memory, the largest of ${processes} processes`;

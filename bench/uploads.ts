@@ -14,7 +14,7 @@ import { parseArgs, promisify } from 'node:util';
 import { createDatabase, describeEnvironment, renderFacts, startPostgres } from './environment.ts';
 import { readWholeNumber } from './options.ts';
 import { memoryMiB, peakMemoryMiB, startServer } from './processes.ts';
-import { median, renderTable, show } from './report.ts';
+import { median, renderTable, show, showRatio } from './report.ts';
 import { caller } from './requests.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { serviceEnvironment, startService } from './service-processes.ts';
@@ -158,11 +158,7 @@ async function bytesOf(answer: IncomingMessage, url: string): Promise<number> {
 function render(yardstick: readonly Figures[], service: readonly Figures[], { sizeMiB, files }: Omit<Options, 'rounds'>): string {
   const line = (what: string, name: 'large' | 'back' | 'small'): string[] => {
     const [bare, own] = [yardstick, service].map((figures) => figures.map((figure) => figure[name])) as [number[], number[]];
-    const ratios = own.map((speed, round) => speed / bare[round]!);
-    return [
-      what, show(median(bare)), show(median(own)), (median(own) / median(bare)).toFixed(2),
-      `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`,
-    ];
+    return [what, show(median(bare)), show(median(own)), ...showRatio(own, bare)];
   };
   const completions = service.flatMap((figures) => figures.completions).toSorted((a, b) => a - b);
   const completion = (what: string, part: number): string[] =>

@@ -1,10 +1,9 @@
 /** Spec section 4.9, decisions 3: the public URLs of files, as browsers and caches meet them (RFC 9110, RFC 6266, RFC 8187). */
-import { randomBytes, randomUUIDv7 } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { rename } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { parse as parseDisposition } from 'content-disposition';
 import { checkUpload } from '../../commands/complete-upload.ts';
-import { createUpload as uploadCreated } from '../../commands/create-upload.ts';
 import { newFileName } from '../../src/files/file-name.ts';
 import { signUploadUrl } from '../../src/files/upload-signature.ts';
 import { recordFact } from '../../src/record-fact.ts';
@@ -12,7 +11,7 @@ import { useApi } from '../support/api.ts';
 import { fetchChecked } from '../support/interface-document.ts';
 import { exchangeRaw } from '../support/raw-http.ts';
 import { checkShape, type Exchange } from '../support/shapes.ts';
-import { complete, createUpload, picture, sendBytes, upload } from '../support/uploads.ts';
+import { complete, createUpload, picture, recordUpload, sendBytes, upload } from '../support/uploads.ts';
 
 const { api, client } = useApi();
 
@@ -265,18 +264,14 @@ describe('there is no file', () => {
   });
 
   test('any more once it is removed', async () => {
-    const { id: teamId, client: owner } = await api().createTeam();
-    const uploadId = randomUUIDv7();
-    const limits = { sizeMax: 1000, lifeMs: 3_600_000, unclaimedLifeMs: 0 };
-    const { log } = api().operator;
-    await recordFact(log, uploadCreated({ teamId, uploadId, path: { appID: 'shop' }, members: picture, limits }));
-    // Its team's next request comes behind it in the log.
-    await createUpload(owner);
-    const expected = { uploadId, contentType: picture.contentType, sizeMax: limits.sizeMax, expiresAt: log.now() + limits.lifeMs };
+    const team = await api().createTeam();
+    const { id: teamId, client: owner } = team;
+    const expected = await recordUpload(api(), team, { sizeMax: 1000, lifeMs: 3_600_000, unclaimedLifeMs: 0 });
+    const { uploadId } = expected;
     expect(await sendBytes({ location: signUploadUrl(api().keys, expected, api().url) }, 'bytes')).toBe('200');
     const { url: place } = (await complete(owner, { id: uploadId })).json.data;
     const { headers } = await get(place);
-    await recordFact(log, checkUpload(teamId, uploadId));
+    await recordFact(api().operator.log, checkUpload(teamId, uploadId));
     await createUpload(owner);
     expect(await outcome(place)).toBe('404 not_found');
     expect(await outcome(place, { 'if-none-match': headers.get('etag')! })).toBe('404 not_found');

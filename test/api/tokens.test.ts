@@ -1,18 +1,10 @@
 /** Decisions 1: tokens that expire, that only read, that are for one app, that are revoked; and when they were used. */
-import { randomUUIDv7 } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { pino, type Logger } from 'pino';
-import { createUpload } from '../../commands/create-upload.ts';
-import { uploadLimits } from '../../commands/limits.ts';
-import type { TokenLimits } from '../../commands/teams.ts';
 import { readModelSchema } from '../../projections/read-model.ts';
 import { TeamQueries } from '../../projections/teams/teams.queries.ts';
 import { Database } from '../../src/database/database.ts';
 import { noteRevocation, noteUses, revocationNotes } from '../../src/database/token-notes.ts';
-import { readMembers } from '../../src/formats/read-members.ts';
-import { Submitter } from '../../src/http/submitter.ts';
-import { formatJobId } from '../../src/job-id.ts';
-import { partitionCount, partitionOf } from '../../src/log/partition.ts';
 import { rebuild } from '../../src/replay/rebuild.ts';
 import { recordRevocation, tellRevocations } from '../../src/token-revocation.ts';
 import { TokenUses } from '../../src/token-uses.ts';
@@ -21,7 +13,6 @@ import { Client, outcomeOf, type Answer } from '../support/client.ts';
 import { sleepUntil } from '../support/server.ts';
 import { newStashId, putChunks } from '../support/stashes.ts';
 import { createTable, leavingUnchanged, unknownTableId, type MadeTable } from '../support/tables.ts';
-import { picture, sendBytes } from '../support/uploads.ts';
 
 /** Upkeep is for the tests to do. */
 const { api } = useApi({ UPKEEP_INTERVAL_MS: '3600000' });
@@ -205,36 +196,6 @@ describe('a token of an app', () => {
     expect(await idsOf(client)).toEqual([]);
     for (const [, request] of requests) expect((await request(client, tables.a)).status).toBe(404);
     expect(outcomeOf(await ofA.get(`/tables/${tables.a}`))).toBe('200');
-  });
-});
-
-describe('the job of the creation of an upload', () => {
-  /** An upload of the app `a` that is created, and the ID of the job that it would have had. */
-  async function createUploadJob(): Promise<{ readonly uploadId: string; readonly jobId: string }> {
-    const { operator: { log }, keys } = api();
-    const [uploadId, commandId] = [randomUUIDv7(), randomUUIDv7()];
-    const event = createUpload({
-      teamId: team.id, uploadId, path: { appID: 'a' }, members: readMembers(Buffer.from(JSON.stringify(picture))), limits: uploadLimits(1000, 3_600_000, 3_600_000, 1000),
-    });
-    const submitter = new Submitter(log, keys, { asyncWaitMs: 0, logger: pino({ level: 'silent' }) });
-    await submitter.submit(team.id, { commandId, digest: null }, event);
-    const partition = partitionOf(team.id, partitionCount);
-    return { uploadId, jobId: formatJobId(keys, { teamId: team.id, partition, commandId, notAfter: Date.now() + 60_000, rows: null, requestTag: 0n }) };
-  }
-
-  test.each<[string, TokenLimits, boolean]>([
-    ['all of the team', {}, true],
-    ['the upload\'s app', { appId: 'a' }, true],
-    ['another app', { appId: 'b' }, false],
-    ['reading only', { readOnly: true }, false],
-    ['reading the upload\'s app only', { readOnly: true, appId: 'a' }, false],
-  ])('says where to send the bytes to a token that may do that, and to no other: %s', async (_, limits, isTold) => {
-    const { uploadId, jobId } = await createUploadJob();
-    const { client } = await team.createToken(limits);
-    const { result, status } = (await client.get(`/jobs/${jobId}`)).json.data;
-    expect([status, result.uploadID]).toEqual(['succeeded', uploadId]);
-    if (isTold) expect(await sendBytes({ location: result.uploadLocation }, 'bytes')).toBe('200');
-    else expect(Object.keys(result)).toEqual(['uploadID']);
   });
 });
 

@@ -1,14 +1,11 @@
 /** What is done to uploads in the background, as tests do it themselves, and what has become of uploads and of their bytes. */
-import { randomUUIDv7 } from 'node:crypto';
 import { pino } from 'pino';
-import { createUpload as uploadCreated } from '../../commands/create-upload.ts';
 import { UploadQueries } from '../../projections/uploads/uploads.queries.ts';
 import type { FileStore } from '../../src/files/file-store.ts';
-import { recordFact } from '../../src/record-fact.ts';
 import { UploadUpkeep, type UploadUpkeepOptions } from '../../src/upload-upkeep.ts';
 import type { Api, Team } from './api.ts';
 import { sleepUntil } from './server.ts';
-import { createUpload, picture, type CreatedUpload, type upload } from './uploads.ts';
+import { recordUpload, type CreatedUpload, type upload } from './uploads.ts';
 
 /** In milliseconds. */
 export const hour = 3_600_000;
@@ -77,15 +74,8 @@ export class UploadLife {
 
   /** An upload that lasts an hour, and then its file does. */
   async createLasting(team: Team): Promise<CreatedUpload> {
-    const { operator: { log }, url } = this.#api;
-    const uploadId = randomUUIDv7();
-    await recordFact(log, uploadCreated({
-      teamId: team.id, uploadId, path: { appID: 'shop' }, members: picture, limits: { sizeMax: 1000, lifeMs: hour, unclaimedLifeMs: hour },
-    }));
-    // Its team's next request comes behind it in the log.
-    await createUpload(team.client);
-    const expected = { uploadId, contentType: picture.contentType, sizeMax: 1000, expiresAt: log.now() + hour };
-    return { id: uploadId, location: await this.store.locate(expected, url) };
+    const expected = await recordUpload(this.#api, team, { sizeMax: 1000, lifeMs: hour, unclaimedLifeMs: hour });
+    return { id: expected.uploadId, location: await this.store.locate(expected, this.#api.url) };
   }
 
   /** All that is due now. The look at claims comes behind the end of what is over, so that no file ends at the time that its clock begins. */

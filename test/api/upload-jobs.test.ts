@@ -1,0 +1,29 @@
+/** Whom the job of the creation of an upload tells where to send the bytes: whoever knows that needs no token (docs/tokens.md). */
+import { randomUUIDv7 } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import type { TokenLimits } from '../../commands/teams.ts';
+import { formatJobId } from '../../src/job-id.ts';
+import { partitionCount, partitionOf } from '../../src/log/partition.ts';
+import { useApi } from '../support/api.ts';
+import { recordUpload, sendBytes } from '../support/uploads.ts';
+
+const { api } = useApi();
+
+test.each<[string, TokenLimits, boolean]>([
+  ['all of the team', {}, true],
+  ['the upload\'s app', { appId: 'a' }, true],
+  ['another app', { appId: 'b' }, false],
+  ['reading only', { readOnly: true }, false],
+  ['reading the upload\'s app only', { readOnly: true, appId: 'a' }, false],
+])('a token for %s', async (_, limits, isTold) => {
+  const team = await api().createTeam();
+  const commandId = randomUUIDv7();
+  const { uploadId } = await recordUpload(api(), team, { sizeMax: 1000, lifeMs: 3_600_000, unclaimedLifeMs: 3_600_000 }, { app: 'a', commandId });
+  const partition = partitionOf(team.id, partitionCount);
+  const jobId = formatJobId(api().keys, { teamId: team.id, partition, commandId, notAfter: Date.now() + 60_000, rows: null, requestTag: 0n });
+  const { client } = await team.createToken(limits);
+  const { result, status } = (await client.get(`/jobs/${jobId}`)).json.data;
+  expect([status, result.uploadID]).toEqual(['succeeded', uploadId]);
+  if (isTold) expect(await sendBytes({ location: result.uploadLocation }, 'bytes')).toBe('200');
+  else expect(Object.keys(result)).toEqual(['uploadID']);
+});
