@@ -14,7 +14,7 @@ import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
 import { openLog } from '../../src/open-log.ts';
 import { verify } from '../../src/replay/verify.ts';
-import { add, completeUpload, create, createUpload, few, noRows, type Request } from '../support/decisions.ts';
+import { add, completeUpload, create, createUpload, few, noRows, type Request } from '../support/requests.ts';
 import { createLog } from '../support/deployment-kind.ts';
 import { createDatabase } from '../support/postgres.ts';
 

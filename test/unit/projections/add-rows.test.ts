@@ -1,9 +1,11 @@
 /** Adding rows (spec 4.12): what becomes of a table with the columns `a:number b:string`, at version 100. */
 import { describe, expect, test } from '@jest/globals';
 
-import { add, block, body, few, given, here, noRows, stash, when } from '../../support/decisions.ts';
+import { given, here, when } from '../../support/decisions.ts';
+import { add, block, body, few, noRows, stash } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
-import type { Asked, Given, Rows } from '../../support/decisions.ts';
+import type { Given } from '../../support/decisions.ts';
+import type { Asked, Rows } from '../../support/requests.ts';
 
 type Case = readonly [name: string, state: Given, rows: Rows, asked: Asked, outcome: string];
 

@@ -6,9 +6,8 @@ import { BatchState } from '../../../projections/batch-state.ts';
 import type { Table } from '../../../projections/decision.ts';
 import type { RecordedOutcome } from '../../../projections/outcomes/outcomes.store.ts';
 import { emptyProfile } from '../../../src/schema/build-profile.ts';
-import {
-  add, block, blockRow, create, few, given, here, patch, remove, tailRow, when,
-} from '../../support/decisions.ts';
+import { blockRow, given, here, tailRow, when } from '../../support/decisions.ts';
+import { add, block, create, few, patch, remove } from '../../support/requests.ts';
 
 const one = '{"a":1}';
 const at = (version: bigint): typeof here => ({ ...here, version });

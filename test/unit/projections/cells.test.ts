@@ -1,8 +1,9 @@
 /** Rows of CSV: what becomes of them at version 100, in a table with the columns `a:number b:string` and in a new one. */
 import { describe, expect, test } from '@jest/globals';
-import { add, body, cellBlock, cells, create, given, when } from '../../support/decisions.ts';
+import { given, when } from '../../support/decisions.ts';
+import { add, body, cellBlock, cells, create } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
-import type { Asked, Rows } from '../../support/decisions.ts';
+import type { Asked, Rows } from '../../support/requests.ts';
 
 describe('added', () => {
   test.each<[name: string, rows: Rows, asked: Asked, outcome: string]>([

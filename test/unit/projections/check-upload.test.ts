@@ -1,7 +1,8 @@
 /** Looks at uploads (spec section 3, decisions 5): whether their time is over, and whether rows name their files. */
 import { describe, expect, test } from '@jest/globals';
 
-import { checkUpload, completeUpload, createUpload, given, here, when } from '../../support/decisions.ts';
+import { given, here, when } from '../../support/decisions.ts';
+import { checkUpload, completeUpload, createUpload } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
 import type { BatchState } from '../../../projections/batch-state.ts';
 

@@ -1,11 +1,13 @@
 /** The completion of uploads (spec 4.9, decisions 3 and 5): one of at most 10 bytes, made at version 60. */
 import { describe, expect, test } from '@jest/globals';
 
-import { checkUpload, completeUpload, createUpload, given, here, when } from '../../support/decisions.ts';
+import { given, here, when } from '../../support/decisions.ts';
+import { checkUpload, completeUpload, createUpload } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
 import type { BatchState } from '../../../projections/batch-state.ts';
 import type { EventData } from '../../../src/events/event.ts';
-import type { Given, Request } from '../../support/decisions.ts';
+import type { Given } from '../../support/decisions.ts';
+import type { Request } from '../../support/requests.ts';
 
 const begin = here.time;
 const end = begin + 1000;

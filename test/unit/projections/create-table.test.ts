@@ -1,9 +1,11 @@
 /** Creating a table (spec 4.2): what becomes of the request at version 100. */
 import { describe, expect, test } from '@jest/globals';
 
-import { block, body, create, few, given, noRows, stash, when } from '../../support/decisions.ts';
+import { given, when } from '../../support/decisions.ts';
+import { block, body, create, few, noRows, stash } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
-import type { AskedTable, Given, Rows } from '../../support/decisions.ts';
+import type { Given } from '../../support/decisions.ts';
+import type { AskedTable, Rows } from '../../support/requests.ts';
 
 type Case = readonly [name: string, state: Given, rows: Rows, asked: AskedTable, outcome: string];
 

@@ -1,9 +1,11 @@
 /** New uploads (spec 4.8, decisions 3 and 5): what becomes of the request at version 100. */
 import { describe, expect, test } from '@jest/globals';
 
-import { createUpload, given, here, when } from '../../support/decisions.ts';
+import { given, here, when } from '../../support/decisions.ts';
+import { createUpload } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
-import type { Given, Request } from '../../support/decisions.ts';
+import type { Given } from '../../support/decisions.ts';
+import type { Request } from '../../support/requests.ts';
 
 const created = 'ok | upload upload: created';
 const made = `${created} | team 0 1 open`;

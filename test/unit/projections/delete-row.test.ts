@@ -1,9 +1,11 @@
 /** Deleting a row (spec 4.5): what becomes of a row of version 20 or 30 in a table of version 50, at version 100. */
 import { expect, test } from '@jest/globals';
 
-import { blockRow, given, here, remove, tailRow, when } from '../../support/decisions.ts';
+import { blockRow, given, here, tailRow, when } from '../../support/decisions.ts';
+import { remove } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
-import type { Asked, Given } from '../../support/decisions.ts';
+import type { Given } from '../../support/decisions.ts';
+import type { Asked } from '../../support/requests.ts';
 import type { RowAddress } from '../../../src/events/event.ts';
 
 type Case = readonly [name: string, state: Given, row: RowAddress, asked: Asked, outcome: string];

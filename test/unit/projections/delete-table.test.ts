@@ -1,11 +1,11 @@
 /** Deleting a table of version 50, at version 100; and all that comes behind that. */
 import { describe, expect, test } from '@jest/globals';
 
-import {
-  add, block, blockRow, create, few, given, here, noRows, overwrite, patch, patchTable, remove, removeTable, tailRow, when,
-} from '../../support/decisions.ts';
+import { blockRow, given, here, tailRow, when } from '../../support/decisions.ts';
+import { add, block, create, few, noRows, overwrite, patch, patchTable, remove, removeTable } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
-import type { Asked, Given, Request } from '../../support/decisions.ts';
+import type { Given } from '../../support/decisions.ts';
+import type { Asked, Request } from '../../support/requests.ts';
 
 const two = ['{"a":1}', '{"a":2}'];
 const noTable = 'table_not_found: there is no such table';

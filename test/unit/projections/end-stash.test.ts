@@ -1,10 +1,11 @@
 /** The end of stashes (spec 4.11, section 3), and what imports see of them: a stash of one chunk, made at version 60. */
 import { describe, expect, test } from '@jest/globals';
 
-import { add, block, create, deleteStash, expireStash, given, here, overwrite, putChunk, stash, when } from '../../support/decisions.ts';
+import { given, here, when } from '../../support/decisions.ts';
+import { add, block, create, deleteStash, expireStash, overwrite, putChunk, stash } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
 import type { BatchState } from '../../../projections/batch-state.ts';
-import type { Request } from '../../support/decisions.ts';
+import type { Request } from '../../support/requests.ts';
 import type { LogPlace } from '../../../projections/decision.ts';
 
 const one = '{"a":1}';

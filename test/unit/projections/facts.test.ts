@@ -6,7 +6,8 @@ import { BatchState } from '../../../projections/batch-state.ts';
 import type { Team, Token } from '../../../projections/decision.ts';
 import type { EventData } from '../../../src/events/event.ts';
 import { emptyProfile } from '../../../src/schema/build-profile.ts';
-import { eventOf, given, here, when } from '../../support/decisions.ts';
+import { given, here, when } from '../../support/decisions.ts';
+import { eventOf } from '../../support/requests.ts';
 
 const team: Team = {
   id: 'team', partition: 3, name: 'Team', created: 1n, suspended: false, rows: 7, rowsMax: null, uploadBytes: 0,

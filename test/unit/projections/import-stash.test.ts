@@ -1,14 +1,14 @@
 /** Imports of stashes (spec 4.13, decisions 2, 3 and 6): which rows they bring, in which order, and where what offends stands. */
 import { describe, expect, test } from '@jest/globals';
 
-import {
-  add, block, blockRow, body, cells, create, given, here, noRows, overwrite, putChunk, stash, tailRow, when,
-} from '../../support/decisions.ts';
+import { blockRow, given, here, tailRow, when } from '../../support/decisions.ts';
+import { add, block, body, cells, create, noRows, overwrite, putChunk, stash } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
 import type { BatchState } from '../../../projections/batch-state.ts';
 import type { RowAddress } from '../../../src/events/event.ts';
 import { formatRowId } from '../../../src/events/row-id.ts';
-import type { Asked, Given, Request, Rows } from '../../support/decisions.ts';
+import type { Given } from '../../support/decisions.ts';
+import type { Asked, Request, Rows } from '../../support/requests.ts';
 
 type Chunks = Readonly<Record<string, Rows>> | readonly (readonly [serial: string, rows: Rows])[];
 

@@ -1,11 +1,11 @@
 /** Overwriting (spec 4.12): what becomes of a table with the columns `a:number b:string`, version 50, at version 100. */
 import { describe, expect, test } from '@jest/globals';
 
-import {
-  add, block, blockRow, body, few, given, here, noRows, overwrite, patch, remove, stash, tailRow, when,
-} from '../../support/decisions.ts';
+import { blockRow, given, here, tailRow, when } from '../../support/decisions.ts';
+import { add, block, body, few, noRows, overwrite, patch, remove, stash } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
-import type { Asked, Given, Rows } from '../../support/decisions.ts';
+import type { Given } from '../../support/decisions.ts';
+import type { Asked, Rows } from '../../support/requests.ts';
 import type { RowAddress } from '../../../src/events/event.ts';
 import { formatRowId } from '../../../src/events/row-id.ts';
 

@@ -1,9 +1,11 @@
 /** Patching a row (spec 4.4): what becomes of a row of version 20 or 30 in a table of version 50, at version 100. */
 import { describe, expect, test } from '@jest/globals';
 
-import { add, blockRow, few, given, here, patch, remove, tailRow, when } from '../../support/decisions.ts';
+import { blockRow, given, here, tailRow, when } from '../../support/decisions.ts';
+import { add, few, patch, remove } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
-import type { Asked, Given } from '../../support/decisions.ts';
+import type { Given } from '../../support/decisions.ts';
+import type { Asked } from '../../support/requests.ts';
 
 type Case = readonly [name: string, row: string, change: string, asked: Asked, outcome: string];
 

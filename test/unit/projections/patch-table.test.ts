@@ -1,9 +1,11 @@
 /** Patching a table of version 50, at version 100: its name, and the names its columns are shown under. */
 import { expect, test } from '@jest/globals';
 
-import { add, few, given, here, patch, patchTable, tailRow, when } from '../../support/decisions.ts';
+import { given, here, tailRow, when } from '../../support/decisions.ts';
+import { add, few, patch, patchTable } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
-import type { AskedPatch, Given } from '../../support/decisions.ts';
+import type { Given } from '../../support/decisions.ts';
+import type { AskedPatch } from '../../support/requests.ts';
 
 test.each<readonly [name: string, state: Given, asked: AskedPatch, outcome: string]>([
   ['another name', {}, { name: 'New' }, 'ok 100 | table 0 named New'],

@@ -1,10 +1,11 @@
 /** Chunks of a stash (spec 4.10, decisions 3 and 5): what becomes of them at version 100, after what came before from 60 on. */
 import { describe, expect, test } from '@jest/globals';
 
-import { block, body, cells, deleteStash, expireStash, few, given, here, noRows, putChunk, when } from '../../support/decisions.ts';
+import { given, here, when } from '../../support/decisions.ts';
+import { block, body, cells, deleteStash, expireStash, few, noRows, putChunk } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
 import type { BatchState } from '../../../projections/batch-state.ts';
-import type { Request } from '../../support/decisions.ts';
+import type { Request } from '../../support/requests.ts';
 
 const one = '{"a":1}';
 const life = 1000;

@@ -4,9 +4,11 @@
  */
 import { describe, expect, test } from '@jest/globals';
 
-import { add, block, blockRow, body, create, given, patch, remove, stash, when } from '../../support/decisions.ts';
+import { blockRow, given, when } from '../../support/decisions.ts';
+import { add, block, body, create, patch, remove, stash } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
-import type { Asked, AskedTable, Given, Request } from '../../support/decisions.ts';
+import type { Given } from '../../support/decisions.ts';
+import type { Asked, AskedTable, Request } from '../../support/requests.ts';
 
 interface Wrong<Ask> {
   readonly what: string;

@@ -1,0 +1,230 @@
+/** Requests for the table of a test of decisions (decisions.ts), and the rows that come with them. All of it is plain values. */
+import type { CarriedRows, Event, EventData, RowAddress, RowLimits, RowSource, StoredFile, UploadLimits } from '../../src/events/event.ts';
+import { joinRowBodies } from '../../src/events/row-bodies.ts';
+import { findRowIdRuns } from '../../src/events/row-id-runs.ts';
+import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';
+import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
+import { readPatchRow } from '../../src/formats/read-patch-row.ts';
+import { emptyProfile } from '../../src/schema/build-profile.ts';
+import type { SchemaErrorMode } from '../../src/schema/decide-schema.ts';
+import type { Profile } from '../../src/schema/profile.ts';
+import { columnsFrom } from './schema-text.ts';
+
+interface Arrived {
+  readonly profile: Profile;
+  readonly ids: Uint8Array | null;
+  readonly age: number;
+  readonly teamId?: string;
+}
+
+export interface Rows {
+  readonly source: RowSource;
+  readonly body?: Uint8Array;
+  /** What the blocks that arrived before it hold, and how many milliseconds ago they came. */
+  readonly before?: readonly Arrived[];
+}
+
+function read(rows: readonly string[]): { carried: CarriedRows; body: Uint8Array; runs: Uint8Array | null } {
+  const reader = new JsonRowReader({ form: 'rows', keepIds: true });
+  const blocks = [...reader.push(Buffer.from(`[${rows.join(',')}]`)), ...reader.end().blocks];
+  const block = blocks[0] ?? { profile: emptyProfile, body: Buffer.of(), ids: null };
+  const { profile, ids } = block;
+  return {
+    carried: { profile, ...(ids === null ? {} : { ids: true }) }, body: joinRowBodies(block),
+    runs: ids === null ? null : findRowIdRuns(ids),
+  };
+}
+
+export const noRows: Rows = { source: { kind: 'none' } };
+
+export function few(...rows: readonly string[]): Rows {
+  const { carried, body } = read(rows);
+  return { source: { kind: 'few', ...carried }, body };
+}
+
+/** The few rows of a CSV text. */
+export function cells(text: string): Rows {
+  const { profile, body: bytes } = readCells(text);
+  return { source: { kind: 'few', profile }, body: bytes };
+}
+
+/** The rows of a CSV text in a block. */
+export function cellBlock(text: string): Rows {
+  return { source: { kind: 'block', profile: readCells(text).profile, segmentId: 'segment' } };
+}
+
+function readCells(text: string): { profile: Profile; body: Uint8Array } {
+  const reader = new DelimitedRowReader({ delimiter: ',' });
+  const blocks = [...reader.push(Buffer.from(text)), ...reader.end().blocks];
+  return blocks[0]!;
+}
+
+export function block(...rows: readonly string[]): Rows {
+  const { carried, body } = read(rows);
+  return { source: { kind: 'block', ...carried, segmentId: 'segment' }, body };
+}
+
+/** A body of several blocks, each with its rows and its age in milliseconds when the request comes. */
+export function body(...blocks: readonly (readonly [age: number, ...rows: string[]])[]): Rows {
+  return {
+    source: { kind: 'body', bodyId: 'body', blocks: blocks.length },
+    before: blocks.map(([age, ...rows]) => {
+      const { carried: { profile }, runs } = read(rows);
+      return { profile, ids: runs, age };
+    }),
+  };
+}
+
+export const stash: Rows = { source: { kind: 'stash', stashId: 'stash' } };
+
+export interface Asked {
+  readonly ifMatch?: bigint | null;
+  readonly mode?: SchemaErrorMode;
+  readonly rowsPerTableMax?: number;
+  readonly columnsMax?: number;
+  readonly rowBytesMax?: number;
+}
+
+export interface Request {
+  readonly data: EventData;
+  readonly body?: Uint8Array | undefined;
+  readonly before?: Rows['before'];
+}
+
+function limitsOf({ rowsPerTableMax = 1_000_000, columnsMax = 5, rowBytesMax = 100 }: Asked): RowLimits {
+  return { rowsPerTableMax, columnsMax, rowBytesMax };
+}
+
+export function add({ source, ...carried }: Rows, asked: Asked = {}): Request {
+  const { ifMatch = null, mode = 'abort' } = asked;
+  const target = { teamId: 'team', tableId: 'table' };
+  return {
+    data: { type: 'RowsAddRequested', ...target, ifMatch, onSchemaError: mode, limits: limitsOf(asked), rows: source },
+    ...carried,
+  };
+}
+
+/** Asks for these rows, and for this schema if one is named, in the place of all that the table has. */
+export function overwrite({ source, ...carried }: Rows, asked: Asked & { readonly schema?: string } = {}): Request {
+  const { schema, ifMatch = null, mode = 'abort' } = asked;
+  return {
+    data: {
+      type: 'TableOverwriteRequested', teamId: 'team', tableId: 'table', ifMatch,
+      columns: schema === undefined ? null : columnsFrom(schema), onSchemaError: mode, limits: limitsOf(asked), rows: source,
+    },
+    ...carried,
+  };
+}
+
+export interface AskedTable extends Asked {
+  readonly schema?: string;
+  readonly apps?: readonly string[];
+}
+
+/** Asks for the table `made`. */
+export function create({ source, ...carried }: Rows, asked: AskedTable = {}): Request {
+  const { schema, apps = null, mode = 'abort' } = asked;
+  return {
+    data: {
+      type: 'TableCreateRequested', teamId: 'team', tableId: 'made', name: 'Made', appsToLink: apps,
+      columns: schema === undefined ? null : columnsFrom(schema), onSchemaError: mode, limits: limitsOf(asked),
+      rows: source,
+    },
+    ...carried,
+  };
+}
+
+export function patch(row: RowAddress, text: string, asked: Asked = {}): Request {
+  const { profile, body: bytes } = readPatchRow(Buffer.from(text)).block;
+  const { ifMatch = null, mode = 'abort' } = asked;
+  const target = { teamId: 'team', tableId: 'table', row };
+  return {
+    data: { type: 'RowPatchRequested', ...target, ifMatch, onSchemaError: mode, limits: limitsOf(asked), profile },
+    body: bytes,
+  };
+}
+
+export interface AskedPatch {
+  readonly ifMatch?: bigint | null;
+  readonly name?: string;
+  /** Display names by column ID, in pairs: a repeated ID stays one. */
+  readonly columns?: readonly (readonly [id: string, displayName: string | null])[];
+}
+
+export function patchTable({ ifMatch = null, name, columns = [] }: AskedPatch): Request {
+  return {
+    data: {
+      type: 'TablePatchRequested', teamId: 'team', tableId: 'table', ifMatch, name: name ?? null,
+      columns: columns.map(([id, displayName]) => ({ id, displayName })),
+    },
+  };
+}
+
+export function removeTable({ ifMatch = null }: Pick<Asked, 'ifMatch'> = {}): Request {
+  return { data: { type: 'TableDeleteRequested', teamId: 'team', tableId: 'table', ifMatch } };
+}
+
+export function remove(row: RowAddress, { ifMatch = null }: Asked = {}): Request {
+  return { data: { type: 'RowDeleteRequested', teamId: 'team', tableId: 'table', row, ifMatch } };
+}
+
+export interface AskedChunk {
+  readonly lifeMs?: number;
+  readonly chunksMax?: number;
+  readonly rowsMax?: number;
+  readonly profiledColumnsMax?: number;
+}
+
+/** A chunk of the stash that is called `stash`. */
+export function putChunk({ source, ...carried }: Rows, serial: string, asked: AskedChunk = {}): Request {
+  if (source.kind === 'stash') throw new Error('a stash is no chunk');
+  const limits = { lifeMs: 1000, chunksMax: 100, rowsMax: 100, profiledColumnsMax: 100, ...asked };
+  return { data: { type: 'ChunkPutRequested', teamId: 'team', stashId: 'stash', serial, limits, rows: source }, ...carried };
+}
+
+export function deleteStash(): Request {
+  return { data: { type: 'StashDeleteRequested', teamId: 'team', stashId: 'stash' } };
+}
+
+/** `created`: the version of the stash that is meant. */
+export function expireStash(created: bigint): Request {
+  return { data: { type: 'StashExpired', teamId: 'team', stashId: 'stash', created } };
+}
+
+interface AskedOfUpload {
+  readonly teamId?: string;
+  readonly appId?: string;
+  readonly uploadId?: string;
+}
+
+export interface AskedUpload extends AskedOfUpload {
+  readonly limits?: Partial<UploadLimits>;
+}
+
+/**
+ * An upload of at most 10 bytes that can be completed for 1000 ms, and whose file is kept for 500 ms without a row that names it; one
+ * of at most 5 open ones.
+ */
+export function createUpload({ teamId = 'team', appId = 'app', uploadId = 'upload', limits = {} }: AskedUpload = {}): Request {
+  return {
+    data: {
+      type: 'UploadCreateRequested', teamId, appId, uploadId, contentType: 'image/png', fileName: 'cat.png',
+      limits: { sizeMax: 10, lifeMs: 1000, unclaimedLifeMs: 500, openMax: 5, ...limits },
+    },
+  };
+}
+
+/** Says that a file has arrived: `file-1`, of 4 bytes. */
+export function completeUpload(
+  { teamId = 'team', appId = 'app', uploadId = 'upload', name = 'file-1', size = 4 }: AskedOfUpload & Partial<StoredFile> = {},
+): Request {
+  return { data: { type: 'UploadCompleteRequested', teamId, appId, uploadId, file: { name, size } } };
+}
+
+export function checkUpload({ teamId = 'team', uploadId = 'upload' }: AskedOfUpload = {}): Request {
+  return { data: { type: 'UploadChecked', teamId, uploadId } };
+}
+
+export function eventOf({ data, body: bytes = Buffer.of() }: Request): Event {
+  return { commandId: 'command', notAfter: null, requestDigest: null, data, body: () => bytes };
+}

@@ -1,0 +1,23 @@
+/** Schemas as tests of decisions write them: `a:number b:array<date>`; with the versions of its types, `a:10:number<20:string`. */
+import type { ColumnType } from '../../src/schema/column-type.ts';
+import { currentType, type GivenColumn, type TableSchema } from '../../src/schema/table-schema.ts';
+
+/** The version at which a table was made, and its columns unless a text says another. */
+export const createdAt = 10n;
+
+export function schemaFrom(text: string): TableSchema {
+  const columns = text.split(' ').filter((column) => column !== '').map((column) => {
+    const [id, types] = [column.slice(0, column.indexOf(':')), column.slice(column.indexOf(':') + 1)];
+    const entries = types.split(/<(?=\d)/).map((entry) => {
+      const [, since, type] = /^(?:(\d+):)?(.+)$/.exec(entry)!;
+      return { since: since === undefined ? createdAt : BigInt(since), type: type as ColumnType };
+    });
+    return { id, types: entries };
+  });
+  return { columns };
+}
+
+/** `a:number b:array<date>` as a client gives it. */
+export function columnsFrom(text: string): GivenColumn[] {
+  return schemaFrom(text).columns.map((column) => ({ id: column.id, type: currentType(column) }));
+}
