@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import type { SASLOptions } from 'kafkajs';
 import type { Logger } from 'pino';
-import { Projector } from '../projections/projector.ts';
+import { Projector } from '../projections/engine/projector.ts';
+import { models } from '../projections/models.ts';
 import { ConfigError, type Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import type { EventLog, LogReader } from './log/event-log.ts';
@@ -28,18 +29,18 @@ export async function openLog(
   { logger, projects, signal, observer }: OpenLogOptions,
 ): Promise<EventLog> {
   const common = {
-    database, projector: new Projector(), logger, observer, queueEventsMax: config.APPEND_QUEUE_EVENTS_MAX,
+    database, projector: new Projector(models), logger, observer, queueEventsMax: config.APPEND_QUEUE_EVENTS_MAX,
     queueBytesMax: config.APPEND_QUEUE_BYTES_MAX, unknownWait: config.OUTCOME_WAIT_MS,
   };
   const kafka = readKafkaSettings(config);
   // Each loads what it needs: nobody waits for a client of Kafka who has none.
   if (kafka === null) {
-    const { PostgresLog } = await import('./log/postgres/postgres-log.ts');
-    return PostgresLog.open(common, signal);
+    const { PostgresEngine } = await import('../projections/engine/postgres/postgres-engine.ts');
+    return PostgresEngine.open(common, signal);
   }
-  const { KafkaLog } = await import('./log/kafka/kafka-log.ts');
+  const { KafkaEngine } = await import('../projections/engine/kafka/kafka-engine.ts');
   const lagEventsMax = config.PROJECTION_LAG_EVENTS_MAX;
-  return KafkaLog.open({ ...common, kafka, databaseUrl, lagEventsMax, partitions: partitionCount, projects }, signal);
+  return KafkaEngine.open({ ...common, kafka, databaseUrl, lagEventsMax, partitions: partitionCount, projects }, signal);
 }
 
 /** Opens the log for reading. */

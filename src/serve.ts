@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import pRetry from 'p-retry';
 import { pino } from 'pino';
 import { rowLimits, stashLimits, uploadLimits } from '../commands/limits.ts';
-import { OutcomeQueries } from '../projections/outcomes/outcomes.queries.ts';
+import { OutcomeQueries } from '../projections/engine/outcomes/outcomes.queries.ts';
 import { PageQueries } from '../projections/tables/pages.queries.ts';
 import { Presenters } from '../projections/tables/presenters.ts';
 import { RowQueries } from '../projections/tables/rows.queries.ts';

@@ -2,14 +2,15 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { createReadModel, readModelSchema } from '../projections/read-model.ts';
+import { LocalKeys } from '../projections/engine/local-keys.ts';
+import { createReadModel, openDatabase, readModelSchema } from '../projections/engine/read-model.ts';
+import { models } from '../projections/models.ts';
 import { fillSegment } from '../projections/segments/fill-segment.ts';
-import { LocalKeys } from '../projections/segments/local-keys.ts';
 import { TeamQueries } from '../projections/teams/teams.queries.ts';
 import type { Config } from './config.ts';
 import { inDataFolder } from './data-folder.ts';
 import { checkPostgres } from './database/check-postgres.ts';
-import { Database } from './database/database.ts';
+import type { Database } from './database/database.ts';
 import { StoredSecretKeys, type SecretKeys } from './database/secret-keys.ts';
 import { createTokenNotes } from './database/token-notes.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded/embedded-postgres.ts';
@@ -90,9 +91,9 @@ export async function openReadModel(config: Config, logger: Logger): Promise<Rea
     closers.push(() => postgres.close());
     const use = await ReadModelUse.share(postgres.url, readModelSchema);
     closers.push(() => use.end());
-    const database = await Database.open({ url: postgres.url, schema: readModelSchema });
+    const database = await openDatabase(models, { url: postgres.url, schema: readModelSchema });
     closers.push(() => database.close());
-    await createReadModel(database, partitionCount);
+    await createReadModel(models, database, partitionCount);
     await use.identify();
     await createTokenNotes(database.pool);
     return {

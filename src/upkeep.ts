@@ -5,8 +5,9 @@
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { compactOnce } from '../projections/segments/compaction.ts';
-import { sweepOnce, sweepOutcomes } from '../projections/segments/sweeper.ts';
+import { removeGarbage, removeRareGarbage } from '../projections/engine/garbage.ts';
+import { models } from '../projections/models.ts';
+import { compactOnce } from '../projections/tables/compaction.ts';
 import type { Database } from './database/database.ts';
 import type { EventLog } from './log/event-log.ts';
 import { pause } from './pause.ts';
@@ -81,12 +82,12 @@ export class Upkeep {
   async #work(): Promise<void> {
     const { database, log, uploads } = this.#options;
     await Promise.all([
-      this.#repeat(() => compactOnce(database)), this.#repeat(() => sweepOnce(database)),
+      this.#repeat(() => compactOnce(database)), this.#repeat(() => removeGarbage(models, database)),
       this.#repeat(() => expireStashes(database, log)), this.#repeat(() => tellRevocations(database, log)),
       this.#repeat(() => uploads.endDue()), this.#once(() => uploads.noteClaims()), this.#repeat(() => uploads.clear()),
     ]);
     if (performance.now() < this.#rareAt) return;
-    const [sweepGoesOn] = await Promise.all([this.#once(() => uploads.sweepOrphans()), this.#repeat(() => sweepOutcomes(database))]);
+    const [sweepGoesOn] = await Promise.all([this.#once(() => uploads.sweepOrphans()), this.#repeat(() => removeRareGarbage(models, database))]);
     if (!sweepGoesOn) this.#rareAt = performance.now() + rareInterval;
   }
 

@@ -1,18 +1,19 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
 import { rowIdsOf } from '../../src/events/row-bodies.ts';
 import { findRowIdRuns } from '../../src/events/row-id-runs.ts';
-import { apply } from '../decision.ts';
-import type { Decision, DecisionState, LogPlace } from '../decision.ts';
+import { apply } from '../engine/decision.ts';
+import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { BodyBlockChange, SegmentStates } from './segments.state.ts';
 
-/** A block waits for the closing event of its body. Its rows are written; nobody sees them before a link. */
+/** A block waits for the closing event of its body. Its rows are written; nobody sees them before an extent shows them. */
 export function decideBlockReceived(
-  state: DecisionState,
+  { segments }: SegmentStates,
   event: Event<EventOf<'BlockReceived'>>,
   at: LogPlace,
-): Decision {
+): Decision<BodyBlockChange> {
   const { data } = event;
   const { bodyId, number, teamId, segmentId, profile } = data;
-  const segment = state.segment(segmentId);
+  const segment = segments.key(segmentId);
   const ids = data.ids ? findRowIdRuns(rowIdsOf(event.body(), data)!) : null;
   return apply([{ kind: 'bodyBlock', block: { bodyId, number, teamId, segment, profile, ids, time: at.time } }]);
 }

@@ -3,7 +3,7 @@ import type { BoundStatement } from '../../src/database/combine.ts';
 import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
 import { decodeProfile, encodeProfile } from '../../src/schema/profile-codec.ts';
-import type { BodyBlock } from '../decision.ts';
+import type { BodyBlock } from './segments.state.ts';
 
 type Tx = Pick<PipelinedClient, 'query'>;
 

@@ -1,7 +1,8 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
-import { apply, refuse, refusedWith } from '../decision.ts';
-import type { Change, ChunkBlock, Decision, DecisionState, LogPlace, Stash } from '../decision.ts';
-import { arrivedRows, type ArrivedRows } from '../tables/place-rows.ts';
+import { apply, refuse, refusedWith } from '../engine/decision.ts';
+import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { ChunkBlock, ChunkChange, Stash, StashChange, StashStates } from './stashes.state.ts';
+import { arrivedRows, type ArrivedRows } from '../segments/arrived-rows.ts';
 import { liveStash } from './live-stash.ts';
 import { numericOrderOf } from './stash-order.ts';
 
@@ -9,15 +10,15 @@ import { numericOrderOf } from './stash-order.ts';
  * Spec 4.10: a chunk comes into a stash, or into the place of another one under its serial. The first chunk makes the stash;
  * one that has ended is followed by a new one. What fits no schema is found out when the stash is imported.
  */
-export function decidePutChunk(state: DecisionState, event: Event<EventOf<'ChunkPutRequested'>>, at: LogPlace): Decision {
+export function decidePutChunk(states: StashStates, event: Event<EventOf<'ChunkPutRequested'>>, at: LogPlace): Decision<StashChange | ChunkChange> {
   const { teamId, stashId, serial, limits, rows: source } = event.data;
-  const rows = arrivedRows(state, event, teamId, source, at);
+  const rows = arrivedRows(states, event, teamId, source, at);
   if ('refusal' in rows) return refusedWith(rows.refusal);
 
-  const last = state.stash(teamId, stashId);
+  const last = states.stashes.stash(teamId, stashId);
   const live = liveStash(last, at);
-  const stash = live ?? newStash(state, event.data, at);
-  const before = live === null ? null : state.chunk(live.key, serial);
+  const stash = live ?? newStash(states, event.data, at);
+  const before = live === null ? null : states.stashes.chunk(live.key, serial);
   const blocks = blocksOf(rows);
   const profiledColumns = blocks.reduce((sum, { profile }) => sum + profile.columns.length, 0);
   const next: Stash = {
@@ -33,16 +34,16 @@ export function decidePutChunk(state: DecisionState, event: Event<EventOf<'Chunk
     return refuse('limit_exceeded', 'the stash would have too many columns for so many chunks: send more rows in each');
   }
 
-  const ended: Change[] = last !== null && live === null && last.endedAt === null
+  const ended: StashChange[] = last !== null && live === null && last.endedAt === null
     ? [{ kind: 'stash', stash: { ...last, endedAt: last.expiresAt } }]
     : [];
-  const chunk = { key: state.newKey(), stash: next.key, serial, rows: rows.profile.rows, profiledColumns, blocks };
+  const chunk = { key: states.stashes.newKey(), stash: next.key, serial, rows: rows.profile.rows, profiledColumns, blocks };
   return apply([...ended, { kind: 'stash', stash: next }, { kind: 'chunk', chunk, replaces: before?.key ?? null }]);
 }
 
-function newStash(state: DecisionState, { teamId, stashId, limits }: EventOf<'ChunkPutRequested'>, at: LogPlace): Stash {
+function newStash(states: StashStates, { teamId, stashId, limits }: EventOf<'ChunkPutRequested'>, at: LogPlace): Stash {
   return {
-    key: state.newKey(), teamId, stashId, created: at.version, createdAt: at.time, expiresAt: at.time + limits.lifeMs, chunks: 0,
+    key: states.stashes.newKey(), teamId, stashId, created: at.version, createdAt: at.time, expiresAt: at.time + limits.lifeMs, chunks: 0,
     rows: 0, profiledColumns: 0, words: 0, endedAt: null,
   };
 }

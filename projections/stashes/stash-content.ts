@@ -1,9 +1,9 @@
 /** What a stash holds, as an import sees it: its segments in order, and what all of their rows together need of a schema. */
 import { ProfileChain } from '../../src/schema/build-profile.ts';
 import type { ColumnProfile, Place, Profile } from '../../src/schema/profile.ts';
-import { runsIn, runsMax } from '../carried-ids.ts';
-import type { ChunkBlock } from '../decision.ts';
-import type { ArrivedSegment } from '../tables/place-rows.ts';
+import { runsIn, runsMax } from '../segments/carried-ids.ts';
+import type { ChunkBlock } from './stashes.state.ts';
+import type { ArrivedSegment } from '../segments/arrived-rows.ts';
 
 export interface StashContent {
   readonly profile: Profile;

@@ -3,7 +3,7 @@ import type { BoundStatement } from '../../src/database/combine.ts';
 import type { PipelinedClient, ResultRow, Statement } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
 import { decodeProfile, encodeProfile } from '../../src/schema/profile-codec.ts';
-import type { Chunk, ChunkBlock, ChunkSize, Stash } from '../decision.ts';
+import type { Chunk, ChunkBlock, ChunkSize, Stash } from './stashes.state.ts';
 import { numericOrderOf } from './stash-order.ts';
 
 type Tx = Pick<PipelinedClient, 'query'>;

@@ -1,22 +1,23 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
-import { apply, refusedWith } from '../decision.ts';
-import type { Decision, DecisionState, LogPlace } from '../decision.ts';
-import { arrivedRows, placeRows } from './place-rows.ts';
-import { unchangedTable } from './rungs.ts';
+import { apply, refusedWith } from '../engine/decision.ts';
+import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { TableChange, TableStates } from './tables.state.ts';
+import { placeRows, rowsOf } from './place-rows.ts';
+import { unchangedTable } from './guards.ts';
 
-/** Spec 4.12, decisions 3. Rungs: table, suspension, If-Match, cells, limits, plan. Adding no rows moves nothing. */
-export function decideAddRows(state: DecisionState, event: Event<EventOf<'RowsAddRequested'>>, at: LogPlace): Decision {
+/** Spec 4.12, decisions 3. Guards: table, suspension, If-Match, cells, limits, plan. Adding no rows moves nothing. */
+export function decideAddRows(states: TableStates, event: Event<EventOf<'RowsAddRequested'>>, at: LogPlace): Decision<TableChange> {
   const { data } = event;
-  const found = unchangedTable(state, data);
+  const found = unchangedTable(states, data);
   if ('refused' in found) return found.refused;
   const { table, team } = found;
 
-  const rows = arrivedRows(state, event, data.teamId, data.rows, at);
+  const rows = rowsOf(states, event, data.teamId, data.rows, at);
   if ('refusal' in rows) return refusedWith(rows.refusal);
   const { profile } = rows;
   if (profile.rows === 0 && profile.columns.length === 0) return apply([], table.version, { rows: [] });
   const placed = placeRows({
-    state, at, team, table, schema: state.schema(table), givesSchema: false, keepsIds: false, rows,
+    states, at, team, table, schema: states.tables.schema(table), givesSchema: false, keepsIds: false, rows,
     mode: data.onSchemaError, limits: data.limits,
   });
   if ('refusal' in placed) return refusedWith(placed.refusal);

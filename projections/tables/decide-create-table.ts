@@ -1,27 +1,28 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
 import { checkGivenSchema } from '../../src/schema/decide-schema.ts';
 import { schemaOf } from '../../src/schema/table-schema.ts';
-import { apply, refuse, refusedWith } from '../decision.ts';
-import type { Decision, DecisionState, LogPlace, Table } from '../decision.ts';
+import { apply, refuse, refusedWith } from '../engine/decision.ts';
+import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Table, TableChange, TableStates } from './tables.state.ts';
 import { isForgotten } from '../stashes/live-stash.ts';
-import { arrivedRows, placeRows } from './place-rows.ts';
-import { suspendedMessage } from './rungs.ts';
+import { placeRows, rowsOf } from './place-rows.ts';
+import { suspendedMessage } from '../teams/guards.ts';
 
-/** Spec 4.2. Rungs: suspension, schema, cells, limits, plan (decisions 2). */
+/** Spec 4.2. Guards: suspension, schema, cells, limits, plan (decisions 2). */
 export function decideCreateTable(
-  state: DecisionState,
+  states: TableStates,
   event: Event<EventOf<'TableCreateRequested'>>,
   at: LogPlace,
-): Decision {
+): Decision<TableChange> {
   const { data } = event;
-  const team = state.team(data.teamId);
+  const team = states.teams.team(data.teamId);
   if (team === null) throw new Error(`a table of the unknown team ${data.teamId}`);
   if (team.suspended) return refuse('payment_required', suspendedMessage);
 
   const { columns } = data;
   // A create that brings its own schema takes a stash that never was as no rows (decisions 3).
-  const isEmpty = columns !== null && data.rows.kind === 'stash' && isForgotten(state.stash(data.teamId, data.rows.stashId), at);
-  const rows = arrivedRows(state, event, data.teamId, isEmpty ? { kind: 'none' } : data.rows, at);
+  const isEmpty = columns !== null && data.rows.kind === 'stash' && isForgotten(states.stashes.stash(data.teamId, data.rows.stashId), at);
+  const rows = rowsOf(states, event, data.teamId, isEmpty ? { kind: 'none' } : data.rows, at);
   if ('refusal' in rows) return refusedWith(rows.refusal);
   const misfit = columns === null ? null : checkGivenSchema(columns);
   if (misfit !== null) return refusedWith(misfit);
@@ -33,7 +34,7 @@ export function decideCreateTable(
     keeps: false,
   };
   const placed = placeRows({
-    state, at, team, table: created, schema, givesSchema: schema !== null, keepsIds: false, rows,
+    states, at, team, table: created, schema, givesSchema: schema !== null, keepsIds: false, rows,
     mode: data.onSchemaError, limits: data.limits,
   });
   if ('refusal' in placed) return refusedWith(placed.refusal);

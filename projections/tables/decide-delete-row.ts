@@ -1,19 +1,20 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
-import { apply } from '../decision.ts';
-import type { Decision, DecisionState, LogPlace } from '../decision.ts';
-import { changedSince, usableTable } from './rungs.ts';
+import { apply } from '../engine/decision.ts';
+import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { TableChange, TableStates } from './tables.state.ts';
+import { changedSince, usableTable } from './guards.ts';
 
-/** Spec 4.5. Rungs: table, suspension, row, If-Match. A row that is not there is no error, whatever If-Match says. */
+/** Spec 4.5. Guards: table, suspension, row, If-Match. A row that is not there is no error, whatever If-Match says. */
 export function decideDeleteRow(
-  state: DecisionState,
+  states: TableStates,
   event: Event<EventOf<'RowDeleteRequested'>>,
   at: LogPlace,
-): Decision {
+): Decision<TableChange> {
   const { data } = event;
-  const found = usableTable(state, data.teamId, data.tableId);
+  const found = usableTable(states, data.teamId, data.tableId);
   if ('refused' in found) return found.refused;
   const { table, team } = found;
-  const row = state.row(table, data.row);
+  const row = states.tables.row(table, data.row);
   if (row === null || row.body === null) return apply([], table.version);
   const changed = changedSince('row', row.version, data.ifMatch);
   if (changed !== null) return changed;
@@ -24,7 +25,7 @@ export function decideDeleteRow(
       { kind: 'table', table: { ...table, version: at.version, rows: table.rows - 1 } },
       { kind: 'team', team: { ...team, rows: team.rows - 1 } },
       { kind: 'link', link },
-      { kind: 'row', link, index: row.index, version: at.version, body: null },
+      { kind: 'row', teamId: table.teamId, link, index: row.index, version: at.version, before: row.body, body: null },
     ],
     at.version,
   );

@@ -1,16 +1,17 @@
-import type { EventOf } from '../../src/events/event.ts';
-import { apply } from '../decision.ts';
-import type { Decision, DecisionState, LogPlace } from '../decision.ts';
+import type { Event, EventOf } from '../../src/events/event.ts';
+import { apply } from '../engine/decision.ts';
+import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { TableChange, TableStates } from './tables.state.ts';
 import { endGeneration } from './end-generation.ts';
-import { tableOf, unchangedTable } from './rungs.ts';
+import { tableOf, unchangedTable } from './guards.ts';
 
 /**
- * The end of a table. Rungs: table, suspension, If-Match. A table that is not there is no error: what was asked for is so.
+ * The end of a table. Guards: table, suspension, If-Match. A table that is not there is no error: what was asked for is so.
  * What it had stays where it is for the sweeper: from here on nothing finds it.
  */
-export function decideDeleteTable(state: DecisionState, data: EventOf<'TableDeleteRequested'>, at: LogPlace): Decision {
-  if (tableOf(state, data.teamId, data.tableId) === null) return apply([]);
-  const found = unchangedTable(state, data);
+export function decideDeleteTable(states: TableStates, { data }: Event<EventOf<'TableDeleteRequested'>>, at: LogPlace): Decision<TableChange> {
+  if (tableOf(states, data.teamId, data.tableId) === null) return apply([]);
+  const found = unchangedTable(states, data);
   if ('refused' in found) return found.refused;
   const { table, team } = found;
   return apply([

@@ -4,47 +4,49 @@ import type { RowIdRun } from '../../src/events/row-id-runs.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
 import { checkGivenSchema } from '../../src/schema/decide-schema.ts';
 import { schemaOf } from '../../src/schema/table-schema.ts';
-import { apply, refusedWith } from '../decision.ts';
-import type { Change, Decision, DecisionState, LogPlace, Table } from '../decision.ts';
-import { runsMax, runsOf } from '../carried-ids.ts';
-import { findKeptPlace } from '../kept-places.ts';
+import { apply, refusedWith } from '../engine/decision.ts';
+import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Table, TableChange, TableStates } from './tables.state.ts';
+import { runsMax, runsOf } from '../segments/carried-ids.ts';
+import { findKeptPlace } from './kept-places.ts';
 import { endGeneration } from './end-generation.ts';
-import { arrivedRows, placeRows, type ArrivedRows } from './place-rows.ts';
-import { unchangedTable } from './rungs.ts';
+import type { ArrivedRows } from '../segments/arrived-rows.ts';
+import { placeRows, rowsOf } from './place-rows.ts';
+import { unchangedTable } from './guards.ts';
 
 /** Versions are below this; what was no row's ID is all ones (src/events/row-bodies.ts). */
 const noRowIdVersion = 2n ** 63n;
 
 /**
- * Spec 4.12, decisions 3: all rows of a table are replaced in one step. Rungs: table, suspension, If-Match, stash, schema,
+ * Spec 4.12, decisions 3: all rows of a table are replaced in one step. Guards: table, suspension, If-Match, stash, schema,
  * row IDs, cells, limits, plan. A row that comes with the ID of one that this table ever had keeps that identity.
  */
 export function decideOverwriteTable(
-  state: DecisionState,
+  states: TableStates,
   event: Event<EventOf<'TableOverwriteRequested'>>,
   at: LogPlace,
-): Decision {
+): Decision<TableChange> {
   const { data } = event;
-  const found = unchangedTable(state, data);
+  const found = unchangedTable(states, data);
   if ('refused' in found) return found.refused;
   const { table, team } = found;
 
-  const rows = arrivedRows(state, event, data.teamId, data.rows, at);
+  const rows = rowsOf(states, event, data.teamId, data.rows, at);
   if ('refusal' in rows) return refusedWith(rows.refusal);
   const { columns } = data;
   const misfit = columns === null ? null : checkGivenSchema(columns);
   if (misfit !== null) return refusedWith(misfit);
-  const wrongId = checkRowIds(state, table, rows);
+  const wrongId = checkRowIds(states, table, rows);
   if (wrongId !== null) return refusedWith(wrongId);
 
   const emptied: Table = { ...table, generation: at.version, rows: 0, tail: null, keeps: false };
   const remaining = { ...team, rows: team.rows - table.rows };
   const placed = placeRows({
-    state, at, team: remaining, table: emptied, schema: columns === null ? state.schema(table) : schemaOf(columns, at.version),
+    states, at, team: remaining, table: emptied, schema: columns === null ? states.tables.schema(table) : schemaOf(columns, at.version),
     givesSchema: columns !== null, keepsIds: true, rows, mode: data.onSchemaError, limits: data.limits,
   });
   if ('refusal' in placed) return refusedWith(placed.refusal);
-  const changes: Change[] = [
+  const changes: TableChange[] = [
     { kind: 'table', table: placed.table },
     endGeneration(table, at),
     { kind: 'team', team: remaining },
@@ -54,7 +56,7 @@ export function decideOverwriteTable(
 }
 
 /** Refuses the first row whose ID this table never issued, or that another row before it has too (decisions 2). */
-function checkRowIds(state: DecisionState, { id }: Table, { segments, fewIds, placeOf }: ArrivedRows): Refusal | null {
+function checkRowIds(states: TableStates, { id }: Table, { segments, fewIds, placeOf }: ArrivedRows): Refusal | null {
   const runs = fewIds?.runs ?? runsOf(segments);
   if (runs === null) return null;
   if (runs === 'tooMany') {
@@ -63,7 +65,7 @@ function checkRowIds(state: DecisionState, { id }: Table, { segments, fewIds, pl
   }
   const repeated = runs.findRepeated();
   for (const run of runs) {
-    const unissued = findUnissued(state, id, run);
+    const unissued = findUnissued(states, id, run);
     if (repeated !== null && repeated < run.row + run.count && (unissued === null || repeated <= unissued)) {
       return refusalOf(run, repeated, placeOf, 'occurs twice');
     }
@@ -73,8 +75,8 @@ function checkRowIds(state: DecisionState, { id }: Table, { segments, fewIds, pl
 }
 
 /** The first row of a run whose ID the table never issued. */
-function findUnissued(state: DecisionState, tableId: string, run: RowIdRun): number | null {
-  const link = state.linkOf(tableId, run);
+function findUnissued(states: TableStates, tableId: string, run: RowIdRun): number | null {
+  const link = states.tables.linkOf(tableId, run);
   if (link === null) return run.row;
   const issued = Math.min(run.count, Math.max(0, link.rows - run.first));
   // Rows that kept another identity never had that of their place.

@@ -2,27 +2,28 @@ import type { Event, EventOf } from '../../src/events/event.ts';
 import { decideSchema } from '../../src/schema/decide-schema.ts';
 import { applyPatch, presenterOf } from '../../src/schema/presentation.ts';
 import { parseRow } from '../../src/schema/row-text.ts';
-import { apply, refuse, refusedWith } from '../decision.ts';
+import { apply, refuse, refusedWith } from '../engine/decision.ts';
 import type { TableSchema } from '../../src/schema/table-schema.ts';
-import type { Change, Decision, DecisionState, LogPlace, StoredRow, Table } from '../decision.ts';
-import { changedSince, usableTable } from './rungs.ts';
+import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { StoredRow, Table, TableChange, TableStates } from './tables.state.ts';
+import { changedSince, usableTable } from './guards.ts';
 
-/** Spec 4.4. Rungs: table, suspension, row, If-Match, cells, limits. A patch to the same values moves no version. */
+/** Spec 4.4. Guards: table, suspension, row, If-Match, cells, limits. A patch to the same values moves no version. */
 export function decidePatchRow(
-  state: DecisionState,
+  states: TableStates,
   event: Event<EventOf<'RowPatchRequested'>>,
   at: LogPlace,
-): Decision {
+): Decision<TableChange> {
   const { data } = event;
-  const found = usableTable(state, data.teamId, data.tableId);
+  const found = usableTable(states, data.teamId, data.tableId);
   if ('refused' in found) return found.refused;
   const { table } = found;
-  const row = state.row(table, data.row);
+  const row = states.tables.row(table, data.row);
   if (row === null || row.body === null) return refuse('row_not_found', 'there is no such row');
   const changed = changedSince('row', row.version, data.ifMatch);
   if (changed !== null) return changed;
 
-  const before = state.schema(table);
+  const before = states.tables.schema(table);
   const decided = decideSchema({
     schema: before, profile: data.profile, mode: data.onSchemaError, version: at.version,
     columnsMax: data.limits.columnsMax, place: (_, columnId) => columnId,
@@ -48,12 +49,12 @@ export function decidePatchRow(
     widened,
     rowBytesMax: Math.max(table.rowBytesMax, bytes),
   };
-  const changes: Change[] = [{ kind: 'table', table: next }];
+  const changes: TableChange[] = [{ kind: 'table', table: next }];
   if (decided.changed) changes.push({ kind: 'schema', tableId: table.id, version: at.version, schema });
   if (patched.changed) {
     const link = { ...row.link, changed: true };
     if (!row.link.changed) changes.push({ kind: 'link', link });
-    changes.push({ kind: 'row', link, index: row.index, version: at.version, body: patched.body });
+    changes.push({ kind: 'row', teamId: table.teamId, link, index: row.index, version: at.version, before: row.body, body: patched.body });
   }
   const rowVersion = patched.changed ? at.version : row.version;
   return apply(changes, rowVersion > next.widened ? rowVersion : next.widened);

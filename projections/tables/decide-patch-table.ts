@@ -1,18 +1,19 @@
-import type { EventOf } from '../../src/events/event.ts';
+import type { Event, EventOf } from '../../src/events/event.ts';
 import { displayColumns } from '../../src/schema/display-columns.ts';
-import { apply, refusedWith } from '../decision.ts';
-import type { Change, Decision, DecisionState, LogPlace, Table } from '../decision.ts';
-import { unchangedTable } from './rungs.ts';
+import { apply, refusedWith } from '../engine/decision.ts';
+import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Table, TableChange, TableStates } from './tables.state.ts';
+import { unchangedTable } from './guards.ts';
 
 /**
- * A table's name, and the names its columns are shown under. Rungs: table, suspension, If-Match, columns. A patch to the same
+ * A table's name, and the names its columns are shown under. Guards: table, suspension, If-Match, columns. A patch to the same
  * names moves no version. The types stay, so that no row reads otherwise.
  */
-export function decidePatchTable(state: DecisionState, data: EventOf<'TablePatchRequested'>, at: LogPlace): Decision {
-  const found = unchangedTable(state, data);
+export function decidePatchTable(states: TableStates, { data }: Event<EventOf<'TablePatchRequested'>>, at: LogPlace): Decision<TableChange> {
+  const found = unchangedTable(states, data);
   if ('refused' in found) return found.refused;
   const { table } = found;
-  const before = state.schema(table);
+  const before = states.tables.schema(table);
   const displayed = displayColumns(before, data.columns);
   if ('refusal' in displayed) return refusedWith(displayed.refusal);
 
@@ -22,7 +23,7 @@ export function decidePatchTable(state: DecisionState, data: EventOf<'TablePatch
   if (schema === before && name === table.name) return apply([], table.version);
   const schemaVersion = schema === before ? table.schemaVersion : at.version;
   const next: Table = { ...table, name, version: at.version, schemaVersion };
-  const changes: Change[] = [{ kind: 'table', table: next }];
+  const changes: TableChange[] = [{ kind: 'table', table: next }];
   if (schema !== before) changes.push({ kind: 'schema', tableId: table.id, version: at.version, schema });
   return apply(changes, at.version);
 }

@@ -4,7 +4,7 @@ import type { PipelinedClient, ResultRow, Statement } from '../../src/database/p
 import { RowsStatement } from '../../src/database/rows-statement.ts';
 import type { RowAddress } from '../../src/events/event.ts';
 import { receivedForm } from '../../src/schema/presentation.ts';
-import type { Link, StoredRow, Table } from '../decision.ts';
+import type { Link, StoredRow, Table, TailRow } from './tables.state.ts';
 
 type Tx = Pick<PipelinedClient, 'query'>;
 
@@ -179,15 +179,6 @@ const upsertLinks = new RowsStatement<Link>(
 
 export function storeLinks(links: readonly Link[]): BoundStatement {
   return upsertLinks.bind(links);
-}
-
-export interface TailRow {
-  /** Whose row it is. */
-  readonly teamId: string;
-  readonly segment: bigint;
-  readonly index: number;
-  readonly version: bigint;
-  readonly body: string;
 }
 
 const insertTailRows = new RowsStatement<TailRow>(

@@ -2,9 +2,10 @@
 import type { BoundStatement } from '../../src/database/combine.ts';
 import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
-import { decodeSchema, encodeSchema, type TableSchema } from '../../src/schema/table-schema.ts';
-import type { Generation, Table, Team } from '../decision.ts';
+import { decodeSchema, encodeSchema } from '../../src/schema/table-schema.ts';
+import type { Team } from '../teams/teams.state.ts';
 import { teamColumns, toTeam } from '../teams/teams.store.ts';
+import type { AppLink, Generation, StoredSchema, Table } from './tables.state.ts';
 
 type Tx = Pick<PipelinedClient, 'query'>;
 
@@ -94,12 +95,6 @@ const selectSchemas: Statement = {
     where tables.id = any($1::uuid[]) and not tables.deleted`,
 };
 
-export interface StoredSchema {
-  readonly tableId: string;
-  readonly version: bigint;
-  readonly schema: TableSchema;
-}
-
 /** The present schemas of these tables. */
 export async function findSchemas(tx: Tx, tableIds: readonly string[]): Promise<StoredSchema[]> {
   const { rows } = await tx.query(selectSchemas, [tableIds]);
@@ -117,11 +112,6 @@ const insertSchemas = new RowsStatement<StoredSchema>(
 
 export function storeSchemas(schemas: readonly StoredSchema[]): BoundStatement {
   return insertSchemas.bind(schemas);
-}
-
-export interface AppLink {
-  readonly tableId: string;
-  readonly appId: string;
 }
 
 const insertAppLinks = new RowsStatement<AppLink>(

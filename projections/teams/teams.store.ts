@@ -2,7 +2,7 @@
 import type { BoundStatement } from '../../src/database/combine.ts';
 import type { PipelinedClient, ResultRow, Statement } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
-import type { Team, Token } from '../decision.ts';
+import type { Team, Token } from './teams.state.ts';
 
 type Tx = Pick<PipelinedClient, 'query'>;
 

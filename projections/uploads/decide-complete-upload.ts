@@ -1,22 +1,24 @@
-import type { EventOf, StoredFile } from '../../src/events/event.ts';
+import type { Event, EventOf, StoredFile } from '../../src/events/event.ts';
 import type { Refusal } from '../../src/events/outcome.ts';
-import { apply, refuse, refuseWith } from '../decision.ts';
-import type { Decision, DecisionState, LogPlace, Team, Upload } from '../decision.ts';
-import { suspendedMessage } from '../tables/rungs.ts';
+import { apply, refuse, refuseWith } from '../engine/decision.ts';
+import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Team } from '../teams/teams.state.ts';
+import type { Upload, UploadChange, UploadStates } from './uploads.state.ts';
+import { suspendedMessage } from '../teams/guards.ts';
 import { resultOf } from './decide-create-upload.ts';
 
 /**
- * Spec 4.9. Rungs: upload, suspension, size, plan. A file that is too large or goes beyond the plan is given up, and its upload
+ * Spec 4.9. Guards: upload, suspension, size, plan. A file that is too large or goes beyond the plan is given up, and its upload
  * with it (spec section 3). To complete an upload again changes nothing and has the same answer.
  */
-export function decideCompleteUpload(state: DecisionState, data: EventOf<'UploadCompleteRequested'>, at: LogPlace): Decision {
+export function decideCompleteUpload({ uploads, teams }: UploadStates, { data }: Event<EventOf<'UploadCompleteRequested'>>, at: LogPlace): Decision<UploadChange> {
   const { teamId, appId, uploadId, file } = data;
-  const upload = state.upload(uploadId);
+  const upload = uploads.upload(uploadId);
   const isThere = upload !== null && upload.teamId === teamId && upload.appId === appId && upload.removedAt === null;
   if (!isThere || (upload.file === null && at.time >= upload.expiresAt)) {
     return refuse('upload_not_found', isThere ? 'the upload has expired' : 'there is no such upload');
   }
-  const team = state.team(teamId)!;
+  const team = teams.team(teamId)!;
   if (team.suspended) return refuse('payment_required', suspendedMessage);
   if (upload.file !== null) return apply([], undefined, { upload: resultOf(upload) });
 

@@ -1,16 +1,17 @@
-import type { EventOf } from '../../src/events/event.ts';
+import type { Event, EventOf } from '../../src/events/event.ts';
 import type { UploadResult } from '../../src/events/outcome.ts';
-import { apply, refuse } from '../decision.ts';
-import type { Decision, DecisionState, LogPlace, Upload } from '../decision.ts';
-import { suspendedMessage } from '../tables/rungs.ts';
+import { apply, refuse } from '../engine/decision.ts';
+import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Upload, UploadChange, UploadStates } from './uploads.state.ts';
+import { suspendedMessage } from '../teams/guards.ts';
 
 /**
- * Spec 4.8: an upload whose bytes are to come. An app exists once its team names it (decisions 3). Rungs: suspension, open uploads:
+ * Spec 4.8: an upload whose bytes are to come. An app exists once its team names it (decisions 3). Guards: suspension, open uploads:
  * what they hold counts to no plan before they are completed, so there is a bound to them.
  */
-export function decideCreateUpload(state: DecisionState, data: EventOf<'UploadCreateRequested'>, at: LogPlace): Decision {
+export function decideCreateUpload({ teams }: UploadStates, { data }: Event<EventOf<'UploadCreateRequested'>>, at: LogPlace): Decision<UploadChange> {
   const { teamId, uploadId, appId, contentType, fileName, limits } = data;
-  const team = state.team(teamId)!;
+  const team = teams.team(teamId)!;
   if (team.suspended) return refuse('payment_required', suspendedMessage);
   const { openUploads } = team;
   if (limits.openMax !== undefined && openUploads >= limits.openMax) {

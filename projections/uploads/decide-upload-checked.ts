@@ -1,31 +1,32 @@
-import type { EventOf } from '../../src/events/event.ts';
-import { apply } from '../decision.ts';
-import type { Change, Decision, DecisionState, LogPlace, Upload } from '../decision.ts';
+import type { Event, EventOf } from '../../src/events/event.ts';
+import { apply } from '../engine/decision.ts';
+import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Upload, UploadChange, UploadStates } from './uploads.state.ts';
 
 /**
  * The end of uploads that were never completed, and of files that no row has named for too long (spec section 3). Whoever looks
  * says so: too early, too late and too often, and only what is so at this place of the log counts.
  */
 export function decideUploadChecked(
-  state: DecisionState,
-  { teamId, uploadId }: EventOf<'UploadChecked'>,
+  { uploads, teams }: UploadStates,
+  { data: { teamId, uploadId } }: Event<EventOf<'UploadChecked'>>,
   at: LogPlace,
-): Decision {
-  const upload = state.upload(uploadId);
+): Decision<UploadChange> {
+  const upload = uploads.upload(uploadId);
   if (upload === null || upload.teamId !== teamId || upload.removedAt !== null) return apply([]);
-  const team = state.team(teamId)!;
-  const removed: Change = { kind: 'upload', upload: { ...upload, removedAt: at.time } };
+  const team = teams.team(teamId)!;
+  const removed: UploadChange = { kind: 'upload', upload: { ...upload, removedAt: at.time } };
   if (upload.file === null) {
     if (at.time < upload.expiresAt) return apply([]);
     return apply([removed, { kind: 'team', team: { ...team, openUploads: team.openUploads - 1 } }]);
   }
   const { unclaimedSince, unclaimedLifeMs } = upload;
-  if (state.isClaimed(upload)) return apply(unclaimedSince === null ? [] : [withClock(upload, null)]);
+  if (uploads.isClaimed(upload)) return apply(unclaimedSince === null ? [] : [withClock(upload, null)]);
   if (unclaimedSince === null) return apply([withClock(upload, at.time)]);
   if (at.time - unclaimedSince < unclaimedLifeMs) return apply([]);
   return apply([removed, { kind: 'team', team: { ...team, uploadBytes: team.uploadBytes - upload.file.size } }]);
 }
 
-function withClock(upload: Upload, unclaimedSince: number | null): Change {
+function withClock(upload: Upload, unclaimedSince: number | null): UploadChange {
   return { kind: 'upload', upload: { ...upload, unclaimedSince } };
 }

@@ -1,6 +1,6 @@
 /** The files that patched and deleted rows name now, and those that they have ceased to name, over a batch. */
 import { fileNamesIn } from '../../src/files/file-name.ts';
-import { PairMap } from '../pair-map.ts';
+import { PairMap } from '../engine/pair-map.ts';
 
 /** A row that was patched or deleted. */
 interface PatchedRow {

@@ -1,7 +1,7 @@
 /** `tablog replay` and `tablog verify`. */
 import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
-import { describeDifference } from '../replay/differences.ts';
+import { describeDifference } from '../../projections/engine/compare/differences.ts';
 import type { RebuildOptions } from '../replay/rebuild.ts';
 import { newLogger, wholeNumber, writeOut, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
@@ -42,13 +42,14 @@ async function runReplay(flags: ReplayFlags): Promise<void> {
 async function runVerify(flags: ReplayFlags): Promise<void> {
   const started = performance.now();
   const { verify } = await import('../replay/verify.ts');
-  const { differences, events, tables, rows } = await withPostgres(flags, verify);
+  const { differences, events, counts } = await withPostgres(flags, verify);
   const equal = differences.length === 0;
   if (!equal) process.exitCode = 1;
   if (flags.json) {
-    writeOut(JSON.stringify({ equal, events, tables, rows, ...seconds(started), differences }));
+    writeOut(JSON.stringify({ equal, events, ...counts, ...seconds(started), differences }));
   } else if (equal) {
-    writeOut(`The read model is what the log says: ${events} events, ${tables} tables, ${rows} rows, ${seconds(started).seconds} s.`);
+    const compared = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
+    writeOut(`The read model is what the log says: ${[`${events} events`, ...compared].join(', ')}, ${seconds(started).seconds} s.`);
   } else {
     writeOut('The read model is not what the log says. The first differences:');
     for (const difference of differences) writeOut(describeDifference(difference));

@@ -10,7 +10,7 @@ import { WrongLog } from '../log/identity.ts';
 import { isKafkaAway } from '../log/kafka/kafka-away.ts';
 import { UnsafeTopic } from '../log/kafka/topic.ts';
 import { ReadModelInUse } from '../read-model-use.ts';
-import { NoReadModel } from '../replay/snapshot.ts';
+import { NoReadModel } from '../../projections/engine/compare/snapshot.ts';
 
 /** Something the user of the command line got wrong, or has to know. */
 export class UserError extends Error {

@@ -2,17 +2,17 @@
  * The connections to one read model: MikroORM with its pool for scans, bulk writes and administration, and pipelined
  * connections for point reads and for the projector. The read model is the Postgres schema on their search path.
  */
-import { MikroORM } from '@mikro-orm/postgresql';
+import { MikroORM, type EntitySchema } from '@mikro-orm/postgresql';
 import type pg from 'pg';
-import { entities } from '../../projections/entities.ts';
 import { PipelinedClient, type Flush } from './pipelined-client.ts';
 import { PipelinedPool } from './pipelined-pool.ts';
 import { PipelinedReader } from './pipelined-reader.ts';
 
 export interface DatabaseOptions {
   readonly url: string;
-  /** The Postgres schema of the read model. */
+  /** The Postgres schema of the read model, and its tables. */
   readonly schema: string;
+  readonly entities: readonly EntitySchema[];
   /** How many projector transactions may be open at once. */
   readonly writersMax?: number;
   /** How many connections MikroORM's pool may hold. */
@@ -82,7 +82,7 @@ export class Database {
     };
     const fill = (): Promise<PipelinedClient> => PipelinedClient.connect(configOf(options.url, [...settings, withoutFlush]));
     const orm = await MikroORM.init({
-      entities: [...entities],
+      entities: [...options.entities],
       clientUrl: options.url,
       pool: { min: 0, max: options.poolMax ?? 8 },
       driverOptions: config,

@@ -2,8 +2,8 @@
  * What has become of a request that nobody waits for: its job, in every process that answers requests (ARCHITECTURE.md,
  * "Vocabulary"). A job is nowhere but in its ID; all else is the log's and the read model's.
  */
-import type { OutcomeQueries } from '../../projections/outcomes/outcomes.queries.ts';
-import { outcomeLife } from '../../projections/outcomes/outcomes.store.ts';
+import type { OutcomeQueries } from '../../projections/engine/outcomes/outcomes.queries.ts';
+import { outcomeLife } from '../../projections/engine/outcomes/outcomes.store.ts';
 import type { SecretKeys } from '../database/secret-keys.ts';
 import type { AppliedResult, Outcome } from '../events/outcome.ts';
 import { parseJobId, requestTagOf, type Job } from '../job-id.ts';

@@ -1,6 +1,5 @@
 /** Whether a log is the one that a read model was built from. */
 import { createHash, randomUUID } from 'node:crypto';
-import type { Progress } from '../../projections/progress/progress.store.ts';
 import { decodeEvent, encodeEvent } from '../events/event-codec.ts';
 import type { LogReader } from './event-log.ts';
 
@@ -10,7 +9,14 @@ export class WrongLog extends Error {
 }
 
 /** What a read model remembers of the log it was built from. */
-export type RememberedLog = Pick<Progress, 'next' | 'logId' | 'lastHash'>;
+export interface RememberedLog {
+  /** The next offset to be read. */
+  readonly next: bigint;
+  /** The ID of the log; null when nothing has been read yet. */
+  readonly logId: string | null;
+  /** SHA-256 of the record before `next`. */
+  readonly lastHash: Uint8Array | null;
+}
 
 /** Says that a log is another one, and what to do about it. */
 export function wrongLog(partition: number, problem: string): WrongLog {

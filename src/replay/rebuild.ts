@@ -1,9 +1,9 @@
 /** Building a read model from the log, from offset 0 on, in a Postgres schema of its own. */
-import { createReadModel, dropReadModel } from '../../projections/read-model.ts';
-import { Projector } from '../../projections/projector.ts';
-import { Database } from '../database/database.ts';
+import { projectRecords } from '../../projections/engine/project-records.ts';
+import { Projector } from '../../projections/engine/projector.ts';
+import { createReadModel, dropReadModel, openDatabase } from '../../projections/engine/read-model.ts';
+import { models } from '../../projections/models.ts';
 import type { LogReader, LogRecord } from '../log/event-log.ts';
-import { projectRecords } from '../log/project-records.ts';
 
 /** How many partitions are projected at once: while one waits for Postgres, another is decided. */
 const partitionsAtOnce = 2;
@@ -24,12 +24,12 @@ export interface RebuildOptions {
 /** Rejects with ProjectionFailed, and with the reason of `signal` when that is aborted. Resolves with the number of events. */
 export async function rebuild(options: RebuildOptions): Promise<number> {
   const { url, log, schema, batchEvents, onProgress, signal } = options;
-  const database = await Database.open({
+  const database = await openDatabase(models, {
     url, schema, synchronousCommit: false, writersMax: partitionsAtOnce, poolMax: partitionsAtOnce,
   });
   try {
     await dropReadModel(database);
-    await createReadModel(database, log.partitions);
+    await createReadModel(models, database, log.partitions);
     const ends = options.until ?? (await endsOf(log));
     const ofEvents = Number([...ends.values()].reduce((sum, end) => sum + end, 0n));
     let events = 0;
@@ -44,7 +44,7 @@ export async function rebuild(options: RebuildOptions): Promise<number> {
     const waiting = [...ends];
     const work = async (): Promise<void> => {
       // What a projector caches belongs to one read model.
-      const projector = new Projector();
+      const projector = new Projector(models);
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         const [partition, end] = next;
         for await (const records of inBatches(log.read(partition, 0n, end), batchEvents)) {

@@ -1,5 +1,5 @@
 /** Replacing the read model by one that is built anew from the log. */
-import { readModelSchema } from '../../projections/read-model.ts';
+import { readModelSchema } from '../../projections/engine/read-model.ts';
 import { ReadModelUse } from '../read-model-use.ts';
 import { rebuild, type RebuildOptions } from './rebuild.ts';
 

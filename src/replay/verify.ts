@@ -1,10 +1,11 @@
 /** Proof that the read model is what the log says: it is built once more beside it, and the two are compared. */
 import pg from 'pg';
-import { readModelSchema } from '../../projections/read-model.ts';
+import { compareReadModels, type ComparedReadModels } from '../../projections/engine/compare/compare.ts';
+import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
+import { readModelSchema } from '../../projections/engine/read-model.ts';
+import { models } from '../../projections/models.ts';
 import { ReadModelInUse, ReadModelUse } from '../read-model-use.ts';
-import { compareReadModels, type Comparison } from './compare.ts';
 import { rebuild, type RebuildOptions } from './rebuild.ts';
-import { Snapshot } from './snapshot.ts';
 
 /** Any number that nothing else in the database uses as an advisory lock. */
 const verifyLock = 7_460_231_005;
@@ -14,7 +15,7 @@ export interface VerifyOptions extends Pick<RebuildOptions, 'url' | 'log' | 'bat
   readonly schema?: string;
 }
 
-export interface Verification extends Comparison {
+export interface Verification extends ComparedReadModels {
   readonly events: number;
 }
 
@@ -53,7 +54,7 @@ async function compareWithLog(
   const events = await rebuild({ ...options, schema, until: new Map(progress) });
   const rebuilt = await Snapshot.open(options.url, schema);
   try {
-    return { events, ...(await compareReadModels(rebuilt, live)) };
+    return { events, ...(await compareReadModels(models, rebuilt, live)) };
   } finally {
     await rebuilt.close();
   }

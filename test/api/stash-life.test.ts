@@ -1,6 +1,7 @@
 /** Spec section 3, decisions 3 and 6: a stash is there for some time, and what is left of it is removed later. */
 import { expect, test } from '@jest/globals';
-import { sweepOnce, sweepTimes } from '../../projections/segments/sweeper.ts';
+import { removeGarbage } from '../../projections/engine/garbage.ts';
+import { models } from '../../projections/models.ts';
 import { expireStashes } from '../../src/stash-expiry.ts';
 import { useApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
@@ -9,6 +10,7 @@ import { expectStored, newStashId, putChunks, stashOf } from '../support/stashes
 import { cellsOf, createTable, leavingUnchanged } from '../support/tables.ts';
 
 const lifeMs = 1500;
+const hour = 3_600_000;
 /** Upkeep is for the tests to do. */
 const { api, client } = useApi({ STASH_LIFE_MS: String(lifeMs), UPKEEP_INTERVAL_MS: '3600000' });
 
@@ -82,7 +84,7 @@ test('what is left of stashes that have expired is removed, and not what was imp
   expect((await importOf(first!)).json.error.message).toBe(`stash ${first} has expired`);
 
   // What is remembered of them stays for a week.
-  while (await sweepOnce(database, { ...sweepTimes, segments: 0 }));
+  while (await removeGarbage(models, database, 2 * hour));
   expect(await ask(`select segment ${heldBy}`, [stashIds])).toEqual([]);
   expect(await ended()).toEqual([{ count: '3' }]);
   const segments = await ask<{ key: string }>('select key from segments where key = any($1::int8[]) order by key', [held.map(({ segment }) => segment)]);
@@ -91,7 +93,7 @@ test('what is left of stashes that have expired is removed, and not what was imp
   expect(cellsOf(await client().rows(imported.json.data.tableID))).toEqual([{ n: 0 }, { n: 10 }]);
   expect(await ask(`select serial ${heldBy}`, [[young]])).toEqual([{ serial: '1' }]);
 
-  while (await sweepOnce(database, { ...sweepTimes, stashes: -1000 }));
+  while (await removeGarbage(models, database, 8 * 24 * hour));
   expect(await ended()).toEqual([{ count: '0' }]);
   expect(cellsOf(await client().rows(imported.json.data.tableID))).toEqual([{ n: 0 }, { n: 10 }]);
 });

@@ -1,7 +1,8 @@
 /** Decisions 5: the bounds of a stash. And what is done in the background takes nothing from a stash, nor from what was imported from it. */
 import { describe, expect, test } from '@jest/globals';
-import { compactOnce } from '../../projections/segments/compaction.ts';
-import { sweepOnce, sweepTimes } from '../../projections/segments/sweeper.ts';
+import { compactOnce } from '../../projections/tables/compaction.ts';
+import { removeGarbage } from '../../projections/engine/garbage.ts';
+import { models } from '../../projections/models.ts';
 import { useApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
 import { expectStored, newStashId, putChunks, stashOf } from '../support/stashes.ts';
@@ -51,13 +52,12 @@ describe('a stash', () => {
   });
 });
 
-/** As if years had passed, but for stashes that live. */
-const long = -1e12;
-const inYears = { ...sweepTimes, generations: long, bodies: long, stashes: long, segments: 0, outcomes: long };
+/** In milliseconds. */
+const years = 1e12;
 
 async function doUpkeep(): Promise<void> {
   const { database } = api().operator;
-  while ((await compactOnce(database)) || (await sweepOnce(database, inYears)));
+  while ((await compactOnce(database)) || (await removeGarbage(models, database, years)));
 }
 
 describe('upkeep', () => {

@@ -1,9 +1,9 @@
 /** Decisions 1: tokens that expire, that only read, that are for one app, that are revoked; and when they were used. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { pino, type Logger } from 'pino';
-import { readModelSchema } from '../../projections/read-model.ts';
+import { openDatabase, readModelSchema } from '../../projections/engine/read-model.ts';
+import { models } from '../../projections/models.ts';
 import { TeamQueries } from '../../projections/teams/teams.queries.ts';
-import { Database } from '../../src/database/database.ts';
 import { noteRevocation, noteUses, revocationNotes } from '../../src/database/token-notes.ts';
 import { rebuild } from '../../src/replay/rebuild.ts';
 import { recordRevocation, tellRevocations } from '../../src/token-revocation.ts';
@@ -215,7 +215,7 @@ describe('a token that is revoked', () => {
     const { operator: { log }, databaseUrl: url } = api();
     const options = { url, schema: `${readModelSchema}_again` };
     await rebuild({ ...options, log, batchEvents: 100, onProgress: () => undefined, signal: new AbortController().signal });
-    const rebuilt = await Database.open(options);
+    const rebuilt = await openDatabase(models, options);
     try {
       return (await new TeamQueries(rebuilt).token(client.token)) !== null;
     } finally {

@@ -4,9 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { setPlan } from '../../commands/plans.ts';
 import { createTeam } from '../../commands/teams.ts';
-import { createReadModel, readModelSchema } from '../../projections/read-model.ts';
+import { createReadModel, openDatabase, readModelSchema } from '../../projections/engine/read-model.ts';
+import { models } from '../../projections/models.ts';
 import { readConfig, type Config } from '../../src/config.ts';
-import { Database } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import { decodeEvent, encodeEvent, packBody, type PackedBody } from '../../src/events/event-codec.ts';
 import type { EventData } from '../../src/events/event.ts';
 import { filePath, newFileName } from '../../src/files/file-name.ts';
@@ -35,9 +36,9 @@ beforeAll(async () => {
   const [created, home] = await Promise.all([createDatabase(), createLog()]);
   closers.push(() => Promise.all([created.drop(), home.drop()]));
   config = readConfig({ ...home.environment, DATABASE_URL: created.url });
-  database = await Database.open({ url: created.url, schema: readModelSchema });
+  database = await openDatabase(models, { url: created.url, schema: readModelSchema });
   closers.push(() => database.close());
-  await createReadModel(database, partitionCount);
+  await createReadModel(models, database, partitionCount);
   log = await open(config);
 });
 

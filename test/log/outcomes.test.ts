@@ -1,10 +1,11 @@
 /** What a job finds of its try: the outcome of its command, unless a later try of another week has replaced that. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { OutcomeQueries, type TryOutcome } from '../../projections/outcomes/outcomes.queries.ts';
-import { outcomeLife, storeOutcomes } from '../../projections/outcomes/outcomes.store.ts';
-import { createReadModel, readModelSchema } from '../../projections/read-model.ts';
-import { Database } from '../../src/database/database.ts';
+import { OutcomeQueries, type TryOutcome } from '../../projections/engine/outcomes/outcomes.queries.ts';
+import { outcomeLife, storeOutcomes } from '../../projections/engine/outcomes/outcomes.store.ts';
+import { createReadModel, openDatabase, readModelSchema } from '../../projections/engine/read-model.ts';
+import { models } from '../../projections/models.ts';
+import type { Database } from '../../src/database/database.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import { createDatabase } from '../support/postgres.ts';
 
@@ -14,9 +15,9 @@ let database: Database;
 beforeAll(async () => {
   const created = await createDatabase();
   closers.push(() => created.drop());
-  database = await Database.open({ url: created.url, schema: readModelSchema });
+  database = await openDatabase(models, { url: created.url, schema: readModelSchema });
   closers.push(() => database.close());
-  await createReadModel(database, 1);
+  await createReadModel(models, database, 1);
 });
 
 afterAll(async () => {

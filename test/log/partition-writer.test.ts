@@ -4,14 +4,15 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { setPlan } from '../../commands/plans.ts';
 import { createTeam } from '../../commands/teams.ts';
-import { createReadModel, readModelSchema } from '../../projections/read-model.ts';
-import { Projector } from '../../projections/projector.ts';
-import { Database } from '../../src/database/database.ts';
+import { createReadModel, openDatabase, readModelSchema } from '../../projections/engine/read-model.ts';
+import { Projector } from '../../projections/engine/projector.ts';
+import { models } from '../../projections/models.ts';
+import type { Database } from '../../src/database/database.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
-import { PostgresLog } from '../../src/log/postgres/postgres-log.ts';
+import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
 import { createDatabase } from '../support/postgres.ts';
 
 const teamId = randomUUID();
@@ -22,8 +23,8 @@ let log: EventLog;
 let locks = 0;
 
 function openLog(through: Database): Promise<EventLog> {
-  return PostgresLog.open({
-    database: through, projector: new Projector(), logger: pino({ level: 'silent' }), observer: noLogObserver,
+  return PostgresEngine.open({
+    database: through, projector: new Projector(models), logger: pino({ level: 'silent' }), observer: noLogObserver,
     queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 1000,
   }, new AbortController().signal);
 }
@@ -48,9 +49,9 @@ function counting(opened: Database): Database {
 beforeAll(async () => {
   const created = await createDatabase();
   closers.push(() => created.drop());
-  database = await Database.open({ url: created.url, schema: readModelSchema });
+  database = await openDatabase(models, { url: created.url, schema: readModelSchema });
   closers.push(() => database.close());
-  await createReadModel(database, partitionCount);
+  await createReadModel(models, database, partitionCount);
   log = await openLog(counting(database));
   closers.push(() => log.close());
   await append(createTeam(teamId, 'writer'));

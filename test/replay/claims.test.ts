@@ -1,9 +1,10 @@
 /** Which files are named by rows: at each place in the log by all that stands before it, and by nothing else. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createReadModel, readModelSchema } from '../../projections/read-model.ts';
-import { compactOnce } from '../../projections/segments/compaction.ts';
-import { sweepOnce, sweepTimes } from '../../projections/segments/sweeper.ts';
+import { removeGarbage } from '../../projections/engine/garbage.ts';
+import { createReadModel, readModelSchema } from '../../projections/engine/read-model.ts';
+import { models } from '../../projections/models.ts';
+import { compactOnce } from '../../projections/tables/compaction.ts';
 import { selectClaims } from '../../projections/uploads/file-references.store.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { RowAddress } from '../../src/events/event.ts';
@@ -20,7 +21,7 @@ beforeAll(async () => {
   created = await createDatabase();
   database = await openReadModel(created.url);
   expect(database.schema).toBe(readModelSchema);
-  await createReadModel(database, 12);
+  await createReadModel(models, database, 12);
   log = new DrivenLog(database);
 });
 
@@ -222,7 +223,7 @@ describe('what is read to answer for a file', () => {
   });
 });
 
-describe('compaction and the sweeper', () => {
+describe('compaction and garbage collection', () => {
   /** Uploads whose files are named in every way there is, and whether they are still. */
   async function everyWay(): Promise<(readonly [DrivenTeam, DrivenUpload, boolean])[]> {
     const { team, tableId } = await given();
@@ -265,7 +266,7 @@ describe('compaction and the sweeper', () => {
 
     const held = await count('file_references');
     const heldOfChanges = await count('change_references');
-    while (await sweepOnce(database, { ...sweepTimes, generations: -1, bodies: -1, stashes: -1, outcomes: -1, segments: -1000 })) continue;
+    while (await removeGarbage(models, database, 15 * 86_400_000)) continue;
     await expectClaims(claims);
     expect(await count('file_references')).toBeLessThan(held);
     expect(await count('file_references')).toBeGreaterThan(0);

@@ -1,7 +1,8 @@
-/** Compaction and the sweeper change nothing that anybody can see, and leave nothing that nobody can. */
+/** Compaction and garbage collection change nothing that anybody can see, and leave nothing that nobody can. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { compactOnce, smallLinkBytes } from '../../projections/segments/compaction.ts';
-import { sweepOnce, sweepOutcomes, sweepTimes } from '../../projections/segments/sweeper.ts';
+import { compactOnce, smallLinkBytes } from '../../projections/tables/compaction.ts';
+import { removeGarbage, removeRareGarbage } from '../../projections/engine/garbage.ts';
+import { models } from '../../projections/models.ts';
 import { findRows } from '../../projections/tables/links.store.ts';
 import { PageQueries } from '../../projections/tables/pages.queries.ts';
 import { Presenters } from '../../projections/tables/presenters.ts';
@@ -78,13 +79,13 @@ test('what nobody can read is gone in the end, and the rest reads as before', as
   const held = await count('segment_rows');
   // Nothing is old enough yet.
   const young = await count('generations where not swept');
-  while (await sweepOnce(database)) continue;
+  while (await removeGarbage(models, database)) continue;
   expect(await count('generations where not swept')).toBe(young);
   expect(await count('segment_rows')).toBe(held);
   await expectEqual();
 
-  const now = { ...sweepTimes, generations: -1, bodies: -1, stashes: -1, segments: -1000 };
-  while (await sweepOnce(database, now)) continue;
+  const day = 86_400_000;
+  while (await removeGarbage(models, database, 8 * day)) continue;
   expect(await readAll()).toEqual(before);
   expect(await count('generations where not swept')).toBe(0);
   expect(await count('body_blocks')).toBe(0);
@@ -104,8 +105,8 @@ test('what nobody can read is gone in the end, and the rest reads as before', as
   const wanted = gone.map(({ table_id: tableId, version, ordinal }) => ({ tableId, version: BigInt(version), ordinal, index: 0 }));
   expect(await database.writers.with((tx) => findRows(tx, wanted))).toEqual([]);
 
-  while (await sweepOutcomes(database, { ...now, outcomes: -1 })) continue;
-  while (await sweepOnce(database, { ...now, outcomes: -1 })) continue;
+  while (await removeRareGarbage(models, database, 15 * day)) continue;
+  while (await removeGarbage(models, database, 15 * day)) continue;
   expect(await count('outcomes')).toBe(0);
   expect(await count('generations')).toBe(0);
   expect(await readAll()).toEqual(before);

@@ -1,7 +1,8 @@
 /** A team whose events are projected batch by batch, as a test says, from a log that only the test knows. */
 import { randomUUID } from 'node:crypto';
 import { rowLimits } from '../../commands/limits.ts';
-import { Projector } from '../../projections/projector.ts';
+import { Projector } from '../../projections/engine/projector.ts';
+import { models } from '../../projections/models.ts';
 import { findClaims } from '../../projections/uploads/file-references.store.ts';
 import type { Database } from '../../src/database/database.ts';
 import { encodeEvent, packBody, type PackedBody } from '../../src/events/event-codec.ts';
@@ -10,7 +11,7 @@ import type { Outcome, RowRange } from '../../src/events/outcome.ts';
 import { filePath, newFileName } from '../../src/files/file-name.ts';
 import { readPatchRow } from '../../src/formats/read-patch-row.ts';
 import type { EncodedEvent, LogRecord } from '../../src/log/event-log.ts';
-import { projectBatch } from '../../src/log/project-records.ts';
+import { projectBatch } from '../../projections/engine/project-records.ts';
 import { packRows } from './row-samples.ts';
 
 const limits = rowLimits(1_000_000);
@@ -25,7 +26,7 @@ export interface DrivenUpload {
 /** The records of each partition, in the order in which they were projected. */
 export class DrivenLog {
   readonly database: Database;
-  readonly #projector = new Projector();
+  readonly #projector = new Projector(models);
   readonly #next = new Map<number, bigint>();
 
   constructor(database: Database) {

@@ -1,8 +1,9 @@
 /** A database with a log that a seed made, and the read model that came of it. */
 import { pino } from 'pino';
-import { createReadModel, readModelSchema } from '../../projections/read-model.ts';
+import { createReadModel, openDatabase, readModelSchema } from '../../projections/engine/read-model.ts';
+import { models } from '../../projections/models.ts';
 import { readConfig } from '../../src/config.ts';
-import { Database } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import type { LogReader } from '../../src/log/event-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount } from '../../src/log/partition.ts';
@@ -39,7 +40,7 @@ export async function createGeneratedLog(plan: LogPlan): Promise<GeneratedLog> {
   const logger = pino({ level: 'silent' });
   const database = await openReadModel(url);
   try {
-    await createReadModel(database, partitionCount);
+    await createReadModel(models, database, partitionCount);
     const log = await openLog(config, database, url, {
       logger, projects: true, observer: noLogObserver, signal: new AbortController().signal,
     });
@@ -60,5 +61,5 @@ export async function createGeneratedLog(plan: LogPlan): Promise<GeneratedLog> {
 }
 
 export function openReadModel(url: string): Promise<Database> {
-  return Database.open({ url, schema: readModelSchema, synchronousCommit: false });
+  return openDatabase(models, { url, schema: readModelSchema, synchronousCommit: false });
 }

@@ -1,11 +1,12 @@
 /** Nothing that clients or decisions can see may be altered in a read model without `verify` telling what. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { readModelSchema } from '../../projections/read-model.ts';
+import { readModelSchema } from '../../projections/engine/read-model.ts';
+import { models } from '../../projections/models.ts';
 import { postgresTypes } from '../../src/database/pipelined-client.ts';
-import { compareReadModels, type Comparison } from '../../src/replay/compare.ts';
+import { compareReadModels, type ComparedReadModels } from '../../projections/engine/compare/compare.ts';
 import { rebuild } from '../../src/replay/rebuild.ts';
-import { Snapshot } from '../../src/replay/snapshot.ts';
+import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
 import { cloneDatabase } from '../support/postgres.ts';
 import { runTablog } from '../support/tablog.ts';
 import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
@@ -25,7 +26,7 @@ afterAll(async () => {
 });
 
 /** Runs a statement on the read model, which must change one row, compares, and takes it back. */
-async function compareAfter(statement: string): Promise<Comparison> {
+async function compareAfter(statement: string): Promise<ComparedReadModels> {
   const client = new pg.Client({
     connectionString: generated.url, options: `-c search_path=${readModelSchema}`, types: postgresTypes,
   });
@@ -34,7 +35,7 @@ async function compareAfter(statement: string): Promise<Comparison> {
   try {
     await client.query('begin isolation level repeatable read');
     expect((await client.query(statement)).rowCount).toBe(1);
-    return await compareReadModels(expected, new Snapshot(client));
+    return await compareReadModels(models, expected, new Snapshot(client));
   } finally {
     await Promise.all([expected.close(), client.end()]);
   }

@@ -1,7 +1,7 @@
 /** A large log, replayed by the command line: elsewhere, in small batches, and in the place of the read model. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { readModelSchema } from '../../projections/read-model.ts';
+import { readModelSchema } from '../../projections/engine/read-model.ts';
 import { runTablog } from '../support/tablog.ts';
 import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 

@@ -2,12 +2,17 @@
  * What the tests of decisions are written in: a state with one team and one table, and what a request (requests.ts) comes to in it,
  * which shown-decisions.ts makes a line of text. All of it is plain values; nothing is stored.
  */
-import { BatchState } from '../../projections/batch-state.ts';
-import { decide } from '../../projections/decide.ts';
-import type { Decision, Link, LogPlace, Team } from '../../projections/decision.ts';
+import type { Decision, LogPlace } from '../../projections/engine/decision.ts';
+import { ModelSet } from '../../projections/engine/model-set.ts';
+import { models, type States } from '../../projections/models.ts';
+import type { BodyBlockChange } from '../../projections/segments/segments.state.ts';
 import { StashContentBuilder } from '../../projections/stashes/stash-content.ts';
+import type { ChunkChange, StashChange } from '../../projections/stashes/stashes.state.ts';
 import { compareSerials } from '../../projections/stashes/stash-order.ts';
-import type { RowAddress } from '../../src/events/event.ts';
+import type { Link, TableChange } from '../../projections/tables/tables.state.ts';
+import type { Team, TokenChange } from '../../projections/teams/teams.state.ts';
+import type { UploadChange } from '../../projections/uploads/uploads.state.ts';
+import type { Event, RowAddress } from '../../src/events/event.ts';
 import { eventOf, type Request } from './requests.ts';
 import { createdAt, schemaFrom } from './schema-text.ts';
 
@@ -50,9 +55,10 @@ export function given({
   owner = 'team', suspended = false, rowsMax = null, otherRows = 0, uploadBytes = 0,
   uploadBytesMax = null, openUploads = 0, schema = 'a:number b:string', widened = 0n,
   block = [], tail, wrap = false, tailLink = {},
-}: Given = {}): BatchState {
+}: Given = {}): States {
   let key = 1000n;
-  const state = new BatchState(() => key++);
+  const states = openStates(() => key++);
+  const { tables, teams } = states;
   const link = {
     tableId: 'table', ordinal: 0, generation: createdAt, schemaVersion: createdAt, wrap: false, presented: createdAt,
     cells: false, kept: null, first: 0, bytes: 0, changed: false, deleted: 0,
@@ -62,47 +68,67 @@ export function given({
     ...link, key: 3n, version: tailAt, segment: 4n, rows: tail?.length ?? 0, bytes: tail?.join('').length ?? 0,
     ...tailLink,
   };
-  block.forEach((body, index) => state.putRow({ link: blockLink, index, version: blockAt, body, stored: 'received', decidedAt: createdAt }));
-  tail?.forEach((body, index) => state.putRow({ link: openTail, index, version: tailAt, body, stored: 'presented', decidedAt: tailAt }));
-  if (tail) state.putLink(openTail);
+  block.forEach((body, index) => tables.putRow({ link: blockLink, index, version: blockAt, body, stored: 'received', decidedAt: createdAt }));
+  tail?.forEach((body, index) => tables.putRow({ link: openTail, index, version: tailAt, body, stored: 'presented', decidedAt: tailAt }));
+  if (tail) tables.putLink(openTail);
 
   const rows = block.length + (tail ? openTail.rows : 0);
   const team: Team = {
     id: 'team', partition: 3, name: 'Team', created: 1n, suspended, rows: rows + otherRows, rowsMax, uploadBytes,
     uploadBytesMax, openUploads,
   };
-  state.putTeam(team);
-  state.putTeam({ ...team, id: 'another' });
+  teams.put(team);
+  teams.put({ ...team, id: 'another' });
   if (owner !== 'nobody') {
-    state.putTable({
+    tables.put({
       id: 'table', teamId: owner, name: 'Table', created: createdAt, createdAt: 5, version: 50n, generation: createdAt,
       schemaVersion: createdAt, widened, rows, rowBytesMax: 10, tail: tail ? openTail.key : null,
       deleted: false, keeps: false,
     });
-    state.putSchema({ tableId: 'table', version: createdAt, schema: schemaFrom(schema) });
+    tables.putSchema({ tableId: 'table', version: createdAt, schema: schemaFrom(schema) });
   }
-  return state;
+  return states;
+}
+
+const set = new ModelSet(models);
+
+/** What any decision may change. */
+export type Change = TableChange | UploadChange | StashChange | ChunkChange | BodyBlockChange | TokenChange;
+
+/** The states of a batch in which nothing is known. */
+export function openStates(newKey: () => bigint = () => 1n): States {
+  return set.open(newKey) as unknown as States;
+}
+
+/** Decides an event, and changes nothing. */
+export function decide(states: States, event: Event, at: LogPlace): Decision<Change> {
+  return set.decide({ ...states }, event, at) as Decision<Change>;
+}
+
+/** Leaves the states as the events behind these changes see them. */
+export function change(states: States, changes: readonly Change[]): void {
+  set.apply({ ...states }, changes);
 }
 
 /** Decides a request at a place, and leaves the state as the events behind it see it. */
-export function when(state: BatchState, request: Request, at: LogPlace = here): Decision {
+export function when(states: States, request: Request, at: LogPlace = here): Decision<Change> {
   request.before?.forEach(({ profile, ids, age, teamId = 'team' }, number) => {
     const segment = 901n + BigInt(number);
-    state.putBodyBlock({ bodyId: 'body', number, teamId, segment, profile, ids, time: at.time - age });
+    states.segments.putBodyBlock({ bodyId: 'body', number, teamId, segment, profile, ids, time: at.time - age });
   });
-  state.putSegment('segment', 900n);
-  if ('rows' in request.data && request.data.rows.kind === 'stash') gatherStash(state, request.data.teamId, request.data.rows.stashId);
-  const decision = decide(state, eventOf(request), at);
-  state.apply(decision.changes);
+  states.segments.put('segment', 900n);
+  if ('rows' in request.data && request.data.rows.kind === 'stash') gatherStash(states, request.data.teamId, request.data.rows.stashId);
+  const decision = decide(states, eventOf(request), at);
+  change(states, decision.changes);
   return decision;
 }
 
 /** Does what is done before a stash is imported whose chunks came in this state. */
-function gatherStash(state: BatchState, teamId: string, stashId: string): void {
-  const stash = state.stash(teamId, stashId);
+function gatherStash({ stashes }: States, teamId: string, stashId: string): void {
+  const stash = stashes.stash(teamId, stashId);
   if (stash === null) return;
   const content = new StashContentBuilder();
-  const chunks = state.newChunks(stash.key).toSorted((a, b) => compareSerials(a.serial, b.serial, stash.words === 0));
+  const chunks = stashes.newChunksOf(stash.key).toSorted((a, b) => compareSerials(a.serial, b.serial, stash.words === 0));
   for (const { serial, blocks } of chunks) for (const each of blocks) content.add(serial, each);
-  state.putStashContent(stash.key, content.build());
+  stashes.putContent(stash.key, content.build());
 }

@@ -1,14 +1,18 @@
 /** Decisions in a line, for tables of cases. */
-import type { Change, Decision, Link, LogPlace, Stash, Table, Team, Upload } from '../../projections/decision.ts';
+import type { Decision, LogPlace } from '../../projections/engine/decision.ts';
+import type { Stash } from '../../projections/stashes/stashes.state.ts';
+import type { Link, Table } from '../../projections/tables/tables.state.ts';
+import type { Team } from '../../projections/teams/teams.state.ts';
+import type { Upload } from '../../projections/uploads/uploads.state.ts';
 import { currentType } from '../../src/schema/table-schema.ts';
 import type { SchemaColumn } from '../../src/schema/table-schema.ts';
-import { here } from './decisions.ts';
+import { here, type Change } from './decisions.ts';
 
 /**
  * A decision in a line: why it is refused, or `ok` and its ETag; then all that it changes, in order. Of a table only what is
  * not as usual is said: a version that is not the event's, a schema or widening that is.
  */
-export function shown({ outcome, changes }: Decision, at: LogPlace = here): string {
+export function shown({ outcome, changes }: Decision<Change>, at: LogPlace = here): string {
   return [shownOutcome(outcome), ...changes.map((change) => shownChange(change, at))].join(' | ');
 }
 

@@ -2,13 +2,6 @@
 import type { Statement } from '../../database/pipelined-client.ts';
 import { logSchema } from './log-tables.ts';
 
-/** Waits for the head, then tells where it is and what time it is here. */
-export const lockHead: Statement = {
-  name: 'lock_head',
-  text: `select heads.next, heads.time, (extract(epoch from clock_timestamp()) * 1000)::int8, progress.next
-    from ${logSchema}.heads join progress using (partition) where heads.partition = $1 for update of heads`,
-};
-
 /** Moves the head over records if it is where they belong and none is older than the one before; else returns no row. */
 export const moveHead: Statement = {
   name: 'move_head',

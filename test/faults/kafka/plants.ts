@@ -8,8 +8,8 @@ import { encodeEvent } from '../../../src/events/event-codec.ts';
 import { HttpError } from '../../../src/http/http-error.ts';
 import { Submitter } from '../../../src/http/submitter.ts';
 import { KafkaLink, OffsetOutOfRange } from '../../../src/log/kafka/kafka-link.ts';
-import { OutcomeWaiters } from '../../../src/log/kafka/outcome-waiters.ts';
-import { Projector } from '../../../projections/projector.ts';
+import { OutcomeWaiters } from '../../../projections/engine/kafka/outcome-waiters.ts';
+import { Projector } from '../../../projections/engine/projector.ts';
 
 const plants = {
   /** The progress is moved wherever it is, by whichever process. Dedupe would hide that, and is not there either. */

@@ -1,6 +1,6 @@
 /** What has become of a job: decided from its outcome, the log's time, the end of its partition and the progress. */
 import { describe, expect, test } from '@jest/globals';
-import type { OutcomeQueries, TryOutcome } from '../../../projections/outcomes/outcomes.queries.ts';
+import type { OutcomeQueries, TryOutcome } from '../../../projections/engine/outcomes/outcomes.queries.ts';
 import type { SecretKeys } from '../../../src/database/secret-keys.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import { Jobs } from '../../../src/http/jobs.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import { AppendUnknown, NotAppended } from '../../../src/log/event-log.ts';
-import { OutcomeWaiters, type Wait } from '../../../src/log/kafka/outcome-waiters.ts';
+import { OutcomeWaiters, type Wait } from '../../../projections/engine/kafka/outcome-waiters.ts';
 
 const applied: Outcome = { status: 'applied', result: {} };
 

@@ -88,9 +88,9 @@ describe('the tail', () => {
     const state = given({ tail: ['{"a":0}'] });
     const { outcome } = when(state, add(few(one, one)));
     expect(outcome).toMatchObject({ result: { rows: [{ version: 30n, ordinal: 0, first: 1, count: 2 }] } });
-    const table = state.table('table')!;
-    expect(state.row(table, { version: 30n, ordinal: 0, index: 0 })).toMatchObject({ version: 30n, body: '{"a":0}' });
-    expect(state.row(table, { version: 30n, ordinal: 0, index: 2 })).toMatchObject({ version: 100n, body: one, stored: 'presented' });
+    const table = state.tables.table('table')!;
+    expect(state.tables.row(table, { version: 30n, ordinal: 0, index: 0 })).toMatchObject({ version: 30n, body: '{"a":0}' });
+    expect(state.tables.row(table, { version: 30n, ordinal: 0, index: 2 })).toMatchObject({ version: 100n, body: one, stored: 'presented' });
   });
 });
 
@@ -158,7 +158,7 @@ describe('blocks', () => {
     const profile = add(block(one)).data;
     if (profile.type !== 'RowsAddRequested' || profile.rows.kind !== 'block') throw new Error('not a block');
     for (const number of [2, 0, 1]) {
-      state.putBodyBlock({
+      state.segments.putBodyBlock({
         bodyId: 'body', number, teamId: 'team', segment: BigInt(number), profile: profile.rows.profile, ids: null,
         time: here.time,
       });
@@ -289,6 +289,6 @@ describe('If-Match, limits and plans', () => {
     const state = given();
     when(state, add(block('{"b":"0123456789"}')));
     when(state, add(block(one)));
-    expect(state.table('table')!.rowBytesMax).toBe('{"b":"0123456789"}'.length);
+    expect(state.tables.table('table')!.rowBytesMax).toBe('{"b":"0123456789"}'.length);
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { given, here, when } from '../../support/decisions.ts';
 import { checkUpload, completeUpload, createUpload } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
-import type { BatchState } from '../../../projections/batch-state.ts';
+import type { States } from '../../../projections/models.ts';
 
 const begin = here.time;
 /** From then on the upload cannot be completed. */
@@ -15,16 +15,16 @@ const life = 500;
 /** What happens at a time: a completion, a suspension, or a look when rows name the file (`claimed`) or do not (`unclaimed`). */
 type Step = readonly [time: number, what: 'completed' | 'suspended' | 'claimed' | 'unclaimed'];
 
-function run(state: BatchState, [time, what]: Step): string {
+function run(state: States, [time, what]: Step): string {
   const at = { ...here, version: 61n, time };
   if (what === 'completed') return shown(when(state, completeUpload(), at));
   if (what === 'suspended') return shown(when(state, { data: { type: 'TeamSuspended', teamId: 'team' } }, at));
-  state.putClaim('upload', what === 'claimed');
+  state.uploads.putClaim('upload', what === 'claimed');
   return shown(when(state, checkUpload(), at));
 }
 
 /** The state of a team with 7 bytes of other files after the creation, and these steps. */
-function after(...steps: readonly Step[]): BatchState {
+function after(...steps: readonly Step[]): States {
   const state = given({ uploadBytes: 7 });
   when(state, createUpload(), { ...here, version: 60n });
   for (const step of steps) run(state, step);
@@ -49,11 +49,11 @@ describe('an upload that was not completed', () => {
 
   test('is open until somebody looks, whether its time is over or not', () => {
     const state = after([end - 1, 'unclaimed']);
-    expect(state.team('team')).toMatchObject({ openUploads: 1 });
+    expect(state.teams.team('team')).toMatchObject({ openUploads: 1 });
     expect(run(state, [end, 'completed'])).toBe('upload_not_found: the upload has expired');
-    expect(state.team('team')).toMatchObject({ openUploads: 1 });
+    expect(state.teams.team('team')).toMatchObject({ openUploads: 1 });
     for (const time of [end, end + 1]) run(state, [time, 'unclaimed']);
-    expect(state.team('team')).toMatchObject({ openUploads: 0 });
+    expect(state.teams.team('team')).toMatchObject({ openUploads: 0 });
   });
 
   test('needs no look at rows', () => {
@@ -89,9 +89,9 @@ describe('a file', () => {
   test('that was refused has no bytes to give back', () => {
     const state = given({ uploadBytes: 7, uploadBytesMax: 8 });
     for (const request of [createUpload(), completeUpload(), checkUpload()]) when(state, request, { ...here, time: begin + 1 });
-    expect(state.upload('upload')).toMatchObject({ file: { name: 'file-1', size: 4 }, removedAt: begin + 1 });
+    expect(state.uploads.upload('upload')).toMatchObject({ file: { name: 'file-1', size: 4 }, removedAt: begin + 1 });
     expect(run(state, [end + life, 'unclaimed'])).toBe('ok');
-    expect(state.team('team')).toMatchObject({ uploadBytes: 7, openUploads: 0 });
+    expect(state.teams.team('team')).toMatchObject({ uploadBytes: 7, openUploads: 0 });
   });
 
   test('is completed no more once it was removed', () => {
@@ -99,14 +99,14 @@ describe('a file', () => {
   });
 
   test('whose rows were not looked at is a bug, never an answer', () => {
-    expect(() => when(after(completed), checkUpload())).toThrow('the claims on the file of upload upload were not fetched');
+    expect(() => when(after(completed), checkUpload())).toThrow('the claims on the file of upload upload were not loaded');
   });
 });
 
 describe('a look', () => {
   test.each([['at an unknown upload', { uploadId: 'unknown' }], ["by another team's", { teamId: 'another' }]])('%s says nothing', (_name, of) => {
     const state = after([begin, 'completed']);
-    state.putClaim('upload', false);
+    state.uploads.putClaim('upload', false);
     expect(shown(when(state, checkUpload(of), { ...here, time: end + life }))).toBe('ok');
   });
 

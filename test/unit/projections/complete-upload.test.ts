@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { given, here, when } from '../../support/decisions.ts';
 import { checkUpload, completeUpload, createUpload } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
-import type { BatchState } from '../../../projections/batch-state.ts';
+import type { States } from '../../../projections/models.ts';
 import type { EventData } from '../../../src/events/event.ts';
 import type { Given } from '../../support/decisions.ts';
 import type { Request } from '../../support/requests.ts';
@@ -20,7 +20,7 @@ const resume = fact({ type: 'TeamResumed', teamId: 'team' });
 const plan = (uploadBytesMax: number | null): Request => fact({ type: 'TeamPlanSet', teamId: 'team', uploadBytesMax });
 
 /** The state after the creation, and these requests at their times. */
-function after(state: Given, ...steps: readonly Step[]): BatchState {
+function after(state: Given, ...steps: readonly Step[]): States {
   const made = given(state);
   when(made, createUpload(), { ...here, version: 60n });
   for (const [time, request] of steps) when(made, request, { ...here, version: 61n, time });
@@ -83,7 +83,7 @@ describe('completed again', () => {
     expect(outcome).toMatchObject({ status: 'applied', result: { upload: { id: 'upload', file: 'file-1' } } });
     const again = when(state, completeUpload({ name, size: 9 }), { ...here, version: 101n, time: end });
     expect(again.outcome).toEqual(outcome);
-    expect(state.team('team')).toMatchObject({ uploadBytes: 4, openUploads: 0 });
+    expect(state.teams.team('team')).toMatchObject({ uploadBytes: 4, openUploads: 0 });
   });
 });
 
@@ -109,7 +109,7 @@ describe('a completion is refused, with all that is wrong from here on,', () => 
 
   test('and leaves what the plan has left', () => {
     const state = after({ uploadBytes: 5, uploadBytesMax: 8 }, first);
-    expect(state.team('team')).toMatchObject({ uploadBytes: 5 });
+    expect(state.teams.team('team')).toMatchObject({ uploadBytes: 5 });
     when(state, createUpload({ uploadId: 'next' }));
     expect(shown(when(state, completeUpload({ uploadId: 'next', name: 'file-2', size: 3 }))))
       .toBe(`ok | upload next: file-2 3 bytes, unclaimed since ${begin} | team 0 8 bytes`);
@@ -118,6 +118,6 @@ describe('a completion is refused, with all that is wrong from here on,', () => 
   test('by a suspension, and leaves it to be completed later', () => {
     const state = after({}, [begin, suspend]);
     expect(when(state, completeUpload()).changes).toEqual([]);
-    expect(state.upload('upload')).toMatchObject({ file: null, removedAt: null });
+    expect(state.uploads.upload('upload')).toMatchObject({ file: null, removedAt: null });
   });
 });

@@ -97,10 +97,10 @@ describe('with a schema', () => {
   test('it is stored once, its widest types since the version of the table', () => {
     const state = given();
     when(state, create(block(one, '{"a":"x"}'), { schema, mode: 'updateSchema' }));
-    const table = state.table('made')!;
+    const table = state.tables.table('made')!;
     expect(table).toMatchObject({ created: 100n, version: 100n, generation: 100n, schemaVersion: 100n, widened: 0n });
-    expect(state.schema(table).columns[0]!.types.at(-1)).toEqual({ since: 100n, type: 'string' });
-    expect(state.changed.schemas).toHaveLength(1);
+    expect(state.tables.schema(table).columns[0]!.types.at(-1)).toEqual({ since: 100n, type: 'string' });
+    expect(state.tables.newSchemas).toHaveLength(1);
   });
 });
 

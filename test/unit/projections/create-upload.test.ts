@@ -36,7 +36,7 @@ describe('an upload', () => {
     const { outcome } = when(state, createUpload({ limits: { sizeMax: 7, lifeMs: 30, unclaimedLifeMs: 40 } }));
     const described = { id: 'upload', contentType: 'image/png', fileName: 'cat.png', sizeMax: 7, expiresAt: here.time + 30 };
     expect(outcome).toEqual({ status: 'applied', result: { upload: { ...described, file: null } } });
-    expect(state.upload('upload')).toEqual({
+    expect(state.uploads.upload('upload')).toEqual({
       ...described, teamId: 'team', appId: 'app', created: 100n, createdAt: here.time, unclaimedLifeMs: 40, file: null,
       unclaimedSince: null, removedAt: null,
     });
@@ -46,7 +46,7 @@ describe('an upload', () => {
     const state = given({ openUploads: 4 });
     when(state, createUpload({ uploadId: 'fifth' }));
     expect(shown(when(state, createUpload()))).toBe(tooMany(5));
-    expect(state.team('team')).toMatchObject({ openUploads: 5 });
+    expect(state.teams.team('team')).toMatchObject({ openUploads: 5 });
     const { data } = createUpload();
     if (data.type !== 'UploadCreateRequested') throw new Error(data.type);
     const { openMax, ...limits } = data.limits;
@@ -57,6 +57,6 @@ describe('an upload', () => {
   test('that was refused is none', () => {
     const state = given({ suspended: true });
     when(state, createUpload());
-    expect(state.upload('upload')).toBeNull();
+    expect(state.uploads.upload('upload')).toBeNull();
   });
 });

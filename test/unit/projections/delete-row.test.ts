@@ -52,5 +52,5 @@ test('a row that was deleted before moves nothing, and counts once', () => {
 test('room that a deleted row leaves is free', () => {
   const state = given({ block: two, rowsMax: 2 });
   when(state, remove(blockRow(0)));
-  expect(state.team('team')!.rows).toBe(1);
+  expect(state.teams.team('team')!.rows).toBe(1);
 });

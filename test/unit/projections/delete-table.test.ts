@@ -56,15 +56,15 @@ test('a table may be made and deleted in one batch', () => {
     data: { type: 'TableDeleteRequested', teamId: 'team', tableId: 'made', ifMatch: null },
   }, { ...here, version: 101n });
   expect([outcome.status, changes.length]).toEqual(['applied', 3]);
-  expect(state.newTables()).toMatchObject([{ id: 'made', deleted: true, rows: 0, tail: null, createdAt: here.time }]);
-  expect(state.changedTables()).toEqual([]);
-  expect(state.team('team')!.rows).toBe(0);
+  expect(state.tables.newTables()).toMatchObject([{ id: 'made', deleted: true, rows: 0, tail: null, createdAt: here.time }]);
+  expect(state.tables.changedTables()).toEqual([]);
+  expect(state.teams.team('team')!.rows).toBe(0);
 });
 
 test('a deleted table is known to whoever fetches, and to nobody else', () => {
   const state = given({ block: two });
   when(state, removeTable());
-  expect(state.table('table')).toBeNull();
-  expect(state.findTable('table')).toMatchObject({ deleted: true });
-  expect(state.changedTables()).toMatchObject([{ id: 'table', deleted: true }]);
+  expect(state.tables.table('table')).toBeNull();
+  expect(state.tables.find('table')).toMatchObject({ deleted: true });
+  expect(state.tables.changedTables()).toMatchObject([{ id: 'table', deleted: true }]);
 });

@@ -4,9 +4,9 @@ import { describe, expect, test } from '@jest/globals';
 import { given, here, when } from '../../support/decisions.ts';
 import { add, block, create, deleteStash, expireStash, overwrite, putChunk, stash } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
-import type { BatchState } from '../../../projections/batch-state.ts';
+import type { States } from '../../../projections/models.ts';
 import type { Request } from '../../support/requests.ts';
-import type { LogPlace } from '../../../projections/decision.ts';
+import type { LogPlace } from '../../../projections/engine/decision.ts';
 
 const one = '{"a":1}';
 const week = 7 * 24 * 3_600_000;
@@ -20,7 +20,7 @@ type Step = readonly [time: number, request: Request];
 const at = (time: number): LogPlace => ({ ...here, time });
 
 /** The state after the chunk, and these requests at their times, from version 61 on. */
-function after(...steps: readonly Step[]): BatchState {
+function after(...steps: readonly Step[]): States {
   const state = given();
   when(state, chunk, { ...here, version: 60n });
   steps.forEach(([time, request], place) => when(state, request, { ...here, version: 61n + BigInt(place), time }));

@@ -1,12 +1,10 @@
 /** Facts: teams, their plans and tokens, blocks. They are never refused; what makes no sense changes nothing. */
 import { describe, expect, test } from '@jest/globals';
 
-import { decide } from '../../../projections/decide.ts';
-import { BatchState } from '../../../projections/batch-state.ts';
-import type { Team, Token } from '../../../projections/decision.ts';
+import type { Team, Token } from '../../../projections/teams/teams.state.ts';
 import type { EventData } from '../../../src/events/event.ts';
 import { emptyProfile } from '../../../src/schema/build-profile.ts';
-import { given, here, when } from '../../support/decisions.ts';
+import { decide, given, here, openStates, when } from '../../support/decisions.ts';
 import { eventOf } from '../../support/requests.ts';
 
 const team: Team = {
@@ -20,10 +18,10 @@ const another: Token = { ...token, id: 'other', teamId: 'another' };
 
 /** What becomes of the team and its tokens. */
 function changes(...facts: readonly EventData[]): unknown[] {
-  const state = new BatchState(() => 1n);
-  state.putTeam(team);
-  state.putToken(token);
-  state.putToken(another);
+  const state = openStates();
+  state.teams.put(team);
+  state.teams.putToken(token);
+  state.teams.putToken(another);
   return facts.flatMap((data) => {
     const decision = when(state, { data });
     expect(decision.outcome).toEqual({ status: 'applied', result: {}, etag: undefined });

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { blockRow, given, here, tailRow, when } from '../../support/decisions.ts';
 import { add, block, body, cells, create, noRows, overwrite, putChunk, stash } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
-import type { BatchState } from '../../../projections/batch-state.ts';
+import type { States } from '../../../projections/models.ts';
 import type { RowAddress } from '../../../src/events/event.ts';
 import { formatRowId } from '../../../src/events/row-id.ts';
 import type { Given } from '../../support/decisions.ts';
@@ -17,7 +17,7 @@ const rowsOf = (count: number): string[] => Array.from({ length: count }, () => 
 const blockOf = (count: number): Rows => block(...rowsOf(count));
 
 /** The state with a stash of these chunks, which came in this order. */
-function holding(chunks: Chunks, state: Given = {}): BatchState {
+function holding(chunks: Chunks, state: Given = {}): States {
   const made = given(state);
   const entries = Array.isArray(chunks) ? (chunks as readonly (readonly [string, Rows])[]) : Object.entries(chunks as Readonly<Record<string, Rows>>);
   entries.forEach(([serial, rows], at) => when(made, putChunk(rows, serial, { profiledColumnsMax: 1e6 }), { ...here, version: 60n + BigInt(at) }));
@@ -113,8 +113,8 @@ describe('the rows of a stash', () => {
     }
     expect(segments[1]).toEqual(segments[0]);
     expect(segments[2]).toEqual(segments[0]);
-    expect(state.table('table')).toMatchObject({ rows: 6 });
-    expect(state.team('team')).toMatchObject({ rows: 9 });
+    expect(state.tables.table('table')).toMatchObject({ rows: 6 });
+    expect(state.teams.team('team')).toMatchObject({ rows: 9 });
   });
 
   test.each<readonly [string, Chunks, object[]]>([
@@ -166,9 +166,9 @@ describe('an import is refused, in the order of the rungs:', () => {
 
   test('and nothing has changed then', () => {
     const state = holding(bad, { block: [one] });
-    const before = [state.table('table'), state.team('team'), state.stash('team', 'stash')];
+    const before = [state.tables.table('table'), state.teams.team('team'), state.stashes.stash('team', 'stash')];
     expect(when(state, overwrite(stash)).changes).toEqual([]);
-    expect([state.table('table'), state.team('team'), state.stash('team', 'stash')]).toEqual(before);
+    expect([state.tables.table('table'), state.teams.team('team'), state.stashes.stash('team', 'stash')]).toEqual(before);
   });
 });
 

@@ -1,7 +1,7 @@
 /** What is stored of an outcome is all of it. */
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { findOutcomes, storeOutcomes, type RecordedOutcome } from '../../../projections/outcomes/outcomes.store.ts';
+import { findOutcomes, storeOutcomes, type RecordedOutcome } from '../../../projections/engine/outcomes/outcomes.store.ts';
 import type { AppliedResult, Outcome, RowRange } from '../../../src/events/outcome.ts';
 
 /** A field that may be left out. */

@@ -192,13 +192,13 @@ describe('the row that is patched', () => {
 
   test('is not there in another generation', () => {
     const state = given({ block: ['{}'] });
-    state.putTable({ ...state.table('table')!, generation: 60n });
+    state.tables.put({ ...state.tables.table('table')!, generation: 60n });
     expect(shown(when(state, patch(blockRow(0), '{"a":1}')))).toBe(missing);
   });
 
   test('counts for the longest row of its table', () => {
     const state = given({ block: ['{}'] });
     when(state, patch(blockRow(0), '{"b":"0123456789"}'));
-    expect(state.table('table')!.rowBytesMax).toBe('{"b":"0123456789"}'.length);
+    expect(state.tables.table('table')!.rowBytesMax).toBe('{"b":"0123456789"}'.length);
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { given, here, when } from '../../support/decisions.ts';
 import { block, body, cells, deleteStash, expireStash, few, noRows, putChunk } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
-import type { BatchState } from '../../../projections/batch-state.ts';
+import type { States } from '../../../projections/models.ts';
 import type { Request } from '../../support/requests.ts';
 
 const one = '{"a":1}';
@@ -12,7 +12,7 @@ const life = 1000;
 const until = `until ${here.time + life}`;
 
 /** The state after these requests, all of them at the time of `here`. */
-function after(...requests: readonly Request[]): BatchState {
+function after(...requests: readonly Request[]): States {
   const state = given();
   requests.forEach((request, at) => when(state, request, { ...here, version: 60n + BigInt(at) }));
   return state;
@@ -56,10 +56,10 @@ describe('a chunk', () => {
 
   test('counts the columns of each of its blocks, as long as it is there', () => {
     const state = after(first, putChunk(body([0, '{"a":1,"b":1}'], [0, '{"a":1,"c":1,"d":1}']), '2'), putChunk(cells('x,y'), '3'));
-    expect(state.stash('team', 'stash')).toMatchObject({ profiledColumns: 1 + 2 + 3 + 2 });
+    expect(state.stashes.stash('team', 'stash')).toMatchObject({ profiledColumns: 1 + 2 + 3 + 2 });
     when(state, putChunk(block(one), '2'));
     when(state, putChunk(noRows, '3'));
-    expect(state.stash('team', 'stash')).toMatchObject({ profiledColumns: 2 });
+    expect(state.stashes.stash('team', 'stash')).toMatchObject({ profiledColumns: 2 });
   });
 
   test('is in the stash of its team and its name only', () => {
@@ -70,20 +70,21 @@ describe('a chunk', () => {
       expect(shown(when(state, { data: { ...data, teamId, stashId }, ...carried })))
         .toBe(`ok | stash ${stashId}@100 1 chunks 1 rows ${until} | chunk 1 1`);
     }
-    expect(state.stash('team', 'stash')).toMatchObject({ created: 60n, chunks: 1, rows: 1 });
+    expect(state.stashes.stash('team', 'stash')).toMatchObject({ created: 60n, chunks: 1, rows: 1 });
   });
 
   test('that another took the place of is to be removed, unless nobody has stored it yet', () => {
     const stored = after(first);
     const next = given();
-    next.putStash(stored.stash('team', 'stash')!);
-    const { key } = stored.stash('team', 'stash')!;
-    const before = { ...stored.chunk(key, '1')!, key: 7n };
-    next.putChunk(before);
+    const stash = stored.stashes.stash('team', 'stash')!;
+    next.stashes.put(stash);
+    const { key } = stash;
+    const before = { ...stored.stashes.chunk(key, '1')!, key: 7n };
+    next.stashes.putChunk(before);
     for (let times = 0; times < 3; times += 1) when(next, first);
-    expect(next.changed.replacedChunks).toEqual([before.key]);
-    expect(next.newChunks(key)).toEqual([expect.objectContaining({ serial: '1', rows: 1 })]);
-    expect(next.newChunks(key)[0]!.key).not.toBe(before.key);
+    expect(next.stashes.replacedChunks).toEqual([before.key]);
+    expect(next.stashes.newChunksOf(key)).toEqual([expect.objectContaining({ serial: '1', rows: 1 })]);
+    expect(next.stashes.newChunksOf(key)[0]!.key).not.toBe(before.key);
   });
 });
 
@@ -114,16 +115,16 @@ describe('a stash has at most', () => {
 
   test('and what is refused leaves it as it was', () => {
     const state = after(...two);
-    const before = state.stash('team', 'stash');
+    const before = state.stashes.stash('team', 'stash');
     expect(when(state, putChunk(block(one), '3', { chunksMax: 2 })).changes).toEqual([]);
-    expect(state.stash('team', 'stash')).toEqual(before);
-    expect(state.chunk(before!.key, '3')).toBeNull();
+    expect(state.stashes.stash('team', 'stash')).toEqual(before);
+    expect(state.stashes.chunk(before!.key, '3')).toBeNull();
   });
 
   test('and what is refused makes none', () => {
     const state = given();
     expect(when(state, putChunk(block(one), '1', { rowsMax: 0 })).changes).toEqual([]);
-    expect(state.stash('team', 'stash')).toBeNull();
+    expect(state.stashes.stash('team', 'stash')).toBeNull();
   });
 });
 
@@ -152,9 +153,9 @@ describe('after', () => {
 
   test('a new stash has none of the chunks of the other', () => {
     const state = after(first, putChunk(block(one), '2'), deleteStash(), putChunk(block(one), '2'));
-    const { key, ...counts } = state.stash('team', 'stash')!;
+    const { key, ...counts } = state.stashes.stash('team', 'stash')!;
     expect(counts).toMatchObject({ created: 63n, chunks: 1, rows: 1 });
-    expect(state.chunk(key, '1')).toBeNull();
-    expect(state.newChunks(key).map(({ serial }) => serial)).toEqual(['2']);
+    expect(state.stashes.chunk(key, '1')).toBeNull();
+    expect(state.stashes.newChunksOf(key).map(({ serial }) => serial)).toEqual(['2']);
   });
 });

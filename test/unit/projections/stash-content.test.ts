@@ -1,10 +1,11 @@
 /** What an import sees of a stash: as if the rows of all its chunks had come in one body. */
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { BatchMemory } from '../../../projections/batch-memory.ts';
-import { BatchState } from '../../../projections/batch-state.ts';
-import type { Chunk, ChunkBlock, Stash } from '../../../projections/decision.ts';
-import { prefetchStashContents } from '../../../projections/stashes/prefetch-stashes.ts';
+import { KeyReservation } from '../../../projections/engine/local-keys.ts';
+import type { Tx } from '../../../projections/engine/model.ts';
+import type { States } from '../../../projections/models.ts';
+import type { Chunk, ChunkBlock, Stash } from '../../../projections/stashes/stashes.state.ts';
+import { loadStashContents } from '../../../projections/stashes/load-stashes.ts';
 import { differentColumnsMax, StashContentBuilder } from '../../../projections/stashes/stash-content.ts';
 import { compareSerials, numericOrderOf } from '../../../projections/stashes/stash-order.ts';
 import type { PipelinedClient } from '../../../src/database/pipelined-client.ts';
@@ -14,6 +15,8 @@ import { columnTypes } from '../../../src/schema/column-type.ts';
 import { holdsCells, isPlain } from '../../../src/schema/presentation.ts';
 import type { Profile } from '../../../src/schema/profile.ts';
 import { encodeProfile } from '../../../src/schema/profile-codec.ts';
+import { change, openStates } from '../../support/decisions.ts';
+import { add, eventOf, stash as imported } from '../../support/requests.ts';
 import { anyRows, profileOf, profileOfRows } from '../schema/rows.ts';
 
 /** The profiles of CSV texts: without rows, of cells that are exactly such a token, and others. */
@@ -117,7 +120,6 @@ describe('the content that is fetched', () => {
     key: 5n, teamId: 'team', stashId: 'stash', created: 1n, createdAt: 0, expiresAt: 9, chunks: 0, rows: 0, profiledColumns: 0, words: 0,
     endedAt: null,
   };
-  const twice = { teamId: 'team', stashId: 'stash', times: 2 };
   const profile = profileOfRows('{"a":1}');
   const chunkOf = (serial: string, key: number, blocks: number): Chunk => ({
     key: BigInt(key), stash: 5n, serial, rows: blocks, profiledColumns: blocks,
@@ -143,12 +145,27 @@ describe('the content that is fetched', () => {
     };
   }
 
-  const stateWith = (given: Stash | null, chunks: readonly Chunk[] = []): BatchState => {
-    const state = new BatchState(() => 0n);
-    if (given !== null) state.putStash(given);
-    state.apply(chunks.map((chunk) => ({ kind: 'chunk', chunk, replaces: null })));
+  const stateWith = (given: Stash | null, chunks: readonly Chunk[] = []): States => {
+    const state = openStates();
+    if (given !== null) state.stashes.put(given);
+    change(state, chunks.map((chunk) => ({ kind: 'chunk', chunk, replaces: null })));
     return state;
   };
+
+  /** Loads what two imports of the stash take, and gives how many keys are reserved for them. */
+  async function keysForTwoImports(tx: Tx, states: States, before: States | null): Promise<number> {
+    let reserved = 0;
+    const keys = new KeyReservation(async (_, count) => {
+      reserved += count;
+      return Array.from({ length: count }, () => 0n);
+    });
+    const event = eventOf(add(imported));
+    const writeFirst = (): never => {
+      throw new Error('nothing is to be written');
+    };
+    await loadStashContents({ tx, states, before, keys, writeFirst, events: [event, event], remembered: null, committed: null });
+    return reserved;
+  }
 
   const anySerials = (serial: fc.Arbitrary<string>) => fc.uniqueArray(fc.tuple(serial, fc.integer({ min: 1, max: 3 })), { selector: ([each]) => each, maxLength: 300 });
 
@@ -160,19 +177,18 @@ describe('the content that is fetched', () => {
       const [old, last, fresh] = [stored, before, here]
         .map((chunks, layer) => chunks.map(([each, blocks], at) => chunkOf(each, layer * 1000 + at + 1, blocks)));
       const state = stateWith({ ...stash, words: asNumbers ? 0 : 1 }, fresh);
-      const memory = { last: stateWith(null, last) } as unknown as BatchMemory;
       const newest = new Map([...old!, ...last!, ...fresh!].map((chunk) => [chunk.serial, chunk]));
       const expected = [...newest.values()].toSorted((a, b) => compareSerials(a.serial, b.serial, asNumbers))
         .flatMap(({ blocks }) => blocks.map(({ segment }) => segment));
-      expect(await prefetchStashContents(holding(old!), [twice], state, memory)).toBe(expected.length * 2);
-      expect(state.stashContent(5n).segments.map(({ key }) => key)).toEqual(expected);
+      expect(await keysForTwoImports(holding(old!), state, stateWith(null, last))).toBe(expected.length * 2);
+      expect(state.stashes.content(5n).segments.map(({ key }) => key)).toEqual(expected);
     }), { numRuns: 60 });
   });
 
   test.each<readonly [string, Stash | null]>([['is not there', null], ['has ended', { ...stash, endedAt: 3 }]])('is not asked for where the stash %s', async (_name, given) => {
     const state = stateWith(given);
     const tx = { query: () => Promise.reject(new Error('it was asked for')) };
-    expect(await prefetchStashContents(tx, [twice], state, null)).toBe(0);
-    expect(() => state.stashContent(5n)).toThrow('was not fetched');
+    expect(await keysForTwoImports(tx, state, null)).toBe(0);
+    expect(() => state.stashes.content(5n)).toThrow('was not loaded');
   });
 });

@@ -1,0 +1,133 @@
+/**
+ * A batch in the making: records that are decided in the log's order over the states of all models, and stored together. It may be
+ * filled in several steps; what a later event needs of an earlier one it finds in the states.
+ */
+import type { BoundStatement } from '../../src/database/combine.ts';
+import { decodeEvent } from '../../src/events/event-codec.ts';
+import type { Event } from '../../src/events/event.ts';
+import type { Outcome } from '../../src/events/outcome.ts';
+import type { CommandId, LogRecord } from '../../src/log/event-log.ts';
+import { BatchMemory } from './batch-memory.ts';
+import type { KeyReservation } from './local-keys.ts';
+import type { AnyModel, Loading, Tx } from './model.ts';
+import type { ModelSet, States } from './model-set.ts';
+import { findOutcomes, stillCounts, storeOutcomes, type RecordedOutcome } from './outcomes/outcomes.store.ts';
+
+/** A record, and the event that its bytes hold. */
+export interface Entry {
+  readonly record: LogRecord;
+  readonly event: Event;
+}
+
+export function toEntry(record: LogRecord): Entry {
+  return { record, event: record.event ?? decodeEvent(record.bytes) };
+}
+
+/** Whether a command's earlier outcome is looked up for all of them (ProjectOptions). */
+export type Duplicates = 'replace' | 'fail';
+
+/** Something that the transaction which stores a batch has to write before. */
+export type Write = (tx: Tx) => Promise<void>;
+
+export interface BatchOptions {
+  readonly models: ModelSet;
+  readonly partition: number;
+  readonly duplicates: Duplicates;
+  readonly keys: KeyReservation;
+  /** What each model keeps of what is committed. */
+  readonly committed: States;
+  /** What the batch before left, where that is known to be right. */
+  readonly memory: BatchMemory | null;
+}
+
+export class Batch {
+  /** The outcome of each command; none for an event that came after its `notAfter`. */
+  readonly outcomes = new Map<CommandId, Outcome>();
+  readonly #options: BatchOptions;
+  readonly #states: States;
+  /** Outcomes from before this batch, and those that are new in it. */
+  readonly #recorded = new Map<CommandId, RecordedOutcome>();
+  readonly #fresh = new Map<CommandId, RecordedOutcome>();
+
+  constructor(options: BatchOptions) {
+    this.#options = options;
+    this.#states = options.models.open(() => options.keys.take());
+  }
+
+  /**
+   * Loads what these events look up. Gives what must be written by the transaction that stores the batch, before that. To be
+   * followed by `decide`.
+   */
+  async load(tx: Tx, run: readonly Entry[]): Promise<readonly Write[]> {
+    const looksUpAll = this.#options.duplicates === 'replace';
+    const events = run.map(({ event }) => event);
+    const commandIds = events.filter(({ requestDigest }) => looksUpAll || requestDigest !== null).map(({ commandId }) => commandId);
+    return this.#load(tx, events, commandIds);
+  }
+
+  /** Loads ahead what events look up that are likely to follow. It does no harm if others come before them, or instead. */
+  async loadAhead(tx: Tx, events: readonly Event[]): Promise<void> {
+    // A key's earlier outcome is looked up when the event has come.
+    const likely = events.filter(({ data, requestDigest }) => requestDigest === null && this.#options.models.loadsAhead(data));
+    if (likely.length > 0) await this.#load(tx, likely, []);
+  }
+
+  async #load(tx: Tx, events: readonly Event[], commandIds: readonly CommandId[]): Promise<readonly Write[]> {
+    const { models, partition, keys, committed, memory } = this.#options;
+    const writes: Write[] = [];
+    const loadings = models.list.map(([name, model]): readonly [AnyModel, Loading<States, unknown, unknown>] => [model, {
+      tx, events, keys, states: this.#states, before: memory?.before ?? null, remembered: memory?.remembered[name] ?? null,
+      committed: committed[name], writeFirst: (write) => writes.push(write),
+    }]);
+    const [recorded] = await Promise.all([
+      commandIds.length === 0 ? [] : findOutcomes(tx, partition, commandIds),
+      keys.reserve(tx, events.reduce((sum, { data }) => sum + models.keysAtMost(data), 0)),
+      ...loadings.map(([model, loading]) => model.load?.(loading)),
+    ]);
+    for (const outcome of recorded) this.#recorded.set(outcome.commandId, outcome);
+    for (const [model, loading] of loadings) await model.loadMore?.(loading);
+    return writes;
+  }
+
+  /** Decides events in their order; `base` is that of the partition. */
+  decide(run: readonly Entry[], base: bigint): void {
+    const { models } = this.#options;
+    for (const { record, event } of run) {
+      const { commandId, notAfter, requestDigest } = event;
+      const before = this.#outcomeBefore(commandId);
+      if (before && stillCounts(before, record.time)) {
+        this.outcomes.set(commandId, before.outcome);
+        continue;
+      }
+      if (notAfter !== null && record.time > notAfter) continue;
+
+      const { partition, offset, time } = record;
+      const decision = models.decide(this.#states, event, { partition, offset, version: base + offset, time });
+      models.apply(this.#states, decision.changes);
+      const outcome = { ...decision.outcome, requestDigest: requestDigest ?? undefined };
+      this.outcomes.set(commandId, outcome);
+      this.#fresh.set(commandId, { commandId, offset, time, outcome });
+    }
+  }
+
+  /** The net changes of all models, and the outcomes. */
+  changes(): BoundStatement[] {
+    const { models, partition, duplicates } = this.#options;
+    const changes = models.list.flatMap(([name, model]) => model.store(this.#states[name]));
+    if (this.#fresh.size === 0) return changes;
+    return [...changes, storeOutcomes(partition, [...this.#fresh.values()], duplicates)];
+  }
+
+  /** What the next batch need not load, and may not be able to. To be called once, when all is decided. */
+  memory(): BatchMemory {
+    const { models, memory } = this.#options;
+    const remembered = models.list.map(([name, model]) => {
+      return [name, model.remember?.(memory?.remembered[name] ?? null, this.#states[name]) ?? null];
+    });
+    return new BatchMemory(this.#states, this.#fresh, Object.fromEntries(remembered));
+  }
+
+  #outcomeBefore(commandId: CommandId): RecordedOutcome | undefined {
+    return this.#fresh.get(commandId) ?? this.#options.memory?.outcome(commandId) ?? this.#recorded.get(commandId);
+  }
+}

@@ -1,0 +1,32 @@
+/** A part of a read model that replay must give again: a query whose rows are compared under their keys. */
+import type { ResultRow } from '../../../src/database/pipelined-client.ts';
+import { compareCells, type Labels } from './compare-cells.ts';
+import type { Differences } from './differences.ts';
+import { merge } from './merge.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** How many rows of a section are in memory at once, on each side. */
+const rowsAtOnce = 200;
+
+export interface Section extends Labels {
+  /** The keys, then the columns, in the order of the keys. */
+  readonly query: string;
+}
+
+/** Joined on `partition`: the log time of each partition, for what is remembered for a while only. */
+export const logTimes = 'progress as last';
+
+export async function compareSection(
+  section: Section,
+  expected: Snapshot,
+  found: Snapshot,
+  differences: Differences,
+): Promise<void> {
+  const streams = [expected, found].map((side) => side.stream(section.query, rowsAtOnce)) as Streams;
+  for await (const pair of merge(...streams, section.keys)) {
+    compareCells(section, pair, differences);
+    if (differences.full) return;
+  }
+}
+
+type Streams = [AsyncGenerator<ResultRow>, AsyncGenerator<ResultRow>];

@@ -1,0 +1,64 @@
+/** A read model as it was at one moment, read in order and in bounded memory. */
+import pg from 'pg';
+import { postgresTypes, type ResultRow } from '../../../src/database/pipelined-client.ts';
+
+/** There is nothing to read. */
+export class NoReadModel extends Error {
+  override readonly name = 'NoReadModel';
+}
+
+export class Snapshot {
+  readonly #client: pg.Client;
+  #cursors = 0;
+
+  /** Reads through a connection that gives bigints (`postgresTypes`) and whose transaction has one snapshot. */
+  constructor(client: pg.Client) {
+    this.#client = client;
+  }
+
+  /** All that is read through it, however long that takes, was committed when it was opened. */
+  static async open(url: string, schema: string): Promise<Snapshot> {
+    const client = new pg.Client({
+      connectionString: url, application_name: 'tablog verify', options: `-c search_path=${schema} -c jit=off`,
+      types: postgresTypes, connectionTimeoutMillis: 5000,
+    });
+    // A connection that breaks fails the query that runs on it, or the next one.
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      await client.query('begin isolation level repeatable read read only');
+      await client.query('select 1 from progress');
+      return new Snapshot(client);
+    } catch (error) {
+      await client.end();
+      if ((error as { code?: unknown }).code === '42P01') {
+        throw new NoReadModel('There is nothing to verify: this version of the service has never run on this database '
+          + '(see DATA_DIR and DATABASE_URL). Start it once, or have `tablog replay` make the tables from the log.');
+      }
+      throw error;
+    }
+  }
+
+  /** The rows of a query, each as an array of its columns, for results that are small. */
+  async query(text: string, values: readonly unknown[] = []): Promise<ResultRow[]> {
+    const { rows } = await this.#client.query({ text, values: [...values], rowMode: 'array' });
+    return rows;
+  }
+
+  /** The rows of a query, `atOnce` of them in memory. Other queries may run meanwhile. */
+  async *stream(text: string, atOnce: number): AsyncGenerator<ResultRow> {
+    this.#cursors += 1;
+    const cursor = `stream_${this.#cursors}`;
+    await this.#client.query(`declare ${cursor} no scroll cursor for ${text}`);
+    for (;;) {
+      const rows = await this.query(`fetch forward ${atOnce} from ${cursor}`);
+      yield* rows;
+      if (rows.length < atOnce) break;
+    }
+    await this.#client.query(`close ${cursor}`);
+  }
+
+  async close(): Promise<void> {
+    await this.#client.end();
+  }
+}

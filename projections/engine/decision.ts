@@ -1,0 +1,47 @@
+/** What a decision is: the outcome of an event, and what it changes. All of it is plain values; a decision never does I/O. */
+import type { Event, EventData } from '../../src/events/event.ts';
+import type { AppliedResult, Outcome, Refusal, RefusalType } from '../../src/events/outcome.ts';
+
+/** Where in the log an event stands. */
+export interface LogPlace {
+  readonly partition: number;
+  readonly offset: bigint;
+  /** base + offset: the version of all that the event changes. */
+  readonly version: bigint;
+  /** The record's time in milliseconds since 1970: the only time a decision knows. */
+  readonly time: number;
+}
+
+/** One thing that becomes different in the read model. It carries the whole new value. `kind` names it among all models. */
+export interface AnyChange {
+  readonly kind: string;
+}
+
+export interface Decision<Change extends AnyChange = AnyChange> {
+  readonly outcome: Outcome;
+  readonly changes: readonly Change[];
+}
+
+/** Decides one type of event over the states of the models that it reads. Throws only on bugs: each request has an outcome. */
+export type Decide<States, E extends EventData, Change extends AnyChange> = (
+  states: States,
+  event: Event<E>,
+  at: LogPlace,
+) => Decision<Change>;
+
+export function refuse(type: RefusalType, message: string): Decision<never> {
+  return refusedWith({ type, message });
+}
+
+/** Refuses what a client asked for, and changes something all the same. */
+export function refuseWith<Change extends AnyChange>(refusal: Refusal, changes: readonly Change[]): Decision<Change> {
+  return { outcome: { status: 'refused', refusal }, changes };
+}
+
+export function refusedWith(refusal: Refusal): Decision<never> {
+  return { outcome: { status: 'refused', refusal }, changes: [] };
+}
+
+export function apply<Change extends AnyChange>(changes: readonly Change[], etag?: bigint, result: AppliedResult = {}): Decision<Change> {
+  return { outcome: { status: 'applied', result, etag }, changes };
+}

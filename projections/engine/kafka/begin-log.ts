@@ -1,0 +1,51 @@
+/** The start of a log in Kafka: it is given its name, or is proven to be the one that the read model was built from. */
+import { randomUUID } from 'node:crypto';
+import type { Database } from '../../../src/database/database.ts';
+import { inTransaction } from '../../../src/database/transaction.ts';
+import { readProgress } from '../progress/progress.store.ts';
+import { encodeGenesis, proveIdentity, readLogId, WrongLog } from '../../../src/log/identity.ts';
+import { allPartitions } from '../../../src/log/partition.ts';
+import { whenSettled } from '../../../src/log/kafka/kafka-client.ts';
+import type { KafkaLink } from '../../../src/log/kafka/kafka-link.ts';
+import type { KafkaReader } from '../../../src/log/kafka/kafka-reader.ts';
+
+/** Any number that nothing else in the database uses as an advisory lock. */
+const genesisLock = 7_460_231_007;
+
+/**
+ * The first start of a log: an event in each partition that names it. A partition that is empty although the read model was
+ * built from it is left so: that is another log, or one that has lost its events.
+ */
+export async function beginLog(database: Database, link: KafkaLink, reader: KafkaReader): Promise<void> {
+  const partitions = allPartitions(reader.partitions);
+  const findEmpty = async (): Promise<number[]> => {
+    const bounds = await whenSettled(() => link.bounds(partitions));
+    return partitions.filter((partition) => bounds.get(partition)!.end === 0n);
+  };
+  if ((await findEmpty()).length === 0) return;
+  await inTransaction(database.pool, async (client) => {
+    // Two processes that start at once would give it two names.
+    await client.query('select pg_advisory_xact_lock($1)', [genesisLock]);
+    const remembered = await readProgress(database.pool);
+    const empty = await findEmpty();
+    const unnamed = empty.filter((partition) => remembered[partition]!.logId === null);
+    if (unnamed.length === 0) return;
+    const named = partitions.find((partition) => !empty.includes(partition));
+    const logId = named === undefined ? randomUUID() : await readLogId(reader, named);
+    for (const partition of unnamed) await link.send(partition, [encodeGenesis(logId)]);
+  });
+}
+
+/** The partitions whose log is not the one that the read model was built from, and why. */
+export async function findWrongPartitions(database: Database, reader: KafkaReader): Promise<Map<number, string>> {
+  const wrong = new Map<number, string>();
+  for (const [partition, remembered] of (await readProgress(database.pool)).entries()) {
+    try {
+      await proveIdentity(reader, partition, remembered);
+    } catch (error) {
+      if (!(error instanceof WrongLog)) throw error;
+      wrong.set(partition, error.message);
+    }
+  }
+  return wrong;
+}

@@ -1,0 +1,317 @@
+/**
+ * The log in Kafka. Any number of processes append to it; what they append is decided where it is read, by the process that
+ * owns the partition, and whoever appended waits for what became of it (ARCHITECTURE.md, "Deployed").
+ */
+import type { Kafka } from 'kafkajs';
+import type { Logger } from 'pino';
+import type { Database } from '../../../src/database/database.ts';
+import type { Outcome } from '../../../src/events/outcome.ts';
+import type { Projected, Projector } from '../projector.ts';
+import { NotAppended } from '../../../src/log/event-log.ts';
+import type { EncodedEvent, EventLog, LogRecord, LogStatus, PartitionBounds } from '../../../src/log/event-log.ts';
+import { wrongLog } from '../../../src/log/identity.ts';
+import { LogClock } from '../../../src/log/log-clock.ts';
+import { fail, noLogObserver, type LogObserver, type RefusalReason } from '../../../src/log/log-observer.ts';
+import { allPartitions } from '../../../src/log/partition.ts';
+import { AppendQueue, type QueuedEvent } from '../append-queue.ts';
+import { beginLog, findWrongPartitions } from './begin-log.ts';
+import { GroupMembership, hasMembers } from '../../../src/log/kafka/group-membership.ts';
+import { createKafka, whenSettled, withAdmin, type KafkaSettings } from '../../../src/log/kafka/kafka-client.ts';
+import { KafkaLink } from '../../../src/log/kafka/kafka-link.ts';
+import { KafkaReader } from '../../../src/log/kafka/kafka-reader.ts';
+import { LogEnds } from '../../../src/log/kafka/log-ends.ts';
+import { OutcomeWaiters } from './outcome-waiters.ts';
+import { PartitionAppender } from '../../../src/log/kafka/partition-appender.ts';
+import { PartitionOwner } from './partition-owner.ts';
+import { ProgressWatch } from './progress-watch.ts';
+import { ensureTopic } from '../../../src/log/kafka/topic.ts';
+
+export interface KafkaEngineOptions {
+  readonly kafka: KafkaSettings;
+  readonly databaseUrl: string;
+  readonly database: Database;
+  readonly projector: Projector;
+  readonly partitions: number;
+  /** Whether this process projects partitions, or leaves that to others: always, or while there are others. */
+  readonly projects: boolean | 'unless others do';
+  /** What may wait for its outcome, and what may wait to be sent, over all partitions; past it appends are refused. */
+  readonly queueEventsMax: number;
+  readonly queueBytesMax: number;
+  /** How many events of a partition may wait to be projected; past it appends to it are refused. */
+  readonly lagEventsMax: number;
+  /** For how long nothing may move on a request before its outcome is called unknown, in milliseconds. */
+  readonly unknownWait: number;
+  readonly logger: Logger;
+  /** Hears of what the log does; without it nobody does. */
+  readonly observer?: LogObserver;
+}
+
+/** The connections that the log is made on. */
+interface Connections {
+  readonly kafka: Kafka;
+  readonly link: KafkaLink;
+  readonly reader: KafkaReader;
+}
+
+export class KafkaEngine implements EventLog {
+  readonly partitions: number;
+  readonly #options: KafkaEngineOptions;
+  readonly #observer: LogObserver;
+  readonly #connections: Connections;
+  readonly #clock = new LogClock();
+  readonly #waiters: OutcomeWaiters;
+  readonly #watch: ProgressWatch;
+  readonly #owner: PartitionOwner;
+  readonly #membership: GroupMembership | null;
+  readonly #appenders: readonly PartitionAppender[];
+  readonly #closing = new AbortController();
+  readonly #caughtUp = Promise.withResolvers<void>();
+  readonly #ends: LogEnds;
+  /** The partitions whose log is not the read model's, as this process has found out, and why. */
+  readonly #wrong: Map<number, string>;
+  #isCaughtUp = false;
+  readonly #queue: AppendQueue;
+
+  private constructor(
+    options: KafkaEngineOptions,
+    connections: Connections,
+    ends: readonly bigint[],
+    wrong: Map<number, string>,
+  ) {
+    this.#options = options;
+    this.#observer = options.observer ?? noLogObserver;
+    this.#queue = new AppendQueue({ eventsMax: options.queueEventsMax, bytesMax: options.queueBytesMax, observer: this.#observer });
+    this.#connections = connections;
+    this.#wrong = wrong;
+    this.partitions = options.partitions;
+    const { kafka: { topic, group }, database, projector, partitions, projects, unknownWait, logger } = options;
+    const { kafka, link, reader } = connections;
+    this.#waiters = new OutcomeWaiters(partitions);
+    this.#watch = new ProgressWatch({
+      url: options.databaseUrl, database, waiters: this.#waiters, partitions, unknownWait, logger,
+      now: () => this.#clock.now(), onRefreshed: () => this.#checkCaughtUp(),
+    });
+    this.#ends = new LogEnds({ link, ends, logger, nextOf: (partition) => this.#watch.of(partition).next });
+    this.#owner = new PartitionOwner({
+      link, reader, database, projector, logger,
+      onProjected: (partition, records, outcomes) => this.#tell(partition, records, outcomes),
+      onHalted: (partition, offset, reason, error) => this.#halt(partition, offset, reason, error),
+      onTakenOver: () => this.#observer.tookOver(),
+    });
+    this.#membership = projects
+      ? new GroupMembership({ kafka, topic, group, logger, onAssigned: (assigned) => this.#assign(assigned) })
+      : null;
+    this.#appenders = Array.from({ length: partitions }, (_, partition) => new PartitionAppender({
+      partition, link, unknownWait, signal: this.#closing.signal, onSending: (events) => this.#owner.loadAhead(partition, events),
+      onSent: (records) => this.#takeSent(records),
+    }));
+  }
+
+  /**
+   * Opens the log, and begins to project if this process is to. Makes the topic, and the log in it, unless they are there.
+   * Rejects with UnsafeTopic when the topic could lose events, and when Kafka or Postgres cannot be reached.
+   */
+  static async open(options: KafkaEngineOptions, signal: AbortSignal): Promise<KafkaEngine> {
+    const { kafka: settings, logger, database, partitions } = options;
+    const kafka = createKafka(settings, logger);
+    const projects = await withAdmin(kafka, async (admin) => {
+      await whenSettled(() => ensureTopic(admin, settings, partitions));
+      return options.projects === 'unless others do' ? !(await hasMembers(admin, settings.group)) : options.projects;
+    });
+    signal.throwIfAborted();
+    const link = await KafkaLink.open(kafka, settings.topic);
+    let reader: KafkaReader | undefined;
+    let log: KafkaEngine | undefined;
+    try {
+      reader = new KafkaReader(await KafkaLink.open(kafka, settings.topic), partitions);
+      await beginLog(database, link, reader);
+      const wrong = await findWrongPartitions(database, reader);
+      const bounds = await link.bounds(allPartitions(partitions));
+      const ends = allPartitions(partitions).map((partition) => bounds.get(partition)!.end);
+      signal.throwIfAborted();
+      log = new KafkaEngine({ ...options, projects }, { kafka, link, reader }, ends, wrong);
+      await log.#start();
+      return log;
+    } catch (error) {
+      if (log) await log.close();
+      else await Promise.all([link.close(), reader?.close()]);
+      throw error;
+    }
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  get isCaughtUp(): boolean {
+    return this.#isCaughtUp;
+  }
+
+  async caughtUp(): Promise<void> {
+    await this.#caughtUp.promise;
+  }
+
+  async append(partition: number, event: EncodedEvent): Promise<Outcome> {
+    const observer = this.#observer;
+    const queued = this.#admit(partition, event);
+    const began = performance.now();
+    const wait = this.#waiters.wait(partition, event.commandId);
+    let placedAt: bigint | undefined;
+    // What the projection says counts, whether or not the brokers have answered the send by then.
+    const { next } = this.#watch.of(partition);
+    const sent = this.#appenders[partition]!.append(event).then(
+      ({ offset }) => {
+        placedAt = offset;
+        wait.placedAt(offset);
+        observer.appended(performance.now() - began);
+        // What is appended after something was projected stands behind it.
+        if (offset < next) this.#distrust(partition, offset, next);
+      },
+      (error: Error) => wait.fail(error),
+    );
+    void sent.finally(() => queued.sent());
+    try {
+      const outcome = await wait.outcome;
+      observer.settled(performance.now() - began);
+      return outcome;
+    } catch (error) {
+      throw fail(observer, error, { partition, offset: placedAt });
+    } finally {
+      queued.left();
+    }
+  }
+
+  read(partition: number, from: bigint, to: bigint): AsyncIterable<readonly LogRecord[]> {
+    return this.#connections.reader.read(partition, from, to);
+  }
+
+  async bounds(partition: number): Promise<PartitionBounds> {
+    return this.#connections.reader.bounds(partition);
+  }
+
+  problems(): readonly string[] {
+    const partitions = allPartitions(this.partitions);
+    const problems = partitions.flatMap((partition) => this.#haltOf(partition) ?? []);
+    if (!this.#isCaughtUp) {
+      const left = partitions.reduce((sum, partition) => sum + this.#ends.leftOf(partition), 0);
+      problems.push(`The read model is being brought to the end of the log: ${left} events to go.`);
+    }
+    if (this.#ends.away) problems.push('Kafka cannot be reached.');
+    const unattended = this.#ends.unattended().filter((partition) => this.#haltOf(partition) === null);
+    if (unattended.length > 0) problems.push(`Nobody projects partition ${unattended.join(', ')}: is there a projector that runs?`);
+    return problems;
+  }
+
+  status(): LogStatus {
+    const partitions = allPartitions(this.partitions);
+    const owned = new Set(this.#owner.partitions);
+    return {
+      queuedEvents: this.#queue.events, queuedBytes: this.#queue.bytes,
+      halted: partitions.map((partition) => this.#haltOf(partition) !== null),
+      kafka: {
+        isReachable: this.#ends.away === null,
+        lag: partitions.map((partition) => this.#ends.lagOf(partition)),
+        owned: partitions.map((partition) => owned.has(partition)),
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#waiters.giveUp(0);
+    await this.#membership?.leave();
+    await this.#owner.close();
+    await Promise.all(this.#appenders.map((appender) => appender.idle()));
+    await Promise.all([this.#watch.close(), this.#ends.close()]);
+    await Promise.all([this.#connections.link.close(), this.#connections.reader.close()]);
+    this.#caughtUp.reject(new NotAppended('the service is stopping'));
+  }
+
+  async #start(): Promise<void> {
+    // Whoever waits for it hears of it; nobody has to.
+    this.#caughtUp.promise.catch(() => undefined);
+    for (const [partition, reason] of this.#wrong) this.#options.logger.fatal({ partition }, reason);
+    await this.#watch.start();
+    this.#membership?.join();
+    this.#ends.start();
+  }
+
+  /** Gives an event a place in the queue. Throws NotAppended when it cannot be taken now: before it is sent, while that is certain. */
+  #admit(partition: number, event: EncodedEvent): QueuedEvent {
+    const no = (reason: RefusalReason, message: string): never => {
+      throw this.#queue.refuse(reason, message, partition);
+    };
+    if (this.#closing.signal.aborted) no('stopping', 'the service is stopping');
+    const halt = this.#haltOf(partition);
+    if (halt !== null) no('halted', halt);
+    if (!this.#isCaughtUp) no('catching_up', 'the read model is being brought to the end of the log');
+    if (this.#ends.away) no('kafka_away', 'Kafka cannot be reached');
+    if (this.#watch.away) no('postgres_away', 'Postgres cannot be reached');
+    if (this.#ends.lagOf(partition) > this.#options.lagEventsMax) {
+      no('projection_lag', `the projection of partition ${partition} is too far behind its log`);
+    }
+    return this.#queue.enter(partition, event.bytes.length);
+  }
+
+  /** Why a partition cannot be written to; null when it can. */
+  #haltOf(partition: number): string | null {
+    return this.#wrong.get(partition) ?? this.#watch.of(partition).halted;
+  }
+
+  #assign(partitions: readonly number[]): void {
+    this.#options.logger.info({ partitions }, 'the group has shared the partitions out');
+    this.#owner.assign(partitions.filter((partition) => !this.#wrong.has(partition)));
+  }
+
+  /** What this process has just appended. */
+  #takeSent(records: readonly LogRecord[]): void {
+    const { partition, offset, time } = records.at(-1)!;
+    this.#clock.set(time);
+    this.#ends.heard(partition, offset + 1n);
+    this.#observer.batchAppended(records.length);
+    this.#owner.offerSent(records);
+  }
+
+  /** What this process has just projected: told to its own requests, and to other processes where the rest came from. */
+  #tell(partition: number, records: readonly LogRecord[], outcomes: Projected['outcomes'] | null): void {
+    const next = records.at(-1)!.offset + 1n;
+    this.#watch.moved(partition, next);
+    this.#observer.batchProjected(records.length);
+    if (outcomes === null) {
+      this.#watch.lookUp(partition);
+      this.#watch.notify(partition, next);
+      return;
+    }
+    let others = records.length;
+    for (const [commandId, outcome] of outcomes) {
+      if (this.#waiters.settle(partition, commandId, outcome)) others -= 1;
+    }
+    this.#waiters.advance(partition, records[0]!.offset, next);
+    if (others > 0) this.#watch.notify(partition, next);
+    this.#checkCaughtUp();
+  }
+
+  #halt(partition: number, offset: bigint, reason: string, error: Error): void {
+    this.#watch.halted(partition, reason);
+    this.#options.logger.fatal({ partition, offset: String(offset), err: error }, 'a partition has halted: its log cannot be projected any further');
+  }
+
+  /** Another log lies where that of a partition was: nothing is sent there any more until this process is started anew. */
+  #distrust(partition: number, offset: bigint, next: bigint): void {
+    if (this.#wrong.has(partition)) return;
+    const problem = `a new event was given offset ${offset}, the read model is at ${next}: the log was cut, or made anew`;
+    const { message } = wrongLog(partition, problem);
+    this.#wrong.set(partition, message);
+    this.#waiters.abandon(partition);
+    this.#options.logger.fatal({ partition, offset: String(offset) }, message);
+  }
+
+  #checkCaughtUp(): void {
+    if (this.#isCaughtUp) return;
+    // What halted can be read as it is, if it was ever whole.
+    this.#isCaughtUp = allPartitions(this.partitions).every((partition) => {
+      return this.#ends.leftOf(partition) === 0 || (this.#haltOf(partition) !== null && this.#watch.of(partition).caughtUp);
+    });
+    if (this.#isCaughtUp) this.#caughtUp.resolve();
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * The requests of this process that wait for what becomes of their commands. Whoever projects a command tells of it: this
+ * process itself, or another one through Postgres. A request waits for its command, never for an offset alone: the
+ * projection may be past it and the command have come too late, or stand in the log twice.
+ */
+import { AppendUnknown, tooLate } from '../../../src/log/event-log.ts';
+import type { CommandId } from '../../../src/log/event-log.ts';
+import type { Outcome } from '../../../src/events/outcome.ts';
+
+/** One request. */
+export interface Wait {
+  /** What becomes of its command. */
+  readonly outcome: Promise<Outcome>;
+  /** Its event stands in the log at this offset. */
+  placedAt(offset: bigint): void;
+  /** It can wait no longer. */
+  fail(error: Error): void;
+}
+
+class Waiter {
+  readonly commandId: CommandId;
+  readonly began = performance.now();
+  readonly settled = Promise.withResolvers<Outcome>();
+  offset: bigint | null = null;
+
+  constructor(commandId: CommandId) {
+    this.commandId = commandId;
+  }
+}
+
+export class OutcomeWaiters {
+  /** By partition and command. Two requests wait for one command when a client repeats it. */
+  readonly #waiting: readonly Map<CommandId, Set<Waiter>>[];
+  /** When the projection of each partition last moved, by `performance.now`. */
+  readonly #movedAt: number[];
+  readonly #progress: bigint[];
+
+  constructor(partitions: number) {
+    this.#waiting = Array.from({ length: partitions }, () => new Map());
+    this.#movedAt = Array.from({ length: partitions }, () => 0);
+    this.#progress = Array.from({ length: partitions }, () => 0n);
+  }
+
+  wait(partition: number, commandId: CommandId): Wait {
+    const waiter = new Waiter(commandId);
+    const waiting = this.#waiting[partition]!;
+    const others = waiting.get(commandId);
+    if (others) others.add(waiter);
+    else waiting.set(commandId, new Set([waiter]));
+    return {
+      outcome: waiter.settled.promise,
+      placedAt: (offset) => {
+        waiter.offset = offset;
+      },
+      fail: (error) => {
+        this.#forget(partition, waiter);
+        waiter.settled.reject(error);
+      },
+    };
+  }
+
+  /** The commands of a partition that somebody waits for, since `msAgo` at least. */
+  commands(partition: number, msAgo = 0): CommandId[] {
+    const before = performance.now() - msAgo;
+    const commands: CommandId[] = [];
+    for (const [commandId, waiters] of this.#waiting[partition]!) {
+      for (const { began } of waiters) {
+        if (began > before) continue;
+        commands.push(commandId);
+        break;
+      }
+    }
+    return commands;
+  }
+
+  /** Tells what became of a command. Gives whether anybody here waited for it. */
+  settle(partition: number, commandId: CommandId, outcome: Outcome): boolean {
+    const waiting = this.#waiting[partition]!;
+    const waiters = waiting.get(commandId);
+    if (!waiters) return false;
+    waiting.delete(commandId);
+    for (const { settled } of waiters) settled.resolve(outcome);
+    return true;
+  }
+
+  /**
+   * All outcomes of records from `from` (inclusive) to `next` (exclusive) have been told. Whoever still waits for one of
+   * those records came too late to take effect.
+   */
+  advance(partition: number, from: bigint, next: bigint): void {
+    this.moved(partition, next);
+    this.#refuseLate(partition, this.#waiting[partition]!.keys(), (offset) => offset >= from && offset < next);
+  }
+
+  /** The projection has come to `next`, and what these commands had come to by then, if anything, has been told. */
+  advanceFor(partition: number, commands: readonly CommandId[], next: bigint): void {
+    this.moved(partition, next);
+    this.#refuseLate(partition, commands, (offset) => offset < next);
+  }
+
+  /** The projection of a partition has come to `next`; its outcomes may not have been told yet. */
+  moved(partition: number, next: bigint): void {
+    if (next <= this.#progress[partition]!) return;
+    this.#progress[partition] = next;
+    this.#movedAt[partition] = performance.now();
+  }
+
+  /** Gives up those for which nothing has moved for so many milliseconds: what becomes of them is not known. */
+  giveUp(ms: number): void {
+    const now = performance.now();
+    this.#waiting.forEach((waiting, partition) => {
+      for (const waiters of waiting.values()) {
+        for (const waiter of waiters) {
+          if (now - Math.max(waiter.began, this.#movedAt[partition]!) < ms) continue;
+          this.#forget(partition, waiter);
+          waiter.settled.reject(new AppendUnknown('nobody has projected the request in time'));
+        }
+      }
+    });
+  }
+
+  /** Gives up all of a partition: it is not projected any further. */
+  abandon(partition: number): void {
+    for (const waiters of this.#waiting[partition]!.values()) {
+      for (const { settled } of waiters) settled.reject(new AppendUnknown(`partition ${partition} has halted`));
+    }
+    this.#waiting[partition]!.clear();
+  }
+
+  #refuseLate(partition: number, commands: Iterable<CommandId>, isTold: (offset: bigint) => boolean): void {
+    for (const command of commands) {
+      for (const waiter of this.#waiting[partition]!.get(command) ?? []) {
+        if (waiter.offset === null || !isTold(waiter.offset)) continue;
+        this.#forget(partition, waiter);
+        waiter.settled.reject(tooLate());
+      }
+    }
+  }
+
+  #forget(partition: number, waiter: Waiter): void {
+    const waiting = this.#waiting[partition]!;
+    const waiters = waiting.get(waiter.commandId);
+    waiters?.delete(waiter);
+    if (waiters?.size === 0) waiting.delete(waiter.commandId);
+  }
+}

@@ -1,0 +1,243 @@
+/**
+ * The partitions that this process projects. The group says which; each is taken over from whoever had it, fetched from
+ * where its progress is, and projected until it is given to another process, is lost to one, or halts.
+ */
+import type { Logger } from 'pino';
+import type { Database } from '../../../src/database/database.ts';
+import { isDatabaseAway } from '../../../src/database/database-away.ts';
+import { pause } from '../../../src/pause.ts';
+import { noteCaughtUp, noteHalted, takeOver } from '../progress/progress.store.ts';
+import type { Projected, Projector } from '../projector.ts';
+import type { EncodedEvent, LogReader, LogRecord } from '../../../src/log/event-log.ts';
+import { proveIdentity, WrongLog, wrongLog } from '../../../src/log/identity.ts';
+import type { KafkaLink } from '../../../src/log/kafka/kafka-link.ts';
+import { PartitionFetcher } from '../../../src/log/kafka/partition-fetcher.ts';
+import { PartitionProjection, type Position } from './partition-projection.ts';
+
+/** How long to wait after a failure, in milliseconds. */
+const failureWait = 200;
+
+/**
+ * A partition to which this process has just appended is not fetched for so long: its own records are known, and a record
+ * of somebody else shows as a gap before the next one. In milliseconds.
+ */
+const ownRecordsFor = 20;
+/** Once there was a gap, others write there too, and the partition is fetched for at least so long. In milliseconds. */
+const sharedFor = 5000;
+
+/** When a partition was lost although the group still gives it to this process, it is taken back so much later. */
+const retakeDelay = 5000;
+
+export interface PartitionOwnerOptions {
+  readonly link: KafkaLink;
+  readonly reader: LogReader;
+  readonly database: Database;
+  readonly projector: Projector;
+  readonly logger: Logger;
+  readonly onProjected: (
+    partition: number, records: readonly LogRecord[], outcomes: Projected['outcomes'] | null,
+  ) => void;
+  /** Hears at which offset a partition is not projected any further, and why, for people. */
+  readonly onHalted: (partition: number, offset: bigint, reason: string, error: Error) => void;
+  readonly onTakenOver: (partition: number) => void;
+}
+
+/** A partition that is projected here. */
+interface Owned {
+  readonly projection: PartitionProjection;
+  readonly epoch: bigint;
+  /** The end of the log when it was taken over; null once the projection has been there. */
+  catchUpTo: bigint | null;
+  /** When this process last appended to it, and until when others are known to, by `performance.now`. */
+  sentAt: number;
+  sharedUntil: number;
+}
+
+export class PartitionOwner {
+  readonly #options: PartitionOwnerOptions;
+  readonly #owned = new Map<number, Owned>();
+  #assigned: ReadonlySet<number> = new Set();
+  readonly #takingOver = new Set<number>();
+  readonly #tasks = new Set<Promise<void>>();
+  readonly #fetcher: PartitionFetcher;
+  readonly #closing = new AbortController();
+
+  constructor(options: PartitionOwnerOptions) {
+    this.#options = options;
+    this.#fetcher = new PartitionFetcher({
+      link: options.link, logger: options.logger, partitions: () => this.partitions,
+      offsetOf: (partition) => this.#offsetToFetch(partition),
+      onFetched: (partition, from, records) => this.#offerFetched(partition, from, records),
+      onOutOfRange: (partition) => this.#judgeRange(partition),
+    });
+  }
+
+  /** The partitions that are projected here now. */
+  get partitions(): number[] {
+    return [...this.#owned.keys()];
+  }
+
+  /** Takes over what is new among these partitions, and lets go of what is not among them any more. */
+  assign(partitions: readonly number[]): void {
+    this.#assigned = new Set(partitions);
+    for (const [partition, { projection }] of this.#owned) {
+      if (this.#assigned.has(partition)) continue;
+      this.#owned.delete(partition);
+      this.#run(projection.close());
+    }
+    for (const partition of partitions) {
+      if (!this.#owned.has(partition)) this.#takeOverSoon(partition, 0);
+    }
+  }
+
+  /** This process is appending events: what their projection will need can be fetched meanwhile. */
+  loadAhead(partition: number, events: readonly EncodedEvent[]): void {
+    this.#owned.get(partition)?.projection.loadAhead(events);
+  }
+
+  /** Takes records that this process has just appended: they need not be fetched if they are the next ones. */
+  offerSent(records: readonly LogRecord[]): void {
+    const owned = this.#owned.get(records[0]!.partition);
+    if (!owned) return;
+    const now = performance.now();
+    owned.sentAt = now;
+    if (!owned.projection.offer(records)) owned.sharedUntil = now + sharedFor;
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.assign([]);
+    await this.#fetcher.close();
+    while (this.#tasks.size > 0) await Promise.all(this.#tasks);
+  }
+
+  /** Keeps hold of something that goes on by itself and never rejects. */
+  #run(task: Promise<void>): void {
+    this.#tasks.add(task);
+    void task.finally(() => this.#tasks.delete(task));
+  }
+
+  #takeOverSoon(partition: number, delay: number): void {
+    if (this.#takingOver.has(partition)) return;
+    this.#takingOver.add(partition);
+    this.#run(this.#takeOver(partition, delay).finally(() => this.#takingOver.delete(partition)));
+  }
+
+  /** Takes a partition over, and tries for as long as it is this process's to take. Never rejects. */
+  async #takeOver(partition: number, delay: number): Promise<void> {
+    const { database, logger, reader, onHalted, onTakenOver } = this.#options;
+    const { signal } = this.#closing;
+    await pause(delay, signal);
+    while (this.#assigned.has(partition) && !this.#owned.has(partition) && !signal.aborted) {
+      try {
+        const claim = await takeOver(database.pool, partition);
+        onTakenOver(partition);
+        try {
+          await proveIdentity(reader, partition, claim);
+        } catch (error) {
+          if (!(error instanceof WrongLog)) throw error;
+          await this.#remember(partition, claim.epoch, error.message);
+          onHalted(partition, claim.next, error.message, error);
+          return;
+        }
+        const { end } = await reader.bounds(partition);
+        if (!this.#assigned.has(partition)) return;
+        this.#own(partition, claim, end);
+        logger.info({ partition, offset: String(claim.next), epoch: String(claim.epoch) }, 'took a partition over');
+        return;
+      } catch (error) {
+        logger.warn({ partition, err: error }, 'a partition cannot be taken over yet');
+        await pause(failureWait, signal);
+      }
+    }
+  }
+
+  #own(partition: number, position: Position, end: bigint): void {
+    const { database, projector, logger } = this.#options;
+    const projection = new PartitionProjection({
+      partition, position, database, projector,
+      onProjected: (records, outcomes) => {
+        this.#options.onProjected(partition, records, outcomes);
+        this.#noteCaughtUp(partition, records.at(-1)!.offset + 1n);
+      },
+      onLost: () => {
+        logger.warn({ partition, epoch: String(position.epoch) }, 'another process has taken a partition over');
+        this.#owned.delete(partition);
+        // The group gives it to that process, or it was somebody who does not know of us.
+        this.#takeOverSoon(partition, retakeDelay);
+      },
+      onHalted: (offset, error) => {
+        this.#owned.delete(partition);
+        const reason = error instanceof WrongLog ? error.message : `partition ${partition} has halted at offset ${offset}: ${error.message}`;
+        this.#run(this.#remember(partition, position.epoch, reason));
+        this.#options.onHalted(partition, offset, reason, error);
+      },
+    });
+    this.#owned.set(partition, {
+      projection, epoch: position.epoch, catchUpTo: end, sentAt: -Infinity, sharedUntil: -Infinity,
+    });
+    this.#noteCaughtUp(partition, position.next);
+    this.#fetcher.start();
+  }
+
+  #noteCaughtUp(partition: number, next: bigint): void {
+    const owned = this.#owned.get(partition);
+    if (!owned || owned.catchUpTo === null || next < owned.catchUpTo) return;
+    owned.catchUpTo = null;
+    const { pool } = this.#options.database;
+    this.#run(this.#untilDone(partition, () => noteCaughtUp(pool, partition, owned.epoch)));
+  }
+
+  /** Has other processes know why a partition is not projected. */
+  #remember(partition: number, epoch: bigint, reason: string): Promise<void> {
+    const { pool } = this.#options.database;
+    return this.#untilDone(partition, () => noteHalted(pool, partition, epoch, reason));
+  }
+
+  /** Does something as soon as Postgres can be reached. Never rejects. */
+  async #untilDone(partition: number, work: () => Promise<void>): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      try {
+        await work();
+        return;
+      } catch (error) {
+        if (!isDatabaseAway(error)) {
+          this.#options.logger.error({ partition, err: error }, 'what became of a partition could not be written down');
+          return;
+        }
+        await pause(failureWait, signal);
+      }
+    }
+  }
+
+  /** From where on a partition is to be fetched; null while it is not. */
+  #offsetToFetch(partition: number): bigint | null {
+    const owned = this.#owned.get(partition);
+    if (!owned?.projection.hasRoom) return null;
+    const now = performance.now();
+    const knowsWhatComes = now < owned.sentAt + ownRecordsFor && now > owned.sharedUntil;
+    return knowsWhatComes ? null : owned.projection.tail;
+  }
+
+  #offerFetched(partition: number, from: bigint, records: readonly LogRecord[]): void {
+    const projection = this.#owned.get(partition)?.projection;
+    if (!projection) return;
+    if (records[0]!.offset > from) projection.halt(wrongLog(partition, `the log has no record at offset ${from}`));
+    else projection.offer(records);
+  }
+
+  /** An offset that is not in the log: another log lies there now, or a part of it is gone. Never rejects. */
+  async #judgeRange(partition: number): Promise<void> {
+    const projection = this.#owned.get(partition)?.projection;
+    if (!projection) return;
+    try {
+      const { start, end } = await this.#options.reader.bounds(partition);
+      if (projection.tail >= start && projection.tail <= end) return;
+      const problem = `it holds offsets ${start} to ${end}, the read model is at ${projection.tail}: it was cut, or made anew`;
+      projection.halt(wrongLog(partition, problem));
+    } catch (error) {
+      this.#options.logger.debug({ partition, err: error }, 'the bounds of a partition are not known yet');
+    }
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * The projection of one partition by the process that owns it. Records come in the log's order, from the brokers or from
+ * the sends of this very process, and are projected in batches; the progress in Postgres decides whether they still are
+ * to be (ARCHITECTURE.md, "Invariants").
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { combine, isGuardFailure } from '../../../src/database/combine.ts';
+import type { Database } from '../../../src/database/database.ts';
+import { isDatabaseAway } from '../../../src/database/database-away.ts';
+import type { PipelinedClient, Statement } from '../../../src/database/pipelined-client.ts';
+import type { EncodedEvent, LogRecord } from '../../../src/log/event-log.ts';
+import { PartitionBatches } from '../partition-batches.ts';
+import type { Progress } from '../progress/progress.store.ts';
+import { ProjectionFailed, projectRecords, type ProjectTarget } from '../project-records.ts';
+import { ProgressMoved, type Projected, type Projector } from '../projector.ts';
+import type { SpeculativeBatch } from '../speculative-batch.ts';
+
+/** What may wait to be projected before no more is fetched. */
+const queueBytesMax = 16 * 1024 * 1024;
+
+/** How long Postgres is left alone before what it failed is tried again, in milliseconds. */
+const retryDelay = 200;
+
+const selectEpoch: Statement = {
+  name: 'select_epoch',
+  text: 'select next, epoch from progress where partition = $1',
+};
+
+/** Where a partition stood when this process took it over, and with what. */
+export type Position = Pick<Progress, 'next' | 'time' | 'epoch'>;
+
+/** What happens to a partition while it is projected. */
+export interface ProjectionEvents {
+  /** Records were projected. `outcomes` is null where another attempt of the same batch, whose answer was lost, did it. */
+  readonly onProjected: (records: readonly LogRecord[], outcomes: Projected['outcomes'] | null) => void;
+  /** Another process has taken the partition over. */
+  readonly onLost: () => void;
+  /** The record at this offset cannot be projected, or is not there. */
+  readonly onHalted: (offset: bigint, error: Error) => void;
+}
+
+export interface PartitionProjectionOptions extends ProjectionEvents {
+  readonly partition: number;
+  readonly position: Position;
+  readonly database: Pick<Database, 'writers'>;
+  readonly projector: Projector;
+}
+
+export class PartitionProjection {
+  readonly #options: PartitionProjectionOptions;
+  readonly #target: ProjectTarget;
+  readonly #batches: PartitionBatches<LogRecord>;
+  #tail: bigint;
+  #tailTime: number;
+  #queuedBytes = 0;
+  #ended = false;
+
+  constructor(options: PartitionProjectionOptions) {
+    this.#options = options;
+    const { partition, position, database, projector } = options;
+    const { epoch } = position;
+    this.#target = { database, projector, partition, epoch };
+    this.#tail = position.next;
+    this.#tailTime = position.time;
+    this.#batches = new PartitionBatches({
+      partition, database, projector, epoch,
+      bytesOf: ({ bytes }) => bytes,
+      // Records have their offsets and times already.
+      timeNow: () => 0,
+      place: (records) => records,
+      maySpeculate: () => true,
+      store: async ({ items, bytes, speculative }) => {
+        const asDecided = await this.#settle(items, speculative);
+        this.#queuedBytes -= bytes;
+        return asDecided;
+      },
+    });
+  }
+
+  /** The offset behind all that was offered. */
+  get tail(): bigint {
+    return this.#tail;
+  }
+
+  /** Whether more may be offered. */
+  get hasRoom(): boolean {
+    return !this.#ended && this.#queuedBytes < queueBytesMax;
+  }
+
+  /**
+   * Takes records that follow those before them; what was offered already is passed over. Gives false, and takes nothing,
+   * when there is a gap.
+   */
+  offer(records: readonly LogRecord[]): boolean {
+    const fresh = records.filter(({ offset }) => offset >= this.#tail);
+    if (this.#ended || fresh.length === 0) return true;
+    if (fresh[0]!.offset > this.#tail) return false;
+    this.#batches.push(fresh.map((record) => {
+      // The brokers' clocks may differ; the log's time never falls.
+      this.#tailTime = Math.max(this.#tailTime, record.time);
+      this.#tail = record.offset + 1n;
+      this.#queuedBytes += record.bytes.length;
+      return record.time === this.#tailTime ? record : { ...record, time: this.#tailTime };
+    }));
+    return true;
+  }
+
+  /** Events are on their way into the log: what they look up is loaded meanwhile, unless there is something to do. */
+  loadAhead(events: readonly EncodedEvent[]): void {
+    if (!this.#ended) this.#batches.loadAhead(this.#tail, events.map(({ event }) => event));
+  }
+
+  /** Says that the log has no record where the next one should be. */
+  halt(error: Error): void {
+    if (!this.#ended) this.#halt(this.#tail, error);
+  }
+
+  /** Ends it: what is in flight is waited for, what waits is left to the next owner. */
+  async close(): Promise<void> {
+    this.#end();
+    await this.#batches.idle();
+  }
+
+  /** Projects records, however long that takes. Never rejects; tells whether it was stored as it was decided ahead. */
+  async #settle(records: readonly LogRecord[], speculative: SpeculativeBatch | null): Promise<boolean> {
+    const { onProjected } = this.#options;
+    let left = records;
+    for (let attempt = 1; !this.#ended && left.length > 0; attempt += 1) {
+      try {
+        if (speculative && attempt === 1) {
+          await this.#options.database.writers.with((tx) => this.#storeSpeculative(tx, speculative));
+          onProjected(left, speculative.outcomes);
+          return true;
+        }
+        await projectRecords(this.#target, left, (done, { outcomes }) => onProjected(done, outcomes));
+        this.#batches.landedAt(left.at(-1)!.offset + 1n);
+        return false;
+      } catch (error) {
+        this.#batches.lost();
+        left = await this.#recover(left, error as Error);
+      }
+    }
+    return false;
+  }
+
+  /** What is left to be done of these records after a failure. Never rejects. */
+  async #recover(records: readonly LogRecord[], error: Error): Promise<readonly LogRecord[]> {
+    if (error instanceof ProjectionFailed) {
+      this.#halt(error.offset, error.cause as Error);
+      return [];
+    }
+    try {
+      const left = await this.#notYetProjected(records);
+      // What only the speculative batch did wrong, the next attempt does in a transaction.
+      if (left.length < records.length || !isDatabaseAway(error)) return left;
+    } catch (failure) {
+      if (!isDatabaseAway(failure)) {
+        this.#halt(records[0]!.offset, failure as Error);
+        return [];
+      }
+    }
+    await sleep(retryDelay);
+    return records;
+  }
+
+  /** Asks Postgres how far it is: a commit may have taken place although its answer was lost. */
+  async #notYetProjected(records: readonly LogRecord[]): Promise<readonly LogRecord[]> {
+    const { partition, position, database, onProjected, onLost } = this.#options;
+    const { rows } = await database.writers.with((tx) => tx.query(selectEpoch, [partition]));
+    const [next, epoch] = rows[0] as [bigint, bigint];
+    // Behind the records: somebody has put an older read model into the place of the one that they were to go on in.
+    if (epoch !== position.epoch || next < records[0]!.offset) {
+      this.#end();
+      onLost();
+      return [];
+    }
+    const done = records.filter(({ offset }) => offset < next);
+    if (done.length > 0) onProjected(done, null);
+    return records.slice(done.length);
+  }
+
+  async #storeSpeculative(tx: PipelinedClient, speculative: SpeculativeBatch): Promise<void> {
+    const { statement, values } = combine(speculative.statements(), 1);
+    try {
+      await tx.query(statement, values);
+    } catch (error) {
+      if (isGuardFailure(error)) throw new ProgressMoved('the progress is elsewhere');
+      throw error;
+    }
+  }
+
+  #halt(offset: bigint, error: Error): void {
+    this.#end();
+    this.#options.onHalted(offset, error);
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.#batches.takeWaiting();
+  }
+}

@@ -1,0 +1,222 @@
+/**
+ * How far the partitions are projected, by whichever process: Postgres says so, and what the commands came to that this
+ * process waits for. Whoever projects a partition notifies the others; behind that there is a poll, because a
+ * notification can be lost with a connection.
+ */
+import pg from 'pg';
+import type { Logger } from 'pino';
+import type { Database } from '../../../src/database/database.ts';
+import { findProgressAndOutcomes, stillCounts } from '../outcomes/outcomes.store.ts';
+import { readProgress, type Progress } from '../progress/progress.store.ts';
+import type { OutcomeWaiters } from './outcome-waiters.ts';
+
+/** What is known of a partition. */
+export type PartitionProgress = Pick<Progress, 'next' | 'halted' | 'caughtUp'>;
+
+/** How often it is looked whether somebody has waited too long, and how often all partitions are looked at. In milliseconds. */
+const lookInterval = 100;
+const refreshInterval = 1000;
+
+/** How long a request waits before its outcome is looked up without a notification, in milliseconds. */
+const pollAfter = 100;
+
+/** How long to wait before a lost connection is made anew, in milliseconds. */
+const reconnectDelay = 500;
+
+export interface ProgressWatchOptions {
+  readonly url: string;
+  readonly database: Database;
+  readonly waiters: OutcomeWaiters;
+  readonly partitions: number;
+  /** For how long a request waits while nothing moves, in milliseconds. */
+  readonly unknownWait: number;
+  readonly logger: Logger;
+  /** The log's time. */
+  readonly now: () => number;
+  /** Hears of each look at all partitions. */
+  readonly onRefreshed: () => void;
+}
+
+export class ProgressWatch {
+  readonly #options: ProgressWatchOptions;
+  readonly #channel: string;
+  readonly #progress: PartitionProgress[];
+  /** Partitions whose outcomes are being looked up; true: and must be once more. */
+  readonly #lookingUp = new Map<number, boolean>();
+  readonly #lookUps = new Set<Promise<void>>();
+  /** How far partitions are that the others have not been told of yet. */
+  readonly #toNotify = new Map<number, bigint>();
+  #notifying: Promise<void> | null = null;
+  #listener: pg.Client | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #refreshedAt = -Infinity;
+  #refreshing: Promise<void> | null = null;
+  #away: Error | null = null;
+  #closed = false;
+
+  constructor(options: ProgressWatchOptions) {
+    this.#options = options;
+    this.#channel = `${options.database.schema}_progress`;
+    this.#progress = Array.from({ length: options.partitions }, () => ({ next: 0n, halted: null, caughtUp: false }));
+  }
+
+  /** Begins to listen and to look. Rejects when Postgres is away. */
+  async start(): Promise<void> {
+    await this.#listen();
+    await this.refresh();
+    this.#timer = setInterval(() => this.#look(), lookInterval);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#timer);
+    await Promise.all([this.#listener?.end(), this.#refreshing, this.#notifying, ...this.#lookUps]);
+  }
+
+  /** Why Postgres cannot be asked; null while it can. */
+  get away(): Error | null {
+    return this.#away;
+  }
+
+  of(partition: number): PartitionProgress {
+    return this.#progress[partition]!;
+  }
+
+  /** Looks at all partitions. Rejects when Postgres is away. */
+  async refresh(): Promise<void> {
+    const { database, waiters } = this.#options;
+    const all = await readProgress(database.pool);
+    this.#refreshedAt = performance.now();
+    all.forEach(({ next, halted, caughtUp }, partition) => {
+      // This process may have heard of more meanwhile.
+      const known = this.#progress[partition]!.next;
+      this.#progress[partition] = { next: next > known ? next : known, halted, caughtUp };
+      waiters.moved(partition, next);
+      if (halted !== null) waiters.abandon(partition);
+    });
+    this.#options.onRefreshed();
+  }
+
+  /** This process has projected a partition up to here. */
+  moved(partition: number, next: bigint): void {
+    const known = this.#progress[partition]!;
+    if (next > known.next) this.#progress[partition] = { ...known, next };
+  }
+
+  /** This process has found that a partition cannot be projected any further. */
+  halted(partition: number, reason: string): void {
+    this.#progress[partition] = { ...this.#progress[partition]!, halted: reason };
+    this.#options.waiters.abandon(partition);
+  }
+
+  /** Tells other processes how far this one has projected a partition. Never rejects. */
+  notify(partition: number, next: bigint): void {
+    this.#toNotify.set(partition, next);
+    this.#notifying ??= this.#notify();
+  }
+
+  /** Looks up what the commands came to that are waited for. Never rejects. */
+  lookUp(partition: number): void {
+    if (this.#lookingUp.has(partition)) {
+      this.#lookingUp.set(partition, true);
+      return;
+    }
+    this.#lookingUp.set(partition, false);
+    const lookUp = this.#lookUpUntilDone(partition).finally(() => this.#lookUps.delete(lookUp));
+    this.#lookUps.add(lookUp);
+  }
+
+  async #lookUpUntilDone(partition: number): Promise<void> {
+    const { database, waiters, logger, now } = this.#options;
+    try {
+      do {
+        this.#lookingUp.set(partition, false);
+        const commands = waiters.commands(partition);
+        const { next, outcomes } = await findProgressAndOutcomes(database.reader, partition, commands);
+        this.#away = null;
+        for (const recorded of outcomes) {
+          if (stillCounts(recorded, now())) waiters.settle(partition, recorded.commandId, recorded.outcome);
+        }
+        // Of those who began to wait meanwhile nothing has been asked.
+        waiters.advanceFor(partition, commands, next);
+        this.moved(partition, next);
+      } while (this.#lookingUp.get(partition));
+    } catch (error) {
+      logger.debug({ partition, err: error }, 'outcomes could not be looked up');
+    } finally {
+      this.#lookingUp.delete(partition);
+    }
+  }
+
+  async #notify(): Promise<void> {
+    const { database, logger } = this.#options;
+    try {
+      while (this.#toNotify.size > 0) {
+        const payload = Array.from(this.#toNotify, ([partition, next]) => `${partition}:${next}`).join(' ');
+        this.#toNotify.clear();
+        await database.pool.query('select pg_notify($1, $2)', [this.#channel, payload]);
+      }
+    } catch (error) {
+      // The others look by themselves before long.
+      logger.debug({ err: error }, 'a notification could not be sent');
+    } finally {
+      this.#notifying = null;
+    }
+  }
+
+  #look(): void {
+    const { waiters, partitions, unknownWait, logger } = this.#options;
+    for (let partition = 0; partition < partitions; partition += 1) {
+      if (waiters.commands(partition, pollAfter).length > 0) this.lookUp(partition);
+    }
+    waiters.giveUp(unknownWait);
+    if (this.#refreshing || performance.now() - this.#refreshedAt < refreshInterval) return;
+    this.#refreshing = this.refresh()
+      .then(
+        () => {
+          this.#away = null;
+        },
+        (error: Error) => {
+          if (this.#away === null && !this.#closed) logger.warn({ err: error }, 'Postgres cannot be asked');
+          this.#away = error;
+        },
+      )
+      .finally(() => {
+        this.#refreshing = null;
+      });
+  }
+
+  async #listen(): Promise<void> {
+    const client = new pg.Client({
+      connectionString: this.#options.url, application_name: 'tablog listener', connectionTimeoutMillis: 5000,
+      keepAlive: true, keepAliveInitialDelayMillis: 10_000,
+    });
+    // A connection that breaks ends, which is what counts.
+    client.on('error', () => undefined);
+    client.on('notification', ({ payload }) => this.#hear(payload ?? ''));
+    await client.connect();
+    await client.query(`listen ${this.#channel}`);
+    this.#listener = client;
+    client.once('end', () => void this.#listenAgain());
+  }
+
+  async #listenAgain(): Promise<void> {
+    while (!this.#closed) {
+      try {
+        await this.#listen();
+        if (this.#closed) await this.#listener?.end();
+        return;
+      } catch {
+        // Until it succeeds the poll has to do.
+        await new Promise((resolve) => setTimeout(resolve, reconnectDelay));
+      }
+    }
+  }
+
+  #hear(payload: string): void {
+    for (const entry of payload.split(' ')) {
+      const partition = Number(entry.split(':', 1)[0]);
+      if (this.#options.waiters.commands(partition).length > 0) this.lookUp(partition);
+    }
+  }
+}

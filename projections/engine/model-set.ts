@@ -1,0 +1,85 @@
+/** What all models of a list say together: where the engine looks up who decides an event, and who follows a change. */
+import type { Event, EventData, EventType } from '../../src/events/event.ts';
+import { apply, type AnyChange, type Decide, type Decision, type LogPlace } from './decision.ts';
+import type { AnyModel, Models } from './model.ts';
+
+/** The states of a batch, by the names of their models. */
+export type States = Readonly<Record<string, unknown>>;
+
+type AnyDecide = Decide<States, EventData, AnyChange>;
+type TakeChange = (states: States, change: AnyChange) => void;
+
+export class ModelSet {
+  readonly list: readonly (readonly [name: string, model: AnyModel])[];
+  readonly #decisions = new Map<string, AnyDecide>();
+  readonly #changes = new Map<string, TakeChange[]>();
+  readonly #readsStored: ReadonlySet<EventType>;
+  readonly #loadsAhead: ReadonlySet<EventType>;
+
+  constructor(models: Models) {
+    this.list = Object.entries(models);
+    const all = this.list.map(([, model]) => model);
+    for (const model of all) {
+      for (const [type, decide] of Object.entries(model.decisions as Record<string, AnyDecide>)) {
+        if (this.#decisions.has(type)) throw new Error(`two models decide ${type}`);
+        this.#decisions.set(type, decide);
+      }
+      for (const [kind, take] of Object.entries(model.changes as Record<string, TakeChange>)) {
+        this.#changes.set(kind, [...(this.#changes.get(kind) ?? []), take]);
+      }
+    }
+    this.#readsStored = new Set(all.flatMap(({ readsStored = [] }) => readsStored));
+    this.#loadsAhead = new Set(all.flatMap(({ loadsAhead = [] }) => loadsAhead));
+  }
+
+  /** Opens the states of a batch. */
+  open(newKey: () => bigint): States {
+    return Object.fromEntries(this.list.map(([name, model]) => [name, model.open(newKey)]));
+  }
+
+  /** Opens what the models keep of what is committed. */
+  openCommitted(): States {
+    return Object.fromEntries(this.list.map(([name, model]) => [name, model.openCommitted?.() ?? null]));
+  }
+
+  /** Decides one event. Throws only on bugs, and for a type that no model knows: a newer version may have written it. */
+  decide(states: States, event: Event, at: LogPlace): Decision {
+    const { type } = event.data;
+    // What it says is read by the engine itself, before anything is decided.
+    if (type === 'GenerationStarted') return apply([]);
+    const decide = this.#decisions.get(type);
+    if (!decide) throw new Error(`an event of the unknown type ${type}`);
+    return decide(states, event, at);
+  }
+
+  /** Takes the changes of a decision over, for the events behind it and for the store. */
+  apply(states: States, changes: readonly AnyChange[]): void {
+    for (const change of changes) {
+      const followers = this.#changes.get(change.kind);
+      if (!followers) throw new Error(`a change of the unknown kind ${change.kind}`);
+      for (const take of followers) take(states, change);
+    }
+  }
+
+  keysAtMost(data: EventData): number {
+    return this.list.reduce((sum, [, model]) => sum + (model.keysAtMost?.(data) ?? 0), 0);
+  }
+
+  needs(data: EventData): string[] {
+    return this.list.flatMap(([, model]) => model.needs?.(data) ?? []);
+  }
+
+  makes(data: EventData): string[] {
+    return this.list.flatMap(([, model]) => model.makes?.(data) ?? []);
+  }
+
+  /** Whether everything before an event must be stored before it is loaded. */
+  readsStored({ type }: EventData): boolean {
+    return this.#readsStored.has(type);
+  }
+
+  /** Whether it pays to load for an event that is still on its way into the log. */
+  loadsAhead({ type }: EventData): boolean {
+    return this.#loadsAhead.has(type);
+  }
+}

@@ -1,0 +1,242 @@
+/**
+ * Group commit for one partition of the log in Postgres. A batch is appended, decided and stored by one statement or in
+ * one transaction, so one flush acknowledges all of it. While a batch is in flight the next one is gathered and decided
+ * ahead, as if that one had landed already; what this rests on is checked when it is stored.
+ */
+import { combine, isGuardFailure } from '../../../src/database/combine.ts';
+import type { Database } from '../../../src/database/database.ts';
+import { isDatabaseAway } from '../../../src/database/database-away.ts';
+import type { PipelinedClient } from '../../../src/database/pipelined-client.ts';
+import { begin, commit, rollback } from '../../../src/database/transaction.ts';
+import type { Outcome } from '../../../src/events/outcome.ts';
+import { AppendUnknown, NotAppended, ProjectionBug, tooLate } from '../../../src/log/event-log.ts';
+import type { EncodedEvent, LogRecord } from '../../../src/log/event-log.ts';
+import type { LogClock } from '../../../src/log/log-clock.ts';
+import type { LogObserver } from '../../../src/log/log-observer.ts';
+import { appendStatements } from '../../../src/log/postgres/append-statements.ts';
+import type { Duplicates } from '../batch.ts';
+import { isDuplicateOutcome } from '../outcomes/outcomes.store.ts';
+import { PartitionBatches } from '../partition-batches.ts';
+import { isConflict } from '../project-records.ts';
+import { ProgressMoved, type Projected, type Projector } from '../projector.ts';
+import type { SpeculativeBatch } from '../speculative-batch.ts';
+import { lockHead } from './lock-head.ts';
+import { CommitUnknown, findCommitted } from './unknown-commit.ts';
+
+/** After another process was met on this partition, so many batches take the lock first instead of guessing the head. */
+const cautiousBatches = 16;
+
+/** How often a batch is tried anew after it met another process or a deadlock. */
+const attemptsMax = 20;
+
+interface Waiter {
+  readonly event: EncodedEvent;
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface LockedOptions {
+  readonly duplicates: Duplicates;
+  /** Where the head would be if nobody else had written; null where that is not asked. */
+  readonly expected: bigint | null;
+}
+
+export interface PartitionWriterOptions {
+  readonly partition: number;
+  readonly database: Database;
+  readonly projector: Projector;
+  readonly clock: LogClock;
+  /** Brings the read model to the head of the partition. */
+  readonly catchUp: (partition: number) => Promise<void>;
+  /** For how long it tries to find out what became of a commit without an answer, in milliseconds. */
+  readonly unknownWait: number;
+  readonly observer: LogObserver;
+}
+
+export class PartitionWriter {
+  readonly #options: PartitionWriterOptions;
+  readonly #batches: PartitionBatches<Waiter>;
+  #lastTime = 0;
+  #cautious = 0;
+
+  constructor(options: PartitionWriterOptions) {
+    this.#options = options;
+    const { partition, database, projector } = options;
+    this.#batches = new PartitionBatches({
+      partition, database, projector, epoch: 0n,
+      bytesOf: ({ event }) => event.bytes,
+      timeNow: () => this.#timeNow(),
+      place: (waiters, offset, time) => this.#place(waiters, offset, time),
+      maySpeculate: () => this.#cautious === 0,
+      store: ({ items, speculative }) => this.#settle(items, speculative),
+    });
+  }
+
+  append(event: EncodedEvent): Promise<Outcome> {
+    return new Promise((resolve, reject) => this.#batches.push([{ event, resolve, reject }]));
+  }
+
+  /** Settles when nothing waits any more. */
+  async idle(): Promise<void> {
+    await this.#batches.idle();
+  }
+
+  /** The log's time never falls, whatever the clock does. */
+  #timeNow(): number {
+    this.#lastTime = Math.max(this.#lastTime, this.#options.clock.now());
+    return this.#lastTime;
+  }
+
+  /** Writes a batch and answers each of its waiters. Never rejects; tells whether it was written as it was decided ahead. */
+  async #settle(batch: readonly Waiter[], speculative: SpeculativeBatch | null): Promise<boolean> {
+    const { observer } = this.#options;
+    try {
+      const outcomes = await this.#write(batch, speculative);
+      observer.batchAppended(batch.length);
+      observer.batchProjected(batch.length);
+      for (const waiter of batch) answer(waiter, outcomes);
+      return outcomes === speculative?.outcomes;
+    } catch (error) {
+      this.#batches.lost();
+      if (error instanceof CommitUnknown) await this.#settleUnknown(batch, error);
+      else if (error instanceof NotAppended || error instanceof ProgressMoved || isDatabaseAway(error)) {
+        const reason = new NotAppended('the database is away, or too many write at once', { cause: error });
+        for (const waiter of batch) waiter.reject(reason);
+      } else if (batch.length === 1) {
+        batch[0]!.reject(new ProjectionBug('the projection failed on this event', { cause: error }));
+      } else {
+        // A bug: the events are tried one by one, so that only the one that it is about fails.
+        for (const waiter of batch) await this.#settle([waiter], null);
+      }
+      return false;
+    }
+  }
+
+  async #write(batch: readonly Waiter[], speculative: SpeculativeBatch | null): Promise<Projected['outcomes']> {
+    let duplicates: Duplicates = 'fail';
+    // Where a speculative batch was to stand that did not hold. Only under the lock can be seen why.
+    let missed: bigint | null = null;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#options.database.writers.with((tx) => {
+          if (speculative && attempt === 1) return this.#writeSpeculative(tx, batch, speculative);
+          return this.#writeLocked(tx, batch, { duplicates, expected: missed });
+        });
+      } catch (error) {
+        const again = error instanceof ProgressMoved || isConflict(error) || isDuplicateOutcome(error);
+        if (!again || attempt === attemptsMax) throw error;
+        if (isDuplicateOutcome(error)) duplicates = 'replace';
+        this.#batches.lost();
+        if (error instanceof ProgressMoved && speculative && attempt === 1) missed = speculative.records[0]!.offset;
+        else this.#cautious = cautiousBatches;
+      }
+    }
+  }
+
+  /**
+   * The common case: one statement appends and stores what was decided ahead. It fails whole when the head or the progress
+   * is elsewhere by then.
+   */
+  async #writeSpeculative(tx: PipelinedClient, batch: readonly Waiter[], speculative: SpeculativeBatch): Promise<Projected['outcomes']> {
+    const { partition } = this.#options;
+    const [moving, inserting] = appendStatements(partition, speculative.records);
+    const [advancing, ...changing] = speculative.statements();
+    const { statement, values } = combine([moving, advancing!, inserting, ...changing], 2);
+    const sent = performance.now();
+    try {
+      await tx.query(statement, values);
+    } catch (error) {
+      if (tx.broken || isDatabaseAway(error)) throw new CommitUnknown(tx, sent, error);
+      if (isGuardFailure(error)) throw new ProgressMoved(`the head of partition ${partition} has moved`);
+      throw error;
+    }
+    return speculative.outcomes;
+  }
+
+  /**
+   * Takes the head's lock first: where other processes write too, where a batch takes more than one statement, and where a
+   * speculative batch did not hold.
+   */
+  async #writeLocked(tx: PipelinedClient, batch: readonly Waiter[], options: LockedOptions): Promise<Projected['outcomes']> {
+    const { duplicates, expected } = options;
+    const { partition, projector } = this.#options;
+    void tx.query(begin);
+    let sent: number | null = null;
+    try {
+      const offset = await this.#takeHead(tx);
+      // Where the head is as expected nobody else has written: rows were moved, which ends with this batch.
+      if (expected !== null && offset !== expected) this.#cautious = cautiousBatches;
+      if (this.#cautious > 0) this.#cautious -= 1;
+      const records = this.#place(batch, offset, this.#timeNow());
+      const append = combine(appendStatements(partition, records), 1);
+      const appending = tx.query(append.statement, append.values);
+      const { outcomes, stored } = await projector.project(tx, partition, records, { duplicates });
+      await appending;
+      sent = performance.now();
+      const committing = tx.query(commit);
+      await stored;
+      if ((await committing).command !== 'COMMIT') throw new Error('the transaction was rolled back');
+      this.#batches.landedAt(offset + BigInt(records.length));
+      return outcomes;
+    } catch (error) {
+      // A connection that is ended may say so behind a commit that took place and before its answer.
+      if (sent !== null && (tx.broken || isDatabaseAway(error))) throw new CommitUnknown(tx, sent, error);
+      if (tx.broken) throw error;
+      if (sent === null) await tx.query(rollback);
+      throw error;
+    }
+  }
+
+  /** The batch as records from this offset on. */
+  #place(batch: readonly Waiter[], offset: bigint, time: number): LogRecord[] {
+    const { partition } = this.#options;
+    return batch.map(({ event: { bytes, event } }, at) => ({ partition, offset: offset + BigInt(at), time, bytes, event }));
+  }
+
+  /** Locks the head, so that nobody else can move it, and has the read model brought there first where it is behind. */
+  async #takeHead(tx: PipelinedClient): Promise<bigint> {
+    const { partition, clock, catchUp } = this.#options;
+    const { rows } = await tx.query(lockHead, [partition]);
+    const [next, time, serverTime, projected] = rows[0]!;
+    clock.set(Number(serverTime));
+    this.#lastTime = Number(time);
+    if (projected !== next) {
+      await tx.query(rollback);
+      await catchUp(partition);
+      throw new ProgressMoved(`the read model of partition ${partition} was behind its log`);
+    }
+    return next as bigint;
+  }
+
+  /** Finds out what became of a batch, and answers each of its waiters. Never rejects. */
+  async #settleUnknown(batch: readonly Waiter[], unknown: CommitUnknown): Promise<void> {
+    const { partition, database, unknownWait, clock } = this.#options;
+    const commandIds = batch.map(({ event }) => event.commandId);
+    const deadline = performance.now() + unknownWait;
+    while (performance.now() < deadline) {
+      try {
+        const known = await database.writers.with((tx) => findCommitted(tx, partition, commandIds, unknown, clock.now()));
+        if (known === null) continue;
+        for (const waiter of batch) {
+          const recorded = known.get(waiter.event.commandId);
+          if (recorded) waiter.resolve(recorded.outcome);
+          else waiter.reject(new NotAppended('the database went away before the commit'));
+        }
+        return;
+      } catch (error) {
+        if (!isDatabaseAway(error)) {
+          for (const waiter of batch) waiter.reject(new ProjectionBug('no outcome could be read', { cause: error }));
+          return;
+        }
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+    }
+    for (const waiter of batch) waiter.reject(new AppendUnknown('the database went away during the commit'));
+  }
+}
+
+function answer(waiter: Waiter, outcomes: Projected['outcomes']): void {
+  const outcome = outcomes.get(waiter.event.commandId);
+  if (outcome) waiter.resolve(outcome);
+  else waiter.reject(tooLate());
+}

@@ -1,0 +1,183 @@
+/**
+ * The log in a table of Postgres: any number of processes append to it, and each append is decided and stored in the
+ * transaction that makes it (ARCHITECTURE.md, "How a batch is projected").
+ */
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Database } from '../../../src/database/database.ts';
+import { inTransaction } from '../../../src/database/transaction.ts';
+import type { Outcome } from '../../../src/events/outcome.ts';
+import { readProgressOf } from '../progress/progress.store.ts';
+import { ProgressMoved, type Projector } from '../projector.ts';
+import { NotAppended } from '../../../src/log/event-log.ts';
+import { encodeGenesis, proveIdentity, readLogId } from '../../../src/log/identity.ts';
+import type { EncodedEvent, EventLog, LogRecord, LogStatus, PartitionBounds } from '../../../src/log/event-log.ts';
+import { LogClock } from '../../../src/log/log-clock.ts';
+import { fail, noLogObserver, type LogObserver } from '../../../src/log/log-observer.ts';
+import { partitionCount } from '../../../src/log/partition.ts';
+import { AppendQueue, type QueuedEvent } from '../append-queue.ts';
+import { isConflict, ProjectionFailed, projectRecords } from '../project-records.ts';
+import { createLogTables, logSchema } from '../../../src/log/postgres/log-tables.ts';
+import { PartitionWriter } from './partition-writer.ts';
+import { PostgresReader } from '../../../src/log/postgres/postgres-reader.ts';
+
+export interface PostgresEngineOptions {
+  readonly database: Database;
+  readonly projector: Projector;
+  /** What may wait to be appended, over all partitions; past it appends are refused. */
+  readonly queueEventsMax: number;
+  readonly queueBytesMax: number;
+  /** For how long it tries to find out what became of a commit without an answer, in milliseconds. */
+  readonly unknownWait: number;
+  readonly logger: Logger;
+  /** Hears of what the log does; without it nobody does. */
+  readonly observer?: LogObserver;
+}
+
+export class PostgresEngine implements EventLog {
+  readonly partitions = partitionCount;
+  readonly #reader: PostgresReader;
+  readonly #options: PostgresEngineOptions;
+  readonly #clock = new LogClock();
+  readonly #observer: LogObserver;
+  readonly #writers: readonly PartitionWriter[];
+  readonly #halted = new Map<number, string>();
+  readonly #queue: AppendQueue;
+  #closed = false;
+
+  private constructor(options: PostgresEngineOptions) {
+    this.#options = options;
+    const { database, projector, unknownWait, observer = noLogObserver } = options;
+    this.#observer = observer;
+    this.#queue = new AppendQueue({ eventsMax: options.queueEventsMax, bytesMax: options.queueBytesMax, observer });
+    this.#reader = PostgresReader.over(database.pool);
+    const catchUp = (partition: number): Promise<void> => this.catchUp(partition);
+    this.#writers = Array.from({ length: partitionCount }, (_, partition) => {
+      return new PartitionWriter({ partition, database, projector, clock: this.#clock, catchUp, unknownWait, observer });
+    });
+  }
+
+  /**
+   * Opens the log, and brings the read model to its end. Makes the log unless it is there. Rejects with WrongLog when it is
+   * not the one that the read model was built from.
+   */
+  static async open(options: PostgresEngineOptions, signal: AbortSignal): Promise<PostgresEngine> {
+    const log = new PostgresEngine(options);
+    await log.#start(signal);
+    return log;
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  async #start(signal: AbortSignal): Promise<void> {
+    await createLogTables(this.#options.database.pool, this.partitions);
+    await this.#startGeneration();
+    for (let partition = 0; partition < this.partitions; partition += 1) {
+      signal.throwIfAborted();
+      await proveIdentity(this, partition, await readProgressOf(this.#options.database.pool, partition));
+      await this.catchUp(partition);
+    }
+  }
+
+  async append(partition: number, event: EncodedEvent): Promise<Outcome> {
+    const observer = this.#observer;
+    const queued = this.#admit(partition, event);
+    const began = performance.now();
+    try {
+      const outcome = await this.#writers[partition]!.append(event);
+      const ms = performance.now() - began;
+      observer.appended(ms);
+      observer.settled(ms);
+      return outcome;
+    } catch (error) {
+      throw fail(observer, error, { partition });
+    } finally {
+      queued.sent();
+      queued.left();
+    }
+  }
+
+  read(partition: number, from: bigint, to: bigint): AsyncIterable<readonly LogRecord[]> {
+    return this.#reader.read(partition, from, to);
+  }
+
+  bounds(partition: number): Promise<PartitionBounds> {
+    return this.#reader.bounds(partition);
+  }
+
+  readonly isCaughtUp = true;
+
+  /** The read model is brought to the end of the log by `open`, and by every append. */
+  async caughtUp(): Promise<void> {
+    // There is nothing to wait for.
+  }
+
+  problems(): readonly string[] {
+    return [...this.#halted.values()];
+  }
+
+  status(): LogStatus {
+    const halted = this.#writers.map((_, partition) => this.#halted.has(partition));
+    return { queuedEvents: this.#queue.events, queuedBytes: this.#queue.bytes, halted, kafka: null };
+  }
+
+  /** Projects what the log holds beyond the progress. A record that cannot be projected halts the partition there. */
+  async catchUp(partition: number): Promise<void> {
+    const { database, projector, logger } = this.#options;
+    const { end } = await this.bounds(partition);
+    for (;;) {
+      const { next, epoch } = await readProgressOf(database.pool, partition);
+      if (next >= end) break;
+      try {
+        for await (const records of this.read(partition, next, end)) {
+          const target = { database, projector, partition, epoch };
+          await projectRecords(target, records, (done) => this.#observer.batchProjected(done.length));
+        }
+      } catch (error) {
+        // Another process brings it there too.
+        if (error instanceof ProgressMoved || isConflict(error)) continue;
+        if (!(error instanceof ProjectionFailed)) throw error;
+        const reason = `partition ${partition} has halted at offset ${error.offset}`;
+        this.#halted.set(partition, reason);
+        logger.fatal({ partition, offset: String(error.offset), err: error.cause }, 'a partition has halted: its log cannot be projected any further');
+        throw new NotAppended(reason, { cause: error });
+      }
+    }
+    this.#halted.delete(partition);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(this.#writers.map((writer) => writer.idle()));
+  }
+
+  /** Gives an event a place in the queue. Throws NotAppended when it cannot be taken now. */
+  #admit(partition: number, event: EncodedEvent): QueuedEvent {
+    if (this.#closed) throw this.#queue.refuse('stopping', 'the service is stopping', partition);
+    const halted = this.#halted.get(partition);
+    if (halted !== undefined) throw this.#queue.refuse('halted', halted, partition);
+    return this.#queue.enter(partition, event.bytes.length);
+  }
+
+  /** The first start of a log: an event in each partition that names it. Only one process does it. */
+  async #startGeneration(): Promise<void> {
+    await inTransaction(this.#options.database.pool, async (client) => {
+      const { rows } = await client.query(
+        `select partition, next, (extract(epoch from clock_timestamp()) * 1000)::int8 as time
+         from ${logSchema}.heads order by partition for update`,
+      );
+      this.#clock.set(Number(rows[0].time));
+      const empty = rows.filter((head) => head.next === '0');
+      const logId = empty.length === rows.length ? randomUUID() : await readLogId(this, 0);
+      for (const { partition, time } of empty) {
+        await client.query(
+          `insert into ${logSchema}.records (partition, log_offset, time, bytes) values ($1, 0, $2, $3)`,
+          [partition, time, encodeGenesis(logId)],
+        );
+        await client.query(`update ${logSchema}.heads set next = 1, time = $2 where partition = $1`, [partition, time]);
+      }
+    });
+  }
+}

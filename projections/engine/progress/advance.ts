@@ -1,0 +1,45 @@
+/** How the progress of a partition moves with the batch that is stored. */
+import { createHash } from 'node:crypto';
+import { bind, type BoundStatement } from '../../../src/database/combine.ts';
+import type { Statement } from '../../../src/database/pipelined-client.ts';
+import type { EventOf } from '../../../src/events/event.ts';
+import type { Entry } from '../batch.ts';
+
+/** What a partition's progress says beside how far it is. */
+export interface ProgressMark {
+  /** What is added to an offset to make a version. */
+  readonly base: bigint;
+  /** How often compaction has moved rows: what was looked up under another layout is looked up again. */
+  readonly layout: bigint;
+}
+
+const advance: Statement = {
+  name: 'advance_progress',
+  text: `update progress set next = $3, time = $4, last_hash = $5, log_id = coalesce($6::uuid, log_id), base = coalesce($7, base)
+    where partition = $1 and next = $2 and epoch = $8 and layout = coalesce($9, layout) returning base, layout`,
+};
+
+/**
+ * Moves the progress over records, if it stands before the first of them; returns a row with the mark, or none.
+ * `layout`: what was known of it when rows were loaded ahead; null where they are loaded in the transaction.
+ */
+export function advanceProgress(partition: number, entries: readonly Entry[], epoch: bigint, layout: bigint | null): BoundStatement {
+  const first = entries[0]!.record;
+  const last = entries.at(-1)!.record;
+  const genesis = genesisOf(entries);
+  return bind(advance, [
+    partition, first.offset, last.offset + 1n, last.time, createHash('sha256').update(last.bytes).digest(), genesis?.logId ?? null,
+    genesis?.base ?? null, epoch, layout,
+  ]);
+}
+
+/** Whether the log begins with these records. */
+export function hasGenesis(entries: readonly Entry[]): boolean {
+  return genesisOf(entries) !== null;
+}
+
+/** The event that names the log, if this is where it begins. Anywhere else such an event says nothing. */
+function genesisOf([first]: readonly Entry[]): EventOf<'GenerationStarted'> | null {
+  const { record, event } = first!;
+  return record.offset === 0n && event.data.type === 'GenerationStarted' ? event.data : null;
+}

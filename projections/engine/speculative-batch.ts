@@ -1,0 +1,79 @@
+/**
+ * A batch that is decided ahead, event by event as they come, for the place in the log that it will have if nobody else
+ * writes. It holds only if the progress is there when it is stored, because nothing else moves what decisions read.
+ */
+import type { BoundStatement } from '../../src/database/combine.ts';
+import type { Event } from '../../src/events/event.ts';
+import type { Outcome } from '../../src/events/outcome.ts';
+import type { CommandId, LogRecord } from '../../src/log/event-log.ts';
+import type { BatchMemory } from './batch-memory.ts';
+import { toEntry, type Batch, type Entry } from './batch.ts';
+import { runsOf } from './cuts.ts';
+import type { Tx } from './model.ts';
+import type { ModelSet } from './model-set.ts';
+import { advanceProgress, type ProgressMark } from './progress/advance.ts';
+
+export interface SpeculativeBatchOptions extends ProgressMark {
+  readonly models: ModelSet;
+  readonly batch: Batch;
+  readonly partition: number;
+  /** Of its first record. */
+  readonly offset: bigint;
+  readonly epoch: bigint;
+}
+
+export class SpeculativeBatch {
+  readonly #options: SpeculativeBatchOptions;
+  readonly #entries: Entry[] = [];
+
+  constructor(options: SpeculativeBatchOptions) {
+    this.#options = options;
+  }
+
+  /** The offset behind its last record. */
+  get end(): bigint {
+    return this.#options.offset + BigInt(this.#entries.length);
+  }
+
+  get records(): readonly LogRecord[] {
+    return this.#entries.map(({ record }) => record);
+  }
+
+  /** The same map for as long as the batch lives. */
+  get outcomes(): ReadonlyMap<CommandId, Outcome> {
+    return this.#options.batch.outcomes;
+  }
+
+  /** Loads ahead what events look up that are likely to be added. After an exception the batch is worth nothing. */
+  async loadAhead(reader: Tx, events: readonly Event[]): Promise<void> {
+    await this.#options.batch.loadAhead(reader, events);
+  }
+
+  /**
+   * Decides the records from `end` on. After an exception the batch is worth nothing: so it is when one of them needs what only
+   * shows once all before it is stored.
+   */
+  async add(reader: Tx, records: readonly LogRecord[]): Promise<void> {
+    const { models, batch, base } = this.#options;
+    const entries = records.map(toEntry);
+    const late = entries.find(({ event }) => models.readsStored(event.data));
+    if (late) throw new Error(`${late.event.data.type} reads what is stored, and cannot be decided ahead`);
+    for (const run of runsOf(models, entries)) {
+      const writes = await batch.load(reader, run);
+      if (writes.length > 0) throw new Error('something was not written ahead');
+      batch.decide(run, base);
+    }
+    this.#entries.push(...entries);
+  }
+
+  /** All that it changes: the progress first. To be run as one statement, or in one transaction. */
+  statements(): readonly BoundStatement[] {
+    const { batch, partition, epoch, layout } = this.#options;
+    return [advanceProgress(partition, this.#entries, epoch, layout), ...batch.changes()];
+  }
+
+  /** What the next batch need not load. To be called once, when nothing is added any more. */
+  memory(): BatchMemory {
+    return this.#options.batch.memory();
+  }
+}

@@ -1,0 +1,78 @@
+/** The rows that came with a request: where they are, and what all of them together need of a schema. */
+import type { Event, RowSource } from '../../src/events/event.ts';
+import type { Refusal } from '../../src/events/outcome.ts';
+import { rowTextOf } from '../../src/events/row-bodies.ts';
+import { concatenateAll, emptyProfile } from '../../src/schema/build-profile.ts';
+import type { Place, Profile } from '../../src/schema/profile.ts';
+import type { LogPlace } from '../engine/decision.ts';
+import { carriedIds, type CarriedIds } from './carried-ids.ts';
+import type { SegmentStates } from './segments.state.ts';
+
+/** For how long the blocks of a body wait for their closing event, in milliseconds of log time. */
+export const bodyLife = 3_600_000;
+
+export interface ArrivedSegment {
+  readonly key: bigint;
+  readonly profile: Profile;
+  /** The runs of the row IDs that its rows came with; null where none did. */
+  readonly ids: Uint8Array | null;
+}
+
+/** Rows that came with a request: where they are, and what all of them together need of a schema. */
+export interface ArrivedRows {
+  readonly profile: Profile;
+  /** In segments, or, when they are few, as row bodies in `few`. */
+  readonly segments: readonly ArrivedSegment[];
+  readonly few: readonly string[];
+  /** The row IDs that few rows came with; those of others stand in their segments. */
+  readonly fewIds: CarriedIds | null;
+  /** Where one of them stands, for messages: `rows[3]`. */
+  placeOf(place: Place): string;
+}
+
+/** Finds the rows of a request that are in its event or in the blocks of its body; a refusal when that was not complete in time. */
+export function arrivedRows(
+  { segments: arrived }: SegmentStates,
+  event: Event,
+  teamId: string,
+  source: Exclude<RowSource, { readonly kind: 'stash' }>,
+  at: LogPlace,
+): ArrivedRows | { readonly refusal: Refusal } {
+  switch (source.kind) {
+    case 'none':
+      return { profile: emptyProfile, ...noRows };
+    case 'few': {
+      // A header of CSV names columns over no rows.
+      if (source.profile.rows === 0) {
+        return { profile: source.profile, ...noRows };
+      }
+      const few = Buffer.from(rowTextOf(event.body(), source)).toString('utf8').split('\n');
+      const fewIds = carriedIds(event, source);
+      return { profile: source.profile, segments: [], few, fewIds, placeOf };
+    }
+    case 'block': {
+      const key = arrived.key(source.segmentId);
+      const { profile } = source;
+      const ids = carriedIds(event, source);
+      const segments = [{ key, profile, ids: ids?.bytes ?? null }];
+      return { profile, segments, few: [], fewIds: null, placeOf };
+    }
+    case 'body': {
+      const blocks = arrived.bodyBlocks(teamId, source.bodyId);
+      if (blocks.length !== source.blocks || blocks.some((block) => at.time - block.time > bodyLife)) {
+        const message = 'the body took longer than an hour to arrive; send it again';
+        return { refusal: { type: 'request_validation_error', message } };
+      }
+      const profile = concatenateAll(blocks.map((block) => block.profile));
+      const segments = blocks.map(({ segment, profile, ids }) => ({ key: segment, profile, ids }));
+      return { profile, segments, few: [], fewIds: null, placeOf };
+    }
+  }
+}
+
+function placeOf({ row }: Pick<Place, 'row'>): string {
+  return `rows[${row}]`;
+}
+
+/** Rows of which there are none. */
+const noRows = { segments: [], few: [], fewIds: null, placeOf } as const;

@@ -1,0 +1,95 @@
+/**
+ * What garbage collection removes of segments: blocks whose body was never closed, the rows of segments that nothing shows any more, and
+ * segments of attempts that failed.
+ */
+import type { Database } from '../../src/database/database.ts';
+import { inTransaction } from '../../src/database/transaction.ts';
+import { removeRows, thingsAtOnce } from '../engine/garbage.ts';
+import type { RemoveGarbage } from '../engine/model.ts';
+import { bodyLife } from './arrived-rows.ts';
+
+/** How many segments are emptied at once. */
+const segmentsAtOnce = 4;
+
+/** How long a segment must have been shown by nothing, by the clock of Postgres, in milliseconds. */
+const idleLife = 3_600_000;
+
+/** Tails are no segments of record before they end. */
+export const orIdleSince = 'on conflict (key) do update set idle_since = now() where not segments.emptied';
+
+/** Blocks whose closing event would come too late. */
+const dropBlocks: RemoveGarbage = (database, later) => removeRows(
+  database,
+  `with old as (
+    delete from body_blocks where (body_id, number) in (
+      select body_id, number from body_blocks join teams on teams.id = body_blocks.team_id
+      join progress on progress.partition = teams.partition
+      where body_blocks.time < progress.time - $1 limit ${thingsAtOnce})
+    returning segment
+  ), idle as (
+    update segments set idle_since = now() from old where segments.key = old.segment and not segments.emptied
+  ) select from old`,
+  [bodyLife - later],
+);
+
+/** Whether readers can come by a link. */
+const isShown = `exists (
+  select from tables where tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
+  union all
+  select from generations ended where ended.table_id = links.table_id and ended.version = links.generation and not ended.swept)`;
+
+const isLinked = 'exists (select from links where links.segment = segments.key)';
+
+/** Where readers can come to a segment, or will when the body that it is a block of is closed, or its stash imported. */
+const isInUse = `exists (select from links where links.segment = segments.key and ${isShown})
+  or exists (select from body_blocks where body_blocks.segment = segments.key)
+  or exists (select from chunk_blocks where chunk_blocks.segment = segments.key)`;
+
+/** Segments that nothing shows. Of those that links still name the rows go; of others, in the end, all that is known. */
+async function emptySegments(database: Database, later: number): Promise<number> {
+  const { rows } = await database.pool.query<{ key: string; used: boolean; linked: boolean }>(
+    `select key, ${isInUse} as used, ${isLinked} as linked
+      from segments where not emptied and idle_since < now() - $1 * interval '1 ms' limit ${thingsAtOnce}`,
+    [idleLife - later],
+  );
+  const keysOf = (isOne: (row: { used: boolean; linked: boolean }) => boolean): string[] => rows.filter(isOne).map(({ key }) => key);
+  // Something may have stopped showing one meanwhile, and has said so.
+  await removeRows(database, `update segments set idle_since = null where key = any($1) and idle_since < now() - $2 * interval '1 ms'`, [
+    keysOf(({ used }) => used), idleLife - later,
+  ]);
+  for (const key of keysOf(({ used, linked }) => !used && linked).slice(0, segmentsAtOnce)) await removeRows(database, emptyLinked, [key]);
+  const unlinked = keysOf(({ used, linked }) => !used && !linked);
+  if (unlinked.length > 0) await dropSegments(database, unlinked);
+  return rows.length;
+}
+
+/**
+ * Has nobody find these segments any more. Events that are projected late may yet name one: what was fetched of it does not hold
+ * then, and it is looked for again, and written from the event. Only this needs all to wait; the rows go afterwards.
+ */
+async function dropSegments(database: Database, keys: readonly string[]): Promise<void> {
+  await inTransaction(database.pool, async (client) => {
+    // From here on nobody stores anything before this is over.
+    await client.query('update progress set layout = layout + 1');
+    await client.query(
+      `update segments set dropped = true, emptied = true, id = null where key = any($1) and not (${isInUse}) and not ${isLinked}`, [keys],
+    );
+  });
+}
+
+const removeDropped: RemoveGarbage = (database) => removeRows(
+  database,
+  `with dropped as (select key from segments where dropped limit ${segmentsAtOnce}),
+    gone as (delete from segment_rows where segment in (select key from dropped)),
+    ids as (delete from kept_ids where segment in (select key from dropped)),
+    named as (delete from file_references where segment in (select key from dropped))
+  delete from segments where key in (select key from dropped)`,
+);
+
+/** Its links still say which IDs they issued. */
+const emptyLinked = `with gone as (delete from segment_rows where segment = $1),
+    named as (delete from file_references where segment = $1),
+    links as (update links set merged = true, presented = coalesce(presented, schema_version) where segment = $1)
+  update segments set emptied = true where key = $1`;
+
+export const segmentGarbage: readonly RemoveGarbage[] = [dropBlocks, removeDropped, emptySegments];

@@ -1,0 +1,69 @@
+/** Rows as they arrived: immutable segments, and the blocks of large bodies that wait for their closing event. */
+import type { CarriedRows, Event } from '../../src/events/event.ts';
+import { rowIdsOf, rowTextOf } from '../../src/events/row-bodies.ts';
+import type { Loading, Model } from '../engine/model.ts';
+import { storing } from '../engine/statements.ts';
+import { decideBlockReceived } from './decide-block-received.ts';
+import { fillSegment } from './fill-segment.ts';
+import { BodyBlockEntity, KeptIdEntity, SegmentEntity, SegmentRowEntity } from './segment.entity.ts';
+import { segmentGarbage } from './segments.garbage.ts';
+import { segmentSections } from './segments.sections.ts';
+import { SegmentsState, type BodyBlockChange, type SegmentStates } from './segments.state.ts';
+import { findBodyBlocks, findSegmentKeys, storeBodyBlocks } from './segments.store.ts';
+
+export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange> = {
+  entities: [SegmentEntity, SegmentRowEntity, KeptIdEntity, BodyBlockEntity],
+  storage: [
+    'create index segments_dropped on segments (key) where dropped',
+    'create index segments_idle on segments (idle_since) where not emptied',
+  ],
+  decisions: { BlockReceived: decideBlockReceived },
+  changes: { bodyBlock: ({ segments }, change) => segments.changeBodyBlock(change) },
+  open: () => new SegmentsState(),
+  // On replay, and from Kafka, a segment may have to be written here.
+  keysAtMost: (data) => (carriedSegment(data) === null ? 0 : 1),
+  load,
+  loadMore,
+  store: (state) => storing(state.changedBlocks, storeBodyBlocks),
+  makes: (data) => (data.type === 'BlockReceived' ? [data.bodyId] : []),
+  sections: segmentSections,
+  garbage: segmentGarbage,
+};
+
+async function load({ tx, events, states: { segments }, before }: Loading<SegmentStates, null, null>): Promise<void> {
+  const segmentIds = new Set<string>();
+  const bodyIds = new Set<string>();
+  for (const { data } of events) {
+    const carried = carriedSegment(data);
+    if (carried !== null && !segments.has(carried.segmentId)) segmentIds.add(carried.segmentId);
+    if ('rows' in data && data.rows.kind === 'body') bodyIds.add(data.rows.bodyId);
+  }
+  for (const bodyId of bodyIds) for (const block of before?.segments.allBodyBlocks(bodyId) ?? []) segments.putBodyBlock(block);
+  const [keys, blocks] = await Promise.all([
+    segmentIds.size === 0 ? new Map<string, bigint>() : findSegmentKeys(tx, [...segmentIds]),
+    bodyIds.size === 0 ? [] : findBodyBlocks(tx, [...bodyIds]),
+  ]);
+  for (const [segmentId, key] of keys) segments.put(segmentId, key);
+  for (const block of blocks) segments.putBodyBlock(block);
+}
+
+/** Has the segments written that the events carry and that nobody has written yet: on replay, and from Kafka. */
+async function loadMore({ events, states: { segments }, keys, writeFirst }: Loading<SegmentStates, null, null>): Promise<void> {
+  for (const event of events) {
+    const carried = carriedSegment(event.data);
+    if (carried === null || segments.has(carried.segmentId)) continue;
+    const key = keys.take();
+    segments.put(carried.segmentId, key);
+    const body = event.body();
+    const { segmentId: id, teamId, rows } = carried;
+    const content = { key, id, teamId, rows: rows.profile.rows, body: rowTextOf(body, rows), ids: rowIdsOf(body, rows) };
+    writeFirst((tx) => fillSegment(tx, content));
+  }
+}
+
+/** The segment whose rows an event carries; null where it carries none. */
+function carriedSegment(data: Event['data']): { readonly segmentId: string; readonly teamId: string; readonly rows: CarriedRows } | null {
+  if (data.type === 'BlockReceived') return { segmentId: data.segmentId, teamId: data.teamId, rows: data };
+  if (!('rows' in data) || data.rows.kind !== 'block') return null;
+  return { segmentId: data.rows.segmentId, teamId: data.teamId, rows: data.rows };
+}

@@ -1,0 +1,66 @@
+/** Segments that events name, and the blocks of bodies that are larger than one block, as a batch knows them. */
+import type { Profile } from '../../src/schema/profile.ts';
+
+export interface BodyBlock {
+  readonly bodyId: string;
+  /** Its place in the body, from 0. */
+  readonly number: number;
+  readonly teamId: string;
+  /** The local key of its segment. */
+  readonly segment: bigint;
+  readonly profile: Profile;
+  /** The runs of the row IDs that its rows came with (src/events/row-id-runs.ts); null where none did. */
+  readonly ids: Uint8Array | null;
+  /** The record's time, in milliseconds. */
+  readonly time: number;
+}
+
+export type BodyBlockChange = { readonly kind: 'bodyBlock'; readonly block: BodyBlock };
+
+export interface SegmentStates {
+  readonly segments: SegmentsState;
+}
+
+export class SegmentsState {
+  readonly #keys = new Map<string, bigint>();
+  readonly #bodyBlocks = new Map<string, Map<number, BodyBlock>>();
+  readonly changedBlocks: BodyBlock[] = [];
+
+  /** The local key of a segment that is written. Throws for others: whoever names a segment has written it. */
+  key(segmentId: string): bigint {
+    const key = this.#keys.get(segmentId);
+    if (key === undefined) throw new Error(`segment ${segmentId} was not written`);
+    return key;
+  }
+
+  has(segmentId: string): boolean {
+    return this.#keys.has(segmentId);
+  }
+
+  /** The blocks of a team's body, in their order. */
+  bodyBlocks(teamId: string, bodyId: string): readonly BodyBlock[] {
+    return this.allBodyBlocks(bodyId)
+      .filter((block) => block.teamId === teamId)
+      .toSorted((a, b) => a.number - b.number);
+  }
+
+  /** The blocks under a body's ID, of whichever team. */
+  allBodyBlocks(bodyId: string): readonly BodyBlock[] {
+    return [...(this.#bodyBlocks.get(bodyId)?.values() ?? [])];
+  }
+
+  put(segmentId: string, key: bigint): void {
+    this.#keys.set(segmentId, key);
+  }
+
+  /** A block may be put twice: when the batch before had it, and when it could be loaded already. */
+  putBodyBlock(block: BodyBlock): void {
+    const blocks = this.#bodyBlocks.get(block.bodyId) ?? new Map<number, BodyBlock>();
+    this.#bodyBlocks.set(block.bodyId, blocks.set(block.number, block));
+  }
+
+  changeBodyBlock({ block }: BodyBlockChange): void {
+    this.putBodyBlock(block);
+    this.changedBlocks.push(block);
+  }
+}

@@ -1,0 +1,79 @@
+/** Loads what events look up of stashes: what they count, what is under the serials that come, and all that an import takes. */
+import type { Event } from '../../src/events/event.ts';
+import type { Loading, Tx } from '../engine/model.ts';
+import { StashContentBuilder, type StashContent } from './stash-content.ts';
+import { compareSerials } from './stash-order.ts';
+import type { Chunk, Stash, StashStates } from './stashes.state.ts';
+import { findBlocks, findChunks, findStashes, nameOfStash, type ChunkName, type StashName } from './stashes.store.ts';
+
+type LoadingStashes = Loading<StashStates, null, null>;
+
+/** The stash whose content an event takes; null where it takes none. */
+function importedStash({ data }: Event): StashName | null {
+  return 'rows' in data && data.rows.kind === 'stash' ? { teamId: data.teamId, stashId: data.rows.stashId } : null;
+}
+
+export async function loadStashes({ tx, events, states: { stashes }, before }: LoadingStashes): Promise<void> {
+  const names = new Map<string, StashName>();
+  const chunks = new Map<string, ChunkName>();
+  for (const event of events) {
+    const { data } = event;
+    const stash = 'stashId' in data ? data : importedStash(event);
+    if (stash === null) continue;
+    const { teamId, stashId } = stash;
+    const known = stashes.stash(teamId, stashId) ?? before?.stashes.stash(teamId, stashId);
+    if (known) stashes.put(known);
+    else names.set(nameOfStash(teamId, stashId), { teamId, stashId });
+    if (data.type !== 'ChunkPutRequested') continue;
+    const { serial } = data;
+    const chunk = known && (stashes.chunk(known.key, serial) ?? before?.stashes.chunk(known.key, serial));
+    if (chunk) stashes.putChunk(chunk);
+    else chunks.set(`${nameOfStash(teamId, stashId)} ${serial}`, { teamId, stashId, serial });
+  }
+  const [foundStashes, foundChunks] = await Promise.all([
+    names.size === 0 ? [] : findStashes(tx, [...names.values()]),
+    chunks.size === 0 ? [] : findChunks(tx, [...chunks.values()]),
+  ]);
+  for (const stash of foundStashes) stashes.put(stash);
+  for (const chunk of foundChunks) stashes.putChunk(chunk);
+}
+
+/** All that stashes hold which are imported, as far as they are there. Each import makes an extent of each segment. */
+export async function loadStashContents({ tx, events, states: { stashes }, before, keys }: LoadingStashes): Promise<void> {
+  const contents = new Map<bigint, StashContent>();
+  for (const event of events) {
+    const name = importedStash(event);
+    const stash = name && stashes.stash(name.teamId, name.stashId);
+    if (stash === null || stash.endedAt !== null) continue;
+    let content = contents.get(stash.key);
+    if (content === undefined) {
+      const newChunks = [...(before?.stashes.newChunksOf(stash.key) ?? []), ...stashes.newChunksOf(stash.key)];
+      content = await readContent(tx, stash, new Map(newChunks.map((chunk) => [chunk.serial, chunk])));
+      contents.set(stash.key, content);
+      stashes.putContent(stash.key, content);
+    }
+    await keys.reserve(tx, content.segments.length);
+  }
+}
+
+/** `unseen`: the chunks that are newer than what can be read, by serial. */
+async function readContent(tx: Tx, stash: Stash, unseen: ReadonlyMap<string, Chunk>): Promise<StashContent> {
+  const asNumbers = stash.words === 0;
+  const builder = new StashContentBuilder();
+  const waiting = [...unseen.values()].sort((a, b) => compareSerials(b.serial, a.serial, asNumbers));
+  const addWhile = (isNext: (serial: string) => boolean): void => {
+    while (waiting.length > 0 && isNext(waiting.at(-1)!.serial)) {
+      const { serial, blocks } = waiting.pop()!;
+      for (const block of blocks) builder.add(serial, block);
+    }
+  };
+  for await (const blocks of findBlocks(tx, stash.key, asNumbers)) {
+    for (const block of blocks) {
+      if (unseen.has(block.serial)) continue;
+      addWhile((serial) => compareSerials(serial, block.serial, asNumbers) < 0);
+      builder.add(block.serial, block);
+    }
+  }
+  addWhile(() => true);
+  return builder.build();
+}

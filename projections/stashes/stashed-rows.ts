@@ -1,0 +1,25 @@
+/** The rows that a stash holds, for the import that takes them. */
+import type { Refusal } from '../../src/events/outcome.ts';
+import type { LogPlace } from '../engine/decision.ts';
+import type { ArrivedRows } from '../segments/arrived-rows.ts';
+import { liveStash, missingStash } from './live-stash.ts';
+import { differentColumnsMax } from './stash-content.ts';
+import type { StashStates } from './stashes.state.ts';
+
+/** A refusal when there is no such stash at this time, or when its rows name too many columns. */
+export function stashedRows(
+  { stashes }: StashStates,
+  teamId: string,
+  stashId: string,
+  at: LogPlace,
+): ArrivedRows | { readonly refusal: Refusal } {
+  const last = stashes.stash(teamId, stashId);
+  const stash = liveStash(last, at);
+  if (stash === null) return { refusal: { type: 'stash_not_found', message: missingStash(stashId, last, at) } };
+  const content = stashes.content(stash.key);
+  if (content.hasTooManyColumns) {
+    return { refusal: { type: 'limit_exceeded', message: `the stash names more than ${differentColumnsMax} different columns` } };
+  }
+  const { profile, segments, placeOf } = content;
+  return { profile, segments, few: [], fewIds: null, placeOf };
+}

@@ -1,0 +1,41 @@
+/** What garbage collection removes of stashes: chunks that were replaced, those of stashes that have ended, and what is known of old ones. */
+import { removeRows, thingsAtOnce } from '../engine/garbage.ts';
+import type { RemoveGarbage } from '../engine/model.ts';
+import { endedStashLife } from './live-stash.ts';
+
+/** Chunks whose place in their stash others have taken. The identities that their rows came with are needed where links keep them. */
+const dropReplacedChunks: RemoveGarbage = (database) => removeRows(database, dropChunkBlocks('stash is null'));
+
+function dropChunkBlocks(condition: string): string {
+  return `with old as (
+      delete from chunk_blocks where (chunk, number) in (
+        select chunk, number from chunk_blocks where ${condition} limit ${thingsAtOnce})
+      returning segment
+    ), idle as (
+      update segments set idle_since = now() from old where segments.key = old.segment and not segments.emptied
+    ), ids as (
+      delete from kept_ids using old where kept_ids.segment = old.segment
+        and not exists (select from links where links.segment = old.segment and links.kept is not null)
+    ) select from old`;
+}
+
+/** What stashes hold that have ended. */
+const clearStashes: RemoveGarbage = async (database) => {
+  const { rows: [ended] } = await database.pool.query<{ key: string }>(
+    'select key from stashes where ended_at is not null and not cleared limit 1',
+  );
+  if (!ended) return 0;
+  const dropped = await removeRows(database, dropChunkBlocks('stash = $1'), [ended.key]);
+  return dropped > 0 ? dropped : removeRows(database, 'update stashes set cleared = true where key = $1', [ended.key]);
+};
+
+/** Stashes of which nobody remembers that they have ended. */
+const forgetStashes: RemoveGarbage = (database, later) => removeRows(
+  database,
+  `delete from stashes where key in (
+    select key from stashes join teams on teams.id = stashes.team_id join progress on progress.partition = teams.partition
+    where cleared and ended_at < progress.time - $1 limit ${thingsAtOnce})`,
+  [endedStashLife - later],
+);
+
+export const stashGarbage: readonly RemoveGarbage[] = [dropReplacedChunks, clearStashes, forgetStashes];

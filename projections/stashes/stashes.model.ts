@@ -1,0 +1,44 @@
+/** Stashes: rows that are collected in chunks, and imported into tables in one step. */
+import type { Model } from '../engine/model.ts';
+import { storing } from '../engine/statements.ts';
+import { decideDeleteStash, decideStashExpired } from './decide-end-stash.ts';
+import { decidePutChunk } from './decide-put-chunk.ts';
+import { loadStashContents, loadStashes } from './load-stashes.ts';
+import { ChunkBlockEntity, StashEntity } from './stash.entity.ts';
+import { stashGarbage } from './stashes.garbage.ts';
+import { stashSections } from './stashes.sections.ts';
+import { StashesState, type ChunkChange, type StashChange, type StashStates } from './stashes.state.ts';
+import { nameOfStash, storeChunks, storeReplaced, storeStashes } from './stashes.store.ts';
+
+export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange> = {
+  entities: [StashEntity, ChunkBlockEntity],
+  storage: [
+    'create index stashes_to_clear on stashes (key) where ended_at is not null and not cleared',
+    'create index stashes_to_forget on stashes (ended_at) where cleared',
+    'create index stashes_to_expire on stashes (expires_at) where ended_at is null',
+    'create index chunk_blocks_replaced on chunk_blocks (chunk) where stash is null',
+  ],
+  decisions: {
+    ChunkPutRequested: decidePutChunk,
+    StashDeleteRequested: decideDeleteStash,
+    StashExpired: decideStashExpired,
+  },
+  changes: {
+    stash: ({ stashes }, change) => stashes.change(change),
+    chunk: ({ stashes }, change) => stashes.changeChunk(change),
+  },
+  open: (newKey) => new StashesState(newKey),
+  // Of the chunk, and of the stash that it may begin.
+  keysAtMost: ({ type }) => (type === 'ChunkPutRequested' ? 2 : 0),
+  load: loadStashes,
+  loadMore: loadStashContents,
+  store: (state) => [
+    ...storing(state.changedStashes(), storeStashes), ...storing(state.newChunks(), storeChunks),
+    ...storing(state.replacedChunks, storeReplaced),
+  ],
+  // The chunks of a stash that is imported.
+  needs: (data) => ('rows' in data && data.rows.kind === 'stash' ? [nameOfStash(data.teamId, data.rows.stashId)] : []),
+  makes: (data) => (data.type === 'ChunkPutRequested' ? [nameOfStash(data.teamId, data.stashId)] : []),
+  sections: stashSections,
+  garbage: stashGarbage,
+};

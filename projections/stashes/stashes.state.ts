@@ -1,0 +1,127 @@
+/** Stashes and their chunks, as a batch knows them. */
+import type { Profile } from '../../src/schema/profile.ts';
+import { PairMap } from '../engine/pair-map.ts';
+import type { SegmentStates } from '../segments/segments.state.ts';
+import type { StashContent } from './stash-content.ts';
+
+/** A stash: the last one of its name in its team, or one that came before that. */
+export interface Stash {
+  readonly key: bigint;
+  readonly teamId: string;
+  /** The name that the client gave it. */
+  readonly stashId: string;
+  readonly created: bigint;
+  /** Times of the log, in milliseconds: of its creation, and from which on it cannot be imported. */
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly chunks: number;
+  readonly rows: number;
+  /** The columns of its blocks' profiles, each counted in each. */
+  readonly profiledColumns: number;
+  /** How many of its serials are no integers. */
+  readonly words: number;
+  /** When it was deleted, or expired and somebody said so; null before that. */
+  readonly endedAt: number | null;
+}
+
+/** What a stash counts of a chunk. */
+export interface ChunkSize {
+  /** A local key: another chunk under the same serial has another one. */
+  readonly key: bigint;
+  readonly stash: bigint;
+  readonly serial: string;
+  readonly rows: number;
+  readonly profiledColumns: number;
+}
+
+export interface Chunk extends ChunkSize {
+  /** At least one. */
+  readonly blocks: readonly ChunkBlock[];
+}
+
+export interface ChunkBlock {
+  /** Null where there are no rows. */
+  readonly segment: bigint | null;
+  readonly profile: Profile;
+  /** The runs of the row IDs that its rows came with; null where none did. */
+  readonly ids: Uint8Array | null;
+}
+
+export type StashChange = { readonly kind: 'stash'; readonly stash: Stash };
+/** `replaces`: the key of the chunk that was under its serial. */
+export type ChunkChange = { readonly kind: 'chunk'; readonly chunk: Chunk; readonly replaces: bigint | null };
+
+/** What decisions about stashes read. */
+export interface StashStates extends SegmentStates {
+  readonly stashes: StashesState;
+}
+
+export class StashesState {
+  readonly newKey: () => bigint;
+  readonly #stashes = new PairMap<string, string, Stash>();
+  readonly #chunks = new PairMap<bigint, string, ChunkSize>();
+  readonly #contents = new Map<bigint, StashContent>();
+  readonly #changedStashes = new Map<bigint, Stash>();
+  /** The new ones by stash and serial, and those that were there before and have been replaced. */
+  readonly #newChunks = new PairMap<bigint, string, Chunk>();
+  readonly replacedChunks: bigint[] = [];
+
+  constructor(newKey: () => bigint) {
+    this.newKey = newKey;
+  }
+
+  /** The last stash of this name, also one that has ended. */
+  stash(teamId: string, stashId: string): Stash | null {
+    return this.#stashes.get(teamId, stashId) ?? null;
+  }
+
+  /** The chunk under a serial of a stash. */
+  chunk(stash: bigint, serial: string): ChunkSize | null {
+    return this.#chunks.get(stash, serial) ?? null;
+  }
+
+  /** All that a stash holds. */
+  content(stash: bigint): StashContent {
+    const content = this.#contents.get(stash);
+    if (content === undefined) throw new Error(`the content of stash ${stash} was not loaded`);
+    return content;
+  }
+
+  put(stash: Stash): void {
+    this.#stashes.set(stash.teamId, stash.stashId, stash);
+  }
+
+  /** One that is here already is as new, or newer. */
+  putChunk(chunk: ChunkSize): void {
+    if (this.chunk(chunk.stash, chunk.serial) === null) this.#chunks.set(chunk.stash, chunk.serial, chunk);
+  }
+
+  putContent(stash: bigint, content: StashContent): void {
+    this.#contents.set(stash, content);
+  }
+
+  change({ stash }: StashChange): void {
+    this.put(stash);
+    this.#changedStashes.set(stash.key, stash);
+  }
+
+  changeChunk({ chunk, replaces }: ChunkChange): void {
+    const isNew = this.#newChunks.get(chunk.stash, chunk.serial) !== undefined;
+    if (replaces !== null && !isNew) this.replacedChunks.push(replaces);
+    this.#newChunks.set(chunk.stash, chunk.serial, chunk);
+    this.#chunks.set(chunk.stash, chunk.serial, chunk);
+  }
+
+  changedStashes(): Stash[] {
+    return [...this.#changedStashes.values()];
+  }
+
+  /** The chunks that have come in this batch. */
+  newChunks(): Chunk[] {
+    return this.#newChunks.values();
+  }
+
+  newChunksOf(stash: bigint): Chunk[] {
+    return this.#newChunks.valuesOf(stash);
+  }
+}

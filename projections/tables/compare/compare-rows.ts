@@ -1,0 +1,148 @@
+/** Compares the links of two read models, and all rows that they show: of every generation of every table, in order. */
+import { formatRowId } from '../../../src/events/row-id.ts';
+import { parseRow } from '../../../src/schema/row-text.ts';
+import { compareCells } from '../../engine/compare/compare-cells.ts';
+import type { Differences } from '../../engine/compare/differences.ts';
+import { linkLabels, selectLinks, toLink, type Link } from './links.ts';
+import type { Comparison } from '../../engine/compare/comparison.ts';
+import { merge } from '../../engine/compare/merge.ts';
+import type { Snapshot } from '../../engine/compare/snapshot.ts';
+import { areStoredAlike, readWindows, RowPresenter, type PresentedRow, type StoredRows, type Window } from './stored-rows.ts';
+
+const linksAtOnce = 500;
+
+/** What is read at once of the rows, on each side: so many rows, or about so many bytes. */
+const rowsAtOnce = 10_000;
+const bytesAtOnce = 8 * 1024 * 1024;
+
+/** The same rows on both sides. */
+type WindowPair = readonly [expected: Window, found: Window];
+
+/** Compares all links, and all rows that they show. Counts tables, and rows that are not deleted. */
+export const compareRows: Comparison = async (expected, found, differences) => {
+  const rows = await new RowComparison(expected, found, differences).run();
+  const [[tables]] = (await found.query('select count(*)::int4 from tables where not deleted')) as [[number]];
+  return { tables, rows };
+};
+
+class RowComparison {
+  readonly #expected: Snapshot;
+  readonly #found: Snapshot;
+  readonly #differences: Differences;
+  readonly #presenters: readonly [RowPresenter, RowPresenter];
+  #pairs: WindowPair[] = [];
+  #rows = 0;
+  #bytes = 0;
+  #live = 0;
+
+  constructor(expected: Snapshot, found: Snapshot, differences: Differences) {
+    this.#expected = expected;
+    this.#found = found;
+    this.#differences = differences;
+    this.#presenters = [new RowPresenter(expected), new RowPresenter(found)];
+  }
+
+  /** Compares everything, and gives the number of rows that are not deleted. */
+  async run(): Promise<number> {
+    const links = merge(
+      this.#expected.stream(selectLinks, linksAtOnce), this.#found.stream(selectLinks, linksAtOnce), linkLabels.keys,
+    );
+    for await (const pair of links) {
+      compareCells(linkLabels, pair, this.#differences);
+      const [expected, found] = pair;
+      if (expected && found && toLink(expected).isShown) await this.#add(toLink(expected), toLink(found));
+      if (this.#differences.full) return this.#live;
+    }
+    await this.#compareWindows();
+    return this.#live;
+  }
+
+  /** Cuts a link into windows, and compares those that wait when they are enough. */
+  async #add(expected: Link, found: Link): Promise<void> {
+    const rowBytes = Math.max(rowBytesOf(expected), rowBytesOf(found));
+    const countMax = Math.max(1, Math.min(rowsAtOnce, Math.floor(bytesAtOnce / rowBytes)));
+    const rows = Math.max(expected.rows, found.rows);
+    for (let start = 0; start < rows; start += countMax) {
+      const windowOf = (link: Link): Window => ({ link, start, count: Math.max(0, Math.min(countMax, link.rows - start)) });
+      const pair = [windowOf(expected), windowOf(found)] as const;
+      const count = Math.max(pair[0].count, pair[1].count);
+      if (this.#rows + count > rowsAtOnce || this.#bytes + count * rowBytes > bytesAtOnce) await this.#compareWindows();
+      this.#pairs.push(pair);
+      this.#rows += count;
+      this.#bytes += count * rowBytes;
+      if (this.#differences.full) return;
+    }
+  }
+
+  async #compareWindows(): Promise<void> {
+    const pairs = this.#pairs;
+    this.#pairs = [];
+    this.#rows = 0;
+    this.#bytes = 0;
+    if (pairs.length === 0) return;
+    const [expected, found] = await Promise.all([
+      readWindows(this.#expected, pairs.map(([window]) => window)),
+      readWindows(this.#found, pairs.map(([, window]) => window)),
+    ]);
+    for (const [at, pair] of pairs.entries()) {
+      this.#live += found[at]!.live;
+      if (!areStoredAlike(expected[at]!, found[at]!)) await this.#compareRows(pair, expected[at]!, found[at]!);
+    }
+  }
+
+  /** Row by row, as they are presented. */
+  async #compareRows([expectedWindow, foundWindow]: WindowPair, expected: StoredRows, found: StoredRows): Promise<void> {
+    const [expectedRows, foundRows] = await Promise.all([
+      this.#presenters[0].present(expectedWindow, expected),
+      this.#presenters[1].present(foundWindow, found),
+    ]);
+    const { link, start } = expectedWindow;
+    if (expectedRows === null || foundRows === null) {
+      const what = `rows from ${start} on of ${linkLabels.name([link.tableId, link.version, link.ordinal])}`;
+      this.#differences.add(what, readable(expectedRows), readable(foundRows));
+      return;
+    }
+    const count = Math.max(expectedWindow.count, foundWindow.count);
+    for (let index = start; index < start + count; index += 1) {
+      const rowId = formatRowId({ version: link.version, ordinal: link.ordinal, index });
+      this.#compareRow(`row ${rowId} of table ${link.tableId}`, expectedRows.get(index), foundRows.get(index));
+    }
+  }
+
+  #compareRow(what: string, expected: PresentedRow | undefined, found: PresentedRow | undefined): void {
+    const differences = this.#differences;
+    if (!expected || !found) {
+      if (expected || found) differences.add(what, expected && 'it to be there', found && 'it');
+      return;
+    }
+    if (expected.version !== found.version) differences.add(`${what}: version`, expected.version, found.version);
+    if (expected.body === found.body) return;
+    if (expected.body === null || found.body === null) {
+      differences.add(what, expected.body ?? 'it to be deleted', found.body ?? 'it deleted');
+      return;
+    }
+    const column = firstDifferentColumn(expected.body, found.body);
+    if (column === null) differences.add(`${what}: body`, expected.body, found.body);
+    else differences.add(`${what}: column ${JSON.stringify(column.id)}`, column.expected, column.found);
+  }
+}
+
+/** A bound of the bytes of a row, on average over the link. */
+function rowBytesOf({ changed, bytes, rows, rowBytesMax }: Link): number {
+  return Math.max(1, changed ? rowBytesMax : Math.ceil(bytes / Math.max(1, rows)));
+}
+
+function readable(rows: ReadonlyMap<number, PresentedRow> | null): string {
+  return rows === null ? 'rows that cannot be read (no schema, or a line feed in a body)' : 'rows';
+}
+
+function firstDifferentColumn(
+  expected: string,
+  found: string,
+): { readonly id: string; readonly expected: string | null; readonly found: string | null } | null {
+  const [a, b] = [expected, found].map((body) => new Map(parseRow(body).map(({ id, token }) => [id, token])));
+  for (const id of new Set([...a!.keys(), ...b!.keys()])) {
+    if (a!.get(id) !== b!.get(id)) return { id, expected: a!.get(id) ?? null, found: b!.get(id) ?? null };
+  }
+  return null;
+}

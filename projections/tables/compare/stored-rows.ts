@@ -1,0 +1,130 @@
+/** Rows of links as they are stored, many links at once, and as they are presented. */
+import { presentersOf, receivedForm, type PresenterFor } from '../../../src/schema/presentation.ts';
+import { decodeSchema } from '../../../src/schema/table-schema.ts';
+import type { Link } from './links.ts';
+import type { Snapshot } from '../../engine/compare/snapshot.ts';
+
+/** Some rows of a link, from an index on. */
+export interface Window {
+  readonly link: Link;
+  readonly start: number;
+  readonly count: number;
+}
+
+/** The rows of a window. The lists hold an entry a row, in order; they are null where all entries are. */
+export interface StoredRows {
+  readonly link: Link;
+  /** The bodies joined by line feeds; an empty one stands for a deleted row. */
+  readonly bodies: string;
+  readonly changeVersions: readonly (string | null)[] | null;
+  readonly tailVersions: readonly (string | null)[] | null;
+  /** Null when they are the indexes of the window without a gap. */
+  readonly indexes: readonly number[] | null;
+  /** How many are not deleted. */
+  readonly live: number;
+}
+
+/** A row as a client sees it. */
+export interface PresentedRow {
+  readonly version: bigint;
+  /** Null: deleted. */
+  readonly body: string | null;
+}
+
+/** One value a window, because handling a value for each row takes most of the time there is. */
+const selectRows = `
+  select coalesce(bodies, ''), change_versions, tail_versions, indexes, live
+  from unnest($1::int8[], $2::int4[], $3::int4[]) with ordinality as windows(key, start, count, place)
+  join links on links.key = windows.key
+  cross join lateral (
+    select string_agg(coalesce(body, ''), E'\\n') as bodies, count(body)::int4 as live,
+      case when bool_or(change_version is not null) then array_agg(change_version) end as change_versions,
+      case when bool_or(tail_version is not null) then array_agg(tail_version) end as tail_versions,
+      case when count(*) <> windows.count then array_agg(index) end as indexes
+    from (
+      select segment_rows.index - links.first as index, segment_rows.version as tail_version, changes.version as change_version,
+        case when changes.link is null then segment_rows.body else changes.body end as body
+      from segment_rows left join changes on links.changed and changes.link = links.key
+        and changes.index = segment_rows.index - links.first
+      where segment_rows.segment = links.segment and segment_rows.index >= links.first + windows.start
+        and segment_rows.index < links.first + windows.start + windows.count
+      order by segment_rows.index
+    ) stored
+  ) found
+  order by place`;
+
+export async function readWindows(side: Snapshot, windows: readonly Window[]): Promise<StoredRows[]> {
+  const rows = await side.query(selectRows, [
+    windows.map(({ link }) => String(link.key)),
+    windows.map(({ start }) => start),
+    windows.map(({ count }) => count),
+  ]);
+  return rows.map(([bodies, changeVersions, tailVersions, indexes, live], at) => {
+    return { link: windows[at]!.link, bodies, changeVersions, tailVersions, indexes, live };
+  });
+}
+
+/** Whether two windows read alike, as far as that shows without presenting them. */
+export function areStoredAlike(a: StoredRows, b: StoredRows): boolean {
+  return (
+    a.bodies === b.bodies && a.indexes === null && b.indexes === null
+    && a.link.schemaVersion === b.link.schemaVersion && a.link.readBy === b.link.readBy && a.link.widened === b.link.widened
+    && a.link.wrap === b.link.wrap && a.link.presented === b.link.presented && a.link.cells === b.link.cells
+    && haveSameEntries(a.changeVersions, b.changeVersions) && haveSameEntries(a.tailVersions, b.tailVersions)
+  );
+}
+
+function haveSameEntries(a: StoredRows['tailVersions'], b: StoredRows['tailVersions']): boolean {
+  if (a === null || b === null) return a === b;
+  return a.length === b.length && a.every((entry, at) => entry === b[at]);
+}
+
+/** Presents the rows of one side. It keeps the schema of the table that it was last asked about. */
+export class RowPresenter {
+  readonly #side: Snapshot;
+  #schemaKey = '';
+  #presenters: PresenterFor | null = null;
+
+  constructor(side: Snapshot) {
+    this.#side = side;
+  }
+
+  /** The rows of a window by their indexes; null when the schema to read them by is missing, or a body has lines. */
+  async present(window: Window, stored: StoredRows): Promise<ReadonlyMap<number, PresentedRow> | null> {
+    const { link, indexes, changeVersions, tailVersions } = stored;
+    const presenterFor = await this.#presentersFor(link);
+    const bodies = indexes?.length === 0 || window.count === 0 ? [] : stored.bodies.split('\n');
+    if (presenterFor === null || bodies.length !== (indexes?.length ?? window.count)) return null;
+    const decidedAt = link.presented ?? link.schemaVersion;
+    const form = link.presented === null ? receivedForm(link.cells) : 'presented';
+    const converts = form !== 'presented' || link.widened > decidedAt;
+    const rows = new Map<number, PresentedRow>();
+    bodies.forEach((text, at) => {
+      const changed = toVersion(changeVersions?.[at]);
+      let body: string | null = text === '' ? null : text;
+      if (body !== null && changed !== null) {
+        if (link.widened > changed) body = presenterFor(changed, 'presented', false)(body);
+      } else if (body !== null && converts) {
+        body = presenterFor(decidedAt, form, link.wrap)(body);
+      }
+      const version = changed ?? toVersion(tailVersions?.[at]) ?? link.version;
+      rows.set(indexes?.[at] ?? window.start + at, { version, body });
+    });
+    return rows;
+  }
+
+  async #presentersFor({ tableId, readBy }: Link): Promise<PresenterFor | null> {
+    const key = `${tableId} ${readBy}`;
+    if (key === this.#schemaKey) return this.#presenters;
+    const [row] = await this.#side.query(
+      'select columns from table_schemas where table_id = $1 and version = $2', [tableId, String(readBy)],
+    );
+    this.#schemaKey = key;
+    this.#presenters = row ? presentersOf(decodeSchema(JSON.parse(row[0]))) : null;
+    return this.#presenters;
+  }
+}
+
+function toVersion(text: string | null | undefined): bigint | null {
+  return text === null || text === undefined ? null : BigInt(text);
+}

@@ -1,0 +1,46 @@
+/** The first guards of every request that concerns a table: the table, its team's suspension, If-Match (decisions 2). */
+import { refuse, type Decision } from '../engine/decision.ts';
+import { suspendedMessage } from '../teams/guards.ts';
+import type { Team } from '../teams/teams.state.ts';
+import type { Table, TableStates } from './tables.state.ts';
+
+/** The team's table; null where it has none of this ID. */
+export function tableOf(states: TableStates, teamId: string, tableId: string): Table | null {
+  const table = states.tables.table(tableId);
+  return table?.teamId === teamId ? table : null;
+}
+
+/** The request of a client that concerns a table as a whole. */
+interface TableRequest {
+  readonly teamId: string;
+  readonly tableId: string;
+  readonly ifMatch: bigint | null;
+}
+
+/** The table, if the team has it and may use it, and it has not changed since the client saw it. */
+export function unchangedTable(states: TableStates, { teamId, tableId, ifMatch }: TableRequest): ReturnType<typeof usableTable> {
+  const found = usableTable(states, teamId, tableId);
+  if ('refused' in found) return found;
+  const refused = changedSince('table', found.table.version, ifMatch);
+  return refused === null ? found : { refused };
+}
+
+/** The table, if the team has it and may use it. Another team's table is as unknown as one that never was. */
+export function usableTable(
+  states: TableStates,
+  teamId: string,
+  tableId: string,
+): { readonly table: Table; readonly team: Team } | { readonly refused: Decision<never> } {
+  const table = tableOf(states, teamId, tableId);
+  if (table === null) return { refused: refuse('table_not_found', 'there is no such table') };
+  const team = states.teams.team(teamId);
+  if (team === null) throw new Error(`table ${tableId} belongs to the unknown team ${teamId}`);
+  if (team.suspended) return { refused: refuse('payment_required', suspendedMessage) };
+  return { table, team };
+}
+
+/** Null when nothing changed after the version that the client saw. */
+export function changedSince(what: string, version: bigint, ifMatch: bigint | null): Decision<never> | null {
+  if (ifMatch === null || version <= ifMatch) return null;
+  return refuse('precondition_failed', `the ${what} has changed: its version is ${version}, not ${ifMatch} or older`);
+}

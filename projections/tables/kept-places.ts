@@ -1,0 +1,42 @@
+/**
+ * Which rows of a link have kept identities of earlier generations: as runs of indexes, 8 bytes each, in their order. The
+ * others were given the IDs of their places, which is all that has to be known of a link when its rows are gone.
+ */
+import { RowIdRuns } from '../../src/events/row-id-runs.ts';
+
+const runBytes = 8;
+
+/** Of `rows` rows with these runs of IDs (findRowIdRuns). Null where no row has one. */
+export function keptPlacesOf(rows: number, ids: Uint8Array | null): Uint8Array | null {
+  if (ids === null || ids.length === 0) return null;
+  const places = Buffer.alloc((ids.length / 24) * runBytes);
+  let length = 0;
+  for (const { row, count } of new RowIdRuns([{ rows, runs: ids }])) {
+    const last = length - runBytes;
+    if (last >= 0 && places.readUInt32BE(last) + places.readUInt32BE(last + 4) === row) {
+      places.writeUInt32BE(places.readUInt32BE(last + 4) + count, last + 4);
+      continue;
+    }
+    places.writeUInt32BE(row, length);
+    places.writeUInt32BE(count, length + 4);
+    length += runBytes;
+  }
+  return places.subarray(0, length);
+}
+
+/** The first of `count` indexes from `first` on whose row kept an identity; null when there is none. */
+export function findKeptPlace(kept: Uint8Array | null, first: number, count: number): number | null {
+  if (kept === null) return null;
+  const places = Buffer.from(kept.buffer, kept.byteOffset, kept.byteLength);
+  // The first run that does not end before `first`.
+  let low = 0;
+  let high = places.length / runBytes;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (places.readUInt32BE(middle * runBytes) + places.readUInt32BE(middle * runBytes + 4) <= first) low = middle + 1;
+    else high = middle;
+  }
+  if (low * runBytes >= places.length) return null;
+  const place = Math.max(first, places.readUInt32BE(low * runBytes));
+  return place < first + count ? place : null;
+}

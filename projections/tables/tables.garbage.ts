@@ -1,0 +1,119 @@
+/**
+ * What garbage collection removes of tables: rows' changes and links of generations that were replaced an hour of log time ago, and what
+ * deleted tables had. Links stay as long as their table: they say which row IDs it issued.
+ */
+import type { Database } from '../../src/database/database.ts';
+import { removeRows, rowsAtOnce, thingsAtOnce } from '../engine/garbage.ts';
+import type { RemoveGarbage } from '../engine/model.ts';
+import { outcomesKept } from '../engine/outcomes/outcomes.store.ts';
+import { orIdleSince } from '../segments/segments.garbage.ts';
+
+/** For how long continuations go on in a generation that was replaced (decisions 3), in milliseconds of log time. */
+export const generationLife = 3_600_000;
+
+/** The row IDs that rows of a replaced generation kept are parts of answers, which are repeated for as long as outcomes are. */
+export const rememberedAnswers = outcomesKept;
+
+/** The links of an ended generation: the versions tell too, so that those of other generations need not be looked at. */
+const ofGeneration = `links.table_id = ended.table_id and links.generation = ended.version
+  and links.version >= ended.version and links.version < ended.ended`;
+
+/** Readers cannot go on in them from now on; what they read can be removed then. */
+const endGenerations: RemoveGarbage = (database, later) => removeRows(
+  database,
+  `with ended as (
+    update generations set swept = true where (table_id, version) in (
+      select ended.table_id, ended.version from generations ended
+      join tables on tables.id = ended.table_id join teams on teams.id = tables.team_id
+      join progress on progress.partition = teams.partition
+      where not ended.swept and ended.ended_at < progress.time - $1 limit ${thingsAtOnce})
+    returning table_id, version, ended
+  ), idle as (
+    insert into segments (key, rows)
+    select distinct on (links.segment) links.segment, links.rows from ended
+    join links on ${ofGeneration}
+    ${orIdleSince}
+  ) select from ended`,
+  [generationLife - later],
+);
+
+/** Changes of rows that nobody can read any more. */
+async function dropChanges(database: Database): Promise<number> {
+  const { rows: [ended] } = await database.pool.query<{ table_id: string; version: string }>(
+    'select table_id, version from generations where swept and not cleared limit 1',
+  );
+  if (!ended) return 0;
+  const key = [ended.table_id, ended.version];
+  const dropped = await removeRows(
+    database,
+    `with old as (
+      select link, index from generations ended join links on ${ofGeneration} and links.changed
+      join changes on changes.link = links.key
+      where ended.table_id = $1 and ended.version = $2 limit ${rowsAtOnce}
+    ), named as (
+      delete from change_references named using old where named.link = old.link and named.index = old.index
+    ) delete from changes using old where changes.link = old.link and changes.index = old.index`,
+    key,
+  );
+  if (dropped === 0) await removeRows(database, 'update generations set cleared = true where table_id = $1 and version = $2', key);
+  return 1;
+}
+
+/** The identities that rows of them kept are part of answers, which are repeated for as long as outcomes are. */
+async function forgetGenerations(database: Database, later: number): Promise<number> {
+  const { rows } = await database.pool.query<{ table_id: string; version: string }>(
+    `select ended.table_id, ended.version from generations ended
+      join tables on tables.id = ended.table_id join teams on teams.id = tables.team_id
+      join progress on progress.partition = teams.partition
+      where ended.cleared and ended.ended_at < progress.time - $1 limit 1`,
+    [rememberedAnswers - later],
+  );
+  for (const { table_id: tableId, version } of rows) {
+    await removeRows(
+      database,
+      `with gone as (delete from generations where table_id = $1 and version = $2)
+        delete from kept_ids using generations ended join links on ${ofGeneration} and links.kept is not null
+        where ended.table_id = $1 and ended.version = $2 and kept_ids.segment = links.segment and not exists (
+            select from links other where other.segment = links.segment
+              and (other.table_id <> links.table_id or other.generation <> links.generation))`,
+      [tableId, version],
+    );
+  }
+  return rows.length;
+}
+
+/** What is left of a table that was deleted, when the last of its generations is forgotten. */
+async function dropTables(database: Database): Promise<number> {
+  const { rows } = await database.pool.query<{ id: string }>(
+    `select id from tables where deleted and not exists (select from generations where table_id = tables.id) limit 1`,
+  );
+  for (const { id } of rows) {
+    const links = await removeRows(
+      database,
+      `with gone as (
+        delete from links where key in (select key from links where table_id = $1 limit ${rowsAtOnce}) returning key, segment
+      ), emptied as (
+        delete from segments using gone where segments.key = gone.segment and segments.emptied
+          and not exists (select from links where links.segment = gone.segment and links.key <> all (select key from gone))
+      ), ids as (
+        delete from kept_ids using gone where kept_ids.segment = gone.segment
+          and not exists (select from links where links.segment = gone.segment and links.key <> all (select key from gone))
+      ), changed as (
+        delete from changes using gone where changes.link = gone.key
+      ), named as (
+        delete from change_references named using gone where named.link = gone.key
+      ) select from gone`,
+      [id],
+    );
+    if (links > 0) continue;
+    await removeRows(
+      database,
+      `with schemas as (delete from table_schemas where table_id = $1), apps as (delete from app_links where table_id = $1)
+        delete from tables where id = $1`,
+      [id],
+    );
+  }
+  return rows.length;
+}
+
+export const tableGarbage: readonly RemoveGarbage[] = [endGenerations, dropChanges, forgetGenerations, dropTables];

@@ -1,0 +1,110 @@
+/** Tables: which rows they show, in which order, under which schema, and what was changed in them since. */
+import type { EventData, RowSource } from '../../src/events/event.ts';
+import type { Model } from '../engine/model.ts';
+import { storing } from '../engine/statements.ts';
+import { decideAddRows } from './decide-add-rows.ts';
+import { decideCreateTable } from './decide-create-table.ts';
+import { decideDeleteRow } from './decide-delete-row.ts';
+import { decideDeleteTable } from './decide-delete-table.ts';
+import { decideOverwriteTable } from './decide-overwrite-table.ts';
+import { decidePatchRow } from './decide-patch-row.ts';
+import { decidePatchTable } from './decide-patch-table.ts';
+import { smallLinkBytes } from './compaction.ts';
+import { compareRows } from './compare/compare-rows.ts';
+import { storeKeptIds } from './kept-ids.store.ts';
+import { storeChanges, storeLinks, storeTailRows } from './links.store.ts';
+import { loadKeptRows } from './load-kept-rows.ts';
+import { loadTables } from './load-tables.ts';
+import { RememberedTables } from './remembered-tables.ts';
+import { SchemaCache } from './schema-cache.ts';
+import { AppLinkEntity, ChangeEntity, GenerationEntity, LinkEntity, TableEntity, TableSchemaEntity } from './table.entity.ts';
+import { tableGarbage } from './tables.garbage.ts';
+import { tableSections } from './tables.sections.ts';
+import { TablesState, type TableChange, type TableStates } from './tables.state.ts';
+import { insertNewTables, storeAppLinks, storeGenerations, storeSchemas, storeTables } from './tables.store.ts';
+
+export const tables: Model<TablesState, TableStates, TableChange, RememberedTables, SchemaCache> = {
+  entities: [TableEntity, TableSchemaEntity, LinkEntity, GenerationEntity, ChangeEntity, AppLinkEntity],
+  storage: [
+    // Room on each page keeps updates of the hot rows beside their old versions, without touching an index.
+    'alter table tables set (fillfactor = 50)',
+    'alter table changes set (fillfactor = 85)',
+    'alter table links set (fillfactor = 85)',
+    // What compaction looks for, so that it finds nothing quickly.
+    'create index links_received on links (table_id) where presented is null',
+    'create index links_presented on links (table_id, presented, version) where presented is not null',
+    'create index tables_widened on tables (id) where widened > 0',
+    `create index links_small on links (table_id, version, ordinal) where not merged and bytes < ${smallLinkBytes}`,
+    // What garbage collection looks for.
+    'create index tables_deleted on tables (id) where deleted',
+    'create index generations_shown on generations (ended_at) where not swept',
+    'create index generations_to_clear on generations (table_id, version) where swept and not cleared',
+    'create index generations_to_forget on generations (ended_at) where cleared',
+  ],
+  decisions: {
+    TableCreateRequested: decideCreateTable,
+    TablePatchRequested: decidePatchTable,
+    TableDeleteRequested: decideDeleteTable,
+    RowsAddRequested: decideAddRows,
+    TableOverwriteRequested: decideOverwriteTable,
+    RowPatchRequested: decidePatchRow,
+    RowDeleteRequested: decideDeleteRow,
+  },
+  changes: {
+    table: ({ tables }, { table }) => tables.change(table),
+    appLinks: ({ tables }, { tableId, appIds }) => tables.addAppLinks(tableId, appIds),
+    schema: ({ tables }, { tableId, version, schema }) => tables.addSchema({ tableId, version, schema }),
+    link: ({ tables }, { link }) => tables.changeLink(link),
+    generation: ({ tables }, { generation }) => tables.endGeneration(generation),
+    tailRows: ({ tables }, change) => tables.addTailRows(change),
+    row: ({ tables }, change) => tables.changeRow(change),
+  },
+  open: (newKey) => new TablesState(newKey),
+  openCommitted: () => new SchemaCache(),
+  keysAtMost,
+  load: loadTables,
+  loadMore: loadKeptRows,
+  store: (state) => [
+    ...storing(state.newTables(), insertNewTables), ...storing(state.changedTables(), storeTables),
+    ...storing(state.newSchemas, storeSchemas), ...storing(state.newAppLinks, storeAppLinks),
+    ...storing(state.changedLinks(), storeLinks), ...storing(state.endedGenerations, storeGenerations),
+    ...storing(state.newTailRows, storeTailRows), ...storing(state.newKeptIds, storeKeptIds),
+    ...storing(state.changedRows(), storeChanges),
+  ],
+  remember: (remembered, state) => {
+    const known = remembered?.hasRoom ? remembered : new RememberedTables();
+    known.take(state);
+    return known;
+  },
+  needs,
+  makes,
+  // Rows are what has to be looked up; the rest is remembered mostly.
+  loadsAhead: ['RowPatchRequested', 'RowDeleteRequested'],
+  sections: tableSections,
+  comparisons: [compareRows],
+  garbage: tableGarbage,
+};
+
+/** Of a link for each segment that rows are in; few rows may begin a tail, with a segment. Of a stash it is known when that is loaded. */
+function keysAtMost(data: EventData): number {
+  if (!('rows' in data) || !('tableId' in data)) return 0;
+  const { rows } = data;
+  if (rows.kind === 'few') return 2;
+  if (rows.kind === 'block') return 1;
+  return rows.kind === 'body' ? rows.blocks : 0;
+}
+
+/** The present rows of a table, and the row IDs that the blocks of a body came with. */
+function needs(data: EventData): string[] {
+  const isOverwrite = data.type === 'TableOverwriteRequested';
+  const names = isOverwrite || 'row' in data ? [data.tableId] : [];
+  return isOverwrite && data.rows.kind === 'body' ? [...names, data.rows.bodyId] : names;
+}
+
+/** Rows that come as segments: where they are is not known before they are linked. */
+const linkedSources: ReadonlySet<RowSource['kind']> = new Set(['block', 'body', 'stash']);
+
+function makes(data: EventData): string[] {
+  if (!('rows' in data) || !('tableId' in data)) return [];
+  return data.type === 'TableOverwriteRequested' || linkedSources.has(data.rows.kind) ? [data.tableId] : [];
+}

@@ -1,0 +1,73 @@
+/** Teams, their plans, and the tokens of those who act for them. */
+import type { EventData } from '../../src/events/event.ts';
+import type { Loading, Model } from '../engine/model.ts';
+import { storing } from '../engine/statements.ts';
+import { decideTeamChange, decideTeamCreated, decideTeamPlan, decideTokenCreated, decideTokenRevoked } from './decide-team.ts';
+import { TeamEntity, TokenEntity } from './team.entity.ts';
+import { teamSections } from './teams.sections.ts';
+import { TeamsState, type Team, type TeamChange, type TeamStates, type TokenChange } from './teams.state.ts';
+import { findTeams, findTokens, storeTeams, storeTokens } from './teams.store.ts';
+
+/** Teams that were looked up or changed in earlier batches of the partition, by their IDs. */
+export type RememberedTeams = Map<string, Team>;
+
+/** How many are remembered; past it all are forgotten, because that is simple and rare. */
+const rememberedMax = 1000;
+
+export const teams: Model<TeamsState, TeamStates, TeamChange | TokenChange, RememberedTeams> = {
+  entities: [TeamEntity, TokenEntity],
+  storage: [],
+  decisions: {
+    TeamCreated: decideTeamCreated,
+    TeamSuspended: ({ teams }, { data }) => decideTeamChange(teams, data.teamId, { suspended: true }),
+    TeamResumed: ({ teams }, { data }) => decideTeamChange(teams, data.teamId, { suspended: false }),
+    TeamPlanSet: decideTeamPlan,
+    TokenCreated: decideTokenCreated,
+    TokenRevoked: decideTokenRevoked,
+  },
+  changes: {
+    team: ({ teams }, change) => teams.change(change),
+    token: ({ teams }, change) => teams.changeToken(change),
+  },
+  open: () => new TeamsState(),
+  load,
+  store: (state) => [...storing(state.changedTeams(), storeTeams), ...storing(state.changedTokens(), storeTokens)],
+  remember: (remembered, state) => {
+    const known = remembered !== null && remembered.size < rememberedMax ? remembered : new Map<string, Team>();
+    for (const team of state.all()) known.set(team.id, team);
+    return known;
+  },
+  sections: teamSections,
+  garbage: [],
+};
+
+async function load({ tx, events, states: { teams }, before, remembered }: Loading<TeamStates, RememberedTeams, null>): Promise<void> {
+  const teamIds = new Set<string>();
+  const tokenIds = new Set<string>();
+  for (const { data } of events) {
+    if ('teamId' in data && !recall(teams, data.teamId, remembered) && !comesWithTable(data)) teamIds.add(data.teamId);
+    if ('tokenId' in data) {
+      const token = teams.token(data.tokenId) ?? before?.teams.token(data.tokenId);
+      if (token) teams.putToken(token);
+      else tokenIds.add(data.tokenId);
+    }
+  }
+  const [foundTeams, foundTokens] = await Promise.all([
+    teamIds.size === 0 ? [] : findTeams(tx, [...teamIds]),
+    tokenIds.size === 0 ? [] : findTokens(tx, [...tokenIds]),
+  ]);
+  for (const team of foundTeams) teams.put(team);
+  for (const token of foundTokens) teams.putToken(token);
+}
+
+/** Whether a team is known, or was until now only remembered. */
+function recall(teams: TeamsState, teamId: string, remembered: RememberedTeams | null): boolean {
+  const team = teams.team(teamId) ?? remembered?.get(teamId);
+  if (team) teams.put(team);
+  return team !== undefined;
+}
+
+/** The team of a table is loaded with the table. */
+function comesWithTable(data: EventData): boolean {
+  return 'tableId' in data && data.type !== 'TableCreateRequested';
+}

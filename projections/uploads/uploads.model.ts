@@ -1,0 +1,61 @@
+/** Uploaded files: from their announcement to the time when no row has named them for too long. */
+import type { Loading, Model } from '../engine/model.ts';
+import { storing } from '../engine/statements.ts';
+import type { RowChange, TailRowsChange } from '../tables/tables.state.ts';
+import { decideCompleteUpload } from './decide-complete-upload.ts';
+import { decideCreateUpload } from './decide-create-upload.ts';
+import { decideUploadChecked } from './decide-upload-checked.ts';
+import { ChangeReferenceEntity, FileReferenceEntity } from './file-reference.entity.ts';
+import { findClaims, removeChangeReferences, storeChangeReferences, storeFileReferences } from './file-references.store.ts';
+import { UploadEntity } from './upload.entity.ts';
+import { uploadSections } from './uploads.sections.ts';
+import { UploadsState, type UploadChange, type UploadStates } from './uploads.state.ts';
+import { findUploads, storeUploads } from './uploads.store.ts';
+
+export const uploads: Model<UploadsState, UploadStates, UploadChange | TailRowsChange | RowChange> = {
+  entities: [UploadEntity, FileReferenceEntity, ChangeReferenceEntity],
+  storage: [
+    'create index uploads_to_expire on uploads (expires_at) where file is null and removed_at is null',
+    'create index uploads_unclaimed on uploads ((unclaimed_since + unclaimed_life_ms)) where removed_at is null',
+    'create index uploads_with_files on uploads (id) where file is not null and removed_at is null',
+    'create index uploads_to_clear on uploads (id) where removed_at is not null and not cleared',
+  ],
+  decisions: {
+    UploadCreateRequested: decideCreateUpload,
+    UploadCompleteRequested: decideCompleteUpload,
+    UploadChecked: decideUploadChecked,
+  },
+  changes: {
+    upload: ({ uploads }, { upload }) => uploads.change(upload),
+    tailRows: ({ uploads }, change) => uploads.followTailRows(change),
+    row: ({ uploads }, change) => uploads.followRow(change),
+  },
+  open: () => new UploadsState(),
+  load,
+  store: (state) => [
+    ...storing(state.newReferences, storeFileReferences), ...storing(state.patched.named(), storeChangeReferences),
+    ...storing(state.patched.gone(), removeChangeReferences), ...storing(state.changedUploads(), storeUploads),
+  ],
+  // Whether rows name a file is asked of what is stored, wherever rows may be.
+  readsStored: ['UploadChecked'],
+  sections: uploadSections,
+  garbage: [],
+};
+
+async function load({ tx, events, states: { uploads }, before }: Loading<UploadStates, null, null>): Promise<void> {
+  const missing = new Set<string>();
+  const checked = new Set<string>();
+  for (const { data } of events) {
+    if (!('uploadId' in data)) continue;
+    const upload = uploads.upload(data.uploadId) ?? before?.uploads.upload(data.uploadId);
+    if (upload) uploads.put(upload);
+    else missing.add(data.uploadId);
+    if (data.type === 'UploadChecked') checked.add(data.uploadId);
+  }
+  const [found, claims] = await Promise.all([
+    missing.size === 0 ? [] : findUploads(tx, [...missing]),
+    checked.size === 0 ? [] : findClaims(tx, [...checked]),
+  ]);
+  for (const upload of found) uploads.put(upload);
+  for (const { uploadId, isClaimed } of claims) uploads.putClaim(uploadId, isClaimed);
+}

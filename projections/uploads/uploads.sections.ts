@@ -1,0 +1,31 @@
+/** What replay must give again of uploads, and of the files that rows name. */
+import type { Section } from '../engine/compare/section.ts';
+
+export const uploadSections: readonly Section[] = [
+  {
+    name: ([id]) => `upload ${id}`,
+    keys: 1,
+    columns: [
+      'team_id', 'app_id', 'content_type', 'file_name', 'created', 'created_at', 'expires_at', 'size_max', 'unclaimed_life_ms', 'file',
+      'size', 'unclaimed_since', 'removed_at',
+    ],
+    query: `select id, team_id, app_id, content_type, file_name, created, created_at, expires_at, size_max, unclaimed_life_ms, file, size,
+        unclaimed_since, removed_at from uploads order by id`,
+  },
+  {
+    name: ([tableId, version, ordinal, index, file]) => `file ${file} in row ${index} of link ${version} ${ordinal} of table ${tableId}`,
+    keys: 5,
+    columns: ['team_id'],
+    // What counts when a file is looked at: of rows that were patched or deleted only what their newest bodies name.
+    query: `select links.table_id, links.version, ordinal, named.index - links.first as index, file, named.team_id from links
+      join tables on tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
+      join file_references named on named.segment = links.segment and named.index >= links.first
+        and named.index < links.first + links.rows
+      where not exists (select from changes where changes.link = links.key and changes.index = named.index - links.first)
+      union all
+      select links.table_id, links.version, ordinal, named.index, file, named.team_id from links
+      join tables on tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
+      join change_references named on named.link = links.key
+      order by table_id, version, ordinal, index, file`,
+  },
+];

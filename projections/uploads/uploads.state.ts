@@ -1,0 +1,90 @@
+/** Uploads, and the files that rows name, as a batch knows them. */
+import { fileNamesIn } from '../../src/files/file-name.ts';
+import type { StoredFile } from '../../src/events/event.ts';
+import type { RowChange, TailRowsChange } from '../tables/tables.state.ts';
+import type { TeamChange, TeamStates } from '../teams/teams.state.ts';
+import type { SegmentReference } from './file-references.store.ts';
+import { PatchedReferences } from './patched-references.ts';
+
+/** An upload, from its creation on for good. */
+export interface Upload {
+  readonly id: string;
+  readonly teamId: string;
+  readonly appId: string;
+  readonly contentType: string;
+  readonly fileName: string;
+  readonly created: bigint;
+  /** Times of the log, in milliseconds: of its creation, and from which on it cannot be completed. */
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly sizeMax: number;
+  readonly unclaimedLifeMs: number;
+  /** Null until it is completed. One that was refused then has it too, so that its bytes are removed. */
+  readonly file: StoredFile | null;
+  /** Since when no row is known to name its file; null while one does, and before it is completed. */
+  readonly unclaimedSince: number | null;
+  /** When its file was given up; null while it is there or expected. */
+  readonly removedAt: number | null;
+}
+
+export type UploadChange = TeamChange | { readonly kind: 'upload'; readonly upload: Upload };
+
+/** What decisions about uploads read. */
+export interface UploadStates extends TeamStates {
+  readonly uploads: UploadsState;
+}
+
+export class UploadsState {
+  readonly #uploads = new Map<string, Upload>();
+  readonly #claims = new Map<string, boolean>();
+  readonly #changed = new Map<string, Upload>();
+  readonly #patched = new PatchedReferences();
+  /** The files that rows name which have joined a tail. */
+  readonly newReferences: SegmentReference[] = [];
+
+  upload(uploadId: string): Upload | null {
+    return this.#uploads.get(uploadId) ?? null;
+  }
+
+  /** Whether a row of one of its team's tables names the upload's file. */
+  isClaimed({ id }: Upload): boolean {
+    const isClaimed = this.#claims.get(id);
+    if (isClaimed === undefined) throw new Error(`the claims on the file of upload ${id} were not loaded`);
+    return isClaimed;
+  }
+
+  put(upload: Upload): void {
+    this.#uploads.set(upload.id, upload);
+  }
+
+  /** Whether rows name the file of an upload, as it was before this batch. */
+  putClaim(uploadId: string, isClaimed: boolean): void {
+    this.#claims.set(uploadId, isClaimed);
+  }
+
+  change(upload: Upload): void {
+    this.put(upload);
+    this.#changed.set(upload.id, upload);
+  }
+
+  /** Rows have joined a tail. */
+  followTailRows({ teamId, link: { segment }, first, bodies }: TailRowsChange): void {
+    bodies.forEach((body, at) => {
+      for (const file of fileNamesIn(body)) this.newReferences.push({ teamId, segment, index: first + at, file });
+    });
+  }
+
+  /** A row was patched or deleted. */
+  followRow({ teamId, link, index, before, body }: RowChange): void {
+    this.#patched.replace({ teamId, link: link.key, index }, before, body);
+  }
+
+  changedUploads(): Upload[] {
+    return [...this.#changed.values()];
+  }
+
+  /** The files that patched rows name now, and those that they name no longer. */
+  get patched(): Pick<PatchedReferences, 'named' | 'gone'> {
+    return this.#patched;
+  }
+}

@@ -1,0 +1,28 @@
+/** Appending to the log in Postgres: the statements, to be run in one transaction or as parts of one statement. */
+import { bind, type BoundStatement } from '../../database/combine.ts';
+import type { LogRecord } from '../event-log.ts';
+import { insertRecord, insertRecords, moveHead } from './statements.ts';
+
+/**
+ * Moves the head over records, if it is before the first of them, and writes them. All have the time of the first. The first statement
+ * returns no row where the head is elsewhere.
+ */
+export function appendStatements(partition: number, records: readonly LogRecord[]): [BoundStatement, BoundStatement] {
+  const { offset, time } = records[0]!;
+  const moving = bind(moveHead, [partition, offset, offset + BigInt(records.length), time]);
+  return [moving, insertStatement(partition, records)];
+}
+
+function insertStatement(partition: number, records: readonly LogRecord[]): BoundStatement {
+  const { offset, time, bytes } = records[0]!;
+  if (records.length === 1) return bind(insertRecord, [partition, offset, time, bytes]);
+  const lengths = records.map((record) => record.bytes.length);
+  let first = 1;
+  const firsts = lengths.map((length) => {
+    const at = first;
+    first += length;
+    return at;
+  });
+  const all = Buffer.concat(records.map((record) => record.bytes));
+  return bind(insertRecords, [partition, offset, time, all, firsts, lengths]);
+}

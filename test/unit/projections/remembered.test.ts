@@ -1,0 +1,73 @@
+/** What models remember for the next batch of their partition. */
+import { describe, expect, test } from '@jest/globals';
+import { models, type States } from '../../../projections/models.ts';
+import type { RememberedTables } from '../../../projections/tables/remembered-tables.ts';
+import { blockRow, given, openStates, tailRow, when } from '../../support/decisions.ts';
+import { add, block, few } from '../../support/requests.ts';
+
+const one = '{"a":1}';
+const remember = ({ tables }: States, before: RememberedTables | null = null): RememberedTables => models.tables.remember!(before, tables);
+
+describe('of tables is remembered', () => {
+  test('each table with its schema', () => {
+    const state = given({ schema: 'a:number' });
+    when(state, add(few(one)));
+    expect(remember(state).table('table')).toMatchObject({ table: { version: 100n, rows: 1 }, schema: { columns: [{ id: 'a' }] } });
+    expect(remember(state).table('unknown')).toBeNull();
+  });
+
+  test('each link, by key and by what it brought', () => {
+    const remembered = remember(given({ block: [one, one], tail: [one] }));
+    expect(remembered.linkOf('table', blockRow(1))).toMatchObject({ version: 20n, rows: 2 });
+    expect(remembered.linkOf('table', tailRow(0))).toMatchObject({ version: 30n });
+    expect(remembered.link(3n)).toMatchObject({ version: 30n });
+    expect(remembered.linkOf('table', { ...blockRow(0), ordinal: 1 })).toBeNull();
+    expect(remembered.linkOf('unknown', blockRow(0))).toBeNull();
+    expect(remembered.link(99n)).toBeNull();
+  });
+
+  test('what earlier batches knew, replaced by what is newer', () => {
+    const state = given({ block: [one] });
+    const first = remember(state);
+    when(state, add(block(one)));
+    const second = remember(state, remember(openStates(), first));
+    expect(second.table('table')?.table).toMatchObject({ version: 100n, rows: 2 });
+    expect(second.linkOf('table', blockRow(0))).not.toBeNull();
+    expect(second.linkOf('table', { version: 100n, ordinal: 0 })).not.toBeNull();
+  });
+
+  test('nothing any more once it was too many links', () => {
+    const state = given({ block: [one] });
+    const link = state.tables.link(1n);
+    for (let key = 0n; key < 10_000n; key += 1n) state.tables.putLink({ ...link, key, version: 1000n + key });
+    const full = remember(state);
+    expect(full.linkOf('table', { version: 2000n, ordinal: 0 })).not.toBeNull();
+    expect(remember(openStates(), full).linkOf('table', { version: 2000n, ordinal: 0 })).toBeNull();
+  });
+
+  test('nothing any more once it was too many tables', () => {
+    const state = given();
+    const table = state.tables.table('table')!;
+    const schema = state.tables.schema(table);
+    for (let count = 0; count < 1000; count += 1) {
+      state.tables.put({ ...table, id: `table ${count}` });
+      state.tables.putSchema({ tableId: `table ${count}`, version: table.schemaVersion, schema });
+    }
+    const full = remember(state);
+    expect(full.table('table 0')).not.toBeNull();
+    expect(remember(openStates(), full).table('table 0')).toBeNull();
+  });
+});
+
+test('of teams is remembered how they are now, and nothing once they were too many', () => {
+  const state = given();
+  const team = state.teams.team('team')!;
+  const first = models.teams.remember!(null, state.teams);
+  state.teams.change({ kind: 'team', team: { ...team, suspended: true } });
+  const second = models.teams.remember!(first, state.teams);
+  expect(second.get('team')).toMatchObject({ suspended: true });
+  for (let count = 0; count < 1000; count += 1) state.teams.put({ ...team, id: `team ${count}` });
+  const full = models.teams.remember!(second, state.teams);
+  expect(full.get('team 0')).toBeDefined();
+  expect(models.teams.remember!(full, given().teams).get('team 0')).toBeUndefined();
+});

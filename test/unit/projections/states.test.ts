@@ -1,0 +1,97 @@
+/** The state of a batch: events see what earlier ones changed, and each thing that changed is stored once. */
+import { describe, expect, test } from '@jest/globals';
+
+import { models, type States } from '../../../projections/models.ts';
+import { emptyProfile } from '../../../src/schema/build-profile.ts';
+import { blockRow, change, given, here, when } from '../../support/decisions.ts';
+import { add, create, few, patch, remove } from '../../support/requests.ts';
+
+const one = '{"a":1}';
+const at = (version: bigint): typeof here => ({ ...here, version });
+
+describe('what is to be stored', () => {
+  test('is the net change of all events', () => {
+    const state = given({ block: [one] });
+    when(state, add(few(one)), at(100n));
+    when(state, add(few('{"a":2}')), at(101n));
+    when(state, patch(blockRow(0), '{"a":3}'), at(102n));
+    when(state, patch(blockRow(0), '{"a":4}'), at(103n));
+    expect(state.tables.changedTables()).toMatchObject([{ id: 'table', version: 103n, rows: 3 }]);
+    expect(state.teams.changedTeams()).toMatchObject([{ id: 'team', rows: 3 }]);
+    expect(state.tables.changedLinks()).toMatchObject([{ version: 100n, rows: 2 }, { version: 20n, changed: true }]);
+    expect(state.tables.changedRows()).toMatchObject([{ index: 0, version: 103n, body: '{"a":4}' }]);
+    expect(state.tables.newTailRows).toMatchObject([
+      { index: 0, version: 100n, body: one }, { index: 1, version: 101n, body: '{"a":2}' },
+    ]);
+    expect(state.tables.newTables()).toEqual([]);
+  });
+
+  test('keeps new tables apart from those that were there, also when they change again', () => {
+    const state = given();
+    when(state, create(few(one)), at(100n));
+    const made = state.tables.table('made')!;
+    change(state, [{ kind: 'table', table: { ...made, version: 101n } }]);
+    expect(state.tables.newTables()).toMatchObject([{ id: 'made', version: 101n }]);
+    expect(state.tables.changedTables()).toEqual([]);
+  });
+
+  test('is nothing after refusals and requests that move nothing', () => {
+    const state = given({ block: [one] });
+    when(state, add(few('{"a":"x"}')));
+    when(state, patch(blockRow(0), one));
+    when(state, remove(blockRow(9)));
+    expect(Object.entries(models).flatMap(([name, model]) => model.store(state[name as keyof States] as never))).toEqual([]);
+  });
+
+  test('knows what files rows name in the end, and which no longer', () => {
+    const file = (letter: string): string => letter.repeat(22);
+    const naming = (...letters: readonly string[]): string => JSON.stringify({ b: letters.map((letter) => `/files/${file(letter)}`).join(' ') });
+    const state = given({ block: [naming('x', 'y'), one, naming('x')] });
+    when(state, patch(blockRow(0), naming('y', 'z')), at(100n));
+    when(state, patch(blockRow(1), naming('x')), at(101n));
+    when(state, patch(blockRow(1), '{"b":"nothing"}'), at(102n));
+    when(state, remove(blockRow(2)), at(103n));
+    const { patched } = state.uploads;
+    expect(patched.named()).toMatchObject([{ index: 0, file: file('y') }, { index: 0, file: file('z') }]);
+    expect(patched.gone()).toMatchObject([{ index: 0, file: file('x') }, { index: 2, file: file('x') }]);
+  });
+});
+
+describe('what was not loaded is a bug, never an answer:', () => {
+  const state = given({ tail: [one], tailLink: { rows: 2 } });
+  const table = state.tables.table('table')!;
+
+  test.each<[string, () => unknown, string]>([
+    ['a schema', () => state.tables.schema({ ...table, schemaVersion: 99n }), 'the schema 99 of table table was not loaded'],
+    ['a link', () => state.tables.link(77n), 'link 77 was not loaded'],
+    ['a row', () => state.tables.row(table, { version: 30n, ordinal: 0, index: 1 }), 'row 1 of link 3 was not loaded'],
+    ['a segment', () => state.segments.key('unknown'), 'segment unknown was not written'],
+  ])('%s', (_name, look, message) => expect(look).toThrow(message));
+
+  test.each<[string, () => unknown]>([
+    ['a team', () => state.teams.team('unknown')], ['a token', () => state.teams.token('unknown')],
+    ['a table', () => state.tables.table('unknown')], ['a link of a row', () => state.tables.row(table, { version: 31n, ordinal: 0, index: 0 })],
+  ])('but %s may be unknown', (_name, look) => expect(look()).toBeNull());
+});
+
+test('links of two tables may have one version: those of another partition do', () => {
+  const state = given({ block: [one] });
+  const link = state.tables.link(1n);
+  state.tables.putLink({ ...link, key: 99n, tableId: 'another' });
+  expect(state.tables.linkOf('table', link)).toMatchObject({ key: 1n });
+  expect(state.tables.linkOf('another', link)).toMatchObject({ key: 99n });
+});
+
+describe('what is loaded while the batch before may be visible or not', () => {
+  test('never takes the place of a link that is here, and is counted once', () => {
+    const state = given({ tail: [one] });
+    when(state, add(few(one)), at(100n));
+    const { link, ...row } = state.tables.findRow(3n, 0)!;
+    state.tables.putRow({ ...row, link: { ...link, rows: 1 } });
+    expect(state.tables.link(3n)).toMatchObject({ rows: 2 });
+    const arrived = { bodyId: 'body', number: 0, teamId: 'team', segment: 9n, profile: emptyProfile, ids: null, time: 1 };
+    state.segments.putBodyBlock(arrived);
+    state.segments.putBodyBlock({ ...arrived });
+    expect(state.segments.bodyBlocks('team', 'body')).toEqual([arrived]);
+  });
+});
