@@ -7,15 +7,13 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { compactOnce } from '../projections/segments/compaction.ts';
 import { sweepOnce, sweepOutcomes } from '../projections/segments/sweeper.ts';
+import { advisoryLocks } from './database/advisory-locks.ts';
 import type { Database } from './database/database.ts';
 import type { EventLog } from './log/event-log.ts';
 import { pause } from './pause.ts';
 import { expireStashes } from './stash-expiry.ts';
 import { tellRevocations } from './token-revocation.ts';
 import type { UploadUpkeep } from './upload-upkeep.ts';
-
-/** Any number that nothing else in the database uses as the first of two of an advisory lock; the second is the read model's. */
-export const upkeepLock = 7_460_231_004 % 2 ** 31;
 
 /** How often old outcomes, and bytes of files that are nobody's, are looked for, in milliseconds. */
 const rareInterval = 3_600_000;
@@ -71,7 +69,7 @@ export class Upkeep {
       try {
         await this.#work();
       } finally {
-        await client.query('select pg_advisory_unlock($1, hashtext($2))', [upkeepLock, database.schema]);
+        await client.query('select pg_advisory_unlock($1, hashtext($2))', [advisoryLocks.upkeep, database.schema]);
       }
     } finally {
       client.release();
@@ -114,6 +112,6 @@ export class Upkeep {
 }
 
 async function takeLock(client: pg.PoolClient, schema: string): Promise<boolean> {
-  const { rows } = await client.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [upkeepLock, schema]);
+  const { rows } = await client.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [advisoryLocks.upkeep, schema]);
   return rows[0].taken;
 }

@@ -1,13 +1,11 @@
 /** Proof that the read model is what the log says: it is built once more beside it, and the two are compared. */
 import pg from 'pg';
 import { readModelSchema } from '../../projections/read-model.ts';
+import { advisoryLocks } from '../database/advisory-locks.ts';
 import { ReadModelInUse, ReadModelUse } from '../read-model-use.ts';
 import { compareReadModels, type Comparison } from './compare.ts';
 import { rebuild, type RebuildOptions } from './rebuild.ts';
 import { Snapshot } from './snapshot.ts';
-
-/** Any number that nothing else in the database uses as an advisory lock. */
-const verifyLock = 7_460_231_005;
 
 export interface VerifyOptions extends Pick<RebuildOptions, 'url' | 'log' | 'batchEvents' | 'onProgress' | 'signal'> {
   /** The Postgres schema of the read model. */
@@ -30,7 +28,7 @@ export async function verify({ schema = readModelSchema, ...options }: VerifyOpt
   owner.on('error', () => undefined);
   try {
     await owner.connect();
-    const { rows } = await owner.query('select pg_try_advisory_lock($1) as taken', [verifyLock]);
+    const { rows } = await owner.query('select pg_try_advisory_lock($1) as taken', [advisoryLocks.verify]);
     if (!rows[0].taken) throw new ReadModelInUse('another process verifies this read model already');
     const live = await Snapshot.open(url, schema);
     try {
