@@ -1,5 +1,5 @@
 /** Projecting records that lie in the log already, in transactions of their own. */
-import { isImport } from '../events/event-codec.ts';
+import { isImport } from '../events/record-header.ts';
 import type { Database } from '../database/database.ts';
 import { isDatabaseAway } from '../database/database-away.ts';
 import { begin, commit, rollback } from '../database/transaction.ts';

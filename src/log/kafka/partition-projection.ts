@@ -8,7 +8,7 @@ import { combine, isGuardFailure } from '../../database/combine.ts';
 import type { Database } from '../../database/database.ts';
 import { isDatabaseAway } from '../../database/database-away.ts';
 import type { PipelinedClient, Statement } from '../../database/pipelined-client.ts';
-import { isImport } from '../../events/event-codec.ts';
+import { isImport } from '../../events/record-header.ts';
 import type { BatchMemory } from '../../../projections/batch-memory.ts';
 import type { Progress } from '../../../projections/progress/progress.store.ts';
 import { ProgressMoved, type Draft, type Projected, type Projector } from '../../../projections/projector.ts';

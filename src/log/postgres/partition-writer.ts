@@ -6,7 +6,7 @@
 import { bind, combine, isGuardFailure, type BoundStatement } from '../../database/combine.ts';
 import type { Database } from '../../database/database.ts';
 import { isDatabaseAway } from '../../database/database-away.ts';
-import { isImport } from '../../events/event-codec.ts';
+import { isImport } from '../../events/record-header.ts';
 import type { Outcome } from '../../events/outcome.ts';
 import type { PipelinedClient } from '../../database/pipelined-client.ts';
 import { begin, commit, rollback } from '../../database/transaction.ts';
