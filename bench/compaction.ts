@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import Papa from 'papaparse';
 import pg from 'pg';
 import { readModelSchema } from '../projections/engine/read-model.ts';
-import { upkeepLock } from '../src/upkeep.ts';
+import { advisoryLocks } from '../src/database/advisory-locks.ts';
 import type { Timing } from './client.ts';
 import { startClient } from './client-process.ts';
 import { makeRows, seededRandom } from './data.ts';
@@ -115,7 +115,7 @@ async function fillTable(target: Target, csv: string, rows: number): Promise<str
 async function holdUpkeep(databaseUrl: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  await client.query('select pg_advisory_lock($1, hashtext($2))', [upkeepLock, readModelSchema]);
+  await client.query('select pg_advisory_lock($1, hashtext($2))', [advisoryLocks.upkeep, readModelSchema]);
   let isHeld = true;
   return async () => {
     if (isHeld) await client.end();

@@ -6,11 +6,9 @@ import { createTeam, createToken } from '../commands/teams.ts';
 import { hashToken } from '../projections/teams/teams.queries.ts';
 import { newAccessToken } from './access-token.ts';
 import { inDataFolder } from './data-folder.ts';
+import { advisoryLocks } from './database/advisory-locks.ts';
 import { recordFact } from './record-fact.ts';
 import type { Service } from './service.ts';
-
-/** Any number that nothing else in the database uses as an advisory lock. */
-const firstTeamLock = 7_460_231_003;
 
 export function tokenFileIn(dataFolder: string): string {
   return join(dataFolder, 'token');
@@ -23,7 +21,7 @@ export function tokenFileIn(dataFolder: string): string {
 export async function createFirstTeam({ database, log, teams }: Service, dataFolder: string): Promise<void> {
   const client = await database.pool.connect();
   try {
-    await client.query('select pg_advisory_lock($1)', [firstTeamLock]);
+    await client.query('select pg_advisory_lock($1)', [advisoryLocks.createFirstTeam]);
     const [first, ...others] = await teams.teams();
     // A team without any token is one that a kill left behind in the middle of this.
     if (others.length > 0 || (first && (await teams.tokens(first.id)).length > 0)) return;
@@ -42,7 +40,7 @@ export async function createFirstTeam({ database, log, teams }: Service, dataFol
       throw error;
     }
   } finally {
-    await client.query('select pg_advisory_unlock($1)', [firstTeamLock]);
+    await client.query('select pg_advisory_unlock($1)', [advisoryLocks.createFirstTeam]);
     client.release();
   }
 }

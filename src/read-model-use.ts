@@ -6,10 +6,8 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { advisoryLocks } from './database/advisory-locks.ts';
 import { isDatabaseAway } from './database/database-away.ts';
-
-/** Any number that nothing else in the database uses as an advisory lock. */
-const useLock = 7_460_231_004;
 
 /** How long to wait before a lost connection is made anew, in milliseconds. */
 const retakeDelay = 100;
@@ -106,7 +104,7 @@ async function takeLock(url: string, how: 'shared' | 'alone'): Promise<pg.Client
   const client = await connect(url);
   try {
     const lock = how === 'shared' ? 'pg_try_advisory_lock_shared' : 'pg_try_advisory_lock';
-    const { rows } = await client.query(`select ${lock}($1) as taken`, [useLock]);
+    const { rows } = await client.query(`select ${lock}($1) as taken`, [advisoryLocks.useReadModel]);
     if (rows[0].taken) return client;
     const users = await usersOf(client);
     throw new ReadModelInUse(
@@ -135,7 +133,7 @@ async function connect(url: string): Promise<pg.Client> {
 }
 
 async function usersOf(client: pg.Client): Promise<string> {
-  const { rows } = await client.query<{ name: string }>(selectUsers, [useLock]);
+  const { rows } = await client.query<{ name: string }>(selectUsers, [advisoryLocks.useReadModel]);
   return rows.map(({ name }) => name).join(', ') || 'another process';
 }
 

@@ -8,15 +8,13 @@ import type { Logger } from 'pino';
 import { removeGarbage, removeRareGarbage } from '../projections/engine/garbage.ts';
 import { models } from '../projections/models.ts';
 import { compactOnce } from '../projections/tables/compaction.ts';
+import { advisoryLocks } from './database/advisory-locks.ts';
 import type { Database } from './database/database.ts';
 import type { EventLog } from './log/event-log.ts';
 import { pause } from './pause.ts';
 import { expireStashes } from './stash-expiry.ts';
 import { tellRevocations } from './token-revocation.ts';
 import type { UploadUpkeep } from './upload-upkeep.ts';
-
-/** Any number that nothing else in the database uses as the first of two of an advisory lock; the second is the read model's. */
-export const upkeepLock = 7_460_231_004 % 2 ** 31;
 
 /** How often old outcomes, and bytes of files that are nobody's, are looked for, in milliseconds. */
 const rareInterval = 3_600_000;
@@ -72,7 +70,7 @@ export class Upkeep {
       try {
         await this.#work();
       } finally {
-        await client.query('select pg_advisory_unlock($1, hashtext($2))', [upkeepLock, database.schema]);
+        await client.query('select pg_advisory_unlock($1, hashtext($2))', [advisoryLocks.upkeep, database.schema]);
       }
     } finally {
       client.release();
@@ -115,6 +113,6 @@ export class Upkeep {
 }
 
 async function takeLock(client: pg.PoolClient, schema: string): Promise<boolean> {
-  const { rows } = await client.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [upkeepLock, schema]);
+  const { rows } = await client.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [advisoryLocks.upkeep, schema]);
   return rows[0].taken;
 }

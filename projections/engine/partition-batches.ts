@@ -3,7 +3,7 @@
  * other. While one is being stored the next is gathered and decided, as if that one had landed already. Both logs drive this; how a batch
  * is stored is theirs.
  */
-import { isImport } from '../../src/events/event-codec.ts';
+import { isImport } from '../../src/events/record-header.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { Event } from '../../src/events/event.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';

@@ -1,5 +1,5 @@
 /** Projecting records that lie in the log already, in transactions of their own. */
-import { isImport } from '../../src/events/event-codec.ts';
+import { isImport } from '../../src/events/record-header.ts';
 import type { Database } from '../../src/database/database.ts';
 import { isDatabaseAway } from '../../src/database/database-away.ts';
 import { begin, commit, rollback } from '../../src/database/transaction.ts';

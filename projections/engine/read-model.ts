@@ -2,6 +2,7 @@
  * Making a read model. It is never migrated: a new shape gets a new number here, and with it a Postgres schema of its
  * own that is filled from the log at the next start (ARCHITECTURE.md, "Evolution").
  */
+import { advisoryLocks } from '../../src/database/advisory-locks.ts';
 import { Database, type DatabaseOptions } from '../../src/database/database.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
 import { createLocalKeys } from './local-keys.ts';
@@ -12,9 +13,6 @@ import { ProgressEntity } from './progress/progress.entity.ts';
 /** The Postgres schema that this version of the code reads and writes. */
 export const readModelSchema = 'tablog_6';
 
-/** Any number that nothing else in the database uses as an advisory lock. */
-const creationLock = 7_460_231_001;
-
 /** Connects to a read model, whether it is there or not. Rejects when Postgres is away. */
 export async function openDatabase(models: Models, options: Omit<DatabaseOptions, 'entities'>): Promise<Database> {
   const entities = [ProgressEntity, OutcomeEntity, ...Object.values(models).flatMap(({ entities }) => entities)];
@@ -24,7 +22,7 @@ export async function openDatabase(models: Models, options: Omit<DatabaseOptions
 /** Makes the read model, empty and at offset 0 of every partition, unless it is there. Safe to call at once from many. */
 export async function createReadModel(models: Models, database: Database, partitions: number): Promise<void> {
   await inTransaction(database.pool, async (client) => {
-    await client.query('select pg_advisory_xact_lock($1)', [creationLock]);
+    await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.createReadModel]);
     const { rows } = await client.query('select 1 from pg_namespace where nspname = $1', [database.schema]);
     if (rows.length > 0) return;
     await client.query(`create schema ${database.schema}`);

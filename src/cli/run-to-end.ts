@@ -8,6 +8,7 @@ import { StoreAway } from '../files/file-store.ts';
 import { NotAppended } from '../log/event-log.ts';
 import { WrongLog } from '../log/identity.ts';
 import { isKafkaAway } from '../log/kafka/kafka-away.ts';
+import { UnsupportedKafkajs } from '../log/kafka/kafkajs-internals.ts';
 import { UnsafeTopic } from '../log/kafka/topic.ts';
 import { ReadModelInUse } from '../read-model-use.ts';
 import { NoReadModel } from '../../projections/engine/compare/snapshot.ts';
@@ -21,7 +22,7 @@ export class UserError extends Error {
 const insufficientPrivilege = '42501';
 
 const userErrors = [
-  UserError, InvalidRequest, ConfigError, EmbeddedPostgresError, WrongLog, UnsafeTopic, ReadModelInUse, NoReadModel,
+  UserError, InvalidRequest, ConfigError, EmbeddedPostgresError, WrongLog, UnsafeTopic, UnsupportedKafkajs, ReadModelInUse, NoReadModel,
 ];
 
 /** Runs the work of a process, and ends it. When it fails, says why on stderr and sets the exit code to 1. */

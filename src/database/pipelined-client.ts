@@ -79,8 +79,7 @@ export class PipelinedClient {
 
   /** Whether nothing is under way on it, and no transaction is open: it can be lent to somebody else. */
   get free(): boolean {
-    const { _txStatus: status } = this.#client as unknown as { _txStatus: string | null };
-    return this.#broken === null && this.#pending === 0 && (status === 'I' || status === null);
+    return this.#broken === null && this.#pending === 0 && this.#client.getTransactionStatus() === 'I';
   }
 
   /**

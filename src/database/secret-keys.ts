@@ -10,6 +10,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
+import { advisoryLocks } from './advisory-locks.ts';
 import { inTransaction } from './transaction.ts';
 
 export interface SecretKey {
@@ -43,9 +44,6 @@ const readTimeout = 5000;
 
 /** The largest ID that a key can have: it is a byte of a job's ID. */
 export const idMax = 255;
-
-/** Any number that nothing else in the database uses as an advisory lock. */
-const changeLock = 7_460_231_006;
 
 /** The keys were not read for so long that a removed one might be among those that are known. */
 export class KeysNotRead extends Error {
@@ -165,7 +163,7 @@ interface ReadKeys {
 /** Gives `change` the keys that there are, one process at a time. */
 async function changeKeys<T>(pool: pg.Pool, change: (client: pg.PoolClient, present: readonly StoredKey[]) => Promise<T>): Promise<T> {
   return inTransaction(pool, async (client) => {
-    await client.query('select pg_advisory_xact_lock($1)', [changeLock]);
+    await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.changeKeys]);
     // Postgres may remember of before the lock that there is no such schema. It looks again when it opens a table, and not for a lock of this kind.
     await client.query('select from pg_namespace limit 1');
     await client.query('create schema if not exists tablog_keys');

@@ -3,6 +3,7 @@
  * says so (docs/decisions/0016), and when they were used, which follows from no event. A rebuild leaves it as it is.
  */
 import type pg from 'pg';
+import { advisoryLocks } from './advisory-locks.ts';
 import { inTransaction } from './transaction.ts';
 
 const schema = 'tablog_tokens';
@@ -13,13 +14,10 @@ export const revocationNotes = `${schema}.revocations`;
 /** `token_id`, `used_at`: when they were last used, in milliseconds of log time. */
 export const useNotes = `${schema}.uses`;
 
-/** Any number that nothing else in the database uses as an advisory lock. */
-const creationLock = 7_460_231_009;
-
 /** Makes room for the notes unless it is there. Safe to call at once from many processes. */
 export async function createTokenNotes(pool: pg.Pool): Promise<void> {
   await inTransaction(pool, async (client) => {
-    await client.query('select pg_advisory_xact_lock($1)', [creationLock]);
+    await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.createNotes]);
     await client.query(`create schema if not exists ${schema}`);
     await client.query(
       `create table if not exists ${revocationNotes} (token_id uuid primary key, noted_at timestamptz not null default now())`,

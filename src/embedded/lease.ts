@@ -1,11 +1,9 @@
 /** A connection that says "this process uses the server", so that nobody who also uses it stops it meanwhile. */
 import pg from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { advisoryLocks } from '../database/advisory-locks.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { DATA_SETTING } from './postmaster.ts';
-
-/** The advisory lock that all users of the server share. Any number does; this one says "tablog" in ASCII. */
-const LOCK = 0x7461626c6f67n;
 
 /** Errors that say "not yet" or "not any more" rather than "no". */
 const PASSING = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', '57P01', '57P02', '57P03', '53300']);
@@ -37,7 +35,7 @@ export class Lease {
       const { rows } = await client.query('SELECT current_setting($1, true) AS data', [DATA_SETTING]);
       if (rows[0]?.data !== data) throw new EmbeddedPostgresError(`The server at ${maintenance.host} does not serve ${data}.`);
       // Waits while another process stops the server; then the connection ends.
-      await client.query('SELECT pg_advisory_lock_shared($1)', [LOCK]);
+      await client.query('SELECT pg_advisory_lock_shared($1)', [advisoryLocks.useServer]);
       await createDatabase(client, new URL(url).pathname.slice(1));
       return lease;
     } catch (error) {
@@ -58,8 +56,8 @@ export class Lease {
    * server has stopped. If not, this lease is of no more use.
    */
   async excludeOthers(): Promise<boolean> {
-    await this.#client.query('SELECT pg_advisory_unlock_shared($1)', [LOCK]);
-    const locked = await this.#client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', [LOCK]);
+    await this.#client.query('SELECT pg_advisory_unlock_shared($1)', [advisoryLocks.useServer]);
+    const locked = await this.#client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', [advisoryLocks.useServer]);
     if (locked.rows[0]?.alone !== true) return false;
     // Connections that were closed a moment ago, by this process too, take a while to vanish.
     for (let attempt = 0; attempt < 20; attempt += 1) {

@@ -1,16 +1,11 @@
-/**
- * How an event is written: one byte for the format, one for the codec of the body, two for the ID of a key (0: not
- * encrypted; reserved, so that a team's events can one day be encrypted with a key that can be destroyed), four for the
- * length of the header; then the header, as JSON, and the body.
- */
+/** How an event is written: a header (`record-header.ts`), the event as JSON, and the row bodies that it carries. */
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompressSync } from 'node:zlib';
 import { decodeProfile, encodeProfile } from '../schema/profile-codec.ts';
 import type { EncodedEvent } from '../log/event-log.ts';
 import type { Envelope, Event, EventData } from './event.ts';
+import { encodeHeader, readHeader } from './record-header.ts';
 
-const formatVersion = 1;
-const prefixBytes = 8;
 const codecs = { none: 0, zstd: 1 } as const;
 
 /** No body grows beyond this when it is inflated: a block is at most 512 KiB, a row at most 512 KiB. */
@@ -40,14 +35,9 @@ export async function packBody(body: Uint8Array): Promise<PackedBody> {
 
 /** Throws when the event is larger than a record may be. */
 export function encodeEvent(envelope: Envelope, data: EventData, body: PackedBody = noBody): EncodedEvent {
-  const header = Buffer.from(JSON.stringify({ ...envelope, data: toWire(data) }));
-  const bytes = Buffer.allocUnsafe(prefixBytes + header.length + body.bytes.length);
-  bytes.writeUInt8(formatVersion, 0);
-  bytes.writeUInt8(body.codec, 1);
-  bytes.writeUInt16BE(0, 2);
-  bytes.writeUInt32BE(header.length, 4);
-  header.copy(bytes, prefixBytes);
-  bytes.set(body.bytes, prefixBytes + header.length);
+  const json = Buffer.from(JSON.stringify({ ...envelope, data: toWire(data) }));
+  const isImport = 'rows' in data && data.rows.kind === 'stash';
+  const bytes = Buffer.concat([encodeHeader(body.codec, isImport, json.length), json, body.bytes]);
   if (bytes.length > recordBytesMax) throw new RecordTooLarge(bytes.length);
   const event = { ...envelope, data, body: () => unpackBody(body.codec, body.bytes) };
   return { commandId: envelope.commandId, bytes, event };
@@ -56,26 +46,9 @@ export function encodeEvent(envelope: Envelope, data: EventData, body: PackedBod
 /** Throws on bytes that no version of this codec wrote: a record that cannot be read must halt, never be skipped. */
 export function decodeEvent(bytes: Uint8Array): Event {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (buffer.length < prefixBytes || buffer[0] !== formatVersion) throw new Error('a record of an unknown format');
-  if (buffer.readUInt16BE(2) !== 0) throw new Error('a record that is encrypted with a key this version does not know');
-  const codec = buffer[1]!;
-  const bodyStart = prefixBytes + buffer.readUInt32BE(4);
-  if (bodyStart > buffer.length) throw new Error('a record that is cut short');
-  const { data, ...envelope } = JSON.parse(buffer.toString('utf8', prefixBytes, bodyStart));
+  const { codec, jsonStart, bodyStart } = readHeader(buffer);
+  const { data, ...envelope } = JSON.parse(buffer.toString('utf8', jsonStart, bodyStart));
   return { ...(envelope as Envelope), data: fromWire(data), body: () => unpackBody(codec, buffer.subarray(bodyStart)) };
-}
-
-/** Nothing else that a header holds reads so: quotes in a text are escaped. */
-const importSource = Buffer.from('"rows":{"kind":"stash"');
-
-/**
- * Whether a record imports a stash. What that makes is not bounded by the record's bytes, so no other comes behind it in a batch.
- * Tells from the header's text, without reading it.
- */
-export function isImport(bytes: Uint8Array): boolean {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (buffer.length < prefixBytes) return false;
-  return buffer.subarray(prefixBytes, prefixBytes + buffer.readUInt32BE(4)).includes(importSource);
 }
 
 export class RecordTooLarge extends Error {

@@ -4,11 +4,9 @@ import { compareReadModels, type ComparedReadModels } from '../../projections/en
 import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
 import { readModelSchema } from '../../projections/engine/read-model.ts';
 import { models } from '../../projections/models.ts';
+import { advisoryLocks } from '../database/advisory-locks.ts';
 import { ReadModelInUse, ReadModelUse } from '../read-model-use.ts';
 import { rebuild, type RebuildOptions } from './rebuild.ts';
-
-/** Any number that nothing else in the database uses as an advisory lock. */
-const verifyLock = 7_460_231_005;
 
 export interface VerifyOptions extends Pick<RebuildOptions, 'url' | 'log' | 'batchEvents' | 'onProgress' | 'signal'> {
   /** The Postgres schema of the read model. */
@@ -31,7 +29,7 @@ export async function verify({ schema = readModelSchema, ...options }: VerifyOpt
   owner.on('error', () => undefined);
   try {
     await owner.connect();
-    const { rows } = await owner.query('select pg_try_advisory_lock($1) as taken', [verifyLock]);
+    const { rows } = await owner.query('select pg_try_advisory_lock($1) as taken', [advisoryLocks.verify]);
     if (!rows[0].taken) throw new ReadModelInUse('another process verifies this read model already');
     const live = await Snapshot.open(url, schema);
     try {

@@ -1,5 +1,6 @@
 /** The start of a log in Kafka: it is given its name, or is proven to be the one that the read model was built from. */
 import { randomUUID } from 'node:crypto';
+import { advisoryLocks } from '../../../src/database/advisory-locks.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { inTransaction } from '../../../src/database/transaction.ts';
 import { readProgress } from '../progress/progress.store.ts';
@@ -8,9 +9,6 @@ import { allPartitions } from '../../../src/log/partition.ts';
 import { whenSettled } from '../../../src/log/kafka/kafka-client.ts';
 import type { KafkaLink } from '../../../src/log/kafka/kafka-link.ts';
 import type { KafkaReader } from '../../../src/log/kafka/kafka-reader.ts';
-
-/** Any number that nothing else in the database uses as an advisory lock. */
-const genesisLock = 7_460_231_007;
 
 /**
  * The first start of a log: an event in each partition that names it. A partition that is empty although the read model was
@@ -25,7 +23,7 @@ export async function beginLog(database: Database, link: KafkaLink, reader: Kafk
   if ((await findEmpty()).length === 0) return;
   await inTransaction(database.pool, async (client) => {
     // Two processes that start at once would give it two names.
-    await client.query('select pg_advisory_xact_lock($1)', [genesisLock]);
+    await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.nameLog]);
     const remembered = await readProgress(database.pool);
     const empty = await findEmpty();
     const unnamed = empty.filter((partition) => remembered[partition]!.logId === null);

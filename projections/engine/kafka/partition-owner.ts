@@ -2,6 +2,7 @@
  * The partitions that this process projects. The group says which; each is taken over from whoever had it, fetched from
  * where its progress is, and projected until it is given to another process, is lost to one, or halts.
  */
+import pRetry from 'p-retry';
 import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
@@ -197,17 +198,13 @@ export class PartitionOwner {
   /** Does something as soon as Postgres can be reached. Never rejects. */
   async #untilDone(partition: number, work: () => Promise<void>): Promise<void> {
     const { signal } = this.#closing;
-    while (!signal.aborted) {
-      try {
-        await work();
-        return;
-      } catch (error) {
-        if (!isDatabaseAway(error)) {
-          this.#options.logger.error({ partition, err: error }, 'what became of a partition could not be written down');
-          return;
-        }
-        await pause(failureWait, signal);
-      }
+    try {
+      await pRetry(work, {
+        retries: Infinity, minTimeout: failureWait, factor: 1, signal, shouldRetry: ({ error }) => isDatabaseAway(error),
+      });
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#options.logger.error({ partition, err: error }, 'what became of a partition could not be written down');
     }
   }
 

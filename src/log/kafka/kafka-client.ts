@@ -1,10 +1,10 @@
 /** The Kafka client as this project uses it: kafkajs with what it lacks, and without what it does too much of. */
-import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
 import kafkajs, { type Admin, type Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
 import pRetry from 'p-retry';
 import type { Logger } from 'pino';
+import { patchKafkajs } from './kafkajs-internals.ts';
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 
@@ -37,23 +37,8 @@ function registerZstd(): void {
   });
 }
 
-interface RequestQueue {
-  pending: readonly unknown[];
-  throttledUntil: number;
-  scheduleCheckPendingRequests(): void;
-}
-
-/** kafkajs 2.2.4 looks for pending requests every millisecond on each connection, for ever: here only while there are any. */
-function quietRequestQueues(): void {
-  const queueClass = createRequire(import.meta.url)('kafkajs/src/network/requestQueue') as { prototype: RequestQueue };
-  const schedule = queueClass.prototype.scheduleCheckPendingRequests;
-  queueClass.prototype.scheduleCheckPendingRequests = function scheduleWhilePending(this: RequestQueue): void {
-    if (this.pending.length > 0) schedule.call(this);
-  };
-}
-
 registerZstd();
-quietRequestQueues();
+patchKafkajs();
 
 /**
  * A client of the brokers. It tries little by itself: whoever uses it knows whether trying again is safe, and for how

@@ -5,10 +5,11 @@
  * never left from one that was lost on the way with the same error, and nothing may be said of an event before that is
  * known. The consumer cannot be given partitions and offsets, and silently goes elsewhere when an offset is out of range.
  */
-import type { Broker, Cluster, Kafka } from 'kafkajs';
+import type { Kafka } from 'kafkajs';
 import { NotAppended } from '../event-log.ts';
 import type { LogRecord } from '../event-log.ts';
 import { whenSettled } from './kafka-client.ts';
+import { clusterOf, type KafkajsBroker, type KafkajsCluster } from './kafkajs-internals.ts';
 
 /** What the broker gave to the first of the records of a send. */
 export interface SentPlace {
@@ -67,9 +68,9 @@ interface FetchResponse {
 
 export class KafkaLink {
   readonly topic: string;
-  readonly #cluster: Cluster;
+  readonly #cluster: KafkajsCluster;
 
-  private constructor(topic: string, cluster: Cluster) {
+  private constructor(topic: string, cluster: KafkajsCluster) {
     this.topic = topic;
     this.#cluster = cluster;
   }
@@ -167,7 +168,7 @@ export class KafkaLink {
   }
 
   /** Rejects with NotAppended when there is none now. */
-  async #leader(partition: number): Promise<Broker> {
+  async #leader(partition: number): Promise<KafkajsBroker> {
     try {
       await this.#cluster.refreshMetadataIfNecessary();
       const [nodeId] = Object.keys(this.#cluster.findLeaderForPartitions(this.topic, [partition]));
@@ -188,18 +189,4 @@ export class KafkaLink {
       // When nobody can be asked, the next try finds that out.
     }
   }
-}
-
-/** kafkajs makes clusters for its own clients only, and hands that of a consumer to what shares partitions out. */
-function clusterOf(kafka: Kafka): Cluster {
-  let found: Cluster | undefined;
-  kafka.consumer({
-    groupId: 'tablog-unused', allowAutoTopicCreation: false, metadataMaxAge: 60_000,
-    partitionAssigners: [({ cluster }) => {
-      found = cluster;
-      return { name: 'unused', version: 0, assign: async () => [], protocol: () => ({ name: 'unused', metadata: Buffer.alloc(0) }) };
-    }],
-  });
-  if (!found) throw new Error('kafkajs has made no cluster');
-  return found;
 }

@@ -1,5 +1,5 @@
 /** Reading a log in Kafka from any offset on: for replay, and for proofs. */
-import { setTimeout as sleep } from 'node:timers/promises';
+import pRetry, { AbortError } from 'p-retry';
 import type { Logger } from 'pino';
 import type { LogReader, LogRecord, PartitionBounds } from '../event-log.ts';
 import { WrongLog } from '../identity.ts';
@@ -10,7 +10,7 @@ const bytesAtOnce = 4 * 1024 * 1024;
 const fetchWait = 500;
 
 /** How often a fetch that failed, or that gave nothing, is tried again, and after how many milliseconds. */
-const attemptsMax = 20;
+const retriesMax = 19;
 const retryDelay = 200;
 
 export class KafkaReader implements LogReader {
@@ -50,19 +50,15 @@ export class KafkaReader implements LogReader {
   }
 
   /** Records from this offset on, at least one. Rejects with WrongLog when it is not there. */
-  async #fetch(partition: number, offset: bigint): Promise<readonly LogRecord[]> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const [leader] = (await this.#link.leaders([partition])).keys();
-        if (leader === undefined) throw new Error(`partition ${partition} has no leader`);
-        const fetched = await this.#link.fetch(leader, new Map([[partition, offset]]), { waitMs: fetchWait, bytesMax: bytesAtOnce });
-        const records = fetched.get(partition)?.records ?? [];
-        if (records[0]?.offset === offset) return records;
-        if (records.length > 0 || attempt === attemptsMax) throw new WrongLog(`partition ${partition} has no record at offset ${offset}`);
-      } catch (error) {
-        if (error instanceof WrongLog || attempt === attemptsMax) throw error;
-      }
-      await sleep(retryDelay);
-    }
+  #fetch(partition: number, offset: bigint): Promise<readonly LogRecord[]> {
+    return pRetry(async () => {
+      const [leader] = (await this.#link.leaders([partition])).keys();
+      if (leader === undefined) throw new Error(`partition ${partition} has no leader`);
+      const fetched = await this.#link.fetch(leader, new Map([[partition, offset]]), { waitMs: fetchWait, bytesMax: bytesAtOnce });
+      const records = fetched.get(partition)?.records ?? [];
+      if (records[0]?.offset === offset) return records;
+      const missing = new WrongLog(`partition ${partition} has no record at offset ${offset}`);
+      throw records.length > 0 ? new AbortError(missing) : missing;
+    }, { retries: retriesMax, minTimeout: retryDelay, factor: 1 });
   }
 }

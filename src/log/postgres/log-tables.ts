@@ -1,10 +1,9 @@
 /** The tables of a log in Postgres. They are the log: they are kept, whatever becomes of the read models beside them. */
 import type pg from 'pg';
+import { advisoryLocks } from '../../database/advisory-locks.ts';
 import { inTransaction } from '../../database/transaction.ts';
 
 export const logSchema = 'tablog_log';
-
-const creationLock = 7_460_231_002;
 
 const statements = [
   `create schema if not exists ${logSchema}`,
@@ -28,7 +27,7 @@ const statements = [
 /** Makes them unless they are there, with an empty partition each. */
 export async function createLogTables(pool: pg.Pool, partitions: number): Promise<void> {
   await inTransaction(pool, async (client) => {
-    await client.query('select pg_advisory_xact_lock($1)', [creationLock]);
+    await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.createLog]);
     const { rows } = await client.query(`select to_regclass('${logSchema}.records') as records`);
     if (rows[0].records !== null) return;
     for (const statement of statements) await client.query(statement);

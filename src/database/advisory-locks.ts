@@ -1,0 +1,32 @@
+/**
+ * The numbers of all advisory locks of Postgres that this project takes. A number says to every process, of every version, what is
+ * locked: it never changes, and a new lock gets a new one. "Transaction": held until the transaction ends; "session": until
+ * it is released, or the connection ends.
+ *
+ * | Lock            | Guards                                          | Held for    | Taken                       |
+ * |-----------------|-------------------------------------------------|-------------|-----------------------------|
+ * | createReadModel | creating the schema of a read model             | transaction | alone                       |
+ * | createLog       | creating the tables of a log in Postgres        | transaction | alone                       |
+ * | createFirstTeam | creating the first team and its token           | session     | alone                       |
+ * | useReadModel    | a read model in use                             | session     | shared; alone to replace it |
+ * | verify          | the schema that `tablog verify` builds          | session     | alone, or not at all        |
+ * | changeKeys      | creating, reading and changing the signing keys | transaction | alone                       |
+ * | nameLog         | naming a new log in Kafka                       | transaction | alone                       |
+ * | createNotes     | creating the tables of notes about tokens       | transaction | alone                       |
+ * | upkeep          | background work on one read model               | session     | alone, or not at all        |
+ * | useServer       | the embedded Postgres in use                    | session     | shared; alone to stop it    |
+ */
+export const advisoryLocks = {
+  createReadModel: 7_460_231_001,
+  createLog: 7_460_231_002,
+  createFirstTeam: 7_460_231_003,
+  useReadModel: 7_460_231_004,
+  verify: 7_460_231_005,
+  changeKeys: 7_460_231_006,
+  nameLog: 7_460_231_007,
+  createNotes: 7_460_231_009,
+  /** The first of two keys of 32 bits; the second is `hashtext` of the schema of the read model. Such locks never meet those with one key. */
+  upkeep: 1_017_780_060,
+  /** "tablog" in ASCII. Taken in the database `postgres`, not in the one of `DATABASE_URL`. */
+  useServer: 0x7461626c6f67,
+} as const;

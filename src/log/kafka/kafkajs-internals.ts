@@ -1,0 +1,103 @@
+/**
+ * All that is used of kafkajs beyond its documented interface. It is checked when this process first needs Kafka, so that
+ * another kafkajs stops the start with one line that says what is missing, and breaks nothing later.
+ */
+import { createRequire } from 'node:module';
+import type { Broker, Cluster, Kafka } from 'kafkajs';
+
+const expectedVersion = '2.2.4';
+
+/** The installed kafkajs is not the one that this code was written for. The message is one line. */
+export class UnsupportedKafkajs extends Error {
+  override readonly name = 'UnsupportedKafkajs';
+}
+
+const clusterMethods = [
+  'addTargetTopic', 'connect', 'disconnect', 'fetchTopicsOffset', 'findBroker', 'findLeaderForPartitions', 'refreshMetadata',
+  'refreshMetadataIfNecessary', 'removeBroker',
+] as const satisfies readonly (keyof Cluster)[];
+
+const brokerMethods = ['fetch', 'produce'] as const satisfies readonly (keyof Broker)[];
+
+/** The methods of a broker that are checked, and so may be used. */
+export type KafkajsBroker = Pick<Broker, (typeof brokerMethods)[number]>;
+
+/** The methods of a cluster that are checked, and so may be used. */
+export type KafkajsCluster = Pick<Cluster, Exclude<(typeof clusterMethods)[number], 'findBroker'>> & {
+  findBroker(node: { nodeId: string }): Promise<KafkajsBroker>;
+};
+
+interface RequestQueue {
+  readonly pending: readonly unknown[];
+  scheduleCheckPendingRequests(): void;
+}
+
+interface RequestQueueClass {
+  new (options: object): RequestQueue;
+  readonly prototype: RequestQueue;
+}
+
+const requestQueuePath = 'kafkajs/src/network/requestQueue';
+
+/** The methods that a class must have, by the module that exports it. */
+const requiredMethods = {
+  [requestQueuePath]: ['scheduleCheckPendingRequests'],
+  'kafkajs/src/cluster': clusterMethods,
+  'kafkajs/src/broker': brokerMethods,
+} as const;
+
+/** Loads a module by its path, as `require` does. */
+export type LoadModule = (path: string) => unknown;
+
+/**
+ * Checks the installed kafkajs, and patches it: version 2.2.4 looks for pending requests every millisecond on each connection,
+ * even while there are none. To be called once. Throws UnsupportedKafkajs, with nothing patched.
+ */
+export function patchKafkajs(load: LoadModule = createRequire(import.meta.url)): void {
+  const version = attempt(() => (load('kafkajs/package.json') as { readonly version: string }).version) ?? 'an unknown version';
+  const missing = findMissing(load);
+  if (version !== expectedVersion || missing.length > 0) {
+    const lacks = missing.length > 0 ? ` and lacks ${missing.join(', ')}` : '';
+    throw new UnsupportedKafkajs(
+      `kafkajs ${expectedVersion} is needed, because its internals are used: ${version} is installed${lacks}. Run \`npm ci\`.`,
+    );
+  }
+  const { prototype } = load(requestQueuePath) as RequestQueueClass;
+  const schedule = prototype.scheduleCheckPendingRequests;
+  prototype.scheduleCheckPendingRequests = function scheduleWhilePending(this: RequestQueue): void {
+    if (this.pending.length > 0) schedule.call(this);
+  };
+}
+
+/** The cluster of a client: kafkajs makes clusters for its own clients only, and hands that of a consumer to what assigns partitions. */
+export function clusterOf(kafka: Kafka): KafkajsCluster {
+  let found: Cluster | undefined;
+  kafka.consumer({
+    groupId: 'tablog-unused', allowAutoTopicCreation: false, metadataMaxAge: 60_000,
+    partitionAssigners: [({ cluster }) => {
+      found = cluster;
+      return { name: 'unused', version: 0, assign: async () => [], protocol: () => ({ name: 'unused', metadata: Buffer.alloc(0) }) };
+    }],
+  });
+  if (!found) throw new UnsupportedKafkajs('kafkajs gave no cluster to the partition assigner of a consumer');
+  return found;
+}
+
+/** The methods and fields that are not as they are used here. */
+function findMissing(load: LoadModule): string[] {
+  const missing = Object.entries(requiredMethods).flatMap(([path, methods]) => {
+    const prototype = attempt(() => (load(path) as { readonly prototype: Readonly<Record<string, unknown>> }).prototype);
+    return methods.filter((method) => typeof prototype?.[method] !== 'function').map((method) => `${path}#${method}`);
+  });
+  const queue = attempt(() => new (load(requestQueuePath) as RequestQueueClass)({}));
+  return Array.isArray(queue?.pending) ? missing : [...missing, `${requestQueuePath}#pending`];
+}
+
+/** Undefined for what throws. */
+function attempt<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,110 @@
+import { describe, expect, test } from '@jest/globals';
+import { decodeEvent, encodeEvent } from '../../../src/events/event-codec.ts';
+import type { Envelope, EventData } from '../../../src/events/event.ts';
+import { encodeHeader, isImport, readHeader } from '../../../src/events/record-header.ts';
+
+const json = Buffer.from('{}');
+
+/** A record with such fields. */
+function recordWith(fields: readonly number[], isImport = false): Buffer {
+  const header = encodeHeader(1, isImport, json.length);
+  header[3] = fields.length;
+  return Buffer.concat([header, Buffer.from(fields), json, Buffer.from('body')]);
+}
+
+const cost = [0x01, 2, 0x12, 0x34];
+const unknown = [0x7f, 0];
+const time = [0x81, 8, 0, 0, 1, 0x9b, 0, 0, 0, 0];
+
+test('a header is written the same way for ever', () => {
+  expect([...encodeHeader(1, false, 0x01020304)]).toEqual([2, 1, 0, 0, 1, 2, 3, 4]);
+  expect([...encodeHeader(0, true, 0xffffffff)]).toEqual([2, 0, 1, 0, 255, 255, 255, 255]);
+});
+
+describe('fields', () => {
+  test.each<[string, number[]]>([
+    ['none', []],
+    ['one', cost],
+    ['one without a value', unknown],
+    ['several', [...cost, ...unknown, ...cost]],
+    ['as many as there can be', [0x01, 251, ...Array.from({ length: 251 }, () => 0x81), ...unknown]],
+  ])('that may be passed over are: %s', (_name, fields) => {
+    const record = recordWith(fields);
+    expect(readHeader(record)).toEqual({ codec: 1, jsonStart: 8 + fields.length, bodyStart: 10 + fields.length });
+  });
+
+  test('leave the event and its body as they are', () => {
+    const envelope: Envelope = { commandId: 'command', notAfter: 5, requestDigest: null };
+    const data: EventData = { type: 'TeamSuspended', teamId: 'team' };
+    const plain = Buffer.from(encodeEvent(envelope, data, { codec: 0, bytes: Buffer.from('rows') }).bytes);
+    const record = Buffer.concat([plain.subarray(0, 8), Buffer.from([...cost, ...unknown]), plain.subarray(8)]);
+    record[3] = cost.length + unknown.length;
+    const { body, ...event } = decodeEvent(record);
+    expect(event).toEqual({ ...envelope, data });
+    expect(Buffer.from(body()).toString()).toBe('rows');
+  });
+
+  test.each<[string, number[], number]>([
+    ['the only one', time, 0x81],
+    ['behind others', [...cost, ...unknown, 0x82, 1, 9], 0x82],
+    ['the first of its kind', [0x80, 0], 0x80],
+  ])('that must be understood and are not make a record unreadable: %s', (_name, fields, tag) => {
+    expect(() => readHeader(recordWith(fields))).toThrow(`a record that cannot be read without its field ${tag}, which this version does not know`);
+  });
+
+  test.each<[string, number[]]>([
+    ['behind its tag', [0x01]],
+    ['within its value', [0x01, 2, 0x12]],
+    ['behind its length', [...cost, 0x01, 1]],
+  ])('one that is cut short %s makes a record unreadable', (_name, fields) => {
+    expect(() => readHeader(recordWith(fields))).toThrow('a record with a field that is cut short');
+  });
+});
+
+describe('a header', () => {
+  test('that is cut short throws, wherever it was cut', () => {
+    const record = recordWith(cost);
+    const bodyStart = 8 + cost.length + json.length;
+    for (let length = 1; length < bodyStart; length += 1) {
+      expect(() => readHeader(record.subarray(0, length))).toThrow('a record that is cut short');
+    }
+    expect(readHeader(record.subarray(0, bodyStart)).bodyStart).toBe(bodyStart);
+  });
+
+  test.each([
+    ['of an unknown format', [3, 0, 0, 0, 0, 0, 0, 0], 'a record of an unknown format'],
+    ['of no format', [0, 0, 0, 0, 0, 0, 0, 0], 'a record of an unknown format'],
+    ['without bytes', [], 'a record of an unknown format'],
+    ['of the first format that is cut short', [1, 0, 0], 'a record that is cut short'],
+    ['of the first format with a key', [1, 0, 0, 1, 0, 0, 0, 0], 'a record that is encrypted with a key this version does not know'],
+  ])('%s throws', (_name, bytes, message) => expect(() => readHeader(Buffer.from(bytes))).toThrow(message));
+
+  test('whose unknown flags are set is read', () => {
+    const record = recordWith([]);
+    record[2] = 0xfe;
+    expect(readHeader(record).jsonStart).toBe(8);
+    expect(isImport(record)).toBe(false);
+    record[2] = 0xff;
+    expect(isImport(record)).toBe(true);
+  });
+});
+
+describe('an import', () => {
+  /** A record of the first format. */
+  const first = (text: string): Buffer => Buffer.concat([Buffer.from([1, 0, 0, 0, 0, 0, 0, text.length]), Buffer.from(text)]);
+  const imports = '{"data":{"rows":{"kind":"stash","stashId":"stash"}}}';
+
+  test.each<[string, Uint8Array, boolean]>([
+    ['by its flag', recordWith([], true), true],
+    ['by its flag, with fields', recordWith(cost, true), true],
+    ['not without its flag', recordWith(cost), false],
+    ['not by its text', Buffer.concat([encodeHeader(0, false, imports.length), Buffer.from(imports)]), false],
+    ['by its text in the first format', first(imports), true],
+    ['not by a text in a string', first(JSON.stringify({ name: '"rows":{"kind":"stash"' })), false],
+    ['not by a text in its body', Buffer.concat([first('{}'), Buffer.from(imports)]), false],
+    ['not in what is no record', Buffer.from(`no record ${imports}`), false],
+    ['not in what is too short for one', new Uint8Array([2, 0]), false],
+    ['not in what is too short for one of the first format', new Uint8Array([1, 0, 1]), false],
+    ['not in nothing', new Uint8Array(0), false],
+  ])('is told %s', (_name, bytes, expected) => expect(isImport(bytes)).toBe(expected));
+});

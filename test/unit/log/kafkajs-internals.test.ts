@@ -1,0 +1,88 @@
+import { createRequire } from 'node:module';
+import { describe, expect, test } from '@jest/globals';
+import { patchKafkajs, UnsupportedKafkajs, type LoadModule } from '../../../src/log/kafka/kafkajs-internals.ts';
+
+const requestQueue = 'kafkajs/src/network/requestQueue';
+
+/** A request queue that counts how often it looks for pending requests. */
+class RequestQueue {
+  pending: unknown[] = [];
+  looks = 0;
+  scheduleCheckPendingRequests(): void {
+    this.looks += 1;
+  }
+}
+
+/** The installed kafkajs, in which the queue is a fake, and so is what `changes` holds. */
+function loading(changes: Readonly<Record<string, unknown>> = {}): LoadModule {
+  const modules: Readonly<Record<string, unknown>> = { [requestQueue]: class extends RequestQueue {}, ...changes };
+  return (path) => {
+    if (modules[path] instanceof Error) throw modules[path];
+    return modules[path] ?? createRequire(import.meta.url)(path);
+  };
+}
+
+/** The line that a start with such a kafkajs ends with. */
+function problemOf(load: LoadModule): string {
+  try {
+    patchKafkajs(load);
+  } catch (error) {
+    expect(error).toBeInstanceOf(UnsupportedKafkajs);
+    return (error as Error).message;
+  }
+  throw new Error('it was taken for the supported one');
+}
+
+describe('the kafkajs that is installed', () => {
+  test('has what is used, and takes the patch', () => {
+    const load = createRequire(import.meta.url);
+    const { prototype } = load(requestQueue);
+    const original = prototype.scheduleCheckPendingRequests;
+    try {
+      patchKafkajs(load);
+      expect(prototype.scheduleCheckPendingRequests).not.toBe(original);
+    } finally {
+      prototype.scheduleCheckPendingRequests = original;
+    }
+  });
+
+  test('looks for pending requests only while there are any', () => {
+    const load = loading();
+    patchKafkajs(load);
+    const queue = new (load(requestQueue) as typeof RequestQueue)();
+    queue.scheduleCheckPendingRequests();
+    expect(queue.looks).toBe(0);
+    queue.pending.push({});
+    queue.scheduleCheckPendingRequests();
+    expect(queue.looks).toBe(1);
+  });
+});
+
+describe('another kafkajs is refused in one line', () => {
+  const needed = 'kafkajs 2.2.4 is needed, because its internals are used:';
+
+  test.each<[string, Record<string, unknown>, string]>([
+    ['of another version', { 'kafkajs/package.json': { version: '2.3.0' } }, '2.3.0 is installed. Run `npm ci`.'],
+    ['that hides its version', { 'kafkajs/package.json': new Error('not exported') }, 'an unknown version is installed. Run `npm ci`.'],
+    ['that hides its modules', { 'kafkajs/src/broker': new Error('not exported') },
+      '2.2.4 is installed and lacks kafkajs/src/broker#fetch, kafkajs/src/broker#produce. Run `npm ci`.'],
+    ['whose module exports something else', { 'kafkajs/src/broker': {} },
+      '2.2.4 is installed and lacks kafkajs/src/broker#fetch, kafkajs/src/broker#produce. Run `npm ci`.'],
+    ['without what is patched', { [requestQueue]: class { readonly pending = []; } },
+      `2.2.4 is installed and lacks ${requestQueue}#scheduleCheckPendingRequests. Run \`npm ci\`.`],
+    ['whose queue has no list of what is pending', { [requestQueue]: class { scheduleCheckPendingRequests(): void { throw new Error('unused'); } } },
+      `2.2.4 is installed and lacks ${requestQueue}#pending. Run \`npm ci\`.`],
+    ['of another version, without a method', { 'kafkajs/package.json': { version: '3.0.0' }, 'kafkajs/src/broker': class { fetch(): void { throw new Error('unused'); } } },
+      '3.0.0 is installed and lacks kafkajs/src/broker#produce. Run `npm ci`.'],
+  ])('one %s', (_name, changes, problem) => {
+    expect(problemOf(loading(changes))).toBe(`${needed} ${problem}`);
+  });
+
+  test('nothing is patched then', () => {
+    const load = loading({ 'kafkajs/package.json': { version: '2.3.0' } });
+    const { prototype } = load(requestQueue) as typeof RequestQueue;
+    const original = prototype.scheduleCheckPendingRequests;
+    problemOf(load);
+    expect(prototype.scheduleCheckPendingRequests).toBe(original);
+  });
+});
