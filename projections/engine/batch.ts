@@ -2,6 +2,7 @@
  * A batch in the making: records that are decided in the log's order over the states of all models, and stored together. It may be
  * filled in several steps; what a later event needs of an earlier one it finds in the states.
  */
+import type { Tx } from '../../src/database/pipelined-client.ts';
 import type { BoundStatement } from '../../src/database/combine.ts';
 import { decodeEvent } from '../../src/events/event-codec.ts';
 import type { Event } from '../../src/events/event.ts';
@@ -9,7 +10,7 @@ import type { Outcome } from '../../src/events/outcome.ts';
 import type { CommandId, LogRecord } from '../../src/log/event-log.ts';
 import { BatchMemory } from './batch-memory.ts';
 import type { KeyReservation } from './local-keys.ts';
-import type { AnyModel, Loading, Tx } from './model.ts';
+import type { AnyModel, Loading } from './model.ts';
 import type { ModelSet, States } from './model-set.ts';
 import { findOutcomes, stillCounts, storeOutcomes, type RecordedOutcome } from './outcomes/outcomes.store.ts';
 

@@ -2,8 +2,7 @@
  * Short numbers for things of the read model, such as segments and extents, unique within it. A process takes a thousand at a time from
  * a sequence, so that a decision can hand them out without a query. They are no part of the state that replay compares.
  */
-import type { Statement } from '../../src/database/pipelined-client.ts';
-import type { Tx } from './model.ts';
+import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 
 const keysAtOnce = 1000;
 

@@ -9,15 +9,12 @@
 import type { EntitySchema } from '@mikro-orm/core';
 import type { BoundStatement } from '../../src/database/combine.ts';
 import type { Database } from '../../src/database/database.ts';
-import type { PipelinedClient } from '../../src/database/pipelined-client.ts';
+import type { Tx } from '../../src/database/pipelined-client.ts';
 import type { Event, EventData, EventOf, EventType } from '../../src/events/event.ts';
 import type { AnyChange, Decide } from './decision.ts';
 import type { KeyReservation } from './local-keys.ts';
 import type { Section } from './compare/section.ts';
 import type { Comparison } from './compare/comparison.ts';
-
-/** A connection, inside or outside a transaction. */
-export type Tx = Pick<PipelinedClient, 'query'>;
 
 /** What models load the state of a batch with. */
 export interface Loading<States, Remembered, Committed> {

@@ -3,13 +3,13 @@
  * other. While one is being stored the next is gathered and decided, as if that one had landed already. Both logs drive this; how a batch
  * is stored is theirs.
  */
+import type { Tx } from '../../src/database/pipelined-client.ts';
 import { isImport } from '../../src/events/record-header.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { Event } from '../../src/events/event.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
 import type { BatchMemory } from './batch-memory.ts';
 import { BatchPipeline } from '../../src/log/batch-pipeline.ts';
-import type { Tx } from './model.ts';
 import type { Projector } from './projector.ts';
 import type { SpeculativeBatch } from './speculative-batch.ts';
 

@@ -4,6 +4,7 @@
  *
  * Both logs and replay call it. It gives the same state however the records are cut into batches.
  */
+import type { Tx } from '../../src/database/pipelined-client.ts';
 import { combine, type BoundStatement } from '../../src/database/combine.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import type { CommandId, LogRecord } from '../../src/log/event-log.ts';
@@ -11,7 +12,7 @@ import type { BatchMemory } from './batch-memory.ts';
 import { Batch, toEntry, type BatchOptions, type Duplicates, type Entry } from './batch.ts';
 import { runsOf, stretchesOf } from './cuts.ts';
 import { LocalKeys } from './local-keys.ts';
-import type { Models, Tx } from './model.ts';
+import type { Models } from './model.ts';
 import { ModelSet, type States } from './model-set.ts';
 import { advanceProgress, hasGenesis, type ProgressMark } from './progress/advance.ts';
 import { SpeculativeBatch } from './speculative-batch.ts';

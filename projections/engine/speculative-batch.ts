@@ -2,6 +2,7 @@
  * A batch that is decided ahead, event by event as they come, for the place in the log that it will have if nobody else
  * writes. It holds only if the progress is there when it is stored, because nothing else moves what decisions read.
  */
+import type { Tx } from '../../src/database/pipelined-client.ts';
 import type { BoundStatement } from '../../src/database/combine.ts';
 import type { Event } from '../../src/events/event.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
@@ -9,7 +10,6 @@ import type { CommandId, LogRecord } from '../../src/log/event-log.ts';
 import type { BatchMemory } from './batch-memory.ts';
 import { toEntry, type Batch, type Entry } from './batch.ts';
 import { runsOf } from './cuts.ts';
-import type { Tx } from './model.ts';
 import type { ModelSet } from './model-set.ts';
 import { advanceProgress, type ProgressMark } from './progress/advance.ts';
 

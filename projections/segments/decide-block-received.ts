@@ -3,7 +3,8 @@ import { rowIdsOf } from '../../src/events/row-bodies.ts';
 import { findRowIdRuns } from '../../src/events/row-id-runs.ts';
 import { apply } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
-import type { BodyBlockChange, SegmentStates } from './segments.state.ts';
+import type { BodyBlockChange } from './body-block.ts';
+import type { SegmentStates } from './segments.state.ts';
 
 /** A block waits for the closing event of its body. Its rows are written; nobody sees them before an extent shows them. */
 export function decideBlockReceived(

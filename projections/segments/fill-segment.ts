@@ -1,7 +1,7 @@
 /**
  * Writing the rows of a segment. It needs no order: the rows never change, and nobody sees them before a link.
  */
-import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
+import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { rowIdTexts } from '../../src/events/row-bodies.ts';
 import { fileReferencesIn } from '../../src/files/file-name.ts';
 import { storeFileReferences } from '../uploads/file-references.store.ts';
@@ -33,7 +33,7 @@ const insertIds: Statement = {
 };
 
 /** Throws when the body holds another number of rows than was said: a link would show rows that are not there. */
-export async function fillSegment(tx: Pick<PipelinedClient, 'query'>, segment: SegmentContent): Promise<void> {
+export async function fillSegment(tx: Tx, segment: SegmentContent): Promise<void> {
   // Before the segment, which whoever finds it takes for whole. They are reported below, unless what was sent with them failed first.
   const storing = Promise.all([storeIds(tx, segment), storeReferences(tx, segment)]);
   storing.catch(() => undefined);
@@ -45,11 +45,11 @@ export async function fillSegment(tx: Pick<PipelinedClient, 'query'>, segment: S
   await storing;
 }
 
-async function storeIds(tx: Pick<PipelinedClient, 'query'>, { key, ids }: SegmentContent): Promise<void> {
+async function storeIds(tx: Tx, { key, ids }: SegmentContent): Promise<void> {
   if (ids !== null) await tx.query(insertIds, [key, rowIdTexts(ids).map((id) => id ?? '').join('\n')]);
 }
 
-async function storeReferences(tx: Pick<PipelinedClient, 'query'>, { key, teamId, body }: SegmentContent): Promise<void> {
+async function storeReferences(tx: Tx, { key, teamId, body }: SegmentContent): Promise<void> {
   const references = fileReferencesIn(body);
   if (references.length === 0) return;
   const { statement, values } = storeFileReferences(references.map((reference) => ({ ...reference, teamId, segment: key })));

@@ -8,7 +8,8 @@ import { fillSegment } from './fill-segment.ts';
 import { BodyBlockEntity, KeptIdEntity, SegmentEntity, SegmentRowEntity } from './segment.entity.ts';
 import { segmentGarbage } from './segments.garbage.ts';
 import { segmentSections } from './segments.sections.ts';
-import { SegmentsState, type BodyBlockChange, type SegmentStates } from './segments.state.ts';
+import type { BodyBlockChange } from './body-block.ts';
+import { SegmentsState, type SegmentStates } from './segments.state.ts';
 import { findBodyBlocks, findSegmentKeys, storeBodyBlocks } from './segments.store.ts';
 
 export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange> = {

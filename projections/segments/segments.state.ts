@@ -1,21 +1,5 @@
 /** Segments that events name, and the blocks of bodies that are larger than one block, as a batch knows them. */
-import type { Profile } from '../../src/schema/profile.ts';
-
-export interface BodyBlock {
-  readonly bodyId: string;
-  /** Its place in the body, from 0. */
-  readonly number: number;
-  readonly teamId: string;
-  /** The local key of its segment. */
-  readonly segment: bigint;
-  readonly profile: Profile;
-  /** The runs of the row IDs that its rows came with (src/events/row-id-runs.ts); null where none did. */
-  readonly ids: Uint8Array | null;
-  /** The record's time, in milliseconds. */
-  readonly time: number;
-}
-
-export type BodyBlockChange = { readonly kind: 'bodyBlock'; readonly block: BodyBlock };
+import type { BodyBlock, BodyBlockChange } from './body-block.ts';
 
 export interface SegmentStates {
   readonly segments: SegmentsState;

@@ -1,11 +1,9 @@
 /** Segments and the blocks of large bodies, as a batch reads and writes them. */
 import type { BoundStatement } from '../../src/database/combine.ts';
-import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
+import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
 import { decodeProfile, encodeProfile } from '../../src/schema/profile-codec.ts';
-import type { BodyBlock } from './segments.state.ts';
-
-type Tx = Pick<PipelinedClient, 'query'>;
+import type { BodyBlock } from './body-block.ts';
 
 const selectSegments: Statement = {
   name: 'select_segments',

@@ -2,7 +2,8 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
 import { apply } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
-import type { ChunkChange, StashChange, StashStates } from './stashes.state.ts';
+import type { ChunkChange, StashChange } from './stash.ts';
+import type { StashStates } from './stashes.state.ts';
 import { liveStash } from './live-stash.ts';
 
 /** Spec 4.11. That there is no such stash is no error. */

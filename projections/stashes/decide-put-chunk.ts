@@ -1,7 +1,8 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
 import { apply, refuse, refusedWith } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
-import type { ChunkBlock, ChunkChange, Stash, StashChange, StashStates } from './stashes.state.ts';
+import type { ChunkBlock, ChunkChange, Stash, StashChange } from './stash.ts';
+import type { StashStates } from './stashes.state.ts';
 import { arrivedRows, type ArrivedRows } from '../segments/arrived-rows.ts';
 import { liveStash } from './live-stash.ts';
 import { numericOrderOf } from './stash-order.ts';

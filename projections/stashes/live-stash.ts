@@ -1,6 +1,6 @@
 /** What a stash is at a time of the log. Only this tells, and not whether its end has been noted: that only cleans up. */
 import type { LogPlace } from '../engine/decision.ts';
-import type { Stash } from './stashes.state.ts';
+import type { Stash } from './stash.ts';
 
 /** For how long it is remembered that a stash has ended, in milliseconds of log time (decisions 6). */
 export const endedStashLife = 7 * 24 * 3_600_000;

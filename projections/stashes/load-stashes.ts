@@ -1,9 +1,11 @@
 /** Loads what events look up of stashes: what they count, what is under the serials that come, and all that an import takes. */
+import type { Tx } from '../../src/database/pipelined-client.ts';
 import type { Event } from '../../src/events/event.ts';
-import type { Loading, Tx } from '../engine/model.ts';
+import type { Loading } from '../engine/model.ts';
 import { StashContentBuilder, type StashContent } from './stash-content.ts';
 import { compareSerials } from './stash-order.ts';
-import type { Chunk, Stash, StashStates } from './stashes.state.ts';
+import type { Chunk, Stash } from './stash.ts';
+import type { StashStates } from './stashes.state.ts';
 import { findBlocks, findChunks, findStashes, nameOfStash, type ChunkName, type StashName } from './stashes.store.ts';
 
 type LoadingStashes = Loading<StashStates, null, null>;

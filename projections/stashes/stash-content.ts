@@ -2,7 +2,7 @@
 import { ProfileChain } from '../../src/schema/build-profile.ts';
 import type { ColumnProfile, Place, Profile } from '../../src/schema/profile.ts';
 import { runsIn, runsMax } from '../segments/carried-ids.ts';
-import type { ChunkBlock } from './stashes.state.ts';
+import type { ChunkBlock } from './stash.ts';
 import type { ArrivedSegment } from '../segments/arrived-rows.ts';
 
 export interface StashContent {

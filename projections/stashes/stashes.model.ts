@@ -7,7 +7,8 @@ import { loadStashContents, loadStashes } from './load-stashes.ts';
 import { ChunkBlockEntity, StashEntity } from './stash.entity.ts';
 import { stashGarbage } from './stashes.garbage.ts';
 import { stashSections } from './stashes.sections.ts';
-import { StashesState, type ChunkChange, type StashChange, type StashStates } from './stashes.state.ts';
+import type { ChunkChange, StashChange } from './stash.ts';
+import { StashesState, type StashStates } from './stashes.state.ts';
 import { nameOfStash, storeChunks, storeReplaced, storeStashes } from './stashes.store.ts';
 
 export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange> = {

@@ -1,12 +1,10 @@
 /** Stashes and their chunks, as a batch reads and writes them. */
 import type { BoundStatement } from '../../src/database/combine.ts';
-import type { PipelinedClient, ResultRow, Statement } from '../../src/database/pipelined-client.ts';
+import type { ResultRow, Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
 import { decodeProfile, encodeProfile } from '../../src/schema/profile-codec.ts';
-import type { Chunk, ChunkBlock, ChunkSize, Stash } from './stashes.state.ts';
+import type { Chunk, ChunkBlock, ChunkSize, Stash } from './stash.ts';
 import { numericOrderOf } from './stash-order.ts';
-
-type Tx = Pick<PipelinedClient, 'query'>;
 
 /** A stash by the name that a team gave it. */
 export interface StashName {

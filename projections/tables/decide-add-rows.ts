@@ -1,7 +1,8 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
 import { apply, refusedWith } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
-import type { TableChange, TableStates } from './tables.state.ts';
+import type { TableChange } from './table.ts';
+import type { TableStates } from './tables.state.ts';
 import { placeRows, rowsOf } from './place-rows.ts';
 import { unchangedTable } from './guards.ts';
 

@@ -1,7 +1,8 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
 import { apply } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
-import type { TableChange, TableStates } from './tables.state.ts';
+import type { TableChange } from './table.ts';
+import type { TableStates } from './tables.state.ts';
 import { changedSince, usableTable } from './guards.ts';
 
 /** Spec 4.5. Guards: table, suspension, row, If-Match. A row that is not there is no error, whatever If-Match says. */

@@ -1,7 +1,8 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
 import { apply } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
-import type { TableChange, TableStates } from './tables.state.ts';
+import type { TableChange } from './table.ts';
+import type { TableStates } from './tables.state.ts';
 import { endGeneration } from './end-generation.ts';
 import { tableOf, unchangedTable } from './guards.ts';
 

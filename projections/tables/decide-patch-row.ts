@@ -5,7 +5,8 @@ import { parseRow } from '../../src/schema/row-text.ts';
 import { apply, refuse, refusedWith } from '../engine/decision.ts';
 import type { TableSchema } from '../../src/schema/table-schema.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
-import type { StoredRow, Table, TableChange, TableStates } from './tables.state.ts';
+import type { StoredRow, Table, TableChange } from './table.ts';
+import type { TableStates } from './tables.state.ts';
 import { changedSince, usableTable } from './guards.ts';
 
 /** Spec 4.4. Guards: table, suspension, row, If-Match, cells, limits. A patch to the same values moves no version. */

@@ -2,7 +2,8 @@ import type { Event, EventOf } from '../../src/events/event.ts';
 import { displayColumns } from '../../src/schema/display-columns.ts';
 import { apply, refusedWith } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
-import type { Table, TableChange, TableStates } from './tables.state.ts';
+import type { Table, TableChange } from './table.ts';
+import type { TableStates } from './tables.state.ts';
 import { unchangedTable } from './guards.ts';
 
 /**

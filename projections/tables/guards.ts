@@ -1,8 +1,9 @@
 /** The first guards of every request that concerns a table: the table, its team's suspension, If-Match (decisions 2). */
 import { refuse, type Decision } from '../engine/decision.ts';
 import { suspendedMessage } from '../teams/guards.ts';
-import type { Team } from '../teams/teams.state.ts';
-import type { Table, TableStates } from './tables.state.ts';
+import type { Team } from '../teams/team.ts';
+import type { Table } from './table.ts';
+import type { TableStates } from './tables.state.ts';
 
 /** The team's table; null where it has none of this ID. */
 export function tableOf(states: TableStates, teamId: string, tableId: string): Table | null {

@@ -1,10 +1,8 @@
 /** The identities that rows of segments came with, as a batch reads and writes them. */
 import type { BoundStatement } from '../../src/database/combine.ts';
-import type { PipelinedClient, ResultRow, Statement } from '../../src/database/pipelined-client.ts';
+import type { ResultRow, Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
 import type { KeptId } from './kept-ids.ts';
-
-type Tx = Pick<PipelinedClient, 'query'>;
 
 const selectKeptIds: Statement = {
   name: 'select_kept_ids',

@@ -1,5 +1,5 @@
 /** The identities that rows kept through overwrites, as far as a batch has to do with them. */
-import type { Link, Table } from './tables.state.ts';
+import type { Link, Table } from './table.ts';
 
 /** A row of a segment, and the ID that it came with. */
 export interface KeptId {

@@ -1,5 +1,5 @@
 import type { RowAddress } from '../../src/events/event.ts';
-import type { Link } from './tables.state.ts';
+import type { Link } from './table.ts';
 
 /** Links by their keys, and by what their rows' IDs say of them. */
 export class LinkMap {

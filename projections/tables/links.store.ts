@@ -1,12 +1,10 @@
 /** Links, their rows and the changes on them, as a batch reads and writes them: set-based, a statement a kind. */
 import type { BoundStatement } from '../../src/database/combine.ts';
-import type { PipelinedClient, ResultRow, Statement } from '../../src/database/pipelined-client.ts';
+import type { ResultRow, Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
 import type { RowAddress } from '../../src/events/event.ts';
 import { receivedForm } from '../../src/schema/presentation.ts';
-import type { Link, StoredRow, Table, TailRow } from './tables.state.ts';
-
-type Tx = Pick<PipelinedClient, 'query'>;
+import type { Link, StoredRow, Table, TailRow } from './table.ts';
 
 const linkColumns = `links.key, links.table_id, links.version, links.ordinal, links.generation, links.schema_version,
   links.wrap, links.presented, links.cells, links.kept, links.segment, links.first, links.rows, links.bytes, links.changed, links.deleted`;

@@ -10,7 +10,8 @@ import type { KeptId } from './kept-ids.ts';
 import { findKeptIds } from './kept-ids.store.ts';
 import { findLinks, findLinksOfSegments, findRowsOfLinks } from './links.store.ts';
 import { rowsNamedBy, type LoadingTables, type WantedRow } from './load-tables.ts';
-import type { Link, Table, TableStates } from './tables.state.ts';
+import type { Link, Table } from './table.ts';
+import type { TableStates } from './tables.state.ts';
 
 /** A row of a table that keeps IDs. */
 interface NamedRow {

@@ -5,7 +5,8 @@ import { findRows, findRowsOfLinks, findTails } from './links.store.ts';
 import type { RememberedTables } from './remembered-tables.ts';
 import type { SchemaCache } from './schema-cache.ts';
 import { findSchemas, findTables } from './tables.store.ts';
-import type { Link, StoredSchema, TableStates } from './tables.state.ts';
+import type { Link, StoredSchema } from './table.ts';
+import type { TableStates } from './tables.state.ts';
 
 export type LoadingTables = Loading<TableStates, RememberedTables, SchemaCache>;
 

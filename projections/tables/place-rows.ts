@@ -13,9 +13,10 @@ import type { TableSchema } from '../../src/schema/table-schema.ts';
 import type { LogPlace } from '../engine/decision.ts';
 import { arrivedRows, type ArrivedRows } from '../segments/arrived-rows.ts';
 import { stashedRows } from '../stashes/stashed-rows.ts';
-import type { Team } from '../teams/teams.state.ts';
+import type { Team } from '../teams/team.ts';
 import { keptPlacesOf } from './kept-places.ts';
-import type { Link, Table, TableChange, TablesState, TableStates } from './tables.state.ts';
+import type { Link, Table, TableChange } from './table.ts';
+import type { TablesState, TableStates } from './tables.state.ts';
 
 /** A tail closes at this many rows or bytes. Part of the rules: another number would give other row IDs on replay. */
 const tailRowsMax = 10_000;

@@ -2,7 +2,8 @@
 import type { RowAddress } from '../../src/events/event.ts';
 import type { TableSchema } from '../../src/schema/table-schema.ts';
 import { LinkMap } from './link-map.ts';
-import type { Link, Table, TablesState } from './tables.state.ts';
+import type { Link, Table } from './table.ts';
+import type { TablesState } from './tables.state.ts';
 
 /** How much is remembered; past it all is forgotten, because that is simple and rare. */
 const tablesMax = 1000;

@@ -3,7 +3,7 @@
  * right for as long as the read model lives; only what is committed may come in.
  */
 import type { TableSchema } from '../../src/schema/table-schema.ts';
-import type { StoredSchema } from './tables.state.ts';
+import type { StoredSchema } from './table.ts';
 
 export class SchemaCache {
   readonly #byTable = new Map<string, { version: bigint; schema: TableSchema }>();

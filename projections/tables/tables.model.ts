@@ -20,7 +20,8 @@ import { SchemaCache } from './schema-cache.ts';
 import { AppLinkEntity, ChangeEntity, GenerationEntity, LinkEntity, TableEntity, TableSchemaEntity } from './table.entity.ts';
 import { tableGarbage } from './tables.garbage.ts';
 import { tableSections } from './tables.sections.ts';
-import { TablesState, type TableChange, type TableStates } from './tables.state.ts';
+import type { TableChange } from './table.ts';
+import { TablesState, type TableStates } from './tables.state.ts';
 import { insertNewTables, storeAppLinks, storeGenerations, storeSchemas, storeTables } from './tables.store.ts';
 
 export const tables: Model<TablesState, TableStates, TableChange, RememberedTables, SchemaCache> = {

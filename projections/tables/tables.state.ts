@@ -1,129 +1,14 @@
 /** Tables, their schemas, links and rows, as a batch knows them: what was loaded, and over that what earlier events have made of it. */
 import type { RowAddress } from '../../src/events/event.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
-import type { StoredForm } from '../../src/schema/presentation.ts';
 import type { TableSchema } from '../../src/schema/table-schema.ts';
 import { PairMap } from '../engine/pair-map.ts';
 import type { StashStates } from '../stashes/stashes.state.ts';
-import type { TeamChange, TeamStates } from '../teams/teams.state.ts';
+import type { TeamStates } from '../teams/teams.state.ts';
 import { KeptIds, type KeptId } from './kept-ids.ts';
 import { findKeptPlace } from './kept-places.ts';
 import { LinkMap } from './link-map.ts';
-
-export interface Table {
-  readonly id: string;
-  readonly teamId: string;
-  readonly name: string;
-  readonly created: bigint;
-  /** The time of the record that created it, in milliseconds. */
-  readonly createdAt: number;
-  readonly version: bigint;
-  readonly generation: bigint;
-  readonly schemaVersion: bigint;
-  readonly widened: bigint;
-  readonly rows: number;
-  readonly rowBytesMax: number;
-  /** The key of the open tail link. */
-  readonly tail: bigint | null;
-  /** Decisions see no such table. */
-  readonly deleted: boolean;
-  /** Whether rows of the present generation have kept identities. */
-  readonly keeps: boolean;
-}
-
-/** A generation that an overwrite has replaced. */
-export interface Generation {
-  readonly tableId: string;
-  readonly version: bigint;
-  readonly ended: bigint;
-  readonly endedAt: number;
-  readonly schemaVersion: bigint;
-  readonly widened: bigint;
-}
-
-export interface Link {
-  readonly key: bigint;
-  readonly tableId: string;
-  readonly version: bigint;
-  readonly ordinal: number;
-  readonly generation: bigint;
-  readonly schemaVersion: bigint;
-  readonly wrap: boolean;
-  /** The bodies are stored as the schema of this version presents them; null: as they were received. */
-  readonly presented: bigint | null;
-  readonly cells: boolean;
-  /** Which of its rows have kept identities of earlier generations (kept-places.ts); null: none. */
-  readonly kept: Uint8Array | null;
-  readonly segment: bigint;
-  readonly first: number;
-  readonly rows: number;
-  readonly bytes: number;
-  readonly changed: boolean;
-  readonly deleted: number;
-}
-
-/** A row as it is stored: its newest body, the version of that body, and how it got there. */
-export interface StoredRow {
-  readonly link: Link;
-  readonly index: number;
-  readonly version: bigint;
-  /** Null: deleted. */
-  readonly body: string | null;
-  /** How its body is stored, and under the schema of which version it was presented, or is to be fitted. */
-  readonly stored: StoredForm;
-  readonly decidedAt: bigint;
-}
-
-export interface StoredSchema {
-  readonly tableId: string;
-  readonly version: bigint;
-  readonly schema: TableSchema;
-}
-
-export interface AppLink {
-  readonly tableId: string;
-  readonly appId: string;
-}
-
-/** A row that has joined a tail. */
-export interface TailRow {
-  readonly segment: bigint;
-  readonly index: number;
-  readonly version: bigint;
-  readonly body: string;
-}
-
-/** Rows have joined the tail of a team's table. `ids`: the row IDs that they keep; null where none does. */
-export interface TailRowsChange {
-  readonly kind: 'tailRows';
-  readonly teamId: string;
-  readonly link: Link;
-  readonly first: number;
-  readonly version: bigint;
-  readonly bodies: readonly string[];
-  readonly ids: readonly (string | null)[] | null;
-}
-
-/** A row of a team's table has another body, or was deleted (null). */
-export interface RowChange {
-  readonly kind: 'row';
-  readonly teamId: string;
-  readonly link: Link;
-  readonly index: number;
-  readonly version: bigint;
-  readonly before: string;
-  readonly body: string | null;
-}
-
-export type TableChange =
-  | TeamChange
-  | { readonly kind: 'table'; readonly table: Table }
-  | { readonly kind: 'appLinks'; readonly tableId: string; readonly appIds: readonly string[] }
-  | ({ readonly kind: 'schema' } & StoredSchema)
-  | { readonly kind: 'link'; readonly link: Link }
-  | { readonly kind: 'generation'; readonly generation: Generation }
-  | TailRowsChange
-  | RowChange;
+import type { Table, Generation, Link, StoredRow, StoredSchema, AppLink, TailRow, TailRowsChange, RowChange } from './table.ts';
 
 /** What decisions about tables read. */
 export interface TableStates extends TeamStates, StashStates {

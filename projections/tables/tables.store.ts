@@ -1,13 +1,11 @@
 /** Tables, their schemas and generations, as a batch reads and writes them: set-based, a statement a kind. */
 import type { BoundStatement } from '../../src/database/combine.ts';
-import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
+import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
 import { decodeSchema, encodeSchema } from '../../src/schema/table-schema.ts';
-import type { Team } from '../teams/teams.state.ts';
+import type { Team } from '../teams/team.ts';
 import { teamColumns, toTeam } from '../teams/teams.store.ts';
-import type { AppLink, Generation, StoredSchema, Table } from './tables.state.ts';
-
-type Tx = Pick<PipelinedClient, 'query'>;
+import type { AppLink, Generation, StoredSchema, Table } from './table.ts';
 
 const selectTables: Statement = {
   name: 'select_tables',

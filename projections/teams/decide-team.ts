@@ -2,7 +2,8 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
 import { apply } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
-import type { Team, TeamChange, TeamsState, TeamStates, Token, TokenChange } from './teams.state.ts';
+import type { Team, TeamChange, Token, TokenChange } from './team.ts';
+import type { TeamsState, TeamStates } from './teams.state.ts';
 
 /** A team that is there already stays as it is: the same creation was appended twice. */
 export function decideTeamCreated({ teams }: TeamStates, { data }: Event<EventOf<'TeamCreated'>>, at: LogPlace): Decision<TeamChange> {

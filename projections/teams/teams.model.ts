@@ -5,7 +5,8 @@ import { storing } from '../engine/statements.ts';
 import { decideTeamChange, decideTeamCreated, decideTeamPlan, decideTokenCreated, decideTokenRevoked } from './decide-team.ts';
 import { TeamEntity, TokenEntity } from './team.entity.ts';
 import { teamSections } from './teams.sections.ts';
-import { TeamsState, type Team, type TeamChange, type TeamStates, type TokenChange } from './teams.state.ts';
+import type { Team, TeamChange, TokenChange } from './team.ts';
+import { TeamsState, type TeamStates } from './teams.state.ts';
 import { findTeams, findTokens, storeTeams, storeTokens } from './teams.store.ts';
 
 /** Teams that were looked up or changed in earlier batches of the partition, by their IDs. */

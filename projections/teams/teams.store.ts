@@ -1,10 +1,8 @@
 /** Teams and tokens in Postgres, as a batch reads and writes them. */
 import type { BoundStatement } from '../../src/database/combine.ts';
-import type { PipelinedClient, ResultRow, Statement } from '../../src/database/pipelined-client.ts';
+import type { ResultRow, Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
-import type { Team, Token } from './teams.state.ts';
-
-type Tx = Pick<PipelinedClient, 'query'>;
+import type { Team, Token } from './team.ts';
 
 /** What `toTeam` reads, in its order. */
 export const teamColumns = `teams.id, teams.partition, teams.name, teams.created, teams.suspended, teams.rows, teams.rows_max,

@@ -2,8 +2,9 @@ import type { Event, EventOf, StoredFile } from '../../src/events/event.ts';
 import type { Refusal } from '../../src/events/outcome.ts';
 import { apply, refuse, refuseWith } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
-import type { Team } from '../teams/teams.state.ts';
-import type { Upload, UploadChange, UploadStates } from './uploads.state.ts';
+import type { Team } from '../teams/team.ts';
+import type { Upload, UploadChange } from './upload.ts';
+import type { UploadStates } from './uploads.state.ts';
 import { suspendedMessage } from '../teams/guards.ts';
 import { resultOf } from './decide-create-upload.ts';
 

@@ -2,7 +2,8 @@ import type { Event, EventOf } from '../../src/events/event.ts';
 import type { UploadResult } from '../../src/events/outcome.ts';
 import { apply, refuse } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
-import type { Upload, UploadChange, UploadStates } from './uploads.state.ts';
+import type { Upload, UploadChange } from './upload.ts';
+import type { UploadStates } from './uploads.state.ts';
 import { suspendedMessage } from '../teams/guards.ts';
 
 /**

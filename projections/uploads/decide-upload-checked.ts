@@ -1,7 +1,8 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
 import { apply } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
-import type { Upload, UploadChange, UploadStates } from './uploads.state.ts';
+import type { Upload, UploadChange } from './upload.ts';
+import type { UploadStates } from './uploads.state.ts';
 
 /**
  * The end of uploads that were never completed, and of files that no row has named for too long (spec section 3). Whoever looks

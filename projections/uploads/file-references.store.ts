@@ -1,16 +1,8 @@
 /** The files that rows name, as a batch writes them and as they are asked for. */
 import type { BoundStatement } from '../../src/database/combine.ts';
-import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
+import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
-import type { FileReference } from '../../src/files/file-name.ts';
-import type { ChangeReference } from './patched-references.ts';
-
-/** A file that a row of a segment names. */
-export interface SegmentReference extends FileReference {
-  /** Whose rows they are. */
-  readonly teamId: string;
-  readonly segment: bigint;
-}
+import type { ChangeReference, SegmentReference } from './upload.ts';
 
 const insertFileReferences = new RowsStatement<SegmentReference>(
   'insert_file_references',
@@ -107,7 +99,7 @@ export const selectClaims: Statement = {
  * bodies. Uploads without a file are left out.
  */
 export async function findClaims(
-  tx: Pick<PipelinedClient, 'query'>,
+  tx: Tx,
   uploadIds: readonly string[],
 ): Promise<{ readonly uploadId: string; readonly isClaimed: boolean }[]> {
   const { rows } = await tx.query(selectClaims, [uploadIds]);

@@ -1,19 +1,7 @@
 /** The files that patched and deleted rows name now, and those that they have ceased to name, over a batch. */
 import { fileNamesIn } from '../../src/files/file-name.ts';
 import { PairMap } from '../engine/pair-map.ts';
-
-/** A row that was patched or deleted. */
-interface PatchedRow {
-  /** Whose row it is. */
-  readonly teamId: string;
-  readonly link: bigint;
-  readonly index: number;
-}
-
-/** A file that the newest body of a row of a link names. */
-export interface ChangeReference extends PatchedRow {
-  readonly file: string;
-}
+import type { ChangeReference, PatchedRow } from './upload.ts';
 
 interface Patched extends PatchedRow {
   /** What the row named before the batch, and what it names now. */

@@ -1,7 +1,7 @@
 /** Uploaded files: from their announcement to the time when no row has named them for too long. */
 import type { Loading, Model } from '../engine/model.ts';
 import { storing } from '../engine/statements.ts';
-import type { RowChange, TailRowsChange } from '../tables/tables.state.ts';
+import type { RowChange, TailRowsChange } from '../tables/table.ts';
 import { decideCompleteUpload } from './decide-complete-upload.ts';
 import { decideCreateUpload } from './decide-create-upload.ts';
 import { decideUploadChecked } from './decide-upload-checked.ts';
@@ -9,7 +9,8 @@ import { ChangeReferenceEntity, FileReferenceEntity } from './file-reference.ent
 import { findClaims, removeChangeReferences, storeChangeReferences, storeFileReferences } from './file-references.store.ts';
 import { UploadEntity } from './upload.entity.ts';
 import { uploadSections } from './uploads.sections.ts';
-import { UploadsState, type UploadChange, type UploadStates } from './uploads.state.ts';
+import type { UploadChange } from './upload.ts';
+import { UploadsState, type UploadStates } from './uploads.state.ts';
 import { findUploads, storeUploads } from './uploads.store.ts';
 
 export const uploads: Model<UploadsState, UploadStates, UploadChange | TailRowsChange | RowChange> = {

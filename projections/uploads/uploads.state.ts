@@ -1,33 +1,9 @@
 /** Uploads, and the files that rows name, as a batch knows them. */
 import { fileNamesIn } from '../../src/files/file-name.ts';
-import type { StoredFile } from '../../src/events/event.ts';
-import type { RowChange, TailRowsChange } from '../tables/tables.state.ts';
-import type { TeamChange, TeamStates } from '../teams/teams.state.ts';
-import type { SegmentReference } from './file-references.store.ts';
+import type { RowChange, TailRowsChange } from '../tables/table.ts';
+import type { TeamStates } from '../teams/teams.state.ts';
 import { PatchedReferences } from './patched-references.ts';
-
-/** An upload, from its creation on for good. */
-export interface Upload {
-  readonly id: string;
-  readonly teamId: string;
-  readonly appId: string;
-  readonly contentType: string;
-  readonly fileName: string;
-  readonly created: bigint;
-  /** Times of the log, in milliseconds: of its creation, and from which on it cannot be completed. */
-  readonly createdAt: number;
-  readonly expiresAt: number;
-  readonly sizeMax: number;
-  readonly unclaimedLifeMs: number;
-  /** Null until it is completed. One that was refused then has it too, so that its bytes are removed. */
-  readonly file: StoredFile | null;
-  /** Since when no row is known to name its file; null while one does, and before it is completed. */
-  readonly unclaimedSince: number | null;
-  /** When its file was given up; null while it is there or expected. */
-  readonly removedAt: number | null;
-}
-
-export type UploadChange = TeamChange | { readonly kind: 'upload'; readonly upload: Upload };
+import type { Upload, SegmentReference } from './upload.ts';
 
 /** What decisions about uploads read. */
 export interface UploadStates extends TeamStates {

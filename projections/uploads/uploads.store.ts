@@ -1,10 +1,8 @@
 /** Uploads in Postgres, as a batch reads and writes them. */
 import type { BoundStatement } from '../../src/database/combine.ts';
-import type { PipelinedClient, ResultRow, Statement } from '../../src/database/pipelined-client.ts';
+import type { ResultRow, Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
-import type { Upload } from './uploads.state.ts';
-
-type Tx = Pick<PipelinedClient, 'query'>;
+import type { Upload } from './upload.ts';
 
 const uploadColumns = `id, team_id, app_id, content_type, file_name, created, created_at, expires_at, size_max, unclaimed_life_ms,
   file, size, unclaimed_since, removed_at`;

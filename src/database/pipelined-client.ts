@@ -30,6 +30,9 @@ export const postgresTypes = {
   },
 };
 
+/** A connection to send statements on, inside or outside a transaction. */
+export type Tx = Pick<PipelinedClient, 'query'>;
+
 /**
  * When statements leave: at the end of the turn of the event loop, together with those of other requests, or as soon as
  * the code that asks for them waits.

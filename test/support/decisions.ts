@@ -5,13 +5,13 @@
 import type { Decision, LogPlace } from '../../projections/engine/decision.ts';
 import { ModelSet } from '../../projections/engine/model-set.ts';
 import { models, type States } from '../../projections/models.ts';
-import type { BodyBlockChange } from '../../projections/segments/segments.state.ts';
+import type { BodyBlockChange } from '../../projections/segments/body-block.ts';
 import { StashContentBuilder } from '../../projections/stashes/stash-content.ts';
-import type { ChunkChange, StashChange } from '../../projections/stashes/stashes.state.ts';
+import type { ChunkChange, StashChange } from '../../projections/stashes/stash.ts';
 import { compareSerials } from '../../projections/stashes/stash-order.ts';
-import type { Link, TableChange } from '../../projections/tables/tables.state.ts';
-import type { Team, TokenChange } from '../../projections/teams/teams.state.ts';
-import type { UploadChange } from '../../projections/uploads/uploads.state.ts';
+import type { Link, TableChange } from '../../projections/tables/table.ts';
+import type { Team, TokenChange } from '../../projections/teams/team.ts';
+import type { UploadChange } from '../../projections/uploads/upload.ts';
 import type { Event, RowAddress } from '../../src/events/event.ts';
 import { eventOf, type Request } from './requests.ts';
 import { createdAt, schemaFrom } from './schema-text.ts';

@@ -1,9 +1,9 @@
 /** Decisions in a line, for tables of cases. */
 import type { Decision, LogPlace } from '../../projections/engine/decision.ts';
-import type { Stash } from '../../projections/stashes/stashes.state.ts';
-import type { Link, Table } from '../../projections/tables/tables.state.ts';
-import type { Team } from '../../projections/teams/teams.state.ts';
-import type { Upload } from '../../projections/uploads/uploads.state.ts';
+import type { Stash } from '../../projections/stashes/stash.ts';
+import type { Link, Table } from '../../projections/tables/table.ts';
+import type { Team } from '../../projections/teams/team.ts';
+import type { Upload } from '../../projections/uploads/upload.ts';
 import { currentType } from '../../src/schema/table-schema.ts';
 import type { SchemaColumn } from '../../src/schema/table-schema.ts';
 import { here, type Change } from './decisions.ts';

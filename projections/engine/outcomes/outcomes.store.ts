@@ -1,6 +1,6 @@
 /** Outcomes in Postgres: looked up by command, stored with the batch that decided them. */
 import type { BoundStatement } from '../../../src/database/combine.ts';
-import type { PipelinedClient, ResultRow, Statement } from '../../../src/database/pipelined-client.ts';
+import type { ResultRow, Statement, Tx } from '../../../src/database/pipelined-client.ts';
 import { RowsStatement, type ParameterColumn } from '../../../src/database/rows-statement.ts';
 import type { AppliedResult, Outcome, RowRange } from '../../../src/events/outcome.ts';
 
@@ -37,7 +37,7 @@ const selectOutcomes: Statement = {
 
 /** What these commands have come to, as far as it is known. */
 export async function findOutcomes(
-  tx: Pick<PipelinedClient, 'query'>,
+  tx: Tx,
   partition: number,
   commandIds: readonly string[],
 ): Promise<RecordedOutcome[]> {
@@ -58,7 +58,7 @@ const selectProgressAndOutcomes: Statement = {
 
 /** How far a partition is projected, and what these commands have come to by then. */
 export async function findProgressAndOutcomes(
-  tx: Pick<PipelinedClient, 'query'>,
+  tx: Tx,
   partition: number,
   commandIds: readonly string[],
 ): Promise<{ readonly next: bigint; readonly outcomes: readonly KnownOutcome[] }> {

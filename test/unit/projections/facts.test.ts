@@ -1,7 +1,7 @@
 /** Facts: teams, their plans and tokens, blocks. They are never refused; what makes no sense changes nothing. */
 import { describe, expect, test } from '@jest/globals';
 
-import type { Team, Token } from '../../../projections/teams/teams.state.ts';
+import type { Team, Token } from '../../../projections/teams/team.ts';
 import type { EventData } from '../../../src/events/event.ts';
 import { emptyProfile } from '../../../src/schema/build-profile.ts';
 import { decide, given, here, openStates, when } from '../../support/decisions.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import type { PipelinedClient, StatementResult } from '../../../src/database/pipelined-client.ts';
+import type { StatementResult, Tx } from '../../../src/database/pipelined-client.ts';
 import { LocalKeys } from '../../../projections/engine/local-keys.ts';
 
 /** A sequence that hands out a thousand keys at a time, and answers a turn of the event loop later. */
-function newSequence(): Pick<PipelinedClient, 'query'> {
+function newSequence(): Tx {
   let next = 1n;
   return {
     query: async (_statement, values): Promise<StatementResult> => {

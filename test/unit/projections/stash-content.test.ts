@@ -2,13 +2,12 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { KeyReservation } from '../../../projections/engine/local-keys.ts';
-import type { Tx } from '../../../projections/engine/model.ts';
 import type { States } from '../../../projections/models.ts';
-import type { Chunk, ChunkBlock, Stash } from '../../../projections/stashes/stashes.state.ts';
+import type { Chunk, ChunkBlock, Stash } from '../../../projections/stashes/stash.ts';
 import { loadStashContents } from '../../../projections/stashes/load-stashes.ts';
 import { differentColumnsMax, StashContentBuilder } from '../../../projections/stashes/stash-content.ts';
 import { compareSerials, numericOrderOf } from '../../../projections/stashes/stash-order.ts';
-import type { PipelinedClient } from '../../../src/database/pipelined-client.ts';
+import type { Tx } from '../../../src/database/pipelined-client.ts';
 import { DelimitedRowReader } from '../../../src/formats/delimited-row-reader.ts';
 import { concatenateAll, emptyProfile } from '../../../src/schema/build-profile.ts';
 import { columnTypes } from '../../../src/schema/column-type.ts';
@@ -127,7 +126,7 @@ describe('the content that is fetched', () => {
   });
 
   /** Answers as Postgres would that holds these chunks. */
-  function holding(chunks: readonly Chunk[]): Pick<PipelinedClient, 'query'> {
+  function holding(chunks: readonly Chunk[]): Tx {
     const encoded = JSON.stringify(encodeProfile(profile));
     return {
       query: async ({ name: statement }, values) => {
