@@ -109,11 +109,12 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, rateLimits, limit
     const collect = (): Promise<Buffer> => collectBody(request, bodyBytesMax);
     const bytes = isBodyWithin(smallPatchBytesMax, request.raw) ? await collect() : await gate.run(teamId, collect);
     identity.digest?.update(bytes);
-    const { block, rowId } = readPatchRow(bytes);
+    const { block, rowId: givenRowId } = readPatchRow(bytes);
     const tableId = tableIdOf(request);
     const row = rowOf(request) ?? neverARow;
+    const { rowID: rowId } = request.params as RowPath;
     const event = patchRow({
-      teamId, tableId, row, ifMatch, query: request.query, profile: block.profile, rowId, limits,
+      teamId, tableId, row, rowId, ifMatch, query: request.query, profile: block.profile, givenRowId, limits,
     });
     const body = block.body.length < 1024 ? { codec: 0, bytes: block.body } : await packBody(block.body);
     await rateLimits?.takeRows(teamId, 1);

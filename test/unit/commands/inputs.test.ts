@@ -215,13 +215,13 @@ describe('one row', () => {
 
   test.each<[name: string, carried: object, expected: unknown]>([
     ['without an ID', {}, patched],
-    ['with its ID', { rowId: formatRowId(row) }, patched],
-    ['with the ID of another', { rowId: formatRowId({ ...row, index: 3 }) }, wrong],
-    ['with no ID at all', { rowId: null }, wrong],
-    ['with something else for an ID', { rowId: 7 }, wrong],
+    ['with its ID', { givenRowId: formatRowId(row) }, patched],
+    ['with the ID of another', { givenRowId: formatRowId({ ...row, index: 3 }) }, wrong],
+    ['with no ID at all', { givenRowId: null }, wrong],
+    ['with something else for an ID', { givenRowId: 7 }, wrong],
   ])('is patched %s', (_name, carried, expected) => {
     const query = { onSchemaError: 'dropColumns' } as const;
-    expect(result(() => patchRow({ ...target, query, profile: emptyProfile, limits, ...carried }))).toEqual(expected);
+    expect(result(() => patchRow({ ...target, rowId: formatRowId(row), query, profile: emptyProfile, limits, ...carried }))).toEqual(expected);
   });
 
   test('is deleted', () => expect(deleteRow(target)).toEqual({ type: 'RowDeleteRequested', ...target }));
