@@ -15,7 +15,7 @@ import { readMediaType } from '../media-type.ts';
 import { replyMissing } from '../missing.ts';
 import { collectBody, isBodyWithin } from '../request-body.ts';
 import type { RouteDependencies } from '../routes.ts';
-import { identify } from '../submitter.ts';
+import { identify, identifyWithBody } from '../submitter.ts';
 import { tableIdOf } from '../table-path.ts';
 import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../versions.ts';
 import { writeRows } from '../write-rows.ts';
@@ -126,7 +126,7 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, rateLimits, limit
     const { teamId } = request.principal;
     const ifMatch = readIfMatch(request) ?? null;
     const event = deleteRow({ teamId, tableId: tableIdOf(request), row: rowOf(request) ?? neverARow, ifMatch });
-    const identity = identify(request);
+    const identity = await identifyWithBody(request, bodyBytesMax);
     await rateLimits?.takeRows(teamId, 1);
     const { etag } = await submitter.submit(teamId, identity, event);
     return setVersion(reply, etag).type(json).send('{}');
