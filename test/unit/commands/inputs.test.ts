@@ -149,7 +149,7 @@ describe('creating a table', () => {
     [{}, { name: 'é'.repeat(513) }, few, 'name: must have at most 1024 bytes'],
     [{}, { name: 1 }, few, 'name: Invalid input: expected string, received number'],
     [{}, { name: 'A', rows: {} }, null, 'rows.$stashID: Invalid input: expected string, received undefined'],
-    [{}, { name: 'A', rows: null }, null, 'rows: Invalid input: expected object, received null'],
+    [{}, { name: 'A', rows: null }, null, 'rows: must be an array of rows, or {"$stashID": ...}'],
     [{}, { name: 'A', colour: 'red' }, few, 'the body: Unrecognized key: "colour"'],
     [{}, { name: 'A', $stashID: 's' }, null, 'the body: Unrecognized key: "$stashID"'],
     [{}, { name: 'A', schema: null }, few, 'schema: Invalid input: expected object, received null'],
@@ -166,6 +166,7 @@ describe('adding rows', () => {
   const added = {
     type: 'RowsAddRequested', teamId: 'team', tableId: 'table', ifMatch: 7n, onSchemaError: 'abort', limits, rows: few,
   };
+  const wrongRows = 'rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}';
 
   test.each<[members: Record<string, unknown> | null, rows: RowSource | null, expected: unknown]>([
     [null, few, added],
@@ -173,8 +174,12 @@ describe('adding rows', () => {
     [{ $stashID: 's' }, null, { ...added, rows: { kind: 'stash', stashId: 's' } }],
     [{ schema: {} }, few, 'the body: Unrecognized key: "schema"'],
     [{ $stashID: 's' }, few, 'the body: Unrecognized key: "$stashID"'],
-    [{}, null, '$stashID: Invalid input: expected string, received undefined'],
-    [{ rows: { $stashID: 's' } }, null, expect.stringContaining('$stashID')],
+    [{}, null, 'rows: they are missing'],
+    [{ row: [] }, null, 'the body: Unrecognized key: "row"'],
+    [{ rows: 7 }, null, wrongRows],
+    [{ rows: { $stashID: 's' } }, null, wrongRows],
+    [{ rows: 7, $stashID: 's' }, null, wrongRows],
+    [{ $stashID: 7 }, null, '$stashID: Invalid input: expected string, received number'],
     [{ $stashID: 's', name: 'A' }, null, 'the body: Unrecognized key: "name"'],
   ])('%j %j', (members, rows, expected) => expect(asked(members, rows)).toEqual(expected));
 });
