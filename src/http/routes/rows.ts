@@ -117,7 +117,7 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, rateLimits, limit
       teamId, tableId, row, rowId, ifMatch, query: request.query, profile: block.profile, givenRowId, limits,
     });
     const body = block.body.length < 1024 ? { codec: 0, bytes: block.body } : await packBody(block.body);
-    await rateLimits?.takeRows(teamId, 1);
+    rateLimits?.takeRows(teamId, 1);
     const { etag } = await submitter.submit(teamId, identity, event, body);
     return setVersion(reply, etag).type(json).send('{}');
   });
@@ -127,7 +127,7 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, rateLimits, limit
     const ifMatch = readIfMatch(request) ?? null;
     const event = deleteRow({ teamId, tableId: tableIdOf(request), row: rowOf(request) ?? neverARow, ifMatch });
     const identity = await identifyWithBody(request, bodyBytesMax);
-    await rateLimits?.takeRows(teamId, 1);
+    rateLimits?.takeRows(teamId, 1);
     const { etag } = await submitter.submit(teamId, identity, event);
     return setVersion(reply, etag).type(json).send('{}');
   });
