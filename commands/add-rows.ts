@@ -21,10 +21,10 @@ export function addRows({
 
 function sourceOf(members: TableRowsInput['members'], rows: RowSource | null): RowSource {
   const invalid = (message: string): Error => new InvalidRequest(message);
-  if (rows !== null) {
-    parse(addRowsBody, members ?? {}, invalid);
-    return rows;
-  }
-  const { $stashID: stashId } = parse(stashReference, members ?? {}, invalid);
-  return { kind: 'stash', stashId };
+  const body = members ?? {};
+  if ('rows' in body) throw new InvalidRequest('rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}');
+  if (rows === null && '$stashID' in body) return { kind: 'stash', stashId: parse(stashReference, body, invalid).$stashID };
+  parse(addRowsBody, body, invalid);
+  if (rows === null) throw new InvalidRequest('rows: they are missing');
+  return rows;
 }

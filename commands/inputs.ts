@@ -64,8 +64,8 @@ export const stashId = z.string().regex(
 );
 
 /** The reference to a stash: `{"$stashID": ...}` (spec section 2). */
-export const stashReference = z.strictObject({
-  $stashID: stashId,
+export const stashReference = z.strictObject({ $stashID: stashId }, {
+  error: ({ code }) => (code === 'invalid_type' ? 'must be an array of rows, or {"$stashID": ...}' : undefined),
 }).meta({ id: 'StashReference', description: 'The rows of a stash.' });
 
 /** The query of writes that bring rows to a table. */

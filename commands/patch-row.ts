@@ -1,7 +1,6 @@
 /** PatchRow (spec 4.4). */
 import { z } from 'zod';
 import type { EventOf, RowAddress, RowLimits } from '../src/events/event.ts';
-import { formatRowId } from '../src/events/row-id.ts';
 import type { Profile } from '../src/schema/profile.ts';
 import { onSchemaError } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
@@ -12,19 +11,21 @@ export interface PatchRowInput {
   readonly teamId: string;
   readonly tableId: string;
   readonly row: RowAddress;
+  /** What the path says, which `row` is read from: not every text is an ID. */
+  readonly rowId: string;
   readonly ifMatch: bigint | null;
   readonly query: z.output<typeof patchRowQuery>;
   /** Of the patch, and the `$rowID` in it, if it has one. */
   readonly profile: Profile;
-  readonly rowId?: unknown;
+  readonly givenRowId?: unknown;
   readonly limits: RowLimits;
 }
 
 /** Throws InvalidRequest when the patch carries the ID of another row (decisions 2). */
 export function patchRow({
-  teamId, tableId, row, ifMatch, query, profile, rowId, limits,
+  teamId, tableId, row, rowId, ifMatch, query, profile, givenRowId, limits,
 }: PatchRowInput): EventOf<'RowPatchRequested'> {
-  if (rowId !== undefined && rowId !== formatRowId(row)) {
+  if (givenRowId !== undefined && givenRowId !== rowId) {
     throw new InvalidRequest('$rowID: it must be the ID of the row that is patched, or absent');
   }
   return {

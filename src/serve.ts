@@ -71,7 +71,7 @@ export async function serve(config: Config): Promise<void> {
   const uses = new TokenUses({ pool: service.database.pool, logger });
   resources.defer(() => uses.close());
   const submitter = new Submitter(service.log, service.keys, { asyncWaitMs: config.ASYNC_WAIT_MS, logger });
-  const rateLimits = await RateLimits.of(config, metrics.requests);
+  const rateLimits = RateLimits.of(config, metrics.requests);
   const app = buildService({ service, files, uploads, submitter, rateLimits, uses, metrics, config, logger, hasStarted: () => started });
   resources.defer(() => drain(app, submitter, config));
   service.onFailure((reason) => {

@@ -1,5 +1,6 @@
 /** The first line of CSV and TSV, which names the columns (spec 4.2, decisions 2). */
 import type { GrowingColumn } from '../schema/build-profile.ts';
+import { isReservedColumnId } from '../schema/decide-schema.ts';
 import { MalformedBody } from './malformed-body.ts';
 import type { RowLimits } from './row-limits.ts';
 import { rowIdKey } from './row-scanner.ts';
@@ -59,6 +60,7 @@ export function readHeader(cells: readonly string[], known: readonly string[], l
       refuse(`a column ID must not be longer than ${limits.columnIdBytes} bytes`);
     }
     if (seen.has(id)) refuse(`the column ID ${JSON.stringify(id)} occurs twice`, 'column_id_not_unique');
+    if (isReservedColumnId(id) && id !== rowIdKey) refuse(`the column ID ${JSON.stringify(id)} is reserved`, 'column_id_reserved');
     seen.add(id);
     if (seen.size > limits.columns) refuse(`more than ${limits.columns} columns`, 'limit_exceeded');
   }

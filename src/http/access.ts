@@ -3,6 +3,7 @@
  * (docs/decisions/0016).
  */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import type { Principal } from './authenticate.ts';
 import { replyWithError } from './error-reply.ts';
 import { HttpError } from './http-error.ts';
@@ -49,19 +50,15 @@ export function buildAccessCheck(isLinked: IsLinked) {
 
 /** Remembers the links that it finds: they are made with the table, and never change. */
 export function cacheLinks(isLinked: IsLinked): IsLinked {
-  const known = new Set<string>();
+  const known = new LRUCache<string, true>({ max: linksMax });
 
   async function lookUp(teamId: string, tableId: string, appId: string): Promise<boolean> {
     const linked = await isLinked(teamId, tableId, appId);
-    if (linked) known.add(keyOf(teamId, tableId, appId));
-    if (known.size > linksMax) {
-      const [oldest] = known;
-      known.delete(oldest!);
-    }
+    if (linked) known.set(keyOf(teamId, tableId, appId), true);
     return linked;
   }
 
-  return (teamId, tableId, appId) => known.has(keyOf(teamId, tableId, appId)) || lookUp(teamId, tableId, appId);
+  return (teamId, tableId, appId) => known.get(keyOf(teamId, tableId, appId)) ?? lookUp(teamId, tableId, appId);
 }
 
 /**

@@ -53,7 +53,10 @@ export function compressReply(
   }, done);
 }
 
-/** The encoding that the client likes best of those we have; null to send the text as it is. */
+/**
+ * The encoding that the client likes best of those we have; null to send the text as it is. `@fastify/accept-negotiator` is not
+ * enough: `*` would stand for the first of ours, also where the client has refused that one (RFC 9110, section 12.5.3).
+ */
 export function chooseEncoding(header: string | string[] | undefined): string | null {
   if (header === undefined) return null;
   const weights = new Map<string, number>();

@@ -9,6 +9,11 @@ import { HttpError } from './http-error.ts';
 const positionBytes = 24;
 const checksumBytes = 6;
 
+/** The largest values that a position can have: those of `int8` and `int4`. An index, added to one in a segment, is an `int4` still. */
+const versionMax = 2n ** 63n - 1n;
+const ordinalMax = 2 ** 31 - 1;
+const indexMax = 2 ** 30;
+
 export function formatContinuation(tableId: string, { generation, version, ordinal, index }: PagePosition): string {
   const bytes = Buffer.alloc(positionBytes);
   bytes.writeBigUInt64BE(generation, 0);
@@ -27,17 +32,21 @@ export function parseContinuation(tableId: string, text: string): PagePosition {
     bytes.toString('base64url') !== text ||
     !bytes.subarray(positionBytes).equals(checksum(tableId, position))
   ) {
-    throw new HttpError('request_validation_error', 'query.continuation: no page of this table gave it.');
+    throw notGiven();
   }
-  return {
-    generation: position.readBigUInt64BE(0),
-    version: position.readBigUInt64BE(8),
-    ordinal: position.readUInt32BE(16),
-    index: position.readUInt32BE(20),
-  };
+  const generation = position.readBigUInt64BE(0);
+  const version = position.readBigUInt64BE(8);
+  const ordinal = position.readUInt32BE(16);
+  const index = position.readUInt32BE(20);
+  if (generation > versionMax || version > versionMax || ordinal > ordinalMax || index > indexMax) throw notGiven();
+  return { generation, version, ordinal, index };
 }
 
-/** Guards against mistakes, such as the continuation of another table; what it points to is checked by the query. */
+function notGiven(): HttpError {
+  return new HttpError('request_validation_error', 'query.continuation: no page of this table gave it.');
+}
+
+/** Guards against mistakes, such as the continuation of another table. It is no signature: the query checks what it points to. */
 function checksum(tableId: string, position: Buffer): Buffer {
   return createHash('sha256').update(tableId).update(position).digest().subarray(0, checksumBytes);
 }

@@ -1,13 +1,13 @@
 /** One limit: how much a team has asked for in a window of time, and how much of it is left (docs/rate-limits.md). */
-import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { LRUCache } from 'lru-cache';
 import type { LimitName } from './request-observer.ts';
 
-/** How far a team has used up a limit. */
-interface Standing {
-  /** How many units were counted in the window that is open; 0 if none is. */
+/** A window of a team. */
+interface Window {
+  /** How many units were counted in it. */
   readonly used: number;
-  /** When that window ends, in milliseconds from now; without one, how long one that began now would be open. */
-  readonly endsInMs: number;
+  /** When it ends, in milliseconds of `performance.now()`. */
+  readonly endsAt: number;
 }
 
 export interface Refusal {
@@ -15,8 +15,8 @@ export interface Refusal {
   readonly headers: { readonly 'retry-after': string };
 }
 
-/** A timer cannot be set for longer (2^31 milliseconds): what was written beyond a limit is forgotten after so long. */
-const windowMsMax = 24 * 86_400_000;
+/** Of so many teams the windows are kept: those that were looked at last. */
+const teamsMax = 100_000;
 
 /** A limit of each team: so many units (requests or rows) in a window, which begins with the first that is counted. */
 export class RateLimit {
@@ -24,40 +24,39 @@ export class RateLimit {
   readonly name: LimitName;
   readonly #max: number;
   readonly #windowMs: number;
-  /** Forgets a team with its window: of those that asked for nothing meanwhile nothing is kept. */
-  readonly #counter: RateLimiterMemory;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #windows = new LRUCache<string, Window>({ max: teamsMax });
 
   /** @param max the most units in a window */
   constructor(name: LimitName, max: number, windowMs: number) {
     this.name = name;
     this.#max = max;
     this.#windowMs = windowMs;
-    this.#counter = new RateLimiterMemory({ points: max, duration: windowMs / 1000, keyPrefix: '' });
   }
 
   /**
    * Counts units before they are used. Where fewer are left it counts none, and says why; but a window in which nothing was
    * counted yet takes any number, so that nothing is too large for ever.
    */
-  take(teamId: string, units: number): Promise<Refusal | null> {
-    return this.#alone(async () => {
-      const standing = await this.#standingOf(teamId);
-      if (units > 0 && standing.used > 0 && standing.used + units > this.#max) return this.#refusal(standing);
-      await this.#add(teamId, standing, units);
-      return null;
-    });
+  take(teamId: string, units: number): Refusal | null {
+    const { used } = this.#windowOf(teamId);
+    if (units > 0 && used > 0 && used + units > this.#max) return this.#refusal(teamId);
+    this.count(teamId, units);
+    return null;
   }
 
-  /** Counts units that it is too late to refuse. */
-  count(teamId: string, units: number): Promise<void> {
-    return this.#alone(async () => this.#add(teamId, await this.#standingOf(teamId), units));
+  /** Counts units that it is too late to refuse. What goes beyond the limit keeps the window open for as long as the limit takes for it. */
+  count(teamId: string, units: number): void {
+    if (units === 0) return;
+    const { used, endsAt } = this.#windowOf(teamId);
+    const total = used + units;
+    const beyond = Math.max(total, this.#max) - Math.max(used, this.#max);
+    this.#windows.set(teamId, { used: total, endsAt: endsAt + (beyond / this.#max) * this.#windowMs });
   }
 
   /** How many units are left to the team, and for how many seconds more. */
-  async left(teamId: string): Promise<{ readonly units: number; readonly seconds: number }> {
-    const { used, endsInMs } = await this.#standingOf(teamId);
-    return { units: Math.max(0, this.#max - used), seconds: toSeconds(endsInMs) };
+  left(teamId: string): { readonly units: number; readonly seconds: number } {
+    const { used, endsAt } = this.#windowOf(teamId);
+    return { units: Math.max(0, this.#max - used), seconds: toSeconds(endsAt - performance.now()) };
   }
 
   /** The limit as `RateLimit-Policy` has it: units, and seconds of the window. */
@@ -65,39 +64,18 @@ export class RateLimit {
     return { max: this.#max, seconds: toSeconds(this.#windowMs) };
   }
 
-  /** The counter answers in promises; nobody counts between a look at it and what follows from that. */
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(work);
-    this.#last = done;
-    return done;
+  /** The window that is open, or one that would begin now. */
+  #windowOf(teamId: string): Window {
+    const now = performance.now();
+    const open = this.#windows.get(teamId);
+    return open !== undefined && open.endsAt > now ? open : { used: 0, endsAt: now + this.#windowMs };
   }
 
-  async #standingOf(teamId: string): Promise<Standing> {
-    const found = await this.#counter.get(teamId);
-    // What forgets a window may be a moment late.
-    if (found === null || found.msBeforeNext <= 0) return { used: 0, endsInMs: this.#windowMs };
-    return { used: found.consumedPoints, endsInMs: found.msBeforeNext };
-  }
-
-  /** What goes beyond the limit keeps the window open for as long as the limit takes for it. */
-  async #add(teamId: string, { used, endsInMs }: Standing, units: number): Promise<void> {
-    if (units === 0) return;
-    const total = used + units;
-    const beyond = Math.max(total, this.#max) - Math.max(used, this.#max);
-    if (beyond === 0) {
-      await this.#counter.penalty(teamId, units);
-      return;
-    }
-    const openMs = endsInMs + (beyond / this.#max) * this.#windowMs;
-    await this.#counter.set(teamId, total, Math.min(openMs, windowMsMax) / 1000);
-  }
-
-  #refusal({ used, endsInMs }: Standing): Refusal {
+  #refusal(teamId: string): Refusal {
     const { max, seconds } = this.policy;
-    const left = Math.max(0, max - used);
-    const wait = toSeconds(endsInMs);
+    const { units, seconds: wait } = this.left(teamId);
     return {
-      message: `The limit of the team is ${max} ${this.name} in ${seconds} s. For the next ${wait} s ${left} of them are left.`,
+      message: `The limit of the team is ${max} ${this.name} in ${seconds} s. For the next ${wait} s ${units} of them are left.`,
       headers: { 'retry-after': String(wait) },
     };
   }
@@ -105,5 +83,5 @@ export class RateLimit {
 
 /** The fields know whole seconds only. Up, so that whoever waits so long has waited long enough. */
 function toSeconds(ms: number): number {
-  return Math.ceil(ms / 1000);
+  return Math.max(0, Math.ceil(ms / 1000));
 }

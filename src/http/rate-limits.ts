@@ -9,7 +9,7 @@ import type { Config } from '../config.ts';
 import type { App } from './app.ts';
 import { replyWithError } from './error-reply.ts';
 import { HttpError } from './http-error.ts';
-import type { RateLimit } from './rate-limit.ts';
+import { RateLimit } from './rate-limit.ts';
 import type { LimitName, RequestObserver } from './request-observer.ts';
 
 /** The limits that there are, and what they mean for requests. */
@@ -24,14 +24,13 @@ export class RateLimits {
     this.#observer = observer;
   }
 
-  /** Null where the settings limit nothing: what counts is not even loaded then. */
-  static async of(
+  /** Null where the settings limit nothing. */
+  static of(
     config: Pick<Config, 'RATE_LIMIT_REQUESTS' | 'RATE_LIMIT_ROWS' | 'RATE_LIMIT_WINDOW_MS'>,
     observer: Pick<RequestObserver, 'rateLimited'>,
-  ): Promise<RateLimits | null> {
+  ): RateLimits | null {
     const { RATE_LIMIT_REQUESTS: requestsMax, RATE_LIMIT_ROWS: rowsMax, RATE_LIMIT_WINDOW_MS: windowMs } = config;
     if (requestsMax === undefined && rowsMax === undefined) return null;
-    const { RateLimit } = await import('./rate-limit.ts');
     const limit = (name: LimitName, max: number | undefined): RateLimit | null => {
       return max === undefined ? null : new RateLimit(name, max, windowMs);
     };
@@ -44,42 +43,37 @@ export class RateLimits {
     if (requests !== null) {
       app.addHook('preParsing', (request, reply, _payload, done) => {
         const teamId = teamOf(request);
-        if (teamId === undefined) {
+        const refusal = teamId === undefined ? null : requests.take(teamId, 1);
+        if (refusal === null) {
           done();
           return;
         }
-        requests.take(teamId, 1).then((refusal) => {
-          if (refusal === null) {
-            done();
-            return;
-          }
-          this.#observer.rateLimited('requests');
-          replyWithError(reply, 'rate_limited', refusal.message, refusal.headers);
-        }, done);
+        this.#observer.rateLimited('requests');
+        replyWithError(reply, 'rate_limited', refusal.message, refusal.headers);
       });
     }
     const limits = [requests, this.#rows].filter((limit) => limit !== null);
     const policies = formatPolicies(limits);
-    app.addHook('onSend', async (request, reply, payload) => {
+    app.addHook('onSend', (request, reply, payload, done) => {
       const teamId = teamOf(request);
       if (teamId !== undefined) {
-        void reply.headers({ 'ratelimit-policy': policies, 'ratelimit': await formatStandings(limits, teamId) });
+        void reply.headers({ 'ratelimit-policy': policies, 'ratelimit': formatStandings(limits, teamId) });
       }
-      return payload;
+      done(null, payload);
     });
   }
 
   /** Counts rows that are about to be put into the log. Throws HttpError `rate_limited` where fewer are left. */
-  async takeRows(teamId: string, rows: number): Promise<void> {
-    const refusal = await this.#rows?.take(teamId, rows) ?? null;
+  takeRows(teamId: string, rows: number): void {
+    const refusal = this.#rows?.take(teamId, rows) ?? null;
     if (refusal === null) return;
     this.#observer.rateLimited('rows');
     throw new HttpError('rate_limited', refusal.message, refusal.headers);
   }
 
   /** Counts rows of a body of which others are in the log already. */
-  async countRows(teamId: string, rows: number): Promise<void> {
-    await this.#rows?.count(teamId, rows);
+  countRows(teamId: string, rows: number): void {
+    this.#rows?.count(teamId, rows);
   }
 }
 
@@ -98,9 +92,9 @@ function formatPolicies(limits: readonly RateLimit[]): string {
 }
 
 /** `"requests";r=50;t=30, "rows";r=5000;t=60` */
-async function formatStandings(limits: readonly RateLimit[], teamId: string): Promise<string> {
-  return serializeList(await Promise.all(limits.map(async (limit): Promise<Item> => {
-    const { units, seconds } = await limit.left(teamId);
+function formatStandings(limits: readonly RateLimit[], teamId: string): string {
+  return serializeList(limits.map((limit): Item => {
+    const { units, seconds } = limit.left(teamId);
     return [limit.name, new Map([['r', units], ['t', seconds]])];
-  })));
+  }));
 }

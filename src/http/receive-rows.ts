@@ -150,7 +150,7 @@ class BodyBlocks {
     const block = this.#only;
     if (block === null) return { source: { kind: 'none' } };
     const { profile, ids } = block;
-    await this.#receiver.rateLimits?.takeRows(this.#teamId, profile.rows);
+    this.#receiver.rateLimits?.takeRows(this.#teamId, profile.rows);
     const carried = { profile, ...(ids === null ? {} : { ids: true as const }) };
     const areFew = profile.rows === 0 || (!this.#asSegments && profile.rows <= fewRowsMax && profile.bytes <= fewBytesMax);
     if (areFew) {
@@ -166,8 +166,8 @@ class BodyBlocks {
     const segmentId = randomUUIDv7();
     const number = this.#sent;
     // A body that has begun comes to its end.
-    if (number === 0) await rateLimits?.takeRows(this.#teamId, block.profile.rows);
-    else await rateLimits?.countRows(this.#teamId, block.profile.rows);
+    if (number === 0) rateLimits?.takeRows(this.#teamId, block.profile.rows);
+    else rateLimits?.countRows(this.#teamId, block.profile.rows);
     this.#sent += 1;
     const [body] = await Promise.all([packBody(joinRowBodies(block)), writeAhead(this.#teamId, segmentId, block)]);
     const event = receiveBlock({ teamId: this.#teamId, bodyId: this.#bodyId, number, segmentId, profile: block.profile, hasIds: block.ids !== null });

@@ -15,6 +15,7 @@ import type { EventLog } from '../log/event-log.ts';
 import { partitionOf } from '../log/partition.ts';
 import { HttpError } from './http-error.ts';
 import { readIdempotencyKey } from './idempotency.ts';
+import { bodyChunks } from './request-body.ts';
 
 /** For how long after it was made an event may take effect, in milliseconds of log time (decisions 1). */
 export const notAfterDelay = 60_000;
@@ -60,6 +61,17 @@ export function identify(request: FastifyRequest): RequestIdentity {
     JSON.stringify([url, headers['content-type'], headers['if-match'], headers['x-service-asynchronous']]),
   );
   return { commandId, digest };
+}
+
+/**
+ * The same where the request needs no body. One that comes nevertheless is read for its key alone: another body makes another
+ * request. Throws HttpError as `bodyChunks` does.
+ */
+export async function identifyWithBody(request: FastifyRequest, bodyBytesMax: number): Promise<RequestIdentity> {
+  const identity = identify(request);
+  if (identity.digest === null) return identity;
+  for await (const chunk of bodyChunks(request, bodyBytesMax)) identity.digest.update(chunk);
+  return identity;
 }
 
 export interface SubmitterOptions {

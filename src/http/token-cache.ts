@@ -1,4 +1,5 @@
 /** Remembers for a moment what a token stands for, so that not every request asks Postgres for it. */
+import { LRUCache } from 'lru-cache';
 import type { KnownToken } from '../../projections/teams/teams.queries.ts';
 import { isAccessToken } from '../access-token.ts';
 import type { Authenticate, Principal } from './authenticate.ts';
@@ -11,7 +12,6 @@ interface Entry {
   readonly principal: Principal | null;
   /** Milliseconds of log time; Infinity: never. */
   readonly expiresAt: number;
-  readonly until: number;
 }
 
 export interface TokenCacheOptions {
@@ -25,36 +25,31 @@ export interface TokenCacheOptions {
 
 /** Wraps the look-up of a token. What cannot be a token is refused without asking. */
 export function cacheTokens({ find, now, onUse }: TokenCacheOptions): Authenticate {
-  const entries = new Map<string, Entry>();
+  // Each look asks the clock itself: a time that is remembered, however shortly, grows old while the thread is busy.
+  const entries = new LRUCache<string, Entry>({ max: entriesMax, ttl: lifeMs, ttlResolution: 0 });
 
   async function lookUp(token: string): Promise<Principal | null> {
-    const until = performance.now() + lifeMs;
-    const known = await find(token);
-    const entry = { ...toEntry(known), until };
-    entries.delete(token);
-    entries.set(token, entry);
-    if (entries.size > entriesMax) {
-      const [oldest] = entries.keys();
-      entries.delete(oldest!);
-    }
+    const start = performance.now();
+    const entry = toEntry(await find(token));
+    entries.set(token, entry, { start });
     const principal = principalOf(entry);
     if (principal !== null) onUse(principal.tokenId, now());
     return principal;
   }
 
   /** What a token stands for now. */
-  function principalOf({ principal, expiresAt }: Pick<Entry, 'principal' | 'expiresAt'>): Principal | null {
+  function principalOf({ principal, expiresAt }: Entry): Principal | null {
     return expiresAt !== Infinity && now() >= expiresAt ? null : principal;
   }
 
   return (token) => {
     const known = entries.get(token);
-    if (known && performance.now() < known.until) return principalOf(known);
+    if (known !== undefined) return principalOf(known);
     return isAccessToken(token) ? lookUp(token) : null;
   };
 }
 
-function toEntry(known: KnownToken | null): Pick<Entry, 'principal' | 'expiresAt'> {
+function toEntry(known: KnownToken | null): Entry {
   if (known === null) return { principal: null, expiresAt: Infinity };
   const { id, teamId, readOnly, appId, expiresAt } = known;
   return { principal: { teamId, tokenId: id, readOnly, appId }, expiresAt: expiresAt ?? Infinity };

@@ -48,6 +48,23 @@ test.each<[string, unknown, string]>([
 });
 
 test.each<[unknown, string]>([
+  [{}, 'rows: they are missing'],
+  [{ row: [{ a: 1 }] }, 'the body: Unrecognized key: "row"'],
+  [{ rows: [{ a: 1 }], more: 1 }, 'the body: Unrecognized key: "more"'],
+  [{ rows: null }, 'rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}'],
+  [{ rows: 'a' }, 'rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}'],
+  [{ rows: { $stashID: 'x' } }, 'rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}'],
+  [{ $stashID: 'x', rows: [] }, 'the body: Unrecognized key: "$stashID"'],
+  [{ $stashID: 'x', more: 1 }, 'the body: Unrecognized key: "more"'],
+  [{ $stashID: '_x' }, '$stashID: must begin with a letter or digit and have at most 256 letters, digits, dashes and underscores'],
+  ['7', 'the body must be an object or an array of rows'],
+])('%j is told what is wrong with it', async (body, message) => {
+  const table = await createTable(client(), [{ a: 0 }]);
+  const answer = await client().post(table.path, body);
+  expect([outcomeOf(answer), answer.json.error.message]).toEqual([malformed, message]);
+});
+
+test.each<[unknown, string]>([
   [[{ a: 1 }], '404 table_not_found'],
   [[], '404 table_not_found'],
   [{ $stashID: 'never-was' }, '404 table_not_found'],

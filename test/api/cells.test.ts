@@ -96,8 +96,8 @@ describe('what is malformed is refused by create and add, and nothing changes', 
     [`n,${'x'.repeat(257)}\n`, malformed, 'header[1]: a column ID must not be longer than 256 bytes'],
     ['n,s,n\n1,2,3\n', '422 column_id_not_unique', 'header[2]: the column ID "n" occurs twice'],
     ['$rowID,n,$rowID\n', '422 column_id_not_unique', 'header[2]: the column ID "$rowID" occurs twice'],
-    ['n,$stashID\n1,x\n', '422 column_id_reserved', 'rows[0].$stashID: the column ID "$stashID" is reserved'],
-    ['n,$stashID\n', '422 column_id_reserved', 'rows[0].$stashID: the column ID "$stashID" is reserved'],
+    ['n,$stashID\n1,x\n', '422 column_id_reserved', 'header[1]: the column ID "$stashID" is reserved'],
+    ['n,$stashID\n', '422 column_id_reserved', 'header[1]: the column ID "$stashID" is reserved'],
     ['n,s\n1,x\n1,x,y\n', malformed, 'rows[1]: the line has 3 cells, the header 2'],
     ['n,s\n1,"x\n2,y\n', malformed, 'rows[0].s: "\\"x\\n2,y" begins with a quote that is never closed'],
     ['n,s\n1,x"y"\n', malformed, 'rows[0].s: "x\\"" has a quote in it, but does not begin with one'],
@@ -165,7 +165,9 @@ describe('adding rows', () => {
     ['s,d,n\nx,,\n,x,y\n', '422 column_has_invalid_value', 'rows[1].d: "x" does not fit the column\'s type date'],
     ['n,x\n1,\n', '422 column_id_not_found', 'rows[0].x: the table has no column "x"'],
     ['n,x\n', '422 column_id_not_found', 'rows[0].x: the table has no column "x"'],
-    ['$stashID\n', '422 column_id_reserved', 'rows[0].$stashID: the column ID "$stashID" is reserved'],
+    ['$stashID\n', '422 column_id_reserved', 'header[0]: the column ID "$stashID" is reserved'],
+    ['n,$stashID\nx,1\n', '422 column_id_reserved', 'header[1]: the column ID "$stashID" is reserved'],
+    ['x,$stashID\n1,1\n', '422 column_id_reserved', 'header[1]: the column ID "$stashID" is reserved'],
   ])('%j is refused', async (body, outcome, message) => {
     const table = await makeTable();
     await leavingUnchanged(client(), table.path, async () => {
@@ -174,9 +176,24 @@ describe('adding rows', () => {
     });
   });
 
+  test.each(['abort', 'dropColumns', 'updateSchema'])('a reserved column is refused by all that take cells under %s', async (mode) => {
+    const table = await makeTable();
+    const headers = { 'content-type': 'text/csv' };
+    await leavingUnchanged(client(), table.path, async () => {
+      const answers = [
+        await add(table, 'n,$stashID\n1,2\n', mode),
+        await client().put(`/tables/${table.id}?onSchemaError=${mode}`, 'n,$stashID\n1,2\n', headers),
+        await client().post(`/tables?name=n&onSchemaError=${mode}`, 'n,$stashID\n1,2\n', headers),
+        await client().put('/stashes/reserved/1', 'n,$stashID\n1,2\n', headers),
+      ];
+      const refused = ['422 column_id_reserved', 'header[1]: the column ID "$stashID" is reserved'];
+      expect(answers.map((answer) => [outcomeOf(answer), answer.json.error.message])).toEqual(answers.map(() => refused));
+    });
+  });
+
   test('under dropColumns: the cells that do not fit are empty', async () => {
     const table = await makeTable();
-    const answer = await add(table, 'n,x,b,$stashID,l,j\n007,1,TRUE,2,3,{\n5,1,no,2,[3],[]\n', 'dropColumns');
+    const answer = await add(table, 'n,x,b,l,j\n007,1,TRUE,3,{\n5,1,no,[3],[]\n', 'dropColumns');
     expect(await lastRows(table, answer)).toEqual([{ b: true }, { n: 5, l: [3], j: [] }]);
   });
 

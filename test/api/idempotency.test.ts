@@ -1,9 +1,12 @@
 /** Decisions 1 and 6: `Idempotency-Key`. */
 import { randomUUID } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
+import { stashOf } from '../support/stashes.ts';
 import { createTable, stateOf, unknownTableId, type MadeTable } from '../support/tables.ts';
+import { createUpload, sendBytes } from '../support/uploads.ts';
 
 const { client, api } = useApi();
 const reused = '400 idempotency_key_reused';
@@ -122,6 +125,32 @@ describe('the same key with another request is refused', () => {
     expect(outcomeOf(await send({ ...base, ...changes }, more))).toBe(reused);
     expect(await stateOf(client(), table.path)).toEqual(state);
     expect(seen(await send(base, {}))).toEqual(seen(first));
+  });
+
+  type Bodiless = readonly [method: string, path: (table: MadeTable) => Promise<string>];
+  test.each<[string, Bodiless]>([
+    ['delete a row', ['DELETE', async ({ path, rowIds }) => `${path}/${rowIds[0]}`]],
+    ['delete a table', ['DELETE', async ({ id }) => `/tables/${id}`]],
+    ['delete a stash', ['DELETE', async () => `/stashes/${await stashOf(client(), { 1: [{ a: 1 }] })}`]],
+    ['complete an upload', ['POST', async () => {
+      const created = await createUpload(client());
+      await sendBytes(created, 'x');
+      return `/apps/shop/uploads/${created.id}/complete`;
+    }]],
+  ])('another body where none is needed: %s', async (_, [method, pathOf]) => {
+    const table = await createTable(client(), [{ a: 0 }]);
+    const path = await pathOf(table);
+    const send = (body?: string | Uint8Array, more: Record<string, string> = {}): Promise<Answer> =>
+      client().send(path, { method, headers: { 'idempotency-key': 'k', ...more }, ...(body === undefined ? {} : { body, bare: true }) });
+    const first = await send('{}', { 'content-type': 'application/json' });
+    expect(outcomeOf(first)).toBe('200');
+    expect(seen(await send('{}', { 'content-type': 'application/json' }))).toEqual(seen(first));
+    expect(seen(await send(gzipSync('{}'), { 'content-type': 'application/json', 'content-encoding': 'gzip' }))).toEqual(seen(first));
+    for (const body of ['{"a":1}', '', ' {}', 'x'.repeat(10_000)]) {
+      expect([body.slice(0, 9), outcomeOf(await send(body, { 'content-type': 'application/json' }))]).toEqual([body.slice(0, 9), reused]);
+    }
+    expect(outcomeOf(await send())).toBe(reused);
+    expect(outcomeOf(await send('x'.repeat(15_000_001), { 'content-type': 'application/json' }))).toBe('413 payload_too_large');
   });
 
   test('also while the first is in flight: one of them wins', async () => {

@@ -8,6 +8,8 @@ const { client } = useApi();
 const malformed = '400 request_validation_error';
 const types = { a: 'number', b: 'string', c: arrayOf('number'), d: 'json' };
 const row = { a: 1, b: 'x', c: [1, 2], d: { k: 1.5 } };
+/** The ID that zeros make: no row ever has it. */
+const noRow = 'A'.repeat(22);
 
 test.each<[string, string, unknown, string, object]>([
   ['one column', '', { a: 2 }, '200', { ...row, a: 2 }],
@@ -103,6 +105,15 @@ describe('what is not there', () => {
     ['unknown row', { 'if-match': '"1"' }, { a: 1 }, '404 row_not_found'],
     ['unknown row', {}, { a: 'x' }, '404 row_not_found'],
     ['unknown row', {}, '{', malformed],
+    ['unknown row', {}, { a: 1, $rowID: unknownRowId }, '404 row_not_found'],
+    ['unknown row', {}, { a: 1, $rowID: noRow }, malformed],
+    ['no row ID', {}, { a: 1 }, '404 row_not_found'],
+    ['no row ID', {}, { a: 'x' }, '404 row_not_found'],
+    ['no row ID', {}, { a: 1, $rowID: 'x y' }, '404 row_not_found'],
+    ['no row ID', {}, { a: 1, $rowID: noRow }, malformed],
+    ['no row ID', {}, { a: 1, $rowID: 'y' }, malformed],
+    ['no row ID', {}, '{', malformed],
+    ['no row ID in an unknown table', {}, { a: 1, $rowID: 'x y' }, '404 table_not_found'],
     ['deleted row', { 'if-match': '"1"' }, { a: 1 }, '404 row_not_found'],
     ['row of another table', {}, { a: 1 }, '404 row_not_found'],
   ])('%s, %j, %j: %s', async (what, headers, body, outcome) => {
@@ -112,6 +123,8 @@ describe('what is not there', () => {
     const paths: Record<string, string> = {
       'unknown table': `/tables/${unknownTableId}/rows/${table.rowIds[0]}`,
       'unknown row': `${table.path}/${unknownRowId}`,
+      'no row ID': `${table.path}/x%20y`,
+      'no row ID in an unknown table': `/tables/${unknownTableId}/rows/x%20y`,
       'deleted row': `${table.path}/${table.rowIds[1]}`,
       'row of another table': `${table.path}/${other.rowIds[0]}`,
     };

@@ -14,7 +14,7 @@ const put: Operation = {
   body: { ...json(inputRows, { rows: examples.inputRows }), ...inputCells },
   answers: { 200: { description: 'The chunk is in the stash.', body: json(nothing, { stored: {} }) } },
   // Of a header.
-  errors: ['column_id_not_unique'],
+  errors: ['column_id_not_unique', 'column_id_reserved'],
 };
 
 const remove: Operation = {

@@ -180,7 +180,7 @@ function errorTypesOf(operation: Operation, method: string, url: string, isPubli
     'request_validation_error', 'method_not_allowed', 'internal_error',
     ...(isPublic ? [] : ['request_error', 'rate_limited', 'service_unavailable', ...accessErrorsOf(method, url)] as const),
     ...(isCommand(method, operation) ? ['idempotency_key_reused', 'outcome_unknown'] as const : []),
-    ...(body === undefined ? [] : ['payload_too_large'] as const),
+    ...(body === undefined && !isCommand(method, operation) ? [] : ['payload_too_large'] as const),
     ...(body === undefined || !isCommand(method, operation) ? [] : ['limit_exceeded'] as const),
     ...(ifMatch === undefined ? [] : ['precondition_failed'] as const),
     ...errors,

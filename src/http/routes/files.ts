@@ -69,7 +69,8 @@ const oneRange = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i;
 
 /**
  * RFC 9110, section 14.2. Null for all of the file: what is malformed, of another unit, or several ranges is passed over. So is the
- * end of a file that has no bytes, which no `Content-Range` can tell.
+ * end of a file that has no bytes, which no `Content-Range` can tell. `range-parser` answers 416 to a suffix longer than the
+ * file, which is all of it, and to what is malformed.
  */
 function rangeOf(header: string | undefined, size: number): { start: number; end: number } | 'unsatisfiable' | null {
   const [, first, last, suffix] = oneRange.exec(header ?? '') ?? [];

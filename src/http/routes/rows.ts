@@ -15,7 +15,7 @@ import { readMediaType } from '../media-type.ts';
 import { replyMissing } from '../missing.ts';
 import { collectBody, isBodyWithin } from '../request-body.ts';
 import type { RouteDependencies } from '../routes.ts';
-import { identify } from '../submitter.ts';
+import { identify, identifyWithBody } from '../submitter.ts';
 import { tableIdOf } from '../table-path.ts';
 import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../versions.ts';
 import { writeRows } from '../write-rows.ts';
@@ -109,14 +109,15 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, rateLimits, limit
     const collect = (): Promise<Buffer> => collectBody(request, bodyBytesMax);
     const bytes = isBodyWithin(smallPatchBytesMax, request.raw) ? await collect() : await gate.run(teamId, collect);
     identity.digest?.update(bytes);
-    const { block, rowId } = readPatchRow(bytes);
+    const { block, rowId: givenRowId } = readPatchRow(bytes);
     const tableId = tableIdOf(request);
     const row = rowOf(request) ?? neverARow;
+    const { rowID: rowId } = request.params as RowPath;
     const event = patchRow({
-      teamId, tableId, row, ifMatch, query: request.query, profile: block.profile, rowId, limits,
+      teamId, tableId, row, rowId, ifMatch, query: request.query, profile: block.profile, givenRowId, limits,
     });
     const body = block.body.length < 1024 ? { codec: 0, bytes: block.body } : await packBody(block.body);
-    await rateLimits?.takeRows(teamId, 1);
+    rateLimits?.takeRows(teamId, 1);
     const { etag } = await submitter.submit(teamId, identity, event, body);
     return setVersion(reply, etag).type(json).send('{}');
   });
@@ -125,8 +126,8 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, rateLimits, limit
     const { teamId } = request.principal;
     const ifMatch = readIfMatch(request) ?? null;
     const event = deleteRow({ teamId, tableId: tableIdOf(request), row: rowOf(request) ?? neverARow, ifMatch });
-    const identity = identify(request);
-    await rateLimits?.takeRows(teamId, 1);
+    const identity = await identifyWithBody(request, bodyBytesMax);
+    rateLimits?.takeRows(teamId, 1);
     const { etag } = await submitter.submit(teamId, identity, event);
     return setVersion(reply, etag).type(json).send('{}');
   });

@@ -5,11 +5,11 @@ import type { App } from '../app.ts';
 import { stashOperations } from '../documents/stashes.ts';
 import { receiveRows } from '../receive-rows.ts';
 import type { RouteDependencies } from '../routes.ts';
-import { identify } from '../submitter.ts';
+import { identify, identifyWithBody } from '../submitter.ts';
 
 const json = 'application/json; charset=utf-8';
 
-export function addStashRoutes(app: App, { submitter, receiver, gate, stashLimits }: RouteDependencies): void {
+export function addStashRoutes(app: App, { submitter, receiver, gate, stashLimits, bodyBytesMax }: RouteDependencies): void {
   app.put('/stashes/:stashID/:serial', {
     schema: { params: chunkPath }, config: { operation: stashOperations.put },
   }, (request, reply) => gate.run(request.principal.teamId, async () => {
@@ -26,7 +26,8 @@ export function addStashRoutes(app: App, { submitter, receiver, gate, stashLimit
     schema: { params: stashPath }, config: { operation: stashOperations.remove },
   }, async (request, reply) => {
     const { teamId } = request.principal;
-    await submitter.submit(teamId, identify(request), deleteStash(teamId, request.params));
+    const identity = await identifyWithBody(request, bodyBytesMax);
+    await submitter.submit(teamId, identity, deleteStash(teamId, request.params));
     return reply.type(json).send('{}');
   });
 }

@@ -12,7 +12,7 @@ import { readMediaType } from '../media-type.ts';
 import { replyMissing } from '../missing.ts';
 import { collectBody } from '../request-body.ts';
 import type { RouteDependencies } from '../routes.ts';
-import { identify } from '../submitter.ts';
+import { identify, identifyWithBody } from '../submitter.ts';
 import { tableIdOf } from '../table-path.ts';
 import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../versions.ts';
 
@@ -48,7 +48,8 @@ export function addTableRoute(app: App, { submitter, tables, gate, bodyBytesMax 
   app.delete(path, { config: { operation: oneTableOperations.remove } }, async (request, reply) => {
     const { teamId } = request.principal;
     const ifMatch = readIfMatch(request) ?? null;
-    await submitter.submit(teamId, identify(request), deleteTable({ teamId, tableId: tableIdOf(request), ifMatch }));
+    const identity = await identifyWithBody(request, bodyBytesMax);
+    await submitter.submit(teamId, identity, deleteTable({ teamId, tableId: tableIdOf(request), ifMatch }));
     return reply.type(json).send('{}');
   });
 }

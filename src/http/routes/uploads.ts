@@ -13,7 +13,7 @@ import { HttpError } from '../http-error.ts';
 import { readMediaType } from '../media-type.ts';
 import { collectBody } from '../request-body.ts';
 import type { RouteDependencies } from '../routes.ts';
-import { identify } from '../submitter.ts';
+import { identify, identifyWithBody } from '../submitter.ts';
 import type { UploadAnswers } from '../upload-answers.ts';
 
 export interface UploadDependencies {
@@ -46,7 +46,7 @@ export function addUploadRoutes(app: App, { submitter, uploads, files, uploadAns
   }, async (request) => {
     const { teamId } = request.principal;
     const { appID: appId, uploadID } = request.params;
-    const identity = identify(request);
+    const identity = await identifyWithBody(request, bodyBytesMax);
     const upload = isUploadId(uploadID) ? await uploads.upload(uploadID, { teamId, appId }) : null;
     if (upload === null || (upload.isRemoved && upload.file === null)) throw notFound();
     // What would be sealed for a request that is refused would lie about for a day. A key's outcome is for the log to say.

@@ -149,7 +149,7 @@ describe('creating a table', () => {
     [{}, { name: 'é'.repeat(513) }, few, 'name: must have at most 1024 bytes'],
     [{}, { name: 1 }, few, 'name: Invalid input: expected string, received number'],
     [{}, { name: 'A', rows: {} }, null, 'rows.$stashID: Invalid input: expected string, received undefined'],
-    [{}, { name: 'A', rows: null }, null, 'rows: Invalid input: expected object, received null'],
+    [{}, { name: 'A', rows: null }, null, 'rows: must be an array of rows, or {"$stashID": ...}'],
     [{}, { name: 'A', colour: 'red' }, few, 'the body: Unrecognized key: "colour"'],
     [{}, { name: 'A', $stashID: 's' }, null, 'the body: Unrecognized key: "$stashID"'],
     [{}, { name: 'A', schema: null }, few, 'schema: Invalid input: expected object, received null'],
@@ -166,6 +166,7 @@ describe('adding rows', () => {
   const added = {
     type: 'RowsAddRequested', teamId: 'team', tableId: 'table', ifMatch: 7n, onSchemaError: 'abort', limits, rows: few,
   };
+  const wrongRows = 'rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}';
 
   test.each<[members: Record<string, unknown> | null, rows: RowSource | null, expected: unknown]>([
     [null, few, added],
@@ -173,8 +174,12 @@ describe('adding rows', () => {
     [{ $stashID: 's' }, null, { ...added, rows: { kind: 'stash', stashId: 's' } }],
     [{ schema: {} }, few, 'the body: Unrecognized key: "schema"'],
     [{ $stashID: 's' }, few, 'the body: Unrecognized key: "$stashID"'],
-    [{}, null, '$stashID: Invalid input: expected string, received undefined'],
-    [{ rows: { $stashID: 's' } }, null, expect.stringContaining('$stashID')],
+    [{}, null, 'rows: they are missing'],
+    [{ row: [] }, null, 'the body: Unrecognized key: "row"'],
+    [{ rows: 7 }, null, wrongRows],
+    [{ rows: { $stashID: 's' } }, null, wrongRows],
+    [{ rows: 7, $stashID: 's' }, null, wrongRows],
+    [{ $stashID: 7 }, null, '$stashID: Invalid input: expected string, received number'],
     [{ $stashID: 's', name: 'A' }, null, 'the body: Unrecognized key: "name"'],
   ])('%j %j', (members, rows, expected) => expect(asked(members, rows)).toEqual(expected));
 });
@@ -215,13 +220,13 @@ describe('one row', () => {
 
   test.each<[name: string, carried: object, expected: unknown]>([
     ['without an ID', {}, patched],
-    ['with its ID', { rowId: formatRowId(row) }, patched],
-    ['with the ID of another', { rowId: formatRowId({ ...row, index: 3 }) }, wrong],
-    ['with no ID at all', { rowId: null }, wrong],
-    ['with something else for an ID', { rowId: 7 }, wrong],
+    ['with its ID', { givenRowId: formatRowId(row) }, patched],
+    ['with the ID of another', { givenRowId: formatRowId({ ...row, index: 3 }) }, wrong],
+    ['with no ID at all', { givenRowId: null }, wrong],
+    ['with something else for an ID', { givenRowId: 7 }, wrong],
   ])('is patched %s', (_name, carried, expected) => {
     const query = { onSchemaError: 'dropColumns' } as const;
-    expect(result(() => patchRow({ ...target, query, profile: emptyProfile, limits, ...carried }))).toEqual(expected);
+    expect(result(() => patchRow({ ...target, rowId: formatRowId(row), query, profile: emptyProfile, limits, ...carried }))).toEqual(expected);
   });
 
   test('is deleted', () => expect(deleteRow(target)).toEqual({ type: 'RowDeleteRequested', ...target }));

@@ -18,7 +18,7 @@ const runs = { numRuns: 1_500 };
 const delimiters: readonly Delimiter[] = [',', '\t'];
 
 const header = fc.uniqueArray(
-  fc.constantFrom('a', 'b', 'é', 'a,b', 'a\tb', '"', '10', '__proto__', '$stashID', 'c\nd', ' '), { minLength: 1, maxLength: 5 },
+  fc.constantFrom('a', 'b', 'é', 'a,b', 'a\tb', '"', '10', '__proto__', '$stash', 'c\nd', ' '), { minLength: 1, maxLength: 5 },
 );
 const cell = fc.oneof({ weight: 3, arbitrary: cellText }, { weight: 1, arbitrary: fc.constant('') });
 

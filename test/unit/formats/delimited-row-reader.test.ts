@@ -29,7 +29,6 @@ describe('row bodies', () => {
     ['escapes', 'a\n\\\n\u0001\t\u007f\u2028\n', ['{"a":"\\\\"}', '{"a":"\\u0001\\t\u007f\u2028"}']],
     ['long texts with and without', `a\n${'x'.repeat(5000)}\n${'é\\'.repeat(50)}\n`, [`{"a":"${'x'.repeat(5000)}"}`, `{"a":"${'é\\\\'.repeat(50)}"}`]],
     ['$rowID is no column', 'a,$rowID,b\n1,x,2\n,x\n', ['{"a":1,"b":2}', '{}']],
-    ['$stashID is one', '$stashID\nx\n', ['{"$stashID":"x"}']],
     ['IDs that objects treat in their own way', '10,__proto__,constructor,9\na,b,c,d\n', ['{"10":"a","__proto__":"b","constructor":"c","9":"d"}']],
     ['semicolons and tabs are text', 'a;b,c\n1;2,"x\ty"\n', ['{"a;b":"1;2","c":"x\\ty"}']],
   ])('%s', (_name, text, expected) => expect(rowsOf(text)).toEqual(expected));
@@ -189,6 +188,11 @@ describe('refused', () => {
     ['$rowID,a,$rowID\n1,2,3\n', 'header[2]: the column ID "$rowID" occurs twice'],
   ])('a column that is named twice: %j', (text, message) => {
     expect(refusalOf(() => readCells([text]))).toEqual({ type: 'column_id_not_unique', message });
+  });
+
+  test('a column that is reserved, before the rows and whatever is wrong with them', () => {
+    const message = 'header[1]: the column ID "$stashID" is reserved';
+    expect(refusalOf(() => readCells(['a,$stashID,b\n1,2,3,4\n']))).toEqual({ type: 'column_id_reserved', message });
   });
 
   const cut = (...bytes: number[]): Buffer => Buffer.concat([Buffer.from('a,b\n1,x'), Buffer.from(bytes)]);

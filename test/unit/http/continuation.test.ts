@@ -5,8 +5,7 @@ import { formatContinuation, parseContinuation } from '../../../src/http/continu
 import { HttpError } from '../../../src/http/http-error.ts';
 
 const version = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
-const number = fc.nat(2 ** 31 - 1);
-const position = fc.record({ generation: version, version, ordinal: number, index: number });
+const position = fc.record({ generation: version, version, ordinal: fc.nat(2 ** 31 - 1), index: fc.nat(2 ** 30) });
 const table = '01890000-0000-7000-8000-000000000000';
 
 const here = formatContinuation(table, { generation: 10n, version: 20n, ordinal: 1, index: 7 });

@@ -13,10 +13,8 @@ import { authorization, buildEdge, errorOf, type Edge } from './edge-app.ts';
 const hour = 3_600_000;
 
 /** For each number of units whether they were let in, one after the other. */
-async function take(limit: RateLimit, team: string, ...units: readonly number[]): Promise<boolean[]> {
-  const taken: boolean[] = [];
-  for (const one of units) taken.push(await limit.take(team, one) === null);
-  return taken;
+function take(limit: RateLimit, team: string, ...units: readonly number[]): boolean[] {
+  return units.map((one) => limit.take(team, one) === null);
 }
 
 describe('what is counted', () => {
@@ -30,36 +28,29 @@ describe('what is counted', () => {
     ['taking nothing does not touch a window', 10, [0, 25], [true, true], 0],
     ['one a window', 1, [1, 1], [true, false], 0],
     ['some are left', 10, [3, 3], [true, true], 4],
-  ])('%s', async (_what, max, units, taken, left) => {
+  ])('%s', (_what, max, units, taken, left) => {
     const limit = new RateLimit('rows', max, hour);
-    expect(await take(limit, 'a', ...units)).toEqual(taken);
-    expect((await limit.left('a')).units).toBe(left);
+    expect(take(limit, 'a', ...units)).toEqual(taken);
+    expect(limit.left('a').units).toBe(left);
   });
 
-  test('each team has its own', async () => {
+  test('each team has its own', () => {
     const limit = new RateLimit('requests', 1, hour);
-    expect([await take(limit, 'a', 1, 1), await take(limit, 'b', 1, 1)]).toEqual([[true, false], [true, false]]);
-    expect([await limit.left('c'), (await limit.left('b')).units]).toEqual([{ units: 1, seconds: 3600 }, 0]);
+    expect([take(limit, 'a', 1, 1), take(limit, 'b', 1, 1)]).toEqual([[true, false], [true, false]]);
+    expect([limit.left('c'), limit.left('b').units]).toEqual([{ units: 1, seconds: 3600 }, 0]);
   });
 
-  test('of many at once exactly as many as are left are let in', async () => {
-    const limit = new RateLimit('requests', 100, hour);
-    const refusals = await Promise.all(Array.from({ length: 250 }, () => limit.take('a', 1)));
-    expect(refusals.map((refusal) => refusal === null)).toEqual(Array.from({ length: 250 }, (_, at) => at < 100));
-  });
-
-  test('whatever comes at once is counted one after the other', async () => {
+  test('whatever comes is counted', () => {
     const step = fc.record({ late: fc.boolean(), units: fc.integer({ min: 0, max: 40 }) });
-    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 30 }), fc.array(step, { maxLength: 30 }), async (max, steps) => {
+    fc.assert(fc.property(fc.integer({ min: 1, max: 30 }), fc.array(step, { maxLength: 30 }), (max, steps) => {
       const limit = new RateLimit('rows', max, hour);
-      const results = await Promise.all(steps.map(({ late, units }) => (late ? limit.count('a', units) : limit.take('a', units))));
       let used = 0;
-      for (const [at, { late, units }] of steps.entries()) {
+      for (const { late, units } of steps) {
         const fits = late || units === 0 || used === 0 || used + units <= max;
-        expect(results[at] ?? null).toEqual(fits ? null : expect.objectContaining({ headers: { 'retry-after': expect.any(String) } }));
+        expect((late ? limit.count('a', units) : limit.take('a', units)) ?? null).toEqual(fits ? null : expect.objectContaining({ headers: { 'retry-after': expect.any(String) } }));
         if (fits) used += units;
       }
-      expect((await limit.left('a')).units).toBe(Math.max(0, max - used));
+      expect(limit.left('a').units).toBe(Math.max(0, max - used));
     }));
   });
 
@@ -69,22 +60,22 @@ describe('what is counted', () => {
     ['taken beyond it', [], 2500, 2.5],
     ['counted beyond it', [1000, 1], 0, 1.001],
     ['beyond it in pieces', [1500, 250, 250], 0, 2],
-    ['beyond what a timer takes', [], 10_000_000, 24 * 24],
-  ])('a window is open for as long as the limit takes for what was counted: %s', async (_what, counted, taken, hours) => {
+    ['beyond what a timer takes', [], 10_000_000, 10_000],
+  ])('a window is open for as long as the limit takes for what was counted: %s', (_what, counted, taken, hours) => {
     const limit = new RateLimit('rows', 1000, hour);
-    for (const units of counted) await limit.count('a', units);
-    await limit.take('a', taken);
-    const { seconds } = await limit.left('a');
+    for (const units of counted) limit.count('a', units);
+    limit.take('a', taken);
+    const { seconds } = limit.left('a');
     expect(seconds).toBeLessThanOrEqual(Math.ceil(hours * 3600));
     expect(seconds).toBeGreaterThan(hours * 3600 - 600);
-    const refusal = await limit.take('a', 1001);
-    expect(Number(refusal!.headers['retry-after'])).toBeGreaterThanOrEqual((await limit.left('a')).seconds);
+    const refusal = limit.take('a', 1001);
+    expect(Number(refusal!.headers['retry-after'])).toBeGreaterThanOrEqual(limit.left('a').seconds);
   });
 
   test('when the window has ended it begins anew', async () => {
     const limit = new RateLimit('rows', 10, 50);
-    for (const units of [10, 15, 3]) await sleepUntil(async () => await limit.take('a', units) === null, 'the window has ended');
-    await sleepUntil(async () => (await limit.left('a')).units === 10, 'the window has ended');
+    for (const units of [10, 15, 3]) await sleepUntil(async () => limit.take('a', units) === null, 'the window has ended');
+    await sleepUntil(async () => limit.left('a').units === 10, 'the window has ended');
   });
 });
 
@@ -94,10 +85,10 @@ interface Limited extends Edge {
   readonly reached: () => number;
 }
 
-async function limited(settings: { requests?: number; rows?: number; windowMs?: number }): Promise<Limited> {
+function limited(settings: { requests?: number; rows?: number; windowMs?: number }): Limited {
   const refused: LimitName[] = [];
   let reached = 0;
-  const limits = await RateLimits.of({
+  const limits = RateLimits.of({
     RATE_LIMIT_REQUESTS: settings.requests, RATE_LIMIT_ROWS: settings.rows, RATE_LIMIT_WINDOW_MS: settings.windowMs ?? hour,
   }, { rateLimited: (limit) => void refused.push(limit) });
   const edge = buildEdge((app) => {
@@ -108,7 +99,7 @@ async function limited(settings: { requests?: number; rows?: number; windowMs?: 
     app.get('/refused', () => { throw new HttpError('table_not_found', 'none'); });
     app.get('/bug', () => { throw new Error('a bug'); });
     app.post<{ Params: { rows: string } }>('/rows/:rows', async (request) => {
-      await limits?.takeRows(request.principal.teamId, Number(request.params.rows));
+      limits?.takeRows(request.principal.teamId, Number(request.params.rows));
       return { data: {} };
     });
   });
@@ -124,7 +115,7 @@ function read(field: unknown): unknown[] {
 
 describe('the fields', () => {
   test('say what the limits are, and what is left of them', async () => {
-    const { app } = await limited({ requests: 5, rows: 100, windowMs: 86_399_500 });
+    const { app } = limited({ requests: 5, rows: 100, windowMs: 86_399_500 });
     await app.inject({ method: 'POST', url: '/rows/30', headers });
     const answer = await app.inject({ url: '/tables', headers });
     const seconds = expect.any(Number);
@@ -141,7 +132,7 @@ describe('the fields', () => {
     [{ requests: 5 }, [['requests', { q: 5, w: 3600 }]]],
     [{ rows: 2_147_483_647 }, [['rows', { q: 2_147_483_647, qu: 'rows', w: 3600 }]]],
   ])('%j: say nothing of a limit that is not there', async (settings, policies) => {
-    const { app } = await limited(settings);
+    const { app } = limited(settings);
     const answer = await app.inject({ url: '/tables', headers });
     expect(read(answer.headers['ratelimit-policy'])).toEqual(policies);
     expect(read(answer.headers['ratelimit'])).toHaveLength(1);
@@ -149,7 +140,7 @@ describe('the fields', () => {
 
   test.each([['/tables', 200], ['/same', 304], ['/refused', 404], ['/bug', 500], ['/tables?x=1', 400], ['/tables?%', 400]])(
     'are on %s, which is %i, and it counts', async (url, status) => {
-      const { app } = await limited({ requests: 5 });
+      const { app } = limited({ requests: 5 });
       await app.inject({ url: '/tables', headers });
       const answer = await app.inject({ url, headers });
       expect(answer.statusCode).toBe(status);
@@ -162,7 +153,7 @@ describe('the fields', () => {
     ['a public route', { url: '/public', headers }, 200], ['a wrong token', { url: '/tables', headers: { authorization: 'Bearer x' } }, 404],
     ['a path where nothing is', { url: '/nothing', headers }, 404], ['a wrong method', { method: 'PUT', url: '/tables', headers }, 405],
   ] as const)('are not on %s, and it does not count', async (_what, request, status) => {
-    const { app } = await limited({ requests: 1, rows: 1 });
+    const { app } = limited({ requests: 1, rows: 1 });
     const answer = await app.inject(request);
     expect(answer.statusCode).toBe(status);
     expect(Object.keys(answer.headers).filter((name) => name.startsWith('ratelimit'))).toEqual([]);
@@ -170,8 +161,8 @@ describe('the fields', () => {
   });
 
   test('are nowhere without limits', async () => {
-    expect(await RateLimits.of({ RATE_LIMIT_WINDOW_MS: 1000 }, { rateLimited: () => undefined })).toBeNull();
-    const { app } = await limited({});
+    expect(RateLimits.of({ RATE_LIMIT_WINDOW_MS: 1000 }, { rateLimited: () => undefined })).toBeNull();
+    const { app } = limited({});
     const answer = await app.inject({ url: '/tables', headers });
     expect(Object.keys(answer.headers).filter((name) => name.startsWith('ratelimit'))).toEqual([]);
   });
@@ -179,7 +170,7 @@ describe('the fields', () => {
 
 describe('what is too much', () => {
   test('requests do not get to their route', async () => {
-    const { app, refused, reached } = await limited({ requests: 2 });
+    const { app, refused, reached } = limited({ requests: 2 });
     const answers = await Promise.all(Array.from({ length: 5 }, () => app.inject({ url: '/tables', headers })));
     expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 200, 429, 429, 429]);
     expect([reached(), refused]).toEqual([2, ['requests', 'requests', 'requests']]);
@@ -193,7 +184,7 @@ describe('what is too much', () => {
   });
 
   test('rows are refused where they are counted', async () => {
-    const { app, refused } = await limited({ requests: 10, rows: 10 });
+    const { app, refused } = limited({ requests: 10, rows: 10 });
     const statuses: number[] = [];
     for (const rows of [4, 7, 6, 1]) statuses.push((await app.inject({ method: 'POST', url: `/rows/${rows}`, headers })).statusCode);
     expect([statuses, refused]).toEqual([[200, 429, 200, 429], ['rows', 'rows']]);

@@ -4,6 +4,7 @@ import type { KnownToken } from '../../../projections/teams/teams.queries.ts';
 import { newAccessToken } from '../../../src/access-token.ts';
 import type { Principal } from '../../../src/http/authenticate.ts';
 import { cacheTokens } from '../../../src/http/token-cache.ts';
+import { sleepUntil } from '../../support/server.ts';
 
 const known: KnownToken = { id: 'id', teamId: 'team', expiresAt: null, readOnly: true, appId: 'app' };
 const principal: Principal = { tokenId: 'id', teamId: 'team', readOnly: true, appId: 'app' };
@@ -22,6 +23,14 @@ test('a token is looked up, and then known at once', async () => {
   expect(authenticate(token)).toEqual(principal);
   expect(find.mock.calls).toEqual([[token]]);
   expect(onUse.mock.calls).toEqual([['id', 1000]]);
+});
+
+test('after a moment it is looked up again, and what was found then counts', async () => {
+  const { authenticate, find } = cacheOf(known);
+  expect(await authenticate(token)).toEqual(principal);
+  find.mockResolvedValue(null);
+  await sleepUntil(async () => await authenticate(token) === null, 'the token is unknown');
+  expect(find).toHaveBeenCalledTimes(2);
 });
 
 test('that there is no such token is known too', async () => {
