@@ -145,6 +145,17 @@ describe('what is in the way of the start is a sentence about a setting', () => 
   }
 });
 
+test('a Postgres that cannot be reached is waited for, which is said once, and why', async () => {
+  const { code, stdout, stderr } = await runTablog(['serve'], settingsOf({
+    DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', START_WAIT_MS: '2000',
+  }));
+  const reason = 'Postgres cannot be used: connect ECONNREFUSED 127.0.0.1:1. Start it, or correct DATABASE_URL.';
+  expect({ code, stderr }).toEqual({ code: 1, stderr: `${reason}\n` });
+  const lines = stdout.trimEnd().split('\n').map((line) => JSON.parse(line));
+  expect(lines).toEqual([expect.objectContaining({ msg: `the service cannot start yet, and tries again for 2 s: ${reason}` })]);
+  expect(stdout).not.toContain('    at ');
+});
+
 describe('what is printed at the start', () => {
   /** The indented lines. */
   async function linesOf(server: TestServer): Promise<string> {
