@@ -77,7 +77,7 @@ function problemsIn({ code, stdout, stderr }: TablogResult): string[] {
 
 describe('what is in the way of the start is a sentence about a setting', () => {
   test('ports in use, all of them', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
+    await using other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
     const environment = { DATABASE_URL: databaseUrl(), PORT: String(takenPort), METRICS_PORT: String(port) };
@@ -85,7 +85,6 @@ describe('what is in the way of the start is a sentence about a setting', () => 
       `PORT: port ${takenPort} of 127.0.0.1 is in use; stop what listens there, or set PORT to another port`,
       `METRICS_PORT: port ${port} of 127.0.0.1 is in use; stop what listens there, or set METRICS_PORT to another port`,
     ]);
-    other.close();
   });
 
   test.each([
