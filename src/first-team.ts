@@ -1,11 +1,11 @@
 /** The first start makes a team and a token, so that there is something to begin with. */
 import { randomUUIDv7 } from 'node:crypto';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTeam, createToken } from '../commands/teams.ts';
 import { hashToken } from '../projections/teams/teams.queries.ts';
 import { newAccessToken } from './access-token.ts';
-import { inDataFolder } from './data-folder.ts';
+import { inDataFolder, makeFolder } from './data-folder.ts';
 import { advisoryLocks } from './database/advisory-locks.ts';
 import { recordFact } from './record-fact.ts';
 import type { Service } from './service.ts';
@@ -27,8 +27,8 @@ export async function createFirstTeam({ database, log, teams }: Service, dataFol
     if (others.length > 0 || (first && (await teams.tokens(first.id)).length > 0)) return;
     const path = tokenFileIn(dataFolder);
     const token = newAccessToken();
-    await inDataFolder(async () => {
-      await mkdir(dataFolder, { recursive: true });
+    await inDataFolder(dataFolder, async () => {
+      await makeFolder(dataFolder);
       await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'w' });
     });
     try {
@@ -40,8 +40,9 @@ export async function createFirstTeam({ database, log, teams }: Service, dataFol
       throw error;
     }
   } finally {
-    await client.query('select pg_advisory_unlock($1)', [advisoryLocks.createFirstTeam]);
-    client.release();
+    // A connection that breaks here takes the lock with it, and must not go back to the pool.
+    const unlocked = await client.query('select pg_advisory_unlock($1)', [advisoryLocks.createFirstTeam]).then(() => true, () => false);
+    client.release(!unlocked);
   }
 }
 

@@ -9,6 +9,7 @@ import { Presenters } from '../projections/tables/presenters.ts';
 import { RowQueries } from '../projections/tables/rows.queries.ts';
 import { TableQueries } from '../projections/tables/tables.queries.ts';
 import { UploadQueries } from '../projections/uploads/uploads.queries.ts';
+import { describeFailure } from './cli/run-to-end.ts';
 import type { Config } from './config.ts';
 import { isDatabaseAway } from './database/database-away.ts';
 import { StoreAway, type FileStore } from './files/file-store.ts';
@@ -131,11 +132,17 @@ async function drain(app: App, submitter: Submitter, config: Config): Promise<vo
 
 /** Does a part of the start, again while Postgres, Kafka or the store of files cannot be reached, for as long as the start may wait. */
 function whenReachable<T>(work: () => Promise<T>, config: Config, logger: pino.Logger, signal: AbortSignal): Promise<T> {
+  let told = '';
   return pRetry(work, {
     retries: Infinity, maxRetryTime: config.START_WAIT_MS, minTimeout: 200, maxTimeout: 2000, factor: 1.5, signal,
     shouldRetry: ({ error }) => {
       const mayPass = isDatabaseAway(error) || isKafkaAway(error) || error instanceof NotAppended || error instanceof StoreAway;
-      if (mayPass) logger.warn({ err: error }, 'the service cannot start yet');
+      const reason = describeFailure(error);
+      // Once a reason, not once an attempt: as an error it has a stack, which says nothing of where the setting is wrong.
+      if (mayPass && reason !== told) {
+        logger.warn(`the service cannot start yet, and tries again for ${config.START_WAIT_MS / 1000} s: ${reason}`);
+        told = reason;
+      }
       return mayPass;
     },
   });

@@ -1,5 +1,4 @@
 /** Wires the service: Postgres, the log, the read model, and what is made of them. Each resource is closed here. */
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { LocalKeys } from '../projections/engine/local-keys.ts';
@@ -8,7 +7,7 @@ import { models } from '../projections/models.ts';
 import { fillSegment } from '../projections/segments/fill-segment.ts';
 import { TeamQueries } from '../projections/teams/teams.queries.ts';
 import type { Config } from './config.ts';
-import { inDataFolder } from './data-folder.ts';
+import { inDataFolder, makeFolder } from './data-folder.ts';
 import { checkPostgres } from './database/check-postgres.ts';
 import type { Database } from './database/database.ts';
 import { StoredSecretKeys, type SecretKeys } from './database/secret-keys.ts';
@@ -61,10 +60,9 @@ export async function openPostgres(config: Config, logger: Logger): Promise<Open
     return { url: config.DATABASE_URL, embedded: null, close: async () => undefined };
   }
   const folder = join(config.DATA_DIR, 'postgres');
-  await inDataFolder(() => mkdir(folder, { recursive: true }));
-  const embedded = await startEmbeddedPostgres({
-    folder,
-    log: (line) => logger.debug({ postgres: line }, 'postgres'),
+  const embedded = await inDataFolder(folder, async () => {
+    await makeFolder(folder);
+    return startEmbeddedPostgres({ folder, log: (line) => logger.debug({ postgres: line }, 'postgres') });
   });
   return {
     url: embedded.url, embedded,

@@ -1,7 +1,7 @@
 /** `tablog import` and `tablog export`: clients of a running service, here or elsewhere. */
 import { Option, type Command } from 'commander';
 import { withClientOptions } from './client/open-client.ts';
-import { wholeNumber } from './console.ts';
+import { wholeNumber, withRequiredOption } from './console.ts';
 import { parseFormat } from './file-format.ts';
 import { onSchemaErrors } from './import/import-request.ts';
 import type { ExportFlags } from './export/export-command.ts';
@@ -11,10 +11,10 @@ const parallelDefault = 8;
 const parallelMax = 64;
 
 export function addClientCommands(program: Command): void {
-  withClientOptions(program.command('import'))
+  const importing = withClientOptions(program.command('import'))
     .description('import a file of rows into a table: all of it at once, or nothing')
-    .argument('<file>', 'CSV, TSV, JSON (an array of objects) or NDJSON, as its name says, also .gz and .zst; - is stdin')
-    .requiredOption('--table <name|id>', 'the table that the rows are added to; made if there is none of that name')
+    .argument('<file>', 'CSV, TSV, JSON (an array of objects) or NDJSON, as its name says, also .gz and .zst; - is stdin');
+  withRequiredOption(importing, '--table <name|id>', 'the table that the rows are added to; made if there is none of that name')
     .addOption(new Option('--create', 'make a new table, whether or not there is one of that name').conflicts(['overwrite', 'ifMatch']))
     .option('--overwrite', 'put the rows in the place of all that the table has')
     .addOption(new Option('--on-schema-error <what>', 'what to do with values that do not fit the table').choices(onSchemaErrors)

@@ -1,5 +1,5 @@
 /** How the command line speaks: what was asked for on stdout, words about it on stderr. */
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { pino, type Logger } from 'pino';
 
 /** Warnings and worse, on stderr. */
@@ -20,6 +20,17 @@ export function writeTable(heading: readonly string[], lines: readonly (readonly
   const all = [heading, ...lines];
   const widths = heading.map((_, column) => Math.max(...all.map((line) => line[column]!.length)));
   for (const line of all) writeOut(line.map((cell, column) => cell.padEnd(widths[column]!)).join('  ').trimEnd());
+}
+
+/**
+ * Adds an option that must be given. Commander's own say that they are missing before it says which option it does not know, and so
+ * hide a misspelt one.
+ */
+export function withRequiredOption(command: Command, flags: string, description: string): Command {
+  const option = new Option(flags, description);
+  return command.addOption(option).hook('preAction', () => {
+    if (command.getOptionValue(option.attributeName()) === undefined) command.error(`error: required option '${flags}' not specified`);
+  });
 }
 
 /** A parser for options and arguments that are numbers. */

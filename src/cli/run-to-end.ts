@@ -30,7 +30,7 @@ export async function runToEnd(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    process.stderr.write(`${describe(error)}\n`);
+    process.stderr.write(`${describeFailure(error)}\n`);
     process.exitCode = 1;
   }
   // All is closed by now, but kafkajs can open a connection behind a consumer group that was shared out anew just while it
@@ -38,7 +38,8 @@ export async function runToEnd(work: () => Promise<void>): Promise<void> {
   process.stdout.write('', () => process.exit());
 }
 
-function describe(error: unknown): string {
+/** What its user is told of an error: a sentence, or for a bug its stack. */
+export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (userErrors.some((kind) => error instanceof kind)) return error.message;
   if (isKafkaAway(error)) return `Kafka cannot be used: ${error.message}`;

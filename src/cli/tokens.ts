@@ -8,7 +8,7 @@ import { readConfig } from '../config.ts';
 import { noteRevocation } from '../database/token-notes.ts';
 import { recordFact } from '../record-fact.ts';
 import { recordRevocation } from '../token-revocation.ts';
-import { writeOut, writeTable, writeWords } from './console.ts';
+import { withRequiredOption, writeOut, writeTable, writeWords } from './console.ts';
 import { parseExpiry, type Expiry } from './expiry.ts';
 import { UserError } from './run-to-end.ts';
 import { findTeam, normalId, withReadModel, withService } from './with-service.ts';
@@ -28,8 +28,8 @@ interface CreateFlags extends Flags {
 export function addTokenCommands(program: Command): void {
   const tokens = program.command('tokens').description('make, list and revoke the access tokens of a team');
   const command = (name: string, description: string): Command => {
-    return tokens.command(name).description(description)
-      .requiredOption('--team <team>', 'the ID or name of the team').option('--json', 'write the result as JSON');
+    return withRequiredOption(tokens.command(name).description(description), '--team <team>', 'the ID or name of the team')
+      .option('--json', 'write the result as JSON');
   };
   command('create', 'make a token; writes it, this one time').option('--name <name>', 'what it is for', 'unnamed')
     .option('--expires <when>', 'a duration (90m, 12h, 30d), a date or a moment; without it never', parseExpiry)

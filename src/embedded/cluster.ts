@@ -1,9 +1,10 @@
 /** The files of the database on disk: made once, owned by whoever Postgres runs as. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { chmod, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { makeFolder } from '../data-folder.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { environment, findPrograms, type Programs } from './native-package.ts';
 import { isAlive } from './processes.ts';
@@ -26,7 +27,7 @@ export interface Cluster {
 
 /** Opens the cluster in `folder`, and makes folder and cluster first if they are not there. */
 export async function openCluster(folder: string, log: (line: string) => void): Promise<Cluster> {
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const root = await realpath(folder);
   const path = join(root, 'cluster');
   try {
@@ -72,7 +73,7 @@ async function createCluster(
 ): Promise<void> {
   const unfinished = join(root, `unfinished-${process.pid}`);
   const data = join(unfinished, 'data');
-  await mkdir(data, { recursive: true });
+  await makeFolder(data);
   await writeSecret(join(unfinished, 'password'), randomBytes(24).toString('hex'));
   await chmod(unfinished, 0o700);
   if (user !== undefined) await giveTo(user, unfinished);

@@ -3,11 +3,12 @@
  * has been answered is on disk, also after a power cut. Several processes may use one folder.
  */
 import { constants } from 'node:fs';
-import { link, lstat, mkdir, open, opendir, readFile, rename, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
+import { link, lstat, open, opendir, readFile, rename, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { randomUUID } from 'node:crypto';
 import { ConfigError } from '../config.ts';
+import { makeFolder } from '../data-folder.ts';
 import type { SecretKeys } from '../database/secret-keys.ts';
 import { isFileName } from './file-name.ts';
 import { isUploadId, StoreAway, type ExpectedUpload, type FileStore, type StoredObject } from './file-store.ts';
@@ -189,8 +190,8 @@ export class LocalFileStore implements FileStore {
   /** All of them at once, so that none is made while somebody relies on it already. */
   async #makeFolders(): Promise<void> {
     const files = join(this.#folder, 'files');
-    await Promise.all(['temporary', 'arrived', 'files'].map((name) => mkdir(join(this.#folder, name), { recursive: true })));
-    await Promise.all(shards.map((shard) => mkdir(join(files, shard), { recursive: true })));
+    await Promise.all(['temporary', 'arrived', 'files'].map((name) => makeFolder(join(this.#folder, name))));
+    await Promise.all(shards.map((shard) => makeFolder(join(files, shard))));
     await syncFolder(files);
     await syncFolder(this.#folder);
   }

@@ -1,8 +1,7 @@
 /** Which store of files the settings name, and how it is opened. */
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import { inDataFolder } from '../data-folder.ts';
+import { inDataFolder, makeFolder } from '../data-folder.ts';
 import type { SecretKeys } from '../database/secret-keys.ts';
 import { LocalFileStore } from './local-file-store.ts';
 import type { S3FileStore } from './s3-file-store.ts';
@@ -11,8 +10,8 @@ import type { S3FileStore } from './s3-file-store.ts';
 export async function openFileStore(config: Config, keys: SecretKeys): Promise<LocalFileStore | S3FileStore> {
   if (config.FILES_S3_BUCKET === undefined) {
     const folder = config.FILES_DIR ?? join(config.DATA_DIR, 'files');
-    return inDataFolder(async () => {
-      await mkdir(folder, { recursive: true });
+    return inDataFolder(folder, async () => {
+      await makeFolder(folder);
       return LocalFileStore.open({ folder, keys, publicUrl: config.PUBLIC_URL ?? null });
     }, config.FILES_DIR === undefined ? 'DATA_DIR' : 'FILES_DIR');
   }

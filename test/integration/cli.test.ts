@@ -148,6 +148,9 @@ ${team.id}  acme  suspended  0     12            0             unlimited`;
     [['keys', 'remove', '256'], 'It must be a whole number from 1 to 255.'],
     [['verify', '--batch-events', '0'], 'It must be a whole number of at least 1.'],
     [['tidy'], `error: unknown command 'tidy'`],
+    [['tokens', 'list', '--taem', 'acme'], `error: unknown option '--taem'\n(Did you mean --team?)`],
+    [['import', '--tabel', 'people', 'people.csv'], `error: unknown option '--tabel'\n(Did you mean --table?)`],
+    [['import', 'people.csv'], `error: required option '--table <name|id>' not specified`],
   ])('%j is an error in a sentence', async (args, message) => {
     const { code, stdout, stderr } = await tablog(...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

@@ -222,6 +222,19 @@ describe('stdin and stdout', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
+  test('a file that cannot be made is named, with the folder that is in the way', async () => {
+    await imported(await fileOf('here.csv', ['n', '1']), '--table', 'here');
+    const [missing, file] = [join(folder, 'missing'), join(folder, 'here.csv')];
+    for (const [output, problem] of [
+      [join(missing, 'x.csv'), `there is no folder ${missing}`],
+      [join(file, 'x.csv'), `${file} is no folder`],
+      [join(folder, `${'x'.repeat(300)}.csv`), 'name too long'],
+    ] as const) {
+      const result = await tablog(['export', 'here', '--output', output]);
+      expect(result).toEqual({ code: 1, stdout: '', stderr: `${output} cannot be written: ${problem}\n` });
+    }
+  });
+
   test('a file that cannot be made whole is not made', async () => {
     await imported(await fileOf('one.csv', ['n', '1']), '--table', 'gone');
     const into = join(folder, 'into');

@@ -12,9 +12,15 @@ import { newAccessToken } from '../../src/access-token.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
 import { Client } from '../support/client.ts';
 import { sleepUntil, startServer, type TestServer } from '../support/server.ts';
-import { runTablog } from '../support/tablog.ts';
+import { runTablog, type TablogResult } from '../support/tablog.ts';
 
 const run = promisify(execFile);
+
+/** Runs a command where what it mounts is its own, also for a user who is not root. */
+const inMountNamespace = ['unshare', '--user', '--map-root-user', '--mount'];
+const canMount = await run(inMountNamespace[0]!, [...inMountNamespace.slice(1), 'mount', '-t', 'tmpfs', 'none', tmpdir()])
+  .then(() => true, () => false);
+if (!canMount) process.stderr.write('The start on a read-only file system is not tested here: this user may not mount one.\n');
 
 let folder: string;
 let postgres: EmbeddedPostgres;
@@ -55,9 +61,14 @@ async function administer(statement: string): Promise<void> {
 
 /** A start that must fail, in so many words and no more. */
 async function problemsOf(environment: Readonly<Record<string, string>>): Promise<string[]> {
-  const { code, stdout, stderr } = await runTablog(['serve'], {
-    DATA_DIR: join(folder, 'data'), HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'warn', START_WAIT_MS: '0', ...environment,
-  });
+  return problemsIn(await runTablog(['serve'], settingsOf(environment)));
+}
+
+function settingsOf(environment: Readonly<Record<string, string>>): Record<string, string> {
+  return { DATA_DIR: join(folder, 'data'), HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'warn', START_WAIT_MS: '0', ...environment };
+}
+
+function problemsIn({ code, stdout, stderr }: TablogResult): string[] {
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   const [first, ...problems] = stderr.trimEnd().split('\n');
   expect(first).toBe('The settings are not usable:');
@@ -66,7 +77,7 @@ async function problemsOf(environment: Readonly<Record<string, string>>): Promis
 
 describe('what is in the way of the start is a sentence about a setting', () => {
   test('ports in use, all of them', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
+    await using other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
     const environment = { DATABASE_URL: databaseUrl(), PORT: String(takenPort), METRICS_PORT: String(port) };
@@ -74,7 +85,6 @@ describe('what is in the way of the start is a sentence about a setting', () => 
       `PORT: port ${takenPort} of 127.0.0.1 is in use; stop what listens there, or set PORT to another port`,
       `METRICS_PORT: port ${port} of 127.0.0.1 is in use; stop what listens there, or set METRICS_PORT to another port`,
     ]);
-    other.close();
   });
 
   test.each([
@@ -109,9 +119,40 @@ describe('what is in the way of the start is a sentence about a setting', () => 
   test.each([['file', 'no'], ['file/below', 'no'], ['file', 'yes']])('DATA_DIR is %s, DATABASE_URL: %s', async (path, hasPostgres) => {
     const environment: Record<string, string> = hasPostgres === 'yes' ? { DATABASE_URL: databaseUrl() } : {};
     expect(await problemsOf({ ...environment, DATA_DIR: join(folder, path) })).toEqual([
-      'DATA_DIR: a file stands where it, or a folder above it, must be; remove that, or name another folder',
+      `DATA_DIR: ${join(folder, path, hasPostgres === 'yes' ? 'files' : 'postgres')}: `
+      + 'a file stands where it, or a folder above it, must be; remove that, or name another folder',
     ]);
   });
+
+  test.each(['/proc', '/proc/below/it'])('DATA_DIR is %s, where nothing can be made', async (path) => {
+    expect(await problemsOf({ DATA_DIR: path })).toEqual([expect.stringMatching(/^DATA_DIR: \/proc\S*: .*; name another folder$/)]);
+  });
+
+  if (canMount) {
+    test.each([
+      ['empty', ':', 'postgres'],
+      ['that of a database', 'mkdir -p postgres/cluster && touch postgres/cluster/password', 'postgres/server.log'],
+    ])('DATA_DIR is on a read-only file system, %s', async (_what, fill, path) => {
+      const mounted = await mkdtemp(join(folder, 'mounted-'));
+      const script = 'mount -t tmpfs none "$0" && (cd "$0" && eval "$1") && mount -o remount,ro "$0"'
+        // Not as root any more, so that the embedded Postgres needs no other user.
+        + ' && shift && exec unshare --user --map-user=1000 "$@"';
+      const wrapper = [...inMountNamespace, 'sh', '-c', script, mounted, fill];
+      const result = await runTablog(['serve'], settingsOf({ DATA_DIR: mounted }), [], 'ignore', wrapper);
+      expect(problemsIn(result)).toEqual([`DATA_DIR: ${join(mounted, path)}: its file system is read-only; name another folder`]);
+    });
+  }
+});
+
+test('a Postgres that cannot be reached is waited for, which is said once, and why', async () => {
+  const { code, stdout, stderr } = await runTablog(['serve'], settingsOf({
+    DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', START_WAIT_MS: '2000',
+  }));
+  const reason = 'Postgres cannot be used: connect ECONNREFUSED 127.0.0.1:1. Start it, or correct DATABASE_URL.';
+  expect({ code, stderr }).toEqual({ code: 1, stderr: `${reason}\n` });
+  const lines = stdout.trimEnd().split('\n').map((line) => JSON.parse(line));
+  expect(lines).toEqual([expect.objectContaining({ msg: `the service cannot start yet, and tries again for 2 s: ${reason}` })]);
+  expect(stdout).not.toContain('    at ');
 });
 
 describe('what is printed at the start', () => {

@@ -1,4 +1,5 @@
 /** Ctrl-C, as it comes under npm and as people press it: twice. The processes are real, and so is their Postgres. */
+import type { ChildProcess } from 'node:child_process';
 import { access, mkdtemp, rm } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
@@ -6,16 +7,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { killChild } from '../support/kill-child.ts';
 import { launchServer, sleepUntil, startServer, type TestServer } from '../support/server.ts';
 import { runTablog } from '../support/tablog.ts';
 
+/** A process needs seconds to load its modules where others keep the machine busy. */
+const beginsWithinMs = 60_000;
+
 let folder: string;
+/** Of a test that fails, something may still run. */
+const started: ChildProcess[] = [];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tablog-signals-'));
 });
 
 afterEach(async () => {
+  await Promise.all(started.splice(0).map(killChild));
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -53,6 +61,7 @@ async function beginRequest(server: TestServer): Promise<{ finish(): Promise<num
 describe('a service with a request under way', () => {
   test('takes two SIGINTs 5 ms apart for one: it drains, stops its Postgres and ends well', async () => {
     const server = await startServer({ folder });
+    started.push(server.process);
     const underWay = await beginRequest(server);
     server.process.kill('SIGINT');
     await sleep(5);
@@ -64,6 +73,7 @@ describe('a service with a request under way', () => {
 
   test.each([['SIGINT', 130], ['SIGTERM', 143]] as const)('ends at once at another %s later on, and says so', async (signal, code) => {
     const server = await startServer({ folder });
+    started.push(server.process);
     const underWay = await beginRequest(server);
     server.process.kill('SIGINT');
     await sleep(1500);
@@ -80,7 +90,8 @@ describe('a service with a request under way', () => {
 
 test('a service that is told to stop while it starts ends well and leaves no Postgres', async () => {
   const server = await launchServer({ folder });
-  await sleepUntil(() => isThere('postgres'), 'the start has begun');
+  started.push(server.process);
+  await sleepUntil(() => isThere('postgres'), 'the start has begun', beginsWithinMs);
   server.process.kill('SIGINT');
   await sleep(5);
   expect(await server.stop('SIGINT')).toBe(0);
@@ -90,7 +101,8 @@ test('a service that is told to stop while it starts ends well and leaves no Pos
 
 test.each([[['teams', 'list']], [['verify']]])('`tablog` with %j can be interrupted, and leaves no Postgres', async (args) => {
   const running = runTablog(args, { DATA_DIR: folder });
-  await sleepUntil(() => isThere('postgres'), 'the command has begun');
+  started.push(running.child);
+  await sleepUntil(() => isThere('postgres'), 'the command has begun', beginsWithinMs);
   running.child.kill('SIGINT');
   await sleep(5);
   running.child.kill('SIGINT');

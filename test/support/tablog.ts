@@ -16,14 +16,19 @@ export interface TablogResult {
 /** What it comes to, and the process meanwhile. */
 export type RunningTablog = Promise<TablogResult> & { readonly child: ChildProcess };
 
-/** Runs `tablog` with these arguments, and these variables over those of this process. `stdin`: what it is to read. */
+/**
+ * Runs `tablog` with these arguments, and these variables over those of this process. `stdin`: what it is to read. `wrapper`: a
+ * command that runs it.
+ */
 export function runTablog(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
   nodeArgs: readonly string[] = [],
   stdin: 'ignore' | Readable = 'ignore',
+  wrapper: readonly string[] = [],
 ): RunningTablog {
-  const child = spawn(process.execPath, [...nodeArgs, tablog, ...args], {
+  const [command, ...commandArgs] = [...wrapper, process.execPath, ...nodeArgs, tablog, ...args];
+  const child = spawn(command!, commandArgs, {
     env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: '', ...environment },
     stdio: [stdin === 'ignore' ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });

@@ -5,6 +5,7 @@ import { realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { getSystemErrorMessage } from 'node:util';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
 import type { Compression } from '../file-format.ts';
 import { UserError } from '../run-to-end.ts';
@@ -39,9 +40,19 @@ export async function writeToFile(
   } catch (error) {
     if (target.isReplaced) await rm(written, { force: true });
     signal.throwIfAborted();
-    if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
-    throw new UserError(`${file} cannot be written: ${(error as Error).message}`, { cause: error });
+    throw describeProblem(error, file);
   }
+}
+
+/** What the system says names the file that is written, which its user does not know. */
+function describeProblem(error: unknown, file: string): unknown {
+  const { code, errno, syscall } = error as NodeJS.ErrnoException;
+  if (syscall === undefined || errno === undefined) return error;
+  const folder = dirname(file);
+  const problem = code === 'ENOENT' ? `there is no folder ${folder}`
+    : code === 'ENOTDIR' ? `${folder} is no folder`
+      : getSystemErrorMessage(errno);
+  return new UserError(`${file} cannot be written: ${problem}`, { cause: error });
 }
 
 /** A device or a pipe is written to as it is; a link goes on pointing to what it points to. */
@@ -53,7 +64,7 @@ async function targetOf(file: string): Promise<{ readonly path: string; readonly
     return { path, isReplaced: stats.isFile() };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { path: file, isReplaced: true };
-    throw error;
+    throw describeProblem(error, file);
   }
 }
 
