@@ -179,7 +179,8 @@ const selectKeys = {
 };
 
 async function readKeys(client: pg.Pool | pg.PoolClient): Promise<StoredKey[]> {
-  const { rows } = await client.query<StoredKey>(selectKeys);
+  // An object of its own for each query: the pg that MikroORM brings along writes into it.
+  const { rows } = await client.query<StoredKey>({ ...selectKeys });
   return rows;
 }
 

@@ -4,7 +4,7 @@
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { compactOnce } from '../../projections/segments/compaction.ts';
+import { compactOnce } from '../../projections/tables/compaction.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
 import { formatContinuation, parseContinuation } from '../../src/http/continuation.ts';
 import { useApi } from '../support/api.ts';

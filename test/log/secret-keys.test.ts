@@ -1,6 +1,7 @@
 /** The keys that all processes of a deployment sign with, how one takes the place of another, and how one is removed. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { Database } from '../../src/database/database.ts';
 import { KeysNotRead, listSecretKeys, removeSecretKey, rotateSecretKey, StoredSecretKeys, type KeyReading } from '../../src/database/secret-keys.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { sleepUntil } from '../support/server.ts';
@@ -59,6 +60,19 @@ describe('the keys', () => {
     await pool.query('create table tablog_keys.keys (id smallint primary key, bytes bytea not null)');
     await pool.query('insert into tablog_keys.keys values (1, $1)', [Buffer.alloc(32, 7)]);
     expect((await open()).current).toMatchObject({ id: 1, bytes: Buffer.alloc(32, 7) });
+  });
+
+  test('can be opened again by a process that has read them again', async () => {
+    const service = await Database.open({ url: database.url, schema: 'public' });
+    try {
+      const keys = await open({ interval: often }, service.pool);
+      await rotateSecretKey(pool);
+      await sleepUntil(() => keys.find(2) !== null, 'the keys are read again');
+      expect((await open({ interval: never }, service.pool)).current).toEqual(keys.current);
+    } finally {
+      for (const keys of opened.splice(0)) await keys.close();
+      await service.close();
+    }
   });
 
   test('can be listed and made before there was a start', async () => {

@@ -4,6 +4,9 @@ import { brokerSettings, type Broker, type BrokerPorts } from './broker-settings
 import { freePort } from '../server.ts';
 import { untilBrokerAnswers } from './until-broker-answers.ts';
 
+/** A busy machine takes more than the minute that is the default. */
+const startWithinMs = 180_000;
+
 export const kafkaImage = process.env['KAFKA_IMAGE'] ?? 'apache/kafka:4.3.1';
 
 /** Starts a broker whose port is published on 127.0.0.1. The port is chosen first: a broker tells clients where it is. */
@@ -22,6 +25,7 @@ export async function startBrokerContainer(ports: BrokerPorts = {}): Promise<Bro
     })
     .withAutoRemove(false)
     .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
+    .withStartupTimeout(startWithinMs)
     .start();
   await untilBrokerAnswers(address);
   const { container: engine } = await getContainerRuntimeClient();

@@ -1,0 +1,81 @@
+/** What other versions wrote reads as it did then: opened as it is, and built anew from the first event on (test/fixtures/). */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { EventType } from '../../src/events/event.ts';
+import { opensEmbedded, readDump, restore, versions, type Kind, type Restored } from '../fixtures/fixture.ts';
+import { createLog, deploymentKind } from '../support/deployment-kind.ts';
+import { createDatabase } from '../support/postgres.ts';
+import { runTablog } from '../support/tablog.ts';
+
+const kind: Kind = deploymentKind === 'postgres' ? 'postgres' : 'kafka';
+
+/** What the fixtures of each version hold: every kind of event that there was in it. Of requests some were applied, and some refused. */
+const facts = {
+  'v0.1': [
+    'GenerationStarted', 'TeamCreated', 'TeamSuspended', 'TeamResumed', 'TeamPlanSet', 'TokenCreated', 'TokenRevoked', 'BlockReceived',
+    'StashDeleteRequested', 'StashExpired', 'UploadChecked',
+  ],
+} as const satisfies Readonly<Record<string, readonly EventType[]>>;
+const requests = {
+  'v0.1': [
+    'ChunkPutRequested', 'UploadCreateRequested', 'UploadCompleteRequested', 'TableCreateRequested', 'TablePatchRequested',
+    'TableDeleteRequested', 'RowsAddRequested', 'TableOverwriteRequested', 'RowPatchRequested', 'RowDeleteRequested',
+  ],
+} as const satisfies Readonly<Record<keyof typeof facts, readonly EventType[]>>;
+type Version = keyof typeof facts;
+
+test('there is a list of what each version wrote', async () => {
+  expect(await versions()).toEqual(Object.keys(facts));
+});
+
+const canRun = kind === 'kafka' || opensEmbedded;
+if (!canRun) {
+  process.stderr.write('What other versions wrote into their embedded Postgres is not opened here: its files are those of Linux on x64.\n');
+}
+
+describe.each(canRun ? (Object.keys(facts) as Version[]) : [])(`a log in ${kind} of %s`, (version) => {
+  let restored: Restored;
+  let dump: string;
+  const drops: (() => Promise<void>)[] = [];
+
+  beforeAll(async () => {
+    dump = await readDump(version, kind);
+    if (kind === 'postgres') {
+      restored = await restore(version, kind);
+    } else {
+      const [database, log] = [await createDatabase(), await createLog()];
+      drops.push(() => database.drop(), () => log.drop());
+      restored = await restore(version, kind, { ...log.environment, DATABASE_URL: database.url });
+    }
+  });
+
+  afterAll(async () => {
+    await restored?.remove();
+    for (const drop of drops) await drop();
+  });
+
+  test('reads as it did', async () => {
+    expect(differencesOf(dump, await restored.dump())).toEqual([]);
+  }, 300_000);
+
+  test('reads as it did when it is built anew', async () => {
+    expect(await runTablog(['replay', '--batch-events', '7'], restored.environment)).toMatchObject({ code: 0 });
+    expect(differencesOf(dump, await restored.dump())).toEqual([]);
+  }, 300_000);
+
+  test('holds every kind of event', () => {
+    const outcomes = Array.from(dump.matchAll(/^\d+\/\d+ (\w+) \S+: (?:null|\{"status":"(\w+)")/gm), ([, type, status]) => ({ type, status }));
+    const typesOf = (status: string) => [...new Set(outcomes.filter((one) => one.status === status).map(({ type }) => type))].toSorted();
+    expect(typesOf('applied')).toEqual([...facts[version], ...requests[version]].toSorted());
+    expect(typesOf('refused')).toEqual([...requests[version]].toSorted());
+  });
+});
+
+/** The first lines that are others than they were. */
+function differencesOf(expected: string, found: string): { readonly line: number; readonly was: string | undefined; readonly is: string | undefined }[] {
+  const [before, now] = [expected.split('\n'), found.split('\n')];
+  const differences = [];
+  for (let at = 0; at < Math.max(before.length, now.length) && differences.length < 10; at += 1) {
+    if (before[at] !== now[at]) differences.push({ line: at + 1, was: before[at], is: now[at] });
+  }
+  return differences;
+}
