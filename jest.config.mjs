@@ -30,6 +30,7 @@ export default {
   projects: [
     project('unit'),
     project('integration'),
+    onServers('engine', 'engine', 'postgres'),
     onServers('log', 'log', 'postgres'),
     onServers('api', 'api', 'postgres'),
     onServers('replay', 'replay', 'postgres'),

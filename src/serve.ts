@@ -18,7 +18,8 @@ import { openFileStore } from './files/open-file-store.ts';
 import { createFirstTeam, findTeamWithoutToken, tokenFileIn } from './first-team.ts';
 import { describeGreeting } from './greeting.ts';
 import { cacheLinks } from './http/access.ts';
-import { buildApp, type App } from './http/app.ts';
+import type { App } from './http/app-type.ts';
+import { buildApp } from './http/app.ts';
 import { Gate } from './http/gate.ts';
 import { HttpError } from './http/http-error.ts';
 import { Jobs } from './http/jobs.ts';
@@ -202,6 +203,7 @@ function buildService({ service, files, uploads, submitter, rateLimits, uses, me
       if (config.METRICS_PORT === undefined) app.route(metricsRoute(metrics));
       if (config.ROLE === 'projector') return;
       const presenters = new Presenters(database);
+      const requireReadModel = (): Promise<void> => (log.isCaughtUp ? Promise.resolve() : refuseWhileBehind());
       addRoutes(app, {
         submitter, tables, rows: new RowQueries(database, presenters),
         pages: new PageQueries(database, presenters), gate: new Gate(bodiesAtOnce, config.OUTCOME_WAIT_MS),
@@ -215,8 +217,7 @@ function buildService({ service, files, uploads, submitter, rateLimits, uses, me
         uploadLimits: uploadLimits(
           config.UPLOAD_SIZE_MAX_BYTES, config.UPLOAD_LIFE_MS, config.UPLOAD_UNCLAIMED_LIFE_MS, config.UPLOADS_OPEN_MAX,
         ),
-        uploadBytes: files instanceof LocalFileStore ? { store: files, keys, log, uploads } : null,
-        requireReadModel: () => (log.isCaughtUp ? Promise.resolve() : refuseWhileBehind()),
+        uploadBytes: files instanceof LocalFileStore ? { store: files, keys, log, uploads, requireReadModel } : null, requireReadModel,
       });
     },
   });

@@ -3,7 +3,7 @@
  * being stored and may not see it, and what models remember of all batches so far. It is right only as long as nobody else moves the
  * progress, which shows when the next batch is stored: then it is forgotten, and the batch is decided anew.
  */
-import type { RecordedOutcome } from './outcomes/outcomes.store.ts';
+import type { RecordedOutcome } from './outcomes/recorded-outcome.ts';
 import type { States } from './model-set.ts';
 
 export class BatchMemory {

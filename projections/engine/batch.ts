@@ -12,7 +12,8 @@ import { BatchMemory } from './batch-memory.ts';
 import type { KeyReservation } from './local-keys.ts';
 import type { AnyModel, Loading } from './model.ts';
 import type { ModelSet, States } from './model-set.ts';
-import { findOutcomes, stillCounts, storeOutcomes, type RecordedOutcome } from './outcomes/outcomes.store.ts';
+import { findOutcomes, storeOutcomes } from './outcomes/outcomes.store.ts';
+import { stillCounts, type RecordedOutcome } from './outcomes/recorded-outcome.ts';
 
 /** A record, and the event that its bytes hold. */
 export interface Entry {

@@ -1,6 +1,6 @@
 /** What replay must give again of the engine's own tables. */
 import { logTimes, type Section } from './compare/section.ts';
-import { outcomeLife, outcomesKept } from './outcomes/outcomes.store.ts';
+import { outcomeLife, outcomesKept } from './outcomes/recorded-outcome.ts';
 
 export const engineSections: readonly Section[] = [
   {

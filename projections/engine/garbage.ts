@@ -4,7 +4,7 @@
  */
 import type { Database } from '../../src/database/database.ts';
 import type { Models, RemoveGarbage } from './model.ts';
-import { outcomesKept } from './outcomes/outcomes.store.ts';
+import { outcomesKept } from './outcomes/recorded-outcome.ts';
 
 /** How much one step removes at most: things that take others along, and rows that do not. */
 export const thingsAtOnce = 100;

@@ -5,7 +5,7 @@
 import type { Database } from '../../src/database/database.ts';
 import { removeRows, rowsAtOnce, thingsAtOnce } from '../engine/garbage.ts';
 import type { RemoveGarbage } from '../engine/model.ts';
-import { outcomesKept } from '../engine/outcomes/outcomes.store.ts';
+import { outcomesKept } from '../engine/outcomes/recorded-outcome.ts';
 import { orIdleSince } from '../segments/segments.garbage.ts';
 
 /** For how long continuations go on in a generation that was replaced (decisions 3), in milliseconds of log time. */

@@ -2,8 +2,7 @@
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompressSync } from 'node:zlib';
 import { decodeProfile, encodeProfile } from '../schema/profile-codec.ts';
-import type { EncodedEvent } from '../log/event-log.ts';
-import type { Envelope, Event, EventData } from './event.ts';
+import type { EncodedEvent, Envelope, Event, EventData } from './event.ts';
 import { encodeHeader, readHeader } from './record-header.ts';
 
 const codecs = { none: 0, zstd: 1 } as const;

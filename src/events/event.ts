@@ -227,3 +227,12 @@ export interface Event<T extends EventData = EventData> extends Envelope {
   /** The row bodies it carries, joined by newlines, in UTF-8, and their identities; empty where it carries none. Inflated when asked for. */
   body(): Uint8Array;
 }
+
+/** An event that is ready to be appended. */
+export interface EncodedEvent {
+  /** The command's ID, 32 hexadecimal digits with dashes (UUID form). */
+  readonly commandId: string;
+  readonly bytes: Uint8Array;
+  /** What the bytes say: the same as is read from them. */
+  readonly event: Event;
+}

@@ -1,11 +1,11 @@
 /** Answering a write that the client may permit to be answered before it is done (spec 4.2, decisions 3). */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { RowQueries } from '../../projections/tables/rows.queries.ts';
 import type { PackedBody } from '../events/event-codec.ts';
 import type { EventData } from '../events/event.ts';
 import { encloseResult } from './result-json.ts';
-import type { RouteDependencies } from './routes.ts';
-import type { RequestIdentity } from './submitter.ts';
+import type { RequestIdentity, Submitter } from './submitter.ts';
 import { parseOrRefuse } from './validation.ts';
 import { setVersion } from './versions.ts';
 
@@ -18,6 +18,12 @@ export const asynchronous = z.enum(['true', 'false'], { error: 'must be true or 
 export function readAsynchronous(request: FastifyRequest): boolean {
   const value = request.raw.headers['x-service-asynchronous'];
   return value !== undefined && parseOrRefuse(asynchronous, value, 'x-service-asynchronous') === 'true';
+}
+
+/** What answering a write takes. */
+export interface WriteDependencies {
+  readonly submitter: Submitter;
+  readonly rows: RowQueries;
 }
 
 export interface Write {
@@ -37,7 +43,7 @@ export interface Write {
  */
 export async function answerWrite(
   reply: FastifyReply,
-  { submitter, rows: queries }: Pick<RouteDependencies, 'submitter' | 'rows'>,
+  { submitter, rows: queries }: WriteDependencies,
   write: Write,
   status: 200 | 201,
 ): Promise<FastifyReply> {

@@ -1,15 +1,16 @@
 /** The HTTP server without a port: routes, hooks and errors. `listen` is the caller's. */
 import { randomBytes } from 'node:crypto';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, {
-  type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type HookHandlerDoneFunction,
+  type FastifyBaseLogger, type FastifyReply, type FastifyRequest, type HookHandlerDoneFunction,
   type onRequestHookHandler, type RouteOptions,
 } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Config } from '../config.ts';
+import type { App } from './app-type.ts';
 import { buildAccessCheck, type IsLinked } from './access.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { buildAuthenticator, type Authenticate } from './authenticate.ts';
@@ -23,8 +24,6 @@ import type { RequestObserver } from './request-observer.ts';
 import { addDocumentationRoutes } from './routes/documentation.ts';
 import { addHealthRoutes, type CheckHealth } from './routes/health.ts';
 import { compileValidator } from './validation.ts';
-
-export type App = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
 
 export interface AppDependencies {
   readonly config: Pick<

@@ -3,7 +3,7 @@
  * "Vocabulary"). A job is nowhere but in its ID; all else is the log's and the read model's.
  */
 import type { OutcomeQueries } from '../../projections/engine/outcomes/outcomes.queries.ts';
-import { outcomeLife } from '../../projections/engine/outcomes/outcomes.store.ts';
+import { outcomeLife } from '../../projections/engine/outcomes/recorded-outcome.ts';
 import type { SecretKeys } from '../database/secret-keys.ts';
 import type { AppliedResult, Outcome } from '../events/outcome.ts';
 import { parseJobId, requestTagOf, type Job } from '../job-id.ts';

@@ -6,7 +6,7 @@
 import type { FastifyRequest } from 'fastify';
 import { serializeList, type Item } from 'structured-headers';
 import type { Config } from '../config.ts';
-import type { App } from './app.ts';
+import type { App } from './app-type.ts';
 import { replyWithError } from './error-reply.ts';
 import { HttpError } from './http-error.ts';
 import { RateLimit } from './rate-limit.ts';

@@ -1,10 +1,14 @@
 /** Writes whose body holds rows: create, add and overwrite. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EventOf, RowSource } from '../events/event.ts';
-import { answerWrite, readAsynchronous } from './answer-write.ts';
-import { receiveRows, rowsIn, type ReceiveRowsOptions } from './receive-rows.ts';
-import type { RouteDependencies } from './routes.ts';
+import { answerWrite, readAsynchronous, type WriteDependencies } from './answer-write.ts';
+import { receiveRows, rowsIn, type ReceiveRowsOptions, type RowReceiver } from './receive-rows.ts';
 import { identify } from './submitter.ts';
+
+/** What writing a body of rows takes. */
+export interface RowWriteDependencies extends WriteDependencies {
+  readonly receiver: RowReceiver;
+}
 
 export interface RowsWrite extends ReceiveRowsOptions {
   /**
@@ -23,7 +27,7 @@ export interface RowsWrite extends ReceiveRowsOptions {
 export async function writeRows(
   request: FastifyRequest,
   reply: FastifyReply,
-  dependencies: RouteDependencies,
+  dependencies: RowWriteDependencies,
   { command, status, ...options }: RowsWrite,
 ): Promise<FastifyReply> {
   const { teamId } = request.principal;

@@ -2,7 +2,7 @@
  * The log: an append-only sequence of records for each partition, and one order for all that a team does, because a
  * team's events all go to one partition (design: "Invariants").
  */
-import type { Event } from '../events/event.ts';
+import type { EncodedEvent, Event } from '../events/event.ts';
 import type { Outcome } from '../events/outcome.ts';
 
 /** Something the log holds. `time` is given by the log, in milliseconds since 1970, and never falls within a partition. */
@@ -13,15 +13,6 @@ export interface LogRecord {
   readonly bytes: Uint8Array;
   /** What the bytes say, where it is known because this process wrote them. */
   readonly event?: Event;
-}
-
-/** An event that is ready to be appended. */
-export interface EncodedEvent {
-  /** The command's ID, 32 hexadecimal digits with dashes (UUID form). */
-  readonly commandId: string;
-  readonly bytes: Uint8Array;
-  /** What the bytes say: the same as is read from them. */
-  readonly event: Event;
 }
 
 export type CommandId = string;

@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { OutcomeQueries, type TryOutcome } from '../../projections/engine/outcomes/outcomes.queries.ts';
-import { outcomeLife, storeOutcomes } from '../../projections/engine/outcomes/outcomes.store.ts';
+import { storeOutcomes } from '../../projections/engine/outcomes/outcomes.store.ts';
+import { outcomeLife } from '../../projections/engine/outcomes/recorded-outcome.ts';
 import { createReadModel, openDatabase, readModelSchema } from '../../projections/engine/read-model.ts';
 import { models } from '../../projections/models.ts';
 import type { Database } from '../../src/database/database.ts';

@@ -6,11 +6,11 @@ import { models } from '../../projections/models.ts';
 import { findClaims } from '../../projections/uploads/file-references.store.ts';
 import type { Database } from '../../src/database/database.ts';
 import { encodeEvent, packBody, type PackedBody } from '../../src/events/event-codec.ts';
-import type { EventData, RowAddress, RowSource } from '../../src/events/event.ts';
+import type { EncodedEvent, EventData, RowAddress, RowSource } from '../../src/events/event.ts';
 import type { Outcome, RowRange } from '../../src/events/outcome.ts';
 import { filePath, newFileName } from '../../src/files/file-name.ts';
 import { readPatchRow } from '../../src/formats/read-patch-row.ts';
-import type { EncodedEvent, LogRecord } from '../../src/log/event-log.ts';
+import type { LogRecord } from '../../src/log/event-log.ts';
 import { projectBatch } from '../../projections/engine/project-records.ts';
 import { packRows } from './row-samples.ts';
 

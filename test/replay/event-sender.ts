@@ -3,9 +3,9 @@
  * all of them, because later events name what earlier ones made.
  */
 import { encodeEvent, type PackedBody } from '../../src/events/event-codec.ts';
-import type { EventData } from '../../src/events/event.ts';
+import type { EncodedEvent, EventData } from '../../src/events/event.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
-import { NotAppended, type EncodedEvent, type EventLog } from '../../src/log/event-log.ts';
+import { NotAppended, type EventLog } from '../../src/log/event-log.ts';
 import { partitionOf } from '../../src/log/partition.ts';
 import type { Random } from './random.ts';
 

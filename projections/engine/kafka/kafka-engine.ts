@@ -2,13 +2,14 @@
  * The log in Kafka. Any number of processes append to it; what they append is decided where it is read, by the process that
  * owns the partition, and whoever appended waits for what became of it (ARCHITECTURE.md, "Deployed").
  */
+import type { EncodedEvent } from '../../../src/events/event.ts';
 import type { Kafka } from 'kafkajs';
 import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import type { Projected, Projector } from '../projector.ts';
 import { NotAppended } from '../../../src/log/event-log.ts';
-import type { EncodedEvent, EventLog, LogRecord, LogStatus, PartitionBounds } from '../../../src/log/event-log.ts';
+import type { EventLog, LogRecord, LogStatus, PartitionBounds } from '../../../src/log/event-log.ts';
 import { wrongLog } from '../../../src/log/identity.ts';
 import { LogClock } from '../../../src/log/log-clock.ts';
 import { fail, noLogObserver, type LogObserver, type RefusalReason } from '../../../src/log/log-observer.ts';

@@ -2,6 +2,7 @@
  * The partitions that this process projects. The group says which; each is taken over from whoever had it, fetched from
  * where its progress is, and projected until it is given to another process, is lost to one, or halts.
  */
+import type { EncodedEvent } from '../../../src/events/event.ts';
 import pRetry from 'p-retry';
 import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
@@ -9,7 +10,7 @@ import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import { pause } from '../../../src/pause.ts';
 import { noteCaughtUp, noteHalted, takeOver } from '../progress/progress.store.ts';
 import type { Projected, Projector } from '../projector.ts';
-import type { EncodedEvent, LogReader, LogRecord } from '../../../src/log/event-log.ts';
+import type { LogReader, LogRecord } from '../../../src/log/event-log.ts';
 import { proveIdentity, WrongLog, wrongLog } from '../../../src/log/identity.ts';
 import type { KafkaLink } from '../../../src/log/kafka/kafka-link.ts';
 import { PartitionFetcher } from '../../../src/log/kafka/partition-fetcher.ts';

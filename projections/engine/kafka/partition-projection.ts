@@ -3,12 +3,13 @@
  * the sends of this very process, and are projected in batches; the progress in Postgres decides whether they still are
  * to be (ARCHITECTURE.md, "Invariants").
  */
+import type { EncodedEvent } from '../../../src/events/event.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { combine, isGuardFailure } from '../../../src/database/combine.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import type { PipelinedClient, Statement } from '../../../src/database/pipelined-client.ts';
-import type { EncodedEvent, LogRecord } from '../../../src/log/event-log.ts';
+import type { LogRecord } from '../../../src/log/event-log.ts';
 import { PartitionBatches } from '../partition-batches.ts';
 import type { Progress } from '../progress/progress.store.ts';
 import { ProjectionFailed, projectRecords, type ProjectTarget } from '../project-records.ts';

@@ -6,7 +6,8 @@
 import pg from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
-import { findProgressAndOutcomes, stillCounts } from '../outcomes/outcomes.store.ts';
+import { findProgressAndOutcomes } from '../outcomes/outcomes.store.ts';
+import { stillCounts } from '../outcomes/recorded-outcome.ts';
 import { readProgress, type Progress } from '../progress/progress.store.ts';
 import type { OutcomeWaiters } from './outcome-waiters.ts';
 

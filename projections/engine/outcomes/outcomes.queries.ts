@@ -1,7 +1,8 @@
 /** What HTTP reads of outcomes: what has become of one command. */
 import type { Database } from '../../../src/database/database.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
-import { findProgressAndOutcomes, stillCounts, type KnownOutcome } from './outcomes.store.ts';
+import { findProgressAndOutcomes } from './outcomes.store.ts';
+import { stillCounts, type KnownOutcome } from './recorded-outcome.ts';
 
 /** A try of a command: the log time when it was sent, and until when it could take effect. */
 export interface Try {

@@ -3,6 +3,7 @@
  * one transaction, so one flush acknowledges all of it. While a batch is in flight the next one is gathered and decided
  * ahead, as if that one had landed already; what this rests on is checked when it is stored.
  */
+import type { EncodedEvent } from '../../../src/events/event.ts';
 import { combine, isGuardFailure } from '../../../src/database/combine.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
@@ -10,7 +11,7 @@ import type { PipelinedClient } from '../../../src/database/pipelined-client.ts'
 import { begin, commit, rollback } from '../../../src/database/transaction.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import { AppendUnknown, NotAppended, ProjectionBug, tooLate } from '../../../src/log/event-log.ts';
-import type { EncodedEvent, LogRecord } from '../../../src/log/event-log.ts';
+import type { LogRecord } from '../../../src/log/event-log.ts';
 import type { LogClock } from '../../../src/log/log-clock.ts';
 import type { LogObserver } from '../../../src/log/log-observer.ts';
 import { appendStatements } from '../../../src/log/postgres/append-statements.ts';

@@ -2,6 +2,7 @@
  * The log in a table of Postgres: any number of processes append to it, and each append is decided and stored in the
  * transaction that makes it (ARCHITECTURE.md, "How a batch is projected").
  */
+import type { EncodedEvent } from '../../../src/events/event.ts';
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
@@ -11,7 +12,7 @@ import { readProgressOf } from '../progress/progress.store.ts';
 import { ProgressMoved, type Projector } from '../projector.ts';
 import { NotAppended } from '../../../src/log/event-log.ts';
 import { encodeGenesis, proveIdentity, readLogId } from '../../../src/log/identity.ts';
-import type { EncodedEvent, EventLog, LogRecord, LogStatus, PartitionBounds } from '../../../src/log/event-log.ts';
+import type { EventLog, LogRecord, LogStatus, PartitionBounds } from '../../../src/log/event-log.ts';
 import { LogClock } from '../../../src/log/log-clock.ts';
 import { fail, noLogObserver, type LogObserver } from '../../../src/log/log-observer.ts';
 import { partitionCount } from '../../../src/log/partition.ts';

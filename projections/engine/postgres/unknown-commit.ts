@@ -1,7 +1,8 @@
 /** What became of a batch when the answer to its commit was lost. */
 import type { PipelinedClient } from '../../../src/database/pipelined-client.ts';
 import { begin, rollback } from '../../../src/database/transaction.ts';
-import { findOutcomes, stillCounts, type RecordedOutcome } from '../outcomes/outcomes.store.ts';
+import { findOutcomes } from '../outcomes/outcomes.store.ts';
+import { stillCounts, type RecordedOutcome } from '../outcomes/recorded-outcome.ts';
 import { endBackend } from '../../../src/log/postgres/statements.ts';
 import { lockHead } from './lock-head.ts';
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { App } from '../app.ts';
+import type { App } from '../app-type.ts';
 import { chooseEncoding, compress } from '../compression.ts';
 import { serviceOperations } from '../documents/service.ts';
 import { replyWithError } from '../error-reply.ts';

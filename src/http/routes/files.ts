@@ -7,11 +7,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { isFileName } from '../../files/file-name.ts';
 import type { FileStore } from '../../files/file-store.ts';
-import type { PublicFile } from '../../../projections/uploads/uploads.queries.ts';
-import type { App } from '../app.ts';
+import type { PublicFile, UploadQueries } from '../../../projections/uploads/uploads.queries.ts';
+import type { App } from '../app-type.ts';
 import { uploadOperations } from '../documents/uploads.ts';
 import { replyWithError } from '../error-reply.ts';
-import type { RouteDependencies } from '../routes.ts';
 import { readKnownTags } from '../versions.ts';
 
 const path = z.object({ fileID: z.string(), fileName: z.string() });
@@ -23,7 +22,14 @@ const shown: ReadonlySet<string> = new Set([
   'video/mp4', 'video/webm', 'video/ogg', 'video/quicktime', 'text/plain',
 ]);
 
-export function addFileRoutes(app: App, { uploads, files, requireReadModel }: RouteDependencies): void {
+export interface FilesRouteDependencies {
+  readonly uploads: UploadQueries;
+  readonly files: FileStore;
+  /** Rejects while the read model is not at the end of its log. */
+  readonly requireReadModel: () => Promise<void>;
+}
+
+export function addFileRoutes(app: App, { uploads, files, requireReadModel }: FilesRouteDependencies): void {
   app.route({
     method: ['GET', 'HEAD'], url: '/files/:fileID/:fileName', schema: { params: path },
     config: { public: true, operation: uploadOperations.file }, onRequest: () => requireReadModel(),

@@ -1,5 +1,5 @@
 import { replyWithError } from '../error-reply.ts';
-import type { App } from '../app.ts';
+import type { App } from '../app-type.ts';
 import { serviceOperations } from '../documents/service.ts';
 
 /** How the service is, a sentence for each thing that is wrong. */

@@ -1,21 +1,29 @@
 /** Spec 4.7: what has become of a request that was answered 202, or 503 with a job's ID. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { RowQueries } from '../../../projections/tables/rows.queries.ts';
 import type { UploadQueries } from '../../../projections/uploads/uploads.queries.ts';
 import { countRowsOf, type UploadResult } from '../../events/outcome.ts';
 import type { Job } from '../../job-id.ts';
-import type { App } from '../app.ts';
+import type { App } from '../app-type.ts';
 import type { Principal } from '../authenticate.ts';
 import { jobOperations } from '../documents/jobs.ts';
 import { replyWithError } from '../error-reply.ts';
 import type { Jobs, JobState } from '../jobs.ts';
 import { encloseResult } from '../result-json.ts';
-import type { RouteDependencies } from '../routes.ts';
+import type { UploadAnswers } from '../upload-answers.ts';
 
 const json = 'application/json; charset=utf-8';
 
 type Answer = (reply: FastifyReply, job: Job, state: JobState) => FastifyReply | Promise<FastifyReply>;
 
-export function addJobRoutes(app: App, { jobs, rows, uploads, uploadAnswers }: RouteDependencies): void {
+export interface JobsRouteDependencies {
+  readonly jobs: Jobs;
+  readonly rows: RowQueries;
+  readonly uploads: UploadQueries;
+  readonly uploadAnswers: UploadAnswers;
+}
+
+export function addJobRoutes(app: App, { jobs, rows, uploads, uploadAnswers }: JobsRouteDependencies): void {
   app.get('/jobs/:jobID', { config: { operation: jobOperations.get } }, answerJob(jobs, async (reply, _job, state) => {
     if (state.status === 'succeeded' && state.result.upload !== undefined) {
       const { upload } = state.result;

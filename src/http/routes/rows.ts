@@ -4,21 +4,24 @@ import { z } from 'zod';
 import { addRows, addRowsQuery } from '../../../commands/add-rows.ts';
 import { deleteRow } from '../../../commands/delete-row.ts';
 import { patchRow, patchRowQuery } from '../../../commands/patch-row.ts';
-import type { RowAddress } from '../../events/event.ts';
+import type { PageQueries } from '../../../projections/tables/pages.queries.ts';
+import type { TableQueries } from '../../../projections/tables/tables.queries.ts';
+import type { RowAddress, RowLimits } from '../../events/event.ts';
 import { packBody } from '../../events/event-codec.ts';
 import { parseRowId } from '../../events/row-id.ts';
 import { readPatchRow } from '../../formats/read-patch-row.ts';
-import type { App } from '../app.ts';
+import type { App } from '../app-type.ts';
 import { formatContinuation, parseContinuation } from '../continuation.ts';
 import { rowOperations } from '../documents/rows.ts';
+import type { Gate } from '../gate.ts';
 import { readMediaType } from '../media-type.ts';
 import { replyMissing } from '../missing.ts';
 import { collectBody, isBodyWithin } from '../request-body.ts';
-import type { RouteDependencies } from '../routes.ts';
+import type { RateLimits } from '../rate-limits.ts';
 import { identify, identifyWithBody } from '../submitter.ts';
 import { tableIdOf } from '../table-path.ts';
 import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../versions.ts';
-import { writeRows } from '../write-rows.ts';
+import { writeRows, type RowWriteDependencies } from '../write-rows.ts';
 
 const json = 'application/json; charset=utf-8';
 
@@ -45,12 +48,22 @@ interface RowPath {
   readonly rowID: string;
 }
 
-export function addRowRoutes(app: App, dependencies: RouteDependencies): void {
+export interface RowsRouteDependencies extends RowWriteDependencies {
+  readonly tables: TableQueries;
+  readonly pages: PageQueries;
+  readonly gate: Gate;
+  /** Null where teams are not limited in what they ask for. */
+  readonly rateLimits: RateLimits | null;
+  readonly limits: RowLimits;
+  readonly bodyBytesMax: number;
+}
+
+export function addRowRoutes(app: App, dependencies: RowsRouteDependencies): void {
   addTableRowRoutes(app, dependencies);
   addSingleRowRoutes(app, dependencies);
 }
 
-function addTableRowRoutes(app: App, dependencies: RouteDependencies): void {
+function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void {
   const { tables, pages, gate, limits } = dependencies;
   const path = '/tables/:tableID/rows';
 
@@ -87,7 +100,7 @@ function addTableRowRoutes(app: App, dependencies: RouteDependencies): void {
   }));
 }
 
-function addSingleRowRoutes(app: App, { submitter, rows, gate, rateLimits, limits, bodyBytesMax }: RouteDependencies): void {
+function addSingleRowRoutes(app: App, { submitter, rows, gate, rateLimits, limits, bodyBytesMax }: RowsRouteDependencies): void {
   const path = '/tables/:tableID/rows/:rowID';
 
   app.get(path, { config: { operation: rowOperations.get } }, async (request, reply) => {

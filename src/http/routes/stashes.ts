@@ -1,15 +1,24 @@
 /** Spec 4.10 and 4.11: chunks of stashes, and the end of stashes. */
 import { deleteStash, stashPath } from '../../../commands/end-stash.ts';
 import { chunkPath, putChunk } from '../../../commands/put-chunk.ts';
-import type { App } from '../app.ts';
+import type { StashLimits } from '../../events/event.ts';
+import type { App } from '../app-type.ts';
 import { stashOperations } from '../documents/stashes.ts';
-import { receiveRows } from '../receive-rows.ts';
-import type { RouteDependencies } from '../routes.ts';
-import { identify, identifyWithBody } from '../submitter.ts';
+import type { Gate } from '../gate.ts';
+import { receiveRows, type RowReceiver } from '../receive-rows.ts';
+import { identify, identifyWithBody, type Submitter } from '../submitter.ts';
 
 const json = 'application/json; charset=utf-8';
 
-export function addStashRoutes(app: App, { submitter, receiver, gate, stashLimits, bodyBytesMax }: RouteDependencies): void {
+export interface StashesRouteDependencies {
+  readonly submitter: Submitter;
+  readonly receiver: RowReceiver;
+  readonly gate: Gate;
+  readonly stashLimits: StashLimits;
+  readonly bodyBytesMax: number;
+}
+
+export function addStashRoutes(app: App, { submitter, receiver, gate, stashLimits, bodyBytesMax }: StashesRouteDependencies): void {
   app.put('/stashes/:stashID/:serial', {
     schema: { params: chunkPath }, config: { operation: stashOperations.put },
   }, (request, reply) => gate.run(request.principal.teamId, async () => {

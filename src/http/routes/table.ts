@@ -2,23 +2,30 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { deleteTable } from '../../../commands/delete-table.ts';
 import { patchTable } from '../../../commands/patch-table.ts';
-import type { TableDetails } from '../../../projections/tables/tables.queries.ts';
+import type { TableDetails, TableQueries } from '../../../projections/tables/tables.queries.ts';
 import { readMembers } from '../../formats/read-members.ts';
 import { isArrayType, itemKind, type ColumnType } from '../../schema/column-type.ts';
 import { currentType } from '../../schema/table-schema.ts';
-import type { App } from '../app.ts';
+import type { App } from '../app-type.ts';
 import { oneTableOperations } from '../documents/table.ts';
+import type { Gate } from '../gate.ts';
 import { readMediaType } from '../media-type.ts';
 import { replyMissing } from '../missing.ts';
 import { collectBody } from '../request-body.ts';
-import type { RouteDependencies } from '../routes.ts';
-import { identify, identifyWithBody } from '../submitter.ts';
+import { identify, identifyWithBody, type Submitter } from '../submitter.ts';
 import { tableIdOf } from '../table-path.ts';
 import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../versions.ts';
 
 const json = 'application/json; charset=utf-8';
 
-export function addTableRoute(app: App, { submitter, tables, gate, bodyBytesMax }: RouteDependencies): void {
+export interface TableRouteDependencies {
+  readonly submitter: Submitter;
+  readonly tables: TableQueries;
+  readonly gate: Gate;
+  readonly bodyBytesMax: number;
+}
+
+export function addTableRoute(app: App, { submitter, tables, gate, bodyBytesMax }: TableRouteDependencies): void {
   const path = '/tables/:tableID';
 
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {

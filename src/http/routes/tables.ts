@@ -2,15 +2,23 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { createTable, createTableQuery } from '../../../commands/create-table.ts';
 import { overwriteTable, overwriteTableQuery } from '../../../commands/overwrite-table.ts';
+import type { TableQueries } from '../../../projections/tables/tables.queries.ts';
+import type { RowLimits } from '../../events/event.ts';
 import { appsToLinkOf } from '../access.ts';
-import type { App } from '../app.ts';
+import type { App } from '../app-type.ts';
 import { tableOperations } from '../documents/tables.ts';
-import type { RouteDependencies } from '../routes.ts';
+import type { Gate } from '../gate.ts';
 import { tableIdOf } from '../table-path.ts';
 import { readIfMatch } from '../versions.ts';
-import { writeRows } from '../write-rows.ts';
+import { writeRows, type RowWriteDependencies } from '../write-rows.ts';
 
-export function addTableRoutes(app: App, dependencies: RouteDependencies): void {
+export interface TablesRouteDependencies extends RowWriteDependencies {
+  readonly tables: TableQueries;
+  readonly gate: Gate;
+  readonly limits: RowLimits;
+}
+
+export function addTableRoutes(app: App, dependencies: TablesRouteDependencies): void {
   const { tables, gate, limits } = dependencies;
   app.get('/tables', { config: { operation: tableOperations.list } }, async (request) => {
     const { teamId, appId } = request.principal;

@@ -5,18 +5,19 @@ import { UploadTooLarge, type LocalFileStore } from '../../files/local-file-stor
 import { verifyUploadUrl } from '../../files/upload-signature.ts';
 import type { EventLog } from '../../log/event-log.ts';
 import type { UploadQueries } from '../../../projections/uploads/uploads.queries.ts';
-import type { App } from '../app.ts';
+import type { App } from '../app-type.ts';
 import { uploadOperations } from '../documents/uploads.ts';
 import { HttpError } from '../http-error.ts';
 import { normalMediaType } from '../media-type.ts';
 import { bodyChunks } from '../request-body.ts';
-import type { RouteDependencies } from '../routes.ts';
 
 export interface UploadBytesDependencies {
   readonly store: LocalFileStore;
   readonly keys: SecretKeys;
   readonly log: Pick<EventLog, 'now'>;
   readonly uploads: UploadQueries;
+  /** Rejects while the read model is not at the end of its log. */
+  readonly requireReadModel: () => Promise<void>;
 }
 
 const path = z.object({ uploadID: z.string() });
@@ -26,12 +27,11 @@ const query = z.looseObject({
   signature: z.string().optional(),
 });
 
-export function addUploadBytesRoute(app: App, dependencies: Pick<RouteDependencies, 'uploadBytes' | 'requireReadModel'>): void {
+export function addUploadBytesRoute(app: App, { store, keys, log, uploads, requireReadModel }: UploadBytesDependencies): void {
   app.put('/uploads/:uploadID', {
     schema: { params: path, querystring: query }, config: { public: true, operation: uploadOperations.put },
-    onRequest: () => dependencies.requireReadModel(),
+    onRequest: () => requireReadModel(),
   }, async (request, reply) => {
-    const { store, keys, log, uploads } = dependencies.uploadBytes!;
     const expected = verifyUploadUrl(keys, request.params.uploadID, request.query);
     if (expected === null) throw new HttpError('forbidden', 'The URL was not made by this service, or was changed.');
     const { uploadId, contentType, sizeMax, expiresAt } = expected;

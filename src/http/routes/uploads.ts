@@ -7,16 +7,16 @@ import { newFileName } from '../../files/file-name.ts';
 import { readMembers } from '../../formats/read-members.ts';
 import { isUploadId, type FileStore } from '../../files/file-store.ts';
 import type { UploadQueries, UploadState } from '../../../projections/uploads/uploads.queries.ts';
-import type { App } from '../app.ts';
+import type { App } from '../app-type.ts';
 import { uploadOperations } from '../documents/uploads.ts';
 import { HttpError } from '../http-error.ts';
 import { readMediaType } from '../media-type.ts';
 import { collectBody } from '../request-body.ts';
-import type { RouteDependencies } from '../routes.ts';
-import { identify, identifyWithBody } from '../submitter.ts';
+import { identify, identifyWithBody, type Submitter } from '../submitter.ts';
 import type { UploadAnswers } from '../upload-answers.ts';
 
-export interface UploadDependencies {
+export interface UploadsRouteDependencies {
+  readonly submitter: Submitter;
   readonly uploads: UploadQueries;
   readonly files: FileStore;
   readonly uploadAnswers: UploadAnswers;
@@ -26,7 +26,7 @@ export interface UploadDependencies {
 /** What the body of a creation may have: a media type, a file name, and what older clients send besides. */
 const bodyBytesMax = 64 * 1024;
 
-export function addUploadRoutes(app: App, { submitter, uploads, files, uploadAnswers, uploadLimits }: RouteDependencies): void {
+export function addUploadRoutes(app: App, { submitter, uploads, files, uploadAnswers, uploadLimits }: UploadsRouteDependencies): void {
   app.post('/apps/:appID/uploads', {
     schema: { params: appPath }, config: { operation: uploadOperations.create },
   }, async (request) => {

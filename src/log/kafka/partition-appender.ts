@@ -2,10 +2,11 @@
  * Group commit for one partition of the log in Kafka: one send is in flight, and all that waits meanwhile goes into the
  * next. So records never overtake each other, and how many share an acknowledgement follows the load.
  */
+import type { EncodedEvent } from '../../events/event.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BatchPipeline } from '../batch-pipeline.ts';
 import { AppendUnknown, NotAppended } from '../event-log.ts';
-import type { EncodedEvent, LogRecord } from '../event-log.ts';
+import type { LogRecord } from '../event-log.ts';
 import type { KafkaLink } from './kafka-link.ts';
 
 /** What one send may hold. Brokers take batches of up to a megabyte by default. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
-import type { App } from '../../../src/http/app.ts';
+import type { App } from '../../../src/http/app-type.ts';
 import { collectBody } from '../../../src/http/request-body.ts';
 import { buildEdge, errorPattern, listen, RawClient, requestText } from './edge-app.ts';
 

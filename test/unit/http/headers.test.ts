@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import type { App } from '../../../src/http/app.ts';
+import type { App } from '../../../src/http/app-type.ts';
 import { chooseEncoding } from '../../../src/http/compression.ts';
 import { readIdempotencyKey } from '../../../src/http/idempotency.ts';
 import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../../../src/http/versions.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import type { App } from '../../../src/http/app.ts';
+import type { App } from '../../../src/http/app-type.ts';
 import { metricsRoute, serveMetrics } from '../../../src/http/routes/metrics.ts';
 import { HttpError } from '../../../src/http/http-error.ts';
 import { AppendUnknown, ProjectionBug } from '../../../src/log/event-log.ts';

@@ -2,13 +2,11 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { SecretKeys } from '../../../src/database/secret-keys.ts';
-import type { EventData } from '../../../src/events/event.ts';
+import type { EncodedEvent, EventData } from '../../../src/events/event.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import { Submitter } from '../../../src/http/submitter.ts';
 import { parseJobId } from '../../../src/job-id.ts';
-import {
-  AppendUnknown, NotAppended, ProjectionBug, type EncodedEvent, type EventLog,
-} from '../../../src/log/event-log.ts';
+import { AppendUnknown, NotAppended, ProjectionBug, type EventLog } from '../../../src/log/event-log.ts';
 
 const key = { id: 1, bytes: new Uint8Array(32) };
 const keys: SecretKeys = { current: key, find: () => key };

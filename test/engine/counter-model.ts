@@ -1,0 +1,129 @@
+/**
+ * A model that is no part of the product: it counts how often a team was mentioned. It stands for any other model in the tests of the
+ * engine, which knows models by their interface only. Teams that are created count 1; suspending a team counts it once more, and is
+ * refused from `countMax` on; resuming it notes how many changes are stored, which only shows when all before it is.
+ */
+import { defineEntity, p } from '@mikro-orm/core';
+import { RowsStatement } from '../../src/database/rows-statement.ts';
+import type { Statement } from '../../src/database/pipelined-client.ts';
+import type { Event } from '../../src/events/event.ts';
+import { apply, refuse } from '../../projections/engine/decision.ts';
+import type { Loading, Model } from '../../projections/engine/model.ts';
+import { storing } from '../../projections/engine/statements.ts';
+
+export interface Counter {
+  readonly teamId: string;
+  readonly count: number;
+  /** How many counters were stored when it was asked last. */
+  readonly seen: number;
+  readonly key: bigint;
+}
+
+type CounterChange = { readonly kind: 'counter'; readonly counter: Counter };
+
+interface CounterStates {
+  readonly counters: CountersState;
+}
+
+const CounterEntity = defineEntity({
+  name: 'Counter',
+  tableName: 'counters',
+  properties: { teamId: p.uuid().primary(), count: p.integer(), seen: p.integer(), key: p.bigint() },
+});
+
+class CountersState {
+  readonly newKey: () => bigint;
+  readonly known = new Map<string, Counter>();
+  readonly changed = new Map<string, Counter>();
+  stored = 0;
+
+  constructor(newKey: () => bigint) {
+    this.newKey = newKey;
+  }
+}
+
+/** What the model was asked for, so that tests can tell how often it looked something up. */
+export const asked = { counters: [] as string[][], stored: 0, remembered: 0 };
+
+const selectCounters: Statement = { name: 'select_counters', text: 'select team_id, count, seen, key from counters where team_id = any($1::uuid[])' };
+const countCounters: Statement = { name: 'count_counters', text: 'select count(*)::int4 from counters' };
+
+const upsertCounters = new RowsStatement<Counter>(
+  'upsert_counters',
+  [['uuid', ({ teamId }) => teamId], ['int4', ({ count }) => count], ['int4', ({ seen }) => seen], ['int8', ({ key }) => key]],
+  (rows) => `insert into counters (team_id, count, seen, key) select * from ${rows} as given
+    on conflict (team_id) do update set count = excluded.count, seen = excluded.seen`,
+);
+
+export const countMax = 5;
+
+const counters: Model<CountersState, CounterStates, CounterChange, Map<string, Counter>> = {
+  entities: [CounterEntity],
+  storage: ['create index counters_by_count on counters (count)'],
+  decisions: {
+    TeamCreated: ({ counters: { known, newKey } }, { data: { teamId } }) => {
+      return apply(known.has(teamId) ? [] : [changed({ teamId, count: 1, seen: 0, key: newKey() })]);
+    },
+    TeamSuspended: ({ counters: { known } }, { data: { teamId } }, at) => {
+      const counter = known.get(teamId);
+      if (!counter) return refuse('table_not_found', 'there is no such counter');
+      if (counter.count >= countMax) return refuse('limit_exceeded', `it counts to ${countMax}`);
+      return apply([changed({ ...counter, count: counter.count + 1 })], at.version);
+    },
+    TeamResumed: ({ counters: { known, stored } }, { data: { teamId } }) => {
+      return apply([changed({ ...known.get(teamId)!, seen: stored })]);
+    },
+  },
+  changes: {
+    counter: ({ counters: { known, changed } }, { counter }) => {
+      known.set(counter.teamId, counter);
+      changed.set(counter.teamId, counter);
+    },
+  },
+  open: (newKey) => new CountersState(newKey),
+  keysAtMost: ({ type }) => (type === 'TeamCreated' ? 1 : 0),
+  load,
+  store: (state) => storing([...state.changed.values()], (rows) => upsertCounters.bind(rows)),
+  remember: (remembered, state) => {
+    const known = remembered ?? new Map<string, Counter>();
+    for (const [teamId, counter] of state.known) known.set(teamId, counter);
+    return known;
+  },
+  readsStored: ['TeamResumed'],
+  loadsAhead: ['TeamSuspended'],
+  sections: [{
+    name: ([teamId]) => `counter ${teamId}`, keys: 1, columns: ['count', 'seen'],
+    query: 'select team_id, count, seen from counters order by team_id',
+  }],
+  garbage: [async (database, later) => {
+    const { rowCount } = await database.pool.query('delete from counters where count >= $1', [later > 0 ? countMax : countMax + 1]);
+    return rowCount ?? 0;
+  }],
+};
+
+export const toyModels = { counters };
+
+function changed(counter: Counter): CounterChange {
+  return { kind: 'counter', counter };
+}
+
+async function load({ tx, events, states: { counters: state }, before, remembered }: Loading<CounterStates, Map<string, Counter>, null>): Promise<void> {
+  const missing = [...new Set(events.flatMap(teamOf))].filter((teamId) => {
+    const known = state.known.get(teamId) ?? before?.counters.known.get(teamId) ?? remembered?.get(teamId);
+    if (known) state.known.set(teamId, known);
+    if (known) asked.remembered += 1;
+    return !known;
+  });
+  const counts = events.some(({ data }) => data.type === 'TeamResumed');
+  const [found, stored] = await Promise.all([
+    missing.length === 0 ? null : tx.query(selectCounters, [missing]),
+    counts ? tx.query(countCounters, []) : null,
+  ]);
+  if (missing.length > 0) asked.counters.push(missing);
+  for (const [teamId, count, seen, key] of found?.rows ?? []) state.known.set(teamId, { teamId, count, seen, key });
+  if (stored) state.stored = stored.rows[0]![0] as number;
+}
+
+function teamOf({ data }: Event): string[] {
+  return 'teamId' in data ? [data.teamId] : [];
+}

@@ -1,0 +1,189 @@
+/** The engine, with a model of its own: what it promises to any model. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { pino } from 'pino';
+import { compareReadModels } from '../../projections/engine/compare/compare.ts';
+import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
+import { removeGarbage } from '../../projections/engine/garbage.ts';
+import { listModels } from '../../projections/engine/model.ts';
+import { ModelSet } from '../../projections/engine/model-set.ts';
+import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
+import { projectRecords } from '../../projections/engine/project-records.ts';
+import { Projector } from '../../projections/engine/projector.ts';
+import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
+import type { Database } from '../../src/database/database.ts';
+import { encodeEvent } from '../../src/events/event-codec.ts';
+import type { EncodedEvent } from '../../src/events/event.ts';
+import type { Outcome } from '../../src/events/outcome.ts';
+import type { LogRecord } from '../../src/log/event-log.ts';
+import { partitionCount } from '../../src/log/partition.ts';
+import { createDatabase } from '../support/postgres.ts';
+import { asked, countMax, toyModels } from './counter-model.ts';
+
+const partition = 0;
+const models = listModels(toyModels);
+const closers: (() => Promise<unknown>)[] = [];
+let url: string;
+let database: Database;
+let schemas = 0;
+
+type Step = readonly ['TeamCreated' | 'TeamSuspended' | 'TeamResumed', number];
+
+const teams = Array.from({ length: 4 }, () => randomUUID());
+
+function event([type, team]: Step, commandId: string = randomUUID()): EncodedEvent {
+  const teamId = teams[team]!;
+  const data = type === 'TeamCreated' ? { type, teamId, name: 'counted' } as const : { type, teamId } as const;
+  return encodeEvent({ commandId, notAfter: null, requestDigest: null }, data);
+}
+
+/** The steps as records of a log, which begins with the first. */
+function recordsOf(steps: readonly Step[]): LogRecord[] {
+  return steps.map((step, at) => ({ partition, offset: BigInt(at), time: 1000 + at, bytes: event(step).bytes }));
+}
+
+/** A read model of its own, empty. */
+async function newReadModel(): Promise<Database> {
+  schemas += 1;
+  const made = await openDatabase(models, { url, schema: `engine_${schemas}`, synchronousCommit: false });
+  closers.push(() => made.close());
+  await createReadModel(models, made, partitionCount);
+  return made;
+}
+
+async function counted(where: Database): Promise<readonly unknown[]> {
+  const { rows } = await where.pool.query('select team_id, count, seen from counters order by team_id');
+  return rows;
+}
+
+beforeAll(async () => {
+  const created = await createDatabase();
+  closers.push(() => created.drop());
+  ({ url } = created);
+});
+
+beforeEach(async () => {
+  database = await newReadModel();
+  asked.counters = [];
+});
+
+afterAll(async () => {
+  for (const close of closers.toReversed()) await close();
+});
+
+/** Projects records in batches of these sizes, the last of which goes on. */
+async function project(where: Database, records: readonly LogRecord[], sizes: readonly number[]): Promise<Outcome[]> {
+  const projector = new Projector(models);
+  const outcomes: Outcome[] = [];
+  const left = [...records];
+  for (let at = 0; left.length > 0; at += 1) {
+    const batch = left.splice(0, sizes[Math.min(at, sizes.length - 1)]);
+    await projectRecords({ database: where, projector, partition, epoch: 0n }, batch, (_, projected) => outcomes.push(...projected.outcomes.values()));
+  }
+  return outcomes;
+}
+
+const anySteps = fc.array(
+  fc.tuple(fc.constantFrom('TeamSuspended' as const, 'TeamSuspended' as const, 'TeamResumed' as const), fc.integer({ min: 0, max: 3 })),
+  { minLength: 1, maxLength: 30 },
+).map((steps): Step[] => [...teams.map((_, team): Step => ['TeamCreated', team]), ...steps]);
+
+test('state and outcomes do not depend on where records are cut into batches', async () => {
+  await fc.assert(fc.asyncProperty(anySteps, fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 4 }), async (steps, sizes) => {
+    const records = recordsOf(steps);
+    const [whole, cut] = [await newReadModel(), await newReadModel()];
+    expect(await project(cut, records, sizes)).toEqual(await project(whole, records, [records.length]));
+    expect(await counted(cut)).toEqual(await counted(whole));
+    const snapshots = await Promise.all([whole, cut].map(({ schema }) => Snapshot.open(url, schema)));
+    expect((await compareReadModels(models, snapshots[0]!, snapshots[1]!)).differences).toEqual([]);
+    await Promise.all(snapshots.map((snapshot) => snapshot.close()));
+    for (const each of [whole, cut]) await each.pool.query(`drop schema ${each.schema} cascade`);
+  }), { numRuns: 6 });
+});
+
+test('one batch looks each thing up once, and stores net changes', async () => {
+  await project(database, recordsOf([['TeamCreated', 0], ['TeamSuspended', 0], ['TeamSuspended', 0], ['TeamCreated', 1]]), [4]);
+  expect(asked.counters).toEqual([[teams[0], teams[1]]]);
+  expect(await counted(database)).toEqual(expect.arrayContaining([
+    { team_id: teams[0], count: 3, seen: 0 }, { team_id: teams[1], count: 1, seen: 0 },
+  ]));
+});
+
+test('an event that reads what is stored sees all before it, and nothing behind it', async () => {
+  await project(database, recordsOf([['TeamCreated', 0], ['TeamCreated', 1], ['TeamResumed', 0], ['TeamCreated', 2]]), [4]);
+  expect(await counted(database)).toContainEqual({ team_id: teams[0], count: 1, seen: 2 });
+});
+
+test('a command that comes again has its first outcome, and changes nothing', async () => {
+  const commandId = randomUUID();
+  const [created, first, again] = [event(['TeamCreated', 0]), event(['TeamSuspended', 0], commandId), event(['TeamSuspended', 0], commandId)];
+  const records = [created, first, again].map(({ bytes }, at): LogRecord => ({ partition, offset: BigInt(at), time: 1000, bytes }));
+  await project(database, records, [2, 1]);
+  expect(await counted(database)).toEqual([{ team_id: teams[0], count: 2, seen: 0 }]);
+});
+
+test('records that are not at the progress are refused whole', async () => {
+  const records = recordsOf([['TeamCreated', 0], ['TeamCreated', 1]]);
+  await project(database, records.slice(0, 1), [1]);
+  await expect(project(database, records.slice(0, 1), [1])).rejects.toMatchObject({ name: 'ProgressMoved' });
+  expect(await counted(database)).toHaveLength(1);
+});
+
+test('an event that no model decides halts the projection there, and what is before it is stored', async () => {
+  const unknown = encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, { type: 'TeamPlanSet', teamId: teams[0]! });
+  const [first, ...rest] = recordsOf([['TeamCreated', 0], ['TeamCreated', 1]]);
+  const records = [first!, { ...rest[0]!, bytes: unknown.bytes }];
+  await expect(project(database, records, [2])).rejects.toMatchObject({ name: 'ProjectionFailed', offset: 1n });
+  expect(await counted(database)).toHaveLength(1);
+});
+
+describe('appended through the log in Postgres', () => {
+  async function openEngine(): Promise<PostgresEngine> {
+    const engine = await PostgresEngine.open({
+      database, projector: new Projector(models), logger: pino({ level: 'silent' }), queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 1000,
+    }, new AbortController().signal);
+    closers.push(() => engine.close());
+    return engine;
+  }
+
+  test('many at once are decided in one order, and what was remembered is right', async () => {
+    const engine = await openEngine();
+    await engine.append(partition, event(['TeamCreated', 0]));
+    // The first batch that is decided ahead is the first that leaves anything to be remembered.
+    await engine.append(partition, event(['TeamSuspended', 0]));
+    const before = asked.remembered;
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => engine.append(partition, event(['TeamSuspended', 0]))));
+    const statuses = outcomes.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 'applied')).toHaveLength(countMax - 2);
+    expect(new Set(outcomes.flatMap(({ etag }) => etag ?? [])).size).toBe(countMax - 2);
+    expect(asked.remembered).toBeGreaterThan(before);
+    expect(await counted(database)).toEqual([{ team_id: teams[0], count: countMax, seen: 0 }]);
+  });
+
+  test('a second process that writes between is met, and nothing is lost or doubled', async () => {
+    const engines = [await openEngine(), await openEngine()];
+    await engines[0]!.append(partition, event(['TeamCreated', 1]));
+    const outcomes = await Promise.all(Array.from({ length: 12 }, (_, at) => engines[at % 2]!.append(partition, event(['TeamSuspended', 1]))));
+    expect(outcomes.filter(({ status }) => status === 'applied')).toHaveLength(countMax - 1);
+    expect(await counted(database)).toContainEqual({ team_id: teams[1], count: countMax, seen: 0 });
+  });
+});
+
+test('garbage collection asks each model, as if it were later', async () => {
+  const full = Array.from({ length: countMax - 1 }, (): Step => ['TeamSuspended', 0]);
+  await project(database, recordsOf([['TeamCreated', 0], ['TeamCreated', 1], ...full]), [10]);
+  expect(await removeGarbage(models, database)).toBe(false);
+  expect(await removeGarbage(models, database, 1)).toBe(true);
+  expect(await counted(database)).toEqual([{ team_id: teams[1], count: 1, seen: 0 }]);
+});
+
+test('two models that decide one type of event are a mistake that shows at once', () => {
+  const { counters } = toyModels;
+  expect(() => new ModelSet({ counters, again: counters })).toThrow('two models decide TeamCreated');
+});
+
+test('a change that no model takes is a mistake that shows at once', () => {
+  const set = new ModelSet(models);
+  expect(() => set.apply(set.open(() => 1n), [{ kind: 'unheard of' }])).toThrow('a change of the unknown kind unheard of');
+});
