@@ -181,7 +181,8 @@ const selectKeys = {
 };
 
 async function readKeys(client: pg.Pool | pg.PoolClient): Promise<StoredKey[]> {
-  const { rows } = await client.query<StoredKey>(selectKeys);
+  // The pg that MikroORM brings along writes into what it is given.
+  const { rows } = await client.query<StoredKey>({ ...selectKeys });
   return rows;
 }
 

@@ -1,6 +1,8 @@
 /** The keys that all processes of a deployment sign with, how one takes the place of another, and how one is removed. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { readModelSchema } from '../../projections/read-model.ts';
+import { Database } from '../../src/database/database.ts';
 import { KeysNotRead, listSecretKeys, removeSecretKey, rotateSecretKey, StoredSecretKeys, type KeyReading } from '../../src/database/secret-keys.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { sleepUntil } from '../support/server.ts';
@@ -66,6 +68,19 @@ describe('the keys', () => {
     expect(await rotateSecretKey(pool)).toEqual({ id: 1, state: 'current' });
     expect((await open()).current.id).toBe(1);
   });
+});
+
+test('keys are opened in a process that has read others again, by the pool of the service', async () => {
+  const service = await Database.open({ url: database.url, schema: readModelSchema });
+  try {
+    const keys = await open({ interval: often }, service.pool);
+    await rotateSecretKey(service.pool);
+    await sleepUntil(() => keys.find(2) !== null, 'the new key is known');
+    expect((await open({ interval: never }, service.pool)).find(2)).not.toBeNull();
+    for (const one of opened) await one.close();
+  } finally {
+    await service.close();
+  }
 });
 
 describe('a new key', () => {
