@@ -3,13 +3,14 @@
  * acknowledged has its very bytes, and nothing is left of the others.
  */
 import { afterEach, expect, test } from '@jest/globals';
+import { extent } from '../../extent.ts';
 import { randomFrom } from '../load.ts';
 import { seed } from '../survive.ts';
 import { findUploadProblems } from '../uploads.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
 import { killAllRepeatedly } from './kill-all.ts';
 
-const kills = Number(process.env['KILLS'] ?? 4);
+const kills = extent.uploadKillsOnKafka;
 
 let deployment: KafkaDeployment;
 
