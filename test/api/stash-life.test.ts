@@ -2,15 +2,17 @@
 import { expect, test } from '@jest/globals';
 import { sweepOnce, sweepTimes } from '../../projections/segments/sweeper.ts';
 import { expireStashes } from '../../src/stash-expiry.ts';
-import { useApi } from '../support/api.ts';
+import { useOwnApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
+import { useOperator } from '../support/operator.ts';
 import { sleepUntil } from '../support/server.ts';
 import { expectStored, newStashId, putChunks, stashOf } from '../support/stashes.ts';
 import { cellsOf, createTable, leavingUnchanged } from '../support/tables.ts';
 
 const lifeMs = 1500;
 /** Upkeep is for the tests to do. */
-const { api, client } = useApi({ STASH_LIFE_MS: String(lifeMs), UPKEEP_INTERVAL_MS: '3600000' });
+const { api, client } = useOwnApi({ STASH_LIFE_MS: String(lifeMs), UPKEEP_INTERVAL_MS: '3600000' });
+const operator = useOperator({ api });
 
 const importOf = (stashId: string, rest: object = {}): Promise<Answer> => client().post('/tables', { name: 'n', rows: { $stashID: stashId }, ...rest });
 
@@ -23,7 +25,7 @@ async function untilExpired(stashId: string): Promise<void> {
 }
 
 async function ask<T>(query: string, values: readonly unknown[]): Promise<T[]> {
-  const { rows } = await api().operator.database.pool.query(query, [...values]);
+  const { rows } = await operator().database.pool.query(query, [...values]);
   return rows as T[];
 }
 
@@ -63,7 +65,7 @@ test('its time begins with its first chunk, and one that comes later makes a new
 });
 
 test('what is left of stashes that have expired is removed, and not what was imported of them', async () => {
-  const { database, log } = api().operator;
+  const { database, log } = operator();
   const stashIds = await Promise.all(Array.from({ length: 3 }, (_, n) => stashOf(client(), { 1: [{ n }], 2: [{ n: n + 10 }] })));
   const [first] = stashIds;
   const imported = await importOf(first!);
@@ -97,7 +99,7 @@ test('what is left of stashes that have expired is removed, and not what was imp
 });
 
 test('that it was said too early does not keep stashes from ending, nor is it said without end', async () => {
-  const { database, log } = api().operator;
+  const { database, log } = operator();
   const { client: by, id } = await api().createTeam();
   // So many that it is done in several steps.
   const stashIds = Array.from({ length: 120 }, newStashId);
