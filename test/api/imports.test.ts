@@ -1,14 +1,13 @@
 /** Spec 4.13, decisions 2, 3 and 6: the rows of a stash become those of a table, in one step. */
 import { describe, expect, test } from '@jest/globals';
 import { extent } from '../extent.ts';
-import { useOwnApi } from '../support/api.ts';
+import { promptly, useApi } from '../support/api.ts';
 import { outcomeOf, type Answer, type Client } from '../support/client.ts';
 import { untilDone } from '../support/jobs.ts';
 import { expectStored, newStashId, putChunks, stashOf } from '../support/stashes.ts';
 import { cellsOf, createTable, leavingUnchanged, schemaOf, unknownTableId, type MadeTable } from '../support/tables.ts';
 
-/** Nobody waits for an outcome who permits not to. */
-const { api, client } = useOwnApi({ ASYNC_WAIT_MS: '0' });
+const { api, client } = useApi(promptly);
 const permitted = { 'x-service-asynchronous': 'true' };
 const noStash = '400 stash_not_found';
 const malformed = '400 request_validation_error';

@@ -3,14 +3,13 @@ import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { formatJobId, parseJobId, type Job } from '../../src/job-id.ts';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
-import { useOwnApi, type Team } from '../support/api.ts';
+import { promptly, useApi, type Team } from '../support/api.ts';
 import { outcomeOf, type Answer, type Client } from '../support/client.ts';
 import { untilDone } from '../support/jobs.ts';
 import { useOperator } from '../support/operator.ts';
 import { createTable, leavingUnchanged, stateOf, unknownTableId, type MadeTable } from '../support/tables.ts';
 
-/** Nobody waits for an outcome who permits not to. */
-const { api, client } = useOwnApi({ ASYNC_WAIT_MS: '0' });
+const { api, client } = useApi(promptly);
 const operator = useOperator({ api });
 const permitted = { 'x-service-asynchronous': 'true' };
 const malformed = '400 request_validation_error';

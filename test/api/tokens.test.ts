@@ -8,15 +8,14 @@ import { noteRevocation, noteUses, revocationNotes } from '../../src/database/to
 import { rebuild } from '../../src/replay/rebuild.ts';
 import { recordRevocation, tellRevocations } from '../../src/token-revocation.ts';
 import { TokenUses } from '../../src/token-uses.ts';
-import { useOwnApi, type Team, type Token } from '../support/api.ts';
+import { promptly, useApi, type Team, type Token } from '../support/api.ts';
 import { Client, outcomeOf, type Answer } from '../support/client.ts';
 import { useOperator } from '../support/operator.ts';
 import { sleepUntil } from '../support/server.ts';
 import { newStashId, putChunks } from '../support/stashes.ts';
 import { createTable, leavingUnchanged, unknownTableId, type MadeTable } from '../support/tables.ts';
 
-/** Upkeep is for the tests to do. */
-const { api } = useOwnApi({ UPKEEP_INTERVAL_MS: '3600000' });
+const { api } = useApi(promptly);
 const operator = useOperator({ api });
 
 let team: Team;
@@ -95,7 +94,8 @@ describe('a token for reading only', () => {
     }
     for (const path of [`/tables/${table.id}`, table.path]) expect((await client.head(path)).status).toBe(200);
     const later = await team.client.post(table.path, [{ a: 2 }], { 'x-service-asynchronous': 'true' });
-    expect(outcomeOf(later)).toBe('201');
+    expect(outcomeOf(later)).toBe('202');
+    expect((await client.get(`/jobs/${later.json.data.jobID}`)).status).toBe(200);
     expect(outcomeOf(await client.get('/jobs/x'))).toBe('404 job_not_found');
   });
 });

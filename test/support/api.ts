@@ -45,12 +45,15 @@ export interface ApiOfFile {
   client(): Client;
 }
 
-/** The service with its default settings. Other files use it at the same time, with teams of their own. */
-export function useApi(): ApiOfFile {
-  return useDeployment(() => callDeployments('share', deploymentKind), async () => undefined);
+/** Nobody waits for an outcome who permits not to, and upkeep is for the tests to do. */
+export const promptly = { ASYNC_WAIT_MS: '0', UPKEEP_INTERVAL_MS: '3600000' };
+
+/** The service with these settings. Other files that want it so use it at the same time, with teams of their own. */
+export function useApi(settings: Readonly<Record<string, string>> = {}): ApiOfFile {
+  return useDeployment(() => callDeployments('share', deploymentKind, settings), async () => undefined);
 }
 
-/** A service that no other file uses: one with other settings, or one that is measured, or disturbed. It is stopped after the tests. */
+/** A service that no other file uses: with settings that only this file wants, or measured, or disturbed. It is stopped after the tests. */
 export function useOwnApi(settings: Settings = {}): ApiOfFile {
   return useDeployment(
     () => callDeployments('start', deploymentKind, typeof settings === 'function' ? settings() : settings),

@@ -48,12 +48,13 @@ const rolesOf = (kind: DeploymentKind): readonly string[] => (kind === 'kafka-sp
 /** Arguments and results are JSON: test files call the methods over HTTP (deployment-server.ts). */
 export class Deployments {
   readonly #running = new Map<string, Running>();
-  readonly #shared = new Map<DeploymentKind, Promise<Deployment>>();
+  readonly #shared = new Map<string, Promise<Deployment>>();
 
-  /** The one of a kind, with the default settings, that all files share. */
-  share(kind: DeploymentKind): Promise<Deployment> {
-    const shared = this.#shared.get(kind) ?? this.start(kind, {});
-    this.#shared.set(kind, shared);
+  /** The one of a kind and of settings that all files share. It runs until the end. */
+  share(kind: DeploymentKind, settings: Readonly<Record<string, string>>): Promise<Deployment> {
+    const key = JSON.stringify([kind, settings]);
+    const shared = this.#shared.get(key) ?? this.start(kind, settings);
+    this.#shared.set(key, shared);
     return shared;
   }
 

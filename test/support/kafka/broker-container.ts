@@ -6,6 +6,9 @@ import { untilBrokerAnswers } from './until-broker-answers.ts';
 
 export const kafkaImage = process.env['KAFKA_IMAGE'] ?? 'apache/kafka:4.3.1';
 
+/** A busy machine takes its time. */
+const startedWithinMs = 180_000;
+
 /** Starts a broker whose port is published on 127.0.0.1. The port is chosen first: a broker tells clients where it is. */
 export async function startBrokerContainer(ports: BrokerPorts = {}): Promise<Broker> {
   const port = ports.port ?? (await freePort());
@@ -22,6 +25,7 @@ export async function startBrokerContainer(ports: BrokerPorts = {}): Promise<Bro
     })
     .withAutoRemove(false)
     .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
+    .withStartupTimeout(startedWithinMs)
     .start();
   await untilBrokerAnswers(address);
   const { container: engine } = await getContainerRuntimeClient();
