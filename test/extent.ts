@@ -36,6 +36,10 @@ export const extent = {
     { teams: 2, eventsOfTeam: 400, blocksOfTeam: 150, rowsOfBlock: 25 },
     { teams: 3, eventsOfTeam: 1200, blocksOfTeam: 500, rowsOfBlock: 25 },
   ),
+  /** How often 32 clients race for a row; processes start at once on a fresh database; and one is stopped under load. */
+  races: extentOf(2, 8),
+  startsAtOnce: extentOf(1, 3),
+  stopsUnderLoad: extentOf(2, 5),
   /** How often connections to Postgres are ended, or the line to it is cut; and how often Postgres is killed. */
   cuts: extentOf(5, 20),
   postgresKills: extentOf(2, 4),

@@ -9,6 +9,9 @@ import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
 import { hasEngine } from './docker-engine.ts';
 import { sleepUntil } from './server.ts';
 
+/** Several deployments use it, each of up to five processes with 26 connections. Nobody kills it, so that nothing has to reach the disk. */
+const settings = { max_connections: '600', fsync: 'off', full_page_writes: 'off' };
+
 export interface SharedPostgres {
   readonly url: string;
   /** Where it runs, for people. */
@@ -27,8 +30,7 @@ export async function startSharedPostgres(): Promise<SharedPostgres> {
 async function inContainer(): Promise<SharedPostgres> {
   const image = process.env['POSTGRES_IMAGE'] ?? 'postgres:18';
   const container = await new PostgreSqlContainer(image).withDatabase('tablog')
-    // Nobody kills this one, so that nothing has to reach the disk.
-    .withCommand(['postgres', '-c', 'fsync=off', '-c', 'full_page_writes=off'])
+    .withCommand(['postgres', ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])])
     // The usual health checks, each a process in the container, would go on four times a second.
     .withHealthCheck({ test: ['CMD', 'true'], interval: 3_600_000 })
     .withWaitStrategy(Wait.forListeningPorts())
@@ -58,7 +60,7 @@ async function takesConnections(url: string): Promise<boolean> {
 
 async function embedded(): Promise<SharedPostgres> {
   const folder = await mkdtemp(join(tmpdir(), 'tablog-test-postgres-'));
-  const postgres = await startEmbeddedPostgres({ folder, log: () => undefined });
+  const postgres = await startEmbeddedPostgres({ folder, log: () => undefined, settings });
   return {
     url: postgres.url,
     where: 'the embedded Postgres',

@@ -29,4 +29,4 @@ test(`imports are whole or not there, in ${kills} kills`, async () => {
   });
   expect(problems).toEqual([]);
   expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
-}, 60_000 + kills * 45_000);
+}, 300_000 + kills * 45_000);

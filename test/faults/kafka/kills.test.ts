@@ -70,4 +70,4 @@ test(`nothing is lost in ${kills} kills`, async () => {
     }
     await deployment.untilReady();
   });
-}, 60_000 + kills * 30_000);
+}, 300_000 + kills * 30_000);
