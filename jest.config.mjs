@@ -1,17 +1,30 @@
+import { isFull } from './test/extent.ts';
 import { findKafka } from './test/support/kafka/shared-kafka.ts';
 
-/** Node runs the TypeScript files as they are, so there is nothing to transform. */
-const project = (name, folder = name) => ({
+/**
+ * What is tried on Kafka too: what the log or the deployment has a part in. The formats of rows, types, headers and errors are the same
+ * wherever the service runs, and are tried once; with TEST_EXTENT=full (`npm run test:all`) all that can be is tried everywhere.
+ */
+const onKafka = {
+  log: ['event-log', 'plans'],
+  api: ['idempotency', 'imports', 'jobs', 'model', 'stashes', 'tokens', 'versions'],
+  replay: isFull ? ['batches', 'compaction', 'mutations', 'read-model-use', 'replay', 'written-before'] : ['replay', 'written-before'],
+  faults: isFull ? ['*'] : ['kills', 'imports'],
+};
+const onSplitKafka = [...onKafka.api, 'metrics', 'secret-keys'];
+
+/** Node runs the TypeScript files as they are, so there is nothing to transform. `files`: names of test files, as patterns. */
+const project = (name, folder = name, files = ['*']) => ({
   displayName: name,
   testEnvironment: 'node',
   transform: {},
   extensionsToTreatAsEsm: ['.ts'],
-  testMatch: [`<rootDir>/test/${folder}/**/*.test.ts`],
+  testMatch: files.map((file) => `<rootDir>/test/${folder}/${file === '*' ? '**/*' : file}.test.ts`),
 });
 
 /** The servers that these need are started before them and stopped after them; tests make what is theirs in them. */
-const onServers = (name, folder, deploymentKind) => ({
-  ...project(name, folder),
+const onServers = (name, folder, deploymentKind, files) => ({
+  ...project(name, folder, files),
   globals: { deploymentKind },
   globalSetup: `<rootDir>/test/support/${deploymentKind === 'postgres' ? 'start-postgres' : 'start-kafka'}.ts`,
   globalTeardown: '<rootDir>/test/support/stop-servers.ts',
@@ -23,10 +36,12 @@ if (!hasKafka) {
     'The suites on Kafka do not run here: there is no KAFKA_BROKERS, no Docker engine, and no Java with Maven.\n',
   );
 }
+if (!isFull) process.stderr.write('This is the short run: what random tests do at length, and more on Kafka, is in `npm run test:all`.\n');
 
 export default {
   maxWorkers: 2,
   testTimeout: 120_000,
+  reporters: ['default', '<rootDir>/test/support/durations.ts'],
   projects: [
     project('unit'),
     project('integration'),
@@ -37,12 +52,12 @@ export default {
     { ...onServers('faults', 'faults', 'postgres'), testPathIgnorePatterns: ['/test/faults/kafka/'] },
     ...(hasKafka
       ? [
-        onServers('log on kafka', 'log', 'kafka'),
-        onServers('api on kafka', 'api', 'kafka'),
-        onServers('api on kafka, split', 'api', 'kafka-split'),
-        onServers('replay on kafka', 'replay', 'kafka'),
+        onServers('log on kafka', 'log', 'kafka', onKafka.log),
+        onServers('api on kafka', 'api', 'kafka', isFull ? ['*'] : onKafka.api),
+        onServers('api on kafka, split', 'api', 'kafka-split', isFull ? ['*'] : onSplitKafka),
+        onServers('replay on kafka', 'replay', 'kafka', onKafka.replay),
         // These kill their brokers, and so have their own.
-        project('faults on kafka', 'faults/kafka'),
+        project('faults on kafka', 'faults/kafka', onKafka.faults),
       ]
       : []),
   ],

@@ -1,11 +1,11 @@
 /** Spec 4.12, decisions 3. */
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import { useApi } from '../support/api.ts';
+import { useOwnApi } from '../support/api.ts';
 import { outcomeOf } from '../support/client.ts';
 import { cellsOf, createTable, leavingUnchanged, stateOf, unknownTableId } from '../support/tables.ts';
 
-const { client } = useApi({ ROWS_PER_TABLE_MAX: '30000' });
+const { client } = useOwnApi({ ROWS_PER_TABLE_MAX: '30000' });
 const malformed = '400 request_validation_error';
 const numbered = (count: number, from = 0): { n: number }[] =>
   Array.from({ length: count }, (_, index) => ({ n: from + index }));

@@ -1,11 +1,11 @@
 /** Decisions 3: the header only permits. What is done soon is answered at once, whoever permits what. */
 import { expect, test } from '@jest/globals';
-import { useApi } from '../support/api.ts';
+import { useOwnApi } from '../support/api.ts';
 import { outcomeOf } from '../support/client.ts';
 import { untilDone } from '../support/jobs.ts';
 import { createTable } from '../support/tables.ts';
 
-const { client } = useApi({ ASYNC_WAIT_MS: '60000' });
+const { client } = useOwnApi({ ASYNC_WAIT_MS: '60000' });
 const permitted = { 'x-service-asynchronous': 'true' };
 
 test('small work is answered at once', async () => {

@@ -1,13 +1,14 @@
 /** CSV and TSV bodies (spec 4.2, decisions 2, 3 and 6): creating tables of them, adding them, and what is refused. */
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import Papa from 'papaparse';
-import { useApi } from '../support/api.ts';
+import { extent } from '../extent.ts';
+import { useOwnApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
+import { fc, uncut } from '../support/property.ts';
 import { cellsOf, createTable, leavingUnchanged, stateOf, unknownTableId, type MadeTable } from '../support/tables.ts';
 
-const { client } = useApi({ BODY_SIZE_MAX_BYTES: '30000000' });
+const { client } = useOwnApi({ BODY_SIZE_MAX_BYTES: '30000000' });
 const csv = { 'content-type': 'text/csv' };
 const tsv = { 'content-type': 'text/tab-separated-values' };
 const malformed = '400 request_validation_error';
@@ -311,5 +312,5 @@ test('any texts come back as they were, in columns of strings', async () => {
     const written = Papa.unparse(rows, { newline, delimiter: headers === csv ? ',' : '\t' });
     const wanted = rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== '')));
     expect(await lastRows(table, await add(table, written, 'abort', headers))).toEqual(wanted);
-  }), { numRuns: 40 });
+  }), { ...uncut, numRuns: extent.textBodies });
 });

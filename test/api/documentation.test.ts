@@ -1,9 +1,9 @@
 /** `/openapi.json` and `/docs` of each process, whatever it does. The client checks every answer of every test by the document. */
 import { describe, expect, test } from '@jest/globals';
-import { useApi } from '../support/api.ts';
+import { useOwnApi } from '../support/api.ts';
 import { documentOf, fetchChecked } from '../support/interface-document.ts';
 
-const { api } = useApi({ PUBLIC_URL: 'https://tables.example.org' });
+const { api } = useOwnApi({ PUBLIC_URL: 'https://tables.example.org' });
 
 test('each process has a document of what it does, for the address that clients know', async () => {
   for (const { role, url } of api().processes) {

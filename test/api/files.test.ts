@@ -7,13 +7,16 @@ import { checkUpload } from '../../commands/complete-upload.ts';
 import { newFileName } from '../../src/files/file-name.ts';
 import { signUploadUrl } from '../../src/files/upload-signature.ts';
 import { recordFact } from '../../src/record-fact.ts';
-import { useApi } from '../support/api.ts';
+import { useOwnApi } from '../support/api.ts';
 import { fetchChecked } from '../support/interface-document.ts';
+import { useOperator } from '../support/operator.ts';
 import { exchangeRaw } from '../support/raw-http.ts';
+import { recordUpload } from '../support/recorded-upload.ts';
 import { checkShape, type Exchange } from '../support/shapes.ts';
-import { complete, createUpload, picture, recordUpload, sendBytes, upload } from '../support/uploads.ts';
+import { complete, createUpload, picture, sendBytes, upload } from '../support/uploads.ts';
 
-const { api, client } = useApi();
+const { api, client } = useOwnApi();
+const operator = useOperator({ api });
 
 /** The `Cache-Control` of every file. */
 const caching = 'public, max-age=31536000, immutable';
@@ -266,12 +269,12 @@ describe('there is no file', () => {
   test('any more once it is removed', async () => {
     const team = await api().createTeam();
     const { id: teamId, client: owner } = team;
-    const expected = await recordUpload(api(), team, { sizeMax: 1000, lifeMs: 3_600_000, unclaimedLifeMs: 0 });
+    const expected = await recordUpload(operator().log, team, { sizeMax: 1000, lifeMs: 3_600_000, unclaimedLifeMs: 0 });
     const { uploadId } = expected;
-    expect(await sendBytes({ location: signUploadUrl(api().keys, expected, api().url) }, 'bytes')).toBe('200');
+    expect(await sendBytes({ location: signUploadUrl(operator().keys, expected, api().url) }, 'bytes')).toBe('200');
     const { url: place } = (await complete(owner, { id: uploadId })).json.data;
     const { headers } = await get(place);
-    await recordFact(api().operator.log, checkUpload(teamId, uploadId));
+    await recordFact(operator().log, checkUpload(teamId, uploadId));
     await createUpload(owner);
     expect(await outcome(place)).toBe('404 not_found');
     expect(await outcome(place, { 'if-none-match': headers.get('etag')! })).toBe('404 not_found');

@@ -3,18 +3,20 @@
  * is the fault of the service.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { compactOnce } from '../../projections/tables/compaction.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
 import { formatContinuation, parseContinuation } from '../../src/http/continuation.ts';
-import { useApi } from '../support/api.ts';
+import { useOwnApi } from '../support/api.ts';
+import { useOperator } from '../support/operator.ts';
+import { fc } from '../support/property.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
 import { fetchChecked } from '../support/interface-document.ts';
 import { putChunks } from '../support/stashes.ts';
 import { createTable, type MadeTable } from '../support/tables.ts';
 import { createUpload, upload } from '../support/uploads.ts';
 
-const { api, client } = useApi({ UPKEEP_INTERVAL_MS: '3600000' });
+const { api, client } = useOwnApi({ UPKEEP_INTERVAL_MS: '3600000' });
+const operator = useOperator({ api });
 const numRuns = 40;
 
 /** Its links lie in one segment: all but the first begin somewhere in the middle of it. */
@@ -25,7 +27,7 @@ beforeAll(async () => {
   table = await createTable(client(), [], { n: 'number' });
   await putChunks(client(), 'merged', Array.from({ length: 20 }, (_, n) => [String(n), [{ n }, { n }]] as const));
   const added = await client().post(table.path, { $stashID: 'merged' });
-  const { database } = api().operator;
+  const { database } = operator();
   let isCompact = false;
   while (!isCompact) isCompact = !(await compactOnce(database));
   const { rows } = await database.pool.query('select max(first) as first from links where table_id = $1', [table.id]);

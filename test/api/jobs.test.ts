@@ -3,13 +3,14 @@ import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { formatJobId, parseJobId, type Job } from '../../src/job-id.ts';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
-import { useApi, type Team } from '../support/api.ts';
+import { promptly, useApi, type Team } from '../support/api.ts';
 import { outcomeOf, type Answer, type Client } from '../support/client.ts';
 import { untilDone } from '../support/jobs.ts';
+import { useOperator } from '../support/operator.ts';
 import { createTable, leavingUnchanged, stateOf, unknownTableId, type MadeTable } from '../support/tables.ts';
 
-/** Nobody waits for an outcome who permits not to. */
-const { api, client } = useApi({ ASYNC_WAIT_MS: '0' });
+const { api, client } = useApi(promptly);
+const operator = useOperator({ api });
 const permitted = { 'x-service-asynchronous': 'true' };
 const malformed = '400 request_validation_error';
 const noJob = '404 job_not_found';
@@ -66,7 +67,7 @@ describe('a client that permits it', () => {
       const { jobID, tableID } = answer.json.data;
       const { data } = (await untilDone(client(), jobID)).json;
       expect(data).toEqual({ status: 'failed', error: { message: expect.stringMatching(message) } });
-      const rowsTotal = parseJobId(api().keys, jobID)!.rows;
+      const rowsTotal = parseJobId(operator().keys, jobID)!.rows;
       expect((await client().get(`/jobs/${jobID}/progress`)).json.data).toEqual({ phase: 'failed', rowsDone: 0, rowsTotal });
       if (tableID !== undefined) expect(outcomeOf(await client().get(`/tables/${tableID}/rows`))).toBe('404 table_not_found');
     });
@@ -178,13 +179,13 @@ describe('a job', () => {
   let known: Job;
   const minute = 60_000;
   const day = 24 * 60 * minute;
-  const idOf = (changes: Partial<Job> = {}): string => formatJobId(api().keys, { ...known, ...changes });
+  const idOf = (changes: Partial<Job> = {}): string => formatJobId(operator().keys, { ...known, ...changes });
   const statusOf = async (changes: Partial<Job>): Promise<string> => (await team.client.get(`/jobs/${idOf(changes)}`)).json.data.status;
   beforeAll(async () => {
     team = await api().createTeam();
     const { json } = await team.client.post('/tables', { name: 'n', rows: [{ a: 1 }] }, permitted);
     await untilDone(team.client, json.data.jobID);
-    known = parseJobId(api().keys, json.data.jobID)!;
+    known = parseJobId(operator().keys, json.data.jobID)!;
     expect(known.partition).toBe(partitionOf(team.id, partitionCount));
   });
 

@@ -1,9 +1,9 @@
 /** `/metrics` of each process, whatever it does. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { deploymentKind } from '../support/deployment-kind.ts';
 import { labelValues, parseMetrics, sumOf, type Sample } from '../support/metrics.ts';
-import { startApi, useApi, type Api } from '../support/api.ts';
+import { useOwnApi, type Api } from '../support/api.ts';
 import { fetchChecked } from '../support/interface-document.ts';
 import { sleepUntil } from '../support/server.ts';
 
@@ -27,7 +27,7 @@ function total(scraped: readonly Scraped[], name: string, labels?: Sample['label
 }
 
 describe('after some requests', () => {
-  const { api, client } = useApi();
+  const { api, client } = useOwnApi();
   const patches = 20;
   let before: Scraped[];
   let after: Scraped[];
@@ -102,18 +102,13 @@ describe('after some requests', () => {
 });
 
 describe('with a port of its own', () => {
-  let api: Api | undefined;
-  beforeAll(async () => {
-    api = await startApi({ METRICS_PORT: '0', LOG_LEVEL: 'info' });
-  });
-  afterAll(async () => {
-    await api?.stop();
-  });
+  const { api } = useOwnApi({ METRICS_PORT: '0', LOG_LEVEL: 'info' });
 
   test('/metrics is there and no longer among the routes of the service', async () => {
-    for (const { url, output } of api!.processes) {
+    const outputs = await api().outputs();
+    for (const [at, { url }] of api().processes.entries()) {
       expect((await fetchChecked(url, '/metrics')).status).toBe(404);
-      const [, port] = /"port":(\d+),"msg":"metrics are served/.exec(output())!;
+      const [, port] = /"port":(\d+),"msg":"metrics are served/.exec(outputs[at]!)!;
       const response = await fetch(`http://127.0.0.1:${port}/metrics`);
       const samples = parseMetrics(await response.text());
       expect(sumOf(samples, 'tablog_postgres_reachable')).toBe(1);

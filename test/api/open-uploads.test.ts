@@ -1,11 +1,11 @@
 /** A team has at most so many uploads that are neither completed nor over (UPLOADS_OPEN_MAX); of those that are over upload-life.test.ts tells. */
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { useApi, type Team } from '../support/api.ts';
+import { useOwnApi, type Team } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
 import { complete, createUpload, picture, sendBytes, upload, type CreatedUpload } from '../support/uploads.ts';
 
 const openMax = 3;
-const { api } = useApi({ UPLOADS_OPEN_MAX: String(openMax) });
+const { api } = useOwnApi({ UPLOADS_OPEN_MAX: String(openMax) });
 const refused = '400 limit_exceeded';
 
 let team: Team;

@@ -1,7 +1,7 @@
 /** Limits of what a team asks for (docs/rate-limits.md), over HTTP. Each process counts for itself: each client here asks one. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { parseList, type Item } from 'structured-headers';
-import { useApi, type ApiOfFile } from '../support/api.ts';
+import { useOwnApi, type ApiOfFile } from '../support/api.ts';
 import { Client, outcomeOf, type Answer } from '../support/client.ts';
 import { fetchChecked } from '../support/interface-document.ts';
 import { parseMetrics, sumOf } from '../support/metrics.ts';
@@ -28,7 +28,7 @@ async function refusedBy(url: string, limit: string): Promise<number> {
 }
 
 describe('in a window that does not end', () => {
-  const file = useApi({ RATE_LIMIT_REQUESTS: '20', RATE_LIMIT_ROWS: '12000', RATE_LIMIT_WINDOW_MS: '86400000' });
+  const file = useOwnApi({ RATE_LIMIT_REQUESTS: '20', RATE_LIMIT_ROWS: '12000', RATE_LIMIT_WINDOW_MS: '86400000' });
   let client: Client;
   beforeAll(async () => {
     // Before the others, so that what they refuse is not in the way.
@@ -155,7 +155,7 @@ describe('in a window that does not end', () => {
 });
 
 describe('when a window has ended', () => {
-  const file = useApi({ RATE_LIMIT_REQUESTS: '3', RATE_LIMIT_ROWS: '5', RATE_LIMIT_WINDOW_MS: '1000' });
+  const file = useOwnApi({ RATE_LIMIT_REQUESTS: '3', RATE_LIMIT_ROWS: '5', RATE_LIMIT_WINDOW_MS: '1000' });
 
   test('requests and rows are let in again, as many as before', async () => {
     const client = await newTeam(file);

@@ -1,12 +1,14 @@
 /** A key that is removed, as clients see it (docs/deploy.md, "Keys"). Processes read the keys again every ten seconds. */
 import { expect, test } from '@jest/globals';
 import { removeSecretKey, rotateSecretKey } from '../../src/database/secret-keys.ts';
-import { useApi } from '../support/api.ts';
+import { useOwnApi } from '../support/api.ts';
 import { Client, outcomeOf } from '../support/client.ts';
+import { useOperator } from '../support/operator.ts';
 import { sleepUntil } from '../support/server.ts';
 import { createUpload, sendBytes } from '../support/uploads.ts';
 
-const { api } = useApi({ ASYNC_WAIT_MS: '0' });
+const { api } = useOwnApi({ ASYNC_WAIT_MS: '0' });
+const operator = useOperator({ api });
 
 test('what a removed key signed is refused by every process, and what the next one signs is good', async () => {
   const { client } = await api().createTeam();
@@ -22,7 +24,7 @@ test('what a removed key signed is refused by every process, and what the next o
   const all = (outcome: string): string[] => urls.map(() => outcome);
   expect([await jobs(), await uploads()]).toEqual([all('200'), all('200')]);
 
-  const { pool } = api().operator.database;
+  const { pool } = operator().database;
   expect([await rotateSecretKey(pool, 0), await removeSecretKey(pool, 1, 0)]).toEqual([{ id: 2, state: 'current' }, 'removed']);
   await sleepUntil(async () => (await uploads()).every((outcome) => outcome === '403 forbidden'), 'the URL is refused', 30_000);
   expect([await uploads(), await jobs()]).toEqual([all('403 forbidden'), all('404 job_not_found')]);

@@ -3,13 +3,15 @@ import { describe, expect, test } from '@jest/globals';
 import { compactOnce } from '../../projections/tables/compaction.ts';
 import { removeGarbage } from '../../projections/engine/garbage.ts';
 import { models } from '../../projections/models.ts';
-import { useApi } from '../support/api.ts';
+import { useOwnApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
+import { useOperator } from '../support/operator.ts';
 import { expectStored, newStashId, putChunks, stashOf } from '../support/stashes.ts';
 import { cellsOf, createTable } from '../support/tables.ts';
 
 /** Upkeep is for the tests to do. */
-const { api, client } = useApi({ STASH_CHUNKS_MAX: '40', STASH_ROWS_MAX: '9000', UPKEEP_INTERVAL_MS: '3600000' });
+const { api, client } = useOwnApi({ STASH_CHUNKS_MAX: '40', STASH_ROWS_MAX: '9000', UPKEEP_INTERVAL_MS: '3600000' });
+const operator = useOperator({ api });
 const exceeded = '400 limit_exceeded';
 
 const numbered = (from: number, count: number): { n: number }[] => Array.from({ length: count }, (_, at) => ({ n: from + at }));
@@ -56,7 +58,7 @@ describe('a stash', () => {
 const years = 1e12;
 
 async function doUpkeep(): Promise<void> {
-  const { database } = api().operator;
+  const { database } = operator();
   while ((await compactOnce(database)) || (await removeGarbage(models, database, years)));
 }
 
@@ -64,7 +66,7 @@ describe('upkeep', () => {
   const of = (stashId: string): string => `stash in (select key from stashes where stash_id = '${stashId}')`;
 
   async function count(query: string): Promise<number> {
-    const { rows: [row] } = await api().operator.database.pool.query<{ count: string }>(`select count(*) from ${query}`);
+    const { rows: [row] } = await operator().database.pool.query<{ count: string }>(`select count(*) from ${query}`);
     return Number(row!.count);
   }
 
@@ -102,7 +104,7 @@ describe('upkeep', () => {
 
     const segments = `segments where key in (select segment from chunk_blocks where ${of(stashId)})`;
     expect(await count(segments)).toBe(2);
-    const { rows: held } = await api().operator.database.pool.query<{ segment: string }>(`select segment from chunk_blocks where ${of(stashId)}`);
+    const { rows: held } = await operator().database.pool.query<{ segment: string }>(`select segment from chunk_blocks where ${of(stashId)}`);
     expectStored(await client().delete(`/stashes/${stashId}`));
     await doUpkeep();
     expect(await count(`stashes where stash_id = '${stashId}'`)).toBe(0);

@@ -8,14 +8,15 @@ import { noteRevocation, noteUses, revocationNotes } from '../../src/database/to
 import { rebuild } from '../../src/replay/rebuild.ts';
 import { recordRevocation, tellRevocations } from '../../src/token-revocation.ts';
 import { TokenUses } from '../../src/token-uses.ts';
-import { useApi, type Team, type Token } from '../support/api.ts';
+import { promptly, useApi, type Team, type Token } from '../support/api.ts';
 import { Client, outcomeOf, type Answer } from '../support/client.ts';
+import { useOperator } from '../support/operator.ts';
 import { sleepUntil } from '../support/server.ts';
 import { newStashId, putChunks } from '../support/stashes.ts';
 import { createTable, leavingUnchanged, unknownTableId, type MadeTable } from '../support/tables.ts';
 
-/** Upkeep is for the tests to do. */
-const { api } = useApi({ UPKEEP_INTERVAL_MS: '3600000' });
+const { api } = useApi(promptly);
+const operator = useOperator({ api });
 
 let team: Team;
 beforeAll(async () => {
@@ -45,10 +46,10 @@ async function isRefusedNowhere(token: Token): Promise<boolean> {
 
 describe('a token that expires', () => {
   test('is good until then, and unknown from then on', async () => {
-    const token = await team.createToken({ expiresAt: api().operator.log.now() + 3000 });
+    const token = await team.createToken({ expiresAt: operator().log.now() + 3000 });
     expect(await isRefusedNowhere(token)).toBe(true);
     await sleepUntil(() => isRefusedEverywhere(token), 'the token has expired');
-    expect(await isRefusedNowhere(await team.createToken({ expiresAt: api().operator.log.now() + 3_600_000 }))).toBe(true);
+    expect(await isRefusedNowhere(await team.createToken({ expiresAt: operator().log.now() + 3_600_000 }))).toBe(true);
   });
 
   test('was never good if that had passed before', async () => {
@@ -93,7 +94,8 @@ describe('a token for reading only', () => {
     }
     for (const path of [`/tables/${table.id}`, table.path]) expect((await client.head(path)).status).toBe(200);
     const later = await team.client.post(table.path, [{ a: 2 }], { 'x-service-asynchronous': 'true' });
-    expect(outcomeOf(later)).toBe('201');
+    expect(outcomeOf(later)).toBe('202');
+    expect((await client.get(`/jobs/${later.json.data.jobID}`)).status).toBe(200);
     expect(outcomeOf(await client.get('/jobs/x'))).toBe('404 job_not_found');
   });
 });
@@ -201,20 +203,20 @@ describe('a token of an app', () => {
 
 describe('a token that is revoked', () => {
   const isNoted = async ({ id }: Token): Promise<boolean> => {
-    const { rows } = await api().operator.database.pool.query(`select from ${revocationNotes} where token_id = $1`, [id]);
+    const { rows } = await operator().database.pool.query(`select from ${revocationNotes} where token_id = $1`, [id]);
     return rows.length > 0;
   };
   const revocationsIn = async ({ id }: Token): Promise<boolean> => {
-    const { rows } = await api().operator.database.pool.query('select revoked from tokens where id = $1', [id]);
+    const { rows } = await operator().database.pool.query('select revoked from tokens where id = $1', [id]);
     return rows[0].revoked;
   };
   const untilRefused = (token: Token): Promise<void> => sleepUntil(() => isRefusedEverywhere(token), 'the revocation has taken effect', 5000);
 
   /** Whether a read model that is built from the log, in a schema of its own, lets the token in. */
   async function isGoodAfterRebuild({ client }: Token): Promise<boolean> {
-    const { operator: { log }, databaseUrl: url } = api();
+    const { databaseUrl: url } = api();
     const options = { url, schema: `${readModelSchema}_again` };
-    await rebuild({ ...options, log, batchEvents: 100, onProgress: () => undefined, signal: new AbortController().signal });
+    await rebuild({ ...options, log: operator().log, batchEvents: 100, onProgress: () => undefined, signal: new AbortController().signal });
     const rebuilt = await openDatabase(models, options);
     try {
       return (await new TeamQueries(rebuilt).token(client.token)) !== null;
@@ -224,7 +226,7 @@ describe('a token that is revoked', () => {
   }
 
   test('is refused by every process while the log has not been told, and after a rebuild', async () => {
-    const { database, log } = api().operator;
+    const { database, log } = operator();
     const [revoked, other] = await Promise.all([team.createToken({}), team.createToken({})]);
     expect(await isRefusedNowhere(revoked)).toBe(true);
     await noteRevocation(database.pool, revoked.id);
@@ -247,12 +249,12 @@ describe('a token that is revoked', () => {
   test('is refused when only the log says so', async () => {
     const revoked = await team.createToken({});
     expect(await isRefusedNowhere(revoked)).toBe(true);
-    await recordRevocation(api().operator.log, team.id, revoked.id);
+    await recordRevocation(operator().log, team.id, revoked.id);
     await untilRefused(revoked);
   });
 
   test('a note of a token that nobody knows does no harm, and is kept', async () => {
-    const { database, log } = api().operator;
+    const { database, log } = operator();
     const unknown = { ...(await team.createToken({})), id: unknownTableId };
     await noteRevocation(database.pool, unknown.id);
     await noteRevocation(database.pool, unknown.id);
@@ -263,12 +265,12 @@ describe('a token that is revoked', () => {
 
 describe('when a token was last used', () => {
   const usedAt = async (id: string): Promise<number | null> => {
-    return (await api().operator.teams.tokens(team.id)).find((token) => token.id === id)!.usedAt;
+    return (await operator().teams.tokens(team.id)).find((token) => token.id === id)!.usedAt;
   };
   const silent = pino({ level: 'silent' });
 
   test('is written in the background, and what is left at the end', async () => {
-    const { database: { pool } } = api().operator;
+    const { database: { pool } } = operator();
     const [first, second] = await Promise.all([team.createToken({}), team.createToken({})]);
     expect(await usedAt(first.id)).toBeNull();
     const uses = new TokenUses({ pool, logger: silent, interval: 10 });
@@ -285,7 +287,7 @@ describe('when a token was last used', () => {
   });
 
   test('is written later when it cannot be written now', async () => {
-    const { database: { pool } } = api().operator;
+    const { database: { pool } } = operator();
     const { id } = await team.createToken({});
     let isAway = true;
     const flaky = { query: (...args: [string, unknown[]]) => (isAway ? Promise.reject(new Error('away')) : pool.query(...args)) };

@@ -1,18 +1,20 @@
 /** Spec section 3, decisions 3: a file is there while a row of its team names it, and for a time after that. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LocalFileStore } from '../../src/files/local-file-store.ts';
-import { useApi } from '../support/api.ts';
+import { useOwnApi } from '../support/api.ts';
 import { outcomeOf, type Client } from '../support/client.ts';
+import { useOperator } from '../support/operator.ts';
 import { stashOf } from '../support/stashes.ts';
 import { createTable, type MadeTable } from '../support/tables.ts';
 import { lifeMs, lifeSettings, nameOf, statusOf, UploadLife, type File } from '../support/upload-life.ts';
 import { upload } from '../support/uploads.ts';
 
-const { api, client } = useApi(lifeSettings);
+const { api, client } = useOwnApi(lifeSettings);
+const operator = useOperator({ api });
 let life: UploadLife;
 
 beforeAll(async () => {
-  life = new UploadLife(api(), await LocalFileStore.open({ folder: api().filesFolder, keys: api().keys, publicUrl: null }));
+  life = new UploadLife(api(), operator(), await LocalFileStore.open({ folder: api().filesFolder, keys: operator().keys, publicUrl: null }));
 });
 
 afterAll(async () => {

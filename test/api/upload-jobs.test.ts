@@ -5,9 +5,12 @@ import type { TokenLimits } from '../../commands/teams.ts';
 import { formatJobId } from '../../src/job-id.ts';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
 import { useApi } from '../support/api.ts';
-import { recordUpload, sendBytes } from '../support/uploads.ts';
+import { useOperator } from '../support/operator.ts';
+import { recordUpload } from '../support/recorded-upload.ts';
+import { sendBytes } from '../support/uploads.ts';
 
 const { api } = useApi();
+const operator = useOperator({ api });
 
 test.each<[string, TokenLimits, boolean]>([
   ['all of the team', {}, true],
@@ -18,9 +21,9 @@ test.each<[string, TokenLimits, boolean]>([
 ])('a token for %s', async (_, limits, isTold) => {
   const team = await api().createTeam();
   const commandId = randomUUIDv7();
-  const { uploadId } = await recordUpload(api(), team, { sizeMax: 1000, lifeMs: 3_600_000, unclaimedLifeMs: 3_600_000 }, { app: 'a', commandId });
+  const { uploadId } = await recordUpload(operator().log, team, { sizeMax: 1000, lifeMs: 3_600_000, unclaimedLifeMs: 3_600_000 }, { app: 'a', commandId });
   const partition = partitionOf(team.id, partitionCount);
-  const jobId = formatJobId(api().keys, { teamId: team.id, partition, commandId, notAfter: Date.now() + 60_000, rows: null, requestTag: 0n });
+  const jobId = formatJobId(operator().keys, { teamId: team.id, partition, commandId, notAfter: Date.now() + 60_000, rows: null, requestTag: 0n });
   const { client } = await team.createToken(limits);
   const { result, status } = (await client.get(`/jobs/${jobId}`)).json.data;
   expect([status, result.uploadID]).toEqual(['succeeded', uploadId]);

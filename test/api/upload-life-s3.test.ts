@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect } from '@jest/globals';
 import { readConfig } from '../../src/config.ts';
 import type { FileStore } from '../../src/files/file-store.ts';
 import { openFileStore } from '../../src/files/open-file-store.ts';
-import { useApi } from '../support/api.ts';
+import { useOwnApi } from '../support/api.ts';
 import { newUpload } from '../support/file-store.ts';
+import { useOperator } from '../support/operator.ts';
 import { startS3, type S3Server } from '../support/s3/seaweedfs.ts';
 import { describeUploadLife } from '../support/upload-life-cases.ts';
 import { lifeSettings, UploadLife } from '../support/upload-life.ts';
@@ -18,14 +19,15 @@ beforeAll(async () => {
   s3 = await startS3();
 });
 
-const { api, client } = useApi(() => ({ ...lifeSettings, ...s3.settings }));
+const { api, client } = useOwnApi(() => ({ ...lifeSettings, ...s3.settings }));
+const operator = useOperator({ api });
 
 function open(changes: Readonly<Record<string, string>> = {}): Promise<FileStore> {
-  return openFileStore(readConfig({ ...s3.settings, ...changes }), api().keys);
+  return openFileStore(readConfig({ ...s3.settings, ...changes }), operator().keys);
 }
 
 beforeAll(async () => {
-  life = new UploadLife(api(), await open());
+  life = new UploadLife(api(), operator(), await open());
 });
 
 afterAll(async () => {
@@ -34,7 +36,7 @@ afterAll(async () => {
 });
 
 describeUploadLife({
-  api, client,
+  api, client, operator,
   life: () => life,
   leave: async (store, uploadId, bytes) => {
     const location = await store.locate(newUpload({ uploadId, contentType: picture.contentType }), api().url);

@@ -4,19 +4,21 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LocalFileStore } from '../../src/files/local-file-store.ts';
-import { useApi } from '../support/api.ts';
+import { useOwnApi } from '../support/api.ts';
+import { useOperator } from '../support/operator.ts';
 import { describeUploadLife } from '../support/upload-life-cases.ts';
 import { lifeSettings, UploadLife } from '../support/upload-life.ts';
 
-const { api, client } = useApi(lifeSettings);
+const { api, client } = useOwnApi(lifeSettings);
+const operator = useOperator({ api });
 let life: UploadLife;
 
 function openIn(folder: string): Promise<LocalFileStore> {
-  return LocalFileStore.open({ folder, keys: api().keys, publicUrl: null });
+  return LocalFileStore.open({ folder, keys: operator().keys, publicUrl: null });
 }
 
 beforeAll(async () => {
-  life = new UploadLife(api(), await openIn(api().filesFolder));
+  life = new UploadLife(api(), operator(), await openIn(api().filesFolder));
 });
 
 afterAll(async () => {
@@ -24,7 +26,7 @@ afterAll(async () => {
 });
 
 describeUploadLife({
-  api, client,
+  api, client, operator,
   life: () => life,
   leave: (store, uploadId, bytes) => (store as LocalFileStore).receive(uploadId, (async function* () {
     yield bytes;

@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readConfig } from '../../src/config.ts';
 import { openFileStore } from '../../src/files/open-file-store.ts';
-import { useApi } from '../support/api.ts';
+import { useOwnApi } from '../support/api.ts';
 import { outcomeOf } from '../support/client.ts';
+import { useOperator } from '../support/operator.ts';
 import { startS3, type S3Server } from '../support/s3/seaweedfs.ts';
 import { describeUploads } from '../support/upload-cases.ts';
 import { complete, createUpload, sendBytes, upload } from '../support/uploads.ts';
@@ -16,7 +17,8 @@ beforeAll(async () => {
   s3 = await startS3();
 });
 
-const { api, client } = useApi(() => ({ UPLOAD_SIZE_MAX_BYTES: String(sizeMax), UPKEEP_INTERVAL_MS: '3600000', ...s3.settings }));
+const { api, client } = useOwnApi(() => ({ UPLOAD_SIZE_MAX_BYTES: String(sizeMax), UPKEEP_INTERVAL_MS: '3600000', ...s3.settings }));
+const operator = useOperator({ api });
 
 afterAll(async () => {
   await s3?.remove();
@@ -29,7 +31,7 @@ describeUploads({ api, client }, {
 
 /** The names of all that was sealed. */
 async function filesInBucket(): Promise<string[]> {
-  const files = await openFileStore(readConfig(s3.settings), api().keys);
+  const files = await openFileStore(readConfig(s3.settings), operator().keys);
   try {
     const objects = await Array.fromAsync(files.list(Number.MAX_SAFE_INTEGER));
     return objects.flatMap((object) => (object.kind === 'file' ? [object.name] : []));

@@ -1,13 +1,13 @@
 /** Spec section 3, 4.8 and 4.9, decisions 3: an upload from its creation to the public URL of the file. */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { useApi } from '../support/api.ts';
+import { useOwnApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
 import { describeUploads } from '../support/upload-cases.ts';
 import { complete, createUpload, picture, sendBytes, upload } from '../support/uploads.ts';
 
 const sizeMax = 1_000_000;
-const { api, client } = useApi({ UPLOAD_SIZE_MAX_BYTES: String(sizeMax) });
+const { api, client } = useOwnApi({ UPLOAD_SIZE_MAX_BYTES: String(sizeMax) });
 
 describeUploads({ api, client }, {
   completed: '409 upload_completed', ended: '404 upload_not_found', otherType: '400 request_validation_error', changed: '403 forbidden',

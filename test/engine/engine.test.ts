@@ -1,7 +1,6 @@
 /** The engine, with a model of its own: what it promises to any model. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { pino } from 'pino';
 import { compareReadModels } from '../../projections/engine/compare/compare.ts';
 import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
@@ -19,6 +18,7 @@ import type { Outcome } from '../../src/events/outcome.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
 import { partitionCount } from '../../src/log/partition.ts';
 import { createDatabase } from '../support/postgres.ts';
+import { fc, uncut } from '../support/property.ts';
 import { asked, countMax, toyModels } from './counter-model.ts';
 
 const partition = 0;
@@ -99,7 +99,7 @@ test('state and outcomes do not depend on where records are cut into batches', a
     expect((await compareReadModels(models, snapshots[0]!, snapshots[1]!)).differences).toEqual([]);
     await Promise.all(snapshots.map((snapshot) => snapshot.close()));
     for (const each of [whole, cut]) await each.pool.query(`drop schema ${each.schema} cascade`);
-  }), { numRuns: 6 });
+  }), { ...uncut, numRuns: 6 });
 });
 
 test('one batch looks each thing up once, and stores net changes', async () => {

@@ -8,13 +8,14 @@ import { PageQueries } from '../../projections/tables/pages.queries.ts';
 import { Presenters } from '../../projections/tables/presenters.ts';
 import type { Database } from '../../src/database/database.ts';
 import { verify } from '../../src/replay/verify.ts';
+import { extent } from '../extent.ts';
 import { chooseSeed, createGeneratedLog, openReadModel, type GeneratedLog } from './generated-log.ts';
 
 let generated: GeneratedLog;
 let database: Database;
 
 beforeAll(async () => {
-  generated = await createGeneratedLog({ seed: chooseSeed(), teams: 3, eventsOfTeam: 1200, blocksOfTeam: 500, rowsOfBlock: 25 });
+  generated = await createGeneratedLog({ seed: chooseSeed(), ...extent.compactedLog });
   database = await openReadModel(generated.url);
 });
 

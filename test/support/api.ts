@@ -1,26 +1,14 @@
 /**
- * The service as the conformance tests meet it: on a log and a database of its own, spoken to over HTTP. How it is started
- * stands here and nowhere else, so that the same tests run against each kind of deployment. Teams, plans and suspensions have
- * no HTTP interface; they are recorded as an operator's tool would do it.
+ * The service as the conformance tests meet it, spoken to over HTTP. How it is deployed is a matter of the test project, so that the
+ * same tests run against each kind of deployment.
  */
-import { randomUUIDv7 } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll } from '@jest/globals';
-import { pino } from 'pino';
-import { resumeTeam, setPlan, suspendTeam, type Plan } from '../../commands/plans.ts';
-import { createTeam, createToken, type TokenLimits } from '../../commands/teams.ts';
-import { hashToken } from '../../projections/teams/teams.queries.ts';
-import { newAccessToken } from '../../src/access-token.ts';
-import { readConfig } from '../../src/config.ts';
-import type { SecretKeys } from '../../src/database/secret-keys.ts';
-import { recordFact } from '../../src/record-fact.ts';
-import { openService, type Service } from '../../src/service.ts';
+import type { Plan } from '../../commands/plans.ts';
+import type { TokenLimits } from '../../commands/teams.ts';
 import { Client } from './client.ts';
-import { createLog, roles } from './deployment-kind.ts';
-import { createDatabase } from './postgres.ts';
-import { startServers } from './server.ts';
+import { deploymentKind } from './deployment-kind.ts';
+import { callDeployments } from './deployment-server.ts';
+import type { Deployment } from './deployments.ts';
 
 export interface Team {
   readonly id: string;
@@ -38,81 +26,18 @@ export interface Token {
   readonly client: Client;
 }
 
-/** One of the processes that are the service together. */
-export interface ApiProcess {
-  readonly role: string;
+export interface Api extends Omit<Deployment, 'id'> {
   readonly url: string;
-  /** What it wrote so far. */
-  output(): string;
-}
-
-export interface Api {
-  readonly url: string;
-  readonly processes: readonly ApiProcess[];
-  readonly databaseUrl: string;
-  /** Where the service keeps files, unless its settings say otherwise. */
-  readonly filesFolder: string;
-  /** What the service signs with. */
-  readonly keys: SecretKeys;
-  /** A process of the same service that answers nobody and does nothing by itself: for what is done in the background. */
-  readonly operator: Service;
+  /** What each process wrote so far. */
+  outputs(): Promise<string[]>;
   /** A new team without tables. */
   createTeam(): Promise<Team>;
-  /** Stops the process; rejects when it does not end well. */
-  stop(): Promise<void>;
+  /** What is to be closed before the service is stopped. */
+  readonly closers: (() => Promise<unknown>)[];
 }
 
-/** `environment`: settings that differ from the defaults. */
-export async function startApi(environment: Readonly<Record<string, string>> = {}): Promise<Api> {
-  const [database, log, filesFolder] = await Promise.all([createDatabase(), createLog(), mkdtemp(join(tmpdir(), 'tablog-files-'))]);
-  const servers = await startServers(roles.map((ROLE) => {
-    return { databaseUrl: database.url, environment: { FILES_DIR: filesFolder, ...environment, ...log.environment, ROLE } };
-  }));
-  const urls = servers.filter((_, at) => roles[at] !== 'projector').map(({ url }) => url);
-  const config = readConfig({ ...log.environment, DATABASE_URL: database.url, DATA_DIR: servers[0]!.folder });
-  const stopping = new AbortController();
-  const operator = await openService(config, pino({ level: 'silent' }), stopping.signal, { projects: false });
-  await operator.log.caughtUp();
-  return {
-    url: urls[0]!,
-    processes: servers.map(({ url, output }, at) => ({ role: roles[at]!, url, output })),
-    databaseUrl: database.url,
-    filesFolder,
-    keys: operator.keys,
-    operator,
-    createTeam: () => recordTeam(operator, urls),
-    stop: async () => {
-      stopping.abort();
-      await operator.close();
-      const exitCodes = await Promise.all(servers.map((server) => server.stop()));
-      await Promise.all([database.drop(), log.drop(), rm(filesFolder, { recursive: true, force: true })]);
-      if (exitCodes.some((exitCode) => exitCode !== 0)) {
-        const outputs = servers.map((server) => server.output()).join('\n');
-        throw new Error(`the servers ended with ${exitCodes.join(', ')}:\n${outputs}`);
-      }
-    },
-  };
-}
-
-async function recordTeam({ log }: Service, urls: readonly string[]): Promise<Team> {
-  const id = randomUUIDv7();
-  const newToken = async (limits: TokenLimits = {}): Promise<Token> => {
-    const token = newAccessToken();
-    const tokenId = randomUUIDv7();
-    await recordFact(log, createToken(id, tokenId, 'test', hashToken(token), limits));
-    return { id: tokenId, client: new Client(urls, token) };
-  };
-  await recordFact(log, createTeam(id, 'test'));
-  const { client } = await newToken();
-  return {
-    id,
-    client,
-    createToken: newToken,
-    suspend: () => recordFact(log, suspendTeam(id)),
-    resume: () => recordFact(log, resumeTeam(id)),
-    setPlan: (plan) => recordFact(log, setPlan(id, plan)),
-  };
-}
+/** Settings that differ from the defaults; a function when they are not known before. */
+type Settings = Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
 
 /** The service and a team in it, for all tests of a file. To be used within them. */
 export interface ApiOfFile {
@@ -120,16 +45,60 @@ export interface ApiOfFile {
   client(): Client;
 }
 
-/** Starts the service before the tests of a file, and stops it after them. Settings that are not known before are asked for then. */
-export function useApi(environment: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>) = {}): ApiOfFile {
+/** Nobody waits for an outcome who permits not to, and upkeep is for the tests to do. */
+export const promptly = { ASYNC_WAIT_MS: '0', UPKEEP_INTERVAL_MS: '3600000' };
+
+/** The service with these settings. Other files that want it so use it at the same time, with teams of their own. */
+export function useApi(settings: Readonly<Record<string, string>> = {}): ApiOfFile {
+  return useDeployment(() => callDeployments('share', deploymentKind, settings), async () => undefined);
+}
+
+/** A service that no other file uses: with settings that only this file wants, or measured, or disturbed. It is stopped after the tests. */
+export function useOwnApi(settings: Settings = {}): ApiOfFile {
+  return useDeployment(
+    () => callDeployments('start', deploymentKind, typeof settings === 'function' ? settings() : settings),
+    ({ id }) => callDeployments('stop', id),
+  );
+}
+
+function useDeployment(open: () => Promise<Deployment>, close: (deployment: Deployment) => Promise<void>): ApiOfFile {
+  const closers: (() => Promise<unknown>)[] = [];
   let api: Api | undefined;
   let team: Team | undefined;
   beforeAll(async () => {
-    api = await startApi(typeof environment === 'function' ? environment() : environment);
+    const deployment = await open();
+    closers.push(() => close(deployment));
+    api = apiOf(deployment, closers);
     team = await api.createTeam();
   });
   afterAll(async () => {
-    await api?.stop();
+    for (const closer of closers.toReversed()) await closer();
   });
   return { api: () => api!, client: () => team!.client };
+}
+
+function apiOf(deployment: Deployment, closers: Api['closers']): Api {
+  const { id, processes } = deployment;
+  const urls = processes.filter(({ role }) => role !== 'projector').map(({ url }) => url);
+  return {
+    ...deployment, closers,
+    url: urls[0]!,
+    outputs: () => callDeployments('outputs', id),
+    createTeam: async () => {
+      const teamId = await callDeployments('createTeam', id);
+      const newToken = async (limits: TokenLimits = {}): Promise<Token> => {
+        const made = await callDeployments('createToken', id, teamId, limits);
+        return { id: made.id, client: new Client(urls, made.token) };
+      };
+      const { client } = await newToken();
+      return {
+        id: teamId,
+        client,
+        createToken: newToken,
+        suspend: () => callDeployments('suspend', id, teamId),
+        resume: () => callDeployments('resume', id, teamId),
+        setPlan: (plan) => callDeployments('setPlan', id, teamId, plan),
+      };
+    },
+  };
 }

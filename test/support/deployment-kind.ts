@@ -1,5 +1,5 @@
 /** How the service is deployed for a test project (jest.config.mjs). */
-import { createTopic } from './kafka/shared-kafka.ts';
+import { createTopic } from './kafka/topics.ts';
 
 /** The log in Postgres; in Kafka with one process; in Kafka with two that answer requests and two that project. */
 export type DeploymentKind = 'postgres' | 'kafka' | 'kafka-split';
@@ -11,11 +11,8 @@ declare global {
 
 export const deploymentKind: DeploymentKind = globalThis.deploymentKind ?? 'postgres';
 
-/** What each of the processes of a deployment does. */
-export const roles: readonly string[] = deploymentKind === 'kafka-split' ? ['api', 'api', 'projector', 'projector'] : ['all'];
-
 /** The settings of a log of one's own, beside a database of one's own; and how to delete it. */
-export async function createLog(): ReturnType<typeof createTopic> {
-  if (deploymentKind === 'postgres') return { environment: {}, drop: async () => undefined };
+export async function createLog(kind = deploymentKind): ReturnType<typeof createTopic> {
+  if (kind === 'postgres') return { environment: {}, drop: async () => undefined };
   return createTopic();
 }

@@ -1,5 +1,5 @@
 /** Random commands for the model test: what clients may ask, right and wrong, so that sequences of them meet the same few tables and stashes. */
-import fc from 'fast-check';
+import { fc } from './property.ts';
 import type { Json } from './column-types.ts';
 import type { Cells, Mode } from './model.ts';
 

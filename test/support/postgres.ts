@@ -1,55 +1,6 @@
-/**
- * The Postgres that the tests share: the one of DATABASE_URL; else a container, where there is a Docker engine; else the
- * embedded one. Each test file makes a database of its own in it.
- */
+/** Databases in the Postgres that the tests share (shared-postgres.ts): each test file makes its own. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { PostgreSqlContainer } from '@testcontainers/postgresql';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
-import { hasEngine } from './docker-engine.ts';
-
-export interface SharedPostgres {
-  readonly url: string;
-  /** Where it runs, for people. */
-  readonly where: string;
-  stop(): Promise<void>;
-}
-
-export async function startSharedPostgres(): Promise<SharedPostgres> {
-  const given = process.env['DATABASE_URL'];
-  if (given) return { url: given, where: 'the Postgres of DATABASE_URL', stop: async () => undefined };
-  if (await hasEngine()) return inContainer();
-  if (process.env['TABLOG_TEST_REQUIRES_CONTAINERS'] === 'true') throw new Error('there is no Docker engine for the tests');
-  return embedded();
-}
-
-async function inContainer(): Promise<SharedPostgres> {
-  const image = process.env['POSTGRES_IMAGE'] ?? 'postgres:18';
-  const container = await new PostgreSqlContainer(image).withDatabase('tablog').start();
-  return {
-    url: container.getConnectionUri(),
-    where: `the container image ${image}`,
-    stop: async () => {
-      await container.stop();
-    },
-  };
-}
-
-async function embedded(): Promise<SharedPostgres> {
-  const folder = await mkdtemp(join(tmpdir(), 'tablog-test-postgres-'));
-  const postgres = await startEmbeddedPostgres({ folder, log: () => undefined });
-  return {
-    url: postgres.url,
-    where: 'the embedded Postgres',
-    stop: async () => {
-      await postgres.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
-}
 
 let databases = 0;
 

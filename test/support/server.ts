@@ -93,7 +93,7 @@ export async function untilReady({ url, process: child, output }: TestServer): P
   await sleepUntil(async () => {
     if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server ended:\n${output()}`);
     return fetch(`${url}/readyz`).then((response) => response.ok, () => false);
-  }, 'the server is ready', 60_000);
+  }, 'the server is ready', 180_000);
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Jest's global set-up for tests on Kafka: the Kafka and the Postgres that all of them share. */
 import { startSharedKafka, type SharedKafka } from './kafka/shared-kafka.ts';
 import startPostgres from './start-postgres.ts';
+import stopServers from './stop-servers.ts';
 
 declare global {
   // oxlint-disable-next-line no-var -- a global of the process that runs Jest
@@ -8,9 +9,16 @@ declare global {
 }
 
 export default async function startKafka(): Promise<void> {
-  await startPostgres();
-  if (globalThis.sharedKafka) return;
-  globalThis.sharedKafka = await startSharedKafka();
+  const startingPostgres = startPostgres();
+  if (globalThis.sharedKafka) return startingPostgres;
+  try {
+    [globalThis.sharedKafka] = await Promise.all([startSharedKafka(), startingPostgres]);
+  } catch (error) {
+    // Jest tears nothing down that was not set up whole.
+    await startingPostgres.catch(() => undefined);
+    await stopServers();
+    throw error;
+  }
   process.env['TABLOG_TEST_KAFKA'] = globalThis.sharedKafka.brokers;
   process.stderr.write(`Kafka for the tests: ${globalThis.sharedKafka.where}\n`);
 }

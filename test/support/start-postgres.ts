@@ -1,9 +1,12 @@
-/** Jest's global set-up: the Postgres that all tests share. */
-import { startSharedPostgres, type SharedPostgres } from './postgres.ts';
+/** Jest's global set-up: the Postgres that all tests share, and where they ask for deployments of the service. */
+import { serveDeployments, type DeploymentServer } from './deployment-server.ts';
+import { startSharedPostgres, type SharedPostgres } from './shared-postgres.ts';
 
 declare global {
   // oxlint-disable-next-line no-var -- a global of the process that runs Jest
   var sharedPostgres: SharedPostgres | undefined;
+  // oxlint-disable-next-line no-var -- a global of the process that runs Jest
+  var deploymentServer: DeploymentServer | undefined;
 }
 
 export default async function startPostgres(): Promise<void> {
@@ -11,4 +14,6 @@ export default async function startPostgres(): Promise<void> {
   globalThis.sharedPostgres = await startSharedPostgres();
   process.env['TABLOG_TEST_POSTGRES'] = globalThis.sharedPostgres.url;
   process.stderr.write(`Postgres for the tests: ${globalThis.sharedPostgres.where}\n`);
+  globalThis.deploymentServer = await serveDeployments();
+  process.env['TABLOG_TEST_DEPLOYMENTS'] = globalThis.deploymentServer.url;
 }

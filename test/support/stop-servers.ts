@@ -1,8 +1,13 @@
 /** Jest's global tear-down. The globals are declared in start-postgres.ts and start-kafka.ts. */
 
 export default async function stopServers(): Promise<void> {
-  const { sharedPostgres, sharedKafka } = globalThis;
+  const { deploymentServer, sharedPostgres, sharedKafka } = globalThis;
+  globalThis.deploymentServer = undefined;
   globalThis.sharedPostgres = undefined;
   globalThis.sharedKafka = undefined;
-  await Promise.all([sharedPostgres?.stop(), sharedKafka?.stop()]);
+  try {
+    await deploymentServer?.stop();
+  } finally {
+    await Promise.all([sharedPostgres?.stop(), sharedKafka?.stop()]);
+  }
 }

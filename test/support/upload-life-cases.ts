@@ -7,6 +7,7 @@ import { newFileName } from '../../src/files/file-name.ts';
 import type { FileStore } from '../../src/files/file-store.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import { recordFact } from '../../src/record-fact.ts';
+import type { Service } from '../../src/service.ts';
 import type { ApiOfFile } from './api.ts';
 import { outcomeOf } from './client.ts';
 import { sleepUntil } from './server.ts';
@@ -15,6 +16,7 @@ import { hour, lifeMs, nameOf, openMax, statusOf, type File, type UploadLife } f
 import { complete, createUpload, picture, sendBytes, upload } from './uploads.ts';
 
 export interface LifeOfTest extends ApiOfFile {
+  operator(): Service;
   life(): UploadLife;
   /** Lets bytes arrive for an upload that the service does not know. */
   leave(store: FileStore, uploadId: string, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
@@ -27,7 +29,7 @@ export interface LifeOutcomes {
   readonly late: string;
 }
 
-export function describeUploadLife({ api, client, life, leave, openOther }: LifeOfTest, outcomes: LifeOutcomes): void {
+export function describeUploadLife({ api, client, operator, life, leave, openOther }: LifeOfTest, outcomes: LifeOutcomes): void {
   test('an upload that is never completed ends, and its bytes are gone', async () => {
     const [sent, empty] = [await createUpload(client()), await createUpload(client())];
     expect(await sendBytes(sent, 'bytes')).toBe('200');
@@ -46,7 +48,7 @@ export function describeUploadLife({ api, client, life, leave, openOther }: Life
     const created = await createUpload(client());
     await sendBytes(created, 'bytes');
     const { expires } = await life().rowOf(created);
-    await sleepUntil(() => api().operator.log.now() > expires + 100, 'the upload has expired');
+    await sleepUntil(() => operator().log.now() > expires + 100, 'the upload has expired');
     expect(outcomeOf(await complete(client(), created))).toBe('404 upload_not_found');
     expect((await life().rowOf(created)).removed).toBeNull();
     await life().untilEnded(created);
@@ -99,12 +101,12 @@ export function describeUploadLife({ api, client, life, leave, openOther }: Life
       return (await life().rowOf(files.at(-1)!)).cleared;
     }, 'all files have ended', 30_000);
     for (const file of files) expect((await life().rowOf(file)).removed).not.toBeNull();
-    const { rows } = await api().operator.database.pool.query('select upload_bytes::float8 as bytes from teams where id = $1', [team.id]);
+    const { rows } = await operator().database.pool.query('select upload_bytes::float8 as bytes from teams where id = $1', [team.id]);
     expect(rows).toEqual([{ bytes: 0 }]);
   });
 
   test('what is said too early, or of another team, changes nothing', async () => {
-    const { log } = api().operator;
+    const { log } = operator();
     const team = await api().createTeam();
     const [open, closed] = [await life().createLasting(team), await life().createLasting(team)];
     expect([await sendBytes(open, 'bytes'), await sendBytes(closed, 'bytes')]).toEqual(['200', '200']);
@@ -124,7 +126,7 @@ export function describeUploadLife({ api, client, life, leave, openOther }: Life
     const [file, kept] = [await upload(client(), 'bytes'), await upload(client(), 'kept')];
     await createTable(client(), [{ n: kept.url }], { n: 'string' });
     await life().untilEnded(file);
-    const { pool } = api().operator.database;
+    const { pool } = operator().database;
     await pool.query('update uploads set cleared = false where removed_at is not null');
     const upkeepOfAll = [life().newUpkeep(), life().newUpkeep()];
     await Promise.all(upkeepOfAll.map(async (upkeep) => {
@@ -156,7 +158,7 @@ export function describeUploadLife({ api, client, life, leave, openOther }: Life
       };
       await life().sweep({});
       expect(await left()).toEqual(orphans);
-      const { log } = api().operator;
+      const { log } = operator();
       const behind: Pick<EventLog, 'bounds'> = {
         bounds: async (partition) => {
           const bounds = await log.bounds(partition);

@@ -2,10 +2,12 @@
 import { pino } from 'pino';
 import { UploadQueries } from '../../projections/uploads/uploads.queries.ts';
 import type { FileStore } from '../../src/files/file-store.ts';
+import type { Service } from '../../src/service.ts';
 import { UploadUpkeep, type UploadUpkeepOptions } from '../../src/upload-upkeep.ts';
 import type { Api, Team } from './api.ts';
+import { recordUpload } from './recorded-upload.ts';
 import { sleepUntil } from './server.ts';
-import { recordUpload, type CreatedUpload, type upload } from './uploads.ts';
+import type { CreatedUpload, upload } from './uploads.ts';
 
 /** In milliseconds. */
 export const hour = 3_600_000;
@@ -50,11 +52,13 @@ export async function statusOf({ url }: Pick<File, 'url'>): Promise<number> {
 export class UploadLife {
   readonly store: FileStore;
   readonly #api: Api;
+  readonly #operator: Service;
   readonly #upkeeps: UploadUpkeep[] = [];
 
   /** `store`: as the service has it. It is closed with this. */
-  constructor(api: Api, store: FileStore) {
+  constructor(api: Api, operator: Service, store: FileStore) {
     this.#api = api;
+    this.#operator = operator;
     this.store = store;
   }
 
@@ -64,7 +68,7 @@ export class UploadLife {
   }
 
   newUpkeep(options: Partial<UploadUpkeepOptions> = {}): UploadUpkeep {
-    const { log, database } = this.#api.operator;
+    const { log, database } = this.#operator;
     const upkeep = new UploadUpkeep({
       log, uploads: new UploadQueries(database), files: this.store, logger: pino({ level: 'silent' }), settleDelay: 0, ...options,
     });
@@ -74,7 +78,7 @@ export class UploadLife {
 
   /** An upload that lasts an hour, and then its file does. */
   async createLasting(team: Team): Promise<CreatedUpload> {
-    const expected = await recordUpload(this.#api, team, { sizeMax: 1000, lifeMs: hour, unclaimedLifeMs: hour });
+    const expected = await recordUpload(this.#operator.log, team, { sizeMax: 1000, lifeMs: hour, unclaimedLifeMs: hour });
     return { id: expected.uploadId, location: await this.store.locate(expected, this.#api.url) };
   }
 
@@ -92,7 +96,7 @@ export class UploadLife {
   }
 
   async rowOf({ id }: { readonly id: string }): Promise<UploadRow> {
-    const { rows: [row] } = await this.#api.operator.database.pool.query<UploadRow>(
+    const { rows: [row] } = await this.#operator.database.pool.query<UploadRow>(
       `select unclaimed_since::float8 as since, expires_at::float8 as expires, removed_at::float8 as removed, cleared
         from uploads where id = $1`, [id],
     );

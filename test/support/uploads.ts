@@ -1,10 +1,4 @@
 /** Uploads as clients make them: created, sent, completed. */
-import { randomUUIDv7 } from 'node:crypto';
-import { createUpload as uploadCreated } from '../../commands/create-upload.ts';
-import type { UploadLimits } from '../../src/events/event.ts';
-import type { ExpectedUpload } from '../../src/files/file-store.ts';
-import { recordFact } from '../../src/record-fact.ts';
-import type { Api, Team } from './api.ts';
 import { outcomeOf, type Answer, type Client } from './client.ts';
 
 export interface CreatedUpload {
@@ -19,17 +13,6 @@ export async function createUpload(client: Client, body: object = picture, app =
   const answer = await client.post(`/apps/${app}/uploads`, body);
   if (answer.status !== 200) throw new Error(answer.text);
   return { id: answer.json.data.uploadID, location: answer.json.data.uploadLocation };
-}
-
-/** Writes the creation of an upload into the log, under limits that the service is not set to. */
-export async function recordUpload(
-  { operator: { log } }: Api, team: Team, limits: UploadLimits, { app = 'shop', commandId }: { readonly app?: string; readonly commandId?: string } = {},
-): Promise<ExpectedUpload> {
-  const uploadId = randomUUIDv7();
-  await recordFact(log, uploadCreated({ teamId: team.id, uploadId, path: { appID: app }, members: picture, limits }), commandId);
-  // Its team's next request comes behind it in the log.
-  await createUpload(team.client);
-  return { uploadId, contentType: picture.contentType, sizeMax: limits.sizeMax, expiresAt: log.now() + limits.lifeMs };
 }
 
 /** Sends bytes to where an upload wants them, as somebody without a token. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import type { SecretKeys } from '../../src/database/secret-keys.ts';
 import { formatJobId, parseJobId, requestTagOf, type Job } from '../../src/job-id.ts';
 import { keysOf } from '../support/secret-keys.ts';

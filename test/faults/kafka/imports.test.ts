@@ -4,13 +4,14 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
+import { extent } from '../../extent.ts';
 import { findImportProblems } from '../imports.ts';
 import { randomFrom } from '../load.ts';
 import { seed } from '../survive.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
 import { killAllRepeatedly } from './kill-all.ts';
 
-const kills = Number(process.env['KILLS'] ?? 20);
+const kills = extent.importKills;
 
 let deployment: KafkaDeployment;
 
@@ -28,4 +29,4 @@ test(`imports are whole or not there, in ${kills} kills`, async () => {
   });
   expect(problems).toEqual([]);
   expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
-}, 60_000 + kills * 45_000);
+}, 300_000 + kills * 45_000);

@@ -61,9 +61,9 @@ export class KafkaDeployment {
   static async start(options: KafkaDeploymentOptions = {}): Promise<KafkaDeployment> {
     const { roles = ['api', 'api', 'projector', 'projector'], ports, nodeArgs = [], groupsApart = false } = options;
     const folder = await mkdtemp(join(tmpdir(), 'tablog-kafka-'));
-    const [broker, postgres] = await Promise.all([
-      startBroker(ports), startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => undefined }),
-    ]);
+    // One after the other: where the broker does not start, no Postgres is left running.
+    const broker = await startBroker(ports);
+    const postgres = await startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => undefined });
     const line = await CutLine.open(portOf(postgres));
     const environment = { ...options.environment, KAFKA_BROKERS: broker.address };
     const places: Place[] = [];

@@ -4,10 +4,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
+import { extent } from '../../extent.ts';
 import { survive } from '../survive.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
 
-const kills = Number(process.env['KILLS'] ?? 50);
+const kills = extent.killsOnKafka;
 
 let deployment: KafkaDeployment;
 
@@ -69,4 +70,4 @@ test(`nothing is lost in ${kills} kills`, async () => {
     }
     await deployment.untilReady();
   });
-}, 60_000 + kills * 30_000);
+}, 300_000 + kills * 30_000);

@@ -3,13 +3,14 @@
  * acknowledged has its very bytes, and nothing is left of the others.
  */
 import { afterEach, expect, test } from '@jest/globals';
+import { extent } from '../../extent.ts';
 import { randomFrom } from '../load.ts';
 import { seed } from '../survive.ts';
 import { findUploadProblems } from '../uploads.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
 import { killAllRepeatedly } from './kill-all.ts';
 
-const kills = Number(process.env['KILLS'] ?? 4);
+const kills = extent.uploadKillsOnKafka;
 
 let deployment: KafkaDeployment;
 
@@ -27,4 +28,4 @@ test(`files are whole or not there, in ${kills} kills`, async () => {
   });
   expect(problems).toEqual([]);
   expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
-}, 60_000 + kills * 45_000);
+}, 300_000 + kills * 45_000);

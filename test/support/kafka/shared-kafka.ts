@@ -1,8 +1,7 @@
 /**
  * The Kafka that the tests share: the one of KAFKA_BROKERS; else a container, where there is a Docker engine; else a process
- * from the Apache jars, where there are Java and Maven. Each test file makes a topic of its own in it.
+ * from the Apache jars, where there are Java and Maven.
  */
-import kafkajs from 'kafkajs';
 import { hasEngine } from '../docker-engine.ts';
 import { startBrokerContainer } from './broker-container.ts';
 import { canRunBroker, startBrokerProcess } from './broker-process.ts';
@@ -37,28 +36,4 @@ export async function startBroker(ports: BrokerPorts = {}): Promise<Broker> {
   if (how === 'process') return startBrokerProcess(ports);
   if (how === 'container') return startBrokerContainer(ports);
   throw new Error('there is neither a Docker engine nor Java with Maven to run a broker with');
-}
-
-let topics = 0;
-
-/** The settings for a log of one's own, and how to delete it. The topic is made by whoever starts with them. */
-export async function createTopic(brokers = process.env['TABLOG_TEST_KAFKA']): Promise<{
-  readonly environment: Readonly<Record<string, string>>;
-  drop(): Promise<void>;
-}> {
-  if (!brokers) throw new Error('the shared Kafka was not started: see test/support/start-kafka.ts');
-  topics += 1;
-  const topic = `test-${process.pid}-${Date.now()}-${topics}`;
-  return {
-    environment: { KAFKA_BROKERS: brokers, KAFKA_TOPIC: topic, KAFKA_GROUP: topic },
-    drop: async () => {
-      const admin = new kafkajs.Kafka({ brokers: brokers.split(','), logLevel: kafkajs.logLevel.NOTHING }).admin();
-      await admin.connect();
-      try {
-        await admin.deleteTopics({ topics: [topic] });
-      } finally {
-        await admin.disconnect();
-      }
-    },
-  };
 }

@@ -1,6 +1,6 @@
 /** Random files: the chunks hold the rows of the file, however its bytes come, read by the service's own readers. */
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import Papa from 'papaparse';
 import type { Chunk, ChunkLimits } from '../../../src/cli/import/chunk.ts';
 import { parseRow } from '../../../src/schema/row-text.ts';

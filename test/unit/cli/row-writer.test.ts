@@ -1,6 +1,6 @@
 /** Pages of rows, as the service sends them, as the text of files. */
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import Papa from 'papaparse';
 import type { Format } from '../../../src/cli/file-format.ts';
 import { PageRows } from '../../../src/cli/export/page-rows.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 
 import { RecordTooLarge, decodeEvent, encodeEvent, packBody, recordBytesMax } from '../../../src/events/event-codec.ts';
 import type { Envelope, EventData, EventOf, EventType, RowSource } from '../../../src/events/event.ts';

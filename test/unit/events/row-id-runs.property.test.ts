@@ -1,6 +1,6 @@
 /** Runs of row IDs say what the IDs say: where each row is, whether one repeats, and however the rows are cut into parts. */
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { rowIdTexts } from '../../../src/events/row-bodies.ts';
 import { findRowIdRuns, RowIdRuns, type RowIdRun } from '../../../src/events/row-id-runs.ts';
 import { formatRowId } from '../../../src/events/row-id.ts';

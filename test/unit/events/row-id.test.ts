@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 
 import { formatRowId, parseRowId, rowIdPrefix, rowIdSuffix } from '../../../src/events/row-id.ts';
 import type { RowAddress } from '../../../src/events/event.ts';

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import type { ExpectedUpload } from '../../../src/files/file-store.ts';
 import { signUploadUrl, verifyUploadUrl } from '../../../src/files/upload-signature.ts';
 import { keysOf } from '../../support/secret-keys.ts';

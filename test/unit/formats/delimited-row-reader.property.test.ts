@@ -1,6 +1,6 @@
 /** Random bodies of CSV and TSV: against a parser that goes by RFC 4180 letter by letter, and cut into chunks. */
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import Papa from 'papaparse';
 import type { Delimiter } from '../../../src/formats/delimited-records.ts';
 import { ProfileBuilder, concatenate } from '../../../src/schema/build-profile.ts';

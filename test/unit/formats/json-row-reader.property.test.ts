@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 
 import type { RowBlock } from '../../../src/formats/block-writer.ts';
 import { ProfileBuilder, concatenate, emptyProfile } from '../../../src/schema/build-profile.ts';

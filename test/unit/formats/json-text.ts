@@ -1,5 +1,5 @@
 /** Random JSON texts for the tests of the formats. */
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 
 /** A row as its keys and values, in their order; keys like `10` would not keep theirs in an object. */
 export type Entries = readonly (readonly [string, unknown])[];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 
 import { formatContinuation, parseContinuation } from '../../../src/http/continuation.ts';
 import { HttpError } from '../../../src/http/http-error.ts';

@@ -1,6 +1,6 @@
 /** How requests and rows of a team are counted, and how the answers say what is left. */
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { parseList, type Item } from 'structured-headers';
 import { HttpError } from '../../../src/http/http-error.ts';
 import { RateLimit } from '../../../src/http/rate-limit.ts';

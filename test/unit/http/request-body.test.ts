@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import type { App } from '../../../src/http/app-type.ts';
 import { readMediaType } from '../../../src/http/media-type.ts';
 import { bodyChunks, collectBody } from '../../../src/http/request-body.ts';

@@ -1,6 +1,6 @@
 /** What is stored of an outcome is all of it. */
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { findOutcomes, storeOutcomes } from '../../../projections/engine/outcomes/outcomes.store.ts';
 import { type RecordedOutcome } from '../../../projections/engine/outcomes/recorded-outcome.ts';
 import type { AppliedResult, Outcome, RowRange } from '../../../src/events/outcome.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { formatRowId, rowIdPrefix } from '../../../src/events/row-id.ts';
 import { RowsJson } from '../../../projections/tables/rows-json.ts';
 

@@ -1,6 +1,6 @@
 /** What an import sees of a stash: as if the rows of all its chunks had come in one body. */
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { KeyReservation } from '../../../projections/engine/local-keys.ts';
 import type { States } from '../../../projections/models.ts';
 import type { Chunk, ChunkBlock, Stash } from '../../../projections/stashes/stash.ts';

@@ -1,6 +1,6 @@
 /** The order of serials (decisions 3 and 6), against numbers without bound. */
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { compareSerials, numericOrderOf } from '../../../projections/stashes/stash-order.ts';
 
 const integer = fc.oneof(

@@ -1,5 +1,5 @@
 /** Texts of cells for the tests. */
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 
 /** Texts that are something, nearly something, or just text. */
 export const cellText = fc.oneof(

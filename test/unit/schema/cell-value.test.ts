@@ -1,6 +1,6 @@
 /** Decisions 2 and 6: what cells of CSV and TSV fit, what they naturally are, and how columns present them. */
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { classifyCell, fitCell } from '../../../src/schema/cell-value.ts';
 import { allTypes, arrayTypes, columnTypes, isArrayType, itemKind, scalarKinds, typeBit, typeSet } from '../../../src/schema/column-type.ts';
 import type { ColumnType } from '../../../src/schema/column-type.ts';

@@ -1,6 +1,6 @@
 /** Rows that are stored as cells: how they are read, and when as they are stored (decisions 2). */
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import type { RowBlock } from '../../../src/formats/block-writer.ts';
 import { fitCell } from '../../../src/schema/cell-value.ts';
 import { columnTypes } from '../../../src/schema/column-type.ts';

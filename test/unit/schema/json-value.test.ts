@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { allTypes, arrayOf, arrayTypes, columnTypes, scalarKinds, scalarTypes, typeBit, typeSet } from '../../../src/schema/column-type.ts';
 import type { ColumnType, TypeSet } from '../../../src/schema/column-type.ts';
 import { elementsOf, hasOnlyExactNumbers, stringEnd, valueEnd } from '../../../src/schema/json-text.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { columnTypes } from '../../../src/schema/column-type.ts';
 import type { ColumnType } from '../../../src/schema/column-type.ts';
 import { boundOfKnown, isAtMost, leastUpperBound } from '../../../src/schema/lattice.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import type { ColumnType } from '../../../src/schema/column-type.ts';
 import { allTypes, columnTypes, isArrayType, itemKind, typeBit } from '../../../src/schema/column-type.ts';
 import { fitToken, widenToken } from '../../../src/schema/fit-value.ts';

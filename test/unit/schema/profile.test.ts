@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { ProfileBuilder, concatenate, concatenateAll, emptyProfile, excerptOf } from '../../../src/schema/build-profile.ts';
 import { columnTypes, isArrayType, scalarKinds, typeBit, arrayOf, allTypes } from '../../../src/schema/column-type.ts';
 import { classify } from '../../../src/schema/json-value.ts';

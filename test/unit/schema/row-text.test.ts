@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { formatRow, parseRow } from '../../../src/schema/row-text.ts';
 import type { Cell } from '../../../src/schema/row-text.ts';
 

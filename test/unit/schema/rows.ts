@@ -1,5 +1,5 @@
 /** Rows for the tests of this folder: random ones, and the profile of some. */
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { ProfileBuilder, openTypes } from '../../../src/schema/build-profile.ts';
 import { classify } from '../../../src/schema/json-value.ts';
 import { parseRow } from '../../../src/schema/row-text.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { allTypes, columnTypes, scalarTypes, typeBit, typeSet } from '../../../src/schema/column-type.ts';
 import type { ScalarKind } from '../../../src/schema/column-type.ts';
 import { leastUpperBound } from '../../../src/schema/lattice.ts';

@@ -1,0 +1,49 @@
+/** The stages of `npm run test:all`: all tests, each with the full numbers of extent.ts. */
+
+export interface Stage {
+  readonly name: string;
+  /** What is certain when it has passed. */
+  readonly proves: string;
+  /** Arguments of npm. */
+  readonly command: readonly string[];
+  /** How often it is run; when it was ended in between, the runs that are left. */
+  readonly runs?: number;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+const jest = (projectName: string, ...paths: readonly string[]): readonly string[] => {
+  const patterns = paths.length === 0 ? [] : ['--testPathPatterns', ...paths];
+  return ['run', 'jest', '--', '--ci', '--passWithNoTests=false', '--selectProjects', projectName, ...patterns];
+};
+
+/** One stage for each kind of kills, of so many at a time. */
+const kills = (name: string, proves: string, projectName: string, file: string, count: number, runs: number): Stage => {
+  return { name, proves, command: jest(projectName, `${file}\\.test`), runs, environment: { KILLS: String(count) } };
+};
+
+const withoutKills = 'faults/(?!.*(kills|imports|uploads)\\.test)';
+
+export const stages: readonly Stage[] = [
+  { name: 'check', proves: 'no lint and no type errors', command: ['run', 'check'] },
+  { name: 'unit', proves: 'decisions, formats, types and codecs do what their cases and properties say', command: jest('unit') },
+  { name: 'integration', proves: 'the command line, the start, the embedded Postgres and the file stores work as processes', command: jest('integration') },
+  { name: 'log', proves: 'the log in Postgres keeps order, outcomes and plans', command: jest('log') },
+  { name: 'api', proves: 'the interface is that of the specification', command: jest('api') },
+  { name: 'replay', proves: 'a replay of any log gives the read model that was written live, and `verify` sees each difference', command: jest('replay') },
+  { name: 'faults', proves: 'nothing is lost or made up while connections, Postgres, an S3 or a disk fail', command: jest('faults', withoutKills) },
+  kills('kills', 'nothing is lost in 50 kills of everything', 'faults', 'kills', 10, 5),
+  kills('import-kills', 'imports are whole or not there in 20 kills', 'faults', 'imports', 10, 2),
+  kills('upload-kills', 'files are whole or not there in 10 kills', 'faults', 'uploads', 5, 2),
+  { name: 'kafka-log', proves: 'the same of the log in Kafka', command: jest('log on kafka') },
+  { name: 'kafka-api', proves: 'the same interface with the log in Kafka', command: jest('api on kafka') },
+  { name: 'kafka-split', proves: 'the same with two APIs and two projectors', command: jest('api on kafka, split') },
+  { name: 'kafka-replay', proves: 'the same of a replay from Kafka', command: jest('replay on kafka') },
+  {
+    name: 'kafka-faults', proves: 'the same while brokers, answers and projectors fail; and the checkers find planted bugs',
+    command: jest('faults on kafka', withoutKills),
+  },
+  kills('kafka-kills', 'nothing is lost in 200 kills of an API, projectors, Postgres, the broker, or everything', 'faults on kafka', 'kills', 20, 10),
+  kills('kafka-import-kills', 'imports are whole or not there in 20 kills of everything', 'faults on kafka', 'imports', 10, 2),
+  kills('kafka-upload-kills', 'files are whole or not there in 4 kills of everything', 'faults on kafka', 'uploads', 2, 2),
+  { name: 'smoke', proves: 'docker-compose.yml is built, comes up, restarts and drains; needs `docker compose`', command: ['run', 'smoke'] },
+];

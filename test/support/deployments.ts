@@ -1,0 +1,141 @@
+/**
+ * The deployments of the service that API tests speak to. They live in Jest's own process, so that test files share them and load
+ * nothing of the service. Teams, plans and suspensions have no HTTP interface; they are recorded here as an operator's tool would do it.
+ */
+import { randomUUIDv7 } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { resumeTeam, setPlan, suspendTeam, type Plan } from '../../commands/plans.ts';
+import { createTeam, createToken, type TokenLimits } from '../../commands/teams.ts';
+import { hashToken } from '../../projections/teams/teams.queries.ts';
+import { newAccessToken } from '../../src/access-token.ts';
+import { recordFact } from '../../src/record-fact.ts';
+import type { Service } from '../../src/service.ts';
+import { createLog, type DeploymentKind } from './deployment-kind.ts';
+import { openOperator } from './open-operator.ts';
+import { createDatabase } from './postgres.ts';
+import { startServers, type TestServer } from './server.ts';
+
+/** What test files know of a deployment. */
+export interface Deployment {
+  readonly id: string;
+  readonly processes: readonly { readonly role: string; readonly url: string }[];
+  readonly databaseUrl: string;
+  /** Where the service keeps files, unless its settings say otherwise. */
+  readonly filesFolder: string;
+  /** The settings of a process that joins it as an operator's tool does. */
+  readonly operatorEnvironment: Readonly<Record<string, string>>;
+}
+
+export interface NewToken {
+  readonly id: string;
+  readonly token: string;
+}
+
+interface Running {
+  readonly deployment: Deployment;
+  readonly servers: readonly TestServer[];
+  /** Records what has no HTTP interface. */
+  readonly operator: Service;
+  /** Rejects when a process does not end well. */
+  stop(): Promise<void>;
+}
+
+/** What each of the processes of a deployment does. */
+const rolesOf = (kind: DeploymentKind): readonly string[] => (kind === 'kafka-split' ? ['api', 'api', 'projector', 'projector'] : ['all']);
+
+/** Arguments and results are JSON: test files call the methods over HTTP (deployment-server.ts). */
+export class Deployments {
+  readonly #running = new Map<string, Running>();
+  readonly #shared = new Map<string, Promise<Deployment>>();
+
+  /** The one of a kind and of settings that all files share. It runs until the end. */
+  share(kind: DeploymentKind, settings: Readonly<Record<string, string>>): Promise<Deployment> {
+    const key = JSON.stringify([kind, settings]);
+    const shared = this.#shared.get(key) ?? this.start(kind, settings);
+    this.#shared.set(key, shared);
+    return shared;
+  }
+
+  /** `settings`: those that differ from the defaults. */
+  async start(kind: DeploymentKind, settings: Readonly<Record<string, string>>): Promise<Deployment> {
+    const running = await start(kind, settings);
+    this.#running.set(running.deployment.id, running);
+    return running.deployment;
+  }
+
+  /** Rejects when a process does not end well. */
+  async stop(id: string): Promise<void> {
+    const running = this.#find(id);
+    this.#running.delete(id);
+    await running.stop();
+  }
+
+  /** Those that are left. */
+  async stopAll(): Promise<void> {
+    await Promise.allSettled(this.#shared.values());
+    const ended = await Promise.allSettled([...this.#running.keys()].map((id) => this.stop(id)));
+    const failures = ended.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
+    if (failures.length > 0) throw new AggregateError(failures, failures.join('\n'));
+  }
+
+  /** What each process wrote so far. */
+  async outputs(id: string): Promise<string[]> {
+    return this.#find(id).servers.map((server) => server.output());
+  }
+
+  /** Gives the ID of a team without tables. */
+  async createTeam(id: string): Promise<string> {
+    const teamId = randomUUIDv7();
+    await recordFact(this.#find(id).operator.log, createTeam(teamId, 'test'));
+    return teamId;
+  }
+
+  async createToken(id: string, teamId: string, limits: TokenLimits): Promise<NewToken> {
+    const [tokenId, token] = [randomUUIDv7(), newAccessToken()];
+    await recordFact(this.#find(id).operator.log, createToken(teamId, tokenId, 'test', hashToken(token), limits));
+    return { id: tokenId, token };
+  }
+
+  async suspend(id: string, teamId: string): Promise<void> {
+    await recordFact(this.#find(id).operator.log, suspendTeam(teamId));
+  }
+
+  async resume(id: string, teamId: string): Promise<void> {
+    await recordFact(this.#find(id).operator.log, resumeTeam(teamId));
+  }
+
+  async setPlan(id: string, teamId: string, plan: Plan): Promise<void> {
+    await recordFact(this.#find(id).operator.log, setPlan(teamId, plan));
+  }
+
+  #find(id: string): Running {
+    const running = this.#running.get(id);
+    if (running === undefined) throw new Error(`there is no deployment ${id}`);
+    return running;
+  }
+}
+
+async function start(kind: DeploymentKind, settings: Readonly<Record<string, string>>): Promise<Running> {
+  const roles = rolesOf(kind);
+  const [database, log, filesFolder] = await Promise.all([createDatabase(), createLog(kind), mkdtemp(join(tmpdir(), 'tablog-files-'))]);
+  const servers = await startServers(roles.map((ROLE) => {
+    return { databaseUrl: database.url, environment: { FILES_DIR: filesFolder, ...settings, ...log.environment, ROLE } };
+  }));
+  const operatorEnvironment = { ...log.environment, DATABASE_URL: database.url, DATA_DIR: servers[0]!.folder };
+  const operator = await openOperator(operatorEnvironment);
+  const processes = servers.map(({ url }, at) => ({ role: roles[at]!, url }));
+  return {
+    deployment: { id: randomUUIDv7(), processes, databaseUrl: database.url, filesFolder, operatorEnvironment },
+    servers, operator,
+    stop: async () => {
+      await operator.close();
+      const exitCodes = await Promise.all(servers.map((server) => server.stop()));
+      await Promise.all([database.drop(), log.drop(), rm(filesFolder, { recursive: true, force: true })]);
+      if (exitCodes.some((exitCode) => exitCode !== 0)) {
+        throw new Error(`the servers ended with ${exitCodes.join(', ')}:\n${servers.map((server) => server.output()).join('\n')}`);
+      }
+    },
+  };
+}

@@ -1,0 +1,15 @@
+import { pino } from 'pino';
+import { readConfig } from '../../src/config.ts';
+import { openService, type Service } from '../../src/service.ts';
+
+/** A process of the service that answers nobody and does nothing by itself. `environment`: its settings. The caller closes it. */
+export async function openOperator(environment: Readonly<Record<string, string>>): Promise<Service> {
+  const service = await openService(readConfig(environment), pino({ level: 'silent' }), new AbortController().signal, { projects: false });
+  try {
+    await service.log.caughtUp();
+    return service;
+  } catch (error) {
+    await service.close();
+    throw error;
+  }
+}

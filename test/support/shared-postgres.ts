@@ -1,0 +1,72 @@
+/** The Postgres that the tests share: the one of DATABASE_URL; else a container, where there is a Docker engine; else the embedded one. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PostgreSqlContainer } from '@testcontainers/postgresql';
+import pg from 'pg';
+import { Wait } from 'testcontainers';
+import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
+import { hasEngine } from './docker-engine.ts';
+import { sleepUntil } from './server.ts';
+
+/** Several deployments use it, each of up to five processes with 26 connections. Nobody kills it, so that nothing has to reach the disk. */
+const settings = { max_connections: '600', fsync: 'off', full_page_writes: 'off' };
+
+export interface SharedPostgres {
+  readonly url: string;
+  /** Where it runs, for people. */
+  readonly where: string;
+  stop(): Promise<void>;
+}
+
+export async function startSharedPostgres(): Promise<SharedPostgres> {
+  const given = process.env['DATABASE_URL'];
+  if (given) return { url: given, where: 'the Postgres of DATABASE_URL', stop: async () => undefined };
+  if (await hasEngine()) return inContainer();
+  if (process.env['TABLOG_TEST_REQUIRES_CONTAINERS'] === 'true') throw new Error('there is no Docker engine for the tests');
+  return embedded();
+}
+
+async function inContainer(): Promise<SharedPostgres> {
+  const image = process.env['POSTGRES_IMAGE'] ?? 'postgres:18';
+  const container = await new PostgreSqlContainer(image).withDatabase('tablog')
+    .withCommand(['postgres', ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])])
+    // The usual health checks, each a process in the container, would go on four times a second.
+    .withHealthCheck({ test: ['CMD', 'true'], interval: 3_600_000 })
+    .withWaitStrategy(Wait.forListeningPorts())
+    .start();
+  const url = container.getConnectionUri();
+  await sleepUntil(() => takesConnections(url), 'Postgres takes connections', 60_000);
+  return {
+    url,
+    where: `the container image ${image}`,
+    stop: async () => {
+      await container.stop();
+    },
+  };
+}
+
+async function takesConnections(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url });
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end();
+  }
+}
+
+async function embedded(): Promise<SharedPostgres> {
+  const folder = await mkdtemp(join(tmpdir(), 'tablog-test-postgres-'));
+  const postgres = await startEmbeddedPostgres({ folder, log: () => undefined, settings });
+  return {
+    url: postgres.url,
+    where: 'the embedded Postgres',
+    stop: async () => {
+      await postgres.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
