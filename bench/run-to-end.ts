@@ -2,7 +2,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onStopSignal } from '../src/stop-signals.ts';
+import { onStopSignal } from '../src/app/stop-signals.ts';
 
 export interface Surroundings {
   /** A folder that is removed at the end. */

@@ -1,8 +1,8 @@
 /** What the inputs of several commands are made of. */
 import { z } from 'zod';
 import type { RowLimits, RowSource } from '../src/events/event.ts';
-import { arrayOf, scalarKinds, type ColumnType } from '../src/schema/column-type.ts';
-import type { GivenColumn } from '../src/schema/table-schema.ts';
+import { arrayOf, scalarKinds, type ColumnType } from '../src/values/column-type.ts';
+import type { GivenColumn } from '../src/values/table-schema.ts';
 
 /** Text that Postgres can hold: well-formed Unicode without U+0000 (decisions 2). */
 export function text(bytesMax: number) {

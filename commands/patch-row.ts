@@ -1,7 +1,7 @@
 /** PatchRow (spec 4.4). */
 import { z } from 'zod';
 import type { EventOf, RowAddress, RowLimits } from '../src/events/event.ts';
-import type { Profile } from '../src/schema/profile.ts';
+import type { Profile } from '../src/values/profile.ts';
 import { onSchemaError } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 

@@ -1,6 +1,6 @@
 /** ReceiveBlock: a part of a body that is larger than one block. Its closing event is the request that came with it. */
 import type { EventOf } from '../src/events/event.ts';
-import type { Profile } from '../src/schema/profile.ts';
+import type { Profile } from '../src/values/profile.ts';
 
 export interface ReceiveBlockInput {
   readonly teamId: string;

@@ -2,8 +2,8 @@
 import type { Event, RowSource } from '../../src/events/event.ts';
 import type { Refusal } from '../../src/events/outcome.ts';
 import { rowTextOf } from '../../src/events/row-bodies.ts';
-import { concatenateAll, emptyProfile } from '../../src/schema/build-profile.ts';
-import type { Place, Profile } from '../../src/schema/profile.ts';
+import { concatenateAll, emptyProfile } from '../../src/values/build-profile.ts';
+import type { Place, Profile } from '../../src/values/profile.ts';
 import type { LogPlace } from '../engine/decision.ts';
 import { carriedIds, type CarriedIds } from './carried-ids.ts';
 import type { SegmentStates } from './segments.state.ts';

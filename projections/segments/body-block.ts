@@ -1,5 +1,5 @@
 /** A block of a body that is larger than one block. */
-import type { Profile } from '../../src/schema/profile.ts';
+import type { Profile } from '../../src/values/profile.ts';
 
 export interface BodyBlock {
   readonly bodyId: string;

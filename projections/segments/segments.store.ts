@@ -2,7 +2,7 @@
 import type { BoundStatement } from '../../src/database/combine.ts';
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
-import { decodeProfile, encodeProfile } from '../../src/schema/profile-codec.ts';
+import { decodeProfile, encodeProfile } from '../../src/values/profile-codec.ts';
 import type { BodyBlock } from './body-block.ts';
 
 const selectSegments: Statement = {

@@ -1,5 +1,5 @@
 /** What stashes are made of, and how they change. */
-import type { Profile } from '../../src/schema/profile.ts';
+import type { Profile } from '../../src/values/profile.ts';
 
 /** A stash: the last one of its name in its team, or one that came before that. */
 export interface Stash {

@@ -2,7 +2,7 @@
 import type { BoundStatement } from '../../src/database/combine.ts';
 import type { ResultRow, Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
-import { decodeProfile, encodeProfile } from '../../src/schema/profile-codec.ts';
+import { decodeProfile, encodeProfile } from '../../src/values/profile-codec.ts';
 import type { Chunk, ChunkBlock, ChunkSize, Stash } from './stash.ts';
 import { numericOrderOf } from './stash-order.ts';
 

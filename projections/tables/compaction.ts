@@ -11,8 +11,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Database } from '../../src/database/database.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
-import { presenterOf, receivedForm } from '../../src/schema/presentation.ts';
-import { decodeSchema } from '../../src/schema/table-schema.ts';
+import { presenterOf, receivedForm } from '../../src/values/presentation.ts';
+import { decodeSchema } from '../../src/values/table-schema.ts';
 import { orIdleSince } from '../segments/segments.garbage.ts';
 
 /** Links of fewer bytes are small: many of them are merged. */

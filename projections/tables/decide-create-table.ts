@@ -1,6 +1,6 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
-import { checkGivenSchema } from '../../src/schema/decide-schema.ts';
-import { schemaOf } from '../../src/schema/table-schema.ts';
+import { checkGivenSchema } from '../../src/values/decide-schema.ts';
+import { schemaOf } from '../../src/values/table-schema.ts';
 import { apply, refuse, refusedWith } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { Table, TableChange } from './table.ts';

@@ -1,9 +1,9 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
-import { decideSchema } from '../../src/schema/decide-schema.ts';
-import { applyPatch, presenterOf } from '../../src/schema/presentation.ts';
-import { parseRow } from '../../src/schema/row-text.ts';
+import { decideSchema } from '../../src/values/decide-schema.ts';
+import { applyPatch, presenterOf } from '../../src/values/presentation.ts';
+import { parseRow } from '../../src/values/row-text.ts';
 import { apply, refuse, refusedWith } from '../engine/decision.ts';
-import type { TableSchema } from '../../src/schema/table-schema.ts';
+import type { TableSchema } from '../../src/values/table-schema.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { StoredRow, Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';

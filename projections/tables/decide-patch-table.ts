@@ -1,5 +1,5 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
-import { displayColumns } from '../../src/schema/display-columns.ts';
+import { displayColumns } from '../../src/values/display-columns.ts';
 import { apply, refusedWith } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { Table, TableChange } from './table.ts';

@@ -3,7 +3,7 @@ import type { BoundStatement } from '../../src/database/combine.ts';
 import type { ResultRow, Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
 import type { RowAddress } from '../../src/events/event.ts';
-import { receivedForm } from '../../src/schema/presentation.ts';
+import { receivedForm } from '../../src/values/presentation.ts';
 import type { Link, StoredRow, Table, TailRow } from './table.ts';
 
 const linkColumns = `links.key, links.table_id, links.version, links.ordinal, links.generation, links.schema_version,

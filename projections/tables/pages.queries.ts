@@ -3,7 +3,7 @@ import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import { rowIdPrefix } from '../../src/events/row-id.ts';
 import type { RowAddress } from '../../src/events/event.ts';
-import { receivedForm, type PresenterFor } from '../../src/schema/presentation.ts';
+import { receivedForm, type PresenterFor } from '../../src/values/presentation.ts';
 import type { Presenters } from './presenters.ts';
 import { RowsJson } from './rows-json.ts';
 import type { TableAnswer } from './tables.queries.ts';

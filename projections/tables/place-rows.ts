@@ -4,12 +4,12 @@
  */
 import type { Event, RowLimits, RowSource } from '../../src/events/event.ts';
 import type { Refusal, RowRange } from '../../src/events/outcome.ts';
-import { emptyProfile } from '../../src/schema/build-profile.ts';
-import type { SchemaErrorMode } from '../../src/schema/decide-schema.ts';
-import { checkColumnCount, decideSchema } from '../../src/schema/decide-schema.ts';
-import { holdsCells, isPlain, presenterOf, receivedForm } from '../../src/schema/presentation.ts';
-import type { Profile } from '../../src/schema/profile.ts';
-import type { TableSchema } from '../../src/schema/table-schema.ts';
+import { emptyProfile } from '../../src/values/build-profile.ts';
+import type { SchemaErrorMode } from '../../src/values/decide-schema.ts';
+import { checkColumnCount, decideSchema } from '../../src/values/decide-schema.ts';
+import { holdsCells, isPlain, presenterOf, receivedForm } from '../../src/values/presentation.ts';
+import type { Profile } from '../../src/values/profile.ts';
+import type { TableSchema } from '../../src/values/table-schema.ts';
 import type { LogPlace } from '../engine/decision.ts';
 import { arrivedRows, type ArrivedRows } from '../segments/arrived-rows.ts';
 import { stashedRows } from '../stashes/stashed-rows.ts';

@@ -1,8 +1,8 @@
 /** How rows of tables are read: the schemas that HTTP reads them by, as presenters. */
 import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
-import { presentersOf, type PresenterFor } from '../../src/schema/presentation.ts';
-import { decodeSchema } from '../../src/schema/table-schema.ts';
+import { presentersOf, type PresenterFor } from '../../src/values/presentation.ts';
+import { decodeSchema } from '../../src/values/table-schema.ts';
 import { SchemaCache } from './schema-cache.ts';
 
 const selectSchema: Statement = {

@@ -1,6 +1,6 @@
 /** What is remembered of a partition's tables from batch to batch: those that it dealt with lately, their schemas, and their links. */
 import type { RowAddress } from '../../src/events/event.ts';
-import type { TableSchema } from '../../src/schema/table-schema.ts';
+import type { TableSchema } from '../../src/values/table-schema.ts';
 import { LinkMap } from './link-map.ts';
 import type { Link, Table } from './table.ts';
 import type { TablesState } from './tables.state.ts';

@@ -4,7 +4,7 @@ import type { Statement } from '../../src/database/pipelined-client.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
 import type { RowAddress } from '../../src/events/event.ts';
 import type { KeepingRange } from '../../src/events/outcome.ts';
-import type { StoredForm } from '../../src/schema/presentation.ts';
+import type { StoredForm } from '../../src/values/presentation.ts';
 import type { Presenters } from './presenters.ts';
 import type { TableAnswer } from './tables.queries.ts';
 

@@ -2,7 +2,7 @@
  * Schemas that were read from Postgres, by table and version. A schema of a version never changes, so what is here is
  * right for as long as the read model lives; only what is committed may come in.
  */
-import type { TableSchema } from '../../src/schema/table-schema.ts';
+import type { TableSchema } from '../../src/values/table-schema.ts';
 import type { StoredSchema } from './table.ts';
 
 export class SchemaCache {

@@ -36,7 +36,7 @@ export const TableSchemaEntity = defineEntity({
   properties: {
     tableId: p.uuid().primary(),
     version: p.bigint().primary().autoincrement(false),
-    /** The encoded columns (src/schema/table-schema.ts). */
+    /** The encoded columns (src/values/table-schema.ts). */
     columns: p.text(),
   },
 });

@@ -1,6 +1,6 @@
 /** What tables are made of, and how they change. */
-import type { StoredForm } from '../../src/schema/presentation.ts';
-import type { TableSchema } from '../../src/schema/table-schema.ts';
+import type { StoredForm } from '../../src/values/presentation.ts';
+import type { TableSchema } from '../../src/values/table-schema.ts';
 import type { TeamChange } from '../teams/team.ts';
 
 export interface Table {

@@ -1,7 +1,7 @@
 /** What HTTP reads of tables. */
 import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
-import { decodeSchema, type TableSchema } from '../../src/schema/table-schema.ts';
+import { decodeSchema, type TableSchema } from '../../src/values/table-schema.ts';
 
 /** What may come in the place of what was asked of a table. */
 export type TableAnswer<T> = T | 'table_not_found' | 'payment_required';

@@ -1,7 +1,7 @@
 /** Tables, their schemas, links and rows, as a batch knows them: what was loaded, and over that what earlier events have made of it. */
 import type { RowAddress } from '../../src/events/event.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
-import type { TableSchema } from '../../src/schema/table-schema.ts';
+import type { TableSchema } from '../../src/values/table-schema.ts';
 import { PairMap } from '../engine/pair-map.ts';
 import type { StashStates } from '../stashes/stashes.state.ts';
 import type { TeamStates } from '../teams/teams.state.ts';

@@ -2,7 +2,7 @@
 import type { BoundStatement } from '../../src/database/combine.ts';
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
-import { decodeSchema, encodeSchema } from '../../src/schema/table-schema.ts';
+import { decodeSchema, encodeSchema } from '../../src/values/table-schema.ts';
 import type { Team } from '../teams/team.ts';
 import { teamColumns, toTeam } from '../teams/teams.store.ts';
 import type { AppLink, Generation, StoredSchema, Table } from './table.ts';

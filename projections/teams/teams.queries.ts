@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
-import { revocationNotes, useNotes } from '../../src/database/token-notes.ts';
+import { revocationNotes, useNotes } from '../../src/security/token-notes.ts';
 import { TeamEntity } from './team.entity.ts';
 
 const selectToken: Statement = {

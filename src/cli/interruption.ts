@@ -1,4 +1,4 @@
-import { onStopSignal } from '../stop-signals.ts';
+import { onStopSignal } from '../app/stop-signals.ts';
 import { writeWords } from './console.ts';
 import { UserError } from './run-to-end.ts';
 

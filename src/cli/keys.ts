@@ -1,8 +1,8 @@
 /** `tablog keys`: the secrets that jobs' IDs and the URLs of uploads are signed with. */
 import { Pool } from 'pg';
 import type { Command } from 'commander';
-import { readConfig } from '../config.ts';
-import { idMax, listSecretKeys, removeSecretKey, rotateSecretKey } from '../database/secret-keys.ts';
+import { readConfig } from '../app/config.ts';
+import { idMax, listSecretKeys, removeSecretKey, rotateSecretKey } from '../security/secret-keys.ts';
 import { newLogger, wholeNumber, writeOut, writeTable, writeWords } from './console.ts';
 import { UserError } from './run-to-end.ts';
 
@@ -51,7 +51,7 @@ async function remove(id: number, flags: Flags): Promise<void> {
 
 /** Needs Postgres only: keys can be rotated and removed whatever becomes of the log. */
 async function withPool<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
-  const { openPostgres } = await import('../service.ts');
+  const { openPostgres } = await import('../app/service.ts');
   await using resources = new AsyncDisposableStack();
   const postgres = await openPostgres(readConfig(), newLogger());
   resources.defer(() => postgres.close());

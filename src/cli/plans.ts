@@ -3,7 +3,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { resumeTeam, setPlan, suspendTeam, type Plan } from '../../commands/plans.ts';
 import type { TeamSummary } from '../../projections/teams/teams.queries.ts';
 import type { EventData } from '../events/event.ts';
-import { recordFact } from '../record-fact.ts';
+import { recordFact } from '../log/record-fact.ts';
 import { parseByteSize } from './byte-size.ts';
 import { wholeNumber, writeOut, writeWords } from './console.ts';
 import { UserError } from './run-to-end.ts';

@@ -1,6 +1,6 @@
 /** `tablog replay` and `tablog verify`. */
 import type { Command } from 'commander';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../app/config.ts';
 import { describeDifference } from '../../projections/engine/compare/differences.ts';
 import type { RebuildOptions } from '../replay/rebuild.ts';
 import { newLogger, wholeNumber, writeOut, writeWords } from './console.ts';
@@ -60,7 +60,7 @@ async function runVerify(flags: ReplayFlags): Promise<void> {
 async function withPostgres<T>(flags: ReplayFlags, work: (work: Work) => Promise<T>): Promise<T> {
   const signal = interruption();
   const progress = new ProgressLine('events', writeWords);
-  const [{ openPostgres }, { openLogReader }] = await Promise.all([import('../service.ts'), import('../open-log.ts')]);
+  const [{ openPostgres }, { openLogReader }] = await Promise.all([import('../app/service.ts'), import('../app/open-log.ts')]);
   const config = readConfig();
   const logger = newLogger();
   await using resources = new AsyncDisposableStack();

@@ -1,7 +1,7 @@
 /** What a process of this project does with errors: those of its user are told in a sentence, bugs with their stack. */
 import { inspect } from 'node:util';
 import { InvalidRequest } from '../../commands/invalid-request.ts';
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../app/config.ts';
 import { isDatabaseAway } from '../database/database-away.ts';
 import { EmbeddedPostgresError } from '../embedded/embedded-postgres-error.ts';
 import { StoreAway } from '../files/file-store.ts';
@@ -10,7 +10,7 @@ import { WrongLog } from '../log/identity.ts';
 import { isKafkaAway } from '../log/kafka/kafka-away.ts';
 import { UnsupportedKafkajs } from '../log/kafka/kafkajs-internals.ts';
 import { UnsafeTopic } from '../log/kafka/topic.ts';
-import { ReadModelInUse } from '../read-model-use.ts';
+import { ReadModelInUse } from '../app/read-model-use.ts';
 import { NoReadModel } from '../../projections/engine/compare/snapshot.ts';
 
 /** Something the user of the command line got wrong, or has to know. */

@@ -2,7 +2,7 @@
 /** `tablog`: the service, its administration, and its use, from the command line. Settings come from the environment. */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../app/config.ts';
 import { addClientCommands } from './client-commands.ts';
 import { addKeyCommands } from './keys.ts';
 import { addPlanCommands } from './plans.ts';
@@ -19,7 +19,7 @@ const program = new Command('tablog')
   .showHelpAfterError('(add --help for what there is)');
 program.command('serve').description('run the service; the same as `npm start`').action(async () => {
   // The other commands start faster without all that HTTP takes.
-  const { serve } = await import('../serve.ts');
+  const { serve } = await import('../app/serve.ts');
   await serve(readConfig());
 });
 addTeamCommands(program);

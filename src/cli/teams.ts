@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Command } from 'commander';
 import { createTeam } from '../../commands/teams.ts';
-import { recordFact } from '../record-fact.ts';
+import { recordFact } from '../log/record-fact.ts';
 import { writeOut, writeWords } from './console.ts';
 import { teamAsJson, writeTeams } from './show-teams.ts';
 import { withService } from './with-service.ts';

@@ -1,9 +1,9 @@
 /** The service without HTTP, for a command: it works whether or not the service runs elsewhere at the same time. */
 import { once } from 'node:events';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../app/config.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { noLogObserver } from '../log/log-observer.ts';
-import type { ReadModel, Service } from '../service.ts';
+import type { ReadModel, Service } from '../app/service.ts';
 import type { TeamQueries, TeamSummary } from '../../projections/teams/teams.queries.ts';
 import { newLogger } from './console.ts';
 import { interruption } from './interruption.ts';
@@ -26,7 +26,7 @@ export async function withService<T>(work: (service: Pick<Service, 'log' | 'team
 export async function withReadModel<T>(work: (readModel: ReadModel, withLog: WithLog) => Promise<T>): Promise<T> {
   const signal = interruption();
   // Commands that need no service start faster without all that it takes.
-  const [{ openReadModel }, { openLog }] = await Promise.all([import('../service.ts'), import('../open-log.ts')]);
+  const [{ openReadModel }, { openLog }] = await Promise.all([import('../app/service.ts'), import('../app/open-log.ts')]);
   const config = readConfig();
   const logger = newLogger();
   const readModel = await openReadModel(config, logger);

@@ -1,6 +1,6 @@
 /** Whether the Postgres that `DATABASE_URL` names lets itself be used: found out once, and told in words of that setting. */
 import pg from 'pg';
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../app/config.ts';
 import { isDatabaseAway } from './database-away.ts';
 
 const versionMin = 150_000;

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { makeFolder } from '../data-folder.ts';
+import { makeFolder } from '../app/data-folder.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { environment, findPrograms, type Programs } from './native-package.ts';
 import { isAlive } from './processes.ts';

@@ -1,7 +1,7 @@
 /** How an event is written: a header (`record-header.ts`), the event as JSON, and the row bodies that it carries. */
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompressSync } from 'node:zlib';
-import { decodeProfile, encodeProfile } from '../schema/profile-codec.ts';
+import { decodeProfile, encodeProfile } from '../values/profile-codec.ts';
 import type { EncodedEvent, Envelope, Event, EventData } from './event.ts';
 import { encodeHeader, readHeader } from './record-header.ts';
 

@@ -3,9 +3,9 @@
  * event says is always true and never changes: that somebody asked for this, with these limits, or that this came to be.
  * Everything a decision uses besides the read model stands in it (ARCHITECTURE.md, "Invariants").
  */
-import type { Profile } from '../schema/profile.ts';
-import type { GivenColumn, GivenDisplayName } from '../schema/table-schema.ts';
-import type { SchemaErrorMode } from '../schema/decide-schema.ts';
+import type { Profile } from '../values/profile.ts';
+import type { GivenColumn, GivenDisplayName } from '../values/table-schema.ts';
+import type { SchemaErrorMode } from '../values/decide-schema.ts';
 
 /** The limits a request is decided by, as they were set when it was made. */
 export interface RowLimits {

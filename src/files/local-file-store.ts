@@ -7,12 +7,12 @@ import { link, lstat, open, opendir, readFile, rename, rm, stat, writeFile, type
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { randomUUID } from 'node:crypto';
-import { ConfigError } from '../config.ts';
-import { makeFolder } from '../data-folder.ts';
-import type { SecretKeys } from '../database/secret-keys.ts';
+import { ConfigError } from '../app/config.ts';
+import { makeFolder } from '../app/data-folder.ts';
+import type { SecretKeys } from '../security/secret-keys.ts';
 import { isFileName } from './file-name.ts';
 import { isUploadId, StoreAway, type ExpectedUpload, type FileStore, type StoredObject } from './file-store.ts';
-import { signUploadUrl } from './upload-signature.ts';
+import { signUploadUrl } from '../security/upload-signature.ts';
 
 /** How much of a file is read at once: fewer steps than by default make a large one a quarter faster. */
 const readBytes = 256 * 1024;

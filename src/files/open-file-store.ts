@@ -1,8 +1,8 @@
 /** Which store of files the settings name, and how it is opened. */
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
-import { inDataFolder, makeFolder } from '../data-folder.ts';
-import type { SecretKeys } from '../database/secret-keys.ts';
+import type { Config } from '../app/config.ts';
+import { inDataFolder, makeFolder } from '../app/data-folder.ts';
+import type { SecretKeys } from '../security/secret-keys.ts';
 import { LocalFileStore } from './local-file-store.ts';
 import type { S3FileStore } from './s3-file-store.ts';
 

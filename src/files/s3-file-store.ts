@@ -8,7 +8,7 @@ import {
   S3Client, type GetObjectCommandOutput, type S3ClientConfig,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../app/config.ts';
 import { isFileName } from './file-name.ts';
 import { isUploadId, StoreAway, type ExpectedUpload, type FileStore, type StoredObject } from './file-store.ts';
 import { explainS3, isS3Away, s3CodeOf, s3StatusOf } from './s3-errors.ts';

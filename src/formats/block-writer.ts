@@ -1,5 +1,5 @@
 /** Cuts scanned rows into blocks. */
-import type { Profile } from '../schema/profile.ts';
+import type { Profile } from '../values/profile.ts';
 import { BodyBuffer } from './body-buffer.ts';
 import type { RowLimits } from './row-limits.ts';
 import { RowProfiler } from './row-profiler.ts';

@@ -1,11 +1,11 @@
 /** Profiles the rows of cells of a block while they are read. */
-import { ProfileBuilder, isMisfit, openTypes } from '../schema/build-profile.ts';
-import type { GrowingColumn } from '../schema/build-profile.ts';
-import { classifyCell } from '../schema/cell-value.ts';
-import { typeSet } from '../schema/column-type.ts';
-import { storedAs } from '../schema/profile.ts';
-import type { Profile } from '../schema/profile.ts';
-import { isSettledForStrings } from '../schema/string-types.ts';
+import { ProfileBuilder, isMisfit, openTypes } from '../values/build-profile.ts';
+import type { GrowingColumn } from '../values/build-profile.ts';
+import { classifyCell } from '../values/cell-value.ts';
+import { typeSet } from '../values/column-type.ts';
+import { storedAs } from '../values/profile.ts';
+import type { Profile } from '../values/profile.ts';
+import { isSettledForStrings } from '../values/string-types.ts';
 import type { CellColumn, DelimitedHeader } from './delimited-header.ts';
 
 /** What every cell fits, whatever it says. */

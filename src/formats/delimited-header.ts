@@ -1,6 +1,6 @@
 /** The first line of CSV and TSV, which names the columns (spec 4.2, decisions 2). */
-import type { GrowingColumn } from '../schema/build-profile.ts';
-import { isReservedColumnId } from '../schema/decide-schema.ts';
+import type { GrowingColumn } from '../values/build-profile.ts';
+import { isReservedColumnId } from '../values/decide-schema.ts';
 import { MalformedBody } from './malformed-body.ts';
 import type { RowLimits } from './row-limits.ts';
 import { rowIdKey } from './row-scanner.ts';

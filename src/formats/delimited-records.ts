@@ -3,7 +3,7 @@
  * in which that could be are looked at by the rules of RFC 4180 too (docs/decisions/0008).
  */
 import Papa from 'papaparse';
-import { excerptOf } from '../schema/build-profile.ts';
+import { excerptOf } from '../values/build-profile.ts';
 
 export type Delimiter = ',' | '\t';
 

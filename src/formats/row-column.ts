@@ -1,5 +1,5 @@
 /** What is remembered of a column while the rows of one body are read. */
-import type { GrowingColumn } from '../schema/build-profile.ts';
+import type { GrowingColumn } from '../values/build-profile.ts';
 
 const noLead = new Uint8Array(0);
 

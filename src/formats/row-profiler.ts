@@ -1,13 +1,13 @@
 /** Profiles the rows of a block while they are read. */
-import { ProfileBuilder, isMisfit, openTypes } from '../schema/build-profile.ts';
-import type { GrowingColumn } from '../schema/build-profile.ts';
-import { noTypes, typeBit, typeSet } from '../schema/column-type.ts';
-import type { TypeSet } from '../schema/column-type.ts';
-import { booleanTypes, classify, numberTypes } from '../schema/json-value.ts';
-import { isAtMost } from '../schema/lattice.ts';
-import { storedAs } from '../schema/profile.ts';
-import type { Profile } from '../schema/profile.ts';
-import { isSettledForStrings, stringTypes } from '../schema/string-types.ts';
+import { ProfileBuilder, isMisfit, openTypes } from '../values/build-profile.ts';
+import type { GrowingColumn } from '../values/build-profile.ts';
+import { noTypes, typeBit, typeSet } from '../values/column-type.ts';
+import type { TypeSet } from '../values/column-type.ts';
+import { booleanTypes, classify, numberTypes } from '../values/json-value.ts';
+import { isAtMost } from '../values/lattice.ts';
+import { storedAs } from '../values/profile.ts';
+import type { Profile } from '../values/profile.ts';
+import { isSettledForStrings, stringTypes } from '../values/string-types.ts';
 import { lowerN } from './json-scanner.ts';
 import type { RowColumn } from './row-column.ts';
 import type { RowScanner, ScannedRow } from './row-scanner.ts';

@@ -1,8 +1,8 @@
 /** All routes of the interface, and what they are made of. */
-import type { App } from './app-type.ts';
-import type { RateLimits } from './rate-limits.ts';
-import { smallBodyBytesMax, type RowReceiver } from './receive-rows.ts';
-import { isBodyWithin } from './request-body.ts';
+import type { App } from './server/app-type.ts';
+import type { RateLimits } from './limits/rate-limits.ts';
+import { smallBodyBytesMax, type RowReceiver } from './bodies/receive-rows.ts';
+import { isBodyWithin } from './bodies/request-body.ts';
 import { addFileRoutes, type FilesRouteDependencies } from './routes/files.ts';
 import { addJobRoutes, type JobsRouteDependencies } from './routes/jobs.ts';
 import { addRowRoutes, type RowsRouteDependencies } from './routes/rows.ts';

@@ -1,7 +1,7 @@
 /** What this process measures of itself, for Prometheus. docs/metrics.md says what each metric means. */
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { LogObserver } from '../log/log-observer.ts';
-import type { RequestObserver } from '../http/request-observer.ts';
+import type { RequestObserver } from '../http/server/request-observer.ts';
 import { LogMetrics } from './log-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { addStatusMetrics, type Asked } from './status-metrics.ts';

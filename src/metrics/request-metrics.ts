@@ -1,6 +1,6 @@
 /** What is measured of requests. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { limitNames, type LimitName, type RequestObserver } from '../http/request-observer.ts';
+import { limitNames, type LimitName, type RequestObserver } from '../http/server/request-observer.ts';
 import { latencyBuckets } from './latency-buckets.ts';
 
 type Observe = (seconds: number) => void;

@@ -1,6 +1,6 @@
 /** Replacing the read model by one that is built anew from the log. */
 import { readModelSchema } from '../../projections/engine/read-model.ts';
-import { ReadModelUse } from '../read-model-use.ts';
+import { ReadModelUse } from '../app/read-model-use.ts';
 import { rebuild, type RebuildOptions } from './rebuild.ts';
 
 export interface ReplayOptions extends Pick<RebuildOptions, 'url' | 'log' | 'batchEvents' | 'onProgress' | 'signal'> {

@@ -5,7 +5,7 @@ import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
 import { readModelSchema } from '../../projections/engine/read-model.ts';
 import { models } from '../../projections/models.ts';
 import { advisoryLocks } from '../database/advisory-locks.ts';
-import { ReadModelInUse, ReadModelUse } from '../read-model-use.ts';
+import { ReadModelInUse, ReadModelUse } from '../app/read-model-use.ts';
 import { rebuild, type RebuildOptions } from './rebuild.ts';
 
 export interface VerifyOptions extends Pick<RebuildOptions, 'url' | 'log' | 'batchEvents' | 'onProgress' | 'signal'> {

@@ -5,7 +5,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { compactOnce } from '../../projections/tables/compaction.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
-import { formatContinuation, parseContinuation } from '../../src/http/continuation.ts';
+import { formatContinuation, parseContinuation } from '../../src/http/requests/continuation.ts';
 import { useOwnApi } from '../support/api.ts';
 import { useOperator } from '../support/operator.ts';
 import { fc } from '../support/property.ts';

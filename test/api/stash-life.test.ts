@@ -2,7 +2,7 @@
 import { expect, test } from '@jest/globals';
 import { removeGarbage } from '../../projections/engine/garbage.ts';
 import { models } from '../../projections/models.ts';
-import { expireStashes } from '../../src/stash-expiry.ts';
+import { expireStashes } from '../../src/maintenance/expire-stashes.ts';
 import { useOwnApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
 import { useOperator } from '../support/operator.ts';

@@ -1,7 +1,7 @@
 /** Spec section 3, 4.8 and 4.9, decisions 3, with the bytes in an S3: clients send them straight to it. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/app/config.ts';
 import { openFileStore } from '../../src/files/open-file-store.ts';
 import { useOwnApi } from '../support/api.ts';
 import { outcomeOf } from '../support/client.ts';

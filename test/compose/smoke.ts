@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { join } from 'node:path';
-import { onStopSignal } from '../../src/stop-signals.ts';
+import { onStopSignal } from '../../src/app/stop-signals.ts';
 import { Client } from '../support/client.ts';
 import { freePort, sleepUntil } from '../support/server.ts';
 

@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/app/config.ts';
 import { newFileName } from '../../src/files/file-name.ts';
 import { StoreAway } from '../../src/files/file-store.ts';
 import { LocalFileStore, UploadTooLarge } from '../../src/files/local-file-store.ts';
 import { openFileStore } from '../../src/files/open-file-store.ts';
-import { verifyUploadUrl } from '../../src/files/upload-signature.ts';
+import { verifyUploadUrl } from '../../src/security/upload-signature.ts';
 import { describeFileStore, listAll, newUpload, readWhole } from '../support/file-store.ts';
 import { keysOf } from '../support/secret-keys.ts';
 

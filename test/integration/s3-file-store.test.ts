@@ -1,7 +1,7 @@
 /** Files in a real S3. */
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { readConfig, type Config } from '../../src/config.ts';
+import { readConfig, type Config } from '../../src/app/config.ts';
 import { newFileName } from '../../src/files/file-name.ts';
 import { StoreAway, type ExpectedUpload } from '../../src/files/file-store.ts';
 import { openFileStore } from '../../src/files/open-file-store.ts';

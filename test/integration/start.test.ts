@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { newAccessToken } from '../../src/access-token.ts';
+import { newAccessToken } from '../../src/security/access-token.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
 import { Client } from '../support/client.ts';
 import { sleepUntil, startServer, type TestServer } from '../support/server.ts';

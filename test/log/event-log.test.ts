@@ -6,7 +6,7 @@ import { setPlan } from '../../commands/plans.ts';
 import { createTeam } from '../../commands/teams.ts';
 import { createReadModel, openDatabase, readModelSchema } from '../../projections/engine/read-model.ts';
 import { models } from '../../projections/models.ts';
-import { readConfig, type Config } from '../../src/config.ts';
+import { readConfig, type Config } from '../../src/app/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { decodeEvent, encodeEvent, packBody, type PackedBody } from '../../src/events/event-codec.ts';
 import type { EncodedEvent, EventData } from '../../src/events/event.ts';
@@ -15,7 +15,7 @@ import { readPatchRow } from '../../src/formats/read-patch-row.ts';
 import { NotAppended, type EventLog } from '../../src/log/event-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
-import { openLog, openLogReader } from '../../src/open-log.ts';
+import { openLog, openLogReader } from '../../src/app/open-log.ts';
 import { createLog } from '../support/deployment-kind.ts';
 import { createDatabase } from '../support/postgres.ts';
 

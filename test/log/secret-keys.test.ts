@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import pg from 'pg';
 import { openDatabase } from '../../projections/engine/read-model.ts';
 import { models } from '../../projections/models.ts';
-import { KeysNotRead, listSecretKeys, removeSecretKey, rotateSecretKey, StoredSecretKeys, type KeyReading } from '../../src/database/secret-keys.ts';
+import { KeysNotRead, listSecretKeys, removeSecretKey, rotateSecretKey, StoredSecretKeys, type KeyReading } from '../../src/security/secret-keys.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { sleepUntil } from '../support/server.ts';
 

@@ -2,12 +2,12 @@
 import { pino } from 'pino';
 import { createReadModel, openDatabase, readModelSchema } from '../../projections/engine/read-model.ts';
 import { models } from '../../projections/models.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/app/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { LogReader } from '../../src/log/event-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount } from '../../src/log/partition.ts';
-import { openLog, openLogReader } from '../../src/open-log.ts';
+import { openLog, openLogReader } from '../../src/app/open-log.ts';
 import { createLog } from '../support/deployment-kind.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { generateLog, type LogPlan } from './log-generator.ts';

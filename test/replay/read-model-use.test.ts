@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { readModelSchema } from '../../projections/engine/read-model.ts';
-import { ReadModelInUse, ReadModelUse } from '../../src/read-model-use.ts';
+import { ReadModelInUse, ReadModelUse } from '../../src/app/read-model-use.ts';
 import { replay } from '../../src/replay/replay.ts';
 import { verify } from '../../src/replay/verify.ts';
 import { createDatabase } from '../support/postgres.ts';

@@ -8,7 +8,7 @@ import { filePath } from '../../src/files/file-name.ts';
 import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
 import { readPatchRow } from '../../src/formats/read-patch-row.ts';
-import type { GivenColumn } from '../../src/schema/table-schema.ts';
+import type { GivenColumn } from '../../src/values/table-schema.ts';
 import type { Random } from './random.ts';
 
 /** Columns of tables that are created with a schema. */

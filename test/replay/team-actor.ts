@@ -7,7 +7,7 @@ import type { PackedBody } from '../../src/events/event-codec.ts';
 import type { EventData, RowSource } from '../../src/events/event.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
-import type { SchemaErrorMode } from '../../src/schema/decide-schema.ts';
+import type { SchemaErrorMode } from '../../src/values/decide-schema.ts';
 import { EventSender } from './event-sender.ts';
 import { KnownTables } from './known-tables.ts';
 import type { LogPlan } from './log-generator.ts';

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
-import { readConfig } from '../../src/config.ts';
-import { openService, type Service } from '../../src/service.ts';
+import { readConfig } from '../../src/app/config.ts';
+import { openService, type Service } from '../../src/app/service.ts';
 
 /** A process of the service that answers nobody and does nothing by itself. `environment`: its settings. The caller closes it. */
 export async function openOperator(environment: Readonly<Record<string, string>>): Promise<Service> {

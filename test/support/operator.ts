@@ -1,5 +1,5 @@
 import { beforeAll } from '@jest/globals';
-import type { Service } from '../../src/service.ts';
+import type { Service } from '../../src/app/service.ts';
 import type { ApiOfFile } from './api.ts';
 import { openOperator } from './open-operator.ts';
 

@@ -3,7 +3,7 @@ import { createUpload as uploadCreated } from '../../commands/create-upload.ts';
 import type { UploadLimits } from '../../src/events/event.ts';
 import type { ExpectedUpload } from '../../src/files/file-store.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
-import { recordFact } from '../../src/record-fact.ts';
+import { recordFact } from '../../src/log/record-fact.ts';
 import type { Team } from './api.ts';
 import { createUpload, picture } from './uploads.ts';
 

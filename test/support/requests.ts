@@ -5,9 +5,9 @@ import { findRowIdRuns } from '../../src/events/row-id-runs.ts';
 import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
 import { readPatchRow } from '../../src/formats/read-patch-row.ts';
-import { emptyProfile } from '../../src/schema/build-profile.ts';
-import type { SchemaErrorMode } from '../../src/schema/decide-schema.ts';
-import type { Profile } from '../../src/schema/profile.ts';
+import { emptyProfile } from '../../src/values/build-profile.ts';
+import type { SchemaErrorMode } from '../../src/values/decide-schema.ts';
+import type { Profile } from '../../src/values/profile.ts';
 import { columnsFrom } from './schema-text.ts';
 
 interface Arrived {

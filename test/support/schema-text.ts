@@ -1,6 +1,6 @@
 /** Schemas as tests of decisions write them: `a:number b:array<date>`; with the versions of its types, `a:10:number<20:string`. */
-import type { ColumnType } from '../../src/schema/column-type.ts';
-import { currentType, type GivenColumn, type TableSchema } from '../../src/schema/table-schema.ts';
+import type { ColumnType } from '../../src/values/column-type.ts';
+import { currentType, type GivenColumn, type TableSchema } from '../../src/values/table-schema.ts';
 
 /** The version at which a table was made, and its columns unless a text says another. */
 export const createdAt = 10n;

@@ -1,4 +1,4 @@
-import type { SecretKeys } from '../../src/database/secret-keys.ts';
+import type { SecretKeys } from '../../src/security/secret-keys.ts';
 
 /** Keys of these IDs, the last of them the current one. The same ID is the same secret. */
 export function keysOf(...ids: readonly number[]): SecretKeys {

@@ -4,8 +4,8 @@ import type { Stash } from '../../projections/stashes/stash.ts';
 import type { Link, Table } from '../../projections/tables/table.ts';
 import type { Team } from '../../projections/teams/team.ts';
 import type { Upload } from '../../projections/uploads/upload.ts';
-import { currentType } from '../../src/schema/table-schema.ts';
-import type { SchemaColumn } from '../../src/schema/table-schema.ts';
+import { currentType } from '../../src/values/table-schema.ts';
+import type { SchemaColumn } from '../../src/values/table-schema.ts';
 import { here, type Change } from './decisions.ts';
 
 /**

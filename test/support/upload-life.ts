@@ -2,8 +2,8 @@
 import { pino } from 'pino';
 import { UploadQueries } from '../../projections/uploads/uploads.queries.ts';
 import type { FileStore } from '../../src/files/file-store.ts';
-import type { Service } from '../../src/service.ts';
-import { UploadUpkeep, type UploadUpkeepOptions } from '../../src/upload-upkeep.ts';
+import type { Service } from '../../src/app/service.ts';
+import { UploadUpkeep, type UploadUpkeepOptions } from '../../src/maintenance/upload-maintenance.ts';
 import type { Api, Team } from './api.ts';
 import { recordUpload } from './recorded-upload.ts';
 import { sleepUntil } from './server.ts';

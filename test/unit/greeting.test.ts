@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { describeGreeting } from '../../src/greeting.ts';
+import { describeGreeting } from '../../src/app/greeting.ts';
 
 const run = promisify(execFile);
 const options = { host: '127.0.0.1', port: 8080, tokenFile: '/data/token', teamWithoutToken: null };

@@ -1,6 +1,6 @@
 /** Compares the links of two read models, and all rows that they show: of every generation of every table, in order. */
 import { formatRowId } from '../../../src/events/row-id.ts';
-import { parseRow } from '../../../src/schema/row-text.ts';
+import { parseRow } from '../../../src/values/row-text.ts';
 import { compareCells } from '../../engine/compare/compare-cells.ts';
 import type { Differences } from '../../engine/compare/differences.ts';
 import { linkLabels, selectLinks, toLink, type Link } from './links.ts';

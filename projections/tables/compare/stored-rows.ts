@@ -1,6 +1,6 @@
 /** Rows of links as they are stored, many links at once, and as they are presented. */
-import { presentersOf, receivedForm, type PresenterFor } from '../../../src/schema/presentation.ts';
-import { decodeSchema } from '../../../src/schema/table-schema.ts';
+import { presentersOf, receivedForm, type PresenterFor } from '../../../src/values/presentation.ts';
+import { decodeSchema } from '../../../src/values/table-schema.ts';
 import type { Link } from './links.ts';
 import type { Snapshot } from '../../engine/compare/snapshot.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { RouteOptions } from 'fastify';
 import { z } from 'zod';
-import { statusOf, type ErrorType } from '../http-error.ts';
+import { statusOf, type ErrorType } from '../answers/http-error.ts';
 import { DocumentSchemas, type JsonSchema } from './document-schemas.ts';
 import { errorMeanings } from './error-meanings.ts';
 import { tags, type Answer, type Contents, type Operation } from './operation.ts';
@@ -187,7 +187,7 @@ function errorTypesOf(operation: Operation, method: string, url: string, isPubli
   ])];
 }
 
-/** What a token is told that may not do it (src/http/access.ts). */
+/** What a token is told that may not do it (src/http/access/access.ts). */
 function accessErrorsOf(method: string, url: string): ErrorType[] {
   return [
     ...(isWrite(method) || url.includes('/:appID') ? ['forbidden'] as const : []),

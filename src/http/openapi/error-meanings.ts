@@ -1,4 +1,4 @@
-import type { ErrorType } from '../http-error.ts';
+import type { ErrorType } from '../answers/http-error.ts';
 
 /** For each error type what it means, and a message as it may come. */
 export const errorMeanings: Readonly<Record<ErrorType, readonly [meaning: string, message: string]>> = {

@@ -1,6 +1,6 @@
 /** What a route says of itself in the OpenAPI document. What follows from its method, path, query and body is added to it. */
 import type { z } from 'zod';
-import type { ErrorType } from '../http-error.ts';
+import type { ErrorType } from '../answers/http-error.ts';
 import type { ResponseHeader } from './parameters.ts';
 
 /** The parts of the interface, in the order in which the document has them. */

@@ -1,8 +1,8 @@
 /** The parameters of paths, and the headers of requests and answers, as the document has them. */
 import { z } from 'zod';
 import { stashId } from '../../../commands/inputs.ts';
-import { idempotencyKey } from '../idempotency.ts';
-import { ifMatch, ifNoneMatch } from '../versions.ts';
+import { idempotencyKey } from '../submit/idempotency.ts';
+import { ifMatch, ifNoneMatch } from '../requests/versions.ts';
 
 /** The parameters of the paths, by name. An ID that cannot be one is answered as one that is unknown. */
 export const pathParameters: Readonly<Record<string, z.ZodType>> = {

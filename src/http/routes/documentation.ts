@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { App } from '../app-type.ts';
-import { chooseEncoding, compress } from '../compression.ts';
-import { serviceOperations } from '../documents/service.ts';
-import { replyWithError } from '../error-reply.ts';
+import type { App } from '../server/app-type.ts';
+import { chooseEncoding, compress } from '../answers/compression.ts';
+import { serviceOperations } from '../openapi/operations/service.ts';
+import { replyWithError } from '../answers/error-reply.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
-import { readIfNoneMatch, replyNotModified, setVersion } from '../versions.ts';
+import { readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
 
 /** A text that stays the same while the process runs. Its version is made from it, so that all processes agree on it. */
 interface File {

@@ -8,10 +8,10 @@ import { z } from 'zod';
 import { isFileName } from '../../files/file-name.ts';
 import type { FileStore } from '../../files/file-store.ts';
 import type { PublicFile, UploadQueries } from '../../../projections/uploads/uploads.queries.ts';
-import type { App } from '../app-type.ts';
-import { uploadOperations } from '../documents/uploads.ts';
-import { replyWithError } from '../error-reply.ts';
-import { readKnownTags } from '../versions.ts';
+import type { App } from '../server/app-type.ts';
+import { uploadOperations } from '../openapi/operations/uploads.ts';
+import { replyWithError } from '../answers/error-reply.ts';
+import { readKnownTags } from '../requests/versions.ts';
 
 const path = z.object({ fileID: z.string(), fileName: z.string() });
 

@@ -1,6 +1,6 @@
-import { replyWithError } from '../error-reply.ts';
-import type { App } from '../app-type.ts';
-import { serviceOperations } from '../documents/service.ts';
+import { replyWithError } from '../answers/error-reply.ts';
+import type { App } from '../server/app-type.ts';
+import { serviceOperations } from '../openapi/operations/service.ts';
 
 /** How the service is, a sentence for each thing that is wrong. */
 export interface Health {

@@ -3,14 +3,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RowQueries } from '../../../projections/tables/rows.queries.ts';
 import type { UploadQueries } from '../../../projections/uploads/uploads.queries.ts';
 import { countRowsOf, type UploadResult } from '../../events/outcome.ts';
-import type { Job } from '../../job-id.ts';
-import type { App } from '../app-type.ts';
-import type { Principal } from '../authenticate.ts';
-import { jobOperations } from '../documents/jobs.ts';
-import { replyWithError } from '../error-reply.ts';
-import type { Jobs, JobState } from '../jobs.ts';
-import { encloseResult } from '../result-json.ts';
-import type { UploadAnswers } from '../upload-answers.ts';
+import type { Job } from '../../security/job-id.ts';
+import type { App } from '../server/app-type.ts';
+import type { Principal } from '../access/authenticate.ts';
+import { jobOperations } from '../openapi/operations/jobs.ts';
+import { replyWithError } from '../answers/error-reply.ts';
+import type { Jobs, JobState } from '../submit/jobs.ts';
+import { encloseResult } from '../answers/result-json.ts';
+import type { UploadAnswers } from '../answers/upload-answers.ts';
 
 const json = 'application/json; charset=utf-8';
 

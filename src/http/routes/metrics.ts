@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyBaseLogger, type RouteOptions } from 'fastify';
-import { serviceOperations } from '../documents/service.ts';
+import { serviceOperations } from '../openapi/operations/service.ts';
 
 /** What the service measures, as text. */
 export interface Scraped {

@@ -2,11 +2,11 @@
 import { deleteStash, stashPath } from '../../../commands/end-stash.ts';
 import { chunkPath, putChunk } from '../../../commands/put-chunk.ts';
 import type { StashLimits } from '../../events/event.ts';
-import type { App } from '../app-type.ts';
-import { stashOperations } from '../documents/stashes.ts';
-import type { Gate } from '../gate.ts';
-import { receiveRows, type RowReceiver } from '../receive-rows.ts';
-import { identify, identifyWithBody, type Submitter } from '../submitter.ts';
+import type { App } from '../server/app-type.ts';
+import { stashOperations } from '../openapi/operations/stashes.ts';
+import type { Gate } from '../limits/gate.ts';
+import { receiveRows, type RowReceiver } from '../bodies/receive-rows.ts';
+import { identify, identifyWithBody, type Submitter } from '../submit/submitter.ts';
 
 const json = 'application/json; charset=utf-8';
 

@@ -4,17 +4,17 @@ import { deleteTable } from '../../../commands/delete-table.ts';
 import { patchTable } from '../../../commands/patch-table.ts';
 import type { TableDetails, TableQueries } from '../../../projections/tables/tables.queries.ts';
 import { readMembers } from '../../formats/read-members.ts';
-import { isArrayType, itemKind, type ColumnType } from '../../schema/column-type.ts';
-import { currentType } from '../../schema/table-schema.ts';
-import type { App } from '../app-type.ts';
-import { oneTableOperations } from '../documents/table.ts';
-import type { Gate } from '../gate.ts';
-import { readMediaType } from '../media-type.ts';
-import { replyMissing } from '../missing.ts';
-import { collectBody } from '../request-body.ts';
-import { identify, identifyWithBody, type Submitter } from '../submitter.ts';
-import { tableIdOf } from '../table-path.ts';
-import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../versions.ts';
+import { isArrayType, itemKind, type ColumnType } from '../../values/column-type.ts';
+import { currentType } from '../../values/table-schema.ts';
+import type { App } from '../server/app-type.ts';
+import { oneTableOperations } from '../openapi/operations/table.ts';
+import type { Gate } from '../limits/gate.ts';
+import { readMediaType } from '../bodies/media-type.ts';
+import { replyMissing } from '../answers/missing.ts';
+import { collectBody } from '../bodies/request-body.ts';
+import { identify, identifyWithBody, type Submitter } from '../submit/submitter.ts';
+import { tableIdOf } from '../requests/table-path.ts';
+import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
 
 const json = 'application/json; charset=utf-8';
 

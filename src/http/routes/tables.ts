@@ -4,13 +4,13 @@ import { createTable, createTableQuery } from '../../../commands/create-table.ts
 import { overwriteTable, overwriteTableQuery } from '../../../commands/overwrite-table.ts';
 import type { TableQueries } from '../../../projections/tables/tables.queries.ts';
 import type { RowLimits } from '../../events/event.ts';
-import { appsToLinkOf } from '../access.ts';
-import type { App } from '../app-type.ts';
-import { tableOperations } from '../documents/tables.ts';
-import type { Gate } from '../gate.ts';
-import { tableIdOf } from '../table-path.ts';
-import { readIfMatch } from '../versions.ts';
-import { writeRows, type RowWriteDependencies } from '../write-rows.ts';
+import { appsToLinkOf } from '../access/access.ts';
+import type { App } from '../server/app-type.ts';
+import { tableOperations } from '../openapi/operations/tables.ts';
+import type { Gate } from '../limits/gate.ts';
+import { tableIdOf } from '../requests/table-path.ts';
+import { readIfMatch } from '../requests/versions.ts';
+import { writeRows, type RowWriteDependencies } from '../bodies/write-rows.ts';
 
 export interface TablesRouteDependencies extends RowWriteDependencies {
   readonly tables: TableQueries;

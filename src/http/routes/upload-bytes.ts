@@ -1,15 +1,15 @@
 /** Where the bytes of uploads arrive when this service keeps them itself: the URL that an upload was created with (spec 4.8). */
 import { z } from 'zod';
-import type { SecretKeys } from '../../database/secret-keys.ts';
+import type { SecretKeys } from '../../security/secret-keys.ts';
 import { UploadTooLarge, type LocalFileStore } from '../../files/local-file-store.ts';
-import { verifyUploadUrl } from '../../files/upload-signature.ts';
+import { verifyUploadUrl } from '../../security/upload-signature.ts';
 import type { EventLog } from '../../log/event-log.ts';
 import type { UploadQueries } from '../../../projections/uploads/uploads.queries.ts';
-import type { App } from '../app-type.ts';
-import { uploadOperations } from '../documents/uploads.ts';
-import { HttpError } from '../http-error.ts';
-import { normalMediaType } from '../media-type.ts';
-import { bodyChunks } from '../request-body.ts';
+import type { App } from '../server/app-type.ts';
+import { uploadOperations } from '../openapi/operations/uploads.ts';
+import { HttpError } from '../answers/http-error.ts';
+import { normalMediaType } from '../bodies/media-type.ts';
+import { bodyChunks } from '../bodies/request-body.ts';
 
 export interface UploadBytesDependencies {
   readonly store: LocalFileStore;

@@ -7,13 +7,13 @@ import { newFileName } from '../../files/file-name.ts';
 import { readMembers } from '../../formats/read-members.ts';
 import { isUploadId, type FileStore } from '../../files/file-store.ts';
 import type { UploadQueries, UploadState } from '../../../projections/uploads/uploads.queries.ts';
-import type { App } from '../app-type.ts';
-import { uploadOperations } from '../documents/uploads.ts';
-import { HttpError } from '../http-error.ts';
-import { readMediaType } from '../media-type.ts';
-import { collectBody } from '../request-body.ts';
-import { identify, identifyWithBody, type Submitter } from '../submitter.ts';
-import type { UploadAnswers } from '../upload-answers.ts';
+import type { App } from '../server/app-type.ts';
+import { uploadOperations } from '../openapi/operations/uploads.ts';
+import { HttpError } from '../answers/http-error.ts';
+import { readMediaType } from '../bodies/media-type.ts';
+import { collectBody } from '../bodies/request-body.ts';
+import { identify, identifyWithBody, type Submitter } from '../submit/submitter.ts';
+import type { UploadAnswers } from '../answers/upload-answers.ts';
 
 export interface UploadsRouteDependencies {
   readonly submitter: Submitter;

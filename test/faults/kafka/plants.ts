@@ -5,8 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { PipelinedClient, type Statement } from '../../../src/database/pipelined-client.ts';
 import { encodeEvent } from '../../../src/events/event-codec.ts';
-import { HttpError } from '../../../src/http/http-error.ts';
-import { Submitter } from '../../../src/http/submitter.ts';
+import { HttpError } from '../../../src/http/answers/http-error.ts';
+import { Submitter } from '../../../src/http/submit/submitter.ts';
 import { KafkaLink, OffsetOutOfRange } from '../../../src/log/kafka/kafka-link.ts';
 import { OutcomeWaiters } from '../../../projections/engine/kafka/outcome-waiters.ts';
 import { Projector } from '../../../projections/engine/projector.ts';

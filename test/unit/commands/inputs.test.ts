@@ -12,8 +12,8 @@ import { receiveBlock } from '../../../commands/receive-block.ts';
 import { rowLimits } from '../../../commands/limits.ts';
 import type { RowSource } from '../../../src/events/event.ts';
 import { formatRowId } from '../../../src/events/row-id.ts';
-import { emptyProfile } from '../../../src/schema/build-profile.ts';
-import { scalarKinds } from '../../../src/schema/column-type.ts';
+import { emptyProfile } from '../../../src/values/build-profile.ts';
+import { scalarKinds } from '../../../src/values/column-type.ts';
 
 const invalid = (message: string): Error => new InvalidRequest(message);
 

@@ -4,8 +4,8 @@ import { fc } from '../../support/property.ts';
 import { RecordTooLarge, decodeEvent, encodeEvent, packBody, recordBytesMax } from '../../../src/events/event-codec.ts';
 import type { Envelope, EventData, EventOf, EventType, RowSource } from '../../../src/events/event.ts';
 import { isImport } from '../../../src/events/record-header.ts';
-import { allTypes, columnTypes } from '../../../src/schema/column-type.ts';
-import type { ColumnProfile, Misfit, Profile } from '../../../src/schema/profile.ts';
+import { allTypes, columnTypes } from '../../../src/values/column-type.ts';
+import type { ColumnProfile, Misfit, Profile } from '../../../src/values/profile.ts';
 
 /** Objects as the code makes them; fast-check makes some without a prototype too. */
 const plain: typeof fc.record = (model: object, constraints?: object) =>

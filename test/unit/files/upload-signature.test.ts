@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 import type { ExpectedUpload } from '../../../src/files/file-store.ts';
-import { signUploadUrl, verifyUploadUrl } from '../../../src/files/upload-signature.ts';
+import { signUploadUrl, verifyUploadUrl } from '../../../src/security/upload-signature.ts';
 import { keysOf } from '../../support/secret-keys.ts';
 
 const origin = 'http://127.0.0.1:8080';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { DelimitedRowReader } from '../../../src/formats/delimited-row-reader.ts';
 import type { DelimitedRowReaderOptions } from '../../../src/formats/delimited-row-reader.ts';
-import { storedAs } from '../../../src/schema/profile.ts';
+import { storedAs } from '../../../src/values/profile.ts';
 import { readCells } from './read-cells.ts';
 import { bodiesOf, refusalOf } from './read-rows.ts';
 

@@ -5,10 +5,10 @@ import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 
 import type { RowBlock } from '../../../src/formats/block-writer.ts';
-import { ProfileBuilder, concatenate, emptyProfile } from '../../../src/schema/build-profile.ts';
-import { allTypes } from '../../../src/schema/column-type.ts';
-import { classify } from '../../../src/schema/json-value.ts';
-import { parseRow } from '../../../src/schema/row-text.ts';
+import { ProfileBuilder, concatenate, emptyProfile } from '../../../src/values/build-profile.ts';
+import { allTypes } from '../../../src/values/column-type.ts';
+import { classify } from '../../../src/values/json-value.ts';
+import { parseRow } from '../../../src/values/row-text.ts';
 import { chunksOf, compactText, rowText, rows, value, withMistakes, withStyle } from './json-text.ts';
 import type { Entries } from './json-text.ts';
 import { bodiesOf, readRows, refusalOf } from './read-rows.ts';

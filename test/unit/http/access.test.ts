@@ -1,8 +1,8 @@
 /** What a token may do, on every route that there is. */
 import { describe, expect, jest, test } from '@jest/globals';
 import type { RouteOptions } from 'fastify';
-import { appsToLinkOf, cacheLinks, type IsLinked } from '../../../src/http/access.ts';
-import type { Principal } from '../../../src/http/authenticate.ts';
+import { appsToLinkOf, cacheLinks, type IsLinked } from '../../../src/http/access/access.ts';
+import type { Principal } from '../../../src/http/access/authenticate.ts';
 import { addRoutes, type RouteDependencies } from '../../../src/http/routes.ts';
 import { authorization, buildEdge, errorOf, unlimited, type Edge } from './edge-app.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import type { App } from '../../../src/http/app-type.ts';
-import { HttpError } from '../../../src/http/http-error.ts';
+import type { App } from '../../../src/http/server/app-type.ts';
+import { HttpError } from '../../../src/http/answers/http-error.ts';
 import { NotAppended, ProjectionBug } from '../../../src/log/event-log.ts';
 import { authorization, buildEdge, errorOf, refusalOf, type Edge, unlimited } from './edge-app.ts';
 

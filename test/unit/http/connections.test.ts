@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
-import type { App } from '../../../src/http/app-type.ts';
-import { collectBody } from '../../../src/http/request-body.ts';
+import type { App } from '../../../src/http/server/app-type.ts';
+import { collectBody } from '../../../src/http/bodies/request-body.ts';
 import { buildEdge, errorPattern, listen, RawClient, requestText } from './edge-app.ts';
 
 const config = { LOG_REQUESTS: false, REQUEST_IDLE_TIMEOUT_MS: 60_000, DRAIN_TIMEOUT_MS: 60_000, CONNECTIONS_MAX: 100 };

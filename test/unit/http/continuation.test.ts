@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 
-import { formatContinuation, parseContinuation } from '../../../src/http/continuation.ts';
-import { HttpError } from '../../../src/http/http-error.ts';
+import { formatContinuation, parseContinuation } from '../../../src/http/requests/continuation.ts';
+import { HttpError } from '../../../src/http/answers/http-error.ts';
 
 const version = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
 const position = fc.record({ generation: version, version, ordinal: fc.nat(2 ** 31 - 1), index: fc.nat(2 ** 30) });

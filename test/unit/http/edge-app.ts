@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, expect } from '@jest/globals';
 import { pino } from 'pino';
-import type { App } from '../../../src/http/app-type.ts';
-import { buildApp, type AppDependencies } from '../../../src/http/app.ts';
+import type { App } from '../../../src/http/server/app-type.ts';
+import { buildApp, type AppDependencies } from '../../../src/http/server/app.ts';
 
 export interface LogLine {
   readonly level: number;

@@ -1,6 +1,6 @@
 /** How many are let in at once, in which order, and how many of one team. */
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { Gate } from '../../../src/http/gate.ts';
+import { Gate } from '../../../src/http/limits/gate.ts';
 import { NotAppended } from '../../../src/log/event-log.ts';
 
 const waitMs = 1000;

@@ -1,9 +1,9 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import type { App } from '../../../src/http/app-type.ts';
-import { chooseEncoding } from '../../../src/http/compression.ts';
-import { readIdempotencyKey } from '../../../src/http/idempotency.ts';
-import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../../../src/http/versions.ts';
+import type { App } from '../../../src/http/server/app-type.ts';
+import { chooseEncoding } from '../../../src/http/answers/compression.ts';
+import { readIdempotencyKey } from '../../../src/http/submit/idempotency.ts';
+import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../../../src/http/requests/versions.ts';
 import { authorization, buildEdge, refusalOf } from './edge-app.ts';
 
 const long = JSON.stringify({ data: Array.from({ length: 500 }, (_, row) => ({ row, name: 'é' })) });

@@ -1,10 +1,10 @@
 /** What has become of a job: decided from its outcome, the log's time, the end of its partition and the progress. */
 import { describe, expect, test } from '@jest/globals';
 import type { OutcomeQueries, TryOutcome } from '../../../projections/engine/outcomes/outcomes.queries.ts';
-import type { SecretKeys } from '../../../src/database/secret-keys.ts';
+import type { SecretKeys } from '../../../src/security/secret-keys.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
-import { Jobs } from '../../../src/http/jobs.ts';
-import { formatJobId, requestTagOf, type Job } from '../../../src/job-id.ts';
+import { Jobs } from '../../../src/http/submit/jobs.ts';
+import { formatJobId, requestTagOf, type Job } from '../../../src/security/job-id.ts';
 import type { EventLog } from '../../../src/log/event-log.ts';
 
 const key = { id: 1, bytes: new Uint8Array(32) };

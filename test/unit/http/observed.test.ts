@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import type { App } from '../../../src/http/app-type.ts';
+import type { App } from '../../../src/http/server/app-type.ts';
 import { metricsRoute, serveMetrics } from '../../../src/http/routes/metrics.ts';
-import { HttpError } from '../../../src/http/http-error.ts';
+import { HttpError } from '../../../src/http/answers/http-error.ts';
 import { AppendUnknown, ProjectionBug } from '../../../src/log/event-log.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { labelValues, parseMetrics, sumOf, type Sample } from '../../support/metrics.ts';

@@ -2,11 +2,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 import { parseList, type Item } from 'structured-headers';
-import { HttpError } from '../../../src/http/http-error.ts';
-import { RateLimit } from '../../../src/http/rate-limit.ts';
-import { RateLimits } from '../../../src/http/rate-limits.ts';
-import type { LimitName } from '../../../src/http/request-observer.ts';
-import { replyNotModified } from '../../../src/http/versions.ts';
+import { HttpError } from '../../../src/http/answers/http-error.ts';
+import { RateLimit } from '../../../src/http/limits/rate-limit.ts';
+import { RateLimits } from '../../../src/http/limits/rate-limits.ts';
+import type { LimitName } from '../../../src/http/server/request-observer.ts';
+import { replyNotModified } from '../../../src/http/requests/versions.ts';
 import { sleepUntil } from '../../support/server.ts';
 import { authorization, buildEdge, errorOf, type Edge } from './edge-app.ts';
 

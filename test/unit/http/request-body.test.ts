@@ -2,9 +2,9 @@ import { Readable } from 'node:stream';
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
-import type { App } from '../../../src/http/app-type.ts';
-import { readMediaType } from '../../../src/http/media-type.ts';
-import { bodyChunks, collectBody } from '../../../src/http/request-body.ts';
+import type { App } from '../../../src/http/server/app-type.ts';
+import { readMediaType } from '../../../src/http/bodies/media-type.ts';
+import { bodyChunks, collectBody } from '../../../src/http/bodies/request-body.ts';
 import { authorization, buildEdge, errorPattern, listen, RawClient, refusalOf, requestText } from './edge-app.ts';
 
 const limit = 200_000;

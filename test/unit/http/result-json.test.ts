@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import type { AppliedResult, RowRange } from '../../../src/events/outcome.ts';
 import { formatRowId } from '../../../src/events/row-id.ts';
-import { encloseResult } from '../../../src/http/result-json.ts';
+import { encloseResult } from '../../../src/http/answers/result-json.ts';
 
 const tableId = '01a1ff11-7ce6-7178-9b08-264f4408192e';
 const range = (version: bigint, count: number, first = 0, ordinal = 0) => ({ version, ordinal, first, count });

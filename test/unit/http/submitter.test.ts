@@ -1,11 +1,11 @@
 /** Commands whose outcome comes soon, late, or never; for clients that permit a job for an answer, and for others. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { SecretKeys } from '../../../src/database/secret-keys.ts';
+import type { SecretKeys } from '../../../src/security/secret-keys.ts';
 import type { EncodedEvent, EventData } from '../../../src/events/event.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
-import { Submitter } from '../../../src/http/submitter.ts';
-import { parseJobId } from '../../../src/job-id.ts';
+import { Submitter } from '../../../src/http/submit/submitter.ts';
+import { parseJobId } from '../../../src/security/job-id.ts';
 import { AppendUnknown, NotAppended, ProjectionBug, type EventLog } from '../../../src/log/event-log.ts';
 
 const key = { id: 1, bytes: new Uint8Array(32) };

@@ -1,9 +1,9 @@
 /** What a token stands for is remembered for a moment, and not beyond its expiry. */
 import { expect, jest, test } from '@jest/globals';
 import type { KnownToken } from '../../../projections/teams/teams.queries.ts';
-import { newAccessToken } from '../../../src/access-token.ts';
-import type { Principal } from '../../../src/http/authenticate.ts';
-import { cacheTokens } from '../../../src/http/token-cache.ts';
+import { newAccessToken } from '../../../src/security/access-token.ts';
+import type { Principal } from '../../../src/http/access/authenticate.ts';
+import { cacheTokens } from '../../../src/http/access/token-cache.ts';
 import { sleepUntil } from '../../support/server.ts';
 
 const known: KnownToken = { id: 'id', teamId: 'team', expiresAt: null, readOnly: true, appId: 'app' };

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { Turns } from '../../../src/http/turns.ts';
+import { Turns } from '../../../src/http/bodies/turns.ts';
 
 test('turns come in the order in which they were asked for, one in each turn of the event loop', async () => {
   const turns = new Turns();

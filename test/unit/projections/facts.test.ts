@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 
 import type { Team, Token } from '../../../projections/teams/team.ts';
 import type { EventData } from '../../../src/events/event.ts';
-import { emptyProfile } from '../../../src/schema/build-profile.ts';
+import { emptyProfile } from '../../../src/values/build-profile.ts';
 import { decide, given, here, openStates, when } from '../../support/decisions.ts';
 import { eventOf } from '../../support/requests.ts';
 

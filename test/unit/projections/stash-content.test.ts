@@ -9,11 +9,11 @@ import { differentColumnsMax, StashContentBuilder } from '../../../projections/s
 import { compareSerials, numericOrderOf } from '../../../projections/stashes/stash-order.ts';
 import type { Tx } from '../../../src/database/pipelined-client.ts';
 import { DelimitedRowReader } from '../../../src/formats/delimited-row-reader.ts';
-import { concatenateAll, emptyProfile } from '../../../src/schema/build-profile.ts';
-import { columnTypes } from '../../../src/schema/column-type.ts';
-import { holdsCells, isPlain } from '../../../src/schema/presentation.ts';
-import type { Profile } from '../../../src/schema/profile.ts';
-import { encodeProfile } from '../../../src/schema/profile-codec.ts';
+import { concatenateAll, emptyProfile } from '../../../src/values/build-profile.ts';
+import { columnTypes } from '../../../src/values/column-type.ts';
+import { holdsCells, isPlain } from '../../../src/values/presentation.ts';
+import type { Profile } from '../../../src/values/profile.ts';
+import { encodeProfile } from '../../../src/values/profile-codec.ts';
 import { change, openStates } from '../../support/decisions.ts';
 import { add, eventOf, stash as imported } from '../../support/requests.ts';
 import { anyRows, profileOf, profileOfRows } from '../schema/rows.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 
 import { models, type States } from '../../../projections/models.ts';
-import { emptyProfile } from '../../../src/schema/build-profile.ts';
+import { emptyProfile } from '../../../src/values/build-profile.ts';
 import { blockRow, change, given, here, when } from '../../support/decisions.ts';
 import { add, create, few, patch, remove } from '../../support/requests.ts';
 

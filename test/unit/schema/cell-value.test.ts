@@ -1,12 +1,12 @@
 /** Decisions 2 and 6: what cells of CSV and TSV fit, what they naturally are, and how columns present them. */
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
-import { classifyCell, fitCell } from '../../../src/schema/cell-value.ts';
-import { allTypes, arrayTypes, columnTypes, isArrayType, itemKind, scalarKinds, typeBit, typeSet } from '../../../src/schema/column-type.ts';
-import type { ColumnType } from '../../../src/schema/column-type.ts';
-import { fitToken } from '../../../src/schema/fit-value.ts';
-import { storedAs } from '../../../src/schema/profile.ts';
-import { stringLikeTypes } from '../../../src/schema/string-types.ts';
+import { classifyCell, fitCell } from '../../../src/values/cell-value.ts';
+import { allTypes, arrayTypes, columnTypes, isArrayType, itemKind, scalarKinds, typeBit, typeSet } from '../../../src/values/column-type.ts';
+import type { ColumnType } from '../../../src/values/column-type.ts';
+import { fitToken } from '../../../src/values/fit-value.ts';
+import { storedAs } from '../../../src/values/profile.ts';
+import { stringLikeTypes } from '../../../src/values/string-types.ts';
 import { values } from '../../support/type-samples.ts';
 import { cellText } from './cell-texts.ts';
 

@@ -2,15 +2,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 import type { RowBlock } from '../../../src/formats/block-writer.ts';
-import { fitCell } from '../../../src/schema/cell-value.ts';
-import { columnTypes } from '../../../src/schema/column-type.ts';
-import type { ColumnType } from '../../../src/schema/column-type.ts';
-import { decideSchema } from '../../../src/schema/decide-schema.ts';
-import { isAtMost } from '../../../src/schema/lattice.ts';
-import { holdsCells, isPlain, presentRow, presenterOf, widenToken } from '../../../src/schema/presentation.ts';
-import { parseRow } from '../../../src/schema/row-text.ts';
-import { currentType, findColumn, schemaOf } from '../../../src/schema/table-schema.ts';
-import type { TableSchema } from '../../../src/schema/table-schema.ts';
+import { fitCell } from '../../../src/values/cell-value.ts';
+import { columnTypes } from '../../../src/values/column-type.ts';
+import type { ColumnType } from '../../../src/values/column-type.ts';
+import { decideSchema } from '../../../src/values/decide-schema.ts';
+import { isAtMost } from '../../../src/values/lattice.ts';
+import { holdsCells, isPlain, presentRow, presenterOf, widenToken } from '../../../src/values/presentation.ts';
+import { parseRow } from '../../../src/values/row-text.ts';
+import { currentType, findColumn, schemaOf } from '../../../src/values/table-schema.ts';
+import type { TableSchema } from '../../../src/values/table-schema.ts';
 import { readCells } from '../formats/read-cells.ts';
 import { cellText } from './cell-texts.ts';
 

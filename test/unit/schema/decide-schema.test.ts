@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
-import type { ColumnType } from '../../../src/schema/column-type.ts';
-import { columnTypes } from '../../../src/schema/column-type.ts';
-import { checkColumnCount, checkGivenSchema, decideSchema } from '../../../src/schema/decide-schema.ts';
-import type { SchemaDecision, SchemaErrorMode } from '../../../src/schema/decide-schema.ts';
-import { fitToken } from '../../../src/schema/fit-value.ts';
-import { isAtMost } from '../../../src/schema/lattice.ts';
-import { currentType, findColumn, schemaOf } from '../../../src/schema/table-schema.ts';
-import type { TableSchema } from '../../../src/schema/table-schema.ts';
+import type { ColumnType } from '../../../src/values/column-type.ts';
+import { columnTypes } from '../../../src/values/column-type.ts';
+import { checkColumnCount, checkGivenSchema, decideSchema } from '../../../src/values/decide-schema.ts';
+import type { SchemaDecision, SchemaErrorMode } from '../../../src/values/decide-schema.ts';
+import { fitToken } from '../../../src/values/fit-value.ts';
+import { isAtMost } from '../../../src/values/lattice.ts';
+import { currentType, findColumn, schemaOf } from '../../../src/values/table-schema.ts';
+import type { TableSchema } from '../../../src/values/table-schema.ts';
 import { anyRows, profileOf, profileOfRows } from './rows.ts';
 
 const version = 9n;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
-import { allTypes, arrayOf, arrayTypes, columnTypes, scalarKinds, scalarTypes, typeBit, typeSet } from '../../../src/schema/column-type.ts';
-import type { ColumnType, TypeSet } from '../../../src/schema/column-type.ts';
-import { elementsOf, hasOnlyExactNumbers, stringEnd, valueEnd } from '../../../src/schema/json-text.ts';
-import { booleanTypes, classify, classifyString, numberTypes } from '../../../src/schema/json-value.ts';
-import { storedAs } from '../../../src/schema/profile.ts';
+import { allTypes, arrayOf, arrayTypes, columnTypes, scalarKinds, scalarTypes, typeBit, typeSet } from '../../../src/values/column-type.ts';
+import type { ColumnType, TypeSet } from '../../../src/values/column-type.ts';
+import { elementsOf, hasOnlyExactNumbers, stringEnd, valueEnd } from '../../../src/values/json-text.ts';
+import { booleanTypes, classify, classifyString, numberTypes } from '../../../src/values/json-value.ts';
+import { storedAs } from '../../../src/values/profile.ts';
 
 const uris = ['uri', 'imageURI', 'audioURI'] as const;
 const text = ['string', 'markdown', 'json'] as const;

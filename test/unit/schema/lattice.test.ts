@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
-import { columnTypes } from '../../../src/schema/column-type.ts';
-import type { ColumnType } from '../../../src/schema/column-type.ts';
-import { boundOfKnown, isAtMost, leastUpperBound } from '../../../src/schema/lattice.ts';
+import { columnTypes } from '../../../src/values/column-type.ts';
+import type { ColumnType } from '../../../src/values/column-type.ts';
+import { boundOfKnown, isAtMost, leastUpperBound } from '../../../src/values/lattice.ts';
 
 const anyType = fc.constantFrom(...columnTypes);
 const pairs = columnTypes.flatMap((a) => columnTypes.map((b) => [a, b] as const));

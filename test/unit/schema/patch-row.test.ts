@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { applyPatch, sameCell } from '../../../src/schema/patch-row.ts';
-import { parseRow } from '../../../src/schema/row-text.ts';
-import { schemaOf } from '../../../src/schema/table-schema.ts';
+import { applyPatch, sameCell } from '../../../src/values/patch-row.ts';
+import { parseRow } from '../../../src/values/row-text.ts';
+import { schemaOf } from '../../../src/values/table-schema.ts';
 
 const schema = schemaOf([
   { id: 'n', type: 'number' }, { id: 's', type: 'string' }, { id: 'l', type: 'array<number>' },

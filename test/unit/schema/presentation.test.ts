@@ -1,14 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
-import type { ColumnType } from '../../../src/schema/column-type.ts';
-import { allTypes, columnTypes, isArrayType, itemKind, typeBit } from '../../../src/schema/column-type.ts';
-import { fitToken, widenToken } from '../../../src/schema/fit-value.ts';
-import { classify } from '../../../src/schema/json-value.ts';
-import { isAtMost } from '../../../src/schema/lattice.ts';
-import { isPlain, presentRow, presenterOf } from '../../../src/schema/presentation.ts';
-import { formatRow } from '../../../src/schema/row-text.ts';
-import { schemaOf } from '../../../src/schema/table-schema.ts';
-import type { TableSchema } from '../../../src/schema/table-schema.ts';
+import type { ColumnType } from '../../../src/values/column-type.ts';
+import { allTypes, columnTypes, isArrayType, itemKind, typeBit } from '../../../src/values/column-type.ts';
+import { fitToken, widenToken } from '../../../src/values/fit-value.ts';
+import { classify } from '../../../src/values/json-value.ts';
+import { isAtMost } from '../../../src/values/lattice.ts';
+import { isPlain, presentRow, presenterOf } from '../../../src/values/presentation.ts';
+import { formatRow } from '../../../src/values/row-text.ts';
+import { schemaOf } from '../../../src/values/table-schema.ts';
+import type { TableSchema } from '../../../src/values/table-schema.ts';
 import { anyRows, anyToken, profileOf, profileOfRows } from './rows.ts';
 
 const anyType = fc.constantFrom(...columnTypes);

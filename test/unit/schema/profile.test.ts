@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
-import { ProfileBuilder, concatenate, concatenateAll, emptyProfile, excerptOf } from '../../../src/schema/build-profile.ts';
-import { columnTypes, isArrayType, scalarKinds, typeBit, arrayOf, allTypes } from '../../../src/schema/column-type.ts';
-import { classify } from '../../../src/schema/json-value.ts';
-import { boundOfKnown } from '../../../src/schema/lattice.ts';
-import type { ColumnProfile, Profile } from '../../../src/schema/profile.ts';
-import { decodeProfile, encodeProfile } from '../../../src/schema/profile-codec.ts';
-import type { Cell } from '../../../src/schema/row-text.ts';
+import { ProfileBuilder, concatenate, concatenateAll, emptyProfile, excerptOf } from '../../../src/values/build-profile.ts';
+import { columnTypes, isArrayType, scalarKinds, typeBit, arrayOf, allTypes } from '../../../src/values/column-type.ts';
+import { classify } from '../../../src/values/json-value.ts';
+import { boundOfKnown } from '../../../src/values/lattice.ts';
+import type { ColumnProfile, Profile } from '../../../src/values/profile.ts';
+import { decodeProfile, encodeProfile } from '../../../src/values/profile-codec.ts';
+import type { Cell } from '../../../src/values/row-text.ts';
 import { anyRows, profileOf, profileOfRows } from './rows.ts';
 
 /** The profile of one column by its definition: each value looked at for each type. */

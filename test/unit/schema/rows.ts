@@ -1,11 +1,11 @@
 /** Rows for the tests of this folder: random ones, and the profile of some. */
 import { fc } from '../../support/property.ts';
-import { ProfileBuilder, openTypes } from '../../../src/schema/build-profile.ts';
-import { classify } from '../../../src/schema/json-value.ts';
-import { parseRow } from '../../../src/schema/row-text.ts';
-import type { Cell } from '../../../src/schema/row-text.ts';
-import { decodeString } from '../../../src/schema/json-text.ts';
-import type { Profile } from '../../../src/schema/profile.ts';
+import { ProfileBuilder, openTypes } from '../../../src/values/build-profile.ts';
+import { classify } from '../../../src/values/json-value.ts';
+import { parseRow } from '../../../src/values/row-text.ts';
+import type { Cell } from '../../../src/values/row-text.ts';
+import { decodeString } from '../../../src/values/json-text.ts';
+import type { Profile } from '../../../src/values/profile.ts';
 
 /** Profiles rows as they came in, with nulls. */
 export function profileOf(rows: readonly (readonly Cell[])[]): Profile {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
-import { allTypes, columnTypes, scalarTypes, typeBit, typeSet } from '../../../src/schema/column-type.ts';
-import type { ScalarKind } from '../../../src/schema/column-type.ts';
-import { leastUpperBound } from '../../../src/schema/lattice.ts';
-import { isEmailAddress, isEmoji } from '../../../src/schema/scan-text.ts';
-import { isDate, isDateTime } from '../../../src/schema/scan-time.ts';
-import { isSettledForStrings, naturalOfString, stringTypes } from '../../../src/schema/string-types.ts';
+import { allTypes, columnTypes, scalarTypes, typeBit, typeSet } from '../../../src/values/column-type.ts';
+import type { ScalarKind } from '../../../src/values/column-type.ts';
+import { leastUpperBound } from '../../../src/values/lattice.ts';
+import { isEmailAddress, isEmoji } from '../../../src/values/scan-text.ts';
+import { isDate, isDateTime } from '../../../src/values/scan-time.ts';
+import { isSettledForStrings, naturalOfString, stringTypes } from '../../../src/values/string-types.ts';
 
 const long = (length: number): string => 'a'.repeat(length);
 

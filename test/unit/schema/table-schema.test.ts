@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { columnPlaces, currentType, decodeSchema, encodeSchema, findColumn, schemaOf, typeAt } from '../../../src/schema/table-schema.ts';
-import type { TableSchema } from '../../../src/schema/table-schema.ts';
+import { columnPlaces, currentType, decodeSchema, encodeSchema, findColumn, schemaOf, typeAt } from '../../../src/values/table-schema.ts';
+import type { TableSchema } from '../../../src/values/table-schema.ts';
 
 const schema: TableSchema = {
   columns: [

@@ -1,0 +1,56 @@
+/** The first start makes a team and a token, so that there is something to begin with. */
+import { randomUUIDv7 } from 'node:crypto';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createTeam, createToken } from '../../commands/teams.ts';
+import { hashToken } from '../../projections/teams/teams.queries.ts';
+import { newAccessToken } from '../security/access-token.ts';
+import { inDataFolder, makeFolder } from './data-folder.ts';
+import { advisoryLocks } from '../database/advisory-locks.ts';
+import { recordFact } from '../log/record-fact.ts';
+import type { Service } from './service.ts';
+
+export function tokenFileIn(dataFolder: string): string {
+  return join(dataFolder, 'token');
+}
+
+/**
+ * Makes the team `default` unless there is any team, and writes its token to `token` in the folder (mode 0600). Rejects with
+ * ConfigError when that cannot be written.
+ */
+export async function createFirstTeam({ database, log, teams }: Service, dataFolder: string): Promise<void> {
+  const client = await database.pool.connect();
+  try {
+    await client.query('select pg_advisory_lock($1)', [advisoryLocks.createFirstTeam]);
+    const [first, ...others] = await teams.teams();
+    // A team without any token is one that a kill left behind in the middle of this.
+    if (others.length > 0 || (first && (await teams.tokens(first.id)).length > 0)) return;
+    const path = tokenFileIn(dataFolder);
+    const token = newAccessToken();
+    await inDataFolder(dataFolder, async () => {
+      await makeFolder(dataFolder);
+      await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'w' });
+    });
+    try {
+      const teamId = first?.id ?? randomUUIDv7();
+      if (!first) await recordFact(log, createTeam(teamId, 'default'));
+      await recordFact(log, createToken(teamId, randomUUIDv7(), 'first', hashToken(token)));
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
+    }
+  } finally {
+    // A connection that breaks here takes the lock with it, and must not go back to the pool.
+    const unlocked = await client.query('select pg_advisory_unlock($1)', [advisoryLocks.createFirstTeam]).then(() => true, () => false);
+    client.release(!unlocked);
+  }
+}
+
+/** Null when the file holds a token of some team; else the ID of a team to make one for. There must be a team. */
+export async function findTeamWithoutToken({ teams }: Pick<Service, 'teams'>, dataFolder: string): Promise<string | null> {
+  // A file that cannot be read is of no use to whoever reads what is said of it, whatever the reason.
+  const token = await readFile(tokenFileIn(dataFolder), 'utf8').then((text) => text.trim(), () => '');
+  if ((await teams.token(token)) !== null) return null;
+  const [first] = await teams.teams();
+  return first!.id;
+}

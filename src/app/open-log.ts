@@ -1,0 +1,83 @@
+/** Which log the settings name, and how it is opened. */
+import { readFileSync } from 'node:fs';
+import type { SASLOptions } from 'kafkajs';
+import type { Logger } from 'pino';
+import { Projector } from '../../projections/engine/projector.ts';
+import { models } from '../../projections/models.ts';
+import { ConfigError, type Config } from './config.ts';
+import type { Database } from '../database/database.ts';
+import type { EventLog, LogReader } from '../log/event-log.ts';
+import type { KafkaSettings } from '../log/kafka/kafka-client.ts';
+import type { LogObserver } from '../log/log-observer.ts';
+import { partitionCount } from '../log/partition.ts';
+
+/** Whether a process projects what is in Kafka: always, never, or while no other process does. */
+export type Projects = boolean | 'unless others do';
+
+export interface OpenLogOptions {
+  readonly logger: Logger;
+  readonly projects: Projects;
+  readonly signal: AbortSignal;
+  readonly observer: LogObserver;
+}
+
+/** Opens the log. Rejects with WrongLog (Postgres), UnsafeTopic (Kafka), and when it cannot be reached. */
+export async function openLog(
+  config: Config,
+  database: Database,
+  databaseUrl: string,
+  { logger, projects, signal, observer }: OpenLogOptions,
+): Promise<EventLog> {
+  const common = {
+    database, projector: new Projector(models), logger, observer, queueEventsMax: config.APPEND_QUEUE_EVENTS_MAX,
+    queueBytesMax: config.APPEND_QUEUE_BYTES_MAX, unknownWait: config.OUTCOME_WAIT_MS,
+  };
+  const kafka = readKafkaSettings(config);
+  // Each loads what it needs: nobody waits for a client of Kafka who has none.
+  if (kafka === null) {
+    const { PostgresEngine } = await import('../../projections/engine/postgres/postgres-engine.ts');
+    return PostgresEngine.open(common, signal);
+  }
+  const { KafkaEngine } = await import('../../projections/engine/kafka/kafka-engine.ts');
+  const lagEventsMax = config.PROJECTION_LAG_EVENTS_MAX;
+  return KafkaEngine.open({ ...common, kafka, databaseUrl, lagEventsMax, partitions: partitionCount, projects }, signal);
+}
+
+/** Opens the log for reading. */
+export async function openLogReader(config: Config, databaseUrl: string, logger: Logger): Promise<LogReader> {
+  const kafka = readKafkaSettings(config);
+  if (kafka === null) {
+    const { PostgresReader } = await import('../log/postgres/postgres-reader.ts');
+    return PostgresReader.open(databaseUrl);
+  }
+  const { KafkaReader } = await import('../log/kafka/kafka-reader.ts');
+  return KafkaReader.open(kafka, partitionCount, logger);
+}
+
+/** Null when the log is in Postgres. Throws ConfigError when a file cannot be read. */
+function readKafkaSettings(config: Config): KafkaSettings | null {
+  if (config.KAFKA_BROKERS === undefined) return null;
+  const mechanism = config.KAFKA_SASL_MECHANISM;
+  const sasl = { mechanism, username: config.KAFKA_SASL_USERNAME, password: config.KAFKA_SASL_PASSWORD } as SASLOptions;
+  return {
+    brokers: config.KAFKA_BROKERS, topic: config.KAFKA_TOPIC, group: config.KAFKA_GROUP, replicas: config.KAFKA_REPLICAS,
+    ssl: config.KAFKA_SSL && readTlsFiles(config), sasl: mechanism && sasl,
+  };
+}
+
+function readTlsFiles(config: Config): Exclude<KafkaSettings['ssl'], boolean> {
+  const files = { ca: 'KAFKA_SSL_CA_FILE', cert: 'KAFKA_SSL_CERT_FILE', key: 'KAFKA_SSL_KEY_FILE' } as const;
+  const problems: string[] = [];
+  const read = Object.entries(files).flatMap(([option, name]) => {
+    const path = config[name];
+    if (path === undefined) return [];
+    try {
+      return [[option, readFileSync(path, 'utf8')]];
+    } catch (error) {
+      problems.push(`${name}: ${(error as Error).message}`);
+      return [];
+    }
+  });
+  if (problems.length > 0) throw new ConfigError(problems);
+  return Object.fromEntries(read);
+}

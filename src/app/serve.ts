@@ -1,0 +1,249 @@
+/** Serving: the service and its HTTP interface, from the start to the end of the process. */
+import type { AddressInfo } from 'node:net';
+import pRetry from 'p-retry';
+import { pino } from 'pino';
+import { rowLimits, stashLimits, uploadLimits } from '../../commands/limits.ts';
+import { OutcomeQueries } from '../../projections/engine/outcomes/outcomes.queries.ts';
+import { PageQueries } from '../../projections/tables/pages.queries.ts';
+import { Presenters } from '../../projections/tables/presenters.ts';
+import { RowQueries } from '../../projections/tables/rows.queries.ts';
+import { TableQueries } from '../../projections/tables/tables.queries.ts';
+import { UploadQueries } from '../../projections/uploads/uploads.queries.ts';
+import { describeFailure } from '../cli/run-to-end.ts';
+import type { Config } from './config.ts';
+import { isDatabaseAway } from '../database/database-away.ts';
+import { StoreAway, type FileStore } from '../files/file-store.ts';
+import { LocalFileStore } from '../files/local-file-store.ts';
+import { openFileStore } from '../files/open-file-store.ts';
+import { createFirstTeam, findTeamWithoutToken, tokenFileIn } from './first-team.ts';
+import { describeGreeting } from './greeting.ts';
+import { cacheLinks } from '../http/access/access.ts';
+import type { App } from '../http/server/app-type.ts';
+import { buildApp } from '../http/server/app.ts';
+import { Gate } from '../http/limits/gate.ts';
+import { HttpError } from '../http/answers/http-error.ts';
+import { Jobs } from '../http/submit/jobs.ts';
+import { RateLimits } from '../http/limits/rate-limits.ts';
+import { addRoutes } from '../http/routes.ts';
+import { metricsRoute, serveMetrics } from '../http/routes/metrics.ts';
+import { Submitter } from '../http/submit/submitter.ts';
+import { cacheTokens } from '../http/access/token-cache.ts';
+import { Turns } from '../http/bodies/turns.ts';
+import { UploadAnswers } from '../http/answers/upload-answers.ts';
+import { listen } from './listen.ts';
+import { NotAppended } from '../log/event-log.ts';
+import { isKafkaAway } from '../log/kafka/kafka-away.ts';
+import { Metrics } from '../metrics/metrics.ts';
+import { openService, type Service } from './service.ts';
+import { onStopSignal } from './stop-signals.ts';
+import { TokenUses } from '../security/token-uses.ts';
+import { Upkeep } from '../maintenance/maintenance.ts';
+import { UploadUpkeep } from '../maintenance/upload-maintenance.ts';
+
+/** How many bodies of rows are read at once, of one team at most a half: each takes up to two blocks and an unfinished row of memory. */
+const bodiesAtOnce = 64;
+
+/** How long before the connections are cut the last requests are answered, in milliseconds. */
+const lastAnswersMs = 500;
+
+/** Starts, says where it is, and resolves once it was told to stop and has. Rejects when it cannot start. */
+export async function serve(config: Config): Promise<void> {
+  const logger = pino({ level: config.LOG_LEVEL });
+  const stopping = new AbortController();
+  onStopSignal((signal) => stopping.abort(signal), (words) => logger.warn(words));
+  const stopped = new Promise<void>((resolve) => {
+    stopping.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+  const metrics = new Metrics();
+  metrics.observeProcess();
+  const { signal } = stopping;
+  const service = await openWhenReachable(() => openService(config, logger, signal, { observer: metrics.log }), config, logger, signal);
+  if (service === null) return;
+  await using resources = new AsyncDisposableStack();
+  resources.defer(() => service.close());
+  const files = await openWhenReachable(() => openFileStore(config, service.keys), config, logger, signal);
+  if (files === null) return;
+  resources.defer(() => files.close());
+  const uploads = new UploadQueries(service.database);
+  metrics.ask({ log: service.log, askPostgres: () => askPostgres(service) });
+  let closeMetrics: (() => Promise<void>) | undefined;
+  resources.defer(async () => closeMetrics?.());
+  let started = false;
+  const uses = new TokenUses({ pool: service.database.pool, logger });
+  resources.defer(() => uses.close());
+  const submitter = new Submitter(service.log, service.keys, { asyncWaitMs: config.ASYNC_WAIT_MS, logger });
+  const rateLimits = RateLimits.of(config, metrics.requests);
+  const app = buildService({ service, files, uploads, submitter, rateLimits, uses, metrics, config, logger, hasStarted: () => started });
+  resources.defer(() => drain(app, submitter, config));
+  service.onFailure((reason) => {
+    logger.fatal(reason);
+    // Whoever looks after this process is to start it again.
+    process.exitCode = 1;
+    stopping.abort('failure');
+  });
+  await listen(config.HOST, [
+    { setting: 'PORT', port: config.PORT, open: (address) => app.listen(address) },
+    ...(config.METRICS_PORT === undefined ? [] : [{
+      setting: 'METRICS_PORT' as const, port: config.METRICS_PORT,
+      open: async (address: { readonly host: string; readonly port: number }) => {
+        closeMetrics = await serveMetrics(metrics, address, logger);
+      },
+    }]),
+  ]);
+  await Promise.race([service.log.caughtUp(), stopped]);
+  if (config.ROLE !== 'projector' && !stopping.signal.aborted) {
+    const { port } = app.server.address() as AddressInfo;
+    await greetWhenReachable(service, port, { config, logger, signal: stopping.signal });
+  }
+  if (config.ROLE !== 'api') {
+    const { database, log } = service;
+    const upkeep = new Upkeep({
+      database, log, uploads: new UploadUpkeep({ log, uploads, files, logger }), logger, interval: config.UPKEEP_INTERVAL_MS,
+    });
+    resources.defer(() => upkeep.close());
+  }
+  started = true;
+  await stopped;
+  logger.info({ reason: stopping.signal.reason }, 'stopping');
+}
+
+/** Makes the first team where there is none, and says where the service is. Gives up when it is told to stop. */
+async function greetWhenReachable(
+  service: Service,
+  port: number,
+  { config, logger, signal }: { readonly config: Config; readonly logger: pino.Logger; readonly signal: AbortSignal },
+): Promise<void> {
+  try {
+    await whenReachable(async () => {
+      await createFirstTeam(service, config.DATA_DIR);
+      await greet(service, config, port);
+    }, config, logger, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+async function drain(app: App, submitter: Submitter, config: Config): Promise<void> {
+  // What still waits at the deadline is told so, before its connection is cut.
+  const deadline = setTimeout(() => submitter.giveUp(), Math.max(0, config.DRAIN_TIMEOUT_MS - lastAnswersMs));
+  await app.close();
+  clearTimeout(deadline);
+}
+
+/** Does a part of the start, again while Postgres, Kafka or the store of files cannot be reached, for as long as the start may wait. */
+function whenReachable<T>(work: () => Promise<T>, config: Config, logger: pino.Logger, signal: AbortSignal): Promise<T> {
+  let told = '';
+  return pRetry(work, {
+    retries: Infinity, maxRetryTime: config.START_WAIT_MS, minTimeout: 200, maxTimeout: 2000, factor: 1.5, signal,
+    shouldRetry: ({ error }) => {
+      const mayPass = isDatabaseAway(error) || isKafkaAway(error) || error instanceof NotAppended || error instanceof StoreAway;
+      const reason = describeFailure(error);
+      // Once a reason, not once an attempt: as an error it has a stack, which says nothing of where the setting is wrong.
+      if (mayPass && reason !== told) {
+        logger.warn(`the service cannot start yet, and tries again for ${config.START_WAIT_MS / 1000} s: ${reason}`);
+        told = reason;
+      }
+      return mayPass;
+    },
+  });
+}
+
+/**
+ * Postgres and Kafka may be starting too. Rejects with the last reason when they cannot be reached in time; gives null when
+ * the signal aborts before that.
+ */
+async function openWhenReachable<T extends { close(): Promise<void> }>(
+  open: () => Promise<T>,
+  config: Config,
+  logger: pino.Logger,
+  signal: AbortSignal,
+): Promise<T | null> {
+  let opened: T | null = null;
+  try {
+    return await whenReachable(async () => (opened = await open()), config, logger, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    logger.info({ reason: signal.reason }, 'stopping before the start is complete');
+    // It may have been opened in the very moment in which it was not wanted any more.
+    await (opened as T | null)?.close();
+    return null;
+  }
+}
+
+/** The HTTP interface; a projector has what its operator asks for, and no more. */
+function buildService({ service, files, uploads, submitter, rateLimits, uses, metrics, config, logger, hasStarted }: {
+  readonly service: Service;
+  readonly files: FileStore;
+  readonly uploads: UploadQueries;
+  readonly submitter: Submitter;
+  readonly rateLimits: RateLimits | null;
+  readonly uses: TokenUses;
+  readonly metrics: Metrics;
+  readonly config: Config;
+  readonly logger: pino.Logger;
+  readonly hasStarted: () => boolean;
+}): App {
+  const { database, log, teams, keys } = service;
+  const authenticate = cacheTokens({
+    find: (token) => teams.token(token), now: () => log.now(), onUse: (tokenId, time) => uses.add(tokenId, time),
+  });
+  const tables = new TableQueries(database);
+  return buildApp({
+    config,
+    log: logger,
+    authenticate: (token) => (log.isCaughtUp ? authenticate(token) : refuseWhileBehind()),
+    isLinked: cacheLinks((teamId, tableId, appId) => tables.isLinked(teamId, tableId, appId)),
+    checkHealth: async () => ({
+      notReady: [...(hasStarted() ? [] : ['The service is starting.']), ...(await findDatabaseProblems(service))],
+      problems: log.problems(),
+    }),
+    observer: metrics.requests,
+    routes: (app) => {
+      if (config.METRICS_PORT === undefined) app.route(metricsRoute(metrics));
+      if (config.ROLE === 'projector') return;
+      const presenters = new Presenters(database);
+      const requireReadModel = (): Promise<void> => (log.isCaughtUp ? Promise.resolve() : refuseWhileBehind());
+      addRoutes(app, {
+        submitter, tables, rows: new RowQueries(database, presenters),
+        pages: new PageQueries(database, presenters), gate: new Gate(bodiesAtOnce, config.OUTCOME_WAIT_MS),
+        jobs: new Jobs({ log, keys, outcomes: new OutcomeQueries(database) }),
+        receiver: {
+          submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, turns: new Turns(), rateLimits, writeAhead: service.writeAhead,
+        },
+        rateLimits, limits: rowLimits(config.ROWS_PER_TABLE_MAX),
+        stashLimits: stashLimits(config.STASH_LIFE_MS, config.STASH_CHUNKS_MAX, config.STASH_ROWS_MAX), bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
+        uploads, files, uploadAnswers: new UploadAnswers({ files, publicUrl: config.PUBLIC_URL }),
+        uploadLimits: uploadLimits(
+          config.UPLOAD_SIZE_MAX_BYTES, config.UPLOAD_LIFE_MS, config.UPLOAD_UNCLAIMED_LIFE_MS, config.UPLOADS_OPEN_MAX,
+        ),
+        uploadBytes: files instanceof LocalFileStore ? { store: files, keys, log, uploads, requireReadModel } : null, requireReadModel,
+      });
+    },
+  });
+}
+
+/** A read model that is not at the end of its log yet answers nothing: not even who may ask. */
+function refuseWhileBehind(): Promise<never> {
+  return Promise.reject(new HttpError('service_unavailable', 'The service is starting: its read model is being brought to the end of the log.'));
+}
+
+async function askPostgres({ database }: Service): Promise<void> {
+  await database.reader.query({ name: 'check_health', text: 'select 1' }, []);
+}
+
+async function findDatabaseProblems(service: Service): Promise<string[]> {
+  try {
+    await askPostgres(service);
+    return [];
+  } catch {
+    return ['Postgres cannot be reached.'];
+  }
+}
+
+/** Where the service is, and lines that can be copied and work. */
+async function greet(service: Service, config: Config, port: number): Promise<void> {
+  const tokenFile = tokenFileIn(config.DATA_DIR);
+  const teamWithoutToken = await findTeamWithoutToken(service, config.DATA_DIR);
+  process.stdout.write(describeGreeting({ host: config.HOST, port, tokenFile, teamWithoutToken }));
+}

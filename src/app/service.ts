@@ -1,0 +1,151 @@
+/** Wires the service: Postgres, the log, the read model, and what is made of them. Each resource is closed here. */
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { LocalKeys } from '../../projections/engine/local-keys.ts';
+import { createReadModel, openDatabase, readModelSchema } from '../../projections/engine/read-model.ts';
+import { models } from '../../projections/models.ts';
+import { fillSegment } from '../../projections/segments/fill-segment.ts';
+import { TeamQueries } from '../../projections/teams/teams.queries.ts';
+import type { Config } from './config.ts';
+import { inDataFolder, makeFolder } from './data-folder.ts';
+import { checkPostgres } from '../database/check-postgres.ts';
+import type { Database } from '../database/database.ts';
+import { StoredSecretKeys, type SecretKeys } from '../security/secret-keys.ts';
+import { createTokenNotes } from '../security/token-notes.ts';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../embedded/embedded-postgres.ts';
+import type { RowBlock } from '../formats/block-writer.ts';
+import type { EventLog } from '../log/event-log.ts';
+import { noLogObserver, type LogObserver } from '../log/log-observer.ts';
+import { partitionCount } from '../log/partition.ts';
+import { openLog, type Projects } from './open-log.ts';
+import { ReadModelUse } from './read-model-use.ts';
+
+/** What can be had while the log cannot: Postgres, and the read model as far as it is. */
+export interface ReadModel {
+  /** Of Postgres. */
+  readonly url: string;
+  readonly database: Database;
+  readonly teams: TeamQueries;
+  /** Calls the listener, with the reason, when the read model cannot be used any more: Postgres has ended, or it is gone. */
+  onFailure(listener: (reason: string) => void): void;
+  /** An embedded Postgres that others use goes on. */
+  close(): Promise<void>;
+}
+
+export interface Service {
+  readonly database: Database;
+  readonly log: EventLog;
+  readonly teams: TeamQueries;
+  readonly keys: SecretKeys;
+  /** Writes the rows of a segment before the event that names it. */
+  writeAhead(teamId: string, segmentId: string, block: RowBlock): Promise<void>;
+  /** Calls the listener, with the reason, when the service cannot go on: Postgres has ended, or its read model is gone. */
+  onFailure(listener: (reason: string) => void): void;
+  /** Closes all of it. An embedded Postgres that others use goes on. */
+  close(): Promise<void>;
+}
+
+/** The Postgres that the settings name, or an embedded one that is started, or joined, for them. */
+export interface OpenPostgres {
+  readonly url: string;
+  readonly embedded: EmbeddedPostgres | null;
+  /** To be called when all connections are closed. The last process to leave an embedded Postgres stops it. */
+  close(): Promise<void>;
+}
+
+/** Rejects with ConfigError when a setting is to blame, and with EmbeddedPostgresError. */
+export async function openPostgres(config: Config, logger: Logger): Promise<OpenPostgres> {
+  if (config.DATABASE_URL !== undefined) {
+    await checkPostgres(config.DATABASE_URL);
+    return { url: config.DATABASE_URL, embedded: null, close: async () => undefined };
+  }
+  const folder = join(config.DATA_DIR, 'postgres');
+  const embedded = await inDataFolder(folder, async () => {
+    await makeFolder(folder);
+    return startEmbeddedPostgres({ folder, log: (line) => logger.debug({ postgres: line }, 'postgres') });
+  });
+  return {
+    url: embedded.url, embedded,
+    close: async () => {
+      await embedded.stop({ ifUnused: true });
+    },
+  };
+}
+
+export interface ServiceOptions {
+  /** Whether this process projects what is in Kafka; without it, its role says so. */
+  readonly projects?: Projects;
+  /** Hears of what the log does; without it nobody does. */
+  readonly observer?: LogObserver;
+}
+
+/**
+ * Opens the read model, and makes it, empty, unless it is there. Rejects when Postgres cannot be had (ConfigError when a setting is to
+ * blame), and while the read model is being rebuilt (ReadModelInUse).
+ */
+export async function openReadModel(config: Config, logger: Logger): Promise<ReadModel> {
+  return openAll(async (closers) => {
+    const postgres = await openPostgres(config, logger);
+    closers.push(() => postgres.close());
+    const use = await ReadModelUse.share(postgres.url, readModelSchema);
+    closers.push(() => use.end());
+    const database = await openDatabase(models, { url: postgres.url, schema: readModelSchema });
+    closers.push(() => database.close());
+    await createReadModel(models, database, partitionCount);
+    await use.identify();
+    await createTokenNotes(database.pool);
+    return {
+      url: postgres.url, database, teams: new TeamQueries(database),
+      onFailure: (listener) => {
+        use.onLost(listener);
+        postgres.embedded?.onExit(() => listener('the embedded Postgres has ended; start the service again to recover it'));
+      },
+    };
+  });
+}
+
+/**
+ * Starts everything but HTTP. Rejects when Postgres or Kafka cannot be had (ConfigError when a setting is to blame), when the log is not the read model's (WrongLog), and
+ * while the read model is being rebuilt (ReadModelInUse).
+ */
+export async function openService(
+  config: Config,
+  logger: Logger,
+  signal: AbortSignal,
+  { projects = config.ROLE !== 'api', observer = noLogObserver }: ServiceOptions = {},
+): Promise<Service> {
+  return openAll(async (closers) => {
+    const readModel = await openReadModel(config, logger);
+    closers.push(() => readModel.close());
+    const { url, database, teams, onFailure } = readModel;
+    const log = await openLog(config, database, url, { logger, projects, signal, observer });
+    closers.push(() => log.close());
+    const keys = await StoredSecretKeys.open(database.pool);
+    closers.push(() => keys.close());
+    const localKeys = new LocalKeys();
+    return {
+      database, log, teams, keys, onFailure,
+      writeAhead: (teamId, segmentId, block) => database.fills.with(async (tx) => {
+        const reserved = localKeys.open();
+        await reserved.reserve(tx, 1);
+        await fillSegment(tx, {
+          key: reserved.take(), id: segmentId, teamId, rows: block.profile.rows, body: block.body, ids: block.ids,
+        });
+      }),
+    };
+  });
+}
+
+/** Opens something of several parts. Its `close` calls the closers, the last one first; so does a failure on the way. */
+async function openAll<T>(open: (closers: (() => Promise<unknown>)[]) => Promise<T>): Promise<T & { close(): Promise<void> }> {
+  const closers: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const closer of closers.splice(0).toReversed()) await closer();
+  };
+  try {
+    return { ...(await open(closers)), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

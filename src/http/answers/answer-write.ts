@@ -1,0 +1,74 @@
+/** Answering a write that the client may permit to be answered before it is done (spec 4.2, decisions 3). */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { RowQueries } from '../../../projections/tables/rows.queries.ts';
+import type { PackedBody } from '../../events/event-codec.ts';
+import type { EventData } from '../../events/event.ts';
+import { encloseResult } from './result-json.ts';
+import type { RequestIdentity, Submitter } from '../submit/submitter.ts';
+import { parseOrRefuse } from '../requests/validation.ts';
+import { setVersion } from '../requests/versions.ts';
+
+const json = 'application/json; charset=utf-8';
+
+/** The header `x-service-asynchronous`. */
+export const asynchronous = z.enum(['true', 'false'], { error: 'must be true or false' });
+
+/** Whether the client permits to be answered with a job. Throws HttpError for a malformed header. */
+export function readAsynchronous(request: FastifyRequest): boolean {
+  const value = request.raw.headers['x-service-asynchronous'];
+  return value !== undefined && parseOrRefuse(asynchronous, value, 'x-service-asynchronous') === 'true';
+}
+
+/** What answering a write takes. */
+export interface WriteDependencies {
+  readonly submitter: Submitter;
+  readonly rows: RowQueries;
+}
+
+export interface Write {
+  readonly teamId: string;
+  readonly identity: RequestIdentity;
+  /** Whether the client permits a job for an answer. */
+  readonly asynchronous: boolean;
+  readonly event: EventData;
+  readonly body?: PackedBody | undefined;
+  /** How many rows it is about; null where that is not known yet. */
+  readonly rows: number | null;
+}
+
+/**
+ * Submits a write whose body has been read, and answers it: with what it came to and `status`, or 202 with its job where the
+ * client permits that and the outcome takes longer, or is not known. Throws as `Submitter.submit` does.
+ */
+export async function answerWrite(
+  reply: FastifyReply,
+  { submitter, rows: queries }: WriteDependencies,
+  write: Write,
+  status: 200 | 201,
+): Promise<FastifyReply> {
+  const { teamId, identity, event, body, rows } = write;
+  const submitted = mayBeJob(write)
+    ? await submitter.submitOrAccept(teamId, identity, event, body, rows)
+    : await submitter.submit(teamId, identity, event, body, rows);
+  if ('jobId' in submitted) return replyAccepted(reply, submitted.jobId, event);
+  const { result, etag } = submitted;
+  const data = await encloseResult('{"data":', result, '}', (range) => queries.keptIds(range));
+  return setVersion(reply, etag).code(status).type(json).send(data);
+}
+
+/** Of several tries under one key the first in the log creates the table: which ID it has is not known before the outcome. */
+function mayBeJob({ asynchronous, event, identity }: Write): boolean {
+  return asynchronous && !(event.type === 'TableCreateRequested' && identity.digest !== null);
+}
+
+function replyAccepted(reply: FastifyReply, jobId: string, event: EventData): FastifyReply {
+  const table = event.type === 'TableCreateRequested' ? { tableID: event.tableId } : {};
+  return reply
+    .code(202)
+    .header('location', `/jobs/${jobId}`)
+    .header('retry-after', '1')
+    .header('cache-control', 'no-store')
+    .type(json)
+    .send(JSON.stringify({ data: { ...table, jobID: jobId } }));
+}

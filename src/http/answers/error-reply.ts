@@ -1,0 +1,89 @@
+/**
+ * The errors of the interface (spec section 7, decisions section 1): one table from type to status, and the one place
+ * that turns what was thrown into an answer.
+ */
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
+import { isDatabaseAway } from '../../database/database-away.ts';
+import { KeysNotRead } from '../../security/secret-keys.ts';
+import { StoreAway } from '../../files/file-store.ts';
+import { AppendError, NotAppended, type LogPlace } from '../../log/event-log.ts';
+import { HttpError, isErrorType, statusOf, type ErrorType } from './http-error.ts';
+import { ClientGone, discardBody } from '../bodies/request-body.ts';
+import { describeRequest } from '../server/request-log.ts';
+
+/** Types that say "later": they carry `Retry-After`, in seconds. */
+const retryAfter: Partial<Record<ErrorType, string>> = {
+  rate_limited: '1',
+  service_unavailable: '1',
+  outcome_unknown: '1',
+};
+
+/** The body of an error, as JSON text. */
+export function errorBody(type: ErrorType, message: string): string {
+  return JSON.stringify({ error: { type, message } });
+}
+
+/** Answers with an error. For refusals on hot paths, which need no exception. */
+export function replyWithError(
+  reply: FastifyReply,
+  type: ErrorType,
+  message: string,
+  headers?: Readonly<Record<string, string>>,
+): FastifyReply {
+  const wait = retryAfter[type];
+  if (wait !== undefined) void reply.header('retry-after', wait);
+  if (headers !== undefined) void reply.headers(headers);
+  discardBody(reply.request.raw, reply.raw);
+  return reply
+    .code(statusOf[type])
+    .header('content-type', 'application/json; charset=utf-8')
+    .header('request-id', reply.request.id)
+    .send(errorBody(type, message));
+}
+
+/** The handler of all that is thrown by routes and hooks. */
+export function buildErrorHandler(log: FastifyBaseLogger) {
+  return function handleError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    if (error instanceof ClientGone) {
+      log.debug(describeRequest(request), error.message);
+    }
+    const known = toHttpError(error);
+    if (known !== null) {
+      if (known.type === 'service_unavailable' || known.type === 'outcome_unknown') {
+        log.warn(describeFailure(error, request), known.message);
+      }
+      replyWithError(reply, known.type, known.message, known.headers);
+      return;
+    }
+    log.error(describeFailure(error, request), 'a request failed');
+    replyWithError(reply, 'internal_error', `Something went wrong here. The log has more under ${request.id}.`);
+  };
+}
+
+/** What the log says of an error: the request, where in the log of events it happened if that is known, and all of the error. */
+function describeFailure(error: unknown, request: FastifyRequest): object {
+  const { partition, offset } = placeOf(error);
+  return { ...describeRequest(request), partition, offset: offset?.toString(), err: error };
+}
+
+function placeOf(error: unknown): LogPlace {
+  for (let one = error; one instanceof Error; one = one.cause) {
+    if (one instanceof AppendError && one.place.partition !== undefined) return one.place;
+  }
+  return {};
+}
+
+/** What the interface calls this error, or null for a bug. */
+function toHttpError(error: unknown): HttpError | null {
+  if (error instanceof HttpError) return error;
+  if (!(error instanceof Error)) return null;
+  const { type, code } = error as Error & { type?: unknown; code?: unknown };
+  if (isErrorType(type)) return new HttpError(type, error.message);
+  if (error instanceof NotAppended) {
+    return new HttpError('service_unavailable', 'The service is too busy, or part of it is away. Nothing was changed.');
+  }
+  if (error instanceof StoreAway) return new HttpError('service_unavailable', 'Files cannot be stored or read now. Nothing was changed.');
+  if (isDatabaseAway(error) || error instanceof KeysNotRead) return new HttpError('service_unavailable', 'The database is away.');
+  if (code === 'FST_ERR_VALIDATION') return new HttpError('request_validation_error', error.message);
+  return null;
+}

@@ -1,0 +1,80 @@
+/** The IDs of rows as JSON: of a few rows, or of millions. */
+import { Readable } from 'node:stream';
+import { countRowsOf, type KeepingRange, type RowRange } from '../../events/outcome.ts';
+import { rowIdPrefix, writeRowIdSuffix } from '../../events/row-id.ts';
+
+/** An ID takes 22 characters; quotes and a comma come with it. */
+const idLength = 22;
+const idBytes = idLength + 3;
+const quote = 34;
+const idsAtOnce = 4096;
+/** Up to here the whole text is made at once. */
+const wholeIdsMax = 20_000;
+
+/** The IDs that rows of a range kept, by their indexes; the other rows have those of their places. */
+export type FindKeptIds = (range: KeepingRange) => Promise<ReadonlyMap<number, string>>;
+
+/**
+ * `before`, the IDs as a JSON array in the order of the input (spec section 1, rule 3), and `after`. So many that their text
+ * would take much memory come as a stream, made as it is read.
+ */
+export async function encloseRowIds(
+  before: string,
+  ranges: readonly RowRange[],
+  after: string,
+  findKeptIds: FindKeptIds,
+): Promise<Buffer | Readable> {
+  const count = countRowsOf(ranges);
+  const chunks = enclosed(before, ranges, after, findKeptIds);
+  return count > wholeIdsMax ? Readable.from(chunks, { objectMode: false }) : Buffer.concat(await Array.fromAsync(chunks));
+}
+
+async function* enclosed(
+  before: string,
+  ranges: readonly RowRange[],
+  after: string,
+  findKeptIds: FindKeptIds,
+): AsyncGenerator<Buffer, void, undefined> {
+  yield Buffer.from(`${before}[`);
+  let isFirst = true;
+  for (const range of eachLink(ranges)) {
+    const { version, ordinal, first, count } = range;
+    const prefix = Buffer.from(`,"${rowIdPrefix(version, ordinal)}`);
+    const kept = range.keeps === undefined ? null : await findKeptIds({ ...range, keeps: range.keeps });
+    const end = first + count;
+    for (let start = first; start < end; start += idsAtOnce) {
+      const ids = idsOf(prefix, start, Math.min(idsAtOnce, end - start));
+      if (kept !== null) putKept(ids, start, kept);
+      yield isFirst ? ids.subarray(1) : ids;
+      isFirst = false;
+    }
+  }
+  yield Buffer.from(`]${after}`);
+}
+
+function* eachLink(ranges: readonly RowRange[]): Generator<RowRange, void, undefined> {
+  for (const { links = 1, ...range } of ranges) {
+    for (let link = 0; link < links; link += 1) yield { ...range, ordinal: range.ordinal + link };
+  }
+}
+
+/** Each with a comma before it. */
+function idsOf(prefix: Buffer, start: number, count: number): Buffer {
+  const bytes = Buffer.allocUnsafe(count * idBytes);
+  let at = 0;
+  for (let index = start; index < start + count; index += 1) {
+    bytes.set(prefix, at);
+    at = writeRowIdSuffix(bytes, at + prefix.length, index);
+    bytes[at] = quote;
+    at += 1;
+  }
+  return bytes;
+}
+
+/** Puts the IDs that rows kept over those of their places. */
+function putKept(ids: Buffer, start: number, kept: ReadonlyMap<number, string>): void {
+  for (let at = 0; at < ids.length; at += idBytes) {
+    const id = kept.get(start + at / idBytes);
+    if (id !== undefined) ids.write(id, at + 2, idLength, 'latin1');
+  }
+}

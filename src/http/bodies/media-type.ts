@@ -1,0 +1,46 @@
+import { MIMEType } from 'node:util';
+import type { FastifyRequest } from 'fastify';
+import { HttpError } from '../answers/http-error.ts';
+
+export type MediaType = 'application/json' | 'text/csv' | 'text/tab-separated-values';
+
+/** The media type of the body, one of those accepted. Throws HttpError for another one, or for a charset but UTF-8. */
+export function readMediaType<T extends MediaType>(request: FastifyRequest, accepted: readonly T[]): T {
+  const header = request.raw.headers['content-type'];
+  if (header === undefined) throw refusal(`is missing; ${listOf(accepted)} is accepted.`);
+  const exact = accepted.find((type) => type === header);
+  if (exact !== undefined) return exact;
+  const { essence, charset } = parseMediaType(header);
+  const type = accepted.find((candidate) => candidate === essence);
+  if (type === undefined) throw refusal(`this media type is not supported here; ${listOf(accepted)} is accepted.`);
+  if (charset !== null && !/^utf-?8$/i.test(charset)) throw refusal('the charset must be UTF-8.');
+  return type;
+}
+
+/** A media type in the form that all its spellings have in common; null for what is none. */
+export function normalMediaType(text: string): string | null {
+  try {
+    return String(new MIMEType(text));
+  } catch {
+    // As below.
+    return null;
+  }
+}
+
+function parseMediaType(header: string): { essence: string; charset: string | null } {
+  try {
+    const { essence, params } = new MIMEType(header);
+    return { essence, charset: params.get('charset') };
+  } catch {
+    // MIMEType throws on what is no media type, and on nothing else.
+    throw refusal('is not a media type.');
+  }
+}
+
+function listOf(types: readonly MediaType[]): string {
+  return new Intl.ListFormat('en', { type: 'disjunction' }).format(types);
+}
+
+function refusal(text: string): HttpError {
+  return new HttpError('request_validation_error', `Content-Type: ${text}`);
+}

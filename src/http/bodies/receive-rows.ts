@@ -1,0 +1,176 @@
+/**
+ * Rows that come in a request's body: cut into blocks as they stream in, each with its profile. One block travels in the
+ * request's own event; of more, each gets an event of its own as soon as it is full (ARCHITECTURE.md, "Tables are
+ * segments, links and changes").
+ */
+import { randomUUIDv7 } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { receiveBlock } from '../../../commands/receive-block.ts';
+import { packBody, type PackedBody } from '../../events/event-codec.ts';
+import type { RowSource } from '../../events/event.ts';
+import { joinRowBodies } from '../../events/row-bodies.ts';
+import type { RowBlock } from '../../formats/block-writer.ts';
+import { DelimitedRowReader } from '../../formats/delimited-row-reader.ts';
+import { JsonRowReader } from '../../formats/json-row-reader.ts';
+import type { RowReader } from '../../formats/row-reader.ts';
+import { HttpError } from '../answers/http-error.ts';
+import { readMediaType, type MediaType } from './media-type.ts';
+import type { RateLimits } from '../limits/rate-limits.ts';
+import { bodyChunks } from './request-body.ts';
+import type { RequestIdentity, Submitter } from '../submit/submitter.ts';
+import type { Turns } from './turns.ts';
+
+/** Up to here rows are few: they join the table's tail instead of becoming a segment. */
+const fewRowsMax = 100;
+const fewBytesMax = 64 * 1024;
+
+export interface RowReceiver {
+  readonly submitter: Submitter;
+  readonly bodyBytesMax: number;
+  /** Of the process: there is one thread. */
+  readonly turns: Turns;
+  /** What bounds the rows that a team writes. */
+  readonly rateLimits: RateLimits | null;
+  /** Writes the rows of a segment before the event that names it, where that can be done. */
+  readonly writeAhead: (teamId: string, segmentId: string, block: RowBlock) => Promise<void>;
+}
+
+/** Where rows are that came in a body. */
+export type StoredSource = Exclude<RowSource, { readonly kind: 'stash' }>;
+
+export interface ReceivedRows {
+  /** The members of the body beside its rows; null for a bare array, CSV and TSV. */
+  readonly members: Readonly<Record<string, unknown>> | null;
+  /** Whether the body held rows, or a place for them. */
+  readonly hasRows: boolean;
+  /** How many rows it held. */
+  readonly rowCount: number;
+  /**
+   * Puts the rows where the request's event will find them. To be called once the request is known to be well formed.
+   * Throws HttpError `rate_limited` when the team may not write as many.
+   */
+  store(): Promise<{ readonly source: StoredSource; readonly body?: PackedBody }>;
+}
+
+/** The profiles of a body's blocks are all in memory when it is decided: so many columns, each counted in each block. */
+const profiledColumnsMax = 250_000;
+
+/** Reading so many bytes of rows takes no longer than other requests do. */
+export const smallBodyBytesMax = 8 * 1024;
+
+const rowTypes = ['application/json', 'text/csv', 'text/tab-separated-values'] as const;
+
+/** How many rows a request is about whose rows are here; null where only the decision can know. */
+export function rowsIn({ rowCount }: ReceivedRows, source: RowSource): number | null {
+  return source.kind === 'stash' ? null : rowCount;
+}
+
+export interface ReceiveRowsOptions {
+  /** Columns whose order is known already. */
+  readonly columns?: readonly string[];
+  /** Whether the rows may keep the identities that they come with. */
+  readonly keepIds?: boolean;
+  /** Whether all rows come to lie in segments, also when they are few. */
+  readonly asSegments?: boolean;
+  /** What JSON may be; `envelope`: an array of rows, or an object around it. */
+  readonly form?: 'rows' | 'envelope';
+}
+
+/**
+ * Reads the body, of one of the types for rows, to its end. Throws HttpError, `rate_limited` when the team may not write the
+ * rows that came first, and MalformedBody.
+ */
+export async function receiveRows(
+  receiver: RowReceiver,
+  request: FastifyRequest,
+  identity: RequestIdentity,
+  options: ReceiveRowsOptions = {},
+): Promise<ReceivedRows> {
+  const reader = readerOf(readMediaType(request, rowTypes), options);
+  const body = new BodyBlocks(receiver, request.principal.teamId, options.asSegments ?? false);
+  for await (const chunk of bodyChunks(request, receiver.bodyBytesMax)) {
+    if (chunk.length > smallBodyBytesMax) await receiver.turns.take();
+    identity.digest?.update(chunk);
+    for (const block of reader.push(chunk)) await body.add(block);
+  }
+  const { blocks, envelope, hasRows } = reader.end();
+  for (const block of blocks) await body.add(block);
+  return { members: envelope, hasRows, rowCount: body.rowCount, store: () => body.store() };
+}
+
+function readerOf(type: MediaType, { columns = [], keepIds = false, form = 'envelope' }: ReceiveRowsOptions): RowReader {
+  switch (type) {
+    case 'application/json': return new JsonRowReader({ form, columns, keepIds });
+    case 'text/csv': return new DelimitedRowReader({ delimiter: ',', columns, keepIds });
+    case 'text/tab-separated-values': return new DelimitedRowReader({ delimiter: '\t', columns, keepIds });
+  }
+}
+
+/** The blocks of one body. The first is held back until it is known whether there is a second. */
+class BodyBlocks {
+  readonly #receiver: RowReceiver;
+  readonly #teamId: string;
+  readonly #bodyId = randomUUIDv7();
+  readonly #asSegments: boolean;
+  #only: RowBlock | null = null;
+  #profiledColumns = 0;
+  #sent = 0;
+  #rowCount = 0;
+
+  constructor(receiver: RowReceiver, teamId: string, asSegments: boolean) {
+    this.#receiver = receiver;
+    this.#teamId = teamId;
+    this.#asSegments = asSegments;
+  }
+
+  get rowCount(): number {
+    return this.#rowCount;
+  }
+
+  async add(block: RowBlock): Promise<void> {
+    this.#profiledColumns += block.profile.columns.length;
+    if (this.#profiledColumns > profiledColumnsMax) {
+      throw new HttpError('limit_exceeded', 'The body has too many columns for so many rows: send it in several requests.');
+    }
+    this.#rowCount += block.profile.rows;
+    if (this.#sent === 0 && this.#only === null) {
+      this.#only = block;
+      return;
+    }
+    if (this.#only !== null) {
+      const first = this.#only;
+      this.#only = null;
+      await this.#send(first);
+    }
+    await this.#send(block);
+  }
+
+  async store(): Promise<{ readonly source: StoredSource; readonly body?: PackedBody }> {
+    if (this.#sent > 0) return { source: { kind: 'body', bodyId: this.#bodyId, blocks: this.#sent } };
+    const block = this.#only;
+    if (block === null) return { source: { kind: 'none' } };
+    const { profile, ids } = block;
+    this.#receiver.rateLimits?.takeRows(this.#teamId, profile.rows);
+    const carried = { profile, ...(ids === null ? {} : { ids: true as const }) };
+    const areFew = profile.rows === 0 || (!this.#asSegments && profile.rows <= fewRowsMax && profile.bytes <= fewBytesMax);
+    if (areFew) {
+      return { source: { kind: 'few', ...carried }, body: await packBody(joinRowBodies(block)) };
+    }
+    const segmentId = randomUUIDv7();
+    const [body] = await Promise.all([packBody(joinRowBodies(block)), this.#receiver.writeAhead(this.#teamId, segmentId, block)]);
+    return { source: { kind: 'block', ...carried, segmentId }, body };
+  }
+
+  async #send(block: RowBlock): Promise<void> {
+    const { submitter, rateLimits, writeAhead } = this.#receiver;
+    const segmentId = randomUUIDv7();
+    const number = this.#sent;
+    // A body that has begun comes to its end.
+    if (number === 0) rateLimits?.takeRows(this.#teamId, block.profile.rows);
+    else rateLimits?.countRows(this.#teamId, block.profile.rows);
+    this.#sent += 1;
+    const [body] = await Promise.all([packBody(joinRowBodies(block)), writeAhead(this.#teamId, segmentId, block)]);
+    const event = receiveBlock({ teamId: this.#teamId, bodyId: this.#bodyId, number, segmentId, profile: block.profile, hasIds: block.ids !== null });
+    await submitter.submitPart(this.#teamId, event, body);
+  }
+}

@@ -1,0 +1,42 @@
+/** Writes whose body holds rows: create, add and overwrite. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { EventOf, RowSource } from '../../events/event.ts';
+import { answerWrite, readAsynchronous, type WriteDependencies } from '../answers/answer-write.ts';
+import { receiveRows, rowsIn, type ReceiveRowsOptions, type RowReceiver } from './receive-rows.ts';
+import { identify } from '../submit/submitter.ts';
+
+/** What writing a body of rows takes. */
+export interface RowWriteDependencies extends WriteDependencies {
+  readonly receiver: RowReceiver;
+}
+
+export interface RowsWrite extends ReceiveRowsOptions {
+  /**
+   * Makes the event of the members of the body beside its rows (null for a bare array) and of where the rows are (null when
+   * the body held none). Throws InvalidRequest.
+   */
+  readonly command: (
+    members: Readonly<Record<string, unknown>> | null,
+    rows: RowSource | null,
+  ) => EventOf<'TableCreateRequested' | 'RowsAddRequested' | 'TableOverwriteRequested'>;
+  /** That of success. */
+  readonly status: 200 | 201;
+}
+
+/** Reads the body, submits what it asks for, and answers it. Throws as `receiveRows` and `answerWrite` do. */
+export async function writeRows(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: RowWriteDependencies,
+  { command, status, ...options }: RowsWrite,
+): Promise<FastifyReply> {
+  const { teamId } = request.principal;
+  const identity = identify(request);
+  const asynchronous = readAsynchronous(request);
+  const received = await receiveRows(dependencies.receiver, request, identity, options);
+  // What is malformed is refused before anything is stored.
+  const asked = command(received.members, received.hasRows ? { kind: 'none' } : null);
+  const { source, body } = asked.rows.kind === 'stash' ? { source: asked.rows } : await received.store();
+  const event = { ...asked, rows: source };
+  return answerWrite(reply, dependencies, { teamId, identity, asynchronous, event, body, rows: rowsIn(received, source) }, status);
+}

@@ -1,0 +1,87 @@
+/** What the document says of the routes of jobs, and of the answers that name one. */
+import { z } from 'zod';
+import { json, type Answer, type Operation } from '../operation.ts';
+import { examples, nothing, rowIds, tableId } from './schemas.ts';
+
+const jobId = z.string().meta({ description: 'The ID of the job.' });
+const exampleId = 'AgEFAZnC9G0eejCMVR8KKzxNXgGZwvRtHnownFUfCis8TV4BmcL0bR4AAAAAAGSp0kMhSVPc0NAVm3oQ';
+const link = ['Location', 'Retry-After'] as const;
+
+/** The answer to a request that goes on as a job. */
+export const accepted: Answer = {
+  description: 'The request goes on as a job. `Location` is where to ask for it.',
+  headers: link,
+  body: json(z.strictObject({ data: z.strictObject({ jobID: jobId }) }), { accepted: { data: { jobID: exampleId } } }),
+};
+
+/** The same where a table is created: it is there once the job has succeeded. */
+export const acceptedTable: Answer = {
+  ...accepted,
+  body: json(z.strictObject({ data: z.strictObject({ tableID: tableId, jobID: jobId }) }), {
+    accepted: { data: { tableID: examples.tableId, jobID: exampleId } },
+  }),
+};
+
+const result = z.union([
+  z.strictObject({ tableID: tableId, rowIDs: rowIds, linkedAppIDs: z.array(z.string()).optional() }),
+  z.strictObject({ rowIDs: rowIds }),
+  z.strictObject({
+    uploadID: z.string(),
+    uploadLocation: z.string().optional().meta({ description: 'Not for a token that is for reading only, or for another app than the upload.' }),
+  }),
+  z.strictObject({ url: z.string() }),
+  nothing,
+]).meta({ description: 'What the request would have been answered in `data`.' });
+
+const job = z.union([
+  z.strictObject({ status: z.literal('running') }),
+  z.strictObject({ status: z.literal('succeeded'), result }),
+  z.strictObject({ status: z.literal('failed'), error: z.strictObject({ message: z.string() }) }),
+]).meta({ id: 'Job' });
+
+const get: Operation = {
+  operationId: 'getJob',
+  tag: 'Jobs',
+  summary: 'Get a job',
+  description: 'What has become of a request that was answered with a job\'s ID. Jobs are known for 7 days.',
+  answers: {
+    200: {
+      headersAtTimes: ['Retry-After'],
+      description: 'The job. While it runs, `Retry-After` says when to ask again.',
+      body: json(z.strictObject({ data: job }), {
+        running: { data: { status: 'running' } },
+        succeeded: { data: { status: 'succeeded', result: { rowIDs: examples.rowIds } } },
+        failed: { data: { status: 'failed', error: { message: 'rows[3].born: "soon" does not fit the column\'s type date' } } },
+      }),
+    },
+  },
+  errors: ['job_not_found'],
+};
+
+const progress: Operation = {
+  operationId: 'getJobProgress',
+  tag: 'Jobs',
+  summary: 'Get the progress of a job',
+  description: 'How many rows of the request have taken effect: none or all of them. `eventsAhead` counts the requests of its part '
+    + 'of the log that are still to be decided.',
+  answers: {
+    200: {
+      headersAtTimes: ['Retry-After'],
+      description: 'The progress.',
+      body: json(z.strictObject({
+        data: z.strictObject({
+          phase: z.enum(['waiting', 'done', 'failed']),
+          rowsDone: z.int().min(0),
+          rowsTotal: z.int().min(0).nullable().meta({ description: 'Null where it is not known yet.' }),
+          eventsAhead: z.int().min(0).optional(),
+        }),
+      }), {
+        waiting: { data: { phase: 'waiting', rowsDone: 0, rowsTotal: 1000, eventsAhead: 12 } },
+        done: { data: { phase: 'done', rowsDone: 1000, rowsTotal: 1000 } },
+      }),
+    },
+  },
+  errors: ['job_not_found'],
+};
+
+export const jobOperations = { get, progress };

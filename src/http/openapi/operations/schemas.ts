@@ -1,0 +1,47 @@
+/** What the bodies of several operations are made of. */
+import { z } from 'zod';
+import type { Contents } from '../operation.ts';
+
+export const tableId = z.uuid().meta({ description: 'The ID of the table.' });
+
+export const rowId = z.string().regex(/^[A-Za-z0-9_-]{22}$/).meta({ description: 'The ID of the row.' });
+
+export const rowIds = z.array(rowId).meta({ description: 'The IDs of the rows, in the order of the input.' });
+
+/** A value as a column may have it; an empty column is left out. */
+const cell = z.union([z.string(), z.number(), z.boolean(), z.array(z.unknown()), z.looseObject({})]);
+
+export const row = z.object({ $rowID: rowId }).catchall(cell).meta({
+  id: 'Row',
+  description: 'A row: its ID, and the values of its columns by column ID. Empty columns are left out.',
+});
+
+export const inputRow = z.looseObject({}).meta({
+  id: 'InputRow',
+  description: 'The values of a row\'s columns by column ID. A column that is null or left out is empty.',
+});
+
+export const inputRows = z.array(inputRow);
+
+const cells = 'The first line names the columns, each later one is a row, by RFC 4180 in UTF-8. An empty cell is an empty column.';
+
+/** Rows as CSV or TSV. */
+export const inputCells: Contents = {
+  'text/csv': {
+    schema: z.string().meta({ description: cells }),
+    examples: { rows: 'name,born\nAda,1815-12-10\n"Hopper, Grace",1906-12-09\n' },
+  },
+  'text/tab-separated-values': {
+    schema: z.string().meta({ description: `${cells} Cells are separated by tabs.` }),
+    examples: { rows: 'name\tborn\nAda\t1815-12-10\nGrace\t\n' },
+  },
+};
+
+/** The answer of a write that gives nothing back. */
+export const nothing = z.strictObject({});
+
+export const examples = {
+  tableId: '0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e',
+  rowIds: ['AAAAAAAAAAEAAAAAAAAAAA', 'AAAAAAAAAAEAAAAAAAAAAQ'],
+  inputRows: [{ name: 'Ada', born: '1815-12-10' }, { name: 'Grace', born: '1906-12-09', tags: ['navy'] }],
+};

@@ -1,0 +1,96 @@
+/** What the document says of the routes that tell how the service is. */
+import { z } from 'zod';
+import { json, type Operation } from '../operation.ts';
+
+const ok = { data: { status: 'ok' } };
+const degraded = { data: { status: 'degraded', problems: ['partition 3 has halted at offset 4711'] } };
+
+const live: Operation = {
+  operationId: 'getLiveness',
+  tag: 'Service',
+  summary: 'Whether the process runs',
+  description: 'It does if it answers.',
+  answers: {
+    200: { description: 'It runs.', body: json(z.strictObject({ data: z.strictObject({ status: z.literal('ok') }) }), { ok }) },
+  },
+};
+
+const ready: Operation = {
+  operationId: 'getReadiness',
+  tag: 'Service',
+  summary: 'Whether the process takes requests',
+  description: 'The message of 503 says why it does not.',
+  answers: {
+    200: {
+      description: 'It takes requests. If it is degraded, some of them fail.',
+      body: json(z.strictObject({
+        data: z.union([
+          z.strictObject({ status: z.literal('ok') }),
+          z.strictObject({ status: z.literal('degraded'), problems: z.array(z.string()) }),
+        ]),
+      }), { ok, degraded }),
+    },
+  },
+  errors: ['service_unavailable'],
+};
+
+const metrics: Operation = {
+  operationId: 'getMetrics',
+  tag: 'Service',
+  summary: 'What the process measures',
+  description: 'In the text format of Prometheus. It is on a port of its own if the service was told so.',
+  answers: {
+    200: {
+      description: 'The measurements.',
+      body: { 'text/plain': { schema: z.string(), examples: { one: 'tablog_postgres_reachable 1\n' } } },
+    },
+  },
+};
+
+const document: Operation = {
+  operationId: 'getDocument',
+  tag: 'Service',
+  summary: 'This document',
+  description: 'The interface in the format of OpenAPI 3.1.',
+  answers: {
+    200: {
+      description: 'The document.',
+      versioned: true,
+      body: json(z.looseObject({ openapi: z.string() }), { 'its beginning': { openapi: '3.1.0' } }),
+    },
+  },
+};
+
+const page: Operation = {
+  operationId: 'getDocumentation',
+  tag: 'Service',
+  summary: 'This document to be read, and tried out',
+  description: 'A page for browsers. All that it needs comes from here.',
+  answers: {
+    200: {
+      description: 'The page.',
+      versioned: true,
+      body: { 'text/html': { schema: z.string(), examples: { 'its beginning': '<!doctype html>' } } },
+    },
+  },
+};
+
+const pageFile: Operation = {
+  operationId: 'getDocumentationFile',
+  tag: 'Service',
+  summary: 'A file of the page',
+  description: 'What the page for browsers is made of.',
+  answers: {
+    200: {
+      description: 'The file.',
+      versioned: true,
+      body: {
+        'text/css': { schema: z.string(), examples: { styles: 'body { margin: 0 }' } },
+        'text/javascript': { schema: z.string(), examples: { script: 'start();' } },
+      },
+    },
+  },
+  errors: ['not_found'],
+};
+
+export const serviceOperations = { live, ready, metrics, document, page, pageFile };

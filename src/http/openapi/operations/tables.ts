@@ -1,0 +1,114 @@
+/** What the document says of the routes of tables. */
+import { z } from 'zod';
+import { createTableBody } from '../../../../commands/create-table.ts';
+import { stashReference } from '../../../../commands/inputs.ts';
+import { overwriteTableBody } from '../../../../commands/overwrite-table.ts';
+import { json, type Operation } from '../operation.ts';
+import { accepted, acceptedTable } from './jobs.ts';
+import { examples, inputCells, inputRows, rowIds, tableId } from './schemas.ts';
+
+const tableSummary = z.strictObject({ id: tableId, name: z.string() }).meta({ id: 'TableSummary' });
+
+const created = z.strictObject({
+  tableID: tableId,
+  rowIDs: rowIds,
+  linkedAppIDs: z.array(z.string()).optional()
+    .meta({ description: 'The apps that are linked now. Left out when none was asked for.' }),
+});
+
+const schema = { columns: [{ id: 'name', type: 'string' }, { id: 'born', displayName: 'Born on', type: 'date' }] };
+
+const list: Operation = {
+  operationId: 'listTables',
+  tag: 'Tables',
+  summary: 'List tables',
+  description: 'The tables of the team, in the order in which they were created. Names need not be unique.',
+  answers: {
+    200: {
+      description: 'The tables.',
+      body: json(z.strictObject({ data: z.array(tableSummary) }), {
+        tables: { data: [{ id: examples.tableId, name: 'people' }] },
+      }),
+    },
+  },
+};
+
+const create: Operation = {
+  operationId: 'createTable',
+  tag: 'Tables',
+  summary: 'Create a table',
+  description: 'With its first rows. Without a schema, and of CSV and TSV, it is inferred from them. Its name stands in the body '
+    + 'or in the query: one of them, and not both.',
+  asynchronous: true,
+  body: {
+    ...json(
+      z.union([
+        createTableBody.extend({ rows: z.union([inputRows, stashReference]) }).meta({ id: 'NewTable' }),
+        inputRows,
+      ]),
+      {
+        'with a schema': { name: 'people', schema, rows: [{ name: 'Ada', born: '1815-12-10' }] },
+        'with an inferred schema': { name: 'people', rows: examples.inputRows },
+        'rows alone, the name in the query': examples.inputRows,
+      },
+    ),
+    ...inputCells,
+  },
+  answers: {
+    201: {
+      description: 'The table was created.',
+      versioned: true,
+      body: json(z.strictObject({ data: created }), {
+        'created': { data: { tableID: examples.tableId, rowIDs: examples.rowIds } },
+        'created and linked': { data: { tableID: examples.tableId, rowIDs: [], linkedAppIDs: ['app-1'] } },
+      }),
+    },
+    202: acceptedTable,
+  },
+  errors: [
+    'stash_not_found', 'payment_required', 'column_id_not_found', 'column_has_invalid_value', 'column_id_reserved',
+    'column_id_not_unique',
+  ],
+};
+
+const overwrite: Operation = {
+  operationId: 'overwriteTable',
+  tag: 'Tables',
+  summary: 'Overwrite a table',
+  description: 'Replaces all rows in one step: readers see all of the old rows or all of the new. A schema replaces that of the '
+    + 'table; without one the rows must fit it. A row with the `$rowID` of one that the table ever had keeps that identity; '
+    + 'in CSV and TSV a column `$rowID` holds them.',
+  ifMatch: 'table',
+  asynchronous: true,
+  body: {
+    ...json(
+      z.union([
+        overwriteTableBody.extend({ rows: z.union([inputRows, stashReference]) }).meta({ id: 'TableContent' }),
+        inputRows,
+        stashReference,
+      ]),
+      {
+        'rows': examples.inputRows,
+        'rows that keep their identity': [{ $rowID: examples.rowIds[0]!, name: 'Ada', born: '1815-12-10' }],
+        'rows and a schema': { schema, rows: [{ name: 'Ada', born: '1815-12-10' }] },
+        'no rows': [],
+        'the rows of a stash': { $stashID: 'import-7' },
+      },
+    ),
+    ...inputCells,
+  },
+  answers: {
+    200: {
+      description: 'The rows were replaced.',
+      versioned: true,
+      body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), { overwritten: { data: { rowIDs: examples.rowIds } } }),
+    },
+    202: accepted,
+  },
+  errors: [
+    'stash_not_found', 'payment_required', 'table_not_found', 'column_id_not_found', 'column_has_invalid_value',
+    'column_id_reserved', 'column_id_not_unique',
+  ],
+};
+
+export const tableOperations = { list, create, overwrite };

@@ -1,0 +1,78 @@
+/** What the document says of the routes of uploads and files. */
+import { z } from 'zod';
+import { newUpload } from '../../../../commands/create-upload.ts';
+import { json, type Contents, type Operation } from '../operation.ts';
+
+const uploadId = z.string().meta({ description: 'The ID of the upload.' });
+const exampleId = '0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e';
+const exampleUrl = 'https://tables.example.com/files/mV0aZ3lqT1uHq5o2bR8x6w/photo.png';
+
+const create: Operation = {
+  operationId: 'createUpload',
+  tag: 'Uploads',
+  summary: 'Create an upload',
+  description: 'Gives the URL that the bytes of the file are sent to, with `PUT`, the `contentType` as `Content-Type` and no token, within 24 hours unless '
+    + 'the service is set otherwise. Then the upload is completed. An app is there once a team names it. A team has at most 1000 uploads that are neither '
+    + 'completed nor over, unless the service is set otherwise.',
+  body: json(newUpload, { photo: { contentType: 'image/png', fileName: 'photo.png' } }),
+  answers: {
+    200: {
+      description: 'The upload, and where its bytes go.',
+      body: json(z.strictObject({ data: z.strictObject({ uploadID: uploadId, uploadLocation: z.string() }) }), {
+        created: { data: { uploadID: exampleId, uploadLocation: `https://tables.example.com/uploads/${exampleId}?signature=...` } },
+      }),
+    },
+  },
+  errors: ['payment_required', 'limit_exceeded', 'forbidden'],
+};
+
+const anyBytes: Contents = { '*/*': { schema: z.string().meta({ format: 'binary' }), examples: { text: 'Hello.' } } };
+
+const put: Operation = {
+  operationId: 'putUploadBytes',
+  tag: 'Uploads',
+  summary: 'Send the bytes of a file',
+  description: 'To the URL that the upload was created with, which is signed and needs no token. They may be sent again until the upload is completed: the last '
+    + 'that came whole count. Where the service keeps files in S3 the URL is one of S3 instead.',
+  isCommand: false,
+  isBodyKept: true,
+  body: anyBytes,
+  answers: { 200: { description: 'The bytes have arrived.' } },
+  errors: ['forbidden', 'upload_not_found', 'upload_completed', 'payload_too_large', 'service_unavailable'],
+};
+
+const complete: Operation = {
+  operationId: 'completeUpload',
+  tag: 'Uploads',
+  summary: 'Complete an upload',
+  description: 'Gives the public URL of the file; asked again, the same one. What is too large, or more than the plan of the team allows, is deleted. A file '
+    + 'whose URL is in no row of the team for 30 days, unless the service is set otherwise, is deleted too.',
+  answers: {
+    200: {
+      description: 'The file has its URL.',
+      body: json(z.strictObject({ data: z.strictObject({ url: z.string() }) }), { completed: { data: { url: exampleUrl } } }),
+    },
+  },
+  errors: ['payment_required', 'forbidden', 'upload_not_found', 'upload_incomplete', 'payload_too_large'],
+};
+
+const file: Operation = {
+  operationId: 'getFile',
+  tag: 'Uploads',
+  summary: 'Get a file',
+  description: 'The public URL of a completed upload. Its bytes never change. Pictures, sounds, films and plain text are shown, everything else is saved.',
+  answers: {
+    200: { description: 'The file.', headers: fileHeaders(), body: anyBytes },
+    206: { description: 'The part of it that `Range` asks for.', headers: ['Content-Range', ...fileHeaders()], body: anyBytes },
+    304: { description: 'The client has it already.', headers: fileHeaders() },
+  },
+  errors: ['not_found', 'range_not_satisfiable', 'service_unavailable'],
+};
+
+function fileHeaders() {
+  return [
+    'File-ETag', 'File-Cache-Control', 'Content-Disposition', 'Accept-Ranges', 'X-Content-Type-Options', 'Content-Security-Policy',
+  ] as const;
+}
+
+export const uploadOperations = { create, put, complete, file };

@@ -1,0 +1,188 @@
+/** The HTTP server without a port: routes, hooks and errors. `listen` is the caller's. */
+import { randomBytes } from 'node:crypto';
+import type { Server } from 'node:http';
+import { createRequire } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
+import fastify, {
+  type FastifyBaseLogger, type FastifyReply, type FastifyRequest, type HookHandlerDoneFunction,
+  type onRequestHookHandler, type RouteOptions,
+} from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { Config } from '../../app/config.ts';
+import type { App } from './app-type.ts';
+import { buildAccessCheck, type IsLinked } from '../access/access.ts';
+import { AllowedMethods } from './allowed-methods.ts';
+import { buildAuthenticator, type Authenticate } from '../access/authenticate.ts';
+import { compressReply } from '../answers/compression.ts';
+import { createServer, drainConnections } from './connections.ts';
+import { buildErrorHandler, replyWithError } from '../answers/error-reply.ts';
+import { HttpError } from '../answers/http-error.ts';
+import { buildDocument } from '../openapi/document.ts';
+import { pathOf, RequestLog } from './request-log.ts';
+import type { RequestObserver } from './request-observer.ts';
+import { addDocumentationRoutes } from '../routes/documentation.ts';
+import { addHealthRoutes, type CheckHealth } from '../routes/health.ts';
+import { compileValidator } from '../requests/validation.ts';
+
+export interface AppDependencies {
+  readonly config: Pick<
+    Config,
+    'LOG_REQUESTS' | 'REQUEST_IDLE_TIMEOUT_MS' | 'DRAIN_TIMEOUT_MS' | 'CONNECTIONS_MAX' | 'PUBLIC_URL'
+  >;
+  readonly log: FastifyBaseLogger;
+  readonly authenticate: Authenticate;
+  readonly isLinked: IsLinked;
+  readonly checkHealth: CheckHealth;
+  readonly observer: RequestObserver;
+  /** Adds the routes of the interface. */
+  readonly routes: (app: App) => void;
+}
+
+/** Bytes of request line and header: room for a path of IDs and a query, and for a token. */
+const headerBytesMax = 16 * 1024;
+const noQuery = z.strictObject({});
+
+const { version } = createRequire(import.meta.url)('../../../package.json') as { readonly version: string };
+
+/** The server. `app.close()` drains it: requests under way finish within DRAIN_TIMEOUT_MS. */
+export function buildApp({ config, log, authenticate, isLinked, checkHealth, observer, routes }: AppDependencies): App {
+  const allowedMethods = new AllowedMethods();
+  const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connectionsMax: config.CONNECTIONS_MAX, headerBytesMax };
+  const servers: Server[] = [];
+  const app = fastify({
+    loggerInstance: log,
+    logController: new RequestLog(config.LOG_REQUESTS, observer),
+    genReqId: buildRequestIds(),
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    // A host name with two addresses makes two servers.
+    serverFactory: (handler) => {
+      const server = createServer(handler, limits);
+      servers.push(server);
+      return server;
+    },
+    // No ID is too long for the router: what an ID looks like is judged where it is looked up.
+    routerOptions: { maxParamLength: headerBytesMax },
+    clientErrorHandler: () => {
+      // The server has its own, which its twin of the other address shares.
+    },
+    frameworkErrors: (_error, _request, reply) => {
+      replyWithError(reply as FastifyReply, 'request_validation_error', 'path: it is not validly percent-encoded.');
+    },
+  }).withTypeProvider<ZodTypeProvider>() as App;
+
+  leaveBodiesUnread(app);
+  // A logger for each request costs more than the routing does; log lines name the request themselves.
+  app.setChildLoggerFactory((logger) => logger);
+  app.setValidatorCompiler(compileValidator);
+  app.setSerializerCompiler(() => JSON.stringify);
+  app.setErrorHandler(buildErrorHandler(log));
+  app.setNotFoundHandler((request, reply) => replyNotRouted(request, reply, allowedMethods));
+  app.addHook('preValidation', refuseBrokenQuery);
+  app.addHook('onSend', compressReply);
+  const isDraining = drainOnClose(app, servers, config.DRAIN_TIMEOUT_MS);
+  const admission = [buildAuthenticator(authenticate), buildAccessCheck(isLinked)];
+  const all: RouteOptions[] = [];
+  app.addHook('onRoute', (route) => {
+    prepareRoute(route, admission, allowedMethods);
+    all.push(route);
+  });
+
+  routes(app);
+  addHealthRoutes(app, () => (isDraining() ? { notReady: ['The service is stopping.'], problems: [] } : checkHealth()));
+  addDocumentationRoutes(app, () => buildDocument(all, { version, serverUrl: config.PUBLIC_URL ?? '/' }));
+  return app;
+}
+
+/** Every route asks for a token that may do this, unless it is public, and refuses query parameters that it does not know. */
+function prepareRoute(
+  route: RouteOptions,
+  admission: readonly onRequestHookHandler[],
+  allowedMethods: AllowedMethods,
+): void {
+  allowedMethods.add(route.url, route.method);
+  if (route.config?.public !== true) route.onRequest = [...admission, ...[route.onRequest ?? []].flat()];
+  route.schema = { querystring: noQuery, ...route.schema };
+}
+
+/** The parser of the query leaves broken percent-encoding as it is, and a wrong text would be taken for a right one. */
+function refuseBrokenQuery(request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void {
+  const url = request.raw.url!;
+  const start = url.indexOf('?');
+  const broken = start !== -1 && url.includes('%', start)
+    ? url.slice(start + 1).split('&').find((parameter) => !isPercentEncoded(parameter))
+    : undefined;
+  if (broken === undefined) {
+    done();
+    return;
+  }
+  const [name] = broken.split('=', 1);
+  const place = isPercentEncoded(name!) ? `query.${decodeURIComponent(name!)}` : 'query';
+  done(new HttpError('request_validation_error', `${place}: it is not validly percent-encoded.`));
+}
+
+function isPercentEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    // decodeURIComponent throws for broken escapes and for what is no UTF-8, and for nothing else.
+    return false;
+  }
+}
+
+/**
+ * How long connections stay open for requests that were on their way when the stop was asked for: so many pauses, in
+ * milliseconds. Behind each one all is read that has arrived, however late the pause ends on a busy machine.
+ */
+const lastRequests = { pauses: 5, pauseMs: 20 };
+
+/** Makes `app.close()` wait for the requests under way. Returns whether that has begun. */
+function drainOnClose(app: App, servers: readonly Server[], timeoutMs: number): () => boolean {
+  let draining = false;
+  let stopWatch: (() => void) | null = null;
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    // So that no client sends its next request on a connection that is about to close.
+    if (draining) void reply.header('connection', 'close');
+    done(null, payload);
+  });
+  app.addHook('preClose', async () => {
+    draining = true;
+    for (let pause = 0; pause < lastRequests.pauses; pause += 1) await sleep(lastRequests.pauseMs);
+    stopWatch = drainConnections(servers, timeoutMs);
+  });
+  app.addHook('onClose', (_app, done) => {
+    stopWatch?.();
+    done();
+  });
+  return () => draining;
+}
+
+/** Routes read bodies themselves, as streams: to Fastify no method has a body. */
+function leaveBodiesUnread(app: App): void {
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
+    app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+  }
+}
+
+/** 405 for a path that has other methods, 404 for one that has none. */
+function replyNotRouted(request: FastifyRequest, reply: FastifyReply, allowedMethods: AllowedMethods): void {
+  const methods = allowedMethods.of(pathOf(request));
+  if (methods.length === 0) {
+    replyWithError(reply, 'not_found', 'There is nothing at this path.');
+    return;
+  }
+  const allow = methods.join(', ');
+  replyWithError(reply, 'method_not_allowed', `This path knows ${allow}, not ${request.method}.`, { allow });
+}
+
+/** IDs that differ between requests and between processes, at the price of a counter. */
+function buildRequestIds(): () => string {
+  const process = randomBytes(6).toString('base64url');
+  let last = 0;
+  return () => {
+    last += 1;
+    return `${process}-${last.toString(36)}`;
+  };
+}

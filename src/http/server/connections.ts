@@ -1,0 +1,147 @@
+/** What happens below a request: malformed HTTP, idle clients, `Expect`, and the end of the server. */
+import {
+  createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import { errorBody } from '../answers/error-reply.ts';
+import { HttpError } from '../answers/http-error.ts';
+import { deferContinue, failBody } from '../bodies/request-body.ts';
+
+/** How long a connection on which we gave up stays open, so that the client gets to see the answer. */
+const lingerMs = 1_000;
+const idleSweepMs = 50;
+/** A client that takes longer for its header is cut off, so that slow ones cannot hold connections. */
+const headerTimeoutMs = 15_000;
+/** Longer than the 60 s of usual proxies, so that it is they who close. */
+const keepAliveTimeoutMs = 72_000;
+
+/** A socket of Node's HTTP server. `_httpMessage` is the response being made on it; Node's own handlers use it too. */
+type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
+
+export interface ConnectionLimits {
+  /** How long a client may neither send nor read anything within a request. */
+  readonly idleMs: number;
+  readonly connectionsMax: number;
+  /** Bytes of a request's first line and header. */
+  readonly headerBytesMax: number;
+}
+
+/** A server for `handler` that answers in the interface's shape also where no request reaches the handler. */
+export function createServer(handler: RequestListener, limits: ConnectionLimits): Server {
+  function handle(request: IncomingMessage, response: ServerResponse): void {
+    const lacksHost = request.headers.host === undefined && request.httpVersion === '1.1';
+    if (lacksHost) refuseRequest(response, 'Host: is missing.');
+    else handler(request, response);
+  }
+  const server = createHttpServer({
+    headersTimeout: headerTimeoutMs,
+    connectionsCheckingInterval: headerTimeoutMs / 3,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    // An import may take its time; a client that stalls is found by its idleness.
+    requestTimeout: 0,
+    maxHeaderSize: limits.headerBytesMax,
+    // Node's own answer to a request without Host has no body; `handle` gives ours.
+    requireHostHeader: false,
+  }, handle);
+  server.maxConnections = limits.connectionsMax;
+  server.setTimeout(limits.idleMs);
+  server.on('timeout', onIdle);
+  server.on('clientError', onClientError);
+  server.on('connect', (_request: IncomingMessage, socket: Socket) => refuse(socket, 'CONNECT is not supported.'));
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    deferContinue(request, response);
+    handle(request, response);
+  });
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    refuseRequest(response, 'Expect: only 100-continue is supported.');
+  });
+  return server;
+}
+
+function refuseRequest(response: ServerResponse, message: string): void {
+  const body = errorBody('request_validation_error', message);
+  response.writeHead(400, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    'connection': 'close',
+  }).end(body);
+}
+
+/** Answers what is no HTTP. `error` is of Node's parser, or says that the headers took too long. */
+function onClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) {
+    socket.destroy();
+    return;
+  }
+  giveUp(socket, describeClientError(error.code));
+}
+
+function describeClientError(code: string | undefined): string {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW': return 'The header of the request is too large.';
+    case 'HPE_INVALID_EOF_STATE': return 'The request is cut short.';
+    case 'ERR_HTTP_REQUEST_TIMEOUT': return 'The request did not arrive in time.';
+    default: return 'The request is not valid HTTP.';
+  }
+}
+
+/** Nothing moved on a connection. Only the client's idleness counts: a request may take us as long as it needs. */
+function onIdle(socket: HttpSocket): void {
+  const response = socket._httpMessage;
+  if (response) {
+    const weAreReading = response.req.complete || response.req.readableLength > 0;
+    if (weAreReading && socket.writableLength === 0) return;
+    if (!response.headersSent) {
+      giveUp(socket, 'The body of the request did not arrive in time.');
+      return;
+    }
+  }
+  socket.destroy();
+}
+
+/**
+ * Ends a connection whose client broke the rules. A request that is being answered on it keeps its own answer, since
+ * it may have taken effect: if its body is what broke, whoever reads it is told. The connection ends after the answer.
+ */
+function giveUp(socket: HttpSocket, message: string): void {
+  const response = socket._httpMessage;
+  if (!response) {
+    refuse(socket, message);
+    return;
+  }
+  response.shouldKeepAlive = false;
+  response.once('finish', () => endSoon(socket));
+  if (!response.req.complete) failBody(response.req, new HttpError('request_validation_error', message));
+}
+
+/** Answers 400 on a socket that has no request. */
+function refuse(socket: Socket, message: string): void {
+  if (!socket.writable) return;
+  const body = errorBody('request_validation_error', message);
+  socket.write(
+    'HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\n'
+    + `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+  endSoon(socket);
+}
+
+/** Says goodbye, and cuts the connection if the client does not. */
+function endSoon(socket: Socket): void {
+  socket.end();
+  const timer = setTimeout(() => socket.destroy(), lingerMs).unref();
+  socket.once('close', () => clearTimeout(timer));
+}
+
+/**
+ * Lets the requests under way finish, up to `timeoutMs`, then cuts their connections. To be called as the servers begin
+ * to close; the function returned ends the watch.
+ */
+export function drainConnections(servers: readonly Server[], timeoutMs: number): () => void {
+  // A connection turns idle when its last answer is out, which `server.close` does not wait to see.
+  const sweep = setInterval(() => servers.forEach((server) => server.closeIdleConnections()), idleSweepMs);
+  const deadline = setTimeout(() => servers.forEach((server) => server.closeAllConnections()), timeoutMs);
+  return () => {
+    clearInterval(sweep);
+    clearTimeout(deadline);
+  };
+}

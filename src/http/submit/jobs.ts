@@ -1,0 +1,87 @@
+/**
+ * What has become of a request that nobody waits for: its job, in every process that answers requests (ARCHITECTURE.md,
+ * "Vocabulary"). A job is nowhere but in its ID; all else is the log's and the read model's.
+ */
+import type { OutcomeQueries } from '../../../projections/engine/outcomes/outcomes.queries.ts';
+import { outcomeLife } from '../../../projections/engine/outcomes/recorded-outcome.ts';
+import type { SecretKeys } from '../../security/secret-keys.ts';
+import type { AppliedResult, Outcome } from '../../events/outcome.ts';
+import { parseJobId, requestTagOf, type Job } from '../../security/job-id.ts';
+import type { EventLog } from '../../log/event-log.ts';
+import { HttpError } from '../answers/http-error.ts';
+import { keyReusedMessage, notAfterDelay } from './submitter.ts';
+
+/** For how long a job can be asked for, in milliseconds of log time (decisions 3). */
+const jobLife = outcomeLife;
+
+/**
+ * How long after its `notAfter` a job without an outcome may be called failed, in milliseconds. What this process takes for
+ * the log's time may be ahead of it, and a record may be on its way between replicas: to say that nothing happened must be
+ * true, and there is no hurry.
+ */
+const settleDelay = 60_000;
+
+const lostMessage = 'The request did not reach the log in time: nothing was changed.';
+
+export type JobState =
+  | { readonly status: 'running' }
+  | { readonly status: 'succeeded'; readonly result: AppliedResult }
+  | { readonly status: 'failed'; readonly message: string };
+
+export interface JobsOptions {
+  readonly log: Pick<EventLog, 'now' | 'bounds' | 'status'>;
+  readonly outcomes: OutcomeQueries;
+  readonly keys: SecretKeys;
+}
+
+export class Jobs {
+  readonly #options: JobsOptions;
+
+  constructor(options: JobsOptions) {
+    this.#options = options;
+  }
+
+  /** Null for an ID that was never given to this team, or too long ago, or whose outcome is remembered no more. Throws HttpError while the log is away. */
+  async find(teamId: string, jobId: string): Promise<{ readonly job: Job; readonly state: JobState } | null> {
+    const { log, keys } = this.#options;
+    const job = parseJobId(keys, jobId);
+    if (job === null || job.teamId !== teamId || log.now() - (job.notAfter - notAfterDelay) > jobLife) return null;
+    const state = await this.#stateOf(job);
+    return state && { job, state };
+  }
+
+  /** How many events of the job's partition are to be projected yet, as far as this process knows. */
+  eventsAhead({ partition }: Job): number {
+    return this.#options.log.status().kafka?.lag[partition] ?? 0;
+  }
+
+  async #stateOf(job: Job): Promise<JobState | null> {
+    const { log, outcomes } = this.#options;
+    const { partition, commandId, notAfter } = job;
+    const tried = { at: notAfter - notAfterDelay, notAfter };
+    const { outcome } = await outcomes.find(partition, commandId, tried);
+    if (outcome !== null) return settled(job, outcome);
+    if (log.now() <= notAfter + settleDelay) return { status: 'running' };
+    // Whatever is written behind this end comes too late. Once all before it is projected, nothing can come any more.
+    const end = await this.#endOf(partition);
+    const then = await outcomes.find(partition, commandId, tried);
+    if (then.outcome !== null) return settled(job, then.outcome);
+    return then.next < end ? { status: 'running' } : { status: 'failed', message: lostMessage };
+  }
+
+  async #endOf(partition: number): Promise<bigint> {
+    try {
+      return (await this.#options.log.bounds(partition)).end;
+    } catch (error) {
+      throw new HttpError('service_unavailable', 'The log cannot be asked what became of the job.', {}, { cause: error });
+    }
+  }
+}
+
+function settled({ requestTag }: Job, outcome: Outcome | 'forgotten'): JobState | null {
+  if (outcome === 'forgotten') return null;
+  // Two requests under one key are one command, and the first one's outcome says nothing of the second.
+  if (requestTag !== requestTagOf(outcome.requestDigest ?? null)) return { status: 'failed', message: keyReusedMessage };
+  if (outcome.status === 'refused') return { status: 'failed', message: outcome.refusal.message };
+  return { status: 'succeeded', result: outcome.result };
+}

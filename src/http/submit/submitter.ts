@@ -1,0 +1,236 @@
+/**
+ * From a command to its outcome: the event is appended, and the answer waits for what becomes of this command
+ * (ARCHITECTURE.md, "Invariants").
+ */
+import { createHash, randomUUIDv7, type Hash } from 'node:crypto';
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
+import { commandIdOf } from '../../events/command-id.ts';
+import type { SecretKeys } from '../../security/secret-keys.ts';
+import { encodeEvent, RecordTooLarge, type PackedBody } from '../../events/event-codec.ts';
+import type { EventData } from '../../events/event.ts';
+import type { AppliedResult, Outcome } from '../../events/outcome.ts';
+import { formatJobId, requestTagOf, type Job } from '../../security/job-id.ts';
+import { AppendError, AppendUnknown, NotAppended } from '../../log/event-log.ts';
+import type { EventLog } from '../../log/event-log.ts';
+import { partitionOf } from '../../log/partition.ts';
+import { HttpError } from '../answers/http-error.ts';
+import { readIdempotencyKey } from './idempotency.ts';
+import { bodyChunks } from '../bodies/request-body.ts';
+
+/** For how long after it was made an event may take effect, in milliseconds of log time (decisions 1). */
+export const notAfterDelay = 60_000;
+
+export const keyReusedMessage = 'Idempotency-Key: it was used for another request.';
+
+/** Who asks for a command, and how it is told from others. */
+export interface RequestIdentity {
+  readonly commandId: string;
+  /** With an Idempotency-Key: takes in the body, and in the end tells this request from others under the same key. */
+  readonly digest: Hash | null;
+}
+
+/** What a command came to. */
+export interface Applied {
+  readonly result: AppliedResult;
+  /** The version for the answer's ETag; 0 where there is none. */
+  readonly etag: bigint;
+}
+
+/** What becomes of a command can be asked for by this job. */
+export interface Accepted {
+  readonly jobId: string;
+}
+
+/** A command on its way. */
+interface Sent {
+  /** What it comes to. Rejects with HttpError when it is refused, with NotAppended when it has no effect. */
+  readonly applied: Promise<Applied>;
+  readonly job: Job;
+}
+
+/** The identity of a request: made anew, or, with an Idempotency-Key, the same for each try (decisions 1 and 6). */
+export function identify(request: FastifyRequest): RequestIdentity {
+  const key = readIdempotencyKey(request);
+  if (key === undefined) return { commandId: randomUUIDv7(), digest: null };
+  const { method, url, headers } = request.raw;
+  const path = url!.split('?', 1)[0]!;
+  const { teamId, appId } = request.principal;
+  // The keys of an app are its own: what was answered to others is not for its token.
+  const commandId = commandIdOf(teamId, method!, path, key, ...(appId === null ? [] : [appId]));
+  const digest = createHash('sha256').update(
+    JSON.stringify([url, headers['content-type'], headers['if-match'], headers['x-service-asynchronous']]),
+  );
+  return { commandId, digest };
+}
+
+/**
+ * The same where the request needs no body. One that comes nevertheless is read for its key alone: another body makes another
+ * request. Throws HttpError as `bodyChunks` does.
+ */
+export async function identifyWithBody(request: FastifyRequest, bodyBytesMax: number): Promise<RequestIdentity> {
+  const identity = identify(request);
+  if (identity.digest === null) return identity;
+  for await (const chunk of bodyChunks(request, bodyBytesMax)) identity.digest.update(chunk);
+  return identity;
+}
+
+export interface SubmitterOptions {
+  /** How long a command that may become a job waits for its outcome, in milliseconds. */
+  readonly asyncWaitMs: number;
+  /** Hears of what nobody waits for any more. */
+  readonly logger: Pick<FastifyBaseLogger, 'warn' | 'error'>;
+}
+
+/** How commands get from requests to the log, and what became of them back. */
+export class Submitter {
+  readonly #log: EventLog;
+  readonly #keys: SecretKeys;
+  readonly #options: SubmitterOptions;
+  /** What tells a request that waits that nobody waits any longer. */
+  readonly #waiting = new Set<() => void>();
+  /** Whoever begins to wait now is told at once. */
+  #hasGivenUp = false;
+
+  constructor(log: EventLog, keys: SecretKeys, options: SubmitterOptions) {
+    this.#log = log;
+    this.#keys = keys;
+    this.#options = options;
+  }
+
+  /**
+   * Appends a command's event and gives what it came to. `rows`: how many it is about, for those who ask for its job.
+   * Throws HttpError when it is refused, or when what becomes of it is not known in time, and NotAppended, which is certain,
+   * when it never will be appended.
+   */
+  async submit(
+    teamId: string,
+    identity: RequestIdentity,
+    data: EventData,
+    body?: PackedBody,
+    rows: number | null = rowsOf(data),
+  ): Promise<Applied> {
+    const { applied, job } = this.#send(teamId, identity, data, body, rows);
+    try {
+      return await this.#untilGivenUp(applied);
+    } catch (error) {
+      if (!(error instanceof AppendUnknown)) throw error;
+      throw outcomeUnknown(formatJobId(this.#keys, job), error);
+    }
+  }
+
+  /**
+   * Does the same, but gives the job where the outcome does not come within a short wait, or is not known. What becomes of
+   * the command then is for those who ask for the job; where it has no outcome, the log of the process says so.
+   */
+  async submitOrAccept(
+    teamId: string,
+    identity: RequestIdentity,
+    data: EventData,
+    body?: PackedBody,
+    rows: number | null = rowsOf(data),
+  ): Promise<Applied | Accepted> {
+    const { applied, job } = this.#send(teamId, identity, data, body, rows);
+    const waited = pause(this.#options.asyncWaitMs);
+    try {
+      const first = await this.#untilGivenUp(Promise.race([applied, waited.over]));
+      if (first !== 'over') return first;
+    } catch (error) {
+      if (!(error instanceof AppendUnknown)) throw error;
+    } finally {
+      waited.end();
+    }
+    const accepted = { jobId: formatJobId(this.#keys, job) };
+    applied.catch((error: unknown) => this.#tellOfFailure(error, job, accepted));
+    return accepted;
+  }
+
+  /**
+   * Appends a part of a request that takes effect with a later event only. Throws NotAppended, for the whole request, also
+   * when what becomes of the part is not known: the later event will not be appended.
+   */
+  async submitPart(teamId: string, data: EventData, body: PackedBody): Promise<void> {
+    try {
+      await this.submit(teamId, { commandId: randomUUIDv7(), digest: null }, data, body);
+    } catch (error) {
+      if (!(error instanceof HttpError) || error.type !== 'outcome_unknown') throw error;
+      throw new NotAppended('a part of the request could not be recorded in time', { cause: error });
+    }
+  }
+
+  /** Answers all that wait: what becomes of them is not known, and how it can be asked for. */
+  giveUp(): void {
+    this.#hasGivenUp = true;
+    for (const giveUp of this.#waiting) giveUp();
+  }
+
+  /** Throws HttpError when the event is too large. */
+  #send(
+    teamId: string,
+    { commandId, digest }: RequestIdentity,
+    data: EventData,
+    body: PackedBody | undefined,
+    rows: number | null,
+  ): Sent {
+    const requestDigest = digest === null ? null : digest.digest('base64url');
+    const notAfter = this.#log.now() + notAfterDelay;
+    const partition = partitionOf(teamId, this.#log.partitions);
+    const event = encode({ commandId, notAfter, requestDigest }, data, body);
+    const applied = this.#log.append(partition, event).then((outcome) => toApplied(outcome, requestDigest));
+    return { applied, job: { teamId, partition, commandId, notAfter, rows, requestTag: requestTagOf(requestDigest) } };
+  }
+
+  /** Rejects with AppendUnknown when `giveUp` comes first. */
+  #untilGivenUp<T>(settled: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => reject(new AppendUnknown('the service is stopping'));
+      if (this.#hasGivenUp) giveUp();
+      this.#waiting.add(giveUp);
+      settled.then(resolve, reject).finally(() => this.#waiting.delete(giveUp));
+    });
+  }
+
+  /** A refusal is no failure: whoever asks for the job is told of it. */
+  #tellOfFailure(error: unknown, { teamId, partition, commandId }: Job, { jobId }: Accepted): void {
+    if (error instanceof HttpError) return;
+    const { offset } = error instanceof AppendError ? error.place : {};
+    const details = { teamId, partition, offset: offset?.toString(), commandId, jobId, err: error };
+    const isExpected = error instanceof NotAppended || error instanceof AppendUnknown;
+    this.#options.logger[isExpected ? 'warn' : 'error'](details, 'a request that was answered 202 has no outcome');
+  }
+}
+
+/** Throws HttpError for what was refused, and for the outcome of another request under the same key. */
+function toApplied(outcome: Outcome, requestDigest: string | null): Applied {
+  if (requestDigest !== null && outcome.requestDigest !== requestDigest) {
+    throw new HttpError('idempotency_key_reused', keyReusedMessage);
+  }
+  if (outcome.status === 'refused') throw new HttpError(outcome.refusal.type, outcome.refusal.message);
+  return { result: outcome.result, etag: outcome.etag ?? 0n };
+}
+
+/** How many rows a command is about that names one row, or none. */
+function rowsOf(data: EventData): number {
+  return 'row' in data ? 1 : 0;
+}
+
+/** Resolves after so many milliseconds; 0: in the next turn of the event loop, so that what fails at once is seen. */
+function pause(ms: number): { readonly over: Promise<'over'>; end(): void } {
+  const { promise, resolve } = Promise.withResolvers<'over'>();
+  if (ms === 0) setImmediate(resolve, 'over');
+  const timer = ms === 0 ? undefined : setTimeout(resolve, ms, 'over');
+  return { over: promise, end: () => clearTimeout(timer) };
+}
+
+function outcomeUnknown(jobId: string, cause: Error): HttpError {
+  const message = 'Nobody could tell in time whether the request took effect.';
+  return new HttpError('outcome_unknown', message, { 'job-id': jobId }, { cause });
+}
+
+function encode(...args: Parameters<typeof encodeEvent>): ReturnType<typeof encodeEvent> {
+  try {
+    return encodeEvent(...args);
+  } catch (error) {
+    if (!(error instanceof RecordTooLarge)) throw error;
+    throw new HttpError('limit_exceeded', 'The request names too many columns, or too long ones, to be recorded.');
+  }
+}

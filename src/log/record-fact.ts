@@ -1,0 +1,18 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { encodeEvent } from '../events/event-codec.ts';
+import type { EventData } from '../events/event.ts';
+import type { EventLog } from './event-log.ts';
+import { partitionOf } from './partition.ts';
+
+/**
+ * Appends an event that cannot be refused, to the partition of its team. `commandId`: the same for each try, where there may be
+ * several. Rejects as the log does.
+ */
+export async function recordFact(
+  log: EventLog,
+  data: EventData & { readonly teamId: string },
+  commandId: string = randomUUIDv7(),
+): Promise<void> {
+  const envelope = { commandId, notAfter: null, requestDigest: null };
+  await log.append(partitionOf(data.teamId, log.partitions), encodeEvent(envelope, data));
+}

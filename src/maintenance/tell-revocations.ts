@@ -1,0 +1,47 @@
+/**
+ * Revoking tokens. A revocation is noted in Postgres first, where authentication sees it, and then told to the log: so it takes
+ * effect while the log can take nothing (docs/decisions/0016).
+ */
+import { revokeToken } from '../../commands/teams.ts';
+import { commandIdOf } from '../events/command-id.ts';
+import type { Database } from '../database/database.ts';
+import { revocationNotes } from '../security/token-notes.ts';
+import type { EventLog } from '../log/event-log.ts';
+import { recordFact } from '../log/record-fact.ts';
+
+/** Of each partition: one that takes no events holds up no other. */
+const revocationsAtOnce = 20;
+
+/**
+ * For how long a note is kept that the log was told of, in milliseconds: another version's read model may be a little behind
+ * this one on the same log.
+ */
+const noteLife = 3_600_000;
+
+/** Tells the log that a token is revoked. Two processes that do so send one command. Rejects as `EventLog.append` does. */
+export async function recordRevocation(log: EventLog, teamId: string, tokenId: string): Promise<void> {
+  await recordFact(log, revokeToken(teamId, tokenId), commandIdOf('TokenRevoked', teamId, tokenId));
+}
+
+/**
+ * Tells the log of the revocations that it does not know yet, and forgets the notes of those that it does. Any process may, at
+ * any time. Gives whether there may be more. Rejects as `EventLog.append` does, once all have been tried.
+ */
+export async function tellRevocations(database: Database, log: EventLog, life = noteLife): Promise<boolean> {
+  await database.pool.query(
+    `delete from ${revocationNotes} notes using tokens
+      where tokens.id = notes.token_id and tokens.revoked and noted_at <= now() - $1 * interval '1 millisecond'`,
+    [life],
+  );
+  const { rows: due } = await database.pool.query<{ team_id: string; id: string }>(
+    `select due.team_id, due.id from progress cross join lateral (
+        select tokens.team_id, tokens.id from ${revocationNotes} notes
+        join tokens on tokens.id = notes.token_id join teams on teams.id = tokens.team_id
+        where teams.partition = progress.partition and not tokens.revoked order by noted_at limit ${revocationsAtOnce}
+      ) due`,
+  );
+  const told = await Promise.allSettled(due.map(({ team_id: teamId, id }) => recordRevocation(log, teamId, id)));
+  const failed = told.find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
+  return due.length > 0;
+}

@@ -1,0 +1,61 @@
+/**
+ * When tokens were last used, for whoever looks after them. It is written in the background, a minute of uses at a time: no
+ * request waits for it, and none fails with it.
+ */
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { noteUses } from './token-notes.ts';
+
+/** How often the uses are written, in milliseconds. */
+const writeInterval = 60_000;
+
+/** Of how many tokens the uses are kept until they are written. Those of further tokens are not noted. */
+const tokensMax = 50_000;
+
+export interface TokenUsesOptions {
+  readonly pool: pg.Pool;
+  readonly logger: Pick<Logger, 'warn'>;
+  readonly interval?: number;
+}
+
+export class TokenUses {
+  readonly #options: TokenUsesOptions;
+  readonly #timer: NodeJS.Timeout;
+  #uses = new Map<string, number>();
+  #writing: Promise<void> | null = null;
+
+  constructor(options: TokenUsesOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => {
+      this.#writing ??= this.#write().finally(() => {
+        this.#writing = null;
+      });
+    }, options.interval ?? writeInterval);
+  }
+
+  /** A token was used at this time (milliseconds of log time). */
+  add(tokenId: string, time: number): void {
+    if (this.#uses.size < tokensMax || this.#uses.has(tokenId)) this.#uses.set(tokenId, time);
+  }
+
+  /** Writes what is left. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#writing;
+    await this.#write();
+  }
+
+  async #write(): Promise<void> {
+    const uses = this.#uses;
+    if (uses.size === 0) return;
+    this.#uses = new Map();
+    try {
+      await noteUses(this.#options.pool, uses);
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, 'when tokens were last used could not be noted; it is tried again');
+      const since = this.#uses;
+      this.#uses = uses;
+      for (const [tokenId, time] of since) this.add(tokenId, time);
+    }
+  }
+}
