@@ -44,9 +44,9 @@ export const extent = {
   cuts: extentOf(5, 20),
   postgresKills: extentOf(2, 4),
   /** How often everything is killed: the service with its embedded Postgres, and in the deployment on Kafka one thing or all. */
-  kills: killsOf(3, 50),
-  killsOnKafka: killsOf(3, 50),
-  importKills: killsOf(2, 20),
-  uploadKills: killsOf(2, 10),
+  kills: killsOf(2, 50),
+  killsOnKafka: killsOf(2, 50),
+  importKills: killsOf(1, 20),
+  uploadKills: killsOf(1, 10),
   uploadKillsOnKafka: killsOf(1, 4),
 };

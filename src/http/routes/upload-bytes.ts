@@ -27,11 +27,12 @@ const query = z.looseObject({
   signature: z.string().optional(),
 });
 
-export function addUploadBytesRoute(app: App, { store, keys, log, uploads, requireReadModel }: UploadBytesDependencies): void {
+export function addUploadBytesRoute(app: App, dependencies: UploadBytesDependencies): void {
   app.put('/uploads/:uploadID', {
     schema: { params: path, querystring: query }, config: { public: true, operation: uploadOperations.put },
-    onRequest: () => requireReadModel(),
+    onRequest: () => dependencies.requireReadModel(),
   }, async (request, reply) => {
+    const { store, keys, log, uploads } = dependencies;
     const expected = verifyUploadUrl(keys, request.params.uploadID, request.query);
     if (expected === null) throw new HttpError('forbidden', 'The URL was not made by this service, or was changed.');
     const { uploadId, contentType, sizeMax, expiresAt } = expected;
