@@ -1,10 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
-<<<<<<< HEAD
-import pRetry from 'p-retry';
-=======
 import { sleepUntil } from '../server.ts';
->>>>>>> tests
 
 const withinMs = 180_000;
 /** A try of kafkajs whose connection is closed as the broker starts may never end. */
@@ -13,17 +9,6 @@ const tryMs = 10_000;
 /** Waits until a broker answers requests. Rejects when it does not within three minutes. */
 export async function untilBrokerAnswers(address: string): Promise<void> {
   const kafka = new kafkajs.Kafka({ brokers: [address], logLevel: kafkajs.logLevel.NOTHING, retry: { retries: 0 } });
-<<<<<<< HEAD
-  await pRetry(async () => {
-    const admin = kafka.admin();
-    try {
-      await admin.connect();
-      await admin.listTopics();
-    } finally {
-      await admin.disconnect();
-    }
-  }, { retries: Infinity, maxRetryTime: withinMs, minTimeout: 200, factor: 1 });
-=======
   await sleepUntil(() => Promise.race([answers(kafka), sleep(tryMs, false)]), `the broker at ${address} answers`, withinMs);
 }
 
@@ -39,5 +24,4 @@ async function answers(kafka: kafkajs.Kafka): Promise<boolean> {
     // What is closed already cannot be closed.
     await admin.disconnect().catch(() => undefined);
   }
->>>>>>> tests
 }
