@@ -27,6 +27,7 @@ export const stages: readonly Stage[] = [
   { name: 'check', proves: 'no lint and no type errors', command: ['run', 'check'] },
   { name: 'unit', proves: 'decisions, formats, types and codecs do what their cases and properties say', command: jest('unit') },
   { name: 'integration', proves: 'the command line, the start, the embedded Postgres and the file stores work as processes', command: jest('integration') },
+  { name: 'engine', proves: 'the engine keeps its promises to any model', command: jest('engine') },
   { name: 'log', proves: 'the log in Postgres keeps order, outcomes and plans', command: jest('log') },
   { name: 'api', proves: 'the interface is that of the specification', command: jest('api') },
   { name: 'replay', proves: 'a replay of any log gives the read model that was written live, and `verify` sees each difference', command: jest('replay') },
