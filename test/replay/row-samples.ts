@@ -82,10 +82,12 @@ export async function rowsOf(
 
 /** Rows, given as JSON texts, as an event carries them. They must fit into a block. */
 export async function packRows(texts: readonly string[], { isCsv = false } = {}): Promise<SampleRows> {
-  const reader = isCsv
+  // The API refuses such a header before anything is appended.
+  const asCells = isCsv && !texts.some((text) => text.includes('"$stashID"'));
+  const reader = asCells
     ? new DelimitedRowReader({ delimiter: ',', keepIds: true })
     : new JsonRowReader({ form: 'rows', keepIds: true });
-  const blocks = [...reader.push(Buffer.from(isCsv ? csvOf(texts) : `[${texts.join(',')}]`)), ...reader.end().blocks];
+  const blocks = [...reader.push(Buffer.from(asCells ? csvOf(texts) : `[${texts.join(',')}]`)), ...reader.end().blocks];
   if (blocks.length !== 1) throw new Error(`${texts.length} rows made ${blocks.length} blocks`);
   const { profile, ids } = blocks[0]!;
   return { carried: { profile, ...(ids === null ? {} : { ids: true }) }, body: await packBody(joinRowBodies(blocks[0]!)) };

@@ -37,6 +37,7 @@ export class TeamActor {
   readonly #ahead: RowsAhead;
   readonly #uploads: UploadSteps;
   #usesUploads = false;
+  #tokenSteps = 0;
 
   constructor(log: EventLog, seed: number, { blocks, files }: TeamMaterial) {
     const random = new Random(seed);
@@ -275,7 +276,9 @@ export class TeamActor {
   #tokenStep(): void {
     const r = this.#random;
     const teamId = this.#teamId;
-    if (this.#tokens.length > 0 && r.chance(0.4)) {
+    this.#tokenSteps += 1;
+    // Every other step, so that no log is without.
+    if (this.#tokenSteps % 2 === 0) {
       this.#sender.send({ type: 'TokenRevoked', teamId: r.chance(0.2) ? r.uuid() : teamId, tokenId: r.pick(this.#tokens) });
       return;
     }
