@@ -26,7 +26,8 @@ const writes: [string, Write][] = [
   ['delete a row', ({ path, rowIds }, headers) => client().delete(`${path}/${rowIds[0]}`, headers)],
 ];
 
-const seen = ({ status, text, version }: Answer): unknown => ({ status, text, version });
+/** Without PUBLIC_URL each API names itself in the URLs of files. */
+const seen = ({ status, text, version }: Answer): unknown => ({ status, text: text.replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, ''), version });
 
 describe('the same key and request have the first answer', () => {
   test.each(writes)('%s, again', async (_, write) => {
