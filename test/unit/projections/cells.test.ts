@@ -20,8 +20,6 @@ describe('added', () => {
     ],
     ['an unknown column is refused', cells('a,c\n5,\n'), {}, 'column_id_not_found: rows[0].c: the table has no column "c"'],
     ['also over no rows', cells('a,c\n'), {}, 'column_id_not_found: rows[0].c: the table has no column "c"'],
-    ['a reserved column is', cells('$stashID\n'), {}, 'column_id_reserved: rows[0].$stashID: the column ID "$stashID" is reserved'],
-    ['in every mode that takes columns', cells('$stashID\n'), { mode: 'updateSchema' }, 'column_id_reserved: rows[0].$stashID: the column ID "$stashID" is reserved'],
     ['a header of known columns moves nothing', cells('b,a\n'), {}, 'ok 50'],
     ['nor do columns that are dropped', cells('a,c\n'), { mode: 'dropColumns' }, 'ok 50'],
     ['nor columns that would be new', cells('a,c\n'), { mode: 'updateSchema' }, 'ok 50'],
@@ -76,7 +74,6 @@ describe('created', () => {
     ['a header alone makes columns', cells('a,$rowID,b\n'), 'ok 100 | table 0 new schema | schema a:string b:string'],
     ['they are counted', cells('a,b,c,d,e,f,g\n'), 'limit_exceeded: the table would have 7 columns; at most 6 are allowed'],
     ['blocks are plain', cellBlock('n,s\n1,x\n2.50,007\n'), 'ok 100 | table 2 new schema | schema n:number s:string | link 100 2 by 100 plain wrap | team 2'],
-    ['$stashID is reserved', cells('a,$stashID\n1,\n'), 'column_id_reserved: rows[0].$stashID: the column ID "$stashID" is reserved'],
   ])('%s', (_name, rows, outcome) => expect(shown(when(given({}), create(rows, { columnsMax: 6 })))).toBe(outcome));
 
   test('of CSV and JSON together, what fits neither is refused', () => {
