@@ -1,5 +1,5 @@
 /** The models of the read model: a line each. A model comes behind those whose states it reads. */
-import { listModels, type DecidedBy, type StatesOf } from './engine/model.ts';
+import { listModels, type StatesOf } from './engine/model.ts';
 import { segments } from './segments/segments.model.ts';
 import { stashes } from './stashes/stashes.model.ts';
 import { tables } from './tables/tables.model.ts';
@@ -10,6 +10,3 @@ export const models = listModels({ teams, segments, stashes, tables, uploads });
 
 /** The state of a batch, by model. */
 export type States = StatesOf<typeof models>;
-
-/** The types of events that some model decides. */
-export type DecidedType = DecidedBy<typeof models>;

@@ -1,4 +1,4 @@
-/** What a decision is: the outcome of an event, and what it changes. All of it is plain values; a decision never does I/O. */
+/** The result of deciding an event: its outcome and its changes, as plain values. A decision does no I/O. */
 import type { Event, EventData } from '../../src/events/event.ts';
 import type { AppliedResult, Outcome, Refusal, RefusalType } from '../../src/events/outcome.ts';
 

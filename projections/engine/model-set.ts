@@ -1,4 +1,4 @@
-/** What all models of a list say together: where the engine looks up who decides an event, and who follows a change. */
+/** A list of models, indexed: by the events that they decide, and by the changes that they take. */
 import type { Event, EventData, EventType } from '../../src/events/event.ts';
 import { apply, type AnyChange, type Decide, type Decision, type LogPlace } from './decision.ts';
 import type { AnyModel, Models } from './model.ts';

@@ -60,7 +60,7 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
   openCommitted?(): Committed;
   /** How many local keys the event may take, as far as that is known before anything is loaded. */
   keysAtMost?(data: EventData): number;
-  /** Puts into the state what the events look up: first what is remembered, then what one round trip to Postgres gives. */
+  /** Fills the state with everything that the events look up: from memory where possible, else from Postgres in one round trip. */
   load?(loading: Loading<States, Remembered, Committed>): Promise<void>;
   /** The same for what can only be looked up once all models have loaded the rest. Models do it one after the other. */
   loadMore?(loading: Loading<States, Remembered, Committed>): Promise<void>;
@@ -99,9 +99,6 @@ type StateOf<M> = M extends { open(newKey: () => bigint): infer State } ? State 
 
 /** The states of a list of models. */
 export type StatesOf<M extends Models> = { readonly [Name in keyof M]: StateOf<M[Name]> };
-
-/** The types of events that a list of models decides. */
-export type DecidedBy<M extends Models> = { [Name in keyof M]: keyof M[Name]['decisions'] }[keyof M] & EventType;
 
 type NeedsOf<M> = M extends { decisions: infer Decisions }
   // oxlint-disable-next-line typescript/no-explicit-any

@@ -12,7 +12,7 @@ export const SegmentEntity = defineEntity({
     rows: p.integer(),
     /**
      * Since when it may be that nothing shows it, by the clock of Postgres: since it was written, or something stopped
-     * showing it. Null once the sweeper has seen that something does.
+     * showing it. Null once garbage collection has seen that something does.
      */
     idleSince: p.datetime().defaultRaw('now()').nullable(),
     /** Whether its rows are gone, because nothing shows them any more. */

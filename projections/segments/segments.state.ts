@@ -1,4 +1,4 @@
-/** Segments that events name, and the blocks of bodies that are larger than one block, as a batch knows them. */
+/** The segments that the events of a batch name, and the blocks of large bodies. */
 import type { BodyBlock, BodyBlockChange } from './body-block.ts';
 
 export interface SegmentStates {

@@ -1,4 +1,4 @@
-/** What ends a stash: what it held is left to the sweeper, because tables may have links to it. */
+/** The end of a stash. Garbage collection removes its chunks; tables keep the segments that they link. */
 import type { Event, EventOf } from '../../src/events/event.ts';
 import { apply } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';

@@ -1,4 +1,4 @@
-/** Loads what events look up of stashes: what they count, what is under the serials that come, and all that an import takes. */
+/** Loads the stashes that events name, the chunks that they replace, and for an import the whole content of its stash. */
 import type { Tx } from '../../src/database/pipelined-client.ts';
 import type { Event } from '../../src/events/event.ts';
 import type { Loading } from '../engine/model.ts';

@@ -23,7 +23,7 @@ export const StashEntity = defineEntity({
     words: p.integer(),
     /** When it was deleted or expired; null while it is there. */
     endedAt: p.bigint().nullable(),
-    /** Whether the sweeper has removed the chunks of one that has ended. */
+    /** Whether garbage collection has removed the chunks of one that has ended. */
     cleared: p.boolean().default(false),
   },
   indexes: [{ properties: ['teamId', 'stashId', 'created'] }],

@@ -1,4 +1,4 @@
-/** Stashes and their chunks, as a batch knows them. */
+/** The stashes and chunks of a batch: as loaded, and as changed by the events decided so far. */
 import { PairMap } from '../engine/pair-map.ts';
 import type { SegmentStates } from '../segments/segments.state.ts';
 import type { StashContent } from './stash-content.ts';

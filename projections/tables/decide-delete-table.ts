@@ -8,7 +8,7 @@ import { tableOf, unchangedTable } from './guards.ts';
 
 /**
  * The end of a table. Guards: table, suspension, If-Match. A table that is not there is no error: what was asked for is so.
- * What it had stays where it is for the sweeper: from here on nothing finds it.
+ * From here on nothing finds its rows; garbage collection removes them.
  */
 export function decideDeleteTable(states: TableStates, { data }: Event<EventOf<'TableDeleteRequested'>>, at: LogPlace): Decision<TableChange> {
   if (tableOf(states, data.teamId, data.tableId) === null) return apply([]);

@@ -89,7 +89,7 @@ export const GenerationEntity = defineEntity({
     /** What its rows were read by in the end. */
     schemaVersion: p.bigint(),
     widened: p.bigint(),
-    /** Whether the sweeper has ended it for readers too, and has removed the changes of its rows. */
+    /** Whether garbage collection has ended it for readers too, and has removed the changes of its rows. */
     swept: p.boolean().default(false),
     cleared: p.boolean().default(false),
   },

@@ -1,4 +1,4 @@
-/** Tables, their schemas, links and rows, as a batch knows them: what was loaded, and over that what earlier events have made of it. */
+/** The tables of a batch with their schemas, links and rows: as loaded, and as changed by the events decided so far. */
 import type { RowAddress } from '../../src/events/event.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';

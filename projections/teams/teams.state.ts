@@ -1,4 +1,4 @@
-/** Teams and their tokens, as a batch knows them. */
+/** The teams and tokens of a batch: as loaded, and as changed by the events decided so far. */
 import type { Team, Token, TeamChange, TokenChange } from './team.ts';
 /** What decisions about teams read, and what others read of teams. */
 export interface TeamStates {

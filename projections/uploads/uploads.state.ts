@@ -1,4 +1,4 @@
-/** Uploads, and the files that rows name, as a batch knows them. */
+/** The uploads of a batch, and the files that its rows name: as loaded, and as changed by the events decided so far. */
 import { fileNamesIn } from '../../src/files/file-name.ts';
 import type { RowChange, TailRowsChange } from '../tables/table.ts';
 import type { TeamStates } from '../teams/teams.state.ts';

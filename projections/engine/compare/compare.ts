@@ -13,8 +13,8 @@ export interface ComparedReadModels {
 }
 
 /**
- * Compares what is read and decided by. Not what is local to a read model: its keys, segments that nobody links, what a deleted table had, how a
- * link's bodies are stored, and what is remembered for a while only and whose time is over.
+ * Compares everything that clients read or that decisions use. It leaves out what two equal read models may have differently: local keys,
+ * segments without a link, the rows of deleted tables, the stored form of bodies, and outcomes that have expired.
  */
 export async function compareReadModels(models: Models, expected: Snapshot, found: Snapshot): Promise<ComparedReadModels> {
   const differences = new Differences();
