@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { isFull } from './test/extent.ts';
+import { isFull } from './test/scale.ts';
 import { findKafka } from './test/support/kafka/shared-kafka.ts';
 
 /**
  * What is tried on Kafka too: what the log or the deployment has a part in. The formats of rows, types, headers and errors are the same
- * wherever the service runs, and are tried once; with TEST_EXTENT=full (`npm run test:all`) all that can be is tried everywhere.
+ * wherever the service runs, and are tried once; with TEST_SCALE=full (`npm run test:all`) all that can be is tried everywhere.
  */
 const onKafka = {
   log: ['event-log', 'plans'],

@@ -124,9 +124,9 @@ async function holdUpkeep(databaseUrl: string): Promise<() => Promise<void>> {
 }
 
 async function countUncompacted(databaseUrl: string): Promise<number> {
-  const [left] = await query<{ count: number }>(databaseUrl, `select count(*)::int as count from ${readModelSchema}.links
-    join ${readModelSchema}.tables on tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
-    where (links.presented is null or links.presented < tables.widened) and tables.tail is distinct from links.key`);
+  const [left] = await query<{ count: number }>(databaseUrl, `select count(*)::int as count from ${readModelSchema}.extents
+    join ${readModelSchema}.tables on tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
+    where (extents.presented is null or extents.presented < tables.widened) and tables.tail is distinct from extents.key`);
   return left!.count;
 }
 

@@ -76,7 +76,7 @@ async function runStage({ name, command, runs = 1, environment = {} }: Stage, pr
     const { output: speed } = await npm(['run', '--silent', 'speed'], {}, join(folder, 'speed.log'));
     const log = join(folder, `${name}-${passed.length + 1}.log`);
     const started = performance.now();
-    const { output, failed } = await npm(command, { TEST_EXTENT: 'full', ...environment }, log);
+    const { output, failed } = await npm(command, { TEST_SCALE: 'full', ...environment }, log);
     const seconds = Math.round((performance.now() - started) / 1000);
     if (failed) {
       say(`${name} failed after ${seconds} s: ${relative(root, log)}`);

@@ -1,5 +1,5 @@
 /**
- * Writing the rows of a segment. It needs no order: the rows never change, and nobody sees them before a link.
+ * Writing the rows of a segment. It needs no order: the rows never change, and nobody sees them before an extent.
  */
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { rowIdTexts } from '../../src/events/row-bodies.ts';
@@ -9,7 +9,7 @@ import { storeFileReferences } from '../uploads/file-references.store.ts';
 export interface SegmentContent {
   readonly key: bigint;
   readonly id: string;
-  /** Who sent it: only tables of this team will link it. */
+  /** Who sent it: only tables of this team will extent it. */
   readonly teamId: string;
   readonly rows: number;
   /** Row bodies joined by newlines, in UTF-8. */
@@ -32,7 +32,7 @@ const insertIds: Statement = {
     select $1, place - 1, id from string_to_table($2, E'\\n') with ordinality lines(id, place) where id <> ''`,
 };
 
-/** Throws when the body holds another number of rows than was said: a link would show rows that are not there. */
+/** Throws when the body holds another number of rows than was said: an extent would show rows that are not there. */
 export async function fillSegment(tx: Tx, segment: SegmentContent): Promise<void> {
   // Before the segment, which whoever finds it takes for whole. They are reported below, unless what was sent with them failed first.
   const storing = Promise.all([storeIds(tx, segment), storeReferences(tx, segment)]);

@@ -35,7 +35,7 @@ export const SegmentRowEntity = defineEntity({
   },
 });
 
-/** The identities that rows of a segment came with (`$rowID`): those of links that keep them. Never updated. */
+/** The identities that rows of a segment came with (`$rowID`): those of extents that keep them. Never updated. */
 export const KeptIdEntity = defineEntity({
   name: 'KeptId',
   tableName: 'kept_ids',

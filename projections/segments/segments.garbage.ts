@@ -32,34 +32,34 @@ const dropBlocks: RemoveGarbage = (database, later) => removeRows(
   [bodyLife - later],
 );
 
-/** Whether readers can come by a link. */
+/** Whether readers can come by an extent. */
 const isShown = `exists (
-  select from tables where tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
+  select from tables where tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
   union all
-  select from generations ended where ended.table_id = links.table_id and ended.version = links.generation and not ended.swept)`;
+  select from generations ended where ended.table_id = extents.table_id and ended.version = extents.generation and not ended.swept)`;
 
-const isLinked = 'exists (select from links where links.segment = segments.key)';
+const isNamed = 'exists (select from extents where extents.segment = segments.key)';
 
 /** Where readers can come to a segment, or will when the body that it is a block of is closed, or its stash imported. */
-const isInUse = `exists (select from links where links.segment = segments.key and ${isShown})
+const isInUse = `exists (select from extents where extents.segment = segments.key and ${isShown})
   or exists (select from body_blocks where body_blocks.segment = segments.key)
   or exists (select from chunk_blocks where chunk_blocks.segment = segments.key)`;
 
-/** Segments that nothing shows. Of those that links still name the rows go; of others, in the end, all that is known. */
+/** Segments that nothing shows. Of those that extents still name the rows go; of others, in the end, all that is known. */
 async function emptySegments(database: Database, later: number): Promise<number> {
-  const { rows } = await database.pool.query<{ key: string; used: boolean; linked: boolean }>(
-    `select key, ${isInUse} as used, ${isLinked} as linked
+  const { rows } = await database.pool.query<{ key: string; used: boolean; named: boolean }>(
+    `select key, ${isInUse} as used, ${isNamed} as named
       from segments where not emptied and idle_since < now() - $1 * interval '1 ms' limit ${thingsAtOnce}`,
     [idleLife - later],
   );
-  const keysOf = (isOne: (row: { used: boolean; linked: boolean }) => boolean): string[] => rows.filter(isOne).map(({ key }) => key);
+  const keysOf = (isOne: (row: { used: boolean; named: boolean }) => boolean): string[] => rows.filter(isOne).map(({ key }) => key);
   // Something may have stopped showing one meanwhile, and has said so.
   await removeRows(database, `update segments set idle_since = null where key = any($1) and idle_since < now() - $2 * interval '1 ms'`, [
     keysOf(({ used }) => used), idleLife - later,
   ]);
-  for (const key of keysOf(({ used, linked }) => !used && linked).slice(0, segmentsAtOnce)) await removeRows(database, emptyLinked, [key]);
-  const unlinked = keysOf(({ used, linked }) => !used && !linked);
-  if (unlinked.length > 0) await dropSegments(database, unlinked);
+  for (const key of keysOf(({ used, named }) => !used && named).slice(0, segmentsAtOnce)) await removeRows(database, emptyNamed, [key]);
+  const unnamed = keysOf(({ used, named }) => !used && !named);
+  if (unnamed.length > 0) await dropSegments(database, unnamed);
   return rows.length;
 }
 
@@ -72,7 +72,7 @@ async function dropSegments(database: Database, keys: readonly string[]): Promis
     // From here on nobody stores anything before this is over.
     await client.query('update progress set layout = layout + 1');
     await client.query(
-      `update segments set dropped = true, emptied = true, id = null where key = any($1) and not (${isInUse}) and not ${isLinked}`, [keys],
+      `update segments set dropped = true, emptied = true, id = null where key = any($1) and not (${isInUse}) and not ${isNamed}`, [keys],
     );
   });
 }
@@ -86,10 +86,10 @@ const removeDropped: RemoveGarbage = (database) => removeRows(
   delete from segments where key in (select key from dropped)`,
 );
 
-/** Its links still say which IDs they issued. */
-const emptyLinked = `with gone as (delete from segment_rows where segment = $1),
+/** Its extents still say which IDs they issued. */
+const emptyNamed = `with gone as (delete from segment_rows where segment = $1),
     named as (delete from file_references where segment = $1),
-    links as (update links set merged = true, presented = coalesce(presented, schema_version) where segment = $1)
+    extents as (update extents set merged = true, presented = coalesce(presented, schema_version) where segment = $1)
   update segments set emptied = true where key = $1`;
 
 export const segmentGarbage: readonly RemoveGarbage[] = [dropBlocks, removeDropped, emptySegments];

@@ -3,7 +3,7 @@ import { removeRows, thingsAtOnce } from '../engine/garbage.ts';
 import type { RemoveGarbage } from '../engine/model.ts';
 import { endedStashLife } from './live-stash.ts';
 
-/** Chunks whose place in their stash others have taken. The identities that their rows came with are needed where links keep them. */
+/** Chunks whose place in their stash others have taken. The identities that their rows came with are needed where extents keep them. */
 const dropReplacedChunks: RemoveGarbage = (database) => removeRows(database, dropChunkBlocks('stash is null'));
 
 function dropChunkBlocks(condition: string): string {
@@ -15,7 +15,7 @@ function dropChunkBlocks(condition: string): string {
       update segments set idle_since = now() from old where segments.key = old.segment and not segments.emptied
     ), ids as (
       delete from kept_ids using old where kept_ids.segment = old.segment
-        and not exists (select from links where links.segment = old.segment and links.kept is not null)
+        and not exists (select from extents where extents.segment = old.segment and extents.kept is not null)
     ) select from old`;
 }
 

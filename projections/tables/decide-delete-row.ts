@@ -20,13 +20,13 @@ export function decideDeleteRow(
   const changed = changedSince('row', row.version, data.ifMatch);
   if (changed !== null) return changed;
 
-  const link = { ...row.link, changed: true, deleted: row.link.deleted + 1 };
+  const extent = { ...row.extent, changed: true, deleted: row.extent.deleted + 1 };
   return apply(
     [
       { kind: 'table', table: { ...table, version: at.version, rows: table.rows - 1 } },
       { kind: 'team', team: { ...team, rows: team.rows - 1 } },
-      { kind: 'link', link },
-      { kind: 'row', teamId: table.teamId, link, index: row.index, version: at.version, before: row.body, body: null },
+      { kind: 'extent', extent },
+      { kind: 'row', teamId: table.teamId, extent, index: row.index, version: at.version, before: row.body, body: null },
     ],
     at.version,
   );

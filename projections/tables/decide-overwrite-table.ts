@@ -77,11 +77,11 @@ function checkRowIds(states: TableStates, { id }: Table, { segments, fewIds, pla
 
 /** The first row of a run whose ID the table never issued. */
 function findUnissued(states: TableStates, tableId: string, run: RowIdRun): number | null {
-  const link = states.tables.linkOf(tableId, run);
-  if (link === null) return run.row;
-  const issued = Math.min(run.count, Math.max(0, link.rows - run.first));
+  const extent = states.tables.extentOf(tableId, run);
+  if (extent === null) return run.row;
+  const issued = Math.min(run.count, Math.max(0, extent.rows - run.first));
   // Rows that kept another identity never had that of their place.
-  const kept = findKeptPlace(link.kept, run.first, issued);
+  const kept = findKeptPlace(extent.kept, run.first, issued);
   if (kept !== null) return run.row + kept - run.first;
   return issued < run.count ? run.row + issued : null;
 }

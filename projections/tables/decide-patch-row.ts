@@ -53,9 +53,9 @@ export function decidePatchRow(
   const changes: TableChange[] = [{ kind: 'table', table: next }];
   if (decided.changed) changes.push({ kind: 'schema', tableId: table.id, version: at.version, schema });
   if (patched.changed) {
-    const link = { ...row.link, changed: true };
-    if (!row.link.changed) changes.push({ kind: 'link', link });
-    changes.push({ kind: 'row', teamId: table.teamId, link, index: row.index, version: at.version, before: row.body, body: patched.body });
+    const extent = { ...row.extent, changed: true };
+    if (!row.extent.changed) changes.push({ kind: 'extent', extent });
+    changes.push({ kind: 'row', teamId: table.teamId, extent, index: row.index, version: at.version, before: row.body, body: patched.body });
   }
   const rowVersion = patched.changed ? at.version : row.version;
   return apply(changes, rowVersion > next.widened ? rowVersion : next.widened);
@@ -63,10 +63,10 @@ export function decidePatchRow(
 
 /** The body as the schema presents it: as it is stored where that was so then, and no column was widened since. */
 function presentedBody(
-  { stored, decidedAt, link }: StoredRow,
+  { stored, decidedAt, extent }: StoredRow,
   body: string,
   schema: TableSchema,
   widened: bigint,
 ): string {
-  return stored === 'presented' && widened <= decidedAt ? body : presenterOf(schema, decidedAt, stored, link.wrap)(body);
+  return stored === 'presented' && widened <= decidedAt ? body : presenterOf(schema, decidedAt, stored, extent.wrap)(body);
 }

@@ -8,8 +8,8 @@ const selectKeptIds: Statement = {
   name: 'select_kept_ids',
   text: `select kept_ids.segment, kept_ids.index, kept_ids.id from kept_ids where id = any($1) and (
       kept_ids.segment = any($3::int8[]) or exists (
-        select from links join tables on tables.id = links.table_id and tables.generation = links.generation
-        where links.segment = kept_ids.segment and links.table_id = any($2::uuid[])))`,
+        select from extents join tables on tables.id = extents.table_id and tables.generation = extents.generation
+        where extents.segment = kept_ids.segment and extents.table_id = any($2::uuid[])))`,
 };
 
 export interface WantedKeptIds {

@@ -1,5 +1,5 @@
 /** The identities that rows kept through overwrites, as far as a batch has to do with them. */
-import type { Link, Table } from './table.ts';
+import type { Extent, Table } from './table.ts';
 
 /** A row of a segment, and the ID that it came with. */
 export interface KeptId {
@@ -12,12 +12,12 @@ export interface KeptId {
 export class KeptIds {
   /** By identity, and by the segments whose rows came with it. */
   readonly #byId = new Map<string, Map<string, KeptId>>();
-  readonly #linksOfSegments = new Map<bigint, Map<bigint, Link>>();
+  readonly #extentsOfSegments = new Map<bigint, Map<bigint, Extent>>();
 
-  /** A link that keeps; again when it has changed. */
-  putLink(link: Link): void {
-    const links = this.#linksOfSegments.get(link.segment) ?? new Map<bigint, Link>();
-    this.#linksOfSegments.set(link.segment, links.set(link.key, link));
+  /** An extent that keeps; again when it has changed. */
+  putExtent(extent: Extent): void {
+    const extents = this.#extentsOfSegments.get(extent.segment) ?? new Map<bigint, Extent>();
+    this.#extentsOfSegments.set(extent.segment, extents.set(extent.key, extent));
   }
 
   put(kept: KeptId): void {
@@ -26,19 +26,19 @@ export class KeptIds {
   }
 
   /** Where the row with this ID lies in the table's present generation. */
-  row(table: Table, id: string): { readonly link: Link; readonly index: number } | null {
+  row(table: Table, id: string): { readonly extent: Extent; readonly index: number } | null {
     for (const kept of this.#byId.get(id)?.values() ?? []) {
-      const link = this.linkOf(table, kept);
-      if (link !== null) return { link, index: kept.index - link.first };
+      const extent = this.extentOf(table, kept);
+      if (extent !== null) return { extent, index: kept.index - extent.first };
     }
     return null;
   }
 
-  /** The link of the table's present generation that shows this row of a segment under the ID that it kept. */
-  linkOf(table: Pick<Table, 'id' | 'generation'>, { segment, index }: KeptId): Link | null {
-    for (const link of this.#linksOfSegments.get(segment)?.values() ?? []) {
-      if (link.tableId !== table.id || link.generation !== table.generation) continue;
-      if (index >= link.first && index < link.first + link.rows) return link;
+  /** The extent of the table's present generation that shows this row of a segment under the ID that it kept. */
+  extentOf(table: Pick<Table, 'id' | 'generation'>, { segment, index }: KeptId): Extent | null {
+    for (const extent of this.#extentsOfSegments.get(segment)?.values() ?? []) {
+      if (extent.tableId !== table.id || extent.generation !== table.generation) continue;
+      if (index >= extent.first && index < extent.first + extent.rows) return extent;
     }
     return null;
   }

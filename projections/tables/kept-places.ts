@@ -1,6 +1,6 @@
 /**
- * Which rows of a link have kept identities of earlier generations: as runs of indexes, 8 bytes each, in their order. The
- * others were given the IDs of their places, which is all that has to be known of a link when its rows are gone.
+ * Which rows of an extent have kept identities of earlier generations: as runs of indexes, 8 bytes each, in their order. The
+ * others were given the IDs of their places, which is all that has to be known of an extent when its rows are gone.
  */
 import { RowIdRuns } from '../../src/events/row-id-runs.ts';
 

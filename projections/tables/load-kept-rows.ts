@@ -8,9 +8,9 @@ import { formatRowId } from '../../src/events/row-id.ts';
 import { carriedIds, runsOf, type PartWithIds } from '../segments/carried-ids.ts';
 import type { KeptId } from './kept-ids.ts';
 import { findKeptIds } from './kept-ids.store.ts';
-import { findLinks, findLinksOfSegments, findRowsOfLinks } from './links.store.ts';
+import { findExtents, findExtentsOfSegments, findRowsOfExtents } from './extents.store.ts';
 import { rowsNamedBy, type LoadingTables, type WantedRow } from './load-tables.ts';
-import type { Link, Table } from './table.ts';
+import type { Extent, Table } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 
 /** A row of a table that keeps IDs. */
@@ -22,18 +22,18 @@ interface NamedRow {
 export async function loadKeptRows(loading: LoadingTables): Promise<void> {
   const { events, states: { tables: state }, before } = loading;
   for (const kept of before?.tables.newKeptIds ?? []) state.putKeptId(kept);
-  await loadIssuingLinks(loading);
+  await loadIssuingExtents(loading);
   // The others are at the places that their IDs name.
   const named = rowsNamedBy(events).flatMap((row): NamedRow[] => {
     const table = state.table(row.tableId);
-    const isElsewhere = table?.keeps && state.linkOf(row.tableId, row)?.generation !== table.generation;
+    const isElsewhere = table?.keeps && state.extentOf(row.tableId, row)?.generation !== table.generation;
     return isElsewhere ? [{ row, table }] : [];
   });
   if (named.length > 0) await loadNamedRows(loading, named);
 }
 
-/** The links that issued the IDs which rows of overwrites come with, of any generation. */
-async function loadIssuingLinks({ tx, events, states, remembered }: LoadingTables): Promise<void> {
+/** The extents that issued the IDs which rows of overwrites come with, of any generation. */
+async function loadIssuingExtents({ tx, events, states, remembered }: LoadingTables): Promise<void> {
   const state = states.tables;
   const missing = new Map<string, Pick<RowIdRun, 'version' | 'ordinal'> & { tableId: string }>();
   for (const event of events) {
@@ -42,14 +42,14 @@ async function loadIssuingLinks({ tx, events, states, remembered }: LoadingTable
     const { tableId } = data;
     for (const { version, ordinal } of idsOf(states, event, data) ?? []) {
       const key = `${tableId} ${version} ${ordinal}`;
-      if (missing.has(key) || state.linkOf(tableId, { version, ordinal }) !== null) continue;
-      const link = remembered?.linkOf(tableId, { version, ordinal });
-      if (link) state.putLink(link);
+      if (missing.has(key) || state.extentOf(tableId, { version, ordinal }) !== null) continue;
+      const extent = remembered?.extentOf(tableId, { version, ordinal });
+      if (extent) state.putExtent(extent);
       else missing.set(key, { tableId, version, ordinal });
     }
   }
   if (missing.size === 0) return;
-  for (const link of await findLinks(tx, [...missing.values()])) state.putLink(link);
+  for (const extent of await findExtents(tx, [...missing.values()])) state.putExtent(extent);
 }
 
 /** The IDs that the rows of an overwrite come with; null where none does, or too many to be looked at: those are refused. */
@@ -68,40 +68,40 @@ function idsOf({ segments, stashes }: TableStates, event: Event, { teamId, rows 
 /** The rows with these IDs, wherever the present generations have them. */
 async function loadNamedRows(loading: LoadingTables, named: readonly NamedRow[]): Promise<void> {
   const { tx, states: { tables: state }, before } = loading;
-  const inFlight = before?.tables.newKeepingLinks() ?? [];
+  const inFlight = before?.tables.newKeepingExtents() ?? [];
   const kept = await findKeptIds(tx, {
     ids: [...new Set(named.map(({ row }) => formatRowId(row)))],
     tableIds: [...new Set(named.map(({ table }) => table.id))],
-    segments: [...inFlight, ...state.newKeepingLinks()].map(({ segment }) => segment),
+    segments: [...inFlight, ...state.newKeepingExtents()].map(({ segment }) => segment),
   });
   for (const each of kept) state.putKeptId(each);
-  await loadLinksOf(loading, named, kept);
+  await loadExtentsOf(loading, named, kept);
 
-  const wanted: { link: Link; index: number }[] = [];
+  const wanted: { extent: Extent; index: number }[] = [];
   for (const { row, table } of named) {
     const place = state.keptRow(table, formatRowId(row));
-    if (place === null || state.findRow(place.link.key, place.index) !== null) continue;
-    const changed = before?.tables.findRow(place.link.key, place.index);
+    if (place === null || state.findRow(place.extent.key, place.index) !== null) continue;
+    const changed = before?.tables.findRow(place.extent.key, place.index);
     if (changed) state.putRow(changed);
     else wanted.push(place);
   }
   if (wanted.length === 0) return;
-  for (const row of await findRowsOfLinks(tx, wanted)) state.putRow(row);
+  for (const row of await findRowsOfExtents(tx, wanted)) state.putRow(row);
 }
 
-/** The links by which the present generations of these tables show the segments that hold the IDs. */
-async function loadLinksOf(
+/** The extents by which the present generations of these tables show the segments that hold the IDs. */
+async function loadExtentsOf(
   { tx, states: { tables: state }, before, remembered }: LoadingTables,
   named: readonly NamedRow[],
   kept: readonly KeptId[],
 ): Promise<void> {
-  for (const link of before?.tables.newKeepingLinks() ?? []) {
-    if (state.findLink(link.key) === null) state.putLink(link);
+  for (const extent of before?.tables.newKeepingExtents() ?? []) {
+    if (state.findExtent(extent.key) === null) state.putExtent(extent);
   }
   const segments = [...new Set(kept.map(({ segment }) => segment))];
   if (segments.length === 0) return;
   const tables = [...new Map(named.map(({ table }) => [table.id, table])).values()];
-  for (const link of await findLinksOfSegments(tx, segments, tables)) {
-    if (state.findLink(link.key) === null) state.putLink(remembered?.link(link.key) ?? link);
+  for (const extent of await findExtentsOfSegments(tx, segments, tables)) {
+    if (state.findExtent(extent.key) === null) state.putExtent(remembered?.extent(extent.key) ?? extent);
   }
 }

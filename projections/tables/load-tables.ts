@@ -1,11 +1,11 @@
 /** Loads what events look up of tables: the tables with their teams and schemas, their open tails, and rows. */
 import type { Event, RowAddress } from '../../src/events/event.ts';
 import type { Loading } from '../engine/model.ts';
-import { findRows, findRowsOfLinks, findTails } from './links.store.ts';
+import { findRows, findRowsOfExtents, findTails } from './extents.store.ts';
 import type { RememberedTables } from './remembered-tables.ts';
 import type { SchemaCache } from './schema-cache.ts';
 import { findSchemas, findTables } from './tables.store.ts';
-import type { Link, StoredSchema } from './table.ts';
+import type { Extent, StoredSchema } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 
 export type LoadingTables = Loading<TableStates, RememberedTables, SchemaCache>;
@@ -25,19 +25,19 @@ export async function loadTables(loading: LoadingTables): Promise<void> {
   const tails = missingTails(loading);
   const rows = missingRows(loading);
   const unknownSchemas = tables.filter((tableId) => !schemas.knows(tableId));
-  const [foundTables, foundTails, namedRows, rowsOfLinks, foundSchemas] = await Promise.all([
+  const [foundTables, foundTails, namedRows, rowsOfExtents, foundSchemas] = await Promise.all([
     tables.length === 0 ? [] : findTables(tx, tables),
     tails.length === 0 ? [] : findTails(tx, tails),
     rows.byId.length === 0 ? [] : findRows(tx, rows.byId),
-    rows.byLink.length === 0 ? [] : findRowsOfLinks(tx, rows.byLink),
+    rows.byExtent.length === 0 ? [] : findRowsOfExtents(tx, rows.byExtent),
     unknownSchemas.length === 0 ? [] : findSchemas(tx, unknownSchemas),
   ]);
   for (const { table, team } of foundTables) {
     state.put(table);
     if (teams.team(team.id) === null) teams.put(before?.teams.team(team.id) ?? team);
   }
-  for (const link of foundTails) state.putLink(link);
-  for (const row of [...namedRows, ...rowsOfLinks]) state.putRow(row);
+  for (const extent of foundTails) state.putExtent(extent);
+  for (const row of [...namedRows, ...rowsOfExtents]) state.putRow(row);
 
   const putSchemas = (found: readonly StoredSchema[]): void => {
     for (const schema of found) {
@@ -77,30 +77,30 @@ function missingTails({ events, states: { tables: state }, remembered }: Loading
   return [...ids].filter((id) => {
     const table = state.find(id);
     if (table === null) return true;
-    const link = table.tail === null ? null : (state.findLink(table.tail) ?? remembered?.link(table.tail));
-    if (link) state.putLink(link);
-    return table.tail !== null && !link;
+    const extent = table.tail === null ? null : (state.findExtent(table.tail) ?? remembered?.extent(table.tail));
+    if (extent) state.putExtent(extent);
+    return table.tail !== null && !extent;
   });
 }
 
-/** The rows that are not known yet: by their IDs, or within links that are known. */
+/** The rows that are not known yet: by their IDs, or within extents that are known. */
 function missingRows({ events, states: { tables: state }, before, remembered }: LoadingTables): {
   readonly byId: readonly WantedRow[];
-  readonly byLink: readonly { readonly link: Link; readonly index: number }[];
+  readonly byExtent: readonly { readonly extent: Extent; readonly index: number }[];
 } {
   const byId: WantedRow[] = [];
-  const byLink: { link: Link; index: number }[] = [];
+  const byExtent: { extent: Extent; index: number }[] = [];
   // Rows of a generation that has ended, or of a table that was deleted, are nobody's, and may not be there any more.
   for (const row of rowsNamedBy(events)) {
-    const link = state.linkOf(row.tableId, row) ?? remembered?.linkOf(row.tableId, row);
+    const extent = state.extentOf(row.tableId, row) ?? remembered?.extentOf(row.tableId, row);
     const table = state.table(row.tableId);
-    if (!link || table === null) byId.push(row);
-    else if (link.generation === table.generation && row.index < link.rows && state.findRow(link.key, row.index) === null) {
-      state.putLink(link);
-      const changed = before?.tables.findRow(link.key, row.index);
+    if (!extent || table === null) byId.push(row);
+    else if (extent.generation === table.generation && row.index < extent.rows && state.findRow(extent.key, row.index) === null) {
+      state.putExtent(extent);
+      const changed = before?.tables.findRow(extent.key, row.index);
       if (changed) state.putRow(changed);
-      else byLink.push({ link, index: row.index });
+      else byExtent.push({ extent, index: row.index });
     }
   }
-  return { byId, byLink };
+  return { byId, byExtent };
 }

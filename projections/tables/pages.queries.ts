@@ -12,8 +12,8 @@ import type { TableAnswer } from './tables.queries.ts';
 const pageBytesMax = 16 * 1024 * 1024;
 /** However large the rows are, a page has so many. */
 const pageRowsMin = 32;
-/** A page looks at no more links than these; it may be shorter than asked for. */
-const pageLinksMax = 64;
+/** A page looks at no more extents than these; it may be shorter than asked for. */
+const pageExtentsMax = 64;
 
 /** A place in the rows of a generation of a table: the next row is at this index or behind. */
 export interface PagePosition extends RowAddress {
@@ -29,8 +29,8 @@ export interface RowsPage {
 }
 
 /**
- * One result row a link. The rows of a link come as one text: Postgres and Node handle a thousand rows as one value.
- * `lim` is what may come of a link, one more than the page can hold, so that the last one tells that there are more.
+ * One result row an extent. The rows of an extent come as one text: Postgres and Node handle a thousand rows as one value.
+ * `lim` is what may come of an extent, one more than the page can hold, so that the last one tells that there are more.
  */
 const selectPage: Statement = {
   name: 'read_page',
@@ -45,10 +45,10 @@ const selectPage: Statement = {
         and not ended.swept
       where tables.id = $1 and tables.team_id = $2 and not tables.deleted
     ), ahead as (
-      select links.*, case when (links.version, links.ordinal) = ($4, $5) then $6::int4 else 0 end as start, target.page_rows
-      from target join links on links.table_id = target.id and links.generation = target.generation
-        and links.version >= target.generation and (links.version, links.ordinal) >= ($4, $5) and links.deleted < links.rows
-      order by links.version, links.ordinal limit ${pageLinksMax}
+      select extents.*, case when (extents.version, extents.ordinal) = ($4, $5) then $6::int4 else 0 end as start, target.page_rows
+      from target join extents on extents.table_id = target.id and extents.generation = target.generation
+        and extents.version >= target.generation and (extents.version, extents.ordinal) >= ($4, $5) and extents.deleted < extents.rows
+      order by extents.version, extents.ordinal limit ${pageExtentsMax}
     ), bounded as (
       select *, page_rows + 1 - coalesce(sum(rows - start) over (
         order by version, ordinal rows between unbounded preceding and 1 preceding), 0) as lim
@@ -70,9 +70,9 @@ const selectPage: Statement = {
             where kept_ids.segment = segment_rows.segment and kept_ids.index = segment_rows.index
           ) end as id
         from segment_rows left join changes
-          on bounded.changed and changes.link = bounded.key and changes.index = segment_rows.index - bounded.first
+          on bounded.changed and changes.extent = bounded.key and changes.index = segment_rows.index - bounded.first
         where segment_rows.segment = bounded.segment and segment_rows.index >= bounded.first + bounded.start
-          and segment_rows.index < bounded.first + bounded.rows and (changes.link is null or changes.body is not null)
+          and segment_rows.index < bounded.first + bounded.rows and (changes.extent is null or changes.body is not null)
         order by segment_rows.index
         limit greatest(bounded.lim, 0)
       ) live
@@ -103,7 +103,7 @@ export class PageQueries {
     for (;;) {
       const page = await this.#readPage(teamId, tableId, position, limit);
       if (typeof page === 'string' || page.rows.count > 0 || page.next === null) return page;
-      // The rest of a link was deleted: the rows that remain begin at the next one.
+      // The rest of an extent was deleted: the rows that remain begin at the next one.
       position = page.next;
     }
   }
@@ -117,24 +117,24 @@ export class PageQueries {
     const values = [
       tableId, teamId, from?.generation ?? null, from?.version ?? 0n, from?.ordinal ?? 0, from?.index ?? 0, limit,
     ];
-    const { rows: links } = await this.#database.scans.with((client) => client.query(selectPage, values));
-    if (links.length === 0) return 'table_not_found';
-    const [suspended, etag, widened, schemaVersion, generation, pageRows] = links[0]!;
+    const { rows: extents } = await this.#database.scans.with((client) => client.query(selectPage, values));
+    if (extents.length === 0) return 'table_not_found';
+    const [suspended, etag, widened, schemaVersion, generation, pageRows] = extents[0]!;
     if (suspended) return 'payment_required';
     if (schemaVersion === null) return 'continuation_expired';
 
-    const rows = rowsJsonFor(links);
+    const rows = rowsJsonFor(extents);
     let present: PresenterFor | null = null;
-    for (const link of links) {
-      const [version, ordinal, linkSchema, wrap, presented, cells, changed, lim, count, first, indexes, versions, ids, bodies] =
-        link.slice(6);
+    for (const extent of extents) {
+      const [version, ordinal, extentSchema, wrap, presented, cells, changed, lim, count, first, indexes, versions, ids, bodies] =
+        extent.slice(6);
       if (version === null) break;
       if (Number(lim) <= 0) return { rows, etag, next: { generation, version, ordinal, index: 0 } };
       const prefix = rowIdPrefix(version, ordinal);
       let bodyStart = 0;
       const indexOf = (at: number): number => (changed ? indexes[at] : first + at);
       const taken = Math.min(count, pageRows - rows.count, Number(lim) - 1);
-      const decidedAt: bigint = presented ?? linkSchema;
+      const decidedAt: bigint = presented ?? extentSchema;
       const converts = presented === null || widened > decidedAt;
       if (converts || (changed && widened > 0n)) present ??= await this.#presenters.of(tableId, schemaVersion);
       for (let at = 0; at < taken; at += 1) {
@@ -153,25 +153,25 @@ export class PageQueries {
       }
       if (taken < count) return { rows, etag, next: { generation, version, ordinal, index: indexOf(taken) } };
     }
-    return { rows, etag, next: afterLast(links, generation) };
+    return { rows, etag, next: afterLast(extents, generation) };
   }
 }
 
-/** With room for the rows of these links. */
-function rowsJsonFor(links: readonly (readonly any[])[]): RowsJson {
+/** With room for the rows of these extents. */
+function rowsJsonFor(extents: readonly (readonly any[])[]): RowsJson {
   let count = 0;
   let bytes = 0;
-  for (const link of links) {
-    const [ofLink, , , , , bodies] = link.slice(14);
-    count += ofLink ?? 0;
+  for (const extent of extents) {
+    const [ofExtent, , , , , bodies] = extent.slice(14);
+    count += ofExtent ?? 0;
     bytes += bodies?.length ?? 0;
   }
   return new RowsJson(count, bytes);
 }
 
-/** All links that were looked at are used up: there is more only if there may be links behind them. */
-function afterLast(links: readonly (readonly any[])[], generation: bigint): PagePosition | null {
-  if (links.length < pageLinksMax) return null;
-  const [version, ordinal] = links.at(-1)!.slice(6);
+/** All extents that were looked at are used up: there is more only if there may be extents behind them. */
+function afterLast(extents: readonly (readonly any[])[], generation: bigint): PagePosition | null {
+  if (extents.length < pageExtentsMax) return null;
+  const [version, ordinal] = extents.at(-1)!.slice(6);
   return { generation, version, ordinal: ordinal + 1, index: 0 };
 }

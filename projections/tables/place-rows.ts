@@ -1,6 +1,6 @@
 /**
- * Putting the rows of a request at the end of a table: the guards that every such request passes, and the links that
- * come of it (ARCHITECTURE.md, "Tables are segments, links and changes").
+ * Putting the rows of a request at the end of a table: the guards that every such request passes, and the extents that
+ * come of it (ARCHITECTURE.md, "Tables are segments, extents and changes").
  */
 import type { Event, RowLimits, RowSource } from '../../src/events/event.ts';
 import type { Refusal, RowRange } from '../../src/events/outcome.ts';
@@ -15,7 +15,7 @@ import { arrivedRows, type ArrivedRows } from '../segments/arrived-rows.ts';
 import { stashedRows } from '../stashes/stashed-rows.ts';
 import type { Team } from '../teams/team.ts';
 import { keptPlacesOf } from './kept-places.ts';
-import type { Link, Table, TableChange } from './table.ts';
+import type { Extent, Table, TableChange } from './table.ts';
 import type { TablesState, TableStates } from './tables.state.ts';
 
 /** A tail closes at this many rows or bytes. Part of the rules: another number would give other row IDs on replay. */
@@ -56,7 +56,7 @@ export interface PlaceRowsRequest {
   readonly limits: RowLimits;
 }
 
-/** Passes the guards "cells, limits, plan" (decisions 2) and links the rows to the table. */
+/** Passes the guards "cells, limits, plan" (decisions 2) and extents the rows to the table. */
 export function placeRows(request: PlaceRowsRequest): Placement | { readonly refusal: Refusal } {
   const { states: { tables }, at, team, rows, mode, limits, givesSchema } = request;
   const { profile } = rows;
@@ -94,21 +94,21 @@ export function placeRows(request: PlaceRowsRequest): Placement | { readonly ref
   // Scalars that an array column took in by inference or widening are wrapped; else they are mismatches (decisions 2, 6).
   const wrap = mode === 'updateSchema' || request.schema === null;
   const target: Target = { table, schema: decided.schema, wrap, keepsIds: request.keepsIds };
-  const linked = rows.few.length > 0 ? linkFew(tables, target, rows, at) : linkSegments(tables, target, rows, at);
+  const placed = rows.few.length > 0 ? placeFew(tables, target, rows, at) : placeSegments(tables, target, rows, at);
   return {
-    table: linked.table,
+    table: placed.table,
     changes: [
       ...(isNewSchema
         ? [{ kind: 'schema', tableId: table.id, version: at.version, schema: decided.schema } as const]
         : []),
-      ...linked.changes,
+      ...placed.changes,
       ...(profile.rows > 0 ? [{ kind: 'team', team: { ...team, rows: team.rows + profile.rows } } as const] : []),
     ],
-    ranges: linked.ranges,
+    ranges: placed.ranges,
   };
 }
 
-/** What rows are linked to, and how they are read there. */
+/** What rows are shown by, and how they are read there. */
 interface Target {
   readonly table: Table;
   readonly schema: TableSchema;
@@ -116,8 +116,8 @@ interface Target {
   readonly keepsIds: boolean;
 }
 
-/** Each segment becomes a link of its own, and the tail before them closes. */
-function linkSegments(
+/** Each segment becomes an extent of its own, and the tail before them closes. */
+function placeSegments(
   tables: TablesState,
   { table, schema, wrap, keepsIds }: Target,
   { segments }: ArrivedRows,
@@ -128,16 +128,16 @@ function linkSegments(
     const form = { ...emptyProfile, columns };
     return { presented: isPlain(form, schema, at.version) ? table.schemaVersion : null, cells: holdsCells(form) };
   });
-  const links = segments.map(({ key, profile, ids }, ordinal): Link => ({
+  const extents = segments.map(({ key, profile, ids }, ordinal): Extent => ({
     key: tables.newKey(), tableId: table.id, version: at.version, ordinal, generation: table.generation,
     schemaVersion: table.schemaVersion, wrap, ...formOf(profile.columns), kept: keepsIds ? keptPlacesOf(profile.rows, ids) : null,
     segment: key, first: 0, rows: profile.rows, bytes: profile.bytes, changed: false, deleted: 0,
   }));
-  const keeps = table.keeps || links.some(({ kept }) => kept !== null);
+  const keeps = table.keeps || extents.some(({ kept }) => kept !== null);
   return {
-    table: links.length === 0 ? table : { ...table, tail: null, keeps },
-    changes: links.map((link) => ({ kind: 'link', link })),
-    ranges: rangesOf(links),
+    table: extents.length === 0 ? table : { ...table, tail: null, keeps },
+    changes: extents.map((extent) => ({ kind: 'extent', extent })),
+    ranges: rangesOf(extents),
   };
 }
 
@@ -151,24 +151,24 @@ function memoize<A, R>(work: (argument: A) => R): (argument: A) => R {
   };
 }
 
-/** The rows of whole links that follow each other: those of links with as many rows each are one range. */
-function rangesOf(links: readonly Link[]): RowRange[] {
+/** The rows of whole extents that follow each other: those of extents with as many rows each are one range. */
+function rangesOf(extents: readonly Extent[]): RowRange[] {
   const ranges: RowRange[] = [];
-  for (const link of links) {
-    const range = rangeOf(link, 0, link.rows);
+  for (const extent of extents) {
+    const range = rangeOf(extent, 0, extent.rows);
     const last = ranges.at(-1);
-    if (last && last.count === range.count && last.keeps === range.keeps) ranges[ranges.length - 1] = { ...last, links: (last.links ?? 1) + 1 };
+    if (last && last.count === range.count && last.keeps === range.keeps) ranges[ranges.length - 1] = { ...last, extents: (last.extents ?? 1) + 1 };
     else ranges.push(range);
   }
   return ranges;
 }
 
-function rangeOf({ version, ordinal, kept, tableId }: Link, first: number, count: number): RowRange {
+function rangeOf({ version, ordinal, kept, tableId }: Extent, first: number, count: number): RowRange {
   return { version, ordinal, first, count, ...(kept === null ? {} : { keeps: tableId }) };
 }
 
 /** A few rows join the open tail, as they are presented; a tail of another schema or a full one closes. */
-function linkFew(
+function placeFew(
   tables: TablesState,
   { table, schema, wrap, keepsIds }: Target,
   { few, profile, fewIds }: ArrivedRows,
@@ -177,13 +177,13 @@ function linkFew(
   const presenter = presenterOf(schema, at.version, receivedForm(holdsCells(profile)), wrap);
   const bodies = few.map((body) => presenter(body));
   const bytes = bodies.reduce((sum, body) => sum + Buffer.byteLength(body), 0);
-  const open = table.tail === null ? null : tables.link(table.tail);
+  const open = table.tail === null ? null : tables.extent(table.tail);
   const joins =
     open !== null &&
     open.schemaVersion === table.schemaVersion &&
     open.rows + few.length <= tailRowsMax &&
     open.bytes + bytes <= tailBytesMax;
-  const tail: Link = joins
+  const tail: Extent = joins
     ? open
     : {
         key: tables.newKey(), tableId: table.id, version: at.version, ordinal: 0, generation: table.generation,
@@ -191,13 +191,13 @@ function linkFew(
         kept: keepsIds && fewIds ? keptPlacesOf(few.length, fewIds.bytes) : null,
         segment: tables.newKey(), first: 0, rows: 0, bytes: 0, changed: false, deleted: 0,
       };
-  const link: Link = { ...tail, rows: tail.rows + few.length, bytes: tail.bytes + bytes };
+  const extent: Extent = { ...tail, rows: tail.rows + few.length, bytes: tail.bytes + bytes };
   return {
-    table: { ...table, tail: link.key, keeps: table.keeps || link.kept !== null },
+    table: { ...table, tail: extent.key, keeps: table.keeps || extent.kept !== null },
     changes: [
-      { kind: 'link', link },
-      { kind: 'tailRows', teamId: table.teamId, link, first: tail.rows, version: at.version, bodies, ids: keepsIds && fewIds ? fewIds.texts : null },
+      { kind: 'extent', extent },
+      { kind: 'tailRows', teamId: table.teamId, extent, first: tail.rows, version: at.version, bodies, ids: keepsIds && fewIds ? fewIds.texts : null },
     ],
-    ranges: [rangeOf(link, tail.rows, few.length)],
+    ranges: [rangeOf(extent, tail.rows, few.length)],
   };
 }

@@ -1,17 +1,17 @@
-/** What is remembered of a partition's tables from batch to batch: those that it dealt with lately, their schemas, and their links. */
+/** What is remembered of a partition's tables from batch to batch: those that it dealt with lately, their schemas, and their extents. */
 import type { RowAddress } from '../../src/events/event.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
-import { LinkMap } from './link-map.ts';
-import type { Link, Table } from './table.ts';
+import { ExtentMap } from './extent-map.ts';
+import type { Extent, Table } from './table.ts';
 import type { TablesState } from './tables.state.ts';
 
 /** How much is remembered; past it all is forgotten, because that is simple and rare. */
 const tablesMax = 1000;
-const linksMax = 10_000;
+const extentsMax = 10_000;
 
 export class RememberedTables {
   readonly #tables = new Map<string, { readonly table: Table; readonly schema: TableSchema }>();
-  readonly #links = new LinkMap();
+  readonly #extents = new ExtentMap();
 
   /** Remembers what a batch knew in the end. */
   take(state: TablesState): void {
@@ -20,22 +20,22 @@ export class RememberedTables {
       const schema = state.findSchema(table);
       if (schema !== null) this.#tables.set(table.id, { table, schema });
     }
-    for (const link of state.allLinks()) this.#links.set(link);
+    for (const extent of state.allExtents()) this.#extents.set(extent);
   }
 
   get hasRoom(): boolean {
-    return this.#tables.size < tablesMax && this.#links.size < linksMax;
+    return this.#tables.size < tablesMax && this.#extents.size < extentsMax;
   }
 
   table(tableId: string): { readonly table: Table; readonly schema: TableSchema } | null {
     return this.#tables.get(tableId) ?? null;
   }
 
-  link(key: bigint): Link | null {
-    return this.#links.find(key);
+  extent(key: bigint): Extent | null {
+    return this.#extents.find(key);
   }
 
-  linkOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Link | null {
-    return this.#links.linkOf(tableId, row);
+  extentOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Extent | null {
+    return this.#extents.extentOf(tableId, row);
   }
 }

@@ -18,26 +18,26 @@ export interface PresentedRow {
 /**
  * Reads a row, wherever `place` finds it. Few columns, because the driver's work grows with them: how the body is to be
  * converted comes as one text, and only where it must be.
- * @param place joins `link`, of the present generation
+ * @param place joins `extent`, of the present generation
  * @param index the row's index there
  */
 function rowStatement(name: string, place: string, index: string, body: string): Statement {
   return {
     name,
     text: `select teams.suspended, ${body},
-        greatest(change.version, stored.version, link.version, tables.widened),
-        case when tables.widened > coalesce(change.version, link.presented, link.schema_version)
-            or coalesce(change.version, link.presented) is null
-          then concat_ws(' ', tables.schema_version, coalesce(change.version, link.presented, link.schema_version),
-            case when coalesce(change.version, link.presented) is not null then 'presented'
-              when link.cells then 'cells' else 'received' end, link.wrap)
+        greatest(change.version, stored.version, extent.version, tables.widened),
+        case when tables.widened > coalesce(change.version, extent.presented, extent.schema_version)
+            or coalesce(change.version, extent.presented) is null
+          then concat_ws(' ', tables.schema_version, coalesce(change.version, extent.presented, extent.schema_version),
+            case when coalesce(change.version, extent.presented) is not null then 'presented'
+              when extent.cells then 'cells' else 'received' end, extent.wrap)
         end
       from tables
       join teams on teams.id = tables.team_id
       left join ${place}
-      left join changes change on link.changed and change.link = link.key and change.index = ${index}
-      left join segment_rows stored on change.link is null
-        and stored.segment = link.segment and stored.index = link.first + ${index}
+      left join changes change on extent.changed and change.extent = extent.key and change.index = ${index}
+      left join segment_rows stored on change.extent is null
+        and stored.segment = extent.segment and stored.index = extent.first + ${index}
       where tables.id = $1 and tables.team_id = $2 and not tables.deleted`,
   };
 }
@@ -45,30 +45,30 @@ function rowStatement(name: string, place: string, index: string, body: string):
 /** By the place that an ID names: unless the row there kept another one. */
 const selectRow = rowStatement(
   'read_row',
-  `links link on link.table_id = tables.id and link.version = $3 and link.ordinal = $4
-    and link.generation = tables.generation and $5::int4 < link.rows`,
+  `extents extent on extent.table_id = tables.id and extent.version = $3 and extent.ordinal = $4
+    and extent.generation = tables.generation and $5::int4 < extent.rows`,
   '$5::int4',
-  `case when link.kept is not null and exists (
-      select from kept_ids kept where kept.segment = link.segment and kept.index = link.first + $5::int4
+  `case when extent.kept is not null and exists (
+      select from kept_ids kept where kept.segment = extent.segment and kept.index = extent.first + $5::int4
     ) then null else coalesce(change.body, stored.body) end`,
 );
 
 /** By an ID that a row has kept. */
 const selectKeptRow = rowStatement(
   'read_kept_row',
-  `(kept_ids kept join links link on link.segment = kept.segment and link.kept is not null
-      and kept.index >= link.first and kept.index < link.first + link.rows)
-    on kept.id = $3 and link.table_id = tables.id and link.generation = tables.generation`,
-  '(kept.index - link.first)',
+  `(kept_ids kept join extents extent on extent.segment = kept.segment and extent.kept is not null
+      and kept.index >= extent.first and kept.index < extent.first + extent.rows)
+    on kept.id = $3 and extent.table_id = tables.id and extent.generation = tables.generation`,
+  '(kept.index - extent.first)',
   'coalesce(change.body, stored.body)',
 );
 
-const selectIdsOfLink: Statement = {
-  name: 'read_ids_of_link',
-  text: `select kept.index - links.first, kept.id from links
-    join kept_ids kept on kept.segment = links.segment
-      and kept.index >= links.first + $4 and kept.index < links.first + $4 + $5
-    where links.table_id = $1 and links.version = $2 and links.ordinal = $3`,
+const selectIdsOfExtent: Statement = {
+  name: 'read_ids_of_extent',
+  text: `select kept.index - extents.first, kept.id from extents
+    join kept_ids kept on kept.segment = extents.segment
+      and kept.index >= extents.first + $4 and kept.index < extents.first + $4 + $5
+    where extents.table_id = $1 and extents.version = $2 and extents.ordinal = $3`,
 };
 
 export class RowQueries {
@@ -105,7 +105,7 @@ export class RowQueries {
   /** The IDs that rows of this range kept, by their indexes; the other rows have those of their places. */
   async keptIds({ version, ordinal, first, count, keeps }: KeepingRange): Promise<ReadonlyMap<number, string>> {
     const values = [keeps, version, ordinal, first, count];
-    const { rows } = await this.#database.scans.with((client) => client.query(selectIdsOfLink, values));
+    const { rows } = await this.#database.scans.with((client) => client.query(selectIdsOfExtent, values));
     return new Map(rows.map(([index, id]) => [index, id]));
   }
 

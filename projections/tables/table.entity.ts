@@ -19,9 +19,9 @@ export const TableEntity = defineEntity({
     rows: p.bigint(),
     /** Bytes of the longest row it ever held: how many rows may be read at once. */
     rowBytesMax: p.integer(),
-    /** The open tail link, where small adds go. */
+    /** The open tail extent, where small adds go. */
     tail: p.bigint().nullable(),
-    /** Nobody sees it any more. What it had is left where it is, and linked by nothing that is seen. */
+    /** Nobody sees it any more. What it had is left where it is, and shown by nothing that is seen. */
     deleted: p.boolean().default(false),
     /** Whether rows of the present generation have kept identities of earlier ones. */
     keeps: p.boolean(),
@@ -41,10 +41,10 @@ export const TableSchemaEntity = defineEntity({
   },
 });
 
-/** The use of a segment by a table, at a place in its order, since a version (design: "link"). */
-export const LinkEntity = defineEntity({
-  name: 'Link',
-  tableName: 'links',
+/** The use of a segment by a table, at a place in its order, since a version (design: "extent"). */
+export const ExtentEntity = defineEntity({
+  name: 'Extent',
+  tableName: 'extents',
   properties: {
     /** A local number, like a segment's. */
     key: p.bigint().primary().autoincrement(false),
@@ -100,7 +100,7 @@ export const ChangeEntity = defineEntity({
   name: 'Change',
   tableName: 'changes',
   properties: {
-    link: p.bigint().primary().autoincrement(false),
+    extent: p.bigint().primary().autoincrement(false),
     index: p.integer().primary().autoincrement(false),
     version: p.bigint(),
     body: p.text().nullable(),

@@ -16,7 +16,7 @@ export interface Table {
   readonly widened: bigint;
   readonly rows: number;
   readonly rowBytesMax: number;
-  /** The key of the open tail link. */
+  /** The key of the open tail extent. */
   readonly tail: bigint | null;
   /** Decisions see no such table. */
   readonly deleted: boolean;
@@ -34,7 +34,7 @@ export interface Generation {
   readonly widened: bigint;
 }
 
-export interface Link {
+export interface Extent {
   readonly key: bigint;
   readonly tableId: string;
   readonly version: bigint;
@@ -57,7 +57,7 @@ export interface Link {
 
 /** A row as it is stored: its newest body, the version of that body, and how it got there. */
 export interface StoredRow {
-  readonly link: Link;
+  readonly extent: Extent;
   readonly index: number;
   readonly version: bigint;
   /** Null: deleted. */
@@ -90,7 +90,7 @@ export interface TailRow {
 export interface TailRowsChange {
   readonly kind: 'tailRows';
   readonly teamId: string;
-  readonly link: Link;
+  readonly extent: Extent;
   readonly first: number;
   readonly version: bigint;
   readonly bodies: readonly string[];
@@ -101,7 +101,7 @@ export interface TailRowsChange {
 export interface RowChange {
   readonly kind: 'row';
   readonly teamId: string;
-  readonly link: Link;
+  readonly extent: Extent;
   readonly index: number;
   readonly version: bigint;
   readonly before: string;
@@ -113,7 +113,7 @@ export type TableChange =
   | { readonly kind: 'table'; readonly table: Table }
   | { readonly kind: 'appLinks'; readonly tableId: string; readonly appIds: readonly string[] }
   | ({ readonly kind: 'schema' } & StoredSchema)
-  | { readonly kind: 'link'; readonly link: Link }
+  | { readonly kind: 'extent'; readonly extent: Extent }
   | { readonly kind: 'generation'; readonly generation: Generation }
   | TailRowsChange
   | RowChange;

@@ -1,6 +1,6 @@
 /**
- * What garbage collection removes of tables: rows' changes and links of generations that were replaced an hour of log time ago, and what
- * deleted tables had. Links stay as long as their table: they say which row IDs it issued.
+ * What garbage collection removes of tables: rows' changes and extents of generations that were replaced an hour of log time ago, and what
+ * deleted tables had. Extents stay as long as their table: they say which row IDs it issued.
  */
 import type { Database } from '../../src/database/database.ts';
 import { removeRows, rowsAtOnce, thingsAtOnce } from '../engine/garbage.ts';
@@ -14,9 +14,9 @@ export const generationLife = 3_600_000;
 /** The row IDs that rows of a replaced generation kept are parts of answers, which are repeated for as long as outcomes are. */
 export const rememberedAnswers = outcomesKept;
 
-/** The links of an ended generation: the versions tell too, so that those of other generations need not be looked at. */
-const ofGeneration = `links.table_id = ended.table_id and links.generation = ended.version
-  and links.version >= ended.version and links.version < ended.ended`;
+/** The extents of an ended generation: the versions tell too, so that those of other generations need not be looked at. */
+const ofGeneration = `extents.table_id = ended.table_id and extents.generation = ended.version
+  and extents.version >= ended.version and extents.version < ended.ended`;
 
 /** Readers cannot go on in them from now on; what they read can be removed then. */
 const endGenerations: RemoveGarbage = (database, later) => removeRows(
@@ -30,8 +30,8 @@ const endGenerations: RemoveGarbage = (database, later) => removeRows(
     returning table_id, version, ended
   ), idle as (
     insert into segments (key, rows)
-    select distinct on (links.segment) links.segment, links.rows from ended
-    join links on ${ofGeneration}
+    select distinct on (extents.segment) extents.segment, extents.rows from ended
+    join extents on ${ofGeneration}
     ${orIdleSince}
   ) select from ended`,
   [generationLife - later],
@@ -47,12 +47,12 @@ async function dropChanges(database: Database): Promise<number> {
   const dropped = await removeRows(
     database,
     `with old as (
-      select link, index from generations ended join links on ${ofGeneration} and links.changed
-      join changes on changes.link = links.key
+      select extent, index from generations ended join extents on ${ofGeneration} and extents.changed
+      join changes on changes.extent = extents.key
       where ended.table_id = $1 and ended.version = $2 limit ${rowsAtOnce}
     ), named as (
-      delete from change_references named using old where named.link = old.link and named.index = old.index
-    ) delete from changes using old where changes.link = old.link and changes.index = old.index`,
+      delete from change_references named using old where named.extent = old.extent and named.index = old.index
+    ) delete from changes using old where changes.extent = old.extent and changes.index = old.index`,
     key,
   );
   if (dropped === 0) await removeRows(database, 'update generations set cleared = true where table_id = $1 and version = $2', key);
@@ -72,10 +72,10 @@ async function forgetGenerations(database: Database, later: number): Promise<num
     await removeRows(
       database,
       `with gone as (delete from generations where table_id = $1 and version = $2)
-        delete from kept_ids using generations ended join links on ${ofGeneration} and links.kept is not null
-        where ended.table_id = $1 and ended.version = $2 and kept_ids.segment = links.segment and not exists (
-            select from links other where other.segment = links.segment
-              and (other.table_id <> links.table_id or other.generation <> links.generation))`,
+        delete from kept_ids using generations ended join extents on ${ofGeneration} and extents.kept is not null
+        where ended.table_id = $1 and ended.version = $2 and kept_ids.segment = extents.segment and not exists (
+            select from extents other where other.segment = extents.segment
+              and (other.table_id <> extents.table_id or other.generation <> extents.generation))`,
       [tableId, version],
     );
   }
@@ -88,24 +88,24 @@ async function dropTables(database: Database): Promise<number> {
     `select id from tables where deleted and not exists (select from generations where table_id = tables.id) limit 1`,
   );
   for (const { id } of rows) {
-    const links = await removeRows(
+    const extents = await removeRows(
       database,
       `with gone as (
-        delete from links where key in (select key from links where table_id = $1 limit ${rowsAtOnce}) returning key, segment
+        delete from extents where key in (select key from extents where table_id = $1 limit ${rowsAtOnce}) returning key, segment
       ), emptied as (
         delete from segments using gone where segments.key = gone.segment and segments.emptied
-          and not exists (select from links where links.segment = gone.segment and links.key <> all (select key from gone))
+          and not exists (select from extents where extents.segment = gone.segment and extents.key <> all (select key from gone))
       ), ids as (
         delete from kept_ids using gone where kept_ids.segment = gone.segment
-          and not exists (select from links where links.segment = gone.segment and links.key <> all (select key from gone))
+          and not exists (select from extents where extents.segment = gone.segment and extents.key <> all (select key from gone))
       ), changed as (
-        delete from changes using gone where changes.link = gone.key
+        delete from changes using gone where changes.extent = gone.key
       ), named as (
-        delete from change_references named using gone where named.link = gone.key
+        delete from change_references named using gone where named.extent = gone.key
       ) select from gone`,
       [id],
     );
-    if (links > 0) continue;
+    if (extents > 0) continue;
     await removeRows(
       database,
       `with schemas as (delete from table_schemas where table_id = $1), apps as (delete from app_links where table_id = $1)

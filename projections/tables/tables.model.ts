@@ -9,15 +9,15 @@ import { decideDeleteTable } from './decide-delete-table.ts';
 import { decideOverwriteTable } from './decide-overwrite-table.ts';
 import { decidePatchRow } from './decide-patch-row.ts';
 import { decidePatchTable } from './decide-patch-table.ts';
-import { smallLinkBytes } from './compaction.ts';
+import { smallExtentBytes } from './compaction.ts';
 import { compareRows } from './compare/compare-rows.ts';
 import { storeKeptIds } from './kept-ids.store.ts';
-import { storeChanges, storeLinks, storeTailRows } from './links.store.ts';
+import { storeChanges, storeExtents, storeTailRows } from './extents.store.ts';
 import { loadKeptRows } from './load-kept-rows.ts';
 import { loadTables } from './load-tables.ts';
 import { RememberedTables } from './remembered-tables.ts';
 import { SchemaCache } from './schema-cache.ts';
-import { AppLinkEntity, ChangeEntity, GenerationEntity, LinkEntity, TableEntity, TableSchemaEntity } from './table.entity.ts';
+import { AppLinkEntity, ChangeEntity, GenerationEntity, ExtentEntity, TableEntity, TableSchemaEntity } from './table.entity.ts';
 import { tableGarbage } from './tables.garbage.ts';
 import { tableSections } from './tables.sections.ts';
 import type { TableChange } from './table.ts';
@@ -25,17 +25,17 @@ import { TablesState, type TableStates } from './tables.state.ts';
 import { insertNewTables, storeAppLinks, storeGenerations, storeSchemas, storeTables } from './tables.store.ts';
 
 export const tables: Model<TablesState, TableStates, TableChange, RememberedTables, SchemaCache> = {
-  entities: [TableEntity, TableSchemaEntity, LinkEntity, GenerationEntity, ChangeEntity, AppLinkEntity],
+  entities: [TableEntity, TableSchemaEntity, ExtentEntity, GenerationEntity, ChangeEntity, AppLinkEntity],
   storage: [
     // Room on each page keeps updates of the hot rows beside their old versions, without touching an index.
     'alter table tables set (fillfactor = 50)',
     'alter table changes set (fillfactor = 85)',
-    'alter table links set (fillfactor = 85)',
+    'alter table extents set (fillfactor = 85)',
     // What compaction looks for, so that it finds nothing quickly.
-    'create index links_received on links (table_id) where presented is null',
-    'create index links_presented on links (table_id, presented, version) where presented is not null',
+    'create index extents_received on extents (table_id) where presented is null',
+    'create index extents_presented on extents (table_id, presented, version) where presented is not null',
     'create index tables_widened on tables (id) where widened > 0',
-    `create index links_small on links (table_id, version, ordinal) where not merged and bytes < ${smallLinkBytes}`,
+    `create index extents_small on extents (table_id, version, ordinal) where not merged and bytes < ${smallExtentBytes}`,
     // What garbage collection looks for.
     'create index tables_deleted on tables (id) where deleted',
     'create index generations_shown on generations (ended_at) where not swept',
@@ -55,7 +55,7 @@ export const tables: Model<TablesState, TableStates, TableChange, RememberedTabl
     table: ({ tables }, { table }) => tables.change(table),
     appLinks: ({ tables }, { tableId, appIds }) => tables.addAppLinks(tableId, appIds),
     schema: ({ tables }, { tableId, version, schema }) => tables.addSchema({ tableId, version, schema }),
-    link: ({ tables }, { link }) => tables.changeLink(link),
+    extent: ({ tables }, { extent }) => tables.changeExtent(extent),
     generation: ({ tables }, { generation }) => tables.endGeneration(generation),
     tailRows: ({ tables }, change) => tables.addTailRows(change),
     row: ({ tables }, change) => tables.changeRow(change),
@@ -68,7 +68,7 @@ export const tables: Model<TablesState, TableStates, TableChange, RememberedTabl
   store: (state) => [
     ...storing(state.newTables(), insertNewTables), ...storing(state.changedTables(), storeTables),
     ...storing(state.newSchemas, storeSchemas), ...storing(state.newAppLinks, storeAppLinks),
-    ...storing(state.changedLinks(), storeLinks), ...storing(state.endedGenerations, storeGenerations),
+    ...storing(state.changedExtents(), storeExtents), ...storing(state.endedGenerations, storeGenerations),
     ...storing(state.newTailRows, storeTailRows), ...storing(state.newKeptIds, storeKeptIds),
     ...storing(state.changedRows(), storeChanges),
   ],
@@ -86,7 +86,7 @@ export const tables: Model<TablesState, TableStates, TableChange, RememberedTabl
   garbage: tableGarbage,
 };
 
-/** Of a link for each segment that rows are in; few rows may begin a tail, with a segment. Of a stash it is known when that is loaded. */
+/** Of an extent for each segment that rows are in; few rows may begin a tail, with a segment. Of a stash it is known when that is loaded. */
 function keysAtMost(data: EventData): number {
   if (!('rows' in data) || !('tableId' in data)) return 0;
   const { rows } = data;
@@ -102,10 +102,10 @@ function needs(data: EventData): string[] {
   return isOverwrite && data.rows.kind === 'body' ? [...names, data.rows.bodyId] : names;
 }
 
-/** Rows that come as segments: where they are is not known before they are linked. */
-const linkedSources: ReadonlySet<RowSource['kind']> = new Set(['block', 'body', 'stash']);
+/** Rows that come as segments: where they are is not known before an extent shows them. */
+const segmentSources: ReadonlySet<RowSource['kind']> = new Set(['block', 'body', 'stash']);
 
 function makes(data: EventData): string[] {
   if (!('rows' in data) || !('tableId' in data)) return [];
-  return data.type === 'TableOverwriteRequested' || linkedSources.has(data.rows.kind) ? [data.tableId] : [];
+  return data.type === 'TableOverwriteRequested' || segmentSources.has(data.rows.kind) ? [data.tableId] : [];
 }

@@ -1,4 +1,4 @@
-/** What replay must give again of tables, apart from links and rows. */
+/** What replay must give again of tables, apart from extents and rows. */
 import { logTimes, type Section } from '../engine/compare/section.ts';
 import { generationLife, rememberedAnswers } from './tables.garbage.ts';
 
@@ -14,7 +14,7 @@ export const tableSections: readonly Section[] = [
       'tail', 'keeps',
     ],
     query: `select id, team_id, name, created, created_at, version, generation, schema_version, widened, rows, row_bytes_max,
-        (select version || ' ' || ordinal from links where key = tables.tail), keeps
+        (select version || ' ' || ordinal from extents where key = tables.tail), keeps
       from tables where not deleted order by id`,
   },
   {
@@ -27,18 +27,18 @@ export const tableSections: readonly Section[] = [
       where ended_at >= last.time - ${generationLife} order by table_id, generations.version`,
   },
   {
-    name: ([tableId, version, ordinal, index]) => `the ID that row ${index} of link ${version} ${ordinal} of table ${tableId} kept`,
+    name: ([tableId, version, ordinal, index]) => `the ID that row ${index} of extent ${version} ${ordinal} of table ${tableId} kept`,
     keys: 4,
     columns: ['id'],
     // Those of a generation that was replaced are parts of answers, which are repeated until garbage collection may forget it.
-    query: `select links.table_id, links.version, ordinal, kept_ids.index - links.first as index, kept_ids.id from links
-      join tables on tables.id = links.table_id and not tables.deleted
-      left join generations ended on ended.table_id = links.table_id and ended.version = links.generation
+    query: `select extents.table_id, extents.version, ordinal, kept_ids.index - extents.first as index, kept_ids.id from extents
+      join tables on tables.id = extents.table_id and not tables.deleted
+      left join generations ended on ended.table_id = extents.table_id and ended.version = extents.generation
       join teams on teams.id = tables.team_id join ${logTimes} on last.partition = teams.partition
-      join kept_ids on links.kept is not null and kept_ids.segment = links.segment
-        and kept_ids.index >= links.first and kept_ids.index < links.first + links.rows
-      where links.generation = tables.generation or ended.ended_at >= last.time - ${rememberedAnswers}
-      order by links.table_id, links.version, ordinal, index`,
+      join kept_ids on extents.kept is not null and kept_ids.segment = extents.segment
+        and kept_ids.index >= extents.first and kept_ids.index < extents.first + extents.rows
+      where extents.generation = tables.generation or ended.ended_at >= last.time - ${rememberedAnswers}
+      order by extents.table_id, extents.version, ordinal, index`,
   },
   {
     name: ([tableId, version]) => `schema ${version} of table ${tableId}`,

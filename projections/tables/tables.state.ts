@@ -1,4 +1,4 @@
-/** The tables of a batch with their schemas, links and rows: as loaded, and as changed by the events decided so far. */
+/** The tables of a batch with their schemas, extents and rows: as loaded, and as changed by the events decided so far. */
 import type { RowAddress } from '../../src/events/event.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
@@ -7,8 +7,8 @@ import type { StashStates } from '../stashes/stashes.state.ts';
 import type { TeamStates } from '../teams/teams.state.ts';
 import { KeptIds, type KeptId } from './kept-ids.ts';
 import { findKeptPlace } from './kept-places.ts';
-import { LinkMap } from './link-map.ts';
-import type { Table, Generation, Link, StoredRow, StoredSchema, AppLink, TailRow, TailRowsChange, RowChange } from './table.ts';
+import { ExtentMap } from './extent-map.ts';
+import type { Table, Generation, Extent, StoredRow, StoredSchema, AppLink, TailRow, TailRowsChange, RowChange } from './table.ts';
 
 /** What decisions about tables read. */
 export interface TableStates extends TeamStates, StashStates {
@@ -19,14 +19,14 @@ export class TablesState {
   readonly newKey: () => bigint;
   readonly #tables = new Map<string, Table>();
   readonly #schemas = new PairMap<string, bigint, TableSchema>();
-  readonly #links = new LinkMap();
+  readonly #extents = new ExtentMap();
   readonly #rows = new PairMap<bigint, number, StoredRow>();
   readonly #kept = new KeptIds();
 
   // What is to be stored, each thing once.
   readonly #changedTables = new Set<string>();
   readonly #newTables = new Set<string>();
-  readonly #changedLinks = new Set<bigint>();
+  readonly #changedExtents = new Set<bigint>();
   readonly #changedRows = new PairMap<bigint, number, StoredRow>();
   readonly newSchemas: StoredSchema[] = [];
   readonly newTailRows: TailRow[] = [];
@@ -52,34 +52,34 @@ export class TablesState {
     return schema;
   }
 
-  link(key: bigint): Link {
-    const link = this.#links.find(key);
-    if (!link) throw new Error(`link ${key} was not loaded`);
-    return link;
+  extent(key: bigint): Extent {
+    const extent = this.#extents.find(key);
+    if (!extent) throw new Error(`extent ${key} was not loaded`);
+    return extent;
   }
 
-  /** The link of the rows that this version added to a table under this ordinal, in any generation. */
-  linkOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Link | null {
-    return this.#links.linkOf(tableId, row);
+  /** The extent of the rows that this version added to a table under this ordinal, in any generation. */
+  extentOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Extent | null {
+    return this.#extents.extentOf(tableId, row);
   }
 
   /** The row with this ID in the present generation, wherever it lies. */
   row(table: Table, id: RowAddress): StoredRow | null {
     const place = this.#placeOf(table, id);
     if (place === null) return null;
-    const { link, index } = place;
-    const row = this.findRow(link.key, index);
-    if (!row) throw new Error(`row ${index} of link ${link.key} was not loaded`);
-    return { ...row, link };
+    const { extent, index } = place;
+    const row = this.findRow(extent.key, index);
+    if (!row) throw new Error(`row ${index} of extent ${extent.key} was not loaded`);
+    return { ...row, extent };
   }
 
-  #placeOf(table: Table, id: RowAddress): { readonly link: Link; readonly index: number } | null {
-    const link = this.linkOf(table.id, id);
-    if (link === null || link.generation !== table.generation) return table.keeps ? this.keptRow(table, formatRowId(id)) : null;
-    if (id.index >= link.rows) return null;
+  #placeOf(table: Table, id: RowAddress): { readonly extent: Extent; readonly index: number } | null {
+    const extent = this.extentOf(table.id, id);
+    if (extent === null || extent.generation !== table.generation) return table.keeps ? this.keptRow(table, formatRowId(id)) : null;
+    if (id.index >= extent.rows) return null;
     // A row that kept another identity does not have that of its place.
-    if (findKeptPlace(link.kept, id.index, 1) !== null) return null;
-    return { link, index: id.index };
+    if (findKeptPlace(extent.kept, id.index, 1) !== null) return null;
+    return { extent, index: id.index };
   }
 
   // What is here already, so that it need not be loaded.
@@ -93,16 +93,16 @@ export class TablesState {
     return this.#schemas.get(id, schemaVersion) ?? null;
   }
 
-  findLink(key: bigint): Link | null {
-    return this.#links.find(key);
+  findExtent(key: bigint): Extent | null {
+    return this.#extents.find(key);
   }
 
-  findRow(link: bigint, index: number): StoredRow | null {
-    return this.#rows.get(link, index) ?? null;
+  findRow(extent: bigint, index: number): StoredRow | null {
+    return this.#rows.get(extent, index) ?? null;
   }
 
-  /** The link of a table's present generation in which the row with this ID lies that it kept, and its index there. */
-  keptRow(table: Table, id: string): { readonly link: Link; readonly index: number } | null {
+  /** The extent of a table's present generation in which the row with this ID lies that it kept, and its index there. */
+  keptRow(table: Table, id: string): { readonly extent: Extent; readonly index: number } | null {
     return this.#kept.row(table, id);
   }
 
@@ -110,8 +110,8 @@ export class TablesState {
     return this.#tables.values();
   }
 
-  allLinks(): Iterable<Link> {
-    return this.#links.all();
+  allExtents(): Iterable<Extent> {
+    return this.#extents.all();
   }
 
   // What becomes known.
@@ -124,19 +124,19 @@ export class TablesState {
     this.#schemas.set(tableId, version, schema);
   }
 
-  putLink(link: Link): void {
-    this.#links.set(link);
-    if (link.kept !== null) this.#kept.putLink(link);
+  putExtent(extent: Extent): void {
+    this.#extents.set(extent);
+    if (extent.kept !== null) this.#kept.putExtent(extent);
   }
 
   putKeptId(kept: KeptId): void {
     this.#kept.put(kept);
   }
 
-  /** A link that is here already is as new as that of the row, or newer. */
+  /** An extent that is here already is as new as that of the row, or newer. */
   putRow(row: StoredRow): void {
-    if (this.findLink(row.link.key) === null) this.putLink(row.link);
-    this.#rows.set(row.link.key, row.index, row);
+    if (this.findExtent(row.extent.key) === null) this.putExtent(row.extent);
+    this.#rows.set(row.extent.key, row.index, row);
   }
 
   // What decisions change.
@@ -156,17 +156,17 @@ export class TablesState {
     for (const appId of appIds) this.newAppLinks.push({ tableId, appId });
   }
 
-  changeLink(link: Link): void {
-    this.putLink(link);
-    this.#changedLinks.add(link.key);
+  changeExtent(extent: Extent): void {
+    this.putExtent(extent);
+    this.#changedExtents.add(extent.key);
   }
 
   endGeneration(generation: Generation): void {
     this.endedGenerations.push(generation);
   }
 
-  addTailRows({ link, first, version, bodies, ids }: TailRowsChange): void {
-    const { segment } = link;
+  addTailRows({ extent, first, version, bodies, ids }: TailRowsChange): void {
+    const { segment } = extent;
     bodies.forEach((body, at) => {
       const index = first + at;
       this.newTailRows.push({ segment, index, version, body });
@@ -175,14 +175,14 @@ export class TablesState {
         this.putKeptId({ segment, index, id });
         this.newKeptIds.push({ segment, index, id });
       }
-      this.putRow({ link, index, version, body, stored: 'presented', decidedAt: version });
+      this.putRow({ extent, index, version, body, stored: 'presented', decidedAt: version });
     });
   }
 
-  changeRow({ link, index, version, body }: RowChange): void {
-    const row = { link, index, version, body, stored: 'presented', decidedAt: version } as const;
+  changeRow({ extent, index, version, body }: RowChange): void {
+    const row = { extent, index, version, body, stored: 'presented', decidedAt: version } as const;
     this.putRow(row);
-    this.#changedRows.set(link.key, index, row);
+    this.#changedRows.set(extent.key, index, row);
   }
 
   // What is to be stored.
@@ -196,16 +196,16 @@ export class TablesState {
     return [...this.#newTables].map((id) => this.find(id)!);
   }
 
-  changedLinks(): Link[] {
-    return [...this.#changedLinks].map((key) => this.link(key));
+  changedExtents(): Extent[] {
+    return [...this.#changedExtents].map((key) => this.extent(key));
   }
 
   changedRows(): StoredRow[] {
     return this.#changedRows.values();
   }
 
-  /** The links of this batch that keep row IDs: nobody can load them yet. */
-  newKeepingLinks(): Link[] {
-    return this.changedLinks().filter(({ kept }) => kept !== null);
+  /** The extents of this batch that keep row IDs: nobody can load them yet. */
+  newKeepingExtents(): Extent[] {
+    return this.changedExtents().filter(({ kept }) => kept !== null);
   }
 }

@@ -114,10 +114,10 @@ export function storeSchemas(schemas: readonly StoredSchema[]): BoundStatement {
 
 const insertAppLinks = new RowsStatement<AppLink>(
   'insert_app_links',
-  [['uuid', (link) => link.tableId], ['text', (link) => link.appId]],
+  [['uuid', (extent) => extent.tableId], ['text', (extent) => extent.appId]],
   (rows) => `insert into app_links (table_id, app_id) select * from ${rows} as given`,
 );
 
-export function storeAppLinks(links: readonly AppLink[]): BoundStatement {
-  return insertAppLinks.bind(links);
+export function storeAppLinks(extents: readonly AppLink[]): BoundStatement {
+  return insertAppLinks.bind(extents);
 }

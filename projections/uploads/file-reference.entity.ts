@@ -25,8 +25,8 @@ export const ChangeReferenceEntity = defineEntity({
   properties: {
     teamId: p.uuid().primary(),
     file: p.string().primary().columnType('text collate "C"'),
-    link: p.bigint().primary().autoincrement(false),
+    extent: p.bigint().primary().autoincrement(false),
     index: p.integer().primary().autoincrement(false),
   },
-  indexes: [{ properties: ['link', 'index'] }],
+  indexes: [{ properties: ['extent', 'index'] }],
 });

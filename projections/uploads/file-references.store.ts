@@ -17,8 +17,8 @@ export function storeFileReferences(references: readonly SegmentReference[]): Bo
 
 const insertChangeReferences = new RowsStatement<ChangeReference>(
   'insert_change_references',
-  [['uuid', ({ teamId }) => teamId], ['int8', ({ link }) => link], ['int4', ({ index }) => index], ['lines', ({ file }) => file]],
-  (rows) => `insert into change_references (team_id, link, index, file) select * from ${rows} as given on conflict do nothing`,
+  [['uuid', ({ teamId }) => teamId], ['int8', ({ extent }) => extent], ['int4', ({ index }) => index], ['lines', ({ file }) => file]],
+  (rows) => `insert into change_references (team_id, extent, index, file) select * from ${rows} as given on conflict do nothing`,
 );
 
 /** What patched rows name. It may have been stored before. */
@@ -28,10 +28,10 @@ export function storeChangeReferences(references: readonly ChangeReference[]): B
 
 const deleteChangeReferences = new RowsStatement<ChangeReference>(
   'delete_change_references',
-  [['uuid', ({ teamId }) => teamId], ['int8', ({ link }) => link], ['int4', ({ index }) => index], ['lines', ({ file }) => file]],
-  (rows) => `delete from change_references using ${rows} as given(team_id, link, index, file)
+  [['uuid', ({ teamId }) => teamId], ['int8', ({ extent }) => extent], ['int4', ({ index }) => index], ['lines', ({ file }) => file]],
+  (rows) => `delete from change_references using ${rows} as given(team_id, extent, index, file)
     where change_references.team_id = given.team_id and change_references.file = given.file
-      and change_references.link = given.link and change_references.index = given.index`,
+      and change_references.extent = given.extent and change_references.index = given.index`,
 );
 
 /** What patched rows name no longer. It may never have been stored. */
@@ -39,8 +39,8 @@ export function removeChangeReferences(references: readonly ChangeReference[]): 
   return deleteChangeReferences.bind(references);
 }
 
-/** The table of a link, where readers can come by that. It is of the team that the segment is of. */
-const shown = `select from tables where tables.id = links.table_id and tables.generation = links.generation
+/** The table of an extent, where readers can come by that. It is of the team that the segment is of. */
+const shown = `select from tables where tables.id = extents.table_id and tables.generation = extents.generation
   and not tables.deleted limit 1`;
 
 /** The places of an upload's team that name its file, each once, in order: a probe for each. No key is 0. */
@@ -58,7 +58,7 @@ const namedBy = (references: string, place: string): string => `with recursive n
 /**
  * Each look-up is a probe of an index: limits, offsets and the comparison of several columns at once leave the planner no other
  * way to begin or to go on. A file may be named by millions of rows that nobody sees any more, so it goes from segment to segment,
- * and looks at rows only where a link is shown. Rows of other teams may name it as often: they stand elsewhere in the index.
+ * and looks at rows only where an extent is shown. Rows of other teams may name it as often: they stand elsewhere in the index.
  */
 export const selectClaims: Statement = {
   name: 'select_claims',
@@ -68,26 +68,26 @@ export const selectClaims: Statement = {
       ${namedBy('file_references', 'segment')}
       select true as found from named
       cross join lateral (
-        select key, table_id, generation, first, rows from links where links.segment = named.place offset 0
-      ) links
+        select key, table_id, generation, first, rows from extents where extents.segment = named.place offset 0
+      ) extents
       cross join lateral (${shown}) shown
       cross join lateral (
         select from (
-          select index - links.first as index from file_references
-          where (team_id, file, segment, index) >= (uploads.team_id, uploads.file, named.place, links.first)
-            and (team_id, file, segment, index) < (uploads.team_id, uploads.file, named.place, links.first + links.rows) offset 0
+          select index - extents.first as index from file_references
+          where (team_id, file, segment, index) >= (uploads.team_id, uploads.file, named.place, extents.first)
+            and (team_id, file, segment, index) < (uploads.team_id, uploads.file, named.place, extents.first + extents.rows) offset 0
         ) named_rows
         left join lateral (
-          select version from changes where changes.link = links.key and changes.index = named_rows.index limit 1
+          select version from changes where changes.extent = extents.key and changes.index = named_rows.index limit 1
         ) change on true
         where change.version is null limit 1
       ) unchanged
       limit 1
     ) received on true
     left join lateral (
-      ${namedBy('change_references', 'link')}
+      ${namedBy('change_references', 'extent')}
       select true as found from named
-      cross join lateral (select table_id, generation from links where links.key = named.place limit 1) links
+      cross join lateral (select table_id, generation from extents where extents.key = named.place limit 1) extents
       cross join lateral (${shown}) shown
       limit 1
     ) changed on true

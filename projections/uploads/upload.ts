@@ -37,11 +37,11 @@ export interface SegmentReference extends FileReference {
 export interface PatchedRow {
   /** Whose row it is. */
   readonly teamId: string;
-  readonly link: bigint;
+  readonly extent: bigint;
   readonly index: number;
 }
 
-/** A file that the newest body of a row of a link names. */
+/** A file that the newest body of a row of an extent names. */
 export interface ChangeReference extends PatchedRow {
   readonly file: string;
 }

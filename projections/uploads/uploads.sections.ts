@@ -13,19 +13,19 @@ export const uploadSections: readonly Section[] = [
         unclaimed_since, removed_at from uploads order by id`,
   },
   {
-    name: ([tableId, version, ordinal, index, file]) => `file ${file} in row ${index} of link ${version} ${ordinal} of table ${tableId}`,
+    name: ([tableId, version, ordinal, index, file]) => `file ${file} in row ${index} of extent ${version} ${ordinal} of table ${tableId}`,
     keys: 5,
     columns: ['team_id'],
     // What counts when a file is looked at: of rows that were patched or deleted only what their newest bodies name.
-    query: `select links.table_id, links.version, ordinal, named.index - links.first as index, file, named.team_id from links
-      join tables on tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
-      join file_references named on named.segment = links.segment and named.index >= links.first
-        and named.index < links.first + links.rows
-      where not exists (select from changes where changes.link = links.key and changes.index = named.index - links.first)
+    query: `select extents.table_id, extents.version, ordinal, named.index - extents.first as index, file, named.team_id from extents
+      join tables on tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
+      join file_references named on named.segment = extents.segment and named.index >= extents.first
+        and named.index < extents.first + extents.rows
+      where not exists (select from changes where changes.extent = extents.key and changes.index = named.index - extents.first)
       union all
-      select links.table_id, links.version, ordinal, named.index, file, named.team_id from links
-      join tables on tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
-      join change_references named on named.link = links.key
+      select extents.table_id, extents.version, ordinal, named.index, file, named.team_id from extents
+      join tables on tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
+      join change_references named on named.extent = extents.key
       order by table_id, version, ordinal, index, file`,
   },
 ];

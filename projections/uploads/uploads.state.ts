@@ -44,15 +44,15 @@ export class UploadsState {
   }
 
   /** Rows have joined a tail. */
-  followTailRows({ teamId, link: { segment }, first, bodies }: TailRowsChange): void {
+  followTailRows({ teamId, extent: { segment }, first, bodies }: TailRowsChange): void {
     bodies.forEach((body, at) => {
       for (const file of fileNamesIn(body)) this.newReferences.push({ teamId, segment, index: first + at, file });
     });
   }
 
   /** A row was patched or deleted. */
-  followRow({ teamId, link, index, before, body }: RowChange): void {
-    this.#patched.replace({ teamId, link: link.key, index }, before, body);
+  followRow({ teamId, extent, index, before, body }: RowChange): void {
+    this.#patched.replace({ teamId, extent: extent.key, index }, before, body);
   }
 
   changedUploads(): Upload[] {

@@ -21,21 +21,21 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Rows that were added: `count` rows from `first` on, on each of `links` links from (version, ordinal) on. Their IDs follow from it. */
+/** Rows that were added: `count` rows from `first` on, on each of `extents` extents from (version, ordinal) on. Their IDs follow from it. */
 export interface RowRange {
   readonly version: bigint;
   readonly ordinal: number;
   readonly first: number;
   readonly count: number;
   /** One, where it is left out. */
-  readonly links?: number;
+  readonly extents?: number;
   /** The table, where some of them have kept identities of earlier generations, which stand in the read model. */
   readonly keeps?: string;
 }
 
 /** How many rows ranges have together. */
 export function countRowsOf(ranges: readonly RowRange[]): number {
-  return ranges.reduce((sum, { count, links = 1 }) => sum + count * links, 0);
+  return ranges.reduce((sum, { count, extents = 1 }) => sum + count * extents, 0);
 }
 
 export type KeepingRange = RowRange & { readonly keeps: string };

@@ -1,6 +1,6 @@
 /**
- * Row IDs: 22 characters, the base64url of 16 bytes: the version of the adding event (8), the ordinal of the link in it
- * (4), the index in the link (4), all big-endian (decisions 2). Replay gives the same IDs.
+ * Row IDs: 22 characters, the base64url of 16 bytes: the version of the adding event (8), the ordinal of the extent in it
+ * (4), the index in the extent (4), all big-endian (decisions 2). Replay gives the same IDs.
  */
 import type { RowAddress } from './event.ts';
 
@@ -8,7 +8,7 @@ const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_
 
 const digitCodes = Buffer.from(digits);
 
-/** The 16 characters that all rows of a link share: twelve bytes are exactly sixteen digits. */
+/** The 16 characters that all rows of an extent share: twelve bytes are exactly sixteen digits. */
 export function rowIdPrefix(version: bigint, ordinal: number): string {
   const bytes = Buffer.alloc(12);
   bytes.writeBigUInt64BE(version, 0);
@@ -16,7 +16,7 @@ export function rowIdPrefix(version: bigint, ordinal: number): string {
   return bytes.toString('base64url');
 }
 
-/** The 6 characters that tell the rows of a link apart. */
+/** The 6 characters that tell the rows of an extent apart. */
 export function rowIdSuffix(index: number): string {
   return (
     digits[index >>> 26]! +

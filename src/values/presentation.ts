@@ -23,7 +23,7 @@ export { applyPatch, sameCell } from './patch-row.ts';
  */
 export type StoredForm = 'received' | 'cells' | 'presented';
 
-/** How the rows of a link are stored that are not presented as they are. */
+/** How the rows of an extent are stored that are not presented as they are. */
 export function receivedForm(cells: boolean): StoredForm {
   return cells ? 'cells' : 'received';
 }

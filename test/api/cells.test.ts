@@ -2,7 +2,7 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import Papa from 'papaparse';
-import { extent } from '../extent.ts';
+import { scale } from '../scale.ts';
 import { useOwnApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
 import { fc, uncut } from '../support/property.ts';
@@ -312,5 +312,5 @@ test('any texts come back as they were, in columns of strings', async () => {
     const written = Papa.unparse(rows, { newline, delimiter: headers === csv ? ',' : '\t' });
     const wanted = rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== '')));
     expect(await lastRows(table, await add(table, written, 'abort', headers))).toEqual(wanted);
-  }), { ...uncut, numRuns: extent.textBodies });
+  }), { ...uncut, numRuns: scale.textBodies });
 });

@@ -1,6 +1,6 @@
 /** Spec 4.13, decisions 2, 3 and 6: the rows of a stash become those of a table, in one step. */
 import { describe, expect, test } from '@jest/globals';
-import { extent } from '../extent.ts';
+import { scale } from '../scale.ts';
 import { promptly, useApi } from '../support/api.ts';
 import { outcomeOf, type Answer, type Client } from '../support/client.ts';
 import { untilDone } from '../support/jobs.ts';
@@ -319,19 +319,19 @@ describe('an import', () => {
 });
 
 test.each([['numbers', (at: number) => String(at)], ['words', (at: number) => `part-${String(at).padStart(5, '0')}`]])(
-  `${extent.smallChunks} small chunks, sent by sixteen at once, come in the order of their serials: %s`,
+  `${scale.smallChunks} small chunks, sent by sixteen at once, come in the order of their serials: %s`,
   async (_name, serialOf) => {
     const { client: by } = await api().createTeam();
     const stashId = newStashId();
     // Scattered, so that neighbours come at different times.
-    const order = Array.from({ length: extent.smallChunks }, (_, at) => (at * 1237) % extent.smallChunks);
+    const order = Array.from({ length: scale.smallChunks }, (_, at) => (at * 1237) % scale.smallChunks);
     await Promise.all(Array.from({ length: 16 }, async (_, worker) => {
       for (let at = worker; at < order.length; at += 16) {
         const serial = order[at]!;
         expectStored(await by.put(`/stashes/${stashId}/${serialOf(serial)}`, [{ n: serial * 2 }, { n: serial * 2 + 1 }].slice(serial % 7 === 0 ? 1 : 0)));
       }
     }));
-    const numbers = numbered(0, extent.smallChunks * 2).map(({ n }) => n).filter((n) => n % 14 !== 0);
+    const numbers = numbered(0, scale.smallChunks * 2).map(({ n }) => n).filter((n) => n % 14 !== 0);
     const answer = await by.post('/tables', { name: 'n', rows: { $stashID: stashId } });
     expect(outcomeOf(answer)).toBe('201');
     const { tableID, rowIDs } = answer.json.data;

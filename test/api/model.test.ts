@@ -1,6 +1,6 @@
 /** Random sequences of requests, against the interface in memory: outcomes, rows, and the order of versions. */
 import { expect, test } from '@jest/globals';
-import { extent } from '../extent.ts';
+import { scale } from '../scale.ts';
 import { useOwnApi } from '../support/api.ts';
 import { outcomeOf, type Answer, type Client } from '../support/client.ts';
 import { typeInSchema } from '../support/column-types.ts';
@@ -209,7 +209,7 @@ function versionFor(match: string, own: bigint, table: bigint): bigint | null {
 }
 
 test('random sequences come out as in the model', async () => {
-  const endAt = performance.now() + extent.modelMs;
+  const endAt = performance.now() + scale.modelMs;
   let sequences = 0;
   await fc.assert(
     fc.asyncProperty(createArb, fc.array(commandArb, { minLength: 1, maxLength: 14 }), async (first, rest) => {
@@ -218,8 +218,8 @@ test('random sequences come out as in the model', async () => {
       for (const command of [first, ...rest]) await run.do(command);
       sequences += 1;
     }),
-    { ...uncut, numRuns: extent.modelSequences },
+    { ...uncut, numRuns: scale.modelSequences },
   );
   process.stderr.write(`${sequences} random sequences came out as in the model\n`);
   expect(sequences).toBeGreaterThan(0);
-}, extent.modelMs + 120_000);
+}, scale.modelMs + 120_000);

@@ -1,6 +1,6 @@
 /** Many clients, two processes, one table: whatever they do, it is as if each write had taken place alone (spec 9). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { extent } from '../extent.ts';
+import { scale } from '../scale.ts';
 import { findProblems } from '../support/history.ts';
 import { deploy, type Deployment } from './deployment.ts';
 import { randomFrom, work, type Mix } from './load.ts';
@@ -17,7 +17,7 @@ afterAll(async () => {
 });
 
 describe('racers', () => {
-  test.each(Array.from({ length: extent.races }, (_, at) => at + 1))('of 32 patches with one If-Match exactly one wins (round %i)', async () => {
+  test.each(Array.from({ length: scale.races }, (_, at) => at + 1))('of 32 patches with one If-Match exactly one wins (round %i)', async () => {
     const { tableId, rows, recorder } = await createRecordedTable(deployment.clients[0]!, 1);
     const racers = Array.from({ length: 32 }, (_, n) => {
       return new RecordedTable(`racer ${n}`, deployment.clients[n % 2]!, tableId, recorder);
@@ -39,7 +39,7 @@ describe('histories', () => {
     const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
     process.stderr.write(`SEED=${seed}\n`);
     const { tableId, rows, recorder } = await createRecordedTable(deployment.clients[0]!, 8);
-    const endAt = performance.now() + extent.historyMs;
+    const endAt = performance.now() + scale.historyMs;
     await Promise.all(Array.from({ length: 16 }, (_, n) => {
       const table = new RecordedTable(`client ${n}`, deployment.clients[n % 2]!, tableId, recorder);
       return work(table, rows, mix, randomFrom(seed + n), () => performance.now() < endAt);

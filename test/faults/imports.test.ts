@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
-import { extent } from '../extent.ts';
+import { scale } from '../scale.ts';
 import { Client } from '../support/client.ts';
 import { findImportProblems } from './imports.ts';
 import { KilledService } from './killed-service.ts';
@@ -12,7 +12,7 @@ import { randomFrom } from './load.ts';
 import { seed } from './survive.ts';
 import { verify } from './verify.ts';
 
-const kills = extent.importKills;
+const kills = scale.importKills;
 
 let service: KilledService | undefined;
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { extent } from '../extent.ts';
+import { scale } from '../scale.ts';
 import { Client } from '../support/client.ts';
 import { findProblems } from '../support/history.ts';
 import { freePort, launchServer, startServer, untilReady, type TestServer } from '../support/server.ts';
@@ -17,7 +17,7 @@ import { randomFrom, work, type Mix } from './load.ts';
 import { createRecordedTable, findCreationProblems, historyOf, RecordedTable } from './recorded-table.ts';
 import { verify } from './verify.ts';
 
-const kills = extent.kills;
+const kills = scale.kills;
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 const mix: Mix = { patch: 12, add: 4, delete: 3, head: 1, addBlock: 0.6, addBody: 0.5, addRefused: 0.3, create: 0.3 };
 

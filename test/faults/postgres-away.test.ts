@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
-import { extent } from '../extent.ts';
+import { scale } from '../scale.ts';
 import { Client } from '../support/client.ts';
 import { findProblems } from '../support/history.ts';
 import { createDatabase } from '../support/postgres.ts';
@@ -38,7 +38,7 @@ test('all connections of the service are ended', async () => {
   closers.push(() => operator.end());
   let ended = 0;
   await survive(disturbed(deployment), async (random) => {
-    for (let times = 0; times < extent.cuts; times += 1) {
+    for (let times = 0; times < scale.cuts; times += 1) {
       await sleep(100 + random() * 300);
       const { rowCount } = await operator.query(`
         select pg_terminate_backend(pid) from pg_stat_activity
@@ -46,7 +46,7 @@ test('all connections of the service are ended', async () => {
       ended += rowCount ?? 0;
     }
   });
-  expect(ended).toBeGreaterThanOrEqual(extent.cuts);
+  expect(ended).toBeGreaterThanOrEqual(scale.cuts);
 });
 
 /** Some processes whose Postgres is at the other end of a line. */
@@ -65,7 +65,7 @@ async function deployBehindLine(processes: number): Promise<{ deployment: Deploy
 test('the line to Postgres is cut, so that answers to commits are lost', async () => {
   const { deployment, line } = await deployBehindLine(2);
   await survive(disturbed(deployment), async (random) => {
-    for (let times = 0; times < extent.cuts; times += 1) {
+    for (let times = 0; times < scale.cuts; times += 1) {
       await sleep(50 + random() * 300);
       line.cut(random() < 0.5 ? 0 : 200);
     }
@@ -78,7 +78,7 @@ test('what was on the line when it was cut reaches Postgres late, when nobody el
   const { tableId, rows, recorder } = await createRecordedTable(client, 1);
   const table = new RecordedTable('only', client, tableId, recorder);
   const random = randomFrom(seed);
-  for (let times = 0; times < extent.cuts; times += 1) {
+  for (let times = 0; times < scale.cuts; times += 1) {
     const version = await table.read(rows[0]!);
     const patching = table.patch(rows[0]!, version);
     await sleep(random() * 12);
@@ -104,7 +104,7 @@ test('Postgres is killed, and started again on another port', async () => {
   const deployment = await deploy(2, url.href);
   closers.push(() => deployment.stop());
   await survive(disturbed(deployment), async (random) => {
-    for (let times = 0; times < extent.postgresKills; times += 1) {
+    for (let times = 0; times < scale.postgresKills; times += 1) {
       await sleep(200 + random() * 500);
       await kill([postgres.pid]);
       line.target = null;

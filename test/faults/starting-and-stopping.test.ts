@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { extent } from '../extent.ts';
+import { scale } from '../scale.ts';
 import { Client } from '../support/client.ts';
 import { findProblems } from '../support/history.ts';
 import { createDatabase } from '../support/postgres.ts';
@@ -13,7 +13,7 @@ import { killEverything, postmasterOf, processesOf, untilGone } from './kill.ts'
 import { randomFrom, work, type Mix } from './load.ts';
 import { createRecordedTable, historyOf, RecordedTable } from './recorded-table.ts';
 
-test.each(Array.from({ length: extent.startsAtOnce }, (_, at) => at + 1))('processes that start at once on a fresh database make one first team (round %i)', async () => {
+test.each(Array.from({ length: scale.startsAtOnce }, (_, at) => at + 1))('processes that start at once on a fresh database make one first team (round %i)', async () => {
   const database = await createDatabase();
   const servers = await Promise.all([1, 2, 3].map(() => startServer({ databaseUrl: database.url })));
   try {
@@ -39,7 +39,7 @@ test('SIGTERM under load: what is under way is answered, nothing is lost, no pro
     const token = await server.token();
     const { tableId, rows, recorder } = await createRecordedTable(new Client(server.url, token), 8);
     let underWay = 0;
-    for (let round = 0; round < extent.stopsUnderLoad; round += 1) {
+    for (let round = 0; round < scale.stopsUnderLoad; round += 1) {
       const client = new Client(server.url, token);
       let goesOn = true;
       const working = Promise.all(Array.from({ length: 12 }, (_, n) => {

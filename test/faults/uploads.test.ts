@@ -3,7 +3,7 @@
  * acknowledged has its very bytes, and nothing is left of the others.
  */
 import { afterEach, expect, test } from '@jest/globals';
-import { extent } from '../extent.ts';
+import { scale } from '../scale.ts';
 import { Client } from '../support/client.ts';
 import { KilledService } from './killed-service.ts';
 import { randomFrom } from './load.ts';
@@ -11,7 +11,7 @@ import { seed } from './survive.ts';
 import { findUploadProblems } from './uploads.ts';
 import { verify } from './verify.ts';
 
-const kills = extent.uploadKills;
+const kills = scale.uploadKills;
 
 let service: KilledService | undefined;
 

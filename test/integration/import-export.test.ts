@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import Papa from 'papaparse';
-import { isFull } from '../extent.ts';
+import { isFull } from '../scale.ts';
 import { Client } from '../support/client.ts';
 import { readContent, readDataSet, writeContent } from '../support/files.ts';
 import { Relay } from '../support/relay.ts';

@@ -63,14 +63,14 @@ test('a generated log holds every kind of event, refusals of every kind, and wha
     expect(found.commands.size).toBeGreaterThan(await count('select count(*) from outcomes'));
     expect(await count('select count(*) from tables where widened > 0')).toBeGreaterThan(0);
     expect(await count('select count(*) from tables where deleted')).toBeGreaterThan(0);
-    expect(await count('select count(*) from links where wrap and presented is null')).toBeGreaterThan(0);
-    expect(await count('select count(*) from links where ordinal > 0')).toBeGreaterThan(0);
+    expect(await count('select count(*) from extents where wrap and presented is null')).toBeGreaterThan(0);
+    expect(await count('select count(*) from extents where ordinal > 0')).toBeGreaterThan(0);
     expect(await count('select count(*) from generations')).toBeGreaterThan(0);
-    expect(await count('select count(*) from links join kept_ids using (segment) where kept is not null')).toBeGreaterThan(0);
+    expect(await count('select count(*) from extents join kept_ids using (segment) where kept is not null')).toBeGreaterThan(0);
     expect(await count('select count(distinct partition) from teams')).toBeGreaterThan(3);
     expect(await count('select count(*) from stashes where ended_at is null')).toBeGreaterThan(0);
     expect(await count('select count(*) from stashes where ended_at is not null')).toBeGreaterThan(0);
-    expect(await count('select count(*) from links join chunk_blocks using (segment)')).toBeGreaterThan(0);
+    expect(await count('select count(*) from extents join chunk_blocks using (segment)')).toBeGreaterThan(0);
     expect(await count(`select count(*) from uploads where file is null`)).toBeGreaterThan(0);
     // Named by a row when it was looked at; not named then; given up because of that, or of its size, or never completed.
     expect(await count('select count(*) from uploads where file is not null and unclaimed_since is null and removed_at is null')).toBeGreaterThan(0);
@@ -89,8 +89,8 @@ test('a generated log holds every kind of event, refusals of every kind, and wha
     }
     expect(await count('select count(*) from change_references')).toBeGreaterThan(0);
     for (const kind of ['is not null', 'is null']) {
-      const changed = `select count(*) from changes join links on links.key = link
-        join segment_rows rows on rows.segment = links.segment and rows.index = changes.index`;
+      const changed = `select count(*) from changes join extents on extents.key = extent
+        join segment_rows rows on rows.segment = extents.segment and rows.index = changes.index`;
       expect(await count(`${changed} where rows.version is not null and changes.body ${kind}`)).toBeGreaterThan(0);
       expect(await count(`${changed} where rows.version is null and changes.body ${kind}`)).toBeGreaterThan(0);
     }

@@ -99,7 +99,7 @@ describe.each(['few', 'block'] as const)('a row that came among %s', (kind) => {
     }
     await team.deleteRow(tableId, row);
     expect(await team.isClaimed(other)).toBe(false);
-    expect(await count('change_references join changes using (link, index) where body is null')).toBe(0);
+    expect(await count('change_references join changes using (extent, index) where body is null')).toBe(0);
   });
 
   test('names it until the table is overwritten, and that may name it again', async () => {
@@ -182,7 +182,7 @@ describe('what is read to answer for a file', () => {
   /** How many rows of each table are read. */
   async function readFor({ id }: DrivenUpload): Promise<Record<string, number>> {
     const { rows: [row] } = await database.pool.query(`explain (analyze, format json) ${selectClaims.text}`, [[id]]);
-    const read: Record<string, number> = { file_references: 0, change_references: 0, links: 0 };
+    const read: Record<string, number> = { file_references: 0, change_references: 0, extents: 0 };
     const add = (node: PlanNode): void => {
       const name = node['Relation Name'];
       if (name !== undefined) read[name] = (read[name] ?? 0) + node['Actual Rows'] * node['Actual Loops'];
@@ -209,14 +209,14 @@ describe('what is read to answer for a file', () => {
     expect(await count(`file_references where file = '${upload.file}'`)).toBe(30);
     expect(await count(`change_references where file = '${upload.file}'`)).toBe(30);
     const passedBy = await readFor(upload);
-    expect(passedBy.links).toBe(0);
+    expect(passedBy.extents).toBe(0);
     // The next entry of the index tells that there is none.
     expect(passedBy.file_references).toBeLessThanOrEqual(1);
     expect(passedBy.change_references).toBeLessThanOrEqual(1);
 
     await nameOften(team, upload, 30);
     const read = await readFor(upload);
-    expect(read.links).toBeGreaterThanOrEqual(60);
+    expect(read.extents).toBeGreaterThanOrEqual(60);
     expect(read.file_references).toBeGreaterThanOrEqual(30);
     expect(read.change_references).toBeGreaterThanOrEqual(30);
     expect(await team.isClaimed(upload)).toBe(false);
@@ -235,7 +235,7 @@ describe('compaction and garbage collection', () => {
     for (const [at, upload] of uploads.entries()) {
       const target = at % 10 === 7 ? overwritten : at % 10 === 8 ? ended : tableId;
       const row = await team.add(target, at % 2 === 0 ? 'few' : 'block', `{"a":"${upload.url}","n":${at}}`, plain);
-      // The next one begins a link of its own, which is small.
+      // The next one begins an extent of its own, which is small.
       await team.add(target, 'block', '{"a":4.5}');
       if (at % 10 === 1) await team.patch(target, row, '{"a":"nothing"}');
       if (at % 10 === 2) await team.patch(target, row, '{"n":77}');
@@ -257,11 +257,11 @@ describe('compaction and garbage collection', () => {
   test('change nothing of what is named, and leave nothing that is not', async () => {
     const claims = await everyWay();
     await expectClaims(claims);
-    const merged = await count('links where merged');
+    const merged = await count('extents where merged');
     let steps = 0;
     for (; await compactOnce(database); steps += 1) if (steps % 20 === 0) await expectClaims(claims);
     expect(steps).toBeGreaterThan(20);
-    expect(await count('links where merged')).toBeGreaterThan(merged);
+    expect(await count('extents where merged')).toBeGreaterThan(merged);
     await expectClaims(claims);
 
     const held = await count('file_references');
@@ -273,7 +273,7 @@ describe('compaction and garbage collection', () => {
     expect(await count('change_references')).toBeLessThan(heldOfChanges);
     expect(await count('change_references')).toBeGreaterThan(0);
     expect(await count('file_references left join segment_rows using (segment, index) where body is null')).toBe(0);
-    expect(await count('change_references left join changes using (link, index) where body is null')).toBe(0);
+    expect(await count('change_references left join changes using (extent, index) where body is null')).toBe(0);
   });
 });
 

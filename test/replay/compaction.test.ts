@@ -1,21 +1,21 @@
 /** Compaction and garbage collection change nothing that anybody can see, and leave nothing that nobody can. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { compactOnce, smallLinkBytes } from '../../projections/tables/compaction.ts';
+import { compactOnce, smallExtentBytes } from '../../projections/tables/compaction.ts';
 import { removeGarbage, removeRareGarbage } from '../../projections/engine/garbage.ts';
 import { models } from '../../projections/models.ts';
-import { findRows } from '../../projections/tables/links.store.ts';
+import { findRows } from '../../projections/tables/extents.store.ts';
 import { PageQueries } from '../../projections/tables/pages.queries.ts';
 import { Presenters } from '../../projections/tables/presenters.ts';
 import type { Database } from '../../src/database/database.ts';
 import { verify } from '../../src/replay/verify.ts';
-import { extent } from '../extent.ts';
+import { scale } from '../scale.ts';
 import { chooseSeed, createGeneratedLog, openReadModel, type GeneratedLog } from './generated-log.ts';
 
 let generated: GeneratedLog;
 let database: Database;
 
 beforeAll(async () => {
-  generated = await createGeneratedLog({ seed: chooseSeed(), ...extent.compactedLog });
+  generated = await createGeneratedLog({ seed: chooseSeed(), ...scale.compactedLog });
   database = await openReadModel(generated.url);
 });
 
@@ -52,8 +52,8 @@ async function expectEqual(): Promise<void> {
   expect(differences).toEqual([]);
 }
 
-const received = `links join tables on tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
-  where (links.presented is null or links.presented < tables.widened) and tables.tail is distinct from links.key`;
+const received = `extents join tables on tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
+  where (extents.presented is null or extents.presented < tables.widened) and tables.tail is distinct from extents.key`;
 
 test('rows that are stored as they are presented, and together, read as before', async () => {
   const before = await readAll();
@@ -67,10 +67,10 @@ test('rows that are stored as they are presented, and together, read as before',
   expect(steps).toBeGreaterThan(10);
   expect(await readAll()).toEqual(before);
   expect(await count(received)).toBe(0);
-  expect(await count('links where merged')).toBeGreaterThan(15);
-  expect(await count(`(select 1 from links where not merged and bytes < ${smallLinkBytes} and exists (
-    select from tables where tables.generation = links.generation and tables.id = links.table_id and not tables.deleted
-      and tables.tail is distinct from links.key
+  expect(await count('extents where merged')).toBeGreaterThan(15);
+  expect(await count(`(select 1 from extents where not merged and bytes < ${smallExtentBytes} and exists (
+    select from tables where tables.generation = extents.generation and tables.id = extents.table_id and not tables.deleted
+      and tables.tail is distinct from extents.key
   ) group by table_id having count(*) >= 16) scattered`)).toBe(0);
   await expectEqual();
 });
@@ -90,18 +90,18 @@ test('what nobody can read is gone in the end, and the rest reads as before', as
   expect(await readAll()).toEqual(before);
   expect(await count('generations where not swept')).toBe(0);
   expect(await count('body_blocks')).toBe(0);
-  expect(await count(`segment_rows where not exists (select from links join tables on tables.id = links.table_id
-    and tables.generation = links.generation where links.segment = segment_rows.segment)
+  expect(await count(`segment_rows where not exists (select from extents join tables on tables.id = extents.table_id
+    and tables.generation = extents.generation where extents.segment = segment_rows.segment)
     and not exists (select from chunk_blocks where chunk_blocks.segment = segment_rows.segment)`)).toBe(0);
   expect(await count('chunk_blocks where not exists (select from stashes where key = stash and ended_at is null)')).toBe(0);
   expect(await count('chunk_blocks')).toBeGreaterThan(0);
   expect(await count('stashes where ended_at is not null')).toBe(0);
-  expect(await count(`changes where not exists (select from links join tables on tables.id = links.table_id
-    and tables.generation = links.generation where links.key = changes.link)`)).toBe(0);
+  expect(await count(`changes where not exists (select from extents join tables on tables.id = extents.table_id
+    and tables.generation = extents.generation where extents.key = changes.extent)`)).toBe(0);
   expect(await count('segment_rows')).toBeLessThan(held);
   // Whoever asks for one of those rows hears that there is none.
-  const { rows: gone } = await database.pool.query(`select links.table_id, links.version, links.ordinal from links
-    join segments on segments.key = links.segment where segments.emptied limit 50`);
+  const { rows: gone } = await database.pool.query(`select extents.table_id, extents.version, extents.ordinal from extents
+    join segments on segments.key = extents.segment where segments.emptied limit 50`);
   expect(gone.length).toBeGreaterThan(0);
   const wanted = gone.map(({ table_id: tableId, version, ordinal }) => ({ tableId, version: BigInt(version), ordinal, index: 0 }));
   expect(await database.writers.with((tx) => findRows(tx, wanted))).toEqual([]);

@@ -46,9 +46,9 @@ const isState: Readonly<Record<string, string>> = {
   tables: 'not deleted',
   table_schemas: 'table_id in (select id from tables where not deleted)',
   app_links: 'table_id in (select id from tables where not deleted)',
-  links: 'table_id in (select id from tables where not deleted)',
-  segment_rows: 'segment in (select segment from links join tables on tables.id = table_id where not tables.deleted)',
-  changes: 'link in (select key from links join tables on tables.id = table_id where not tables.deleted)',
+  extents: 'table_id in (select id from tables where not deleted)',
+  segment_rows: 'segment in (select segment from extents join tables on tables.id = table_id where not tables.deleted)',
+  changes: 'extent in (select key from extents join tables on tables.id = table_id where not tables.deleted)',
 };
 const one = (table: string, condition = 'true'): string => `${table}.ctid = (select ${table}.ctid from ${table}
   where ${condition} and ${isState[table] ?? 'true'} order by ${table}.ctid limit 1)`;
@@ -58,18 +58,18 @@ const remove = (table: string, condition?: string): string => `delete from ${tab
 
 /** A row that shows as it is stored: of a block, or of a tail. */
 const shown = (tail: boolean): string => `segment_rows.version is ${tail ? 'not null' : 'null'} and exists (
-  select from links where links.segment = segment_rows.segment and links.presented is not null and not exists (
-    select from changes where changes.link = links.key and changes.index = segment_rows.index - links.first))`;
+  select from extents where extents.segment = segment_rows.segment and extents.presented is not null and not exists (
+    select from changes where changes.extent = extents.key and changes.index = segment_rows.index - extents.first))`;
 /** An identity that a row kept, in a generation that is shown or in one that was replaced. */
-const kept = (isPresent: boolean): string => `exists (select from links join tables on tables.id = table_id and not tables.deleted
-  where links.segment = kept_ids.segment and links.kept is not null and kept_ids.index >= links.first
-    and kept_ids.index < links.first + links.rows and links.generation ${isPresent ? '=' : '<>'} tables.generation)`;
+const kept = (isPresent: boolean): string => `exists (select from extents join tables on tables.id = table_id and not tables.deleted
+  where extents.segment = kept_ids.segment and extents.kept is not null and kept_ids.index >= extents.first
+    and kept_ids.index < extents.first + extents.rows and extents.generation ${isPresent ? '=' : '<>'} tables.generation)`;
 /** A file that a row of a present generation names, as it came and as it was patched. */
-const isPresent = 'links join tables on tables.id = table_id and tables.generation = links.generation and not tables.deleted';
-const named = `exists (select from ${isPresent} where links.segment = file_references.segment
-  and file_references.index >= links.first and file_references.index < links.first + links.rows
-  and not exists (select from changes where changes.link = links.key and changes.index = file_references.index - links.first))`;
-const namedByChange = `exists (select from ${isPresent} where links.key = change_references.link)`;
+const isPresent = 'extents join tables on tables.id = table_id and tables.generation = extents.generation and not tables.deleted';
+const named = `exists (select from ${isPresent} where extents.segment = file_references.segment
+  and file_references.index >= extents.first and file_references.index < extents.first + extents.rows
+  and not exists (select from changes where changes.extent = extents.key and changes.index = file_references.index - extents.first))`;
+const namedByChange = `exists (select from ${isPresent} where extents.key = change_references.extent)`;
 const otherNumber = `body = '{"n":123456789}'`;
 
 const mutations: readonly (readonly [what: string, statement: string])[] = [
@@ -102,13 +102,13 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['upload \\S+: removed_at', set('uploads', 'removed_at = 5', 'removed_at is null')],
   ['upload \\S+: removed_at', set('uploads', 'removed_at = null', 'removed_at is not null')],
   ['upload \\S+', remove('uploads')],
-  ['file \\S+ in row \\d+ of link \\d+ \\d+ of table \\S+', set('file_references', `file = 'A' || substr(file, 2)`, named)],
-  ['file \\S+ in row \\d+ of link \\d+ \\d+ of table \\S+', set('file_references', 'index = index - 1', `${named} and index > 0`)],
-  ['file \\S+ in row \\d+ of link \\d+ \\d+ of table \\S+', remove('file_references', named)],
-  ['file \\S+ in row \\d+ of link \\d+ \\d+ of table \\S+', set('change_references', `file = 'A' || substr(file, 2)`, namedByChange)],
-  ['file \\S+ in row \\d+ of link \\d+ \\d+ of table \\S+', remove('change_references', namedByChange)],
-  ['file \\S+ in row \\d+ of link \\d+ \\d+ of table \\S+: team_id', set('file_references', 'team_id = gen_random_uuid()', named)],
-  ['file \\S+ in row \\d+ of link \\d+ \\d+ of table \\S+: team_id', set('change_references', 'team_id = gen_random_uuid()', namedByChange)],
+  ['file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+', set('file_references', `file = 'A' || substr(file, 2)`, named)],
+  ['file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+', set('file_references', 'index = index - 1', `${named} and index > 0`)],
+  ['file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+', remove('file_references', named)],
+  ['file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+', set('change_references', `file = 'A' || substr(file, 2)`, namedByChange)],
+  ['file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+', remove('change_references', namedByChange)],
+  ['file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+: team_id', set('file_references', 'team_id = gen_random_uuid()', named)],
+  ['file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+: team_id', set('change_references', 'team_id = gen_random_uuid()', namedByChange)],
   ['token \\S+: team_id', set('tokens', 'team_id = gen_random_uuid()')],
   ['token \\S+: name', set('tokens', `name = upper(name)`)],
   ['token \\S+: hash', set('tokens', `hash = '\\x00'`)],
@@ -148,24 +148,24 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['outcome of command \\S+ in partition \\d+: request_digest', set('outcomes', `request_digest = 'x'`)],
   ['outcome of command \\S+ in partition \\d+: replaced_time', set('outcomes', 'replaced_time = time - 1')],
   ['outcome of command \\S+ in partition \\d+', remove('outcomes')],
-  ['link \\d+ \\d+ of table \\S+: generation', set('links', 'generation = generation + 1')],
-  ['link \\d+ \\d+ of table \\S+: schema_version', set('links', 'schema_version = schema_version + 1')],
-  ['link \\d+ \\d+ of table \\S+: rows', set('links', 'rows = rows - 1')],
-  ['link \\d+ \\d+ of table \\S+: bytes', set('links', 'bytes = bytes + 1')],
-  ['link \\d+ \\d+ of table \\S+: deleted', set('links', 'deleted = deleted + 1')],
-  ['link \\d+ \\d+ of table \\S+: changed', set('links', 'changed = false', 'changed')],
-  ['link \\d+ \\d+ of table \\S+', remove('links')],
-  ['row \\S+ of table \\S+.*', set('links', 'first = first + 1', 'rows > 3')],
+  ['extent \\d+ \\d+ of table \\S+: generation', set('extents', 'generation = generation + 1')],
+  ['extent \\d+ \\d+ of table \\S+: schema_version', set('extents', 'schema_version = schema_version + 1')],
+  ['extent \\d+ \\d+ of table \\S+: rows', set('extents', 'rows = rows - 1')],
+  ['extent \\d+ \\d+ of table \\S+: bytes', set('extents', 'bytes = bytes + 1')],
+  ['extent \\d+ \\d+ of table \\S+: deleted', set('extents', 'deleted = deleted + 1')],
+  ['extent \\d+ \\d+ of table \\S+: changed', set('extents', 'changed = false', 'changed')],
+  ['extent \\d+ \\d+ of table \\S+', remove('extents')],
+  ['row \\S+ of table \\S+.*', set('extents', 'first = first + 1', 'rows > 3')],
   ...[true, false].flatMap((isPresent): [string, string][] => [
-    ['the ID that row \\d+ of link \\d+ \\d+ of table \\S+ kept: id', set('kept_ids', `id = 'A' || substr(id, 2) || 'x'`, kept(isPresent))],
-    ['the ID that row \\d+ of link \\d+ \\d+ of table \\S+ kept', remove('kept_ids', kept(isPresent))],
+    ['the ID that row \\d+ of extent \\d+ \\d+ of table \\S+ kept: id', set('kept_ids', `id = 'A' || substr(id, 2) || 'x'`, kept(isPresent))],
+    ['the ID that row \\d+ of extent \\d+ \\d+ of table \\S+ kept', remove('kept_ids', kept(isPresent))],
   ]),
   ['row \\S+ of table \\S+: column ".*"', set('segment_rows', otherNumber, shown(false))],
   ['row \\S+ of table \\S+: column ".*"', set('segment_rows', otherNumber, shown(true))],
   ['row \\S+ of table \\S+: column "name"', set('segment_rows', `body = replace(body, '"n', '"N')`, `${shown(false)} and body like '{"name":"n%'`)],
   ['row \\S+ of table \\S+: version', set('segment_rows', 'version = version - 1', shown(true))],
   ['row \\S+ of table \\S+', remove('segment_rows', shown(false))],
-  ['rows from \\d+ on of link \\d+ \\d+ of table \\S+', set('segment_rows', `body = E'{"n":\\n1}'`, shown(false))],
+  ['rows from \\d+ on of extent \\d+ \\d+ of table \\S+', set('segment_rows', `body = E'{"n":\\n1}'`, shown(false))],
   ['row \\S+ of table \\S+: column ".*"', set('changes', otherNumber, 'body is not null')],
   ['row \\S+ of table \\S+', set('changes', otherNumber, 'body is null')],
   ['row \\S+ of table \\S+', set('changes', 'body = null', 'body is not null')],
@@ -183,11 +183,11 @@ describe('one altered value is told', () => {
 
 /** What is no state: how rows are stored and where, and what is over. */
 const harmless: readonly (readonly [what: string, statement: string])[] = [
-  ['a segment that nobody links', `insert into segments (key, id, rows) values (-1, gen_random_uuid(), 1)`],
+  ['a segment that nobody extents', `insert into segments (key, id, rows) values (-1, gen_random_uuid(), 1)`],
   ['an outcome whose time is over', `insert into outcomes (partition, command_id, log_offset, time) values (0, gen_random_uuid(), 0, 1)`],
   ['a body block whose time is over', `insert into body_blocks (body_id, number, team_id, segment, profile, time)
     select gen_random_uuid(), 0, id, -1, '[]', 1 from teams limit 1`],
-  ['a link of a deleted table', `delete from links where ctid = (select links.ctid from links
+  ['an extent of a deleted table', `delete from extents where ctid = (select extents.ctid from extents
     join tables on tables.id = table_id where tables.deleted limit 1)`],
   ['a schema of a deleted table', `delete from table_schemas where ctid = (select table_schemas.ctid from table_schemas
     join tables on tables.id = table_id where deleted limit 1)`],
@@ -195,7 +195,7 @@ const harmless: readonly (readonly [what: string, statement: string])[] = [
   ['who projects', set('progress', 'epoch = epoch + 1')],
   ['whether the bytes of a file are gone', set('uploads', 'cleared = not cleared')],
   ['a file that a row named which was patched or deleted', `insert into file_references (team_id, file, segment, index)
-    select team_id, 'nobody', segment, first + index from changes join links on links.key = changes.link
+    select team_id, 'nobody', segment, first + index from changes join extents on extents.key = changes.extent
       join tables on tables.id = table_id limit 1`],
 ];
 

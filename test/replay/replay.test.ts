@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { readModelSchema } from '../../projections/engine/read-model.ts';
-import { extent } from '../extent.ts';
+import { scale } from '../scale.ts';
 import { runTablog } from '../support/tablog.ts';
 import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
 let generated: GeneratedLog;
 
 beforeAll(async () => {
-  generated = await createGeneratedLog({ seed: chooseSeed(), ...extent.replayedLog });
+  generated = await createGeneratedLog({ seed: chooseSeed(), ...scale.replayedLog });
 }, 300_000);
 
 afterAll(async () => {
@@ -31,8 +31,8 @@ test('the log has all that was generated', async () => {
     `select (select sum(next) from ${readModelSchema}.progress)::int as events,
       (select count(*) from ${readModelSchema}.segment_rows)::int as rows`,
   );
-  expect(rows[0].events).toBeGreaterThan(extent.replayedAtLeast.events);
-  expect(rows[0].rows).toBeGreaterThan(extent.replayedAtLeast.rows);
+  expect(rows[0].events).toBeGreaterThan(scale.replayedAtLeast.events);
+  expect(rows[0].rows).toBeGreaterThan(scale.replayedAtLeast.rows);
 });
 
 /** A process that believes it is a year later. */

@@ -9,7 +9,7 @@ import type { BodyBlockChange } from '../../projections/segments/body-block.ts';
 import { StashContentBuilder } from '../../projections/stashes/stash-content.ts';
 import type { ChunkChange, StashChange } from '../../projections/stashes/stash.ts';
 import { compareSerials } from '../../projections/stashes/stash-order.ts';
-import type { Link, TableChange } from '../../projections/tables/table.ts';
+import type { Extent, TableChange } from '../../projections/tables/table.ts';
 import type { Team, TokenChange } from '../../projections/teams/team.ts';
 import type { UploadChange } from '../../projections/uploads/upload.ts';
 import type { Event, RowAddress } from '../../src/events/event.ts';
@@ -47,30 +47,30 @@ export interface Given {
   /** Whether scalars were wrapped into array columns when the block was linked. */
   readonly wrap?: boolean;
   /** What is special about the tail. */
-  readonly tailLink?: Partial<Link>;
+  readonly tailExtent?: Partial<Extent>;
 }
 
 /** A state in which these things are so. */
 export function given({
   owner = 'team', suspended = false, rowsMax = null, otherRows = 0, uploadBytes = 0,
   uploadBytesMax = null, openUploads = 0, schema = 'a:number b:string', widened = 0n,
-  block = [], tail, wrap = false, tailLink = {},
+  block = [], tail, wrap = false, tailExtent = {},
 }: Given = {}): States {
   let key = 1000n;
   const states = openStates(() => key++);
   const { tables, teams } = states;
-  const link = {
+  const extent = {
     tableId: 'table', ordinal: 0, generation: createdAt, schemaVersion: createdAt, wrap: false, presented: createdAt,
     cells: false, kept: null, first: 0, bytes: 0, changed: false, deleted: 0,
   };
-  const blockLink: Link = { ...link, wrap, presented: null, key: 1n, version: blockAt, segment: 2n, rows: block.length };
-  const openTail: Link = {
-    ...link, key: 3n, version: tailAt, segment: 4n, rows: tail?.length ?? 0, bytes: tail?.join('').length ?? 0,
-    ...tailLink,
+  const blockExtent: Extent = { ...extent, wrap, presented: null, key: 1n, version: blockAt, segment: 2n, rows: block.length };
+  const openTail: Extent = {
+    ...extent, key: 3n, version: tailAt, segment: 4n, rows: tail?.length ?? 0, bytes: tail?.join('').length ?? 0,
+    ...tailExtent,
   };
-  block.forEach((body, index) => tables.putRow({ link: blockLink, index, version: blockAt, body, stored: 'received', decidedAt: createdAt }));
-  tail?.forEach((body, index) => tables.putRow({ link: openTail, index, version: tailAt, body, stored: 'presented', decidedAt: tailAt }));
-  if (tail) tables.putLink(openTail);
+  block.forEach((body, index) => tables.putRow({ extent: blockExtent, index, version: blockAt, body, stored: 'received', decidedAt: createdAt }));
+  tail?.forEach((body, index) => tables.putRow({ extent: openTail, index, version: tailAt, body, stored: 'presented', decidedAt: tailAt }));
+  if (tail) tables.putExtent(openTail);
 
   const rows = block.length + (tail ? openTail.rows : 0);
   const team: Team = {

@@ -1,10 +1,10 @@
 /**
- * Properties with random inputs (fast-check), each tried for as long as the run has time for it (test/extent.ts). Each says what it did
+ * Properties with random inputs (fast-check), each tried for as long as the run has time for it (test/scale.ts). Each says what it did
  * and with which seed; SEED does the same again.
  */
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
-import { extent } from '../extent.ts';
+import { scale } from '../scale.ts';
 
 const given = process.env['SEED'];
 
@@ -12,7 +12,7 @@ const given = process.env['SEED'];
 export const uncut = { interruptAfterTimeLimit: 2 ** 31 - 1 };
 
 fc.configureGlobal({
-  interruptAfterTimeLimit: extent.propertyMs,
+  interruptAfterTimeLimit: scale.propertyMs,
   markInterruptAsFailure: false,
   ...(given === undefined ? {} : { seed: Number(given) }),
   reporter: (details) => {

@@ -1,7 +1,7 @@
 /** Decisions in a line, for tables of cases. */
 import type { Decision, LogPlace } from '../../projections/engine/decision.ts';
 import type { Stash } from '../../projections/stashes/stash.ts';
-import type { Link, Table } from '../../projections/tables/table.ts';
+import type { Extent, Table } from '../../projections/tables/table.ts';
 import type { Team } from '../../projections/teams/team.ts';
 import type { Upload } from '../../projections/uploads/upload.ts';
 import { currentType } from '../../src/values/table-schema.ts';
@@ -38,16 +38,16 @@ function shownChange(change: Change, at: LogPlace): string {
       return `apps ${change.appIds.join(' ')}`;
     case 'schema':
       return ['schema', ...change.schema.columns.map(shownColumn)].join(' ');
-    case 'link':
-      return `link ${shownLink(change.link)}`;
+    case 'extent':
+      return `extent ${shownExtent(change.extent)}`;
     case 'generation':
       return `generation ${change.generation.version} ended by ${change.generation.ended}`;
     case 'tailRows': {
       const ids = change.ids?.map((id, at) => (id === null ? '' : `${id} `) + change.bodies[at]!) ?? change.bodies;
-      return [`rows ${change.link.version}[${change.first}]`, ...ids].join(' ');
+      return [`rows ${change.extent.version}[${change.first}]`, ...ids].join(' ');
     }
     case 'row':
-      return `row ${change.link.version}[${change.index}] ${change.body ?? 'deleted'}`;
+      return `row ${change.extent.version}[${change.index}] ${change.body ?? 'deleted'}`;
     case 'bodyBlock':
       return `block ${change.block.number} of ${change.block.bodyId}`;
     case 'upload':
@@ -94,7 +94,7 @@ function shownTable({ name, rows, version, schemaVersion, widened, tail, keeps, 
   return words.join(' ');
 }
 
-function shownLink({ version, ordinal, rows, presented, wrap, kept, changed, deleted, schemaVersion }: Link): string {
+function shownExtent({ version, ordinal, rows, presented, wrap, kept, changed, deleted, schemaVersion }: Extent): string {
   const words = [
     `${version}${ordinal === 0 ? '' : `.${ordinal}`} ${rows}`,
     `by ${schemaVersion}`,

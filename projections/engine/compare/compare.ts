@@ -14,7 +14,7 @@ export interface ComparedReadModels {
 
 /**
  * Compares everything that clients read or that decisions use. It leaves out what two equal read models may have differently: local keys,
- * segments without a link, the rows of deleted tables, the stored form of bodies, and outcomes that have expired.
+ * segments without an extent, the rows of deleted tables, the stored form of bodies, and outcomes that have expired.
  */
 export async function compareReadModels(models: Models, expected: Snapshot, found: Snapshot): Promise<ComparedReadModels> {
   const differences = new Differences();

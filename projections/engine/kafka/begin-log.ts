@@ -7,17 +7,17 @@ import { readProgress } from '../progress/progress.store.ts';
 import { encodeGenesis, proveIdentity, readLogId, WrongLog } from '../../../src/log/identity.ts';
 import { allPartitions } from '../../../src/log/partition.ts';
 import { whenSettled } from '../../../src/log/kafka/kafka-client.ts';
-import type { KafkaLink } from '../../../src/log/kafka/kafka-link.ts';
+import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import type { KafkaReader } from '../../../src/log/kafka/kafka-reader.ts';
 
 /**
  * The first start of a log: an event in each partition that names it. A partition that is empty although the read model was
  * built from it is left so: that is another log, or one that has lost its events.
  */
-export async function beginLog(database: Database, link: KafkaLink, reader: KafkaReader): Promise<void> {
+export async function beginLog(database: Database, connection: KafkaConnection, reader: KafkaReader): Promise<void> {
   const partitions = allPartitions(reader.partitions);
   const findEmpty = async (): Promise<number[]> => {
-    const bounds = await whenSettled(() => link.bounds(partitions));
+    const bounds = await whenSettled(() => connection.bounds(partitions));
     return partitions.filter((partition) => bounds.get(partition)!.end === 0n);
   };
   if ((await findEmpty()).length === 0) return;
@@ -30,7 +30,7 @@ export async function beginLog(database: Database, link: KafkaLink, reader: Kafk
     if (unnamed.length === 0) return;
     const named = partitions.find((partition) => !empty.includes(partition));
     const logId = named === undefined ? randomUUID() : await readLogId(reader, named);
-    for (const partition of unnamed) await link.send(partition, [encodeGenesis(logId)]);
+    for (const partition of unnamed) await connection.send(partition, [encodeGenesis(logId)]);
   });
 }
 

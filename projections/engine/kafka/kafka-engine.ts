@@ -18,7 +18,7 @@ import { AppendQueue, type QueuedEvent } from '../append-queue.ts';
 import { beginLog, findWrongPartitions } from './begin-log.ts';
 import { GroupMembership, hasMembers } from '../../../src/log/kafka/group-membership.ts';
 import { createKafka, whenSettled, withAdmin, type KafkaSettings } from '../../../src/log/kafka/kafka-client.ts';
-import { KafkaLink } from '../../../src/log/kafka/kafka-link.ts';
+import { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import { KafkaReader } from '../../../src/log/kafka/kafka-reader.ts';
 import { LogEnds } from '../../../src/log/kafka/log-ends.ts';
 import { OutcomeWaiters } from './outcome-waiters.ts';
@@ -50,7 +50,7 @@ export interface KafkaEngineOptions {
 /** The connections that the log is made on. */
 interface Connections {
   readonly kafka: Kafka;
-  readonly link: KafkaLink;
+  readonly connection: KafkaConnection;
   readonly reader: KafkaReader;
 }
 
@@ -86,15 +86,15 @@ export class KafkaEngine implements EventLog {
     this.#wrong = wrong;
     this.partitions = options.partitions;
     const { kafka: { topic, group }, database, projector, partitions, projects, unknownWait, logger } = options;
-    const { kafka, link, reader } = connections;
+    const { kafka, connection, reader } = connections;
     this.#waiters = new OutcomeWaiters(partitions);
     this.#watch = new ProgressWatch({
       url: options.databaseUrl, database, waiters: this.#waiters, partitions, unknownWait, logger,
       now: () => this.#clock.now(), onRefreshed: () => this.#checkCaughtUp(),
     });
-    this.#ends = new LogEnds({ link, ends, logger, nextOf: (partition) => this.#watch.of(partition).next });
+    this.#ends = new LogEnds({ connection, ends, logger, nextOf: (partition) => this.#watch.of(partition).next });
     this.#owner = new PartitionOwner({
-      link, reader, database, projector, logger,
+      connection, reader, database, projector, logger,
       onProjected: (partition, records, outcomes) => this.#tell(partition, records, outcomes),
       onHalted: (partition, offset, reason, error) => this.#halt(partition, offset, reason, error),
       onTakenOver: () => this.#observer.tookOver(),
@@ -103,7 +103,7 @@ export class KafkaEngine implements EventLog {
       ? new GroupMembership({ kafka, topic, group, logger, onAssigned: (assigned) => this.#assign(assigned) })
       : null;
     this.#appenders = Array.from({ length: partitions }, (_, partition) => new PartitionAppender({
-      partition, link, unknownWait, signal: this.#closing.signal, onSending: (events) => this.#owner.loadAhead(partition, events),
+      partition, connection, unknownWait, signal: this.#closing.signal, onSending: (events) => this.#owner.loadAhead(partition, events),
       onSent: (records) => this.#takeSent(records),
     }));
   }
@@ -120,22 +120,22 @@ export class KafkaEngine implements EventLog {
       return options.projects === 'unless others do' ? !(await hasMembers(admin, settings.group)) : options.projects;
     });
     signal.throwIfAborted();
-    const link = await KafkaLink.open(kafka, settings.topic);
+    const connection = await KafkaConnection.open(kafka, settings.topic);
     let reader: KafkaReader | undefined;
     let log: KafkaEngine | undefined;
     try {
-      reader = new KafkaReader(await KafkaLink.open(kafka, settings.topic), partitions);
-      await beginLog(database, link, reader);
+      reader = new KafkaReader(await KafkaConnection.open(kafka, settings.topic), partitions);
+      await beginLog(database, connection, reader);
       const wrong = await findWrongPartitions(database, reader);
-      const bounds = await link.bounds(allPartitions(partitions));
+      const bounds = await connection.bounds(allPartitions(partitions));
       const ends = allPartitions(partitions).map((partition) => bounds.get(partition)!.end);
       signal.throwIfAborted();
-      log = new KafkaEngine({ ...options, projects }, { kafka, link, reader }, ends, wrong);
+      log = new KafkaEngine({ ...options, projects }, { kafka, connection, reader }, ends, wrong);
       await log.#start();
       return log;
     } catch (error) {
       if (log) await log.close();
-      else await Promise.all([link.close(), reader?.close()]);
+      else await Promise.all([connection.close(), reader?.close()]);
       throw error;
     }
   }
@@ -224,7 +224,7 @@ export class KafkaEngine implements EventLog {
     await this.#owner.close();
     await Promise.all(this.#appenders.map((appender) => appender.idle()));
     await Promise.all([this.#watch.close(), this.#ends.close()]);
-    await Promise.all([this.#connections.link.close(), this.#connections.reader.close()]);
+    await Promise.all([this.#connections.connection.close(), this.#connections.reader.close()]);
     this.#caughtUp.reject(new NotAppended('the service is stopping'));
   }
 

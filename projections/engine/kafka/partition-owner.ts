@@ -12,7 +12,7 @@ import { noteCaughtUp, noteHalted, takeOver } from '../progress/progress.store.t
 import type { Projected, Projector } from '../projector.ts';
 import type { LogReader, LogRecord } from '../../../src/log/event-log.ts';
 import { proveIdentity, WrongLog, wrongLog } from '../../../src/log/identity.ts';
-import type { KafkaLink } from '../../../src/log/kafka/kafka-link.ts';
+import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import { PartitionFetcher } from '../../../src/log/kafka/partition-fetcher.ts';
 import { PartitionProjection, type Position } from './partition-projection.ts';
 
@@ -31,7 +31,7 @@ const sharedFor = 5000;
 const retakeDelay = 5000;
 
 export interface PartitionOwnerOptions {
-  readonly link: KafkaLink;
+  readonly connection: KafkaConnection;
   readonly reader: LogReader;
   readonly database: Database;
   readonly projector: Projector;
@@ -67,7 +67,7 @@ export class PartitionOwner {
   constructor(options: PartitionOwnerOptions) {
     this.#options = options;
     this.#fetcher = new PartitionFetcher({
-      link: options.link, logger: options.logger, partitions: () => this.partitions,
+      connection: options.connection, logger: options.logger, partitions: () => this.partitions,
       offsetOf: (partition) => this.#offsetToFetch(partition),
       onFetched: (partition, from, records) => this.#offerFetched(partition, from, records),
       onOutOfRange: (partition) => this.#judgeRange(partition),

@@ -83,8 +83,8 @@ export function storeOutcomes(
   return statement.bind(outcomes.map((recorded) => ({ ...recorded, partition })));
 }
 
-/** Version, ordinal, first, count; the table where rows have kept identities, or null; how many links, where they are several. */
-type StoredRange = readonly [version: string, ordinal: number, first: number, count: number, keeps?: string | null, links?: number];
+/** Version, ordinal, first, count; the table where rows have kept identities, or null; how many extents, where they are several. */
+type StoredRange = readonly [version: string, ordinal: number, first: number, count: number, keeps?: string | null, extents?: number];
 
 interface StoredResult {
   readonly tableId?: string;
@@ -111,14 +111,14 @@ function decodeResult({ rows, ...rest }: StoredResult): AppliedResult {
   return { ...rest, rows: rows.map(decodeRange) };
 }
 
-function encodeRange({ version, ordinal, first, count, keeps, links }: RowRange): StoredRange {
+function encodeRange({ version, ordinal, first, count, keeps, extents }: RowRange): StoredRange {
   const range = [String(version), ordinal, first, count] as const;
-  if (links !== undefined) return [...range, keeps ?? null, links];
+  if (extents !== undefined) return [...range, keeps ?? null, extents];
   return keeps === undefined ? range : [...range, keeps];
 }
 
-function decodeRange([version, ordinal, first, count, keeps, links]: StoredRange): RowRange {
+function decodeRange([version, ordinal, first, count, keeps, extents]: StoredRange): RowRange {
   return {
-    version: BigInt(version), ordinal, first, count, ...(links === undefined ? {} : { links }), ...(keeps ? { keeps } : {}),
+    version: BigInt(version), ordinal, first, count, ...(extents === undefined ? {} : { extents }), ...(keeps ? { keeps } : {}),
   };
 }

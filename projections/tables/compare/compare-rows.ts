@@ -1,15 +1,15 @@
-/** Compares the links of two read models, and all rows that they show: of every generation of every table, in order. */
+/** Compares the extents of two read models, and all rows that they show: of every generation of every table, in order. */
 import { formatRowId } from '../../../src/events/row-id.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
 import { compareCells } from '../../engine/compare/compare-cells.ts';
 import type { Differences } from '../../engine/compare/differences.ts';
-import { linkLabels, selectLinks, toLink, type Link } from './links.ts';
+import { extentLabels, selectExtents, toExtent, type Extent } from './extents.ts';
 import type { Comparison } from '../../engine/compare/comparison.ts';
 import { merge } from '../../engine/compare/merge.ts';
 import type { Snapshot } from '../../engine/compare/snapshot.ts';
 import { areStoredAlike, readWindows, RowPresenter, type PresentedRow, type StoredRows, type Window } from './stored-rows.ts';
 
-const linksAtOnce = 500;
+const extentsAtOnce = 500;
 
 /** What is read at once of the rows, on each side: so many rows, or about so many bytes. */
 const rowsAtOnce = 10_000;
@@ -18,7 +18,7 @@ const bytesAtOnce = 8 * 1024 * 1024;
 /** The same rows on both sides. */
 type WindowPair = readonly [expected: Window, found: Window];
 
-/** Compares all links, and all rows that they show. Counts tables, and rows that are not deleted. */
+/** Compares all extents, and all rows that they show. Counts tables, and rows that are not deleted. */
 export const compareRows: Comparison = async (expected, found, differences) => {
   const rows = await new RowComparison(expected, found, differences).run();
   const [[tables]] = (await found.query('select count(*)::int4 from tables where not deleted')) as [[number]];
@@ -44,26 +44,26 @@ class RowComparison {
 
   /** Compares everything, and gives the number of rows that are not deleted. */
   async run(): Promise<number> {
-    const links = merge(
-      this.#expected.stream(selectLinks, linksAtOnce), this.#found.stream(selectLinks, linksAtOnce), linkLabels.keys,
+    const extents = merge(
+      this.#expected.stream(selectExtents, extentsAtOnce), this.#found.stream(selectExtents, extentsAtOnce), extentLabels.keys,
     );
-    for await (const pair of links) {
-      compareCells(linkLabels, pair, this.#differences);
+    for await (const pair of extents) {
+      compareCells(extentLabels, pair, this.#differences);
       const [expected, found] = pair;
-      if (expected && found && toLink(expected).isShown) await this.#add(toLink(expected), toLink(found));
+      if (expected && found && toExtent(expected).isShown) await this.#add(toExtent(expected), toExtent(found));
       if (this.#differences.full) return this.#live;
     }
     await this.#compareWindows();
     return this.#live;
   }
 
-  /** Cuts a link into windows, and compares those that wait when they are enough. */
-  async #add(expected: Link, found: Link): Promise<void> {
+  /** Cuts an extent into windows, and compares those that wait when they are enough. */
+  async #add(expected: Extent, found: Extent): Promise<void> {
     const rowBytes = Math.max(rowBytesOf(expected), rowBytesOf(found));
     const countMax = Math.max(1, Math.min(rowsAtOnce, Math.floor(bytesAtOnce / rowBytes)));
     const rows = Math.max(expected.rows, found.rows);
     for (let start = 0; start < rows; start += countMax) {
-      const windowOf = (link: Link): Window => ({ link, start, count: Math.max(0, Math.min(countMax, link.rows - start)) });
+      const windowOf = (extent: Extent): Window => ({ extent, start, count: Math.max(0, Math.min(countMax, extent.rows - start)) });
       const pair = [windowOf(expected), windowOf(found)] as const;
       const count = Math.max(pair[0].count, pair[1].count);
       if (this.#rows + count > rowsAtOnce || this.#bytes + count * rowBytes > bytesAtOnce) await this.#compareWindows();
@@ -96,16 +96,16 @@ class RowComparison {
       this.#presenters[0].present(expectedWindow, expected),
       this.#presenters[1].present(foundWindow, found),
     ]);
-    const { link, start } = expectedWindow;
+    const { extent, start } = expectedWindow;
     if (expectedRows === null || foundRows === null) {
-      const what = `rows from ${start} on of ${linkLabels.name([link.tableId, link.version, link.ordinal])}`;
+      const what = `rows from ${start} on of ${extentLabels.name([extent.tableId, extent.version, extent.ordinal])}`;
       this.#differences.add(what, readable(expectedRows), readable(foundRows));
       return;
     }
     const count = Math.max(expectedWindow.count, foundWindow.count);
     for (let index = start; index < start + count; index += 1) {
-      const rowId = formatRowId({ version: link.version, ordinal: link.ordinal, index });
-      this.#compareRow(`row ${rowId} of table ${link.tableId}`, expectedRows.get(index), foundRows.get(index));
+      const rowId = formatRowId({ version: extent.version, ordinal: extent.ordinal, index });
+      this.#compareRow(`row ${rowId} of table ${extent.tableId}`, expectedRows.get(index), foundRows.get(index));
     }
   }
 
@@ -127,8 +127,8 @@ class RowComparison {
   }
 }
 
-/** A bound of the bytes of a row, on average over the link. */
-function rowBytesOf({ changed, bytes, rows, rowBytesMax }: Link): number {
+/** A bound of the bytes of a row, on average over the extent. */
+function rowBytesOf({ changed, bytes, rows, rowBytesMax }: Extent): number {
   return Math.max(1, changed ? rowBytesMax : Math.ceil(bytes / Math.max(1, rows)));
 }
 

@@ -1,19 +1,19 @@
-/** Rows of links as they are stored, many links at once, and as they are presented. */
+/** Rows of extents as they are stored, many extents at once, and as they are presented. */
 import { presentersOf, receivedForm, type PresenterFor } from '../../../src/values/presentation.ts';
 import { decodeSchema } from '../../../src/values/table-schema.ts';
-import type { Link } from './links.ts';
+import type { Extent } from './extents.ts';
 import type { Snapshot } from '../../engine/compare/snapshot.ts';
 
-/** Some rows of a link, from an index on. */
+/** Some rows of an extent, from an index on. */
 export interface Window {
-  readonly link: Link;
+  readonly extent: Extent;
   readonly start: number;
   readonly count: number;
 }
 
 /** The rows of a window. The lists hold an entry a row, in order; they are null where all entries are. */
 export interface StoredRows {
-  readonly link: Link;
+  readonly extent: Extent;
   /** The bodies joined by line feeds; an empty one stands for a deleted row. */
   readonly bodies: string;
   readonly changeVersions: readonly (string | null)[] | null;
@@ -35,19 +35,19 @@ export interface PresentedRow {
 const selectRows = `
   select coalesce(bodies, ''), change_versions, tail_versions, indexes, live
   from unnest($1::int8[], $2::int4[], $3::int4[]) with ordinality as windows(key, start, count, place)
-  join links on links.key = windows.key
+  join extents on extents.key = windows.key
   cross join lateral (
     select string_agg(coalesce(body, ''), E'\\n') as bodies, count(body)::int4 as live,
       case when bool_or(change_version is not null) then array_agg(change_version) end as change_versions,
       case when bool_or(tail_version is not null) then array_agg(tail_version) end as tail_versions,
       case when count(*) <> windows.count then array_agg(index) end as indexes
     from (
-      select segment_rows.index - links.first as index, segment_rows.version as tail_version, changes.version as change_version,
-        case when changes.link is null then segment_rows.body else changes.body end as body
-      from segment_rows left join changes on links.changed and changes.link = links.key
-        and changes.index = segment_rows.index - links.first
-      where segment_rows.segment = links.segment and segment_rows.index >= links.first + windows.start
-        and segment_rows.index < links.first + windows.start + windows.count
+      select segment_rows.index - extents.first as index, segment_rows.version as tail_version, changes.version as change_version,
+        case when changes.extent is null then segment_rows.body else changes.body end as body
+      from segment_rows left join changes on extents.changed and changes.extent = extents.key
+        and changes.index = segment_rows.index - extents.first
+      where segment_rows.segment = extents.segment and segment_rows.index >= extents.first + windows.start
+        and segment_rows.index < extents.first + windows.start + windows.count
       order by segment_rows.index
     ) stored
   ) found
@@ -55,12 +55,12 @@ const selectRows = `
 
 export async function readWindows(side: Snapshot, windows: readonly Window[]): Promise<StoredRows[]> {
   const rows = await side.query(selectRows, [
-    windows.map(({ link }) => String(link.key)),
+    windows.map(({ extent }) => String(extent.key)),
     windows.map(({ start }) => start),
     windows.map(({ count }) => count),
   ]);
   return rows.map(([bodies, changeVersions, tailVersions, indexes, live], at) => {
-    return { link: windows[at]!.link, bodies, changeVersions, tailVersions, indexes, live };
+    return { extent: windows[at]!.extent, bodies, changeVersions, tailVersions, indexes, live };
   });
 }
 
@@ -68,8 +68,8 @@ export async function readWindows(side: Snapshot, windows: readonly Window[]): P
 export function areStoredAlike(a: StoredRows, b: StoredRows): boolean {
   return (
     a.bodies === b.bodies && a.indexes === null && b.indexes === null
-    && a.link.schemaVersion === b.link.schemaVersion && a.link.readBy === b.link.readBy && a.link.widened === b.link.widened
-    && a.link.wrap === b.link.wrap && a.link.presented === b.link.presented && a.link.cells === b.link.cells
+    && a.extent.schemaVersion === b.extent.schemaVersion && a.extent.readBy === b.extent.readBy && a.extent.widened === b.extent.widened
+    && a.extent.wrap === b.extent.wrap && a.extent.presented === b.extent.presented && a.extent.cells === b.extent.cells
     && haveSameEntries(a.changeVersions, b.changeVersions) && haveSameEntries(a.tailVersions, b.tailVersions)
   );
 }
@@ -91,29 +91,29 @@ export class RowPresenter {
 
   /** The rows of a window by their indexes; null when the schema to read them by is missing, or a body has lines. */
   async present(window: Window, stored: StoredRows): Promise<ReadonlyMap<number, PresentedRow> | null> {
-    const { link, indexes, changeVersions, tailVersions } = stored;
-    const presenterFor = await this.#presentersFor(link);
+    const { extent, indexes, changeVersions, tailVersions } = stored;
+    const presenterFor = await this.#presentersFor(extent);
     const bodies = indexes?.length === 0 || window.count === 0 ? [] : stored.bodies.split('\n');
     if (presenterFor === null || bodies.length !== (indexes?.length ?? window.count)) return null;
-    const decidedAt = link.presented ?? link.schemaVersion;
-    const form = link.presented === null ? receivedForm(link.cells) : 'presented';
-    const converts = form !== 'presented' || link.widened > decidedAt;
+    const decidedAt = extent.presented ?? extent.schemaVersion;
+    const form = extent.presented === null ? receivedForm(extent.cells) : 'presented';
+    const converts = form !== 'presented' || extent.widened > decidedAt;
     const rows = new Map<number, PresentedRow>();
     bodies.forEach((text, at) => {
       const changed = toVersion(changeVersions?.[at]);
       let body: string | null = text === '' ? null : text;
       if (body !== null && changed !== null) {
-        if (link.widened > changed) body = presenterFor(changed, 'presented', false)(body);
+        if (extent.widened > changed) body = presenterFor(changed, 'presented', false)(body);
       } else if (body !== null && converts) {
-        body = presenterFor(decidedAt, form, link.wrap)(body);
+        body = presenterFor(decidedAt, form, extent.wrap)(body);
       }
-      const version = changed ?? toVersion(tailVersions?.[at]) ?? link.version;
+      const version = changed ?? toVersion(tailVersions?.[at]) ?? extent.version;
       rows.set(indexes?.[at] ?? window.start + at, { version, body });
     });
     return rows;
   }
 
-  async #presentersFor({ tableId, readBy }: Link): Promise<PresenterFor | null> {
+  async #presentersFor({ tableId, readBy }: Extent): Promise<PresenterFor | null> {
     const key = `${tableId} ${readBy}`;
     if (key === this.#schemaKey) return this.#presenters;
     const [row] = await this.#side.query(

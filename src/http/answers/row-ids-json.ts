@@ -37,7 +37,7 @@ async function* enclosed(
 ): AsyncGenerator<Buffer, void, undefined> {
   yield Buffer.from(`${before}[`);
   let isFirst = true;
-  for (const range of eachLink(ranges)) {
+  for (const range of eachExtent(ranges)) {
     const { version, ordinal, first, count } = range;
     const prefix = Buffer.from(`,"${rowIdPrefix(version, ordinal)}`);
     const kept = range.keeps === undefined ? null : await findKeptIds({ ...range, keeps: range.keeps });
@@ -52,9 +52,9 @@ async function* enclosed(
   yield Buffer.from(`]${after}`);
 }
 
-function* eachLink(ranges: readonly RowRange[]): Generator<RowRange, void, undefined> {
-  for (const { links = 1, ...range } of ranges) {
-    for (let link = 0; link < links; link += 1) yield { ...range, ordinal: range.ordinal + link };
+function* eachExtent(ranges: readonly RowRange[]): Generator<RowRange, void, undefined> {
+  for (const { extents = 1, ...range } of ranges) {
+    for (let extent = 0; extent < extents; extent += 1) yield { ...range, ordinal: range.ordinal + extent };
   }
 }
 

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { LogReader, LogRecord, PartitionBounds } from '../event-log.ts';
 import { WrongLog } from '../identity.ts';
 import { createKafka, type KafkaSettings } from './kafka-client.ts';
-import { KafkaLink } from './kafka-link.ts';
+import { KafkaConnection } from './kafka-connection.ts';
 
 const bytesAtOnce = 4 * 1024 * 1024;
 const fetchWait = 500;
@@ -15,17 +15,17 @@ const retryDelay = 200;
 
 export class KafkaReader implements LogReader {
   readonly partitions: number;
-  readonly #link: KafkaLink;
+  readonly #connection: KafkaConnection;
 
-  /** The link is this reader's own: it closes it. */
-  constructor(link: KafkaLink, partitions: number) {
-    this.#link = link;
+  /** The connection is this reader's own: it closes it. */
+  constructor(connection: KafkaConnection, partitions: number) {
+    this.#connection = connection;
     this.partitions = partitions;
   }
 
   /** Connects; rejects when no broker can be reached, or the topic is not there. */
   static async open(settings: KafkaSettings, partitions: number, logger: Logger): Promise<KafkaReader> {
-    return new KafkaReader(await KafkaLink.open(createKafka(settings, logger), settings.topic), partitions);
+    return new KafkaReader(await KafkaConnection.open(createKafka(settings, logger), settings.topic), partitions);
   }
 
   /** The time of the records never falls, if it is read from offset 0. */
@@ -42,19 +42,19 @@ export class KafkaReader implements LogReader {
   }
 
   async bounds(partition: number): Promise<PartitionBounds> {
-    return (await this.#link.bounds([partition])).get(partition)!;
+    return (await this.#connection.bounds([partition])).get(partition)!;
   }
 
   async close(): Promise<void> {
-    await this.#link.close();
+    await this.#connection.close();
   }
 
   /** Records from this offset on, at least one. Rejects with WrongLog when it is not there. */
   #fetch(partition: number, offset: bigint): Promise<readonly LogRecord[]> {
     return pRetry(async () => {
-      const [leader] = (await this.#link.leaders([partition])).keys();
+      const [leader] = (await this.#connection.leaders([partition])).keys();
       if (leader === undefined) throw new Error(`partition ${partition} has no leader`);
-      const fetched = await this.#link.fetch(leader, new Map([[partition, offset]]), { waitMs: fetchWait, bytesMax: bytesAtOnce });
+      const fetched = await this.#connection.fetch(leader, new Map([[partition, offset]]), { waitMs: fetchWait, bytesMax: bytesAtOnce });
       const records = fetched.get(partition)?.records ?? [];
       if (records[0]?.offset === offset) return records;
       const missing = new WrongLog(`partition ${partition} has no record at offset ${offset}`);

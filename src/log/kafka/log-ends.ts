@@ -5,7 +5,7 @@
  */
 import type { Logger } from 'pino';
 import { allPartitions } from '../partition.ts';
-import type { KafkaLink } from './kafka-link.ts';
+import type { KafkaConnection } from './kafka-connection.ts';
 
 /** How often the brokers are asked where the log ends, in milliseconds. */
 const askInterval = 1000;
@@ -14,7 +14,7 @@ const askInterval = 1000;
 const standsStillAfter = 15_000;
 
 export interface LogEndsOptions {
-  readonly link: Pick<KafkaLink, 'bounds'>;
+  readonly connection: Pick<KafkaConnection, 'bounds'>;
   /** The end of each partition at the start. */
   readonly ends: readonly bigint[];
   /** How far a partition is projected, as far as this process knows. */
@@ -87,9 +87,9 @@ export class LogEnds {
   }
 
   async #ask(): Promise<void> {
-    const { link, logger } = this.#options;
+    const { connection, logger } = this.#options;
     try {
-      const bounds = await link.bounds(this.#partitions);
+      const bounds = await connection.bounds(this.#partitions);
       if (this.#away) logger.info('Kafka can be reached again');
       for (const [partition, { end }] of bounds) this.heard(partition, end);
       this.#lookForStandstill();

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BatchPipeline } from '../batch-pipeline.ts';
 import { AppendUnknown, NotAppended } from '../event-log.ts';
 import type { LogRecord } from '../event-log.ts';
-import type { KafkaLink } from './kafka-link.ts';
+import type { KafkaConnection } from './kafka-connection.ts';
 
 /** What one send may hold. Brokers take batches of up to a megabyte by default. */
 const sendBytesMax = 900_000;
@@ -32,7 +32,7 @@ interface Send {
 
 export interface PartitionAppenderOptions {
   readonly partition: number;
-  readonly link: Pick<KafkaLink, 'send'>;
+  readonly connection: Pick<KafkaConnection, 'send'>;
   /** For how long a send without an answer is sent again, in milliseconds. A second copy does no harm: it has the first one's outcome. */
   readonly unknownWait: number;
   /** Hears of events that are being sent for the first time. */
@@ -93,12 +93,12 @@ export class PartitionAppender {
   }
 
   async #send(events: readonly EncodedEvent[]): Promise<LogRecord[]> {
-    const { partition, link, unknownWait, signal } = this.#options;
+    const { partition, connection, unknownWait, signal } = this.#options;
     const started = performance.now();
     let unknown = false;
     for (;;) {
       try {
-        const { offset, time } = await link.send(partition, events.map(({ bytes }) => bytes));
+        const { offset, time } = await connection.send(partition, events.map(({ bytes }) => bytes));
         return events.map(({ bytes, event }, at) => ({ partition, offset: offset + BigInt(at), time, bytes, event }));
       } catch (error) {
         unknown ||= !(error instanceof NotAppended);

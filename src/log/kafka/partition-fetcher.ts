@@ -5,7 +5,7 @@
 import type { Logger } from 'pino';
 import { pause } from '../../pause.ts';
 import type { LogRecord } from '../event-log.ts';
-import { OffsetOutOfRange, type KafkaLink } from './kafka-link.ts';
+import { OffsetOutOfRange, type KafkaConnection } from './kafka-connection.ts';
 
 /** How long a broker waits for a first record, in milliseconds; less when some partitions are not asked for meanwhile. */
 const fetchWait = 500;
@@ -17,7 +17,7 @@ const idleWait = 10;
 const failureWait = 200;
 
 export interface PartitionFetcherOptions {
-  readonly link: Pick<KafkaLink, 'leaders' | 'fetch'>;
+  readonly connection: Pick<KafkaConnection, 'leaders' | 'fetch'>;
   readonly logger: Logger;
   /** The partitions to be fetched, now or later. */
   readonly partitions: () => readonly number[];
@@ -55,11 +55,11 @@ export class PartitionFetcher {
 
   /** Makes sure that each broker that leads a partition is fetched from. Never rejects. */
   async #start(): Promise<void> {
-    const { link, partitions, logger } = this.#options;
+    const { connection, partitions, logger } = this.#options;
     const { signal } = this.#closing;
     while (!signal.aborted && partitions().length > 0) {
       try {
-        this.#startFetching(await link.leaders(partitions()));
+        this.#startFetching(await connection.leaders(partitions()));
         return;
       } catch (error) {
         logger.debug({ err: error }, 'the leaders of partitions are not known yet');
@@ -77,11 +77,11 @@ export class PartitionFetcher {
 
   /** Fetches from a broker for as long as it leads a partition. Never rejects. */
   async #fetchFrom(leader: string): Promise<void> {
-    const { link, partitions, onOutOfRange, logger } = this.#options;
+    const { connection, partitions, onOutOfRange, logger } = this.#options;
     const { signal } = this.#closing;
     while (!signal.aborted) {
       try {
-        const leaders = await link.leaders(partitions());
+        const leaders = await connection.leaders(partitions());
         this.#startFetching(leaders);
         const led = leaders.get(leader);
         if (led === undefined) break;
@@ -95,7 +95,7 @@ export class PartitionFetcher {
   }
 
   async #fetchOnce(leader: string, led: readonly number[]): Promise<void> {
-    const { link, offsetOf, onFetched } = this.#options;
+    const { connection, offsetOf, onFetched } = this.#options;
     const offsets = new Map<number, bigint>();
     for (const partition of led) {
       const offset = offsetOf(partition);
@@ -106,7 +106,7 @@ export class PartitionFetcher {
       return;
     }
     const waitMs = offsets.size < led.length ? shortFetchWait : fetchWait;
-    for (const [partition, { records }] of await link.fetch(leader, offsets, { waitMs, bytesMax: fetchBytesMax })) {
+    for (const [partition, { records }] of await connection.fetch(leader, offsets, { waitMs, bytesMax: fetchBytesMax })) {
       if (records.length > 0) onFetched(partition, offsets.get(partition)!, records);
     }
   }

@@ -9,7 +9,7 @@ import kafkajs from 'kafkajs';
 import { pino } from 'pino';
 import { encodeEvent } from '../../../src/events/event-codec.ts';
 import { createKafka } from '../../../src/log/kafka/kafka-client.ts';
-import { KafkaLink } from '../../../src/log/kafka/kafka-link.ts';
+import { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import { KafkaReader } from '../../../src/log/kafka/kafka-reader.ts';
 import { PartitionAppender } from '../../../src/log/kafka/partition-appender.ts';
 import { startBroker } from '../../support/kafka/shared-kafka.ts';
@@ -68,7 +68,7 @@ async function findLost(connect: (brokers: readonly string[]) => Promise<Send>):
   await working;
   proxy.harm = () => ({});
 
-  const reader = new KafkaReader(await KafkaLink.open(kafka, topic), 1);
+  const reader = new KafkaReader(await KafkaConnection.open(kafka, topic), 1);
   closers.push(() => reader.close());
   const found = new Set<string>();
   const { end } = await reader.bounds(0);
@@ -83,10 +83,10 @@ test('with the appender', async () => {
     const kafka = createKafka(
       { brokers, topic, group: 'unused', replicas: 1, ssl: false, sasl: undefined }, pino({ level: 'silent' }),
     );
-    const link = await KafkaLink.open(kafka, topic);
-    closers.push(() => link.close());
+    const connection = await KafkaConnection.open(kafka, topic);
+    closers.push(() => connection.close());
     const appender = new PartitionAppender({
-      partition: 0, link, unknownWait: 10_000, onSending: () => undefined, onSent: () => undefined,
+      partition: 0, connection, unknownWait: 10_000, onSending: () => undefined, onSent: () => undefined,
       signal: new AbortController().signal,
     });
     return (bytes) => appender.append({ commandId: '', bytes, event: undefined as never });

@@ -4,14 +4,14 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
-import { extent } from '../../extent.ts';
+import { scale } from '../../scale.ts';
 import { findImportProblems } from '../imports.ts';
 import { randomFrom } from '../load.ts';
 import { seed } from '../survive.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
 import { killAllRepeatedly } from './kill-all.ts';
 
-const kills = extent.importKills;
+const kills = scale.importKills;
 
 let deployment: KafkaDeployment;
 

@@ -4,11 +4,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
-import { extent } from '../../extent.ts';
+import { scale } from '../../scale.ts';
 import { survive } from '../survive.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
 
-const kills = extent.killsOnKafka;
+const kills = scale.killsOnKafka;
 
 let deployment: KafkaDeployment;
 

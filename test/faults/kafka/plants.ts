@@ -7,7 +7,7 @@ import { PipelinedClient, type Statement } from '../../../src/database/pipelined
 import { encodeEvent } from '../../../src/events/event-codec.ts';
 import { HttpError } from '../../../src/http/answers/http-error.ts';
 import { Submitter } from '../../../src/http/submit/submitter.ts';
-import { KafkaLink, OffsetOutOfRange } from '../../../src/log/kafka/kafka-link.ts';
+import { KafkaConnection, OffsetOutOfRange } from '../../../src/log/kafka/kafka-connection.ts';
 import { OutcomeWaiters } from '../../../projections/engine/kafka/outcome-waiters.ts';
 import { Projector } from '../../../projections/engine/projector.ts';
 
@@ -40,8 +40,8 @@ const plants = {
   },
   /** An offset that is not there any more is taken for the beginning of the log. */
   'silent offset reset': () => {
-    const { fetch } = KafkaLink.prototype;
-    KafkaLink.prototype.fetch = async function fetchAnything(leader, offsets, options) {
+    const { fetch } = KafkaConnection.prototype;
+    KafkaConnection.prototype.fetch = async function fetchAnything(leader, offsets, options) {
       try {
         return await fetch.call(this, leader, offsets, options);
       } catch (error) {

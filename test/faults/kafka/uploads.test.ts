@@ -3,14 +3,14 @@
  * acknowledged has its very bytes, and nothing is left of the others.
  */
 import { afterEach, expect, test } from '@jest/globals';
-import { extent } from '../../extent.ts';
+import { scale } from '../../scale.ts';
 import { randomFrom } from '../load.ts';
 import { seed } from '../survive.ts';
 import { findUploadProblems } from '../uploads.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
 import { killAllRepeatedly } from './kill-all.ts';
 
-const kills = extent.uploadKillsOnKafka;
+const kills = scale.uploadKillsOnKafka;
 
 let deployment: KafkaDeployment;
 

@@ -5,9 +5,9 @@ const range: RowRange = { version: 7n, ordinal: 0, first: 0, count: 3 };
 
 test.each<[string, readonly RowRange[], number]>([
   ['none', [], 0],
-  ['of one link', [range], 3],
-  ['of several links with as many rows each', [{ ...range, links: 1000 }], 3000],
-  ['of both', [range, { ...range, ordinal: 1, count: 5, links: 2 }], 13],
+  ['of one extent', [range], 3],
+  ['of several extents with as many rows each', [{ ...range, extents: 1000 }], 3000],
+  ['of both', [range, { ...range, ordinal: 1, count: 5, extents: 2 }], 13],
 ])('the rows of ranges are counted: %s', (_name, ranges, rows) => {
   expect(countRowsOf(ranges)).toBe(rows);
 });

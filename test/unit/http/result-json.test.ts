@@ -23,9 +23,9 @@ async function dataOf(result: AppliedResult): Promise<unknown> {
   return data;
 }
 
-const idsOf = (result: AppliedResult): string[] => (result.rows ?? []).flatMap(({ version, ordinal, first, count, links = 1, keeps }) =>
-  Array.from({ length: links }, (_, link) => Array.from({ length: count }, (_, at) => first + at)
-    .map((index) => (keeps && index % 3 === 0 ? keptId(index) : formatRowId({ version, ordinal: ordinal + link, index })))).flat());
+const idsOf = (result: AppliedResult): string[] => (result.rows ?? []).flatMap(({ version, ordinal, first, count, extents = 1, keeps }) =>
+  Array.from({ length: extents }, (_, extent) => Array.from({ length: count }, (_, at) => first + at)
+    .map((index) => (keeps && index % 3 === 0 ? keptId(index) : formatRowId({ version, ordinal: ordinal + extent, index })))).flat());
 
 describe('the data of the answer to', () => {
   test.each<[string, AppliedResult, object]>([
@@ -46,21 +46,21 @@ describe('the data of the answer to', () => {
   });
 });
 
-test.each([1, 2, 500, 5000])('the data of an import of %i links with as many rows each', async (links) => {
+test.each([1, 2, 500, 5000])('the data of an import of %i extents with as many rows each', async (extents) => {
   for (const count of [1, 7]) {
-    const keeps = { ...range(8n, 11, 0, 9), links, keeps: tableId } as const;
-    const result = { rows: [{ ...range(5n, count), links }, range(5n, 3, 0, links), keeps, { ...range(6n, 0), links }] };
+    const keeps = { ...range(8n, 11, 0, 9), extents, keeps: tableId } as const;
+    const result = { rows: [{ ...range(5n, count), extents }, range(5n, 3, 0, extents), keeps, { ...range(6n, 0), extents }] };
     expect(await dataOf(result)).toEqual({ rowIDs: idsOf(result) });
   }
 });
 
-test('what a range keeps is asked for link by link', async () => {
+test('what a range keeps is asked for extent by extent', async () => {
   const asked: RowRange[] = [];
-  const find = async (link: RowRange): Promise<Map<number, string>> => {
-    asked.push(link);
+  const find = async (extent: RowRange): Promise<Map<number, string>> => {
+    asked.push(extent);
     return new Map();
   };
-  await encloseResult('', { rows: [{ ...range(5n, 2, 0, 3), links: 3, keeps: tableId }, { ...range(5n, 2, 0, 6), links: 2 }] }, '', find);
+  await encloseResult('', { rows: [{ ...range(5n, 2, 0, 3), extents: 3, keeps: tableId }, { ...range(5n, 2, 0, 6), extents: 2 }] }, '', find);
   expect(asked).toEqual([3, 4, 5].map((ordinal) => ({ ...range(5n, 2, 0, ordinal), keeps: tableId })));
 });
 

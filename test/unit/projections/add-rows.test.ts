@@ -19,39 +19,39 @@ describe('a few rows', () => {
   test.each<Case>([
     [
       'open a tail', {}, few(one, '{"b":"x"}'), {},
-      'ok 100 | table 2 open | link 100 2 by 10 plain | rows 100[0] {"a":1} {"b":"x"} | team 2',
+      'ok 100 | table 2 open | extent 100 2 by 10 plain | rows 100[0] {"a":1} {"b":"x"} | team 2',
     ],
     [
       'join the open tail', { tail: [one] }, few('{"a":2}'), {},
-      'ok 100 | table 2 open | link 30 2 by 10 plain | rows 30[1] {"a":2} | team 2',
+      'ok 100 | table 2 open | extent 30 2 by 10 plain | rows 30[1] {"a":2} | team 2',
     ],
     [
       'are stored as they are presented', {}, few('{"b":4.20,"a":1}'), {},
-      'ok 100 | table 1 open | link 100 1 by 10 plain | rows 100[0] {"a":1,"b":"4.20"} | team 1',
+      'ok 100 | table 1 open | extent 100 1 by 10 plain | rows 100[0] {"a":1,"b":"4.20"} | team 1',
     ],
     [
-      'may be empty', {}, few('{}'), {}, 'ok 100 | table 1 open | link 100 1 by 10 plain | rows 100[0] {} | team 1',
+      'may be empty', {}, few('{}'), {}, 'ok 100 | table 1 open | extent 100 1 by 10 plain | rows 100[0] {} | team 1',
     ],
     [
       'leave out what is null', {}, few('{"a":null,"b":"x"}'), {},
-      'ok 100 | table 1 open | link 100 1 by 10 plain | rows 100[0] {"b":"x"} | team 1',
+      'ok 100 | table 1 open | extent 100 1 by 10 plain | rows 100[0] {"b":"x"} | team 1',
     ],
   ])('%s', check);
 });
 
 describe('the tail', () => {
-  const joins = 'ok 100 | table 2 open | link 30 2';
-  const closes = 'ok 100 | table 2 open | link 100 1';
+  const joins = 'ok 100 | table 2 open | extent 30 2';
+  const closes = 'ok 100 | table 2 open | extent 100 1';
   const mebibyte = 1024 * 1024;
 
   test.each<readonly [string, Given, Asked, string]>([
-    ['takes 10,000 rows', { tailLink: { rows: 9999 } }, {}, 'ok 100 | table 10000 open | link 30 10000'],
-    ['closes before it has more', { tailLink: { rows: 10_000 } }, {}, 'ok 100 | table 10001 open | link 100 1'],
-    ['takes 1 MiB', { tailLink: { bytes: mebibyte - one.length } }, {}, joins],
-    ['closes before it has more bytes', { tailLink: { bytes: mebibyte - one.length + 1 } }, {}, closes],
-    ['closes when the schema has changed', { tailLink: { schemaVersion: 9n } }, {}, closes],
+    ['takes 10,000 rows', { tailExtent: { rows: 9999 } }, {}, 'ok 100 | table 10000 open | extent 30 10000'],
+    ['closes before it has more', { tailExtent: { rows: 10_000 } }, {}, 'ok 100 | table 10001 open | extent 100 1'],
+    ['takes 1 MiB', { tailExtent: { bytes: mebibyte - one.length } }, {}, joins],
+    ['closes before it has more bytes', { tailExtent: { bytes: mebibyte - one.length + 1 } }, {}, closes],
+    ['closes when the schema has changed', { tailExtent: { schemaVersion: 9n } }, {}, closes],
     ['goes on if a mode changes nothing', {}, { mode: 'updateSchema' }, joins],
-    ['goes on after a row was patched or deleted', { tailLink: { changed: true, deleted: 1 } }, {}, joins],
+    ['goes on after a row was patched or deleted', { tailExtent: { changed: true, deleted: 1 } }, {}, joins],
   ])('%s', (_name, state, asked, beginning) => {
     const decision = shown(when(given({ tail: ['{"a":0}'], ...state }), add(few(one), asked)));
     expect(decision.slice(0, beginning.length + 1)).toBe(`${beginning} `);
@@ -59,32 +59,32 @@ describe('the tail', () => {
 
   test('closes for a block, and the next few rows open another', () => {
     const state = given({ tail: [one] });
-    expect(shown(when(state, add(block(one, one))))).toBe('ok 100 | table 3 | link 100 2 by 10 plain | team 3');
+    expect(shown(when(state, add(block(one, one))))).toBe('ok 100 | table 3 | extent 100 2 by 10 plain | team 3');
     const next = { ...here, version: 101n };
     expect(shown(when(state, add(few(one)), next), next))
-      .toBe('ok 101 | table 4 open | link 101 1 by 10 plain | rows 101[0] {"a":1} | team 4');
+      .toBe('ok 101 | table 4 open | extent 101 1 by 10 plain | rows 101[0] {"a":1} | team 4');
   });
 
   test('closes when rows change the schema, and what they hold begins another', () => {
     const state = given({ tail: [one] });
     expect(shown(when(state, add(few('{"c":true}'), { mode: 'updateSchema' })))).toBe(
       'ok 100 | table 2 new schema open | schema a:number b:string c:boolean'
-      + ' | link 100 1 by 100 plain | rows 100[0] {"c":true} | team 2',
+      + ' | extent 100 1 by 100 plain | rows 100[0] {"c":true} | team 2',
     );
     const next = { ...here, version: 101n };
     expect(shown(when(state, add(few(one)), next), next))
-      .toBe('ok 101 | table 3 open | link 100 2 by 100 plain | rows 100[1] {"a":1} | team 3');
+      .toBe('ok 101 | table 3 open | extent 100 2 by 100 plain | rows 100[1] {"a":1} | team 3');
   });
 
   test('counts the bytes of the rows as they are presented', () => {
     const state = given({ tail: [one] });
     const { changes } = when(state, add(few('{"b":42}')));
     expect(changes).toContainEqual(expect.objectContaining({
-      kind: 'link', link: expect.objectContaining({ bytes: one.length + '{"b":"42"}'.length }),
+      kind: 'extent', extent: expect.objectContaining({ bytes: one.length + '{"b":"42"}'.length }),
     }));
   });
 
-  test('gives each row the version of the event that brought it, and an ID on its link', () => {
+  test('gives each row the version of the event that brought it, and an ID on its extent', () => {
     const state = given({ tail: ['{"a":0}'] });
     const { outcome } = when(state, add(few(one, one)));
     expect(outcome).toMatchObject({ result: { rows: [{ version: 30n, ordinal: 0, first: 1, count: 2 }] } });
@@ -96,26 +96,26 @@ describe('the tail', () => {
 
 describe('blocks', () => {
   test.each<Case>([
-    ['become a link', {}, block(one), {}, 'ok 100 | table 1 | link 100 1 by 10 plain | team 1'],
+    ['become an extent', {}, block(one), {}, 'ok 100 | table 1 | extent 100 1 by 10 plain | team 1'],
     [
       'in the order of the schema are plain', {}, block('{"a":1,"b":"x"}'), {},
-      'ok 100 | table 1 | link 100 1 by 10 plain | team 1',
+      'ok 100 | table 1 | extent 100 1 by 10 plain | team 1',
     ],
     [
       'in another order are converted', {}, block('{"b":"x","a":1}'), {},
-      'ok 100 | table 1 | link 100 1 by 10 | team 1',
+      'ok 100 | table 1 | extent 100 1 by 10 | team 1',
     ],
     [
       'with a number for a string are converted', {}, block('{"b":1}'), {},
-      'ok 100 | table 1 | link 100 1 by 10 | team 1',
+      'ok 100 | table 1 | extent 100 1 by 10 | team 1',
     ],
     [
-      'of one body become a link each', {}, body([0, one, one], [0, one]), {},
-      'ok 100 | table 3 | link 100 2 by 10 plain | link 100.1 1 by 10 plain | team 3',
+      'of one body become an extent each', {}, body([0, one, one], [0, one]), {},
+      'ok 100 | table 3 | extent 100 2 by 10 plain | extent 100.1 1 by 10 plain | team 3',
     ],
     [
       'wait an hour', {}, body([3_600_000, one], [0, one]), {},
-      'ok 100 | table 2 | link 100 1 by 10 plain | link 100.1 1 by 10 plain | team 2',
+      'ok 100 | table 2 | extent 100 1 by 10 plain | extent 100.1 1 by 10 plain | team 2',
     ],
     [
       'wait no longer', {}, body([3_600_001, one], [0, one]), {},
@@ -128,7 +128,7 @@ describe('blocks', () => {
     [
       'of one body share its schema', {}, body([0, '{"c":1}'], [0, '{"c":"x"}']), { mode: 'updateSchema' },
       'ok 100 | table 2 new schema | schema a:number b:string c:string'
-      + ' | link 100 1 by 100 wrap | link 100.1 1 by 100 plain wrap | team 2',
+      + ' | extent 100 1 by 100 wrap | extent 100.1 1 by 100 plain wrap | team 2',
     ],
   ])('%s', check);
 
@@ -164,13 +164,13 @@ describe('blocks', () => {
       });
     }
     const { changes } = when(state, add({ source: { kind: 'body', bodyId: 'body', blocks: 3 } }));
-    expect(changes.flatMap((change) => (change.kind === 'link' ? [[change.link.ordinal, change.link.segment]] : [])))
+    expect(changes.flatMap((change) => (change.kind === 'extent' ? [[change.extent.ordinal, change.extent.segment]] : [])))
       .toEqual([[0, 0n], [1, 1n], [2, 2n]]);
   });
 });
 
 describe('the schema', () => {
-  const dropped = 'ok 100 | table 1 open | link 100 1 by 10 plain';
+  const dropped = 'ok 100 | table 1 open | extent 100 1 by 10 plain';
   const dates: Given = { schema: 'a:date b:array<number>' };
 
   test.each<Case>([
@@ -198,22 +198,22 @@ describe('the schema', () => {
     ],
     [
       'drops cells of a block when it is read', {}, block('{"a":"x"}'), { mode: 'dropColumns' },
-      'ok 100 | table 1 | link 100 1 by 10 | team 1',
+      'ok 100 | table 1 | extent 100 1 by 10 | team 1',
     ],
     [
       'takes new columns in order of appearance', {}, few('{"d":1}', '{"c":true,"e":null}'), { mode: 'updateSchema' },
       'ok 100 | table 2 new schema open | schema a:number b:string d:number c:boolean e:string'
-      + ' | link 100 2 by 100 plain | rows 100[0] {"d":1} {"c":true} | team 2',
+      + ' | extent 100 2 by 100 plain | rows 100[0] {"d":1} {"c":true} | team 2',
     ],
     [
       'widens', { schema: 'a:number' }, few('{"a":"x"}', '{"a":42}'), { mode: 'updateSchema' },
       'ok 100 | table 2 new schema widened open | schema a:string'
-      + ' | link 100 2 by 100 plain | rows 100[0] {"a":"x"} {"a":"42"} | team 2',
+      + ' | extent 100 2 by 100 plain | rows 100[0] {"a":"x"} {"a":"42"} | team 2',
     ],
     [
       'widens a date', dates, few('{"a":"2024-02-29T10:00:00Z"}'), { mode: 'updateSchema' },
       'ok 100 | table 1 new schema widened open | schema a:dateTime b:array<number>'
-      + ' | link 100 1 by 100 plain | rows 100[0] {"a":"2024-02-29T10:00:00Z"} | team 1',
+      + ' | extent 100 1 by 100 plain | rows 100[0] {"a":"2024-02-29T10:00:00Z"} | team 1',
     ],
     [
       'refuses a scalar for an array', dates, few('{"b":1}'), {},
@@ -229,7 +229,7 @@ describe('the schema', () => {
     ],
     [
       'wraps scalars of a block when it is read', dates, block('{"b":1}'), { mode: 'updateSchema' },
-      'ok 100 | table 1 | link 100 1 by 10 wrap | team 1',
+      'ok 100 | table 1 | extent 100 1 by 10 wrap | team 1',
     ],
     [
       'takes no more columns than are allowed', {}, few('{"c":1,"d":1,"e":1,"f":1}'), { mode: 'updateSchema' },
@@ -257,7 +257,7 @@ describe('no rows', () => {
 });
 
 describe('If-Match, limits and plans', () => {
-  const added = 'ok 100 | table 2 | link 100 1 by 10 plain';
+  const added = 'ok 100 | table 2 | extent 100 1 by 10 plain';
   const before: Given = { block: [one] };
 
   test.each<Case>([

@@ -21,22 +21,22 @@ describe('without a schema', () => {
     [
       'it is inferred', {}, few('{"n":1,"d":"2024-02-29"}', '{"n":null,"t":[true]}'), {},
       'ok 100 | table 2 new schema open | schema n:number d:date t:array<boolean>'
-      + ' | link 100 2 by 100 plain | rows 100[0] {"n":1,"d":"2024-02-29"} {"t":[true]} | team 2',
+      + ' | extent 100 2 by 100 plain | rows 100[0] {"n":1,"d":"2024-02-29"} {"t":[true]} | team 2',
     ],
     [
       'also over blocks', {}, body([0, one], [0, '{"a":"x"}']), {},
       'ok 100 | table 2 new schema | schema a:string'
-      + ' | link 100 1 by 100 wrap | link 100.1 1 by 100 plain wrap | team 2',
+      + ' | extent 100 1 by 100 wrap | extent 100.1 1 by 100 plain wrap | team 2',
     ],
     ['no rows give no columns', {}, noRows, {}, 'ok 100 | table 0 new schema | schema'],
     [
       'a column without a value is a string', {}, few('{"a":null}'), {},
-      'ok 100 | table 1 new schema open | schema a:string | link 100 1 by 100 plain | rows 100[0] {} | team 1',
+      'ok 100 | table 1 new schema open | schema a:string | extent 100 1 by 100 plain | rows 100[0] {} | team 1',
     ],
     [
       'a scalar among arrays is wrapped', {}, few('{"a":[1]}', '{"a":2}'), {},
       'ok 100 | table 2 new schema open | schema a:array<number>'
-      + ' | link 100 2 by 100 plain | rows 100[0] {"a":[1]} {"a":[2]} | team 2',
+      + ' | extent 100 2 by 100 plain | rows 100[0] {"a":[1]} {"a":[2]} | team 2',
     ],
     [
       '`$stashID` is reserved', {}, few('{"$stashID":1}'), {},
@@ -62,7 +62,7 @@ describe('with a schema', () => {
   test.each<Case>([
     [
       'rows must fit it', {}, few(one), { schema },
-      `${made} | schema a:number | link 100 1 by 100 plain | rows 100[0] {"a":1} | team 1`,
+      `${made} | schema a:number | extent 100 1 by 100 plain | rows 100[0] {"a":1} | team 1`,
     ],
     [
       'a wrong cell is refused', {}, few('{"a":"x"}'), { schema },
@@ -70,12 +70,12 @@ describe('with a schema', () => {
     ],
     [
       'a wrong cell is dropped', {}, few('{"a":"x"}'), { schema, mode: 'dropColumns' },
-      `${made} | schema a:number | link 100 1 by 100 plain | rows 100[0] {} | team 1`,
+      `${made} | schema a:number | extent 100 1 by 100 plain | rows 100[0] {} | team 1`,
     ],
     [
       'rows widen it, and nothing is older than that', {}, few('{"a":"x"}', one), { schema, mode: 'updateSchema' },
       'ok 100 | table 2 new schema open | schema a:string'
-      + ' | link 100 2 by 100 plain | rows 100[0] {"a":"x"} {"a":"1"} | team 2',
+      + ' | extent 100 2 by 100 plain | rows 100[0] {"a":"x"} {"a":"1"} | team 2',
     ],
     ['no rows are needed', {}, noRows, { schema }, 'ok 100 | table 0 new schema | schema a:number'],
     ['no columns are needed', {}, noRows, { schema: '' }, 'ok 100 | table 0 new schema | schema'],
@@ -116,7 +116,7 @@ describe('apps and plans', () => {
     ],
     [
       'a plan takes as many rows as it allows', { otherRows: 2, rowsMax: 3 }, block(one), {},
-      'ok 100 | table 1 new schema | schema a:number | link 100 1 by 100 plain wrap | team 3',
+      'ok 100 | table 1 new schema | schema a:number | extent 100 1 by 100 plain wrap | team 3',
     ],
     [
       'and no more', { otherRows: 2, rowsMax: 3 }, block(one, one), {},

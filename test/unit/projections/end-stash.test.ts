@@ -104,7 +104,7 @@ describe.each(imports)('an import that %s', (name, request) => {
   ])('%s', (_name, steps, time, outcome) => {
     const decision = shown(when(after(...steps), request(), at(time)));
     expect(decision.startsWith('ok') ? 'ok' : decision).toBe(outcome);
-    if (outcome === 'ok') expect(decision).toMatch(/ \| link 100 1 by 100? plain/);
+    if (outcome === 'ok') expect(decision).toMatch(/ \| extent 100 1 by 100? plain/);
   });
 
   test.each<readonly [string, readonly Step[], number]>([

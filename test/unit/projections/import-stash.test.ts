@@ -40,15 +40,15 @@ describe('the order of chunks', () => {
     const sent = serials.map((serial, at) => [serial, blockOf(at + 1)] as const);
     for (const order of [sent, sent.toReversed(), sent.toSorted(([a], [b]) => (a.length - b.length) * 7 + (a < b ? 1 : -1))]) {
       const { changes } = when(holding(order), add(stash));
-      expect(changes.flatMap((change) => (change.kind === 'link' ? [[change.link.ordinal, change.link.rows]] : [])))
+      expect(changes.flatMap((change) => (change.kind === 'extent' ? [[change.extent.ordinal, change.extent.rows]] : [])))
         .toEqual(serials.map((_, at) => [at, at + 1]));
     }
   });
 
   test('is by code point from the first word on', () => {
     const chunks = [['10', blockOf(1)], ['9', blockOf(2)]] as const;
-    expect(shown(when(holding(chunks), add(stash)))).toContain('link 100 2 by 10 plain | link 100.1 1 by 10 plain');
-    expect(shown(when(holding([...chunks, ['w', noRows]]), add(stash)))).toContain('link 100 1 by 10 plain | link 100.1 2 by 10 plain');
+    expect(shown(when(holding(chunks), add(stash)))).toContain('extent 100 2 by 10 plain | extent 100.1 1 by 10 plain');
+    expect(shown(when(holding([...chunks, ['w', noRows]]), add(stash)))).toContain('extent 100 1 by 10 plain | extent 100.1 2 by 10 plain');
   });
 });
 
@@ -63,15 +63,15 @@ describe('the rows of a stash', () => {
 
   test.each<Case>([
     [
-      'are added, a link for each block', { 2: body([0, one], [0, one, one]), 1: block(one) }, add(stash),
-      'ok 100 | table 4 | link 100 1 by 10 plain | link 100.1 1 by 10 plain | link 100.2 2 by 10 plain | team 4',
+      'are added, an extent for each block', { 2: body([0, one], [0, one, one]), 1: block(one) }, add(stash),
+      'ok 100 | table 4 | extent 100 1 by 10 plain | extent 100.1 1 by 10 plain | extent 100.2 2 by 10 plain | team 4',
     ],
-    ['close the tail', { 1: block(one) }, add(stash), 'ok 100 | table 2 | link 100 1 by 10 plain | team 2', { tail: [one] }],
-    ['are added without those that were replaced', [['1', blockOf(3)], ['1', blockOf(2)], ['2', noRows]], add(stash), 'ok 100 | table 2 | link 100 2 by 10 plain | team 2'],
-    ['are the rows of a new table', { 1: block(one), 2: block('{"b":"x"}') }, create(stash), 'ok 100 | table 2 new schema | schema a:number b:string | link 100 1 by 100 plain | link 100.1 1 by 100 plain | team 2'.replaceAll('plain', 'plain wrap')],
+    ['close the tail', { 1: block(one) }, add(stash), 'ok 100 | table 2 | extent 100 1 by 10 plain | team 2', { tail: [one] }],
+    ['are added without those that were replaced', [['1', blockOf(3)], ['1', blockOf(2)], ['2', noRows]], add(stash), 'ok 100 | table 2 | extent 100 2 by 10 plain | team 2'],
+    ['are the rows of a new table', { 1: block(one), 2: block('{"b":"x"}') }, create(stash), 'ok 100 | table 2 new schema | schema a:number b:string | extent 100 1 by 100 plain | extent 100.1 1 by 100 plain | team 2'.replaceAll('plain', 'plain wrap')],
     [
       'take the place of others', { 1: block(one), 2: block(one) }, overwrite(stash),
-      `ok 100 | table 2 | ${ended} | team 0 | link 100 1 by 10 plain | link 100.1 1 by 10 plain | team 2`, { block: rowsOf(7) },
+      `ok 100 | table 2 | ${ended} | team 0 | extent 100 1 by 10 plain | extent 100.1 1 by 10 plain | team 2`, { block: rowsOf(7) },
     ],
     ['that has none move nothing', { 1: noRows, 2: noRows }, add(stash), 'ok 50', { block: [one] }],
     ['that is headers only move nothing', { 1: cells('a,b'), 2: cells('b') }, add(stash), 'ok 50', { block: [one] }],
@@ -81,21 +81,21 @@ describe('the rows of a stash', () => {
     ['that is headers make an empty table', { 10: cells('c'), 9: cells('b,a') }, create(stash), 'ok 100 | table 0 new schema | schema b:string a:string c:string'],
     [
       'bring columns in the order of appearance', { 1: cells('d'), 2: block('{"b":1,"c":1}'), 3: cells('z,a'), 4: block('{"e":1,"a":1}') }, create(stash, { columnsMax: 9 }),
-      'ok 100 | table 2 new schema | schema d:string b:number c:number z:string a:number e:number | link 100 1 by 100 plain wrap | link 100.1 1 by 100 wrap | team 2',
+      'ok 100 | table 2 new schema | schema d:string b:number c:number z:string a:number e:number | extent 100 1 by 100 plain wrap | extent 100.1 1 by 100 wrap | team 2',
     ],
     [
       'are read by one schema, whatever each chunk holds', { 1: block('{"c":1}'), 2: block('{"c":"x"}'), 3: block('{"c":true}') }, create(stash),
-      'ok 100 | table 3 new schema | schema c:string | link 100 1 by 100 wrap | link 100.1 1 by 100 plain wrap | link 100.2 1 by 100 wrap | team 3',
+      'ok 100 | table 3 new schema | schema c:string | extent 100 1 by 100 wrap | extent 100.1 1 by 100 plain wrap | extent 100.2 1 by 100 wrap | team 3',
     ],
     [
       'widen the table', { 1: block(one), 2: block('{"a":"x"}') }, add(stash, { mode: 'updateSchema' }),
-      'ok 100 | table 2 new schema widened | schema a:string b:string | link 100 1 by 100 wrap | link 100.1 1 by 100 plain wrap | team 2',
+      'ok 100 | table 2 new schema widened | schema a:string b:string | extent 100 1 by 100 wrap | extent 100.1 1 by 100 plain wrap | team 2',
     ],
     [
       'lose what does not fit', { 1: block(one), 2: block('{"a":"x","z":1}') }, add(stash, { mode: 'dropColumns' }),
-      'ok 100 | table 2 | link 100 1 by 10 plain | link 100.1 1 by 10 | team 2',
+      'ok 100 | table 2 | extent 100 1 by 10 plain | extent 100.1 1 by 10 | team 2',
     ],
-    ['may fill the table', { 1: block(one), 2: block(one) }, add(stash, { rowsPerTableMax: 3 }), 'ok 100 | table 3 | link 100 1 by 10 plain | link 100.1 1 by 10 plain | team 3', { block: [one] }],
+    ['may fill the table', { 1: block(one), 2: block(one) }, add(stash, { rowsPerTableMax: 3 }), 'ok 100 | table 3 | extent 100 1 by 10 plain | extent 100.1 1 by 10 plain | team 3', { block: [one] }],
     ['may not be more', { 1: block(one), 2: block(one) }, add(stash, { rowsPerTableMax: 2 }), 'limit_exceeded: the table would hold more than 2 rows', { block: [one] }],
     ['count to the plan', { 1: block(one), 2: block(one) }, add(stash), "payment_required: the team's plan allows 4 rows and 3 are in use", { block: [one], otherRows: 2, rowsMax: 4 }],
     ['count to the plan of a new table', { 1: block(one), 2: block(one) }, create(stash), "payment_required: the team's plan allows 4 rows and 3 are in use", { otherRows: 3, rowsMax: 4 }],
@@ -109,7 +109,7 @@ describe('the rows of a stash', () => {
       const at = { ...here, version };
       const { changes, outcome } = when(state, version === 102n ? create(stash) : add(stash), at);
       expect(outcome).toMatchObject({ result: { rows: [{ version, ordinal: 0, first: 0, count: 1 }, { version, ordinal: 1, first: 0, count: 2 }] } });
-      segments.push(changes.flatMap((change) => (change.kind === 'link' ? [change.link.segment] : [])));
+      segments.push(changes.flatMap((change) => (change.kind === 'extent' ? [change.extent.segment] : [])));
     }
     expect(segments[1]).toEqual(segments[0]);
     expect(segments[2]).toEqual(segments[0]);
@@ -118,11 +118,11 @@ describe('the rows of a stash', () => {
   });
 
   test.each<readonly [string, Chunks, object[]]>([
-    ['as many in each link', { 1: blockOf(2), 2: blockOf(2), 3: blockOf(2) }, [{ version: 100n, ordinal: 0, first: 0, count: 2, links: 3 }]],
-    ['one link', { 1: blockOf(2) }, [{ version: 100n, ordinal: 0, first: 0, count: 2 }]],
-    ['a shorter one at the end', { 1: blockOf(2), 2: blockOf(2), 3: blockOf(1) }, [{ version: 100n, ordinal: 0, first: 0, count: 2, links: 2 }, { version: 100n, ordinal: 2, first: 0, count: 1 }]],
+    ['as many in each extent', { 1: blockOf(2), 2: blockOf(2), 3: blockOf(2) }, [{ version: 100n, ordinal: 0, first: 0, count: 2, extents: 3 }]],
+    ['one extent', { 1: blockOf(2) }, [{ version: 100n, ordinal: 0, first: 0, count: 2 }]],
+    ['a shorter one at the end', { 1: blockOf(2), 2: blockOf(2), 3: blockOf(1) }, [{ version: 100n, ordinal: 0, first: 0, count: 2, extents: 2 }, { version: 100n, ordinal: 2, first: 0, count: 1 }]],
     ['a shorter one between', { 1: blockOf(2), 2: blockOf(1), 3: noRows, 4: blockOf(2), 5: blockOf(2) }, [
-      { version: 100n, ordinal: 0, first: 0, count: 2 }, { version: 100n, ordinal: 1, first: 0, count: 1 }, { version: 100n, ordinal: 2, first: 0, count: 2, links: 2 },
+      { version: 100n, ordinal: 0, first: 0, count: 2 }, { version: 100n, ordinal: 1, first: 0, count: 1 }, { version: 100n, ordinal: 2, first: 0, count: 2, extents: 2 },
     ]],
     ['none', { 1: noRows }, []],
   ])('are answered in ranges: %s', (_name, chunks, rows) => {
@@ -131,11 +131,11 @@ describe('the rows of a stash', () => {
     if (outcome.status === 'applied') expect(outcome.result.rows).toEqual(rows);
   });
 
-  test('of links that keep IDs are ranges of their own', () => {
+  test('of extents that keep IDs are ranges of their own', () => {
     const state = holding({ 1: block(one), 2: block(withId(blockRow(0))), 3: block(withId(blockRow(1))), 4: block(one) }, { block: [one, one] });
     expect(when(state, overwrite(stash)).outcome).toMatchObject({
       result: { rows: [
-        { ordinal: 0, count: 1 }, { ordinal: 1, count: 1, links: 2, keeps: 'table' }, { ordinal: 3, count: 1 },
+        { ordinal: 0, count: 1 }, { ordinal: 1, count: 1, extents: 2, keeps: 'table' }, { ordinal: 3, count: 1 },
       ] },
     });
   });
@@ -217,17 +217,17 @@ describe('the identities that rows of a stash come with', () => {
   test.each<Case>([
     [
       'are kept on overwrite', chunks, overwrite(stash),
-      'ok 100 | table 4 keeps | generation 10 ended by 100 | team 0 | link 100 2 by 10 plain keeps | link 100.1 1 by 10 plain keeps | link 100.2 1 by 10 plain | team 4', had,
+      'ok 100 | table 4 keeps | generation 10 ended by 100 | team 0 | extent 100 2 by 10 plain keeps | extent 100.1 1 by 10 plain keeps | extent 100.2 1 by 10 plain | team 4', had,
     ],
-    ['are not looked at by an add', chunks, add(stash), 'ok 100 | table 8 | link 100 2 by 10 plain | link 100.1 1 by 10 plain | link 100.2 1 by 10 plain | team 8', had],
-    ['are not looked at by a create', { 1: block('{"$rowID":"x","a":1}') }, create(stash), 'ok 100 | table 1 new schema | schema a:number | link 100 1 by 100 plain wrap | team 1'],
+    ['are not looked at by an add', chunks, add(stash), 'ok 100 | table 8 | extent 100 2 by 10 plain | extent 100.1 1 by 10 plain | extent 100.2 1 by 10 plain | team 8', had],
+    ['are not looked at by a create', { 1: block('{"$rowID":"x","a":1}') }, create(stash), 'ok 100 | table 1 new schema | schema a:number | extent 100 1 by 100 plain wrap | team 1'],
   ])('%s', check);
 
   test('are kept once more by the next overwrite from the same stash', () => {
     const state = holding(chunks, had);
     when(state, overwrite(stash));
     const at = { ...here, version: 101n };
-    expect(shown(when(state, overwrite(stash), at), at)).toContain('link 101 2 by 10 plain keeps | link 101.1 1 by 10 plain keeps');
+    expect(shown(when(state, overwrite(stash), at), at)).toContain('extent 101 2 by 10 plain keeps | extent 101.1 1 by 10 plain keeps');
   });
 
   test('are new where the first import gave them out', () => {
@@ -236,7 +236,7 @@ describe('the identities that rows of a stash come with', () => {
     const at = { ...here, version: 101n };
     when(state, putChunk(block(withId({ version: 100n, ordinal: 0, index: 0 })), '1'), at);
     const next = { ...here, version: 102n };
-    expect(shown(when(state, overwrite(stash), next), next)).toContain('link 102 1 by 10 plain keeps');
+    expect(shown(when(state, overwrite(stash), next), next)).toContain('extent 102 1 by 10 plain keeps');
   });
 });
 

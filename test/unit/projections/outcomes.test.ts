@@ -14,7 +14,7 @@ const version = fc.bigInt(0n, 2n ** 62n);
 
 const range: fc.Arbitrary<RowRange> = fc.tuple(
   fc.record({ version, ordinal: count, first: count, count }, { noNullPrototype: true }),
-  maybe('links', fc.integer({ min: 2, max: 1_000_000 })), maybe('keeps', fc.uuid()),
+  maybe('extents', fc.integer({ min: 2, max: 1_000_000 })), maybe('keeps', fc.uuid()),
 ).map((parts) => Object.assign({}, ...parts) as RowRange);
 
 const result: fc.Arbitrary<AppliedResult> = fc.tuple(
@@ -29,7 +29,7 @@ const outcome: fc.Arbitrary<Outcome> = fc.tuple(
   fc.option(version, { nil: undefined }), fc.option(fc.base64String(), { nil: undefined }),
 ).map(([decided, etag, requestDigest]) => ({ ...decided, etag, requestDigest }));
 
-test('an outcome comes back as it was stored, ranges of many links too', async () => {
+test('an outcome comes back as it was stored, ranges of many extents too', async () => {
   await fc.assert(fc.asyncProperty(outcome, fc.uuid(), version, count, async (given, commandId, offset, time) => {
     const recorded: RecordedOutcome = { commandId, offset, time, outcome: given };
     const { values: [, ...stored] } = storeOutcomes(3, [recorded], 'fail');

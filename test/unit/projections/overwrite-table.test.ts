@@ -29,34 +29,34 @@ describe('the rows of a table', () => {
   test.each<Case>([
     [
       'are replaced by a few', { block: two, otherRows: 5 }, few(one), {},
-      `ok 100 | table 1 open | ${ended} | team 5 | link 100 1 by 10 plain | rows 100[0] {"a":1} | team 6`,
+      `ok 100 | table 1 open | ${ended} | team 5 | extent 100 1 by 10 plain | rows 100[0] {"a":1} | team 6`,
     ],
     [
       'are replaced by a block, and the tail ends', { tail: two }, block(one, one, one), {},
-      `ok 100 | table 3 | ${ended} | team 0 | link 100 3 by 10 plain | team 3`,
+      `ok 100 | table 3 | ${ended} | team 0 | extent 100 3 by 10 plain | team 3`,
     ],
     [
       'are replaced by several blocks', { tail: two }, body([5, one], [0, one, one]), {},
-      `ok 100 | table 3 | ${ended} | team 0 | link 100 1 by 10 plain | link 100.1 2 by 10 plain | team 3`,
+      `ok 100 | table 3 | ${ended} | team 0 | extent 100 1 by 10 plain | extent 100.1 2 by 10 plain | team 3`,
     ],
     ['are cleared', { block: two, otherRows: 1 }, noRows, {}, `ok 100 | table 0 | ${ended} | team 1`],
     ['are cleared where there are none', {}, noRows, {}, `ok 100 | table 0 | ${ended} | team 0`],
     [
       'are replaced under another schema', { block: two }, few('{"c":"x"}'), { schema: 'c:string d:date' },
-      `ok 100 | table 1 new schema open | ${ended} | team 0 | schema c:string d:date | link 100 1 by 100 plain `
+      `ok 100 | table 1 new schema open | ${ended} | team 0 | schema c:string d:date | extent 100 1 by 100 plain `
       + '| rows 100[0] {"c":"x"} | team 1',
     ],
     [
       'are replaced under another schema that their values widen', { block: two }, few('{"a":"x"}'),
       { schema: 'a:number', mode: 'updateSchema' },
-      `ok 100 | table 1 new schema widened open | ${ended} | team 0 | schema a:string | link 100 1 by 100 plain `
+      `ok 100 | table 1 new schema widened open | ${ended} | team 0 | schema a:string | extent 100 1 by 100 plain `
       + '| rows 100[0] {"a":"x"} | team 1',
     ],
     [
       'are replaced by what fits', { block: two }, few('{"a":"x","b":"y","z":1}'), { mode: 'dropColumns' },
-      `ok 100 | table 1 open | ${ended} | team 0 | link 100 1 by 10 plain | rows 100[0] {"b":"y"} | team 1`,
+      `ok 100 | table 1 open | ${ended} | team 0 | extent 100 1 by 10 plain | rows 100[0] {"b":"y"} | team 1`,
     ],
-    ['make room for as many', { block: two, rowsMax: 2 }, block(one, one), {}, `ok 100 | table 2 | ${ended} | team 0 | link 100 2 by 10 plain | team 2`],
+    ['make room for as many', { block: two, rowsMax: 2 }, block(one, one), {}, `ok 100 | table 2 | ${ended} | team 0 | extent 100 2 by 10 plain | team 2`],
   ])('%s', check);
 });
 
@@ -98,18 +98,18 @@ describe('row IDs', () => {
     `request_validation_error: rows[${row}].$rowID: "${formatRowId(id)}" is the ID of no row that this table ever had`;
 
   test.each<readonly [string, Rows, string]>([
-    ['of a few rows are kept', few(withId(blockRow(1)), one, withId(tailRow(0))), 'link 100 3 by 10 plain keeps'],
-    ['of a block are kept', block(withId(blockRow(1)), one), 'link 100 2 by 10 plain keeps'],
-    ['of several blocks are kept', body([1, one], [0, withId(tailRow(1))]), 'link 100 1 by 10 plain | link 100.1 1 by 10 plain keeps'],
-    ['may be null', few('{"$rowID":null,"a":1}'), 'link 100 1 by 10 plain |'],
-  ])('%s', (_name, rows, link) => {
-    expect(shown(when(given({ block: two, tail: two }), overwrite(rows)))).toContain(link);
+    ['of a few rows are kept', few(withId(blockRow(1)), one, withId(tailRow(0))), 'extent 100 3 by 10 plain keeps'],
+    ['of a block are kept', block(withId(blockRow(1)), one), 'extent 100 2 by 10 plain keeps'],
+    ['of several blocks are kept', body([1, one], [0, withId(tailRow(1))]), 'extent 100 1 by 10 plain | extent 100.1 1 by 10 plain keeps'],
+    ['may be null', few('{"$rowID":null,"a":1}'), 'extent 100 1 by 10 plain |'],
+  ])('%s', (_name, rows, extent) => {
+    expect(shown(when(given({ block: two, tail: two }), overwrite(rows)))).toContain(extent);
   });
 
   test.each<readonly [string, Rows, string]>([
     ['behind the end of a block', few(one, withId(blockRow(2))), never(1, blockRow(2))],
     ['behind the end of the tail', block(withId(tailRow(0)), withId(tailRow(1)), withId(tailRow(2))), never(2, tailRow(2))],
-    ['of another link', body([1, one, one], [0, one, withId({ ...blockRow(0), ordinal: 1 })]), never(3, { ...blockRow(0), ordinal: 1 })],
+    ['of another extent', body([1, one, one], [0, one, withId({ ...blockRow(0), ordinal: 1 })]), never(3, { ...blockRow(0), ordinal: 1 })],
     ['that are none', few(one, '{"$rowID":"x"}'), "request_validation_error: rows[1].$rowID: it is no row's ID"],
     ['that are no texts', few('{"$rowID":7}'), "request_validation_error: rows[0].$rowID: it is no row's ID"],
     [
@@ -133,7 +133,7 @@ describe('row IDs', () => {
     const state = given({ block: two });
     when(state, remove(blockRow(0)));
     expect(shown(when(state, overwrite(few(withId(blockRow(0))))))).toContain('keeps');
-    expect(shown(when(given(), add(few(withId(blockRow(9))))))).toContain('link 100 1 by 10 plain | rows');
+    expect(shown(when(given(), add(few(withId(blockRow(9))))))).toContain('extent 100 1 by 10 plain | rows');
   });
 
   test('name the row from then on; its place has none, and other IDs of before are gone', () => {

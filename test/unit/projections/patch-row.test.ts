@@ -9,7 +9,7 @@ import type { Asked } from '../../support/requests.ts';
 
 type Case = readonly [name: string, row: string, change: string, asked: Asked, outcome: string];
 
-const changedLink = 'link 20 1 by 10 changed';
+const changedExtent = 'extent 20 1 by 10 changed';
 
 /** Patches the only row, which is in a block as it was received. */
 function check(_name: string, row: string, change: string, asked: Asked, outcome: string): void {
@@ -17,7 +17,7 @@ function check(_name: string, row: string, change: string, asked: Asked, outcome
 }
 
 describe('a patch', () => {
-  const applied = `ok 100 | table 1 | ${changedLink}`;
+  const applied = `ok 100 | table 1 | ${changedExtent}`;
 
   test.each<Case>([
     ['sets a column', '{"a":1,"b":"x"}', '{"a":2}', {}, `${applied} | row 20[0] {"a":2,"b":"x"}`],
@@ -84,7 +84,7 @@ describe('a patch that may update the schema', () => {
   test.each<Case>([
     [
       'appends columns', '{"a":1}', '{"c":true}', { mode: 'updateSchema' },
-      `ok 100 | table 1 new schema | schema a:number b:string c:boolean | ${changedLink} | row 20[0] {"a":1,"c":true}`,
+      `ok 100 | table 1 new schema | schema a:number b:string c:boolean | ${changedExtent} | row 20[0] {"a":1,"c":true}`,
     ],
     [
       'appends a column that is null, and leaves the row', '{"a":1}', '{"c":null}', { mode: 'updateSchema' },
@@ -92,14 +92,14 @@ describe('a patch that may update the schema', () => {
     ],
     [
       'widens', '{"a":1}', '{"a":"x"}', { mode: 'updateSchema' },
-      `ok 100 | table 1 new schema widened | schema a:string b:string | ${changedLink} | row 20[0] {"a":"x"}`,
+      `ok 100 | table 1 new schema widened | schema a:string b:string | ${changedExtent} | row 20[0] {"a":"x"}`,
     ],
   ])('%s', check);
 
   test('wraps a scalar for an array column', () => {
     const state = given({ schema: 'a:array<number>', block: ['{"a":[1]}'] });
     expect(shown(when(state, patch(blockRow(0), '{"a":2}', { mode: 'updateSchema' }))))
-      .toBe(`ok 100 | table 1 | ${changedLink} | row 20[0] {"a":[2]}`);
+      .toBe(`ok 100 | table 1 | ${changedExtent} | row 20[0] {"a":[2]}`);
   });
 
   test('leaves a row that it does not change the ETag of the last widening', () => {
@@ -118,8 +118,8 @@ describe('a patch that may update the schema', () => {
 
 describe('the row that is patched', () => {
   type RowCase = readonly [name: string, state: Given, outcome: string];
-  const ofBlock = `ok 100 | table 1 | ${changedLink}`;
-  const ofTail = 'ok 100 | table 1 open | link 30 1 by 10 plain changed';
+  const ofBlock = `ok 100 | table 1 | ${changedExtent}`;
+  const ofTail = 'ok 100 | table 1 open | extent 30 1 by 10 plain changed';
 
   test.each<RowCase>([
     ['is read as it was received', { block: ['{"b":1}'] }, `${ofBlock} | row 20[0] {"b":"1","new":1}`],
@@ -136,7 +136,7 @@ describe('the row that is patched', () => {
     [
       'has its scalars wrapped if they came so',
       { schema: 'b:array<number> new:number', block: ['{"b":1}'], wrap: true },
-      'ok 100 | table 1 | link 20 1 by 10 wrap changed | row 20[0] {"b":[1],"new":1}',
+      'ok 100 | table 1 | extent 20 1 by 10 wrap changed | row 20[0] {"b":[1],"new":1}',
     ],
     [
       'has lost its scalars if they did not', { schema: 'b:array<number> new:number', block: ['{"b":1}'] },
@@ -171,7 +171,7 @@ describe('the row that is patched', () => {
     when(state, add(few('{"a":1}')));
     const next = { ...here, version: 101n };
     expect(shown(when(state, patch({ version: 100n, ordinal: 0, index: 0 }, '{"b":"x"}'), next), next))
-      .toBe('ok 101 | table 1 open | link 100 1 by 10 plain changed | row 100[0] {"a":1,"b":"x"}');
+      .toBe('ok 101 | table 1 open | extent 100 1 by 10 plain changed | row 100[0] {"a":1,"b":"x"}');
   });
 
   const missing = 'row_not_found: there is no such row';
@@ -179,7 +179,7 @@ describe('the row that is patched', () => {
   test.each([
     ['has another version', { ...blockRow(0), version: 21n }],
     ['has another ordinal', { ...blockRow(0), ordinal: 1 }],
-    ['has an index that its link never had', blockRow(1)],
+    ['has an index that its extent never had', blockRow(1)],
   ])('is not there if it %s', (_name, row) => {
     expect(shown(when(given({ block: ['{}'] }), patch(row, '{"a":1}')))).toBe(missing);
   });

@@ -51,8 +51,8 @@ test('rows read as before: those that were there are not converted, and those th
   when(state, patchTable({ columns: [['a', 'Alpha']] }));
   const next = { ...here, version: 101n };
   expect(shown(when(state, add(few('{"a":2}')), next), next))
-    .toBe('ok 101 | table 2 open | link 101 1 by 100 plain | rows 101[0] {"a":2} | team 2');
+    .toBe('ok 101 | table 2 open | extent 101 1 by 100 plain | rows 101[0] {"a":2} | team 2');
   const last = { ...here, version: 102n };
   expect(shown(when(state, patch(tailRow(0), '{"b":"x"}'), last), last))
-    .toBe('ok 102 | table 2 open | link 30 1 by 10 plain changed | row 30[0] {"a":1,"b":"x"}');
+    .toBe('ok 102 | table 2 open | extent 30 1 by 10 plain changed | row 30[0] {"a":1,"b":"x"}');
 });

@@ -16,14 +16,14 @@ describe('of tables is remembered', () => {
     expect(remember(state).table('unknown')).toBeNull();
   });
 
-  test('each link, by key and by what it brought', () => {
+  test('each extent, by key and by what it brought', () => {
     const remembered = remember(given({ block: [one, one], tail: [one] }));
-    expect(remembered.linkOf('table', blockRow(1))).toMatchObject({ version: 20n, rows: 2 });
-    expect(remembered.linkOf('table', tailRow(0))).toMatchObject({ version: 30n });
-    expect(remembered.link(3n)).toMatchObject({ version: 30n });
-    expect(remembered.linkOf('table', { ...blockRow(0), ordinal: 1 })).toBeNull();
-    expect(remembered.linkOf('unknown', blockRow(0))).toBeNull();
-    expect(remembered.link(99n)).toBeNull();
+    expect(remembered.extentOf('table', blockRow(1))).toMatchObject({ version: 20n, rows: 2 });
+    expect(remembered.extentOf('table', tailRow(0))).toMatchObject({ version: 30n });
+    expect(remembered.extent(3n)).toMatchObject({ version: 30n });
+    expect(remembered.extentOf('table', { ...blockRow(0), ordinal: 1 })).toBeNull();
+    expect(remembered.extentOf('unknown', blockRow(0))).toBeNull();
+    expect(remembered.extent(99n)).toBeNull();
   });
 
   test('what earlier batches knew, replaced by what is newer', () => {
@@ -32,17 +32,17 @@ describe('of tables is remembered', () => {
     when(state, add(block(one)));
     const second = remember(state, remember(openStates(), first));
     expect(second.table('table')?.table).toMatchObject({ version: 100n, rows: 2 });
-    expect(second.linkOf('table', blockRow(0))).not.toBeNull();
-    expect(second.linkOf('table', { version: 100n, ordinal: 0 })).not.toBeNull();
+    expect(second.extentOf('table', blockRow(0))).not.toBeNull();
+    expect(second.extentOf('table', { version: 100n, ordinal: 0 })).not.toBeNull();
   });
 
-  test('nothing any more once it was too many links', () => {
+  test('nothing any more once it was too many extents', () => {
     const state = given({ block: [one] });
-    const link = state.tables.link(1n);
-    for (let key = 0n; key < 10_000n; key += 1n) state.tables.putLink({ ...link, key, version: 1000n + key });
+    const extent = state.tables.extent(1n);
+    for (let key = 0n; key < 10_000n; key += 1n) state.tables.putExtent({ ...extent, key, version: 1000n + key });
     const full = remember(state);
-    expect(full.linkOf('table', { version: 2000n, ordinal: 0 })).not.toBeNull();
-    expect(remember(openStates(), full).linkOf('table', { version: 2000n, ordinal: 0 })).toBeNull();
+    expect(full.extentOf('table', { version: 2000n, ordinal: 0 })).not.toBeNull();
+    expect(remember(openStates(), full).extentOf('table', { version: 2000n, ordinal: 0 })).toBeNull();
   });
 
   test('nothing any more once it was too many tables', () => {

@@ -18,7 +18,7 @@ describe('what is to be stored', () => {
     when(state, patch(blockRow(0), '{"a":4}'), at(103n));
     expect(state.tables.changedTables()).toMatchObject([{ id: 'table', version: 103n, rows: 3 }]);
     expect(state.teams.changedTeams()).toMatchObject([{ id: 'team', rows: 3 }]);
-    expect(state.tables.changedLinks()).toMatchObject([{ version: 100n, rows: 2 }, { version: 20n, changed: true }]);
+    expect(state.tables.changedExtents()).toMatchObject([{ version: 100n, rows: 2 }, { version: 20n, changed: true }]);
     expect(state.tables.changedRows()).toMatchObject([{ index: 0, version: 103n, body: '{"a":4}' }]);
     expect(state.tables.newTailRows).toMatchObject([
       { index: 0, version: 100n, body: one }, { index: 1, version: 101n, body: '{"a":2}' },
@@ -58,37 +58,37 @@ describe('what is to be stored', () => {
 });
 
 describe('what was not loaded is a bug, never an answer:', () => {
-  const state = given({ tail: [one], tailLink: { rows: 2 } });
+  const state = given({ tail: [one], tailExtent: { rows: 2 } });
   const table = state.tables.table('table')!;
 
   test.each<[string, () => unknown, string]>([
     ['a schema', () => state.tables.schema({ ...table, schemaVersion: 99n }), 'the schema 99 of table table was not loaded'],
-    ['a link', () => state.tables.link(77n), 'link 77 was not loaded'],
-    ['a row', () => state.tables.row(table, { version: 30n, ordinal: 0, index: 1 }), 'row 1 of link 3 was not loaded'],
+    ['an extent', () => state.tables.extent(77n), 'extent 77 was not loaded'],
+    ['a row', () => state.tables.row(table, { version: 30n, ordinal: 0, index: 1 }), 'row 1 of extent 3 was not loaded'],
     ['a segment', () => state.segments.key('unknown'), 'segment unknown was not written'],
   ])('%s', (_name, look, message) => expect(look).toThrow(message));
 
   test.each<[string, () => unknown]>([
     ['a team', () => state.teams.team('unknown')], ['a token', () => state.teams.token('unknown')],
-    ['a table', () => state.tables.table('unknown')], ['a link of a row', () => state.tables.row(table, { version: 31n, ordinal: 0, index: 0 })],
+    ['a table', () => state.tables.table('unknown')], ['an extent of a row', () => state.tables.row(table, { version: 31n, ordinal: 0, index: 0 })],
   ])('but %s may be unknown', (_name, look) => expect(look()).toBeNull());
 });
 
-test('links of two tables may have one version: those of another partition do', () => {
+test('extents of two tables may have one version: those of another partition do', () => {
   const state = given({ block: [one] });
-  const link = state.tables.link(1n);
-  state.tables.putLink({ ...link, key: 99n, tableId: 'another' });
-  expect(state.tables.linkOf('table', link)).toMatchObject({ key: 1n });
-  expect(state.tables.linkOf('another', link)).toMatchObject({ key: 99n });
+  const extent = state.tables.extent(1n);
+  state.tables.putExtent({ ...extent, key: 99n, tableId: 'another' });
+  expect(state.tables.extentOf('table', extent)).toMatchObject({ key: 1n });
+  expect(state.tables.extentOf('another', extent)).toMatchObject({ key: 99n });
 });
 
 describe('what is loaded while the batch before may be visible or not', () => {
-  test('never takes the place of a link that is here, and is counted once', () => {
+  test('never takes the place of an extent that is here, and is counted once', () => {
     const state = given({ tail: [one] });
     when(state, add(few(one)), at(100n));
-    const { link, ...row } = state.tables.findRow(3n, 0)!;
-    state.tables.putRow({ ...row, link: { ...link, rows: 1 } });
-    expect(state.tables.link(3n)).toMatchObject({ rows: 2 });
+    const { extent, ...row } = state.tables.findRow(3n, 0)!;
+    state.tables.putRow({ ...row, extent: { ...extent, rows: 1 } });
+    expect(state.tables.extent(3n)).toMatchObject({ rows: 2 });
     const arrived = { bodyId: 'body', number: 0, teamId: 'team', segment: 9n, profile: emptyProfile, ids: null, time: 1 };
     state.segments.putBodyBlock(arrived);
     state.segments.putBodyBlock({ ...arrived });

@@ -66,7 +66,7 @@ interface FetchResponse {
   }[];
 }
 
-export class KafkaLink {
+export class KafkaConnection {
   readonly topic: string;
   readonly #cluster: KafkajsCluster;
 
@@ -76,11 +76,11 @@ export class KafkaLink {
   }
 
   /** Connects; rejects when no broker can be reached. */
-  static async open(kafka: Kafka, topic: string): Promise<KafkaLink> {
+  static async open(kafka: Kafka, topic: string): Promise<KafkaConnection> {
     const cluster = clusterOf(kafka);
     await cluster.connect();
     await whenSettled(() => cluster.addTargetTopic(topic));
-    return new KafkaLink(topic, cluster);
+    return new KafkaConnection(topic, cluster);
   }
 
   /**

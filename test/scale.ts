@@ -1,48 +1,48 @@
 /**
  * How much the tests do that could go on for ever: a little of each in `npm test`, and all of it in `npm run test:all` (test/all.ts),
- * which sets TEST_EXTENT=full. Each number stands here, and nowhere else, for both.
+ * which sets TEST_SCALE=full. Each number stands here, and nowhere else, for both.
  */
-export const isFull = process.env['TEST_EXTENT'] === 'full';
+export const isFull = process.env['TEST_SCALE'] === 'full';
 
-function extentOf<T>(little: T, full: T): T {
+function scaled<T>(little: T, full: T): T {
   return isFull ? full : little;
 }
 
 /** KILLS takes the place of each number of kills. */
 function killsOf(little: number, full: number): number {
-  return Number(process.env['KILLS'] ?? extentOf(little, full));
+  return Number(process.env['KILLS'] ?? scaled(little, full));
 }
 
-export const extent = {
+export const scale = {
   /** How long a property is tried with random inputs, at most, in milliseconds. */
-  propertyMs: extentOf(500, 600_000),
+  propertyMs: scaled(500, 600_000),
   /** How long random sequences of requests are compared with the model, at most, in milliseconds; and how many these are, at most. */
-  modelMs: extentOf(8000, 1_200_000),
-  modelSequences: extentOf(100, 200),
+  modelMs: scaled(8000, 1_200_000),
+  modelSequences: scaled(100, 200),
   /** How many random bodies of texts are sent as CSV and TSV. */
-  textBodies: extentOf(10, 40),
+  textBodies: scaled(10, 40),
   /** How long clients work against each other for a history, in milliseconds. */
-  historyMs: extentOf(3000, 30_000),
+  historyMs: scaled(3000, 30_000),
   /** How many small chunks a stash is made of. */
-  smallChunks: extentOf(400, 3000),
+  smallChunks: scaled(400, 3000),
   /** The log that the command line replays: 2,000 events and 20,000 rows, or 100,800 events and more than a million rows. */
-  replayedLog: extentOf(
+  replayedLog: scaled(
     { teams: 4, eventsOfTeam: 500, blocksOfTeam: 5, rowsOfBlock: 1000 },
     { teams: 16, eventsOfTeam: 6300, blocksOfTeam: 70, rowsOfBlock: 1000 },
   ),
-  replayedAtLeast: extentOf({ events: 1900, rows: 15_000 }, { events: 100_000, rows: 1_000_000 }),
+  replayedAtLeast: scaled({ events: 1900, rows: 15_000 }, { events: 100_000, rows: 1_000_000 }),
   /** The log that is compacted and swept. */
-  compactedLog: extentOf(
+  compactedLog: scaled(
     { teams: 2, eventsOfTeam: 400, blocksOfTeam: 150, rowsOfBlock: 25 },
     { teams: 3, eventsOfTeam: 1200, blocksOfTeam: 500, rowsOfBlock: 25 },
   ),
   /** How often 32 clients race for a row; processes start at once on a fresh database; and one is stopped under load. */
-  races: extentOf(2, 8),
-  startsAtOnce: extentOf(1, 3),
-  stopsUnderLoad: extentOf(2, 5),
+  races: scaled(2, 8),
+  startsAtOnce: scaled(1, 3),
+  stopsUnderLoad: scaled(2, 5),
   /** How often connections to Postgres are ended, or the line to it is cut; and how often Postgres is killed. */
-  cuts: extentOf(5, 20),
-  postgresKills: extentOf(2, 4),
+  cuts: scaled(5, 20),
+  postgresKills: scaled(2, 4),
   /** How often everything is killed: the service with its embedded Postgres, and in the deployment on Kafka one thing or all. */
   kills: killsOf(2, 50),
   killsOnKafka: killsOf(2, 50),

@@ -1,20 +1,20 @@
-/** The links of a read model with what reading their rows takes, in order. */
+/** The extents of a read model with what reading their rows takes, in order. */
 import { generationLife } from '../tables.garbage.ts';
 import type { ResultRow } from '../../../src/database/pipelined-client.ts';
 import type { Labels } from '../../engine/compare/compare-cells.ts';
 
 /**
- * Of a link, what replay gives again. How its bodies are stored (`wrap`, `presented`, `cells`) and where is not among it: the rows are
+ * Of an extent, what replay gives again. How its bodies are stored (`wrap`, `presented`, `cells`) and where is not among it: the rows are
  * compared as they are presented.
  */
-export const linkLabels: Labels = {
-  name: ([tableId, version, ordinal]) => `link ${version} ${ordinal} of table ${tableId}`,
+export const extentLabels: Labels = {
+  name: ([tableId, version, ordinal]) => `extent ${version} ${ordinal} of table ${tableId}`,
   keys: 3,
   columns: ['generation', 'schema_version', 'kept', 'rows', 'bytes', 'changed', 'deleted'],
 };
 
-/** A link as `selectLinks` gives it: of any table that was not deleted. */
-export interface Link {
+/** An extent as `selectExtents` gives it: of any table that was not deleted. */
+export interface Extent {
   readonly tableId: string;
   readonly version: bigint;
   readonly ordinal: number;
@@ -34,18 +34,18 @@ export interface Link {
   readonly isShown: boolean;
 }
 
-export const selectLinks = `
-  select links.table_id, links.version, ordinal, links.generation, links.schema_version, encode(links.kept, 'hex'), links.rows, bytes,
-    changed, links.deleted, key, wrap, presented, cells, coalesce(ended.widened, tables.widened, 0), coalesce(row_bytes_max, 1),
+export const selectExtents = `
+  select extents.table_id, extents.version, ordinal, extents.generation, extents.schema_version, encode(extents.kept, 'hex'), extents.rows, bytes,
+    changed, extents.deleted, key, wrap, presented, cells, coalesce(ended.widened, tables.widened, 0), coalesce(row_bytes_max, 1),
     coalesce(ended.schema_version, tables.schema_version),
-    links.generation = tables.generation or ended.ended_at >= last.time - ${generationLife}
-  from links left join tables on tables.id = links.table_id
-    left join generations ended on ended.table_id = links.table_id and ended.version = links.generation
+    extents.generation = tables.generation or ended.ended_at >= last.time - ${generationLife}
+  from extents left join tables on tables.id = extents.table_id
+    left join generations ended on ended.table_id = extents.table_id and ended.version = extents.generation
     left join teams on teams.id = tables.team_id left join progress as last on last.partition = teams.partition
   where tables.deleted is not true
-  order by links.table_id, links.version, ordinal`;
+  order by extents.table_id, extents.version, ordinal`;
 
-export function toLink(row: ResultRow): Link {
+export function toExtent(row: ResultRow): Extent {
   const [tableId, version, ordinal, , schemaVersion, , rows, bytes, changed, , key, wrap, presented, cells, widened, rowBytesMax,
     readBy, isShown] = row;
   return {
