@@ -63,7 +63,7 @@ async function run({ log, rows, rounds, seconds, profile }: Options, { folder, r
   console.log(renderFacts([...await describeEnvironment({ service: database }), kafka?.fact ?? { what: 'log', value: 'in Postgres' }]));
   const { target } = await startService({
     environment: {
-      ...serviceEnvironment(database, kafka?.brokers, 'compaction'), BODY_SIZE_MAX_BYTES: String(2 ** 30), UPKEEP_INTERVAL_MS: '50',
+      ...serviceEnvironment(database, kafka?.brokers, 'compaction'), BODY_SIZE_MAX_BYTES: String(2 ** 30), MAINTENANCE_INTERVAL_MS: '50',
     },
     folder: join(folder, 'service'), profileFolder: profile ? await makeProfileFolder() : undefined,
   }, ['all'], resources, signal);
@@ -82,7 +82,7 @@ async function run({ log, rows, rounds, seconds, profile }: Options, { folder, r
       }
     };
     const call = caller(target);
-    const release = await holdUpkeep(database);
+    const release = await holdMaintenance(database);
     try {
       const table = await fillTable(target, csv, rows);
       await settle([database]);
@@ -95,8 +95,8 @@ async function run({ log, rows, rounds, seconds, profile }: Options, { folder, r
     } finally {
       await release();
     }
-    // Nothing is left to be compacted, and nobody else holds the lock: upkeep is at rest.
-    await (await holdUpkeep(database))();
+    // Nothing is left to be compacted, and nobody else holds the lock: maintenance is at rest.
+    await (await holdMaintenance(database))();
     if (round % 2 === 1) await measure('quiet');
   }
   console.log(`\n${render(timings)}`);
@@ -112,10 +112,10 @@ async function fillTable(target: Target, csv: string, rows: number): Promise<str
 }
 
 /** Keeps the service from compacting anything until what it gives is called. */
-async function holdUpkeep(databaseUrl: string): Promise<() => Promise<void>> {
+async function holdMaintenance(databaseUrl: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  await client.query('select pg_advisory_lock($1, hashtext($2))', [advisoryLocks.upkeep, readModelSchema]);
+  await client.query('select pg_advisory_lock($1, hashtext($2))', [advisoryLocks.maintenance, readModelSchema]);
   let isHeld = true;
   return async () => {
     if (isHeld) await client.end();

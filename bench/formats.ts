@@ -65,10 +65,10 @@ async function run({ log, rows, rounds }: Options, { folder, resources, signal }
   const environment = [...await describeEnvironment(databases), kafka?.fact ?? { what: 'log', value: 'in Postgres' }];
   console.log(renderFacts(environment));
   const csv = Papa.unparse(makeRows(seededRandom(1), rows), { newline: '\n' });
-  const settings = (upkeepMs: string): ServiceSettings => ({
+  const settings = (maintenanceMs: string): ServiceSettings => ({
     environment: {
       ...serviceEnvironment(databases.service, kafka?.brokers, 'formats'),
-      BODY_SIZE_MAX_BYTES: String(2 ** 30), UPKEEP_INTERVAL_MS: upkeepMs,
+      BODY_SIZE_MAX_BYTES: String(2 ** 30), MAINTENANCE_INTERVAL_MS: maintenanceMs,
     },
     folder: join(folder, 'service'),
   });
@@ -195,9 +195,9 @@ async function copyCsv(databaseUrl: string, csv: string, signal: AbortSignal): P
 }
 
 async function untilCompacted(databaseUrl: string, signal: AbortSignal): Promise<void> {
-  const left = `select count(*)::int as count from ${readModelSchema}.links join ${readModelSchema}.tables
-    on tables.id = links.table_id and tables.generation = links.generation and not tables.deleted
-    where (links.presented is null or links.presented < tables.widened) and tables.tail is distinct from links.key`;
+  const left = `select count(*)::int as count from ${readModelSchema}.extents join ${readModelSchema}.tables
+    on tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
+    where (extents.presented is null or extents.presented < tables.widened) and tables.tail is distinct from extents.key`;
   while ((await query<{ count: number }>(databaseUrl, left))[0]!.count > 0) {
     signal.throwIfAborted();
     await sleep(100);

@@ -31,7 +31,7 @@ export const scale = {
     { teams: 16, eventsOfTeam: 6300, blocksOfTeam: 70, rowsOfBlock: 1000 },
   ),
   replayedAtLeast: scaled({ events: 1900, rows: 15_000 }, { events: 100_000, rows: 1_000_000 }),
-  /** The log that is compacted and swept. */
+  /** The log that is compacted and garbage-collected. */
   compactedLog: scaled(
     { teams: 2, eventsOfTeam: 400, blocksOfTeam: 150, rowsOfBlock: 25 },
     { teams: 3, eventsOfTeam: 1200, blocksOfTeam: 500, rowsOfBlock: 25 },

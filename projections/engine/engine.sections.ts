@@ -1,21 +1,20 @@
 /** What replay must give again of the engine's own tables. */
 import { logTimes, type Section } from './compare/section.ts';
+import { storedOutcomes } from './outcomes/outcome.entity.ts';
 import { outcomeLife, outcomesKept } from './outcomes/recorded-outcome.ts';
 
 export const engineSections: readonly Section[] = [
   {
-    name: ([partition]) => `progress of partition ${partition}`,
-    keys: 1,
-    columns: ['next', 'base', 'log_id', 'last_hash', 'time'],
-    query: `select partition, next, base, log_id, encode(last_hash, 'hex'), time from progress order by partition`,
+    name: ({ partition }) => `progress of partition ${partition}`,
+    keys: ['partition'],
+    query: `select partition, next, base, log_id, encode(last_hash, 'hex') as last_hash, time from progress order by partition`,
   },
   {
-    name: ([partition, commandId]) => `outcome of command ${commandId} in partition ${partition}`,
-    keys: 2,
-    columns: ['log_offset', 'time', 'etag', 'detail', 'request_digest', 'replaced_time'],
+    name: ({ partition, command_id: id }) => `outcome of command ${id} in partition ${partition}`,
+    keys: ['partition', 'command_id'],
     // What is older may have been removed before it could be replaced.
-    query: `select partition, command_id, log_offset, outcomes.time, etag, detail, request_digest,
-        case when outcomes.time - replaced_time <= ${outcomesKept} then replaced_time end
+    query: `select ${storedOutcomes.compared()},
+        case when outcomes.time - replaced_time <= ${outcomesKept} then replaced_time end as replaced_time
       from outcomes join ${logTimes} using (partition)
       where last.time - outcomes.time < ${outcomeLife} order by partition, command_id`,
   },

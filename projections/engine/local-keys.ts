@@ -9,9 +9,9 @@ const keysAtOnce = 1000;
 /** Run when the read model is made. */
 export const createLocalKeys = `create sequence local_keys increment by ${keysAtOnce}`;
 
-const nextKeys: Statement = {
+const nextKeys: Statement<{ first: bigint }> = {
   name: 'next_local_keys',
-  text: `select nextval('local_keys') from generate_series(1, $1)`,
+  text: `select nextval('local_keys') as first from generate_series(1, $1)`,
 };
 
 /** The keys that this process may hand out. */
@@ -26,8 +26,8 @@ export class LocalKeys {
   async #give(tx: Tx, count: number): Promise<bigint[]> {
     while (this.#free.length < count) {
       const { rows } = await tx.query(nextKeys, [Math.ceil((count - this.#free.length) / keysAtOnce)]);
-      for (const [first] of rows) {
-        for (let i = 0; i < keysAtOnce; i += 1) this.#free.push((first as bigint) + BigInt(i));
+      for (const { first } of rows) {
+        for (let i = 0; i < keysAtOnce; i += 1) this.#free.push(first + BigInt(i));
       }
     }
     return this.#free.splice(0, count);

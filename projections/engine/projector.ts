@@ -115,12 +115,12 @@ export class Projector {
   async #advance(tx: Tx, partition: number, entries: readonly Entry[], epoch: bigint): Promise<bigint> {
     const { statement, values } = advanceProgress(partition, entries, epoch, null);
     const { rows } = await tx.query(statement, values);
-    if (rows.length === 0) {
+    const [mark] = rows;
+    if (mark === undefined) {
       throw new ProgressMoved(`partition ${partition} is not at offset ${entries[0]!.record.offset}`);
     }
-    const [base, layout] = rows[0] as [bigint, bigint];
-    if (!hasGenesis(entries)) this.#marks.set(partition, { base, layout });
-    return base;
+    if (!hasGenesis(entries)) this.#marks.set(partition, mark);
+    return mark.base;
   }
 }
 

@@ -11,7 +11,7 @@ import { OutcomeEntity } from './outcomes/outcome.entity.ts';
 import { ProgressEntity } from './progress/progress.entity.ts';
 
 /** The Postgres schema that this version of the code reads and writes. */
-export const readModelSchema = 'tablog_6';
+export const readModelSchema = 'tablog_7';
 
 /** Connects to a read model, whether it is there or not. Rejects when Postgres is away. */
 export async function openDatabase(models: Models, options: Omit<DatabaseOptions, 'entities'>): Promise<Database> {

@@ -1,6 +1,7 @@
 import type { BoundStatement } from '../../src/database/combine.ts';
+import type { RowsStatement } from '../../src/database/rows-statement.ts';
 
-/** The statement that stores these things; none where there are none. */
-export function storing<T>(things: readonly T[], bind: (things: readonly T[]) => BoundStatement): BoundStatement[] {
-  return things.length === 0 ? [] : [bind(things)];
+/** The statement over these rows; none where there are none. */
+export function storing<Row extends object>(rows: readonly Row[], statement: RowsStatement<Row>): BoundStatement[] {
+  return rows.length === 0 ? [] : [statement.bind(rows)];
 }

@@ -5,7 +5,7 @@ import { rowTextOf } from '../../src/events/row-bodies.ts';
 import { concatenateAll, emptyProfile } from '../../src/values/build-profile.ts';
 import type { Place, Profile } from '../../src/values/profile.ts';
 import type { LogPlace } from '../engine/decision.ts';
-import { carriedIds, type CarriedIds } from './carried-ids.ts';
+import { rowIdsOfEvent, type EventRowIds } from './row-ids-of-event.ts';
 import type { SegmentStates } from './segments.state.ts';
 
 /** For how long the blocks of a body wait for their closing event, in milliseconds of log time. */
@@ -25,7 +25,7 @@ export interface ArrivedRows {
   readonly segments: readonly ArrivedSegment[];
   readonly few: readonly string[];
   /** The row IDs that few rows came with; those of others stand in their segments. */
-  readonly fewIds: CarriedIds | null;
+  readonly fewIds: EventRowIds | null;
   /** Where one of them stands, for messages: `rows[3]`. */
   placeOf(place: Place): string;
 }
@@ -47,13 +47,13 @@ export function arrivedRows(
         return { profile: source.profile, ...noRows };
       }
       const few = Buffer.from(rowTextOf(event.body(), source)).toString('utf8').split('\n');
-      const fewIds = carriedIds(event, source);
+      const fewIds = rowIdsOfEvent(event, source);
       return { profile: source.profile, segments: [], few, fewIds, placeOf };
     }
     case 'block': {
       const key = arrived.key(source.segmentId);
       const { profile } = source;
-      const ids = carriedIds(event, source);
+      const ids = rowIdsOfEvent(event, source);
       const segments = [{ key, profile, ids: ids?.bytes ?? null }];
       return { profile, segments, few: [], fewIds: null, placeOf };
     }

@@ -4,7 +4,7 @@
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { rowIdTexts } from '../../src/events/row-bodies.ts';
 import { fileReferencesIn } from '../../src/files/file-name.ts';
-import { storeFileReferences } from '../uploads/file-references.store.ts';
+import { insertFileReferences } from '../uploads/file-references.store.ts';
 
 export interface SegmentContent {
   readonly key: bigint;
@@ -14,7 +14,7 @@ export interface SegmentContent {
   readonly rows: number;
   /** Row bodies joined by newlines, in UTF-8. */
   readonly body: Uint8Array;
-  /** The identities that they came with (src/events/row-bodies.ts); null where none did. */
+  /** The row IDs that they came with (src/events/row-bodies.ts); null where none did. */
   readonly ids: Uint8Array | null;
 }
 
@@ -28,7 +28,7 @@ const insertSegment: Statement = {
 
 const insertIds: Statement = {
   name: 'insert_segment_ids',
-  text: `insert into kept_ids (segment, index, id)
+  text: `insert into retained_ids (segment, index, id)
     select $1, place - 1, id from string_to_table($2, E'\\n') with ordinality lines(id, place) where id <> ''`,
 };
 
@@ -52,6 +52,6 @@ async function storeIds(tx: Tx, { key, ids }: SegmentContent): Promise<void> {
 async function storeReferences(tx: Tx, { key, teamId, body }: SegmentContent): Promise<void> {
   const references = fileReferencesIn(body);
   if (references.length === 0) return;
-  const { statement, values } = storeFileReferences(references.map((reference) => ({ ...reference, teamId, segment: key })));
+  const { statement, values } = insertFileReferences.bind(references.map((reference) => ({ ...reference, teamId, segment: key })));
   await tx.query(statement, values);
 }

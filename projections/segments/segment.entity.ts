@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { LineText, StoredTable } from '../../src/database/stored-table.ts';
 
 /** An immutable run of rows as they were received (design: "segment"); a tail grows at its end until it closes. */
 export const SegmentEntity = defineEntity({
@@ -31,21 +32,25 @@ export const SegmentRowEntity = defineEntity({
     index: p.integer().primary().autoincrement(false),
     /** Only in tails, where each row has a version of its own. */
     version: p.bigint().nullable(),
-    body: p.text(),
+    body: p.type(LineText),
   },
 });
 
-/** The identities that rows of a segment came with (`$rowID`): those of extents that keep them. Never updated. */
-export const KeptIdEntity = defineEntity({
-  name: 'KeptId',
-  tableName: 'kept_ids',
+export const storedSegmentRows = StoredTable.of(SegmentRowEntity);
+
+/** The row IDs that rows of a segment came with (`$rowID`): extents say which of them their rows retain. Never updated. */
+export const RetainedIdEntity = defineEntity({
+  name: 'RetainedId',
+  tableName: 'retained_ids',
   properties: {
     segment: p.bigint().primary().autoincrement(false),
     index: p.integer().primary().autoincrement(false),
     /** A row ID. */
-    id: p.string().columnType('text collate "C"').index(),
+    id: p.type(LineText).columnType('text collate "C"').index(),
   },
 });
+
+export const storedRetainedIds = StoredTable.of(RetainedIdEntity);
 
 /** The blocks of a body that is larger than one block, until the closing event uses them. */
 export const BodyBlockEntity = defineEntity({
@@ -56,11 +61,13 @@ export const BodyBlockEntity = defineEntity({
     number: p.integer().primary().autoincrement(false),
     teamId: p.uuid(),
     segment: p.bigint(),
-    /** The encoded profile (src/schema). */
+    /** The encoded profile (src/values). */
     profile: p.text(),
-    /** The runs of the identities that its rows came with (src/events/row-id-runs.ts); null where they have none. */
+    /** The runs of the row IDs that its rows came with (src/events/row-id-runs.ts); null where they have none. */
     ids: p.blob().nullable(),
     /** The record's time, in milliseconds. */
-    time: p.bigint(),
+    time: p.bigint('number'),
   },
 });
+
+export const storedBodyBlocks = StoredTable.of(BodyBlockEntity);

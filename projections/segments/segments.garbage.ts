@@ -36,7 +36,7 @@ const dropBlocks: RemoveGarbage = (database, later) => removeRows(
 const isShown = `exists (
   select from tables where tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
   union all
-  select from generations ended where ended.table_id = extents.table_id and ended.version = extents.generation and not ended.swept)`;
+  select from generations ended where ended.table_id = extents.table_id and ended.version = extents.generation and not ended.expired)`;
 
 const isNamed = 'exists (select from extents where extents.segment = segments.key)';
 
@@ -81,7 +81,7 @@ const removeDropped: RemoveGarbage = (database) => removeRows(
   database,
   `with dropped as (select key from segments where dropped limit ${segmentsAtOnce}),
     gone as (delete from segment_rows where segment in (select key from dropped)),
-    ids as (delete from kept_ids where segment in (select key from dropped)),
+    ids as (delete from retained_ids where segment in (select key from dropped)),
     named as (delete from file_references where segment in (select key from dropped))
   delete from segments where key in (select key from dropped)`,
 );

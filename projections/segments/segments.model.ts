@@ -1,19 +1,19 @@
 /** Rows as they arrived: immutable segments, and the blocks of large bodies that wait for their closing event. */
-import type { CarriedRows, Event } from '../../src/events/event.ts';
+import type { EventRows, Event } from '../../src/events/event.ts';
 import { rowIdsOf, rowTextOf } from '../../src/events/row-bodies.ts';
 import type { Loading, Model } from '../engine/model.ts';
 import { storing } from '../engine/statements.ts';
 import { decideBlockReceived } from './decide-block-received.ts';
 import { fillSegment } from './fill-segment.ts';
-import { BodyBlockEntity, KeptIdEntity, SegmentEntity, SegmentRowEntity } from './segment.entity.ts';
+import { BodyBlockEntity, RetainedIdEntity, SegmentEntity, SegmentRowEntity } from './segment.entity.ts';
 import { segmentGarbage } from './segments.garbage.ts';
 import { segmentSections } from './segments.sections.ts';
 import type { BodyBlockChange } from './body-block.ts';
 import { SegmentsState, type SegmentStates } from './segments.state.ts';
-import { findBodyBlocks, findSegmentKeys, storeBodyBlocks } from './segments.store.ts';
+import { bodyBlockRow, findBodyBlocks, findSegmentKeys, insertBodyBlocks } from './segments.store.ts';
 
 export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange> = {
-  entities: [SegmentEntity, SegmentRowEntity, KeptIdEntity, BodyBlockEntity],
+  entities: [SegmentEntity, SegmentRowEntity, RetainedIdEntity, BodyBlockEntity],
   storage: [
     'create index segments_dropped on segments (key) where dropped',
     'create index segments_idle on segments (idle_since) where not emptied',
@@ -22,10 +22,10 @@ export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange> = {
   changes: { bodyBlock: ({ segments }, change) => segments.changeBodyBlock(change) },
   open: () => new SegmentsState(),
   // On replay, and from Kafka, a segment may have to be written here.
-  keysAtMost: (data) => (carriedSegment(data) === null ? 0 : 1),
+  keysAtMost: (data) => (segmentOfEvent(data) === null ? 0 : 1),
   load,
   loadMore,
-  store: (state) => storing(state.changedBlocks, storeBodyBlocks),
+  store: (state) => storing(state.changedBlocks.map(bodyBlockRow), insertBodyBlocks),
   makes: (data) => (data.type === 'BlockReceived' ? [data.bodyId] : []),
   sections: segmentSections,
   garbage: segmentGarbage,
@@ -35,7 +35,7 @@ async function load({ tx, events, states: { segments }, before }: Loading<Segmen
   const segmentIds = new Set<string>();
   const bodyIds = new Set<string>();
   for (const { data } of events) {
-    const carried = carriedSegment(data);
+    const carried = segmentOfEvent(data);
     if (carried !== null && !segments.has(carried.segmentId)) segmentIds.add(carried.segmentId);
     if ('rows' in data && data.rows.kind === 'body') bodyIds.add(data.rows.bodyId);
   }
@@ -51,7 +51,7 @@ async function load({ tx, events, states: { segments }, before }: Loading<Segmen
 /** Has the segments written that the events carry and that nobody has written yet: on replay, and from Kafka. */
 async function loadMore({ events, states: { segments }, keys, writeFirst }: Loading<SegmentStates, null, null>): Promise<void> {
   for (const event of events) {
-    const carried = carriedSegment(event.data);
+    const carried = segmentOfEvent(event.data);
     if (carried === null || segments.has(carried.segmentId)) continue;
     const key = keys.take();
     segments.put(carried.segmentId, key);
@@ -63,7 +63,7 @@ async function loadMore({ events, states: { segments }, keys, writeFirst }: Load
 }
 
 /** The segment whose rows an event carries; null where it carries none. */
-function carriedSegment(data: Event['data']): { readonly segmentId: string; readonly teamId: string; readonly rows: CarriedRows } | null {
+function segmentOfEvent(data: Event['data']): { readonly segmentId: string; readonly teamId: string; readonly rows: EventRows } | null {
   if (data.type === 'BlockReceived') return { segmentId: data.segmentId, teamId: data.teamId, rows: data };
   if (!('rows' in data) || data.rows.kind !== 'block') return null;
   return { segmentId: data.rows.segmentId, teamId: data.teamId, rows: data.rows };

@@ -1,7 +1,7 @@
 /** What a stash holds, as an import sees it: its segments in order, and what all of their rows together need of a schema. */
 import { ProfileChain } from '../../src/values/build-profile.ts';
 import type { ColumnProfile, Place, Profile } from '../../src/values/profile.ts';
-import { runsIn, runsMax } from '../segments/carried-ids.ts';
+import { runsIn, runsMax } from '../segments/row-ids-of-event.ts';
 import type { ChunkBlock } from './stash.ts';
 import type { ArrivedSegment } from '../segments/arrived-rows.ts';
 

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { LineText, StoredTable } from '../../src/database/stored-table.ts';
 
 /** A stash, from its first chunk on until a while after its end (decisions 3 and 6). Of one name there may be several, one after the other. */
 export const StashEntity = defineEntity({
@@ -12,9 +13,9 @@ export const StashEntity = defineEntity({
     stashId: p.string().columnType('text collate "C"'),
     /** The version of the event that created it, and the time of its record in milliseconds. */
     created: p.bigint(),
-    createdAt: p.bigint(),
+    createdAt: p.bigint('number'),
     /** The time from which on it cannot be imported any more. */
-    expiresAt: p.bigint(),
+    expiresAt: p.bigint('number'),
     chunks: p.integer(),
     rows: p.integer(),
     /** The columns of the profiles of its blocks. */
@@ -22,12 +23,15 @@ export const StashEntity = defineEntity({
     /** How many of its serials are no integers: only where there are none, the others are in the order of numbers. */
     words: p.integer(),
     /** When it was deleted or expired; null while it is there. */
-    endedAt: p.bigint().nullable(),
+    endedAt: p.bigint('number').nullable(),
     /** Whether garbage collection has removed the chunks of one that has ended. */
     cleared: p.boolean().default(false),
   },
   indexes: [{ properties: ['teamId', 'stashId', 'created'] }],
 });
+
+/** As batches read and write them. */
+export const storedStashes = StoredTable.of(StashEntity, { without: ['cleared'] });
 
 /** The blocks of a chunk, at least one; one without rows has no segment. A row is never changed, but for its end. */
 export const ChunkBlockEntity = defineEntity({
@@ -46,9 +50,9 @@ export const ChunkBlockEntity = defineEntity({
     segment: p.bigint().nullable(),
     rows: p.integer(),
     profiledColumns: p.integer(),
-    /** The encoded profile (src/schema). */
-    profile: p.text(),
-    /** The runs of the identities that its rows came with (src/events/row-id-runs.ts); null where they have none. */
+    /** The encoded profile (src/values). */
+    profile: p.type(LineText),
+    /** The runs of the row IDs that its rows came with (src/events/row-id-runs.ts); null where they have none. */
     ids: p.blob().nullable(),
   },
   indexes: [
@@ -57,3 +61,5 @@ export const ChunkBlockEntity = defineEntity({
     { properties: ['segment'] },
   ],
 });
+
+export const storedChunkBlocks = StoredTable.of(ChunkBlockEntity);

@@ -14,8 +14,8 @@ function dropChunkBlocks(condition: string): string {
     ), idle as (
       update segments set idle_since = now() from old where segments.key = old.segment and not segments.emptied
     ), ids as (
-      delete from kept_ids using old where kept_ids.segment = old.segment
-        and not exists (select from extents where extents.segment = old.segment and extents.kept is not null)
+      delete from retained_ids using old where retained_ids.segment = old.segment
+        and not exists (select from extents where extents.segment = old.segment and extents.retained is not null)
     ) select from old`;
 }
 

@@ -10,9 +10,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Database } from '../../src/database/database.ts';
+import { RowsStatement, type Parameters } from '../../src/database/rows-statement.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
-import { presenterOf, receivedForm } from '../../src/values/presentation.ts';
+import { presentersOf } from '../../src/values/presentation.ts';
 import { decodeSchema } from '../../src/values/table-schema.ts';
+import { formInSql, parseForm } from './stored-body.ts';
 import { orIdleSince } from '../segments/segments.garbage.ts';
 
 /** Extents of fewer bytes are small: many of them are merged. */
@@ -32,11 +34,17 @@ export async function compactOnce(database: Database): Promise<boolean> {
   return (await convertExtent(database)) || (await mergeExtents(database));
 }
 
-interface MovedExtent {
+/** An extent as compaction reads it. The driver gives whole numbers of 64 bits as texts. */
+interface FoundExtent {
   readonly key: string;
-  /** Where its rows were, and where they are now. */
   readonly segment: string;
   readonly first: number;
+  readonly rows: number;
+}
+
+interface MovedExtent extends FoundExtent {
+  /** Where its rows are now. */
+  readonly newSegment: string;
   readonly newFirst: number;
   /** The version under which the schema presents the bodies now; null: they were copied. */
   readonly presented: string | null;
@@ -44,7 +52,7 @@ interface MovedExtent {
 
 /** The extents whose rows are not stored as their table presents them, of generations that are shown. Tails grow still. */
 const selectUnpresented = `
-  select extents.key, extents.segment, extents.first, extents.rows, extents.wrap, extents.cells, extents.schema_version, extents.presented,
+  select extents.key, extents.segment, extents.first, extents.rows, ${formInSql('extents')} as form,
     tables.schema_version as read_by, schemas.columns, teams.partition
   from (
     select extents.* from tables join extents on extents.table_id = tables.id and extents.presented is null
@@ -61,31 +69,37 @@ const selectUnpresented = `
   where extents.rows > 0
   limit 1`;
 
+interface UnpresentedExtent extends FoundExtent {
+  readonly form: string;
+  /** The version of the schema that it is read by, and its columns. */
+  readonly read_by: string;
+  readonly columns: string;
+  readonly partition: number;
+}
+
 async function convertExtent(database: Database): Promise<boolean> {
-  const { rows: [extent] } = await database.pool.query(selectUnpresented);
+  const { rows: [extent] } = await database.pool.query<UnpresentedExtent>(selectUnpresented);
   if (!extent) return false;
   const stored = await database.pool.query<{ index: number; version: string | null; body: string }>(
     `select index, version, body from segment_rows where segment = $1 and index >= $2 and index < $2 + $3::int4 order by index`,
     [extent.segment, extent.first, extent.rows],
   );
-  const form = extent.presented === null ? receivedForm(extent.cells) : 'presented';
-  const schema = decodeSchema(JSON.parse(extent.columns));
-  const present = presenterOf(schema, BigInt(extent.presented ?? extent.schema_version), form, extent.wrap);
+  const present = presentersOf(decodeSchema(JSON.parse(extent.columns)))(parseForm(extent.form));
   const bodies: string[] = [];
   for (const [at, { body }] of stored.rows.entries()) {
     if (at % rowsAtOnce === rowsAtOnce - 1) await nextTurn();
     bodies.push(present(body));
   }
-  const segment = await createSegment(database, extent.rows, async (client, key) => {
+  const moved = await createSegment(database, extent.rows, async (client, key) => {
     await client.query(
       `insert into segment_rows (segment, index, version, body)
         select $1, index - $2::int4, version, body
         from rows from (unnest($3::int4[], $4::int8[]), string_to_table($5, E'\\n')) as given(index, version, body)`,
       [key, extent.first, stored.rows.map(({ index }) => index), stored.rows.map(({ version }) => version), bodies.join('\n')],
     );
-    await copyBeside(client, key, [{ ...extent, newFirst: 0 }]);
+    return [{ ...extent, newSegment: key, newFirst: 0, presented: extent.read_by }];
   });
-  await moveExtents(database, extent.partition, segment, [{ ...extent, newFirst: 0, presented: extent.read_by }]);
+  await moveExtents(database, extent.partition, moved);
   return true;
 }
 
@@ -115,99 +129,94 @@ const selectSmall = `
   order by extents.version, extents.ordinal limit ${mergeExtentsMax}`;
 
 async function mergeExtents(database: Database): Promise<boolean> {
-  const { rows: [table] } = await database.pool.query(selectScattered);
+  const { rows: [table] } = await database.pool.query<{ table_id: string; partition: number }>(selectScattered);
   if (!table) return false;
-  const { rows: small } = await database.pool.query(selectSmall, [table.table_id]);
-  const moved: MovedExtent[] = [];
+  const { rows: small } = await database.pool.query<FoundExtent & { bytes: number }>(selectSmall, [table.table_id]);
+  const merged: (FoundExtent & { newFirst: number })[] = [];
   let [rows, bytes] = [0, 0];
   for (const extent of small) {
     if (rows + extent.rows > mergeRowsMax || bytes + extent.bytes > mergeBytesMax) break;
-    moved.push({ ...extent, newFirst: rows, presented: null });
+    merged.push({ ...extent, newFirst: rows });
     rows += extent.rows;
     bytes += extent.bytes;
   }
   // Another overwrite, or the end of the table, has come meanwhile.
-  if (moved.length < 2) return false;
-  const segment = await createSegment(database, rows, async (client, key) => {
-    await client.query(
-      `insert into segment_rows (segment, index, version, body)
-        select $1, stored.index - moved.first + moved.new_first, stored.version, stored.body
-        from unnest($2::int8[], $3::int8[], $4::int4[], $5::int4[]) as moved(key, segment, first, new_first)
-        join extents on extents.key = moved.key
-        join segment_rows stored on stored.segment = moved.segment and stored.index >= moved.first
-          and stored.index < moved.first + extents.rows`,
-      [key, ...columnsOf(moved)],
-    );
-    await copyBeside(client, key, moved);
+  if (merged.length < 2) return false;
+  const moved = await createSegment(database, rows, async (client, key) => {
+    const moving = merged.map((extent) => ({ ...extent, newSegment: key, presented: null }));
+    await run(client, copyRows, moving);
+    return moving;
   });
-  await moveExtents(database, table.partition, segment, moved);
+  await moveExtents(database, table.partition, moved);
   return true;
 }
 
 /**
- * Writes a segment that nothing shows yet, and gives its key. That need not wait for the disk: the commit by which extents show it
- * flushes all that was written before it.
+ * Writes a segment that nothing shows yet, with what is stored beside its rows. `fill` writes the rows, and gives the extents that they
+ * are of. That need not wait for the disk: the commit by which extents show it flushes all that was written before it.
  */
 async function createSegment(
   database: Database,
   rows: number,
-  fill: (client: pg.PoolClient, key: string) => Promise<void>,
-): Promise<string> {
+  fill: (client: pg.PoolClient, key: string) => Promise<readonly MovedExtent[]>,
+): Promise<readonly MovedExtent[]> {
   return inTransaction(database.pool, async (client) => {
     await client.query('set local synchronous_commit = off');
     // A key for itself out of the thousand that each value of the sequence stands for.
-    const { rows: [{ key }] } = await client.query(`select nextval('local_keys') as key`);
-    await client.query('insert into segments (key, rows) values ($1, $2)', [key, rows]);
-    await fill(client, key);
-    return key;
+    const { rows: [next] } = await client.query<{ key: string }>(`select nextval('local_keys') as key`);
+    await client.query('insert into segments (key, rows) values ($1, $2)', [next!.key, rows]);
+    const moved = await fill(client, next!.key);
+    await run(client, copyRetainedIds, moved);
+    await run(client, copyFileReferences, moved);
+    return moved;
   });
 }
 
-/** Copies what is kept beside rows: the identities that they came with, and the files that they name. */
-async function copyBeside(client: pg.PoolClient, key: string, moved: readonly MovedExtent[]): Promise<void> {
-  await client.query(
-    `insert into kept_ids (segment, index, id)
-      select $1, kept.index - moved.first + moved.new_first, kept.id
-      from unnest($2::int8[], $3::int8[], $4::int4[], $5::int4[]) as moved(key, segment, first, new_first)
-      join extents on extents.key = moved.key and extents.kept is not null
-      join kept_ids kept on kept.segment = moved.segment and kept.index >= moved.first and kept.index < moved.first + extents.rows`,
-    [key, ...columnsOf(moved)],
-  );
-  // All of them, whatever is read of the rows: compaction changes nothing of what a decision is made of.
-  await client.query(
-    `insert into file_references (team_id, file, segment, index)
-      select named.team_id, named.file, $1, named.index - moved.first + moved.new_first
-      from unnest($2::int8[], $3::int8[], $4::int4[], $5::int4[]) as moved(key, segment, first, new_first)
-      join extents on extents.key = moved.key
-      join file_references named on named.segment = moved.segment and named.index >= moved.first
-        and named.index < moved.first + extents.rows`,
-    [key, ...columnsOf(moved)],
-  );
+const movedParameters: Parameters<MovedExtent> = {
+  key: 'int8', segment: 'int8', first: 'int4', rows: 'int4', newSegment: 'int8', newFirst: 'int4', presented: 'int8',
+};
+
+async function run(client: pg.PoolClient, statement: RowsStatement<MovedExtent>, moved: readonly MovedExtent[]): Promise<void> {
+  const { statement: { text }, values } = statement.bind(moved);
+  await client.query(text, [...values]);
 }
 
-/** Has extents show a segment from now on, unless something else has moved their rows meanwhile. */
-async function moveExtents(database: Database, partition: number, segment: string, moved: readonly MovedExtent[]): Promise<void> {
+/** The rows of a table of rows of segments that lie in extents which are moved. */
+const inMoved = (alias: string): string => `${alias}.segment = moved.segment and ${alias}.index >= moved.first
+  and ${alias}.index < moved.first + moved.rows`;
+
+const copyRows = new RowsStatement<MovedExtent>('compact_rows', movedParameters, (moved) => `
+  insert into segment_rows (segment, index, version, body)
+  select moved.new_segment, stored.index - moved.first + moved.new_first, stored.version, stored.body
+  from ${moved('moved')} join segment_rows stored on ${inMoved('stored')}`);
+
+const copyRetainedIds = new RowsStatement<MovedExtent>('compact_retained_ids', movedParameters, (moved) => `
+  insert into retained_ids (segment, index, id)
+  select moved.new_segment, stored.index - moved.first + moved.new_first, stored.id
+  from ${moved('moved')} join extents on extents.key = moved.key and extents.retained is not null
+  join retained_ids stored on ${inMoved('stored')}`);
+
+/** All of them, whatever is read of the rows: compaction changes nothing of what a decision is made of. */
+const copyFileReferences = new RowsStatement<MovedExtent>('compact_file_references', movedParameters, (moved) => `
+  insert into file_references (team_id, file, segment, index)
+  select stored.team_id, stored.file, moved.new_segment, stored.index - moved.first + moved.new_first
+  from ${moved('moved')} join file_references stored on ${inMoved('stored')}`);
+
+const updateExtents = new RowsStatement<MovedExtent>('compact_extents', movedParameters, (moved) => `
+  update extents set segment = moved.new_segment, first = moved.new_first, presented = coalesce(moved.presented, extents.presented),
+    merged = merged or moved.presented is null
+  from ${moved('moved')}
+  where extents.key = moved.key and extents.segment = moved.segment and extents.first = moved.first`);
+
+const insertIdle = new RowsStatement<MovedExtent>('compact_idle', movedParameters, (moved) => `
+  insert into segments (key, rows) select distinct on (moved.segment) moved.segment, 0 from ${moved('moved')} ${orIdleSince}`);
+
+/** Has extents show their rows where they are now, unless something else has moved them meanwhile. */
+async function moveExtents(database: Database, partition: number, moved: readonly MovedExtent[]): Promise<void> {
   await inTransaction(database.pool, async (client) => {
     // The lock that a projector takes first too, so that neither waits for the other in a circle.
     await client.query('update progress set layout = layout + 1 where partition = $1', [partition]);
-    await client.query(
-      `update extents set segment = $1, first = moved.new_first, presented = coalesce(moved.presented, extents.presented),
-          merged = merged or moved.presented is null
-        from unnest($2::int8[], $3::int8[], $4::int4[], $5::int4[], $6::int8[])
-          as moved(key, segment, first, new_first, presented)
-        where extents.key = moved.key and extents.segment = moved.segment and extents.first = moved.first`,
-      [segment, ...columnsOf(moved), moved.map(({ presented }) => presented)],
-    );
-    await client.query(
-      `insert into segments (key, rows) select distinct on (segment) segment, 0 from unnest($1::int8[]) segment ${orIdleSince}`,
-      [moved.map((extent) => extent.segment)],
-    );
+    await run(client, updateExtents, moved);
+    await run(client, insertIdle, moved);
   });
-}
-
-function columnsOf(moved: readonly MovedExtent[]): unknown[][] {
-  return [
-    moved.map(({ key }) => key), moved.map(({ segment }) => segment), moved.map(({ first }) => first),
-    moved.map(({ newFirst }) => newFirst),
-  ];
 }

@@ -18,7 +18,7 @@ export function decideAddRows(states: TableStates, event: Event<EventOf<'RowsAdd
   const { profile } = rows;
   if (profile.rows === 0 && profile.columns.length === 0) return apply([], table.version, { rows: [] });
   const placed = placeRows({
-    states, at, team, table, schema: states.tables.schema(table), givesSchema: false, keepsIds: false, rows,
+    states, at, team, table, schema: states.tables.schema(table), givesSchema: false, retainsIds: false, rows,
     mode: data.onSchemaError, limits: data.limits,
   });
   if ('refusal' in placed) return refusedWith(placed.refusal);

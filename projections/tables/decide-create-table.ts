@@ -32,10 +32,10 @@ export function decideCreateTable(
   const created: Table = {
     id: data.tableId, teamId: data.teamId, name: data.name, created: at.version, createdAt: at.time, version: at.version,
     generation: at.version, schemaVersion: at.version, widened: 0n, rows: 0, rowBytesMax: 0, tail: null, deleted: false,
-    keeps: false,
+    retainsIds: false,
   };
   const placed = placeRows({
-    states, at, team, table: created, schema, givesSchema: schema !== null, keepsIds: false, rows,
+    states, at, team, table: created, schema, givesSchema: schema !== null, retainsIds: false, rows,
     mode: data.onSchemaError, limits: data.limits,
   });
   if ('refusal' in placed) return refusedWith(placed.refusal);

@@ -8,8 +8,8 @@ import { apply, refusedWith } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
-import { runsMax, runsOf } from '../segments/carried-ids.ts';
-import { findKeptPlace } from './kept-places.ts';
+import { runsMax, runsOf } from '../segments/row-ids-of-event.ts';
+import { findRetainedPlace } from './retained-places.ts';
 import { endGeneration } from './end-generation.ts';
 import type { ArrivedRows } from '../segments/arrived-rows.ts';
 import { placeRows, rowsOf } from './place-rows.ts';
@@ -40,11 +40,11 @@ export function decideOverwriteTable(
   const wrongId = checkRowIds(states, table, rows);
   if (wrongId !== null) return refusedWith(wrongId);
 
-  const emptied: Table = { ...table, generation: at.version, rows: 0, tail: null, keeps: false };
+  const emptied: Table = { ...table, generation: at.version, rows: 0, tail: null, retainsIds: false };
   const remaining = { ...team, rows: team.rows - table.rows };
   const placed = placeRows({
     states, at, team: remaining, table: emptied, schema: columns === null ? states.tables.schema(table) : schemaOf(columns, at.version),
-    givesSchema: columns !== null, keepsIds: true, rows, mode: data.onSchemaError, limits: data.limits,
+    givesSchema: columns !== null, retainsIds: true, rows, mode: data.onSchemaError, limits: data.limits,
   });
   if ('refusal' in placed) return refusedWith(placed.refusal);
   const changes: TableChange[] = [
@@ -81,7 +81,7 @@ function findUnissued(states: TableStates, tableId: string, run: RowIdRun): numb
   if (extent === null) return run.row;
   const issued = Math.min(run.count, Math.max(0, extent.rows - run.first));
   // Rows that kept another identity never had that of their place.
-  const kept = findKeptPlace(extent.kept, run.first, issued);
+  const kept = findRetainedPlace(extent.retained, run.first, issued);
   if (kept !== null) return run.row + kept - run.first;
   return issued < run.count ? run.row + issued : null;
 }

@@ -1,13 +1,13 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
 import { decideSchema } from '../../src/values/decide-schema.ts';
-import { applyPatch, presenterOf } from '../../src/values/presentation.ts';
+import { applyPatch } from '../../src/values/presentation.ts';
 import { parseRow } from '../../src/values/row-text.ts';
 import { apply, refuse, refusedWith } from '../engine/decision.ts';
-import type { TableSchema } from '../../src/values/table-schema.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
-import type { StoredRow, Table, TableChange } from './table.ts';
+import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { changedSince, usableTable } from './guards.ts';
+import { readBody } from './stored-body.ts';
 
 /** Spec 4.4. Guards: table, suspension, row, If-Match, cells, limits. A patch to the same values moves no version. */
 export function decidePatchRow(
@@ -34,7 +34,7 @@ export function decidePatchRow(
 
   const widened = decided.widened ? at.version : table.widened;
   const patch = parseRow(Buffer.from(event.body()).toString('utf8'));
-  const current = presentedBody(row, row.body, schema, widened);
+  const current = readBody(row.body, row.form, schema, widened);
   const patched = applyPatch(current, patch, schema, data.onSchemaError === 'updateSchema');
   const bytes = Buffer.byteLength(patched.body);
   if (bytes > data.limits.rowBytesMax) {
@@ -59,14 +59,4 @@ export function decidePatchRow(
   }
   const rowVersion = patched.changed ? at.version : row.version;
   return apply(changes, rowVersion > next.widened ? rowVersion : next.widened);
-}
-
-/** The body as the schema presents it: as it is stored where that was so then, and no column was widened since. */
-function presentedBody(
-  { stored, decidedAt, extent }: StoredRow,
-  body: string,
-  schema: TableSchema,
-  widened: bigint,
-): string {
-  return stored === 'presented' && widened <= decidedAt ? body : presenterOf(schema, decidedAt, stored, extent.wrap)(body);
 }

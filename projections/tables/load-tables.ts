@@ -1,4 +1,4 @@
-/** Loads what events look up of tables: the tables with their teams and schemas, their open tails, and rows. */
+/** Loads what events look up of tables: the tables with their schemas, their open tails, and rows. */
 import type { Event, RowAddress } from '../../src/events/event.ts';
 import type { Loading } from '../engine/model.ts';
 import { findRows, findRowsOfExtents, findTails } from './extents.store.ts';
@@ -20,7 +20,7 @@ export function rowsNamedBy(events: readonly Event[]): WantedRow[] {
 }
 
 export async function loadTables(loading: LoadingTables): Promise<void> {
-  const { tx, states: { tables: state, teams }, before, committed: schemas } = loading;
+  const { tx, states: { tables: state }, committed: schemas } = loading;
   const tables = missingTables(loading);
   const tails = missingTails(loading);
   const rows = missingRows(loading);
@@ -32,10 +32,7 @@ export async function loadTables(loading: LoadingTables): Promise<void> {
     rows.byExtent.length === 0 ? [] : findRowsOfExtents(tx, rows.byExtent),
     unknownSchemas.length === 0 ? [] : findSchemas(tx, unknownSchemas),
   ]);
-  for (const { table, team } of foundTables) {
-    state.put(table);
-    if (teams.team(team.id) === null) teams.put(before?.teams.team(team.id) ?? team);
-  }
+  for (const table of foundTables) state.put(table);
   for (const extent of foundTails) state.putExtent(extent);
   for (const row of [...namedRows, ...rowsOfExtents]) state.putRow(row);
 
@@ -47,22 +44,22 @@ export async function loadTables(loading: LoadingTables): Promise<void> {
   };
   putSchemas(foundSchemas);
   // A table whose schema moved since it was cached: one more round trip, once for each change of a schema.
-  const stale = foundTables.filter(({ table }) => {
+  const stale = foundTables.filter((table) => {
     if (state.findSchema(table) !== null) return false;
     const schema = schemas.find(table.id, table.schemaVersion);
     if (schema) state.putSchema({ tableId: table.id, version: table.schemaVersion, schema });
     return !schema;
   });
-  if (stale.length > 0) putSchemas(await findSchemas(tx, stale.map(({ table }) => table.id)));
+  if (stale.length > 0) putSchemas(await findSchemas(tx, stale.map(({ id }) => id)));
 }
 
-/** The tables that are neither known nor remembered. One that is remembered without its team is loaded, because its team comes with it. */
-function missingTables({ events, states: { tables: state, teams }, remembered }: LoadingTables): string[] {
+/** The tables that are neither known nor remembered. */
+function missingTables({ events, states: { tables: state }, remembered }: LoadingTables): string[] {
   const ids = new Set(events.flatMap(({ data }) => ('tableId' in data ? [data.tableId] : [])));
   return [...ids].filter((id) => {
     if (state.find(id) !== null) return false;
     const known = remembered?.table(id) ?? null;
-    if (known === null || teams.team(known.table.teamId) === null) return true;
+    if (known === null) return true;
     state.put(known.table);
     state.putSchema({ tableId: id, version: known.table.schemaVersion, schema: known.schema });
     return false;

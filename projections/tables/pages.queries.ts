@@ -3,9 +3,10 @@ import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import { rowIdPrefix } from '../../src/events/row-id.ts';
 import type { RowAddress } from '../../src/events/event.ts';
-import { receivedForm, type PresenterFor } from '../../src/values/presentation.ts';
+import { isPresentedBy } from '../../src/values/presentation.ts';
 import type { Presenters } from './presenters.ts';
 import { RowsJson } from './rows-json.ts';
+import { changedForm, formInSql, parseForm, selectRowsOf } from './stored-body.ts';
 import type { TableAnswer } from './tables.queries.ts';
 
 /** A page ends at about so many bytes, however many rows were asked for (decisions 3). */
@@ -28,11 +29,35 @@ export interface RowsPage {
   readonly next: PagePosition | null;
 }
 
-/**
- * One result row an extent. The rows of an extent come as one text: Postgres and Node handle a thousand rows as one value.
- * `lim` is what may come of an extent, one more than the page can hold, so that the last one tells that there are more.
- */
-const selectPage: Statement = {
+/** What a page takes of an extent, and what all of its parts have in common. */
+interface PagePart {
+  readonly suspended: boolean;
+  readonly etag: bigint;
+  readonly widened: bigint;
+  /** Null when the generation has expired. */
+  readonly schemaVersion: bigint | null;
+  readonly generation: bigint;
+  /** The most rows of the page. */
+  readonly pageRows: number;
+  /** Null, and with it all that follows, where the table has no extent. */
+  readonly version: bigint | null;
+  readonly ordinal: number;
+  readonly form: string;
+  /** What may come of the extent, one more than the page can hold, so that the last one tells that there are more. */
+  readonly lim: number;
+  /** Its rows: how many, the index of the first, and their bodies as lines of one text. */
+  readonly count: number;
+  readonly first: number;
+  readonly bodies: string;
+  /** Of each row, where any row of the extent was changed: its index, and the version of its change. */
+  readonly indexes: readonly number[] | null;
+  readonly versions: readonly (string | null)[] | null;
+  /** Of each row, where any row of the extent retains an ID. */
+  readonly ids: readonly (string | null)[] | null;
+}
+
+/** One result row an extent. The rows of an extent come as one text: Postgres and Node handle a thousand rows as one value. */
+const selectPage: Statement<PagePart> = {
   name: 'read_page',
   text: `with target as (
       select tables.id, tables.version, teams.suspended, coalesce($3, tables.generation) as generation,
@@ -42,7 +67,7 @@ const selectPage: Statement = {
       from tables join teams on teams.id = tables.team_id
       cross join lateral (select $3::int8 is null or $3 = tables.generation as present) as asked
       left join generations ended on not present and ended.table_id = tables.id and ended.version = $3
-        and not ended.swept
+        and not ended.expired
       where tables.id = $1 and tables.team_id = $2 and not tables.deleted
     ), ahead as (
       select extents.*, case when (extents.version, extents.ordinal) = ($4, $5) then $6::int4 else 0 end as start, target.page_rows
@@ -54,27 +79,22 @@ const selectPage: Statement = {
         order by version, ordinal rows between unbounded preceding and 1 preceding), 0) as lim
       from ahead
     )
-    select target.suspended, target.version, target.widened, target.schema_version, target.generation, target.page_rows,
-      bounded.version, bounded.ordinal, bounded.schema_version, bounded.wrap, bounded.presented, bounded.cells, bounded.changed, bounded.lim,
+    select target.suspended, target.version as etag, target.widened, target.schema_version as "schemaVersion", target.generation,
+      target.page_rows as "pageRows", bounded.version, bounded.ordinal, ${formInSql('bounded')} as form, bounded.lim::int4,
       found.count, found.first, found.indexes, found.versions, found.ids, found.bodies
     from target left join bounded on true
     left join lateral (
       select count(*)::int4 as count, min(live.index) as first, string_agg(live.body, E'\\n') as bodies,
         case when bounded.changed then array_agg(live.index) end as indexes,
-        case when bounded.changed then array_agg(live.version) end as versions,
-        case when bounded.kept is not null then array_agg(live.id) end as ids
+        case when bounded.changed then array_agg(live.change_version) end as versions,
+        case when bounded.retained is not null then array_agg(live.id) end as ids
       from (
-        select segment_rows.index - bounded.first as index, coalesce(changes.body, segment_rows.body) as body,
-          changes.version, case when bounded.kept is not null then (
-            select kept_ids.id from kept_ids
-            where kept_ids.segment = segment_rows.segment and kept_ids.index = segment_rows.index
+        select index, body, change_version, case when bounded.retained is not null then (
+            select retained_ids.id from retained_ids
+            where retained_ids.segment = bounded.segment and retained_ids.index = stored.place
           ) end as id
-        from segment_rows left join changes
-          on bounded.changed and changes.extent = bounded.key and changes.index = segment_rows.index - bounded.first
-        where segment_rows.segment = bounded.segment and segment_rows.index >= bounded.first + bounded.start
-          and segment_rows.index < bounded.first + bounded.rows and (changes.extent is null or changes.body is not null)
-        order by segment_rows.index
-        limit greatest(bounded.lim, 0)
+        from (${selectRowsOf('bounded', 'bounded.start', 'bounded.rows')}) stored
+        where body is not null order by place limit greatest(bounded.lim, 0)
       ) live
     ) found on bounded.lim > 0
     order by bounded.version, bounded.ordinal`,
@@ -117,61 +137,59 @@ export class PageQueries {
     const values = [
       tableId, teamId, from?.generation ?? null, from?.version ?? 0n, from?.ordinal ?? 0, from?.index ?? 0, limit,
     ];
-    const { rows: extents } = await this.#database.scans.with((client) => client.query(selectPage, values));
-    if (extents.length === 0) return 'table_not_found';
-    const [suspended, etag, widened, schemaVersion, generation, pageRows] = extents[0]!;
+    const { rows: parts } = await this.#database.scans.with((client) => client.query(selectPage, values));
+    if (parts.length === 0) return 'table_not_found';
+    const { suspended, etag, widened, schemaVersion, generation, pageRows } = parts[0]!;
     if (suspended) return 'payment_required';
     if (schemaVersion === null) return 'continuation_expired';
 
-    const rows = rowsJsonFor(extents);
-    let present: PresenterFor | null = null;
-    for (const extent of extents) {
-      const [version, ordinal, extentSchema, wrap, presented, cells, changed, lim, count, first, indexes, versions, ids, bodies] =
-        extent.slice(6);
+    const rows = rowsJsonFor(parts);
+    for (const part of parts) {
+      const { version, ordinal, lim, count, first, indexes, versions, ids, bodies } = part;
       if (version === null) break;
-      if (Number(lim) <= 0) return { rows, etag, next: { generation, version, ordinal, index: 0 } };
+      if (lim <= 0) return { rows, etag, next: { generation, version, ordinal, index: 0 } };
       const prefix = rowIdPrefix(version, ordinal);
+      const form = parseForm(part.form);
+      const converts = !isPresentedBy(form, widened);
+      const presenterFor = converts || (versions !== null && widened > 0n) ? await this.#presenters.of(tableId, schemaVersion) : null;
+      const indexOf = (at: number): number => (indexes === null ? first + at : indexes[at]!);
+      const taken = Math.min(count, pageRows - rows.count, lim - 1);
       let bodyStart = 0;
-      const indexOf = (at: number): number => (changed ? indexes[at] : first + at);
-      const taken = Math.min(count, pageRows - rows.count, Number(lim) - 1);
-      const decidedAt: bigint = presented ?? extentSchema;
-      const converts = presented === null || widened > decidedAt;
-      if (converts || (changed && widened > 0n)) present ??= await this.#presenters.of(tableId, schemaVersion);
       for (let at = 0; at < taken; at += 1) {
         const bodyEnd = at === count - 1 ? bodies.length : bodies.indexOf('\n', bodyStart);
-        let body: string = bodies.slice(bodyStart, bodyEnd);
+        let body = bodies.slice(bodyStart, bodyEnd);
         bodyStart = bodyEnd + 1;
-        const changeVersion: bigint | null = changed && versions[at] !== null ? BigInt(versions[at]) : null;
-        if (changeVersion !== null) {
-          if (widened > changeVersion) body = present!(changeVersion, 'presented', false)(body);
-        } else if (converts) {
-          body = present!(decidedAt, presented === null ? receivedForm(cells) : 'presented', wrap)(body);
+        const changeVersion = versions?.[at] ?? null;
+        if (changeVersion === null) {
+          if (converts) body = presenterFor!(form)(body);
+        } else {
+          const changed = changedForm(BigInt(changeVersion));
+          if (!isPresentedBy(changed, widened)) body = presenterFor!(changed)(body);
         }
-        const keptId: string | null = ids?.[at] ?? null;
-        if (keptId === null) rows.add(prefix, indexOf(at), body);
-        else rows.addKept(keptId, body);
+        const retainedId = ids?.[at] ?? null;
+        if (retainedId === null) rows.add(prefix, indexOf(at), body);
+        else rows.addRetained(retainedId, body);
       }
       if (taken < count) return { rows, etag, next: { generation, version, ordinal, index: indexOf(taken) } };
     }
-    return { rows, etag, next: afterLast(extents, generation) };
+    return { rows, etag, next: afterLast(parts, generation) };
   }
 }
 
-/** With room for the rows of these extents. */
-function rowsJsonFor(extents: readonly (readonly any[])[]): RowsJson {
+/** With room for the rows of these parts. */
+function rowsJsonFor(parts: readonly PagePart[]): RowsJson {
   let count = 0;
   let bytes = 0;
-  for (const extent of extents) {
-    const [ofExtent, , , , , bodies] = extent.slice(14);
-    count += ofExtent ?? 0;
-    bytes += bodies?.length ?? 0;
+  for (const part of parts) {
+    count += part.count ?? 0;
+    bytes += part.bodies?.length ?? 0;
   }
   return new RowsJson(count, bytes);
 }
 
 /** All extents that were looked at are used up: there is more only if there may be extents behind them. */
-function afterLast(extents: readonly (readonly any[])[], generation: bigint): PagePosition | null {
-  if (extents.length < pageExtentsMax) return null;
-  const [version, ordinal] = extents.at(-1)!.slice(6);
-  return { generation, version, ordinal: ordinal + 1, index: 0 };
+function afterLast(parts: readonly PagePart[], generation: bigint): PagePosition | null {
+  if (parts.length < pageExtentsMax) return null;
+  const { version, ordinal } = parts.at(-1)!;
+  return { generation, version: version!, ordinal: ordinal + 1, index: 0 };
 }

@@ -14,7 +14,7 @@ import type { LogPlace } from '../engine/decision.ts';
 import { arrivedRows, type ArrivedRows } from '../segments/arrived-rows.ts';
 import { stashedRows } from '../stashes/stashed-rows.ts';
 import type { Team } from '../teams/team.ts';
-import { keptPlacesOf } from './kept-places.ts';
+import { retainedPlacesOf } from './retained-places.ts';
 import type { Extent, Table, TableChange } from './table.ts';
 import type { TablesState, TableStates } from './tables.state.ts';
 
@@ -50,7 +50,7 @@ export interface PlaceRowsRequest {
   /** Whether the schema came with the request. */
   readonly givesSchema: boolean;
   /** Whether rows keep the row IDs that they came with. */
-  readonly keepsIds: boolean;
+  readonly retainsIds: boolean;
   readonly rows: ArrivedRows;
   readonly mode: SchemaErrorMode;
   readonly limits: RowLimits;
@@ -93,7 +93,7 @@ export function placeRows(request: PlaceRowsRequest): Placement | { readonly ref
   };
   // Scalars that an array column took in by inference or widening are wrapped; else they are mismatches (decisions 2, 6).
   const wrap = mode === 'updateSchema' || request.schema === null;
-  const target: Target = { table, schema: decided.schema, wrap, keepsIds: request.keepsIds };
+  const target: Target = { table, schema: decided.schema, wrap, retainsIds: request.retainsIds };
   const placed = rows.few.length > 0 ? placeFew(tables, target, rows, at) : placeSegments(tables, target, rows, at);
   return {
     table: placed.table,
@@ -113,13 +113,13 @@ interface Target {
   readonly table: Table;
   readonly schema: TableSchema;
   readonly wrap: boolean;
-  readonly keepsIds: boolean;
+  readonly retainsIds: boolean;
 }
 
 /** Each segment becomes an extent of its own, and the tail before them closes. */
 function placeSegments(
   tables: TablesState,
-  { table, schema, wrap, keepsIds }: Target,
+  { table, schema, wrap, retainsIds }: Target,
   { segments }: ArrivedRows,
   at: LogPlace,
 ): Placement {
@@ -130,12 +130,12 @@ function placeSegments(
   });
   const extents = segments.map(({ key, profile, ids }, ordinal): Extent => ({
     key: tables.newKey(), tableId: table.id, version: at.version, ordinal, generation: table.generation,
-    schemaVersion: table.schemaVersion, wrap, ...formOf(profile.columns), kept: keepsIds ? keptPlacesOf(profile.rows, ids) : null,
+    schemaVersion: table.schemaVersion, wrap, ...formOf(profile.columns), retained: retainsIds ? retainedPlacesOf(profile.rows, ids) : null,
     segment: key, first: 0, rows: profile.rows, bytes: profile.bytes, changed: false, deleted: 0,
   }));
-  const keeps = table.keeps || extents.some(({ kept }) => kept !== null);
+  const isRetained = table.retainsIds || extents.some(({ retained }) => retained !== null);
   return {
-    table: extents.length === 0 ? table : { ...table, tail: null, keeps },
+    table: extents.length === 0 ? table : { ...table, tail: null, retainsIds: isRetained },
     changes: extents.map((extent) => ({ kind: 'extent', extent })),
     ranges: rangesOf(extents),
   };
@@ -157,20 +157,20 @@ function rangesOf(extents: readonly Extent[]): RowRange[] {
   for (const extent of extents) {
     const range = rangeOf(extent, 0, extent.rows);
     const last = ranges.at(-1);
-    if (last && last.count === range.count && last.keeps === range.keeps) ranges[ranges.length - 1] = { ...last, extents: (last.extents ?? 1) + 1 };
+    if (last && last.count === range.count && last.retainedIn === range.retainedIn) ranges[ranges.length - 1] = { ...last, extents: (last.extents ?? 1) + 1 };
     else ranges.push(range);
   }
   return ranges;
 }
 
-function rangeOf({ version, ordinal, kept, tableId }: Extent, first: number, count: number): RowRange {
-  return { version, ordinal, first, count, ...(kept === null ? {} : { keeps: tableId }) };
+function rangeOf({ version, ordinal, retained, tableId }: Extent, first: number, count: number): RowRange {
+  return { version, ordinal, first, count, ...(retained === null ? {} : { retainedIn: tableId }) };
 }
 
 /** A few rows join the open tail, as they are presented; a tail of another schema or a full one closes. */
 function placeFew(
   tables: TablesState,
-  { table, schema, wrap, keepsIds }: Target,
+  { table, schema, wrap, retainsIds }: Target,
   { few, profile, fewIds }: ArrivedRows,
   at: LogPlace,
 ): Placement {
@@ -188,15 +188,15 @@ function placeFew(
     : {
         key: tables.newKey(), tableId: table.id, version: at.version, ordinal: 0, generation: table.generation,
         schemaVersion: table.schemaVersion, wrap: false, presented: table.schemaVersion, cells: false,
-        kept: keepsIds && fewIds ? keptPlacesOf(few.length, fewIds.bytes) : null,
+        retained: retainsIds && fewIds ? retainedPlacesOf(few.length, fewIds.bytes) : null,
         segment: tables.newKey(), first: 0, rows: 0, bytes: 0, changed: false, deleted: 0,
       };
   const extent: Extent = { ...tail, rows: tail.rows + few.length, bytes: tail.bytes + bytes };
   return {
-    table: { ...table, tail: extent.key, keeps: table.keeps || extent.kept !== null },
+    table: { ...table, tail: extent.key, retainsIds: table.retainsIds || extent.retained !== null },
     changes: [
       { kind: 'extent', extent },
-      { kind: 'tailRows', teamId: table.teamId, extent, first: tail.rows, version: at.version, bodies, ids: keepsIds && fewIds ? fewIds.texts : null },
+      { kind: 'tailRows', teamId: table.teamId, extent, first: tail.rows, version: at.version, bodies, ids: retainsIds && fewIds ? fewIds.texts : null },
     ],
     ranges: [rangeOf(extent, tail.rows, few.length)],
   };

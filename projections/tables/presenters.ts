@@ -5,7 +5,7 @@ import { presentersOf, type PresenterFor } from '../../src/values/presentation.t
 import { decodeSchema } from '../../src/values/table-schema.ts';
 import { SchemaCache } from './schema-cache.ts';
 
-const selectSchema: Statement = {
+const selectSchema: Statement<{ columns: string }> = {
   name: 'read_schema',
   text: 'select columns from table_schemas where table_id = $1 and version = $2',
 };
@@ -24,7 +24,7 @@ export class Presenters {
     if (cached) return presentersOf(cached);
     const { rows } = await this.#database.reader.query(selectSchema, [tableId, version]);
     if (rows.length === 0) throw new Error(`table ${tableId} has no schema of version ${version}`);
-    const schema = decodeSchema(JSON.parse(rows[0]![0]));
+    const schema = decodeSchema(JSON.parse(rows[0]!.columns));
     this.#schemas.put({ tableId, version, schema });
     return presentersOf(schema);
   }

@@ -45,7 +45,7 @@ export class RowsJson {
   }
 
   /** Adds a row that kept its ID through an overwrite. */
-  addKept(id: string, body: string): void {
+  addRetained(id: string, body: string): void {
     this.#begin(body);
     this.#length += this.#bytes.write(id, this.#length, 'latin1');
     this.#end(body);

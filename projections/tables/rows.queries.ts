@@ -3,9 +3,9 @@ import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
 import type { RowAddress } from '../../src/events/event.ts';
-import type { KeepingRange } from '../../src/events/outcome.ts';
-import type { StoredForm } from '../../src/values/presentation.ts';
+import type { RetainingRange } from '../../src/events/outcome.ts';
 import type { Presenters } from './presenters.ts';
+import { changedFormInSql, formInSql, joinRowAt, parseForm } from './stored-body.ts';
 import type { TableAnswer } from './tables.queries.ts';
 
 export interface PresentedRow {
@@ -15,59 +15,62 @@ export interface PresentedRow {
   readonly etag: bigint;
 }
 
+interface FoundRow {
+  readonly suspended: boolean;
+  /** Null where there is no such row. */
+  readonly body: string | null;
+  readonly etag: bigint;
+  /** How the body is stored, where it has to be converted, and the version of the schema to read it by. */
+  readonly form: string | null;
+  readonly schemaVersion: bigint;
+}
+
 /**
- * Reads a row, wherever `place` finds it. Few columns, because the driver's work grows with them: how the body is to be
- * converted comes as one text, and only where it must be.
- * @param place joins `extent`, of the present generation
+ * Reads a row, wherever `place` finds it. Few columns, because the driver's work grows with them.
+ * @param place joins `extents`, of the present generation
  * @param index the row's index there
  */
-function rowStatement(name: string, place: string, index: string, body: string): Statement {
+function rowStatement(name: string, place: string, index: string, body: string): Statement<FoundRow> {
   return {
     name,
-    text: `select teams.suspended, ${body},
-        greatest(change.version, stored.version, extent.version, tables.widened),
-        case when tables.widened > coalesce(change.version, extent.presented, extent.schema_version)
-            or coalesce(change.version, extent.presented) is null
-          then concat_ws(' ', tables.schema_version, coalesce(change.version, extent.presented, extent.schema_version),
-            case when coalesce(change.version, extent.presented) is not null then 'presented'
-              when extent.cells then 'cells' else 'received' end, extent.wrap)
-        end
+    text: `select teams.suspended, ${body} as body, greatest(change.version, stored.version, extents.version, tables.widened) as etag,
+        case when change.version is null then case when extents.presented is null or tables.widened > extents.presented then ${formInSql('extents')} end
+          when tables.widened > change.version then ${changedFormInSql('change.version')} end as form,
+        tables.schema_version as "schemaVersion"
       from tables
       join teams on teams.id = tables.team_id
       left join ${place}
-      left join changes change on extent.changed and change.extent = extent.key and change.index = ${index}
-      left join segment_rows stored on change.extent is null
-        and stored.segment = extent.segment and stored.index = extent.first + ${index}
+      ${joinRowAt('extents', index)}
       where tables.id = $1 and tables.team_id = $2 and not tables.deleted`,
   };
 }
 
-/** By the place that an ID names: unless the row there kept another one. */
+/** By the place that an ID names: unless the row there retains another one. */
 const selectRow = rowStatement(
   'read_row',
-  `extents extent on extent.table_id = tables.id and extent.version = $3 and extent.ordinal = $4
-    and extent.generation = tables.generation and $5::int4 < extent.rows`,
+  `extents on extents.table_id = tables.id and extents.version = $3 and extents.ordinal = $4
+    and extents.generation = tables.generation and $5::int4 < extents.rows`,
   '$5::int4',
-  `case when extent.kept is not null and exists (
-      select from kept_ids kept where kept.segment = extent.segment and kept.index = extent.first + $5::int4
+  `case when extents.retained is not null and exists (
+      select from retained_ids where retained_ids.segment = extents.segment and retained_ids.index = extents.first + $5::int4
     ) then null else coalesce(change.body, stored.body) end`,
 );
 
-/** By an ID that a row has kept. */
-const selectKeptRow = rowStatement(
-  'read_kept_row',
-  `(kept_ids kept join extents extent on extent.segment = kept.segment and extent.kept is not null
-      and kept.index >= extent.first and kept.index < extent.first + extent.rows)
-    on kept.id = $3 and extent.table_id = tables.id and extent.generation = tables.generation`,
-  '(kept.index - extent.first)',
+/** By an ID that a row retains. */
+const selectRowByRetainedId = rowStatement(
+  'read_row_by_retained_id',
+  `(retained_ids join extents on extents.segment = retained_ids.segment and extents.retained is not null
+      and retained_ids.index >= extents.first and retained_ids.index < extents.first + extents.rows)
+    on retained_ids.id = $3 and extents.table_id = tables.id and extents.generation = tables.generation`,
+  '(retained_ids.index - extents.first)',
   'coalesce(change.body, stored.body)',
 );
 
-const selectIdsOfExtent: Statement = {
+const selectIdsOfExtent: Statement<{ index: number; id: string }> = {
   name: 'read_ids_of_extent',
-  text: `select kept.index - extents.first, kept.id from extents
-    join kept_ids kept on kept.segment = extents.segment
-      and kept.index >= extents.first + $4 and kept.index < extents.first + $4 + $5
+  text: `select retained_ids.index - extents.first as index, retained_ids.id from extents
+    join retained_ids on retained_ids.segment = extents.segment
+      and retained_ids.index >= extents.first + $4 and retained_ids.index < extents.first + $4 + $5
     where extents.table_id = $1 and extents.version = $2 and extents.ordinal = $3`,
 };
 
@@ -84,36 +87,30 @@ export class RowQueries {
   async row(teamId: string, tableId: string, row: RowAddress): Promise<TableAnswer<PresentedRow | 'row_not_found'>> {
     const id = formatRowId(row);
     const found = await this.#readRow(selectRow, [tableId, teamId, row.version, row.ordinal, row.index], id);
-    // Few tables have rows that kept an ID, and then it is no place any more.
-    return found === 'row_not_found' ? this.#readRow(selectKeptRow, [tableId, teamId, id], id) : found;
+    // Few tables have rows that retain an ID, and then it is no place any more.
+    return found === 'row_not_found' ? this.#readRow(selectRowByRetainedId, [tableId, teamId, id], id) : found;
   }
 
   async #readRow(
-    statement: Statement,
+    statement: Statement<FoundRow>,
     values: readonly [tableId: string, ...unknown[]],
     id: string,
   ): Promise<TableAnswer<PresentedRow | 'row_not_found'>> {
-    const { rows } = await this.#database.reader.query(statement, values);
-    if (rows.length === 0) return 'table_not_found';
-    const [suspended, stored, etag, conversion] = rows[0]!;
+    const { rows: [found] } = await this.#database.reader.query(statement, values);
+    if (found === undefined) return 'table_not_found';
+    const { suspended, body, etag, form, schemaVersion } = found;
     if (suspended) return 'payment_required';
-    if (stored === null) return 'row_not_found';
-    const body = conversion === null ? stored : await this.#convert(values[0], conversion, stored);
-    return { json: withRowId(id, body), etag };
+    if (body === null) return 'row_not_found';
+    if (form === null) return { json: withRowId(id, body), etag };
+    const presenterFor = await this.#presenters.of(values[0], schemaVersion);
+    return { json: withRowId(id, presenterFor(parseForm(form))(body)), etag };
   }
 
-  /** The IDs that rows of this range kept, by their indexes; the other rows have those of their places. */
-  async keptIds({ version, ordinal, first, count, keeps }: KeepingRange): Promise<ReadonlyMap<number, string>> {
-    const values = [keeps, version, ordinal, first, count];
+  /** The IDs that rows of this range retain, by their indexes; the other rows have those of their places. */
+  async retainedIds({ version, ordinal, first, count, retainedIn }: RetainingRange): Promise<ReadonlyMap<number, string>> {
+    const values = [retainedIn, version, ordinal, first, count];
     const { rows } = await this.#database.scans.with((client) => client.query(selectIdsOfExtent, values));
-    return new Map(rows.map(([index, id]) => [index, id]));
-  }
-
-  /** `conversion` is as read_row writes it: schema version, version decided at, stored form, wrap. */
-  async #convert(tableId: string, conversion: string, body: string): Promise<string> {
-    const [schemaVersion, decidedAt, form, wrap] = conversion.split(' ') as [string, string, StoredForm, 't' | 'f'];
-    const presenterFor = await this.#presenters.of(tableId, BigInt(schemaVersion));
-    return presenterFor(BigInt(decidedAt), form, wrap === 't')(body);
+    return new Map(rows.map(({ index, id }) => [index, id]));
   }
 }
 

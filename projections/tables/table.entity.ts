@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { LineText, StoredTable } from '../../src/database/stored-table.ts';
 
 export const TableEntity = defineEntity({
   name: 'Table',
@@ -10,24 +11,26 @@ export const TableEntity = defineEntity({
     /** The version of the event that created it, of the last that changed it, and of its last overwrite. */
     created: p.bigint(),
     /** The time of that event's record, in milliseconds. */
-    createdAt: p.bigint(),
+    createdAt: p.bigint('number'),
     version: p.bigint(),
     generation: p.bigint(),
     /** The version of its schema, and of the last widening of a column: bodies stored before that are converted. */
     schemaVersion: p.bigint(),
     widened: p.bigint(),
-    rows: p.bigint(),
+    rows: p.bigint('number'),
     /** Bytes of the longest row it ever held: how many rows may be read at once. */
     rowBytesMax: p.integer(),
     /** The open tail extent, where small adds go. */
     tail: p.bigint().nullable(),
     /** Nobody sees it any more. What it had is left where it is, and shown by nothing that is seen. */
-    deleted: p.boolean().default(false),
+    deleted: p.boolean(),
     /** Whether rows of the present generation have kept identities of earlier ones. */
-    keeps: p.boolean(),
+    retainsIds: p.boolean(),
   },
   indexes: [{ properties: ['teamId', 'created', 'id'] }],
 });
+
+export const storedTables = StoredTable.of(TableEntity);
 
 /** The schemas a table has had; a row is never changed. */
 export const TableSchemaEntity = defineEntity({
@@ -40,6 +43,8 @@ export const TableSchemaEntity = defineEntity({
     columns: p.text(),
   },
 });
+
+export const storedSchemas = StoredTable.of(TableSchemaEntity);
 
 /** The use of a segment by a table, at a place in its order, since a version (design: "extent"). */
 export const ExtentEntity = defineEntity({
@@ -61,8 +66,8 @@ export const ExtentEntity = defineEntity({
     cells: p.boolean(),
     /** Whether compaction has put its rows beside those of others. */
     merged: p.boolean().default(false),
-    /** Which of its rows have the identities that stand in `kept_ids`, and not those of their places (kept-places.ts). */
-    kept: p.blob().nullable(),
+    /** Which of its rows have the identities that stand in `retained_ids`, and not those of their places (retained-places.ts). */
+    retained: p.blob().nullable(),
     segment: p.bigint(),
     /** Where its rows begin in the segment, and how many there are. */
     first: p.integer(),
@@ -76,6 +81,8 @@ export const ExtentEntity = defineEntity({
   indexes: [{ properties: ['segment'] }],
 });
 
+export const storedExtents = StoredTable.of(ExtentEntity, { without: ['merged'] });
+
 /** A generation of a table that an overwrite has replaced: continuations that began in it go on in it (decisions 3). */
 export const GenerationEntity = defineEntity({
   name: 'Generation',
@@ -85,15 +92,17 @@ export const GenerationEntity = defineEntity({
     version: p.bigint().primary().autoincrement(false),
     /** The version of the overwrite, and the time of its record in milliseconds. */
     ended: p.bigint(),
-    endedAt: p.bigint(),
+    endedAt: p.bigint('number'),
     /** What its rows were read by in the end. */
     schemaVersion: p.bigint(),
     widened: p.bigint(),
     /** Whether garbage collection has ended it for readers too, and has removed the changes of its rows. */
-    swept: p.boolean().default(false),
+    expired: p.boolean().default(false),
     cleared: p.boolean().default(false),
   },
 });
+
+export const storedGenerations = StoredTable.of(GenerationEntity, { without: ['expired', 'cleared'] });
 
 /** The newest body of a patched row, or its deletion (null). */
 export const ChangeEntity = defineEntity({
@@ -103,9 +112,11 @@ export const ChangeEntity = defineEntity({
     extent: p.bigint().primary().autoincrement(false),
     index: p.integer().primary().autoincrement(false),
     version: p.bigint(),
-    body: p.text().nullable(),
+    body: p.type(LineText).nullable(),
   },
 });
+
+export const storedChanges = StoredTable.of(ChangeEntity);
 
 /** The apps a table was linked to when it was created. */
 export const AppLinkEntity = defineEntity({
@@ -116,3 +127,5 @@ export const AppLinkEntity = defineEntity({
     appId: p.string().primary().columnType('text'),
   },
 });
+
+export const storedAppLinks = StoredTable.of(AppLinkEntity);

@@ -1,5 +1,5 @@
 /** What tables are made of, and how they change. */
-import type { StoredForm } from '../../src/values/presentation.ts';
+import type { BodyForm } from '../../src/values/presentation.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
 import type { TeamChange } from '../teams/team.ts';
 
@@ -20,8 +20,8 @@ export interface Table {
   readonly tail: bigint | null;
   /** Decisions see no such table. */
   readonly deleted: boolean;
-  /** Whether rows of the present generation have kept identities. */
-  readonly keeps: boolean;
+  /** Whether rows of the present generation retain row IDs of earlier ones. */
+  readonly retainsIds: boolean;
 }
 
 /** A generation that an overwrite has replaced. */
@@ -45,8 +45,8 @@ export interface Extent {
   /** The bodies are stored as the schema of this version presents them; null: as they were received. */
   readonly presented: bigint | null;
   readonly cells: boolean;
-  /** Which of its rows have kept identities of earlier generations (kept-places.ts); null: none. */
-  readonly kept: Uint8Array | null;
+  /** Which of its rows retain the row IDs of earlier generations (retained-places.ts); null: none. */
+  readonly retained: Uint8Array | null;
   readonly segment: bigint;
   readonly first: number;
   readonly rows: number;
@@ -62,9 +62,8 @@ export interface StoredRow {
   readonly version: bigint;
   /** Null: deleted. */
   readonly body: string | null;
-  /** How its body is stored, and under the schema of which version it was presented, or is to be fitted. */
-  readonly stored: StoredForm;
-  readonly decidedAt: bigint;
+  /** How its body is stored. */
+  readonly form: BodyForm;
 }
 
 export interface StoredSchema {
@@ -86,7 +85,7 @@ export interface TailRow {
   readonly body: string;
 }
 
-/** Rows have joined the tail of a team's table. `ids`: the row IDs that they keep; null where none does. */
+/** Rows have joined the tail of a team's table. `ids`: the row IDs that they retain; null where none does. */
 export interface TailRowsChange {
   readonly kind: 'tailRows';
   readonly teamId: string;

@@ -22,11 +22,11 @@ const ofGeneration = `extents.table_id = ended.table_id and extents.generation =
 const endGenerations: RemoveGarbage = (database, later) => removeRows(
   database,
   `with ended as (
-    update generations set swept = true where (table_id, version) in (
+    update generations set expired = true where (table_id, version) in (
       select ended.table_id, ended.version from generations ended
       join tables on tables.id = ended.table_id join teams on teams.id = tables.team_id
       join progress on progress.partition = teams.partition
-      where not ended.swept and ended.ended_at < progress.time - $1 limit ${thingsAtOnce})
+      where not ended.expired and ended.ended_at < progress.time - $1 limit ${thingsAtOnce})
     returning table_id, version, ended
   ), idle as (
     insert into segments (key, rows)
@@ -40,7 +40,7 @@ const endGenerations: RemoveGarbage = (database, later) => removeRows(
 /** Changes of rows that nobody can read any more. */
 async function dropChanges(database: Database): Promise<number> {
   const { rows: [ended] } = await database.pool.query<{ table_id: string; version: string }>(
-    'select table_id, version from generations where swept and not cleared limit 1',
+    'select table_id, version from generations where expired and not cleared limit 1',
   );
   if (!ended) return 0;
   const key = [ended.table_id, ended.version];
@@ -72,8 +72,8 @@ async function forgetGenerations(database: Database, later: number): Promise<num
     await removeRows(
       database,
       `with gone as (delete from generations where table_id = $1 and version = $2)
-        delete from kept_ids using generations ended join extents on ${ofGeneration} and extents.kept is not null
-        where ended.table_id = $1 and ended.version = $2 and kept_ids.segment = extents.segment and not exists (
+        delete from retained_ids using generations ended join extents on ${ofGeneration} and extents.retained is not null
+        where ended.table_id = $1 and ended.version = $2 and retained_ids.segment = extents.segment and not exists (
             select from extents other where other.segment = extents.segment
               and (other.table_id <> extents.table_id or other.generation <> extents.generation))`,
       [tableId, version],
@@ -96,7 +96,7 @@ async function dropTables(database: Database): Promise<number> {
         delete from segments using gone where segments.key = gone.segment and segments.emptied
           and not exists (select from extents where extents.segment = gone.segment and extents.key <> all (select key from gone))
       ), ids as (
-        delete from kept_ids using gone where kept_ids.segment = gone.segment
+        delete from retained_ids using gone where retained_ids.segment = gone.segment
           and not exists (select from extents where extents.segment = gone.segment and extents.key <> all (select key from gone))
       ), changed as (
         delete from changes using gone where changes.extent = gone.key

@@ -11,9 +11,9 @@ import { decidePatchRow } from './decide-patch-row.ts';
 import { decidePatchTable } from './decide-patch-table.ts';
 import { smallExtentBytes } from './compaction.ts';
 import { compareRows } from './compare/compare-rows.ts';
-import { storeKeptIds } from './kept-ids.store.ts';
-import { storeChanges, storeExtents, storeTailRows } from './extents.store.ts';
-import { loadKeptRows } from './load-kept-rows.ts';
+import { insertRetainedIds } from './retained-ids.store.ts';
+import { changeOf, insertTailRows, upsertChanges, upsertExtents } from './extents.store.ts';
+import { loadRetainedIds } from './load-retained-ids.ts';
 import { loadTables } from './load-tables.ts';
 import { RememberedTables } from './remembered-tables.ts';
 import { SchemaCache } from './schema-cache.ts';
@@ -22,7 +22,7 @@ import { tableGarbage } from './tables.garbage.ts';
 import { tableSections } from './tables.sections.ts';
 import type { TableChange } from './table.ts';
 import { TablesState, type TableStates } from './tables.state.ts';
-import { insertNewTables, storeAppLinks, storeGenerations, storeSchemas, storeTables } from './tables.store.ts';
+import { insertAppLinks, insertGenerations, insertSchemas, insertTables, schemaRow, updateTables } from './tables.store.ts';
 
 export const tables: Model<TablesState, TableStates, TableChange, RememberedTables, SchemaCache> = {
   entities: [TableEntity, TableSchemaEntity, ExtentEntity, GenerationEntity, ChangeEntity, AppLinkEntity],
@@ -38,8 +38,8 @@ export const tables: Model<TablesState, TableStates, TableChange, RememberedTabl
     `create index extents_small on extents (table_id, version, ordinal) where not merged and bytes < ${smallExtentBytes}`,
     // What garbage collection looks for.
     'create index tables_deleted on tables (id) where deleted',
-    'create index generations_shown on generations (ended_at) where not swept',
-    'create index generations_to_clear on generations (table_id, version) where swept and not cleared',
+    'create index generations_shown on generations (ended_at) where not expired',
+    'create index generations_to_clear on generations (table_id, version) where expired and not cleared',
     'create index generations_to_forget on generations (ended_at) where cleared',
   ],
   decisions: {
@@ -64,13 +64,13 @@ export const tables: Model<TablesState, TableStates, TableChange, RememberedTabl
   openCommitted: () => new SchemaCache(),
   keysAtMost,
   load: loadTables,
-  loadMore: loadKeptRows,
+  loadMore: loadRetainedIds,
   store: (state) => [
-    ...storing(state.newTables(), insertNewTables), ...storing(state.changedTables(), storeTables),
-    ...storing(state.newSchemas, storeSchemas), ...storing(state.newAppLinks, storeAppLinks),
-    ...storing(state.changedExtents(), storeExtents), ...storing(state.endedGenerations, storeGenerations),
-    ...storing(state.newTailRows, storeTailRows), ...storing(state.newKeptIds, storeKeptIds),
-    ...storing(state.changedRows(), storeChanges),
+    ...storing(state.newTables(), insertTables), ...storing(state.changedTables(), updateTables),
+    ...storing(state.newSchemas.map(schemaRow), insertSchemas), ...storing(state.newAppLinks, insertAppLinks),
+    ...storing(state.changedExtents(), upsertExtents), ...storing(state.endedGenerations, insertGenerations),
+    ...storing(state.newTailRows, insertTailRows), ...storing(state.newRetainedIds, insertRetainedIds),
+    ...storing(state.changedRows().map(changeOf), upsertChanges),
   ],
   remember: (remembered, state) => {
     const known = remembered?.hasRoom ? remembered : new RememberedTables();

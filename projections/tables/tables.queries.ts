@@ -22,10 +22,15 @@ export interface TableDetails {
   readonly appIds: readonly string[];
 }
 
-const selectTable: Statement = {
+interface TableRow extends Omit<TableDetails, 'schema'> {
+  readonly suspended: boolean;
+  readonly columns: string;
+}
+
+const selectTable: Statement<TableRow> = {
   name: 'read_table',
-  text: `select teams.suspended, tables.name, tables.version, tables.created_at, tables.rows, schemas.columns,
-      array(select app_id from app_links where app_links.table_id = tables.id order by app_id collate "C")
+  text: `select teams.suspended, tables.name, tables.version, tables.created_at::float8 as "createdAt", tables.rows::float8, schemas.columns,
+      array(select app_id from app_links where app_links.table_id = tables.id order by app_id collate "C") as "appIds"
     from tables join teams on teams.id = tables.team_id
     join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
     where tables.id = $1 and tables.team_id = $2 and not tables.deleted`,
@@ -42,12 +47,12 @@ const selectTables = `
     and ($2::text is null or exists (select from app_links where app_links.table_id = tables.id and app_links.app_id = $2))
   order by created, id`;
 
-const selectVersion: Statement = {
+const selectVersion: Statement<{ version: bigint }> = {
   name: 'read_table_version',
   text: 'select version from tables where id = $1 and team_id = $2 and not deleted',
 };
 
-const selectColumns: Statement = {
+const selectColumns: Statement<{ columns: string }> = {
   name: 'read_columns',
   text: `select schemas.columns from tables
     join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
@@ -75,24 +80,21 @@ export class TableQueries {
 
   /** All that there is to know of a table but its rows. */
   async table(teamId: string, tableId: string): Promise<TableAnswer<TableDetails>> {
-    const { rows: found } = await this.#database.reader.query(selectTable, [tableId, teamId]);
-    if (found.length === 0) return 'table_not_found';
-    const [suspended, name, version, createdAt, rows, columns, appIds] = found[0]!;
-    if (suspended) return 'payment_required';
-    const schema = decodeSchema(JSON.parse(columns));
-    return { name, version, createdAt: Number(createdAt), rows: Number(rows), schema, appIds };
+    const { rows: [found] } = await this.#database.reader.query(selectTable, [tableId, teamId]);
+    if (found === undefined) return 'table_not_found';
+    const { suspended, columns, ...table } = found;
+    return suspended ? 'payment_required' : { ...table, schema: decodeSchema(JSON.parse(columns)) };
   }
 
   /** The IDs of a table's columns, in order; none when the team has no such table. */
   async columnIds(teamId: string, tableId: string): Promise<readonly string[]> {
     const { rows } = await this.#database.reader.query(selectColumns, [tableId, teamId]);
-    if (rows.length === 0) return [];
-    return decodeSchema(JSON.parse(rows[0]![0])).columns.map((column) => column.id);
+    return rows.flatMap(({ columns }) => decodeSchema(JSON.parse(columns)).columns.map((column) => column.id));
   }
 
   /** The version of a table's data; null when the team has no such table. */
   async version(teamId: string, tableId: string): Promise<bigint | null> {
     const { rows } = await this.#database.reader.query(selectVersion, [tableId, teamId]);
-    return rows.length === 0 ? null : (rows[0]![0] as bigint);
+    return rows[0]?.version ?? null;
   }
 }

@@ -5,9 +5,10 @@ import type { TableSchema } from '../../src/values/table-schema.ts';
 import { PairMap } from '../engine/pair-map.ts';
 import type { StashStates } from '../stashes/stashes.state.ts';
 import type { TeamStates } from '../teams/teams.state.ts';
-import { KeptIds, type KeptId } from './kept-ids.ts';
-import { findKeptPlace } from './kept-places.ts';
+import { RetainedIds, type RetainedId } from './retained-ids.ts';
+import { findRetainedPlace } from './retained-places.ts';
 import { ExtentMap } from './extent-map.ts';
+import { changedForm } from './stored-body.ts';
 import type { Table, Generation, Extent, StoredRow, StoredSchema, AppLink, TailRow, TailRowsChange, RowChange } from './table.ts';
 
 /** What decisions about tables read. */
@@ -21,7 +22,7 @@ export class TablesState {
   readonly #schemas = new PairMap<string, bigint, TableSchema>();
   readonly #extents = new ExtentMap();
   readonly #rows = new PairMap<bigint, number, StoredRow>();
-  readonly #kept = new KeptIds();
+  readonly #kept = new RetainedIds();
 
   // What is to be stored, each thing once.
   readonly #changedTables = new Set<string>();
@@ -30,7 +31,7 @@ export class TablesState {
   readonly #changedRows = new PairMap<bigint, number, StoredRow>();
   readonly newSchemas: StoredSchema[] = [];
   readonly newTailRows: TailRow[] = [];
-  readonly newKeptIds: KeptId[] = [];
+  readonly newRetainedIds: RetainedId[] = [];
   readonly endedGenerations: Generation[] = [];
   readonly newAppLinks: AppLink[] = [];
 
@@ -75,10 +76,10 @@ export class TablesState {
 
   #placeOf(table: Table, id: RowAddress): { readonly extent: Extent; readonly index: number } | null {
     const extent = this.extentOf(table.id, id);
-    if (extent === null || extent.generation !== table.generation) return table.keeps ? this.keptRow(table, formatRowId(id)) : null;
+    if (extent === null || extent.generation !== table.generation) return table.retainsIds ? this.rowByRetainedId(table, formatRowId(id)) : null;
     if (id.index >= extent.rows) return null;
     // A row that kept another identity does not have that of its place.
-    if (findKeptPlace(extent.kept, id.index, 1) !== null) return null;
+    if (findRetainedPlace(extent.retained, id.index, 1) !== null) return null;
     return { extent, index: id.index };
   }
 
@@ -102,7 +103,7 @@ export class TablesState {
   }
 
   /** The extent of a table's present generation in which the row with this ID lies that it kept, and its index there. */
-  keptRow(table: Table, id: string): { readonly extent: Extent; readonly index: number } | null {
+  rowByRetainedId(table: Table, id: string): { readonly extent: Extent; readonly index: number } | null {
     return this.#kept.row(table, id);
   }
 
@@ -126,10 +127,10 @@ export class TablesState {
 
   putExtent(extent: Extent): void {
     this.#extents.set(extent);
-    if (extent.kept !== null) this.#kept.putExtent(extent);
+    if (extent.retained !== null) this.#kept.putExtent(extent);
   }
 
-  putKeptId(kept: KeptId): void {
+  putRetainedId(kept: RetainedId): void {
     this.#kept.put(kept);
   }
 
@@ -172,15 +173,15 @@ export class TablesState {
       this.newTailRows.push({ segment, index, version, body });
       const id = ids?.[at] ?? null;
       if (id !== null) {
-        this.putKeptId({ segment, index, id });
-        this.newKeptIds.push({ segment, index, id });
+        this.putRetainedId({ segment, index, id });
+        this.newRetainedIds.push({ segment, index, id });
       }
-      this.putRow({ extent, index, version, body, stored: 'presented', decidedAt: version });
+      this.putRow({ extent, index, version, body, form: changedForm(version) });
     });
   }
 
   changeRow({ extent, index, version, body }: RowChange): void {
-    const row = { extent, index, version, body, stored: 'presented', decidedAt: version } as const;
+    const row = { extent, index, version, body, form: changedForm(version) };
     this.putRow(row);
     this.#changedRows.set(extent.key, index, row);
   }
@@ -205,7 +206,7 @@ export class TablesState {
   }
 
   /** The extents of this batch that keep row IDs: nobody can load them yet. */
-  newKeepingExtents(): Extent[] {
-    return this.changedExtents().filter(({ kept }) => kept !== null);
+  newRetainingExtents(): Extent[] {
+    return this.changedExtents().filter(({ retained }) => retained !== null);
   }
 }

@@ -1,4 +1,6 @@
+/** Teams and tokens in Postgres. */
 import { defineEntity, p } from '@mikro-orm/core';
+import { HexBytes, StoredTable } from '../../src/database/stored-table.ts';
 
 export const TeamEntity = defineEntity({
   name: 'Team',
@@ -10,16 +12,18 @@ export const TeamEntity = defineEntity({
     created: p.bigint(),
     suspended: p.boolean(),
     /** The rows that the team's tables show. */
-    rows: p.bigint(),
+    rows: p.bigint('number'),
     /** The plan's limit of them; null: none. */
-    rowsMax: p.bigint().nullable(),
+    rowsMax: p.bigint('number').nullable(),
     /** The bytes of its files, and the plan's limit of them; null: none. */
-    uploadBytes: p.bigint(),
-    uploadBytesMax: p.bigint().nullable(),
+    uploadBytes: p.bigint('number'),
+    uploadBytesMax: p.bigint('number').nullable(),
     /** Its uploads that were neither completed nor given up. */
-    openUploads: p.bigint(),
+    openUploads: p.bigint('number'),
   },
 });
+
+export const storedTeams = StoredTable.of(TeamEntity);
 
 export const TokenEntity = defineEntity({
   name: 'Token',
@@ -28,14 +32,16 @@ export const TokenEntity = defineEntity({
     id: p.uuid().primary(),
     teamId: p.uuid(),
     /** SHA-256 of the token; the token itself is shown once and stored nowhere. */
-    hash: p.blob().unique(),
+    hash: p.type(HexBytes).unique(),
     name: p.text(),
     created: p.bigint(),
     /** From this log time on it is refused, in milliseconds; null: never. */
-    expiresAt: p.bigint().nullable(),
+    expiresAt: p.bigint('number').nullable(),
     readOnly: p.boolean(),
     /** The only app that it is for; null: for all of the team. */
     appId: p.string().columnType('text').nullable(),
     revoked: p.boolean(),
   },
 });
+
+export const storedTokens = StoredTable.of(TokenEntity);

@@ -1,5 +1,4 @@
 /** Teams, their plans, and the tokens of those who act for them. */
-import type { EventData } from '../../src/events/event.ts';
 import type { Loading, Model } from '../engine/model.ts';
 import { storing } from '../engine/statements.ts';
 import { decideTeamChange, decideTeamCreated, decideTeamPlan, decideTokenCreated, decideTokenRevoked } from './decide-team.ts';
@@ -7,7 +6,7 @@ import { TeamEntity, TokenEntity } from './team.entity.ts';
 import { teamSections } from './teams.sections.ts';
 import type { Team, TeamChange, TokenChange } from './team.ts';
 import { TeamsState, type TeamStates } from './teams.state.ts';
-import { findTeams, findTokens, storeTeams, storeTokens } from './teams.store.ts';
+import { findTeams, findTokens, upsertTeams, upsertTokens } from './teams.store.ts';
 
 /** Teams that were looked up or changed in earlier batches of the partition, by their IDs. */
 export type RememberedTeams = Map<string, Team>;
@@ -32,7 +31,7 @@ export const teams: Model<TeamsState, TeamStates, TeamChange | TokenChange, Reme
   },
   open: () => new TeamsState(),
   load,
-  store: (state) => [...storing(state.changedTeams(), storeTeams), ...storing(state.changedTokens(), storeTokens)],
+  store: (state) => [...storing(state.changedTeams(), upsertTeams), ...storing(state.changedTokens(), upsertTokens)],
   remember: (remembered, state) => {
     const known = remembered !== null && remembered.size < rememberedMax ? remembered : new Map<string, Team>();
     for (const team of state.all()) known.set(team.id, team);
@@ -46,7 +45,11 @@ async function load({ tx, events, states: { teams }, before, remembered }: Loadi
   const teamIds = new Set<string>();
   const tokenIds = new Set<string>();
   for (const { data } of events) {
-    if ('teamId' in data && !recall(teams, data.teamId, remembered) && !comesWithTable(data)) teamIds.add(data.teamId);
+    if ('teamId' in data) {
+      const team = teams.team(data.teamId) ?? before?.teams.team(data.teamId) ?? remembered?.get(data.teamId);
+      if (team) teams.put(team);
+      else teamIds.add(data.teamId);
+    }
     if ('tokenId' in data) {
       const token = teams.token(data.tokenId) ?? before?.teams.token(data.tokenId);
       if (token) teams.putToken(token);
@@ -59,16 +62,4 @@ async function load({ tx, events, states: { teams }, before, remembered }: Loadi
   ]);
   for (const team of foundTeams) teams.put(team);
   for (const token of foundTokens) teams.putToken(token);
-}
-
-/** Whether a team is known, or was until now only remembered. */
-function recall(teams: TeamsState, teamId: string, remembered: RememberedTeams | null): boolean {
-  const team = teams.team(teamId) ?? remembered?.get(teamId);
-  if (team) teams.put(team);
-  return team !== undefined;
-}
-
-/** The team of a table is loaded with the table. */
-function comesWithTable(data: EventData): boolean {
-  return 'tableId' in data && data.type !== 'TableCreateRequested';
 }

@@ -5,14 +5,14 @@ import type { Statement } from '../../src/database/pipelined-client.ts';
 import { revocationNotes, useNotes } from '../../src/security/token-notes.ts';
 import { TeamEntity } from './team.entity.ts';
 
-const selectToken: Statement = {
+const selectToken: Statement<KnownToken> = {
   name: 'read_token',
-  text: `select id, team_id, expires_at, read_only, app_id from tokens
+  text: `select id, team_id as "teamId", expires_at::float8 as "expiresAt", read_only as "readOnly", app_id as "appId" from tokens
     where hash = $1 and not revoked and not exists (select from ${revocationNotes} where token_id = tokens.id)`,
 };
 
 const selectTokens = `
-  select id, name, expires_at as "expiresAt", read_only as "readOnly", app_id as "appId", used_at as "usedAt",
+  select id, name, expires_at::float8 as "expiresAt", read_only as "readOnly", app_id as "appId", used_at::float8 as "usedAt",
     revoked or exists (select from ${revocationNotes} where token_id = id) as revoked
   from tokens left join ${useNotes} uses on uses.token_id = id where team_id = $1 order by created, id`;
 
@@ -31,10 +31,10 @@ export interface TeamSummary {
   readonly id: string;
   readonly name: string;
   readonly suspended: boolean;
-  readonly rows: bigint;
-  readonly rowsMax?: bigint | null | undefined;
-  readonly uploadBytes: bigint;
-  readonly uploadBytesMax?: bigint | null | undefined;
+  readonly rows: number;
+  readonly rowsMax?: number | null | undefined;
+  readonly uploadBytes: number;
+  readonly uploadBytesMax?: number | null | undefined;
 }
 
 export interface TokenSummary extends Omit<KnownToken, 'teamId'> {
@@ -58,10 +58,7 @@ export class TeamQueries {
 
   /** What is known of a token; null when there is no such token, or it was revoked. */
   async token(token: string): Promise<KnownToken | null> {
-    const { rows } = await this.#database.reader.query(selectToken, [hashToken(token)]);
-    if (rows.length === 0) return null;
-    const [id, teamId, expiresAt, readOnly, appId] = rows[0]!;
-    return { id, teamId, expiresAt: toTime(expiresAt), readOnly, appId };
+    return (await this.#database.reader.query(selectToken, [hashToken(token)])).rows[0] ?? null;
   }
 
   /** All teams, in order of creation: their IDs begin with its time, and versions of different partitions do not follow each other. */
@@ -75,15 +72,11 @@ export class TeamQueries {
 
   /** A team's tokens, in order of creation. */
   async tokens(teamId: string): Promise<TokenSummary[]> {
-    const { rows } = await this.#database.pool.query(selectTokens, [teamId]);
-    return rows.map((token) => ({ ...token, expiresAt: toTime(token.expiresAt), usedAt: toTime(token.usedAt) }));
+    const { rows } = await this.#database.pool.query<TokenSummary>(selectTokens, [teamId]);
+    return rows;
   }
 
   #em(): Database['orm']['em'] {
     return this.#database.orm.em.fork({ disableTransactions: true });
   }
-}
-
-function toTime(value: bigint | string | null): number | null {
-  return value === null ? null : Number(value);
 }

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { LineText, StoredTable } from '../../src/database/stored-table.ts';
 
 /**
  * The files that rows of segments name, as these were received or put into a tail (src/files/file-name.ts). Never updated. The team
@@ -11,12 +12,14 @@ export const FileReferenceEntity = defineEntity({
     /** Whose rows they are. */
     teamId: p.uuid().primary(),
     /** The name of a file, of whatever team, or of none. */
-    file: p.string().primary().columnType('text collate "C"'),
+    file: p.type(LineText).primary().columnType('text collate "C"'),
     segment: p.bigint().primary().autoincrement(false),
     index: p.integer().primary().autoincrement(false),
   },
   indexes: [{ properties: ['segment', 'index'] }],
 });
+
+export const storedFileReferences = StoredTable.of(FileReferenceEntity);
 
 /** The files that the newest bodies of patched rows name. They count in place of those that the rows named before. */
 export const ChangeReferenceEntity = defineEntity({
@@ -24,9 +27,11 @@ export const ChangeReferenceEntity = defineEntity({
   tableName: 'change_references',
   properties: {
     teamId: p.uuid().primary(),
-    file: p.string().primary().columnType('text collate "C"'),
+    file: p.type(LineText).primary().columnType('text collate "C"'),
     extent: p.bigint().primary().autoincrement(false),
     index: p.integer().primary().autoincrement(false),
   },
   indexes: [{ properties: ['extent', 'index'] }],
 });
+
+export const storedChangeReferences = StoredTable.of(ChangeReferenceEntity);

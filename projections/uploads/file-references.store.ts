@@ -1,43 +1,15 @@
 /** The files that rows name, as a batch writes them and as they are asked for. */
-import type { BoundStatement } from '../../src/database/combine.ts';
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
-import { RowsStatement } from '../../src/database/rows-statement.ts';
-import type { ChangeReference, SegmentReference } from './upload.ts';
-
-const insertFileReferences = new RowsStatement<SegmentReference>(
-  'insert_file_references',
-  [['uuid', ({ teamId }) => teamId], ['int8', ({ segment }) => segment], ['int4', ({ index }) => index], ['lines', ({ file }) => file]],
-  (rows) => `insert into file_references (team_id, segment, index, file) select * from ${rows} as given`,
-);
+import { storedChangeReferences, storedFileReferences } from './file-reference.entity.ts';
 
 /** What rows of segments name that are new. */
-export function storeFileReferences(references: readonly SegmentReference[]): BoundStatement {
-  return insertFileReferences.bind(references);
-}
-
-const insertChangeReferences = new RowsStatement<ChangeReference>(
-  'insert_change_references',
-  [['uuid', ({ teamId }) => teamId], ['int8', ({ extent }) => extent], ['int4', ({ index }) => index], ['lines', ({ file }) => file]],
-  (rows) => `insert into change_references (team_id, extent, index, file) select * from ${rows} as given on conflict do nothing`,
-);
+export const insertFileReferences = storedFileReferences.insert('insert_file_references');
 
 /** What patched rows name. It may have been stored before. */
-export function storeChangeReferences(references: readonly ChangeReference[]): BoundStatement {
-  return insertChangeReferences.bind(references);
-}
-
-const deleteChangeReferences = new RowsStatement<ChangeReference>(
-  'delete_change_references',
-  [['uuid', ({ teamId }) => teamId], ['int8', ({ extent }) => extent], ['int4', ({ index }) => index], ['lines', ({ file }) => file]],
-  (rows) => `delete from change_references using ${rows} as given(team_id, extent, index, file)
-    where change_references.team_id = given.team_id and change_references.file = given.file
-      and change_references.extent = given.extent and change_references.index = given.index`,
-);
+export const insertChangeReferences = storedChangeReferences.insert('insert_change_references', 'on conflict do nothing');
 
 /** What patched rows name no longer. It may never have been stored. */
-export function removeChangeReferences(references: readonly ChangeReference[]): BoundStatement {
-  return deleteChangeReferences.bind(references);
-}
+export const deleteChangeReferences = storedChangeReferences.delete('delete_change_references');
 
 /** The table of an extent, where readers can come by that. It is of the team that the segment is of. */
 const shown = `select from tables where tables.id = extents.table_id and tables.generation = extents.generation
@@ -60,9 +32,15 @@ const namedBy = (references: string, place: string): string => `with recursive n
  * way to begin or to go on. A file may be named by millions of rows that nobody sees any more, so it goes from segment to segment,
  * and looks at rows only where an extent is shown. Rows of other teams may name it as often: they stand elsewhere in the index.
  */
-export const selectClaims: Statement = {
+/** Whether rows name the file of an upload. */
+export interface Claim {
+  readonly uploadId: string;
+  readonly isClaimed: boolean;
+}
+
+export const selectClaims: Statement<Claim> = {
   name: 'select_claims',
-  text: `select uploads.id, received.found is not null or changed.found is not null
+  text: `select uploads.id as "uploadId", received.found is not null or changed.found is not null as "isClaimed"
     from uploads
     left join lateral (
       ${namedBy('file_references', 'segment')}
@@ -98,10 +76,6 @@ export const selectClaims: Statement = {
  * Whether rows name the files of these uploads: rows of the present generations of tables of the upload's team, by their newest
  * bodies. Uploads without a file are left out.
  */
-export async function findClaims(
-  tx: Tx,
-  uploadIds: readonly string[],
-): Promise<{ readonly uploadId: string; readonly isClaimed: boolean }[]> {
-  const { rows } = await tx.query(selectClaims, [uploadIds]);
-  return rows.map(([uploadId, isClaimed]) => ({ uploadId, isClaimed }));
+export async function findClaims(tx: Tx, uploadIds: readonly string[]): Promise<Claim[]> {
+  return (await tx.query(selectClaims, [uploadIds])).rows;
 }

@@ -6,12 +6,12 @@ import { decideCompleteUpload } from './decide-complete-upload.ts';
 import { decideCreateUpload } from './decide-create-upload.ts';
 import { decideUploadChecked } from './decide-upload-checked.ts';
 import { ChangeReferenceEntity, FileReferenceEntity } from './file-reference.entity.ts';
-import { findClaims, removeChangeReferences, storeChangeReferences, storeFileReferences } from './file-references.store.ts';
+import { deleteChangeReferences, findClaims, insertChangeReferences, insertFileReferences } from './file-references.store.ts';
 import { UploadEntity } from './upload.entity.ts';
 import { uploadSections } from './uploads.sections.ts';
 import type { UploadChange } from './upload.ts';
 import { UploadsState, type UploadStates } from './uploads.state.ts';
-import { findUploads, storeUploads } from './uploads.store.ts';
+import { findUploads, uploadRow, upsertUploads } from './uploads.store.ts';
 
 export const uploads: Model<UploadsState, UploadStates, UploadChange | TailRowsChange | RowChange> = {
   entities: [UploadEntity, FileReferenceEntity, ChangeReferenceEntity],
@@ -34,8 +34,8 @@ export const uploads: Model<UploadsState, UploadStates, UploadChange | TailRowsC
   open: () => new UploadsState(),
   load,
   store: (state) => [
-    ...storing(state.newReferences, storeFileReferences), ...storing(state.patched.named(), storeChangeReferences),
-    ...storing(state.patched.gone(), removeChangeReferences), ...storing(state.changedUploads(), storeUploads),
+    ...storing(state.newReferences, insertFileReferences), ...storing(state.patched.named(), insertChangeReferences),
+    ...storing(state.patched.gone(), deleteChangeReferences), ...storing(state.changedUploads().map(uploadRow), upsertUploads),
   ],
   // Whether rows name a file is asked of what is stored, wherever rows may be.
   readsStored: ['UploadChecked'],

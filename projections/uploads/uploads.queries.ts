@@ -26,15 +26,23 @@ export interface PublicFile {
   readonly size: number;
 }
 
-const selectUpload: Statement = {
+interface UploadRow extends Omit<UploadState, 'file'> {
+  readonly teamId: string;
+  readonly appId: string;
+  readonly file: string | null;
+  readonly size: number | null;
+}
+
+const selectUpload: Statement<UploadRow> = {
   name: 'read_upload',
-  text: `select team_id, app_id, file, size, content_type, size_max, removed_at is not null, suspended
+  text: `select team_id as "teamId", app_id as "appId", file, size::float8, content_type as "contentType",
+      size_max::float8 as "sizeMax", removed_at is not null as "isRemoved", suspended as "isSuspended"
     from uploads join teams on teams.id = uploads.team_id where uploads.id = $1`,
 };
 
-const selectFile: Statement = {
+const selectFile: Statement<PublicFile> = {
   name: 'read_file',
-  text: `select file, file_name, content_type, size from uploads where file = $1 and removed_at is null`,
+  text: `select file as name, file_name as "fileName", content_type as "contentType", size::float8 from uploads where file = $1 and removed_at is null`,
 };
 
 /** An upload that is to be looked at by an event (`UploadChecked`). */
@@ -68,16 +76,14 @@ export class UploadQueries {
   async upload(uploadId: string, owner?: { readonly teamId: string; readonly appId: string }): Promise<UploadState | null> {
     const { rows: [row] } = await this.#database.reader.query(selectUpload, [uploadId]);
     if (row === undefined) return null;
-    const [teamId, appId, name, size, contentType, sizeMax, isRemoved, isSuspended] = row;
+    const { teamId, appId, file, size, ...upload } = row;
     if (owner !== undefined && (owner.teamId !== teamId || owner.appId !== appId)) return null;
-    const file = name === null ? null : { name, size: Number(size) };
-    return { file, contentType, sizeMax: Number(sizeMax), isRemoved, isSuspended };
+    return { ...upload, file: file === null ? null : { name: file, size: size! } };
   }
 
   /** The file of this name, unless it was given up. */
   async file(name: string): Promise<PublicFile | null> {
-    const { rows: [row] } = await this.#database.reader.query(selectFile, [name]);
-    return row === undefined ? null : { name: row[0], fileName: row[1], contentType: row[2], size: Number(row[3]) };
+    return (await this.#database.reader.query(selectFile, [name])).rows[0] ?? null;
   }
 
   /** Uploads whose time was over at this time of the log, some of each partition: one that takes no events holds up no other. */

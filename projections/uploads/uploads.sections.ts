@@ -1,21 +1,18 @@
 /** What replay must give again of uploads, and of the files that rows name. */
 import type { Section } from '../engine/compare/section.ts';
+import { storedUploads } from './upload.entity.ts';
 
 export const uploadSections: readonly Section[] = [
   {
-    name: ([id]) => `upload ${id}`,
-    keys: 1,
-    columns: [
-      'team_id', 'app_id', 'content_type', 'file_name', 'created', 'created_at', 'expires_at', 'size_max', 'unclaimed_life_ms', 'file',
-      'size', 'unclaimed_since', 'removed_at',
-    ],
-    query: `select id, team_id, app_id, content_type, file_name, created, created_at, expires_at, size_max, unclaimed_life_ms, file, size,
-        unclaimed_since, removed_at from uploads order by id`,
+    name: ({ id }) => `upload ${id}`,
+    keys: ['id'],
+    query: `select ${storedUploads.compared()} from uploads order by id`,
   },
   {
-    name: ([tableId, version, ordinal, index, file]) => `file ${file} in row ${index} of extent ${version} ${ordinal} of table ${tableId}`,
-    keys: 5,
-    columns: ['team_id'],
+    name: ({ table_id: tableId, version, ordinal, index, file }) => {
+      return `file ${file} in row ${index} of extent ${version} ${ordinal} of table ${tableId}`;
+    },
+    keys: ['table_id', 'version', 'ordinal', 'index', 'file'],
     // What counts when a file is looked at: of rows that were patched or deleted only what their newest bodies name.
     query: `select extents.table_id, extents.version, ordinal, named.index - extents.first as index, file, named.team_id from extents
       join tables on tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted

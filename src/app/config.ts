@@ -124,7 +124,7 @@ const settings = z.object({
     .describe('How long a request waits for its outcome while nothing moves on it, in milliseconds.'),
   ASYNC_WAIT_MS: wholeNumber(0, timerMsMax).default(1000)
     .describe('How long a request that permits it (`x-service-asynchronous: true`) waits for its outcome before it is answered 202 with a job, in milliseconds. 0: not at all.'),
-  UPKEEP_INTERVAL_MS: wholeNumber(1, timerMsMax).default(10_000)
+  MAINTENANCE_INTERVAL_MS: wholeNumber(1, timerMsMax).default(10_000)
     .describe('How long compaction and garbage collection wait when they find nothing to be done, in milliseconds.'),
   APPEND_QUEUE_EVENTS_MAX: wholeNumber(1).default(10_000)
     .describe('The most events that wait to be appended to the log. Past it writes are 503.'),

@@ -37,8 +37,8 @@ import { Metrics } from '../metrics/metrics.ts';
 import { openService, type Service } from './service.ts';
 import { onStopSignal } from './stop-signals.ts';
 import { TokenUses } from '../security/token-uses.ts';
-import { Upkeep } from '../maintenance/maintenance.ts';
-import { UploadUpkeep } from '../maintenance/upload-maintenance.ts';
+import { Maintenance } from '../maintenance/maintenance.ts';
+import { UploadMaintenance } from '../maintenance/upload-maintenance.ts';
 
 /** How many bodies of rows are read at once, of one team at most a half: each takes up to two blocks and an unfinished row of memory. */
 const bodiesAtOnce = 64;
@@ -98,10 +98,10 @@ export async function serve(config: Config): Promise<void> {
   }
   if (config.ROLE !== 'api') {
     const { database, log } = service;
-    const upkeep = new Upkeep({
-      database, log, uploads: new UploadUpkeep({ log, uploads, files, logger }), logger, interval: config.UPKEEP_INTERVAL_MS,
+    const maintenance = new Maintenance({
+      database, log, uploads: new UploadMaintenance({ log, uploads, files, logger }), logger, interval: config.MAINTENANCE_INTERVAL_MS,
     });
-    resources.defer(() => upkeep.close());
+    resources.defer(() => maintenance.close());
   }
   started = true;
   await stopped;

@@ -2,15 +2,9 @@
 import type { TeamSummary } from '../../projections/teams/teams.queries.ts';
 import { writeTable } from './console.ts';
 
-/** A limit of a plan; none: no limit. */
-type Limit = bigint | null | undefined;
-
 /** `{id, name, suspended, rows, rowsMax, uploadBytes, uploadBytesMax}`: the sizes are bytes, and a limit is null where there is none. */
-export function teamAsJson({ id, name, suspended, rows, rowsMax, uploadBytes, uploadBytesMax }: TeamSummary): object {
-  return {
-    id, name, suspended, rows: Number(rows), rowsMax: toNumber(rowsMax), uploadBytes: Number(uploadBytes),
-    uploadBytesMax: toNumber(uploadBytesMax),
-  };
+export function teamAsJson({ id, name, suspended, rows, rowsMax = null, uploadBytes, uploadBytesMax = null }: TeamSummary): object {
+  return { id, name, suspended, rows, rowsMax, uploadBytes, uploadBytesMax };
 }
 
 export function writeTeams(teams: readonly TeamSummary[]): void {
@@ -23,11 +17,7 @@ export function writeTeams(teams: readonly TeamSummary[]): void {
   );
 }
 
-/** In the words in which a limit is set. */
-export function describeLimit(limit: Limit): string {
+/** In the words in which a limit is set; none: no limit. */
+export function describeLimit(limit: number | null | undefined): string {
   return String(limit ?? 'unlimited');
-}
-
-function toNumber(limit: Limit): number | null {
-  return limit === null || limit === undefined ? null : Number(limit);
 }

@@ -13,7 +13,7 @@
  * | changeKeys      | creating, reading and changing the signing keys | transaction | alone                       |
  * | nameLog         | naming a new log in Kafka                       | transaction | alone                       |
  * | createNotes     | creating the tables of notes about tokens       | transaction | alone                       |
- * | upkeep          | background work on one read model               | session     | alone, or not at all        |
+ * | maintenance          | background work on one read model               | session     | alone, or not at all        |
  * | useServer       | the embedded Postgres in use                    | session     | shared; alone to stop it    |
  */
 export const advisoryLocks = {
@@ -26,7 +26,7 @@ export const advisoryLocks = {
   nameLog: 7_460_231_007,
   createNotes: 7_460_231_009,
   /** The first of two keys of 32 bits; the second is `hashtext` of the schema of the read model. Such locks never meet those with one key. */
-  upkeep: 1_017_780_060,
+  maintenance: 1_017_780_060,
   /** "tablog" in ASCII. Taken in the database `postgres`, not in the one of `DATABASE_URL`. */
   useServer: 0x7461626c6f67,
 } as const;

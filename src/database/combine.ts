@@ -5,12 +5,12 @@
 import type { Statement } from './pipelined-client.ts';
 
 /** A statement and what it is run with. */
-export interface BoundStatement {
-  readonly statement: Statement;
+export interface BoundStatement<Row extends object = object> {
+  readonly statement: Statement<Row>;
   readonly values: readonly unknown[];
 }
 
-export function bind(statement: Statement, values: readonly unknown[]): BoundStatement {
+export function bind<Row extends object>(statement: Statement<Row>, values: readonly unknown[]): BoundStatement<Row> {
   return { statement, values };
 }
 

@@ -6,18 +6,19 @@
  */
 import pg from 'pg';
 
-/** A statement that is prepared once on each connection. The name must belong to this text alone; `''`: not prepared. */
-export interface Statement {
+/**
+ * A statement that is prepared once on each connection. The name must belong to this text alone; `''`: not prepared.
+ * @typeParam Row a row that it returns, by the names of its columns
+ */
+export interface Statement<Row extends object = object> {
   readonly name: string;
   readonly text: string;
+  /** Never there: it says which rows belong to the text. */
+  readonly row?: Row;
 }
 
-/** Rows as arrays of columns, in the statement's order. */
-// oxlint-disable-next-line typescript/no-explicit-any -- the driver cannot know a statement's columns
-export type ResultRow = any[];
-
-export interface StatementResult {
-  readonly rows: ResultRow[];
+export interface StatementResult<Row extends object = object> {
+  readonly rows: Row[];
   readonly rowCount: number;
   /** What Postgres says it did: `COMMIT` answers `ROLLBACK` when a statement before it had failed. */
   readonly command: string;
@@ -89,9 +90,9 @@ export class PipelinedClient {
    * Sends a statement. Its promise never counts as unhandled, because in a pipeline the first failure makes those behind
    * it fail too, and only the first is awaited.
    */
-  query(statement: Statement, values: readonly unknown[] = []): Promise<StatementResult> {
+  query<Row extends object>(statement: Statement<Row>, values: readonly unknown[] = []): Promise<StatementResult<Row>> {
     this.#cork();
-    const result = this.#client.query({ ...statement, values: values as unknown[], rowMode: 'array' });
+    const result = this.#client.query<Row>({ name: statement.name, text: statement.text, values: values as unknown[] });
     this.#pending += 1;
     const settled = (): void => {
       this.#pending -= 1;
@@ -102,7 +103,7 @@ export class PipelinedClient {
       if (error.message === 'Query read timeout') this.destroy();
     });
     const answer = result.then((done) => {
-      return { rows: done.rows as ResultRow[], rowCount: done.rowCount ?? 0, command: done.command };
+      return { rows: done.rows, rowCount: done.rowCount ?? 0, command: done.command };
     });
     answer.catch(() => undefined);
     return answer;

@@ -19,7 +19,7 @@ export class PipelinedReader {
   }
 
   /** Rejects when Postgres is away. */
-  query(statement: Statement, values: readonly unknown[]): Promise<StatementResult> {
+  query<Row extends object>(statement: Statement<Row>, values: readonly unknown[]): Promise<StatementResult<Row>> {
     const place = this.#choose();
     const client = this.#clients[place];
     if (client && !client.broken) return client.query(statement, values);

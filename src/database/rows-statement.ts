@@ -3,55 +3,77 @@
  * parameters of their own, which Postgres runs in two thirds of the time that it takes with arrays of one.
  */
 import { bind, type BoundStatement } from './combine.ts';
-import type { Statement } from './pipelined-client.ts';
+import type { Statement, Tx } from './pipelined-client.ts';
 
 /**
- * The type of a column. `lines` is text without line breaks, sent as lines of one text when there are many: an array
- * would escape every quote of JSON.
+ * The type of a parameter. `lines` is text without line breaks, sent as lines of one text when there are many: an array
+ * would escape every quote of JSON. There is no null among lines: it is sent as an empty text.
  */
-export type ColumnKind = 'int2' | 'int4' | 'int8' | 'bool' | 'uuid' | 'text' | 'lines';
+export type ParameterType = 'int2' | 'int4' | 'int8' | 'bool' | 'uuid' | 'text' | 'bytea' | 'lines';
 
-/** A column of the parameters: its type and its value in each row. */
-export type ParameterColumn<T> = readonly [kind: ColumnKind, valueOf: (row: T, at: number) => unknown];
+/** The parameters of each row, under the names of its properties. */
+export type Parameters<T> = { readonly [Name in keyof T]: ParameterType };
 
 /** What no element of an array needs to be escaped for. */
-const plainKinds: ReadonlySet<ColumnKind> = new Set(['int2', 'int4', 'int8', 'bool', 'uuid']);
+const plainTypes: ReadonlySet<ParameterType> = new Set(['int2', 'int4', 'int8', 'bool', 'uuid']);
 
-export class RowsStatement<T> {
-  readonly #columns: readonly ParameterColumn<T>[];
-  readonly #one: Statement;
-  readonly #many: Statement;
+/** The name of a column: `row_bytes_max` of `rowBytesMax`. */
+export function columnName(property: string): string {
+  return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
 
-  /**
-   * @param columns all `lines` come last
-   * @param text gives the statement over the rows: `from ${rows} as given(a, b)`
-   */
-  constructor(name: string, columns: readonly ParameterColumn<T>[], text: (rows: string) => string) {
-    this.#columns = columns;
-    this.#one = { name: `${name}_1`, text: text(`(values (${columns.map(oneParameter).join(', ')}))`) };
-    this.#many = { name, text: text(`rows from (${manyParameters(columns.map(([kind]) => kind))})`) };
+/**
+ * @typeParam T a row of parameters
+ * @typeParam Row a row that the statement returns
+ */
+export class RowsStatement<T extends object, Row extends object = object> {
+  readonly #parameters: readonly (readonly [name: keyof T, type: ParameterType])[];
+  readonly #one: Statement<Row>;
+  readonly #many: Statement<Row>;
+
+  /** @param text gives the statement over the rows: `from ${rows('given')}`, whose columns have the names of the parameters */
+  constructor(name: string, parameters: Parameters<T>, text: (rows: (alias: string) => string) => string) {
+    const all = Object.entries(parameters) as [keyof T & string, ParameterType][];
+    // Lines come from functions of their own, behind all arrays.
+    this.#parameters = [...all.filter(([, type]) => type !== 'lines'), ...all.filter(([, type]) => type === 'lines')];
+    const types = this.#parameters.map(([, type]) => type);
+    const names = this.#parameters.map(([property]) => columnName(property as string)).join(', ');
+    const [one, many] = [`(values (${types.map(oneParameter).join(', ')}))`, `rows from (${manyParameters(types)})`];
+    this.#one = { name: `${name}_1`, text: text((alias) => `${one} as ${alias}(${names})`) };
+    this.#many = { name, text: text((alias) => `${many} as ${alias}(${names})`) };
   }
 
   /** `rows` are at least one. */
-  bind(rows: readonly T[]): BoundStatement {
-    if (rows.length === 1) return bind(this.#one, this.#columns.map(([, valueOf]) => valueOf(rows[0]!, 0)));
-    return bind(this.#many, this.#columns.map(([kind, valueOf]) => parameterOf(kind, rows.map(valueOf))));
+  bind(rows: readonly T[]): BoundStatement<Row> {
+    if (rows.length === 1) return bind(this.#one, this.#parameters.map(([name, type]) => oneValue(type, rows[0]![name])));
+    return bind(this.#many, this.#parameters.map(([name, type]) => manyValues(type, rows.map((row) => row[name]))));
+  }
+
+  /** Runs it over these rows, at least one. */
+  async find(tx: Tx, rows: readonly T[]): Promise<Row[]> {
+    const { statement, values } = this.bind(rows);
+    return (await tx.query(statement, values)).rows;
   }
 }
 
-function oneParameter<T>([kind]: ParameterColumn<T>, at: number): string {
-  return `$${at + 1}::${kind === 'lines' ? 'text' : kind}`;
+function oneParameter(type: ParameterType, at: number): string {
+  return `$${at + 1}::${type === 'lines' ? 'text' : type}`;
 }
 
-function manyParameters(kinds: readonly ColumnKind[]): string {
-  const arrays = kinds.flatMap((kind, at) => (kind === 'lines' ? [] : [`$${at + 1}::${kind}[]`]));
-  const lines = kinds.flatMap((kind, at) => (kind === 'lines' ? [`string_to_table($${at + 1}, E'\\n')`] : []));
+function manyParameters(types: readonly ParameterType[]): string {
+  const arrays = types.flatMap((type, at) => (type === 'lines' ? [] : [`$${at + 1}::${type}[]`]));
+  const lines = types.flatMap((type, at) => (type === 'lines' ? [`string_to_table($${at + 1}, E'\\n')`] : []));
   return [`unnest(${arrays.join(', ')})`, ...lines].join(', ');
 }
 
-function parameterOf(kind: ColumnKind, values: readonly unknown[]): unknown {
-  if (kind === 'lines') return values.join('\n');
-  return plainKinds.has(kind) ? arrayText(values) : values;
+function oneValue(type: ParameterType, value: unknown): unknown {
+  return type === 'lines' ? value ?? '' : value;
+}
+
+function manyValues(type: ParameterType, values: readonly unknown[]): unknown {
+  // A null is an empty line.
+  if (type === 'lines') return values.join('\n');
+  return plainTypes.has(type) ? arrayText(values) : values;
 }
 
 /** An array of what needs no escapes. The driver would escape each element as if it could be any text. */

@@ -45,7 +45,7 @@ export interface StoredFile {
 }
 
 /** Rows that an event carries in its body. */
-export interface CarriedRows {
+export interface EventRows {
   readonly profile: Profile;
   /** Whether the identities that the rows came with follow them in the body (see src/events/row-bodies.ts). */
   readonly ids?: true;
@@ -56,9 +56,9 @@ export type RowSource =
   /** No rows at all. */
   | { readonly kind: 'none' }
   /** In this event: few rows, which join the table's tail. */
-  | (CarriedRows & { readonly kind: 'few' })
+  | (EventRows & { readonly kind: 'few' })
   /** In this event: a block, written to the segment of this ID. */
-  | (CarriedRows & { readonly kind: 'block'; readonly segmentId: string })
+  | (EventRows & { readonly kind: 'block'; readonly segmentId: string })
   /** In the `BlockReceived` events of this body. */
   | { readonly kind: 'body'; readonly bodyId: string; readonly blocks: number }
   /** In a stash, under the name that the client gave it. */
@@ -98,7 +98,7 @@ export type EventData =
       readonly appId: string | null;
     }
   | { readonly type: 'TokenRevoked'; readonly teamId: string; readonly tokenId: string }
-  | (CarriedRows & {
+  | (EventRows & {
       readonly type: 'BlockReceived';
       readonly teamId: string;
       readonly bodyId: string;

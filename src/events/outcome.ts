@@ -30,7 +30,7 @@ export interface RowRange {
   /** One, where it is left out. */
   readonly extents?: number;
   /** The table, where some of them have kept identities of earlier generations, which stand in the read model. */
-  readonly keeps?: string;
+  readonly retainedIn?: string;
 }
 
 /** How many rows ranges have together. */
@@ -38,7 +38,7 @@ export function countRowsOf(ranges: readonly RowRange[]): number {
   return ranges.reduce((sum, { count, extents = 1 }) => sum + count * extents, 0);
 }
 
-export type KeepingRange = RowRange & { readonly keeps: string };
+export type RetainingRange = RowRange & { readonly retainedIn: string };
 
 /** An upload that was created or completed. */
 export interface UploadResult {

@@ -3,7 +3,7 @@
  * so, the identities that they came with, 16 bytes a row (the bytes of a row ID; zeros for a row without one, ones for what
  * is no row's ID).
  */
-import type { CarriedRows } from './event.ts';
+import type { EventRows } from './event.ts';
 
 const idBytes = 16;
 
@@ -13,12 +13,12 @@ export function joinRowBodies({ body, ids }: { readonly body: Uint8Array; readon
 }
 
 /** The row bodies alone. */
-export function rowTextOf(body: Uint8Array, rows: CarriedRows): Uint8Array {
+export function rowTextOf(body: Uint8Array, rows: EventRows): Uint8Array {
   return rows.ids ? body.subarray(0, body.length - rows.profile.rows * idBytes) : body;
 }
 
 /** The identities alone; null where the rows came without. */
-export function rowIdsOf(body: Uint8Array, rows: CarriedRows): Uint8Array | null {
+export function rowIdsOf(body: Uint8Array, rows: EventRows): Uint8Array | null {
   return rows.ids ? body.subarray(body.length - rows.profile.rows * idBytes) : null;
 }
 

@@ -34,9 +34,9 @@ export class BlockWriter {
   #runStart = 0;
   #runEnd = 0;
 
-  /** `keepIds`: whether the blocks hold the identities of their rows. */
-  constructor(scanner: RowScanner, limits: RowLimits, keepIds = false) {
-    this.#ids = keepIds ? new RowIds() : null;
+  /** `retainIds`: whether the blocks hold the identities of their rows. */
+  constructor(scanner: RowScanner, limits: RowLimits, retainIds = false) {
+    this.#ids = retainIds ? new RowIds() : null;
     this.#scanner = scanner;
     this.#limits = limits;
     this.#profiler = new RowProfiler(scanner);

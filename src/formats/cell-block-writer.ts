@@ -19,10 +19,10 @@ export class CellBlockWriter {
   #bytesMax = 0;
   #wroteBlock = false;
 
-  constructor(header: DelimitedHeader, limits: RowLimits, keepIds: boolean) {
+  constructor(header: DelimitedHeader, limits: RowLimits, retainIds: boolean) {
     this.#header = header;
     this.#limits = limits;
-    this.#ids = keepIds ? new RowIds() : null;
+    this.#ids = retainIds ? new RowIds() : null;
     this.#profiler = new CellProfiler(header);
     this.#profiler.nameAll();
   }

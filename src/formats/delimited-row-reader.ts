@@ -27,7 +27,7 @@ export interface DelimitedRowReaderOptions {
   readonly columns?: readonly string[];
   readonly limits?: Partial<RowLimits>;
   /** Whether blocks carry the identities that rows come with (`$rowID` in the header); else they are ignored. */
-  readonly keepIds?: boolean;
+  readonly retainIds?: boolean;
 }
 
 /** What is known once the header has been read. */
@@ -44,7 +44,7 @@ export class DelimitedRowReader implements RowReader {
   readonly #delimiter: Delimiter;
   readonly #known: readonly string[];
   readonly #limits: RowLimits;
-  readonly #keepIds: boolean;
+  readonly #retainIds: boolean;
   /** Null until the header has been read. */
   #body: Body | null = null;
   #rows = 0;
@@ -60,11 +60,11 @@ export class DelimitedRowReader implements RowReader {
   #unreadMin = 0;
   #sawBeginning = false;
 
-  constructor({ delimiter, columns = [], limits = {}, keepIds = false }: DelimitedRowReaderOptions) {
+  constructor({ delimiter, columns = [], limits = {}, retainIds = false }: DelimitedRowReaderOptions) {
     this.#delimiter = delimiter;
     this.#known = columns;
     this.#limits = { ...defaultRowLimits, ...limits };
-    this.#keepIds = keepIds;
+    this.#retainIds = retainIds;
   }
 
   /** Reads a slice when the blocks of the one before have been taken: long column IDs make much of a few bytes. */
@@ -195,7 +195,7 @@ export class DelimitedRowReader implements RowReader {
     }
     if (this.#body === null) {
       const header = readHeader(record.cells, this.#known, this.#limits);
-      this.#body = { header, writer: new CellBlockWriter(header, this.#limits, this.#keepIds) };
+      this.#body = { header, writer: new CellBlockWriter(header, this.#limits, this.#retainIds) };
       return;
     }
     const { header, writer } = this.#body;

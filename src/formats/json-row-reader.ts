@@ -21,7 +21,7 @@ export interface JsonRowReaderOptions {
   /** Column IDs whose order is known already: bodies hold these first. */
   readonly columns?: readonly string[];
   /** Whether the blocks hold the identities of their rows (`$rowID`). */
-  readonly keepIds?: boolean;
+  readonly retainIds?: boolean;
   readonly limits?: Partial<RowLimits>;
 }
 
@@ -44,11 +44,11 @@ export class JsonRowReader implements RowReader {
   #unreadMin = 0;
   #blocks: RowBlock[] = [];
 
-  constructor({ form, columns = [], keepIds = false, limits = {} }: JsonRowReaderOptions) {
+  constructor({ form, columns = [], retainIds = false, limits = {} }: JsonRowReaderOptions) {
     this.#form = form;
     this.#limits = { ...defaultRowLimits, ...limits };
     this.#scanner = new RowScanner(columns, this.#limits);
-    this.#writer = new BlockWriter(this.#scanner, this.#limits, keepIds);
+    this.#writer = new BlockWriter(this.#scanner, this.#limits, retainIds);
     this.#envelope = new EnvelopeReader(this.#scanner, this.#limits);
   }
 

@@ -14,7 +14,7 @@ import type { EventLog } from '../log/event-log.ts';
 import { pause } from '../pause.ts';
 import { expireStashes } from './expire-stashes.ts';
 import { tellRevocations } from './tell-revocations.ts';
-import type { UploadUpkeep } from './upload-maintenance.ts';
+import type { UploadMaintenance } from './upload-maintenance.ts';
 
 /** How often old outcomes, and bytes of files that are nobody's, are looked for, in milliseconds. */
 const rareInterval = 3_600_000;
@@ -22,22 +22,22 @@ const rareInterval = 3_600_000;
 /** Behind each step there is a rest of so many times what it took: at most a fifth of a connection is used. */
 const restFactor = 4;
 
-export interface UpkeepOptions {
+export interface MaintenanceOptions {
   readonly database: Database;
   readonly log: EventLog;
-  readonly uploads: UploadUpkeep;
+  readonly uploads: UploadMaintenance;
   readonly logger: Logger;
   /** How long to wait when there is nothing to be done, in milliseconds. */
   readonly interval: number;
 }
 
-export class Upkeep {
-  readonly #options: UpkeepOptions;
+export class Maintenance {
+  readonly #options: MaintenanceOptions;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
   #rareAt = performance.now() + rareInterval;
 
-  constructor(options: UpkeepOptions) {
+  constructor(options: MaintenanceOptions) {
     this.#options = options;
     this.#running = this.#run();
   }
@@ -56,7 +56,7 @@ export class Upkeep {
       try {
         await this.#whileOnlyOne();
       } catch (error) {
-        logger.warn({ err: error }, 'there is no upkeep of the read model now');
+        logger.warn({ err: error }, 'there is no maintenance of the read model now');
       }
     }
   }
@@ -70,7 +70,7 @@ export class Upkeep {
       try {
         await this.#work();
       } finally {
-        await client.query('select pg_advisory_unlock($1, hashtext($2))', [advisoryLocks.upkeep, database.schema]);
+        await client.query('select pg_advisory_unlock($1, hashtext($2))', [advisoryLocks.maintenance, database.schema]);
       }
     } finally {
       client.release();
@@ -85,8 +85,8 @@ export class Upkeep {
       this.#repeat(() => uploads.endDue()), this.#once(() => uploads.noteClaims()), this.#repeat(() => uploads.clear()),
     ]);
     if (performance.now() < this.#rareAt) return;
-    const [sweepGoesOn] = await Promise.all([this.#once(() => uploads.sweepOrphans()), this.#repeat(() => removeRareGarbage(models, database))]);
-    if (!sweepGoesOn) this.#rareAt = performance.now() + rareInterval;
+    const [orphansGoOn] = await Promise.all([this.#once(() => uploads.removeOrphans()), this.#repeat(() => removeRareGarbage(models, database))]);
+    if (!orphansGoOn) this.#rareAt = performance.now() + rareInterval;
   }
 
   /** Does steps of one kind until one finds nothing to be done. */
@@ -106,13 +106,13 @@ export class Upkeep {
       return found;
     } catch (error) {
       // The next round finds out whether that was all there is to it.
-      this.#options.logger.warn({ err: error }, 'a step of the upkeep of the read model did not get through');
+      this.#options.logger.warn({ err: error }, 'a step of the maintenance of the read model did not get through');
       return false;
     }
   }
 }
 
 async function takeLock(client: pg.PoolClient, schema: string): Promise<boolean> {
-  const { rows } = await client.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [advisoryLocks.upkeep, schema]);
+  const { rows } = await client.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [advisoryLocks.maintenance, schema]);
   return rows[0].taken;
 }

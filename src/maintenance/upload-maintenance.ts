@@ -18,7 +18,7 @@ const objectsAtOnce = 500;
 /** Below every ID of an upload. */
 const firstId = '00000000-0000-0000-0000-000000000000';
 
-export interface UploadUpkeepOptions {
+export interface UploadMaintenanceOptions {
   readonly log: EventLog;
   readonly uploads: UploadQueries;
   readonly files: FileStore;
@@ -32,13 +32,13 @@ export interface UploadUpkeepOptions {
   readonly orphanAge?: number;
 }
 
-export class UploadUpkeep {
-  readonly #options: Required<UploadUpkeepOptions>;
+export class UploadMaintenance {
+  readonly #options: Required<UploadMaintenanceOptions>;
   /** Behind which upload the look at claims goes on. */
   #claimsSeen = firstId;
   #objects: AsyncIterator<StoredObject> | null = null;
 
-  constructor(options: UploadUpkeepOptions) {
+  constructor(options: UploadMaintenanceOptions) {
     this.#options = { settleDelay: 60_000, orphanAge: 24 * 3_600_000, ...options };
   }
 
@@ -78,7 +78,7 @@ export class UploadUpkeep {
    * removed while the read model is behind the log, which may know more, nor in a store of another log: each pass that finds it to be
    * that ends with a warning. Rejects with StoreAway.
    */
-  async sweepOrphans(): Promise<boolean> {
+  async removeOrphans(): Promise<boolean> {
     const { files, orphanAge } = this.#options;
     if (this.#objects === null && !(await this.#isOwnStore())) return false;
     this.#objects ??= files.list(Date.now() - orphanAge)[Symbol.asyncIterator]();
@@ -91,7 +91,7 @@ export class UploadUpkeep {
       }
       found.push(value as StoredObject);
     }
-    if (found.length > 0 && (await this.#knowsAll())) await this.#removeOrphans(found);
+    if (found.length > 0 && (await this.#knowsAll())) await this.#removeUnknown(found);
     return this.#objects !== null;
   }
 
@@ -110,7 +110,7 @@ export class UploadUpkeep {
     }
   }
 
-  async #removeOrphans(found: readonly StoredObject[]): Promise<void> {
+  async #removeUnknown(found: readonly StoredObject[]): Promise<void> {
     const { uploads, files } = this.#options;
     const known = await uploads.knownFiles(found.flatMap((object) => (object.kind === 'file' ? [object.name] : [])));
     const open = await uploads.open(found.flatMap((object) => (object.kind === 'arrived' ? [object.uploadId] : [])));

@@ -48,8 +48,8 @@ async function compareWithLog(
   schema: string,
   options: Omit<VerifyOptions, 'schema'>,
 ): Promise<Verification> {
-  const progress = (await live.query('select partition, next from progress order by partition')) as [number, bigint][];
-  const events = await rebuild({ ...options, schema, until: new Map(progress) });
+  const progress = await live.query<{ partition: number; next: bigint }>('select partition, next from progress order by partition');
+  const events = await rebuild({ ...options, schema, until: new Map(progress.map(({ partition, next }) => [partition, next])) });
   const rebuilt = await Snapshot.open(options.url, schema);
   try {
     return { events, ...(await compareReadModels(models, rebuilt, live)) };

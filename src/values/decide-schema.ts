@@ -72,7 +72,7 @@ export function checkGivenSchema(columns: readonly { readonly id: string }[]): R
   return null;
 }
 
-/** Refuses more columns than a table may have. A rung of its own, after the cells (decisions 2, "Refusals"). */
+/** Refuses more columns than a table may have. A guard of its own, after the cells (decisions 2, "Refusals"). */
 export function checkColumnCount(count: number, columnsMax: number): Refusal | null {
   if (count <= columnsMax) return null;
   const message = `the table would have ${count} columns; at most ${columnsMax} are allowed`;

@@ -23,7 +23,20 @@ export { applyPatch, sameCell } from './patch-row.ts';
  */
 export type StoredForm = 'received' | 'cells' | 'presented';
 
-/** How the rows of an extent are stored that are not presented as they are. */
+/** How a body is stored: in which form, and under the types of which version. */
+export interface BodyForm {
+  readonly stored: StoredForm;
+  readonly decidedAt: bigint;
+  /** Whether a value that fits the items of an array column was taken as an array of one. */
+  readonly wrap: boolean;
+}
+
+/** Whether a body reads as it is stored. `widened`: the version at which a column of its schema was last widened. */
+export function isPresentedBy({ stored, decidedAt }: BodyForm, widened: bigint): boolean {
+  return stored === 'presented' && widened <= decidedAt;
+}
+
+/** How rows are stored that were received as texts of cells, or as values of JSON. */
 export function receivedForm(cells: boolean): StoredForm {
   return cells ? 'cells' : 'received';
 }
@@ -31,7 +44,7 @@ export function receivedForm(cells: boolean): StoredForm {
 /** Gives a body as the schema presents it: its columns in the order of the schema, what misfits left out. */
 export type Presenter = (body: string) => string;
 
-export type PresenterFor = (decidedAt: bigint, stored: StoredForm, wrap: boolean) => Presenter;
+export type PresenterFor = (form: BodyForm) => Presenter;
 
 interface Reading {
   readonly place: number;
@@ -84,7 +97,7 @@ export function presenterOf(schema: TableSchema, decidedAt: bigint, stored: Stor
 /** The presenters of a schema by what `presenterOf` takes beside it, each made once. */
 export function presentersOf(schema: TableSchema): PresenterFor {
   const made = new Map<string, Presenter>();
-  return (decidedAt, stored, wrap) => {
+  return ({ decidedAt, stored, wrap }) => {
     const key = `${decidedAt} ${stored} ${wrap}`;
     const presenter = made.get(key) ?? presenterOf(schema, decidedAt, stored, wrap);
     made.set(key, presenter);

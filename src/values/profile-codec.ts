@@ -15,6 +15,15 @@ export function encodeProfile(profile: Profile): EncodedProfile {
   return [profile.rows, profile.bytes, profile.rowBytesMax, profile.columns.map(encodeColumn)];
 }
 
+/** The profile as a text without line breaks. */
+export function profileText(profile: Profile): string {
+  return JSON.stringify(encodeProfile(profile));
+}
+
+export function parseProfile(text: string): Profile {
+  return decodeProfile(JSON.parse(text) as EncodedProfile);
+}
+
 export function decodeProfile([rows, bytes, rowBytesMax, columns]: EncodedProfile): Profile {
   return { rows, bytes, rowBytesMax, columns: columns.map(decodeColumn) };
 }

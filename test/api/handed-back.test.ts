@@ -15,11 +15,11 @@ import { putChunks } from '../support/stashes.ts';
 import { createTable, type MadeTable } from '../support/tables.ts';
 import { createUpload, upload } from '../support/uploads.ts';
 
-const { api, client } = useOwnApi({ UPKEEP_INTERVAL_MS: '3600000' });
+const { api, client } = useOwnApi({ MAINTENANCE_INTERVAL_MS: '3600000' });
 const operator = useOperator({ api });
 const numRuns = 40;
 
-/** Its links lie in one segment: all but the first begin somewhere in the middle of it. */
+/** Its extents lie in one segment: all but the first begin somewhere in the middle of it. */
 let table: MadeTable;
 let places: { readonly version: bigint; readonly ordinal: number }[];
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const { database } = operator();
   let isCompact = false;
   while (!isCompact) isCompact = !(await compactOnce(database));
-  const { rows } = await database.pool.query('select max(first) as first from links where table_id = $1', [table.id]);
+  const { rows } = await database.pool.query('select max(first) as first from extents where table_id = $1', [table.id]);
   expect(rows[0].first).toBeGreaterThan(0);
   places = added.json.data.rowIDs.map((id: string) => {
     const bytes = Buffer.from(id, 'base64url');

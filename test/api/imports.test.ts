@@ -22,7 +22,7 @@ const add: Import = ({ path }, $stashID, headers, query = '', by = client()) => 
 const overwrite: Import = ({ id }, $stashID, headers, query = '', by = client()) => by.put(`/tables/${id}${query}`, { $stashID }, headers);
 
 /** Each way to import a stash, and the rows that a table with the rows `before` shows then. */
-const imports: readonly (readonly [string, Import, keepsBefore: boolean])[] = [
+const imports: readonly (readonly [string, Import, retainsBefore: boolean])[] = [
   ['create', create, false],
   ['create under a schema', (_table, $stashID, headers, query = '', by = client()) =>
     by.post(`/tables${query}`, { name: 'n', rows: { $stashID }, schema: schemaOf({ n: 'number' }) }, headers), false],
@@ -33,7 +33,7 @@ const imports: readonly (readonly [string, Import, keepsBefore: boolean])[] = [
     by.put(`/tables/${id}${query}`, { rows: { $stashID }, schema: schemaOf({ n: 'number' }) }, headers), false],
 ];
 
-describe.each(imports)('%s', (name, write, keepsBefore) => {
+describe.each(imports)('%s', (name, write, retainsBefore) => {
   const before = { n: -1 };
   const chunks = { 10: numbered(3, 250), 9: 'n\n2\n', 1: [{ n: 0 }, { $rowID: null, n: 1 }], 11: [] };
 
@@ -59,7 +59,7 @@ describe.each(imports)('%s', (name, write, keepsBefore) => {
       const page = await client().get(`/tables/${tableID}/rows`);
       if (job === null) expect(page.version).toBe(answer.version);
     }
-    expect(await client().rows(table.id)).toHaveLength(keepsBefore ? 507 : name.startsWith('create') ? 1 : 253);
+    expect(await client().rows(table.id)).toHaveLength(retainsBefore ? 507 : name.startsWith('create') ? 1 : 253);
   });
 
   test('has one effect under one key', async () => {
@@ -134,8 +134,8 @@ describe.each(imports)('%s', (name, write, keepsBefore) => {
     const table = await createTable(client(), [before], { n: 'number' });
     const answer = await write(table, await stashOf(client(), { 1: [], 2: [] }));
     expect([answer.status < 300, answer.json.data.rowIDs]).toEqual([true, []]);
-    expect(await client().rows(answer.json.data.tableID ?? table.id)).toHaveLength(keepsBefore ? 1 : 0);
-    expect((await client().head(table.path)).version === table.version).toBe(keepsBefore || name.startsWith('create'));
+    expect(await client().rows(answer.json.data.tableID ?? table.id)).toHaveLength(retainsBefore ? 1 : 0);
+    expect((await client().head(table.path)).version === table.version).toBe(retainsBefore || name.startsWith('create'));
   });
 });
 

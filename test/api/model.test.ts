@@ -12,7 +12,7 @@ import { fc, uncut } from '../support/property.ts';
 import { unknownRowId, unknownTableId } from '../support/tables.ts';
 
 // Compaction at any time must not be seen.
-const { api } = useOwnApi({ UPKEEP_INTERVAL_MS: '2' });
+const { api } = useOwnApi({ MAINTENANCE_INTERVAL_MS: '2' });
 
 /** A row as JSON text. */
 const textOf = (cells: Cells): string => `{${cells.map(([id, value]) => `${JSON.stringify(id)}:${JSON.stringify(value)}`).join()}}`;

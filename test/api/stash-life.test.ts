@@ -12,8 +12,8 @@ import { cellsOf, createTable, leavingUnchanged } from '../support/tables.ts';
 
 const lifeMs = 1500;
 const hour = 3_600_000;
-/** Upkeep is for the tests to do. */
-const { api, client } = useOwnApi({ STASH_LIFE_MS: String(lifeMs), UPKEEP_INTERVAL_MS: '3600000' });
+/** Maintenance is for the tests to do. */
+const { api, client } = useOwnApi({ STASH_LIFE_MS: String(lifeMs), MAINTENANCE_INTERVAL_MS: '3600000' });
 const operator = useOperator({ api });
 
 const importOf = (stashId: string, rest: object = {}): Promise<Answer> => client().post('/tables', { name: 'n', rows: { $stashID: stashId }, ...rest });

@@ -9,8 +9,8 @@ import { useOperator } from '../support/operator.ts';
 import { expectStored, newStashId, putChunks, stashOf } from '../support/stashes.ts';
 import { cellsOf, createTable } from '../support/tables.ts';
 
-/** Upkeep is for the tests to do. */
-const { api, client } = useOwnApi({ STASH_CHUNKS_MAX: '40', STASH_ROWS_MAX: '9000', UPKEEP_INTERVAL_MS: '3600000' });
+/** Maintenance is for the tests to do. */
+const { api, client } = useOwnApi({ STASH_CHUNKS_MAX: '40', STASH_ROWS_MAX: '9000', MAINTENANCE_INTERVAL_MS: '3600000' });
 const operator = useOperator({ api });
 const exceeded = '400 limit_exceeded';
 
@@ -57,12 +57,12 @@ describe('a stash', () => {
 /** In milliseconds. */
 const years = 1e12;
 
-async function doUpkeep(): Promise<void> {
+async function doMaintenance(): Promise<void> {
   const { database } = operator();
   while ((await compactOnce(database)) || (await removeGarbage(models, database, years)));
 }
 
-describe('upkeep', () => {
+describe('maintenance', () => {
   const of = (stashId: string): string => `stash in (select key from stashes where stash_id = '${stashId}')`;
 
   async function count(query: string): Promise<number> {
@@ -83,9 +83,9 @@ describe('upkeep', () => {
     await client().delete(`${table.path}/${added[5]}`);
     const before = [await client().rows(table.id), await client().rows(other.id)];
     expect(before[0]!.map(({ $rowID }) => $rowID)).toEqual([...rowIDs, ...added.filter((id: string) => id !== added[5])]);
-    await doUpkeep();
+    await doMaintenance();
     expect([await client().rows(table.id), await client().rows(other.id)]).toEqual(before);
-    expect(await count('links where merged')).toBeGreaterThan(80);
+    expect(await count('extents where merged')).toBeGreaterThan(80);
     expect((await client().get(`${table.path}/${table.rowIds[29]}`)).json.data).toEqual({ $rowID: table.rowIds[29], n: 0 });
     expect(await client().put(`/tables/${table.id}`, { $stashID: stashId })).toMatchObject({ status: 200 });
     expect((await client().rows(table.id)).map(({ n }) => n)).toEqual(chunks.flatMap(([, rows]) => rows.map(({ n }) => n)));
@@ -97,7 +97,7 @@ describe('upkeep', () => {
     expect(outcomeOf(await client().post(kept.path, { $stashID: stashId }))).toBe('201');
     // The first has been imported, and the second replaces nothing that anybody shows.
     await putChunks(client(), stashId, [['1', numbered(100, 7)], ['1', numbered(200, 8)]]);
-    await doUpkeep();
+    await doMaintenance();
     expect(await count(`chunk_blocks where ${of(stashId)}`)).toBe(2);
     expect(await count('chunk_blocks where stash is null')).toBe(0);
     expect(await numbersIn(stashId)).toEqual([...numbered(200, 8), ...numbered(10, 10)].map(({ n }) => n));
@@ -106,11 +106,11 @@ describe('upkeep', () => {
     expect(await count(segments)).toBe(2);
     const { rows: held } = await operator().database.pool.query<{ segment: string }>(`select segment from chunk_blocks where ${of(stashId)}`);
     expectStored(await client().delete(`/stashes/${stashId}`));
-    await doUpkeep();
+    await doMaintenance();
     expect(await count(`stashes where stash_id = '${stashId}'`)).toBe(0);
     // Both are shown by a table; the other one of it was by none.
     expect(await count(`segments where key in (${held.map(({ segment }) => segment).join(', ')})`)).toBe(2);
-    expect(await count('segment_rows where not exists (select from segments where key = segment) and not exists (select from links where links.segment = segment_rows.segment)')).toBe(0);
+    expect(await count('segment_rows where not exists (select from segments where key = segment) and not exists (select from extents where extents.segment = segment_rows.segment)')).toBe(0);
     expect(cellsOf(await client().rows(kept.id))).toEqual(numbered(0, 20));
     expect(outcomeOf(await client().post(kept.path, { $stashID: stashId }))).toBe('400 stash_not_found');
   });
@@ -123,11 +123,11 @@ describe('upkeep', () => {
     expect(await count('segments')).toBeGreaterThanOrEqual(held + 4);
     expect(await count(`body_blocks where team_id = '${id}'`)).toBeGreaterThan(2);
     expectStored(await by.delete(`/stashes/${stashId}`));
-    await doUpkeep();
+    await doMaintenance();
     expect(await count(`stashes where team_id = '${id}'`)).toBe(0);
     expect(await count(`body_blocks where team_id = '${id}'`)).toBe(0);
     expect(await count('chunk_blocks where stash not in (select key from stashes)')).toBe(0);
-    expect(await count('kept_ids where segment not in (select key from segments)')).toBe(0);
+    expect(await count('retained_ids where segment not in (select key from segments)')).toBe(0);
     expect(await count('segments')).toBeLessThanOrEqual(held);
   });
 });

@@ -38,8 +38,8 @@ describeUploadLife({
 test('what a cut write left is removed when it is old', async () => {
   const temporary = randomUUID();
   await writeFile(join(api().filesFolder, 'temporary', temporary), 'cut');
-  await life.sweep({});
+  await life.removeOrphans({});
   expect(await life.stored()).toContain(temporary);
-  await life.sweep({ orphanAge: -60_000 });
+  await life.removeOrphans({ orphanAge: -60_000 });
   expect(await life.stored()).not.toContain(temporary);
 });

@@ -17,7 +17,7 @@ beforeAll(async () => {
   s3 = await startS3();
 });
 
-const { api, client } = useOwnApi(() => ({ UPLOAD_SIZE_MAX_BYTES: String(sizeMax), UPKEEP_INTERVAL_MS: '3600000', ...s3.settings }));
+const { api, client } = useOwnApi(() => ({ UPLOAD_SIZE_MAX_BYTES: String(sizeMax), MAINTENANCE_INTERVAL_MS: '3600000', ...s3.settings }));
 const operator = useOperator({ api });
 
 afterAll(async () => {

@@ -4,7 +4,7 @@
  * refused from `countMax` on; resuming it notes how many changes are stored, which only shows when all before it is.
  */
 import { defineEntity, p } from '@mikro-orm/core';
-import { RowsStatement } from '../../src/database/rows-statement.ts';
+import { StoredTable } from '../../src/database/stored-table.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import type { Event } from '../../src/events/event.ts';
 import { apply, refuse } from '../../projections/engine/decision.ts';
@@ -45,15 +45,14 @@ class CountersState {
 /** What the model was asked for, so that tests can tell how often it looked something up. */
 export const asked = { counters: [] as string[][], stored: 0, remembered: 0 };
 
-const selectCounters: Statement = { name: 'select_counters', text: 'select team_id, count, seen, key from counters where team_id = any($1::uuid[])' };
-const countCounters: Statement = { name: 'count_counters', text: 'select count(*)::int4 from counters' };
+const storedCounters = StoredTable.of(CounterEntity);
 
-const upsertCounters = new RowsStatement<Counter>(
-  'upsert_counters',
-  [['uuid', ({ teamId }) => teamId], ['int4', ({ count }) => count], ['int4', ({ seen }) => seen], ['int8', ({ key }) => key]],
-  (rows) => `insert into counters (team_id, count, seen, key) select * from ${rows} as given
-    on conflict (team_id) do update set count = excluded.count, seen = excluded.seen`,
-);
+const selectCounters: Statement<Counter> = {
+  name: 'select_counters',
+  text: `select ${storedCounters.columns()} from counters where team_id = any($1::uuid[])`,
+};
+const countCounters: Statement<{ count: number }> = { name: 'count_counters', text: 'select count(*)::int4 from counters' };
+const upsertCounters = storedCounters.upsert('upsert_counters', ['count', 'seen']);
 
 export const countMax = 5;
 
@@ -83,7 +82,7 @@ const counters: Model<CountersState, CounterStates, CounterChange, Map<string, C
   open: (newKey) => new CountersState(newKey),
   keysAtMost: ({ type }) => (type === 'TeamCreated' ? 1 : 0),
   load,
-  store: (state) => storing([...state.changed.values()], (rows) => upsertCounters.bind(rows)),
+  store: (state) => storing([...state.changed.values()], upsertCounters),
   remember: (remembered, state) => {
     const known = remembered ?? new Map<string, Counter>();
     for (const [teamId, counter] of state.known) known.set(teamId, counter);
@@ -92,8 +91,8 @@ const counters: Model<CountersState, CounterStates, CounterChange, Map<string, C
   readsStored: ['TeamResumed'],
   loadsAhead: ['TeamSuspended'],
   sections: [{
-    name: ([teamId]) => `counter ${teamId}`, keys: 1, columns: ['count', 'seen'],
-    query: 'select team_id, count, seen from counters order by team_id',
+    name: ({ team_id: teamId }) => `counter ${teamId}`, keys: ['team_id'],
+    query: `select ${storedCounters.compared({ without: ['key'] })} from counters order by team_id`,
   }],
   garbage: [async (database, later) => {
     const { rowCount } = await database.pool.query('delete from counters where count >= $1', [later > 0 ? countMax : countMax + 1]);
@@ -120,8 +119,8 @@ async function load({ tx, events, states: { counters: state }, before, remembere
     counts ? tx.query(countCounters, []) : null,
   ]);
   if (missing.length > 0) asked.counters.push(missing);
-  for (const [teamId, count, seen, key] of found?.rows ?? []) state.known.set(teamId, { teamId, count, seen, key });
-  if (stored) state.stored = stored.rows[0]![0] as number;
+  for (const counter of found?.rows ?? []) state.known.set(counter.teamId, counter);
+  if (stored) state.stored = stored.rows[0]!.count;
 }
 
 function teamOf({ data }: Event): string[] {

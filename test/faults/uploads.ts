@@ -12,7 +12,7 @@ import { readConfig } from '../../src/app/config.ts';
 import { openFileStore } from '../../src/files/open-file-store.ts';
 import { recordFact } from '../../src/log/record-fact.ts';
 import type { Service } from '../../src/app/service.ts';
-import { UploadUpkeep } from '../../src/maintenance/upload-maintenance.ts';
+import { UploadMaintenance } from '../../src/maintenance/upload-maintenance.ts';
 import { outcomeOf, type Answer, type Client } from '../support/client.ts';
 import { openOperator } from '../support/open-operator.ts';
 import { sleepUntil } from '../support/server.ts';
@@ -177,13 +177,13 @@ async function findLeftovers(environment: Readonly<Record<string, string>>, uplo
   const found = new Set<string>();
   await asOperator(environment, async ({ log, database, keys }) => {
     const files = await openFileStore(readConfig(environment), keys);
-    const upkeep = new UploadUpkeep({ log, uploads: new UploadQueries(database), files, logger: pino({ level: 'silent' }), orphanAge: -60_000 });
+    const maintenance = new UploadMaintenance({ log, uploads: new UploadQueries(database), files, logger: pino({ level: 'silent' }), orphanAge: -60_000 });
     try {
-      while (await upkeep.clear());
-      while (await upkeep.sweepOrphans());
+      while (await maintenance.clear());
+      while (await maintenance.removeOrphans());
       for await (const object of files.list(Date.now() + 60_000)) found.add(object.kind === 'arrived' ? object.uploadId : object.name);
     } finally {
-      await upkeep.close();
+      await maintenance.close();
       await files.close();
     }
   });

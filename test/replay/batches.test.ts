@@ -66,7 +66,7 @@ test('a generated log holds every kind of event, refusals of every kind, and wha
     expect(await count('select count(*) from extents where wrap and presented is null')).toBeGreaterThan(0);
     expect(await count('select count(*) from extents where ordinal > 0')).toBeGreaterThan(0);
     expect(await count('select count(*) from generations')).toBeGreaterThan(0);
-    expect(await count('select count(*) from extents join kept_ids using (segment) where kept is not null')).toBeGreaterThan(0);
+    expect(await count('select count(*) from extents join retained_ids using (segment) where retained is not null')).toBeGreaterThan(0);
     expect(await count('select count(distinct partition) from teams')).toBeGreaterThan(3);
     expect(await count('select count(*) from stashes where ended_at is null')).toBeGreaterThan(0);
     expect(await count('select count(*) from stashes where ended_at is not null')).toBeGreaterThan(0);

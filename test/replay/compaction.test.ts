@@ -79,16 +79,16 @@ test('what nobody can read is gone in the end, and the rest reads as before', as
   const before = await readAll();
   const held = await count('segment_rows');
   // Nothing is old enough yet.
-  const young = await count('generations where not swept');
+  const young = await count('generations where not expired');
   while (await removeGarbage(models, database)) continue;
-  expect(await count('generations where not swept')).toBe(young);
+  expect(await count('generations where not expired')).toBe(young);
   expect(await count('segment_rows')).toBe(held);
   await expectEqual();
 
   const day = 86_400_000;
   while (await removeGarbage(models, database, 8 * day)) continue;
   expect(await readAll()).toEqual(before);
-  expect(await count('generations where not swept')).toBe(0);
+  expect(await count('generations where not expired')).toBe(0);
   expect(await count('body_blocks')).toBe(0);
   expect(await count(`segment_rows where not exists (select from extents join tables on tables.id = extents.table_id
     and tables.generation = extents.generation where extents.segment = segment_rows.segment)

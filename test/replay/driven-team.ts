@@ -208,9 +208,9 @@ export class DrivenTeam {
   }
 }
 
-type CarriedSource = Exclude<RowSource, { readonly kind: 'stash' }>;
+type EventRowsSource = Exclude<RowSource, { readonly kind: 'stash' }>;
 
-async function sourceOf(rows: readonly string[], kind: 'few' | 'block'): Promise<{ source: CarriedSource; body?: PackedBody }> {
+async function sourceOf(rows: readonly string[], kind: 'few' | 'block'): Promise<{ source: EventRowsSource; body?: PackedBody }> {
   if (rows.length === 0) return { source: { kind: 'none' } };
   const { carried, body } = await packRows(rows);
   return { source: kind === 'few' ? { kind, ...carried } : { kind, ...carried, segmentId: randomUUID() }, body };

@@ -60,10 +60,10 @@ const remove = (table: string, condition?: string): string => `delete from ${tab
 const shown = (tail: boolean): string => `segment_rows.version is ${tail ? 'not null' : 'null'} and exists (
   select from extents where extents.segment = segment_rows.segment and extents.presented is not null and not exists (
     select from changes where changes.extent = extents.key and changes.index = segment_rows.index - extents.first))`;
-/** An identity that a row kept, in a generation that is shown or in one that was replaced. */
-const kept = (isPresent: boolean): string => `exists (select from extents join tables on tables.id = table_id and not tables.deleted
-  where extents.segment = kept_ids.segment and extents.kept is not null and kept_ids.index >= extents.first
-    and kept_ids.index < extents.first + extents.rows and extents.generation ${isPresent ? '=' : '<>'} tables.generation)`;
+/** A row ID that a row retained, in a generation that is shown or in one that was replaced. */
+const retained = (isPresent: boolean): string => `exists (select from extents join tables on tables.id = table_id and not tables.deleted
+  where extents.segment = retained_ids.segment and extents.retained is not null and retained_ids.index >= extents.first
+    and retained_ids.index < extents.first + extents.rows and extents.generation ${isPresent ? '=' : '<>'} tables.generation)`;
 /** A file that a row of a present generation names, as it came and as it was patched. */
 const isPresent = 'extents join tables on tables.id = table_id and tables.generation = extents.generation and not tables.deleted';
 const named = `exists (select from ${isPresent} where extents.segment = file_references.segment
@@ -157,8 +157,8 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['extent \\d+ \\d+ of table \\S+', remove('extents')],
   ['row \\S+ of table \\S+.*', set('extents', 'first = first + 1', 'rows > 3')],
   ...[true, false].flatMap((isPresent): [string, string][] => [
-    ['the ID that row \\d+ of extent \\d+ \\d+ of table \\S+ kept: id', set('kept_ids', `id = 'A' || substr(id, 2) || 'x'`, kept(isPresent))],
-    ['the ID that row \\d+ of extent \\d+ \\d+ of table \\S+ kept', remove('kept_ids', kept(isPresent))],
+    ['the ID that row \\d+ of extent \\d+ \\d+ of table \\S+ retains: id', set('retained_ids', `id = 'A' || substr(id, 2) || 'x'`, retained(isPresent))],
+    ['the ID that row \\d+ of extent \\d+ \\d+ of table \\S+ retains', remove('retained_ids', retained(isPresent))],
   ]),
   ['row \\S+ of table \\S+: column ".*"', set('segment_rows', otherNumber, shown(false))],
   ['row \\S+ of table \\S+: column ".*"', set('segment_rows', otherNumber, shown(true))],

@@ -1,7 +1,7 @@
 /** Rows as clients send them: what fits the tables of these tests, and each way not to. */
 import Papa from 'papaparse';
 import { packBody, type PackedBody } from '../../src/events/event-codec.ts';
-import type { CarriedRows, RowAddress } from '../../src/events/event.ts';
+import type { EventRows, RowAddress } from '../../src/events/event.ts';
 import { joinRowBodies } from '../../src/events/row-bodies.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
 import { filePath } from '../../src/files/file-name.ts';
@@ -61,7 +61,7 @@ export const sampleNames = Object.keys(samples) as SampleName[];
 const usual: readonly SampleName[] = ['plain', 'plain', 'plain', 'sparse'];
 
 export interface SampleRows {
-  readonly carried: CarriedRows;
+  readonly carried: EventRows;
   readonly body: PackedBody;
 }
 
@@ -85,8 +85,8 @@ export async function packRows(texts: readonly string[], { isCsv = false } = {})
   // The API refuses such a header before anything is appended.
   const asCells = isCsv && !texts.some((text) => text.includes('"$stashID"'));
   const reader = asCells
-    ? new DelimitedRowReader({ delimiter: ',', keepIds: true })
-    : new JsonRowReader({ form: 'rows', keepIds: true });
+    ? new DelimitedRowReader({ delimiter: ',', retainIds: true })
+    : new JsonRowReader({ form: 'rows', retainIds: true });
   const blocks = [...reader.push(Buffer.from(asCells ? csvOf(texts) : `[${texts.join(',')}]`)), ...reader.end().blocks];
   if (blocks.length !== 1) throw new Error(`${texts.length} rows made ${blocks.length} blocks`);
   const { profile, ids } = blocks[0]!;

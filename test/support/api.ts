@@ -45,8 +45,8 @@ export interface ApiOfFile {
   client(): Client;
 }
 
-/** Nobody waits for an outcome who permits not to, and upkeep is for the tests to do. */
-export const promptly = { ASYNC_WAIT_MS: '0', UPKEEP_INTERVAL_MS: '3600000' };
+/** Nobody waits for an outcome who permits not to, and maintenance is for the tests to do. */
+export const promptly = { ASYNC_WAIT_MS: '0', MAINTENANCE_INTERVAL_MS: '3600000' };
 
 /** The service with these settings. Other files that want it so use it at the same time, with teams of their own. */
 export function useApi(settings: Readonly<Record<string, string>> = {}): ApiOfFile {

@@ -9,6 +9,7 @@ import type { BodyBlockChange } from '../../projections/segments/body-block.ts';
 import { StashContentBuilder } from '../../projections/stashes/stash-content.ts';
 import type { ChunkChange, StashChange } from '../../projections/stashes/stash.ts';
 import { compareSerials } from '../../projections/stashes/stash-order.ts';
+import { changedForm, formOf } from '../../projections/tables/stored-body.ts';
 import type { Extent, TableChange } from '../../projections/tables/table.ts';
 import type { Team, TokenChange } from '../../projections/teams/team.ts';
 import type { UploadChange } from '../../projections/uploads/upload.ts';
@@ -61,15 +62,15 @@ export function given({
   const { tables, teams } = states;
   const extent = {
     tableId: 'table', ordinal: 0, generation: createdAt, schemaVersion: createdAt, wrap: false, presented: createdAt,
-    cells: false, kept: null, first: 0, bytes: 0, changed: false, deleted: 0,
+    cells: false, retained: null, first: 0, bytes: 0, changed: false, deleted: 0,
   };
   const blockExtent: Extent = { ...extent, wrap, presented: null, key: 1n, version: blockAt, segment: 2n, rows: block.length };
   const openTail: Extent = {
     ...extent, key: 3n, version: tailAt, segment: 4n, rows: tail?.length ?? 0, bytes: tail?.join('').length ?? 0,
     ...tailExtent,
   };
-  block.forEach((body, index) => tables.putRow({ extent: blockExtent, index, version: blockAt, body, stored: 'received', decidedAt: createdAt }));
-  tail?.forEach((body, index) => tables.putRow({ extent: openTail, index, version: tailAt, body, stored: 'presented', decidedAt: tailAt }));
+  block.forEach((body, index) => tables.putRow({ extent: blockExtent, index, version: blockAt, body, form: formOf(blockExtent) }));
+  tail?.forEach((body, index) => tables.putRow({ extent: openTail, index, version: tailAt, body, form: changedForm(tailAt) }));
   if (tail) tables.putExtent(openTail);
 
   const rows = block.length + (tail ? openTail.rows : 0);
@@ -83,7 +84,7 @@ export function given({
     tables.put({
       id: 'table', teamId: owner, name: 'Table', created: createdAt, createdAt: 5, version: 50n, generation: createdAt,
       schemaVersion: createdAt, widened, rows, rowBytesMax: 10, tail: tail ? openTail.key : null,
-      deleted: false, keeps: false,
+      deleted: false, retainsIds: false,
     });
     tables.putSchema({ tableId: 'table', version: createdAt, schema: schemaFrom(schema) });
   }

@@ -1,5 +1,5 @@
 /** Requests for the table of a test of decisions (decisions.ts), and the rows that come with them. All of it is plain values. */
-import type { CarriedRows, Event, EventData, RowAddress, RowLimits, RowSource, StoredFile, UploadLimits } from '../../src/events/event.ts';
+import type { EventRows, Event, EventData, RowAddress, RowLimits, RowSource, StoredFile, UploadLimits } from '../../src/events/event.ts';
 import { joinRowBodies } from '../../src/events/row-bodies.ts';
 import { findRowIdRuns } from '../../src/events/row-id-runs.ts';
 import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';
@@ -24,8 +24,8 @@ export interface Rows {
   readonly before?: readonly Arrived[];
 }
 
-function read(rows: readonly string[]): { carried: CarriedRows; body: Uint8Array; runs: Uint8Array | null } {
-  const reader = new JsonRowReader({ form: 'rows', keepIds: true });
+function read(rows: readonly string[]): { carried: EventRows; body: Uint8Array; runs: Uint8Array | null } {
+  const reader = new JsonRowReader({ form: 'rows', retainIds: true });
   const blocks = [...reader.push(Buffer.from(`[${rows.join(',')}]`)), ...reader.end().blocks];
   const block = blocks[0] ?? { profile: emptyProfile, body: Buffer.of(), ids: null };
   const { profile, ids } = block;

@@ -80,7 +80,7 @@ function shownColumn(column: SchemaColumn): string {
 }
 
 /** Its rows, and what became new with it: schema, widening; and the version of its tail, if one is open. */
-function shownTable({ name, rows, version, schemaVersion, widened, tail, keeps, deleted }: Table, at: LogPlace): string {
+function shownTable({ name, rows, version, schemaVersion, widened, tail, retainsIds, deleted }: Table, at: LogPlace): string {
   const words = [
     `${rows}`,
     ...(version === at.version ? [] : [`since ${version}`]),
@@ -89,18 +89,18 @@ function shownTable({ name, rows, version, schemaVersion, widened, tail, keeps, 
     ...(name === 'Table' || name === 'Made' ? [] : [`named ${name}`]),
     ...(tail === null ? [] : ['open']),
     ...(deleted ? ['deleted'] : []),
-    ...(keeps ? ['keeps'] : []),
+    ...(retainsIds ? ['retains'] : []),
   ];
   return words.join(' ');
 }
 
-function shownExtent({ version, ordinal, rows, presented, wrap, kept, changed, deleted, schemaVersion }: Extent): string {
+function shownExtent({ version, ordinal, rows, presented, wrap, retained, changed, deleted, schemaVersion }: Extent): string {
   const words = [
     `${version}${ordinal === 0 ? '' : `.${ordinal}`} ${rows}`,
     `by ${schemaVersion}`,
     ...(presented === null ? [] : ['plain']),
     ...(wrap ? ['wrap'] : []),
-    ...(kept === null ? [] : ['keeps']),
+    ...(retained === null ? [] : ['retains']),
     ...(changed ? ['changed'] : []),
     ...(deleted === 0 ? [] : [`${deleted} deleted`]),
   ];

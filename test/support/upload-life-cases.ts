@@ -55,7 +55,7 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
     expect(await life().stored()).not.toContain(created.id);
   });
 
-  test('an upload is open until upkeep has seen that its time is over, and a team has at most so many of these', async () => {
+  test('an upload is open until maintenance has seen that its time is over, and a team has at most so many of these', async () => {
     const { client: owner } = await api().createTeam();
     const created = [];
     while (created.length < openMax) created.push(await createUpload(owner));
@@ -95,9 +95,9 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
     const full = await createUpload(team.client);
     await sendBytes(full, '0');
     expect(outcomeOf(await complete(team.client, full))).toBe('402 payment_required');
-    const upkeepOfAll = [life().newUpkeep(), life().newUpkeep(), life().newUpkeep()];
+    const maintenanceOfAll = [life().newMaintenance(), life().newMaintenance(), life().newMaintenance()];
     await sleepUntil(async () => {
-      await Promise.all(upkeepOfAll.map((upkeep) => life().keepUp(upkeep)));
+      await Promise.all(maintenanceOfAll.map((maintenance) => life().keepUp(maintenance)));
       return (await life().rowOf(files.at(-1)!)).cleared;
     }, 'all files have ended', 30_000);
     for (const file of files) expect((await life().rowOf(file)).removed).not.toBeNull();
@@ -112,7 +112,7 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
     expect([await sendBytes(open, 'bytes'), await sendBytes(closed, 'bytes')]).toEqual(['200', '200']);
     const file = { ...closed, url: (await complete(team.client, closed)).json.data.url };
     const before = [await life().rowOf(open), await life().rowOf(file)];
-    const early = life().newUpkeep({ settleDelay: -2 * hour });
+    const early = life().newMaintenance({ settleDelay: -2 * hour });
     // It is not said without end either.
     await sleepUntil(async () => !(await early.endDue()), 'nothing more is due');
     const stranger = await api().createTeam();
@@ -128,9 +128,9 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
     await life().untilEnded(file);
     const { pool } = operator().database;
     await pool.query('update uploads set cleared = false where removed_at is not null');
-    const upkeepOfAll = [life().newUpkeep(), life().newUpkeep()];
-    await Promise.all(upkeepOfAll.map(async (upkeep) => {
-      while (await upkeep.clear());
+    const maintenanceOfAll = [life().newMaintenance(), life().newMaintenance()];
+    await Promise.all(maintenanceOfAll.map(async (maintenance) => {
+      while (await maintenance.clear());
     }));
     expect((await life().rowOf(file)).cleared).toBe(true);
     expect(await statusOf(file)).toBe(404);
@@ -156,7 +156,7 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
         const held = await life().stored();
         return orphans.filter((name) => held.has(name));
       };
-      await life().sweep({});
+      await life().removeOrphans({});
       expect(await left()).toEqual(orphans);
       const { log } = operator();
       const behind: Pick<EventLog, 'bounds'> = {
@@ -166,11 +166,11 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
         },
       };
       // The read model is behind the log, which may know more.
-      await life().sweep({ orphanAge: -60_000, log: behind as EventLog });
+      await life().removeOrphans({ orphanAge: -60_000, log: behind as EventLog });
       expect(await left()).toEqual(orphans);
       const open = await createUpload(client());
       await sendBytes(open, 'on their way');
-      await life().sweep({ orphanAge: -60_000 });
+      await life().removeOrphans({ orphanAge: -60_000 });
       expect(await left()).toEqual([]);
       expect(await statusOf(file)).toBe(200);
       expect(outcomeOf(await complete(client(), open))).toBe('200');
@@ -181,15 +181,15 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
       const other = await openOther();
       const lines: string[] = [];
       const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
-      const sweep = (): Promise<void> => life().sweep({ orphanAge: -60_000, files: other, logger });
+      const removeOrphans = (): Promise<void> => life().removeOrphans({ orphanAge: -60_000, files: other, logger });
       const listed = async (): Promise<number> => (await Array.fromAsync(other.list(Number.MAX_SAFE_INTEGER))).length;
       try {
         expect(await other.belongsTo(randomUUID())).toBe(true);
         await leaveOrphans(other);
         await leaveOrphans(other);
-        await sweep();
+        await removeOrphans();
         expect(lines).toEqual([expect.stringContaining('the files are those of another log')]);
-        await sweep();
+        await removeOrphans();
         expect(lines).toHaveLength(2);
         expect(await listed()).toBe(4);
       } finally {
@@ -201,7 +201,7 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
       const other = await openOther();
       try {
         await leaveOrphans(other);
-        await life().sweep({ orphanAge: -60_000, files: other });
+        await life().removeOrphans({ orphanAge: -60_000, files: other });
         expect(await Array.fromAsync(other.list(Number.MAX_SAFE_INTEGER))).toEqual([]);
         expect(await other.belongsTo(randomUUID())).toBe(false);
       } finally {

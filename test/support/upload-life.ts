@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { UploadQueries } from '../../projections/uploads/uploads.queries.ts';
 import type { FileStore } from '../../src/files/file-store.ts';
 import type { Service } from '../../src/app/service.ts';
-import { UploadUpkeep, type UploadUpkeepOptions } from '../../src/maintenance/upload-maintenance.ts';
+import { UploadMaintenance, type UploadMaintenanceOptions } from '../../src/maintenance/upload-maintenance.ts';
 import type { Api, Team } from './api.ts';
 import { recordUpload } from './recorded-upload.ts';
 import { sleepUntil } from './server.ts';
@@ -12,7 +12,7 @@ import type { CreatedUpload, upload } from './uploads.ts';
 /** In milliseconds. */
 export const hour = 3_600_000;
 
-/** How long a file is kept that no row names, in milliseconds. Only upkeep removes it then. */
+/** How long a file is kept that no row names, in milliseconds. Only maintenance removes it then. */
 export const lifeMs = 2000;
 
 /** How long an upload may take, in milliseconds: longer than what tests do before they complete one, also on a busy machine. */
@@ -21,9 +21,9 @@ const uploadLifeMs = 6000;
 /** How many uploads a team may have open. */
 export const openMax = 20;
 
-/** Upkeep is for the tests to do. */
+/** Maintenance is for the tests to do. */
 export const lifeSettings = {
-  UPLOAD_LIFE_MS: String(uploadLifeMs), UPLOAD_UNCLAIMED_LIFE_MS: String(lifeMs), UPKEEP_INTERVAL_MS: '3600000',
+  UPLOAD_LIFE_MS: String(uploadLifeMs), UPLOAD_UNCLAIMED_LIFE_MS: String(lifeMs), MAINTENANCE_INTERVAL_MS: '3600000',
   UPLOADS_OPEN_MAX: String(openMax),
 };
 
@@ -53,7 +53,7 @@ export class UploadLife {
   readonly store: FileStore;
   readonly #api: Api;
   readonly #operator: Service;
-  readonly #upkeeps: UploadUpkeep[] = [];
+  readonly #maintenances: UploadMaintenance[] = [];
 
   /** `store`: as the service has it. It is closed with this. */
   constructor(api: Api, operator: Service, store: FileStore) {
@@ -63,17 +63,17 @@ export class UploadLife {
   }
 
   async close(): Promise<void> {
-    for (const upkeep of this.#upkeeps) await upkeep.close();
+    for (const maintenance of this.#maintenances) await maintenance.close();
     await this.store.close();
   }
 
-  newUpkeep(options: Partial<UploadUpkeepOptions> = {}): UploadUpkeep {
+  newMaintenance(options: Partial<UploadMaintenanceOptions> = {}): UploadMaintenance {
     const { log, database } = this.#operator;
-    const upkeep = new UploadUpkeep({
+    const maintenance = new UploadMaintenance({
       log, uploads: new UploadQueries(database), files: this.store, logger: pino({ level: 'silent' }), settleDelay: 0, ...options,
     });
-    this.#upkeeps.push(upkeep);
-    return upkeep;
+    this.#maintenances.push(maintenance);
+    return maintenance;
   }
 
   /** An upload that lasts an hour, and then its file does. */
@@ -83,16 +83,16 @@ export class UploadLife {
   }
 
   /** All that is due now. The look at claims comes behind the end of what is over, so that no file ends at the time that its clock begins. */
-  async keepUp(upkeep = this.newUpkeep()): Promise<void> {
-    while (await upkeep.endDue());
-    while (await upkeep.noteClaims());
-    while (await upkeep.clear());
+  async keepUp(maintenance = this.newMaintenance()): Promise<void> {
+    while (await maintenance.endDue());
+    while (await maintenance.noteClaims());
+    while (await maintenance.clear());
   }
 
   /** One pass through the store. */
-  async sweep(options: Partial<UploadUpkeepOptions>): Promise<void> {
-    const upkeep = this.newUpkeep(options);
-    while (await upkeep.sweepOrphans());
+  async removeOrphans(options: Partial<UploadMaintenanceOptions>): Promise<void> {
+    const maintenance = this.newMaintenance(options);
+    while (await maintenance.removeOrphans());
   }
 
   async rowOf({ id }: { readonly id: string }): Promise<UploadRow> {
@@ -109,7 +109,7 @@ export class UploadLife {
     return new Set(objects.map((object) => (object.kind === 'arrived' ? object.uploadId : object.name)));
   }
 
-  /** Does the upkeep until this upload, and with it every one whose time was over before, has ended. */
+  /** Does the maintenance until this upload, and with it every one whose time was over before, has ended. */
   async untilEnded(one: { readonly id: string }): Promise<void> {
     await sleepUntil(async () => {
       await this.keepUp();

@@ -34,7 +34,7 @@ describe('readConfig', () => {
       APPEND_QUEUE_BYTES_MAX: 67_108_864,
       ROLE: 'all',
       START_WAIT_MS: 60_000,
-      UPKEEP_INTERVAL_MS: 10_000,
+      MAINTENANCE_INTERVAL_MS: 10_000,
       KAFKA_TOPIC: 'tablog.events',
       KAFKA_GROUP: 'tablog-projectors',
       KAFKA_SSL: false,

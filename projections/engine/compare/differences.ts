@@ -14,7 +14,7 @@ export interface Difference {
 }
 
 /** A value of a read model. */
-type Cell = string | number | bigint | boolean | null | undefined;
+export type Cell = string | number | bigint | boolean | null | undefined;
 
 export class Differences {
   readonly list: Difference[] = [];

@@ -1,6 +1,5 @@
 /** A part of a read model that replay must give again: a query whose rows are compared under their keys. */
-import type { ResultRow } from '../../../src/database/pipelined-client.ts';
-import { compareCells, type Labels } from './compare-cells.ts';
+import { compareCells, type ComparedRow, type Labels } from './compare-cells.ts';
 import type { Differences } from './differences.ts';
 import { merge } from './merge.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -9,7 +8,7 @@ import type { Snapshot } from './snapshot.ts';
 const rowsAtOnce = 200;
 
 export interface Section extends Labels {
-  /** The keys, then the columns, in the order of the keys. */
+  /** Selects the keys and what is compared under them, in the order of the keys. */
   readonly query: string;
 }
 
@@ -22,11 +21,9 @@ export async function compareSection(
   found: Snapshot,
   differences: Differences,
 ): Promise<void> {
-  const streams = [expected, found].map((side) => side.stream(section.query, rowsAtOnce)) as Streams;
+  const streams = [expected.stream<ComparedRow>(section.query, rowsAtOnce), found.stream<ComparedRow>(section.query, rowsAtOnce)] as const;
   for await (const pair of merge(...streams, section.keys)) {
     compareCells(section, pair, differences);
     if (differences.full) return;
   }
 }
-
-type Streams = [AsyncGenerator<ResultRow>, AsyncGenerator<ResultRow>];

@@ -1,6 +1,6 @@
 /** A read model as it was at one moment, read in order and in bounded memory. */
 import pg from 'pg';
-import { postgresTypes, type ResultRow } from '../../../src/database/pipelined-client.ts';
+import { postgresTypes } from '../../../src/database/pipelined-client.ts';
 
 /** There is nothing to read. */
 export class NoReadModel extends Error {
@@ -39,19 +39,18 @@ export class Snapshot {
     }
   }
 
-  /** The rows of a query, each as an array of its columns, for results that are small. */
-  async query(text: string, values: readonly unknown[] = []): Promise<ResultRow[]> {
-    const { rows } = await this.#client.query({ text, values: [...values], rowMode: 'array' });
-    return rows;
+  /** The rows of a query, for results that are small. */
+  async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return (await this.#client.query<Row>(text, [...values])).rows;
   }
 
   /** The rows of a query, `atOnce` of them in memory. Other queries may run meanwhile. */
-  async *stream(text: string, atOnce: number): AsyncGenerator<ResultRow> {
+  async *stream<Row extends object>(text: string, atOnce: number): AsyncGenerator<Row> {
     this.#cursors += 1;
     const cursor = `stream_${this.#cursors}`;
     await this.#client.query(`declare ${cursor} no scroll cursor for ${text}`);
     for (;;) {
-      const rows = await this.query(`fetch forward ${atOnce} from ${cursor}`);
+      const rows = await this.query<Row>(`fetch forward ${atOnce} from ${cursor}`);
       yield* rows;
       if (rows.length < atOnce) break;
     }

@@ -22,7 +22,7 @@ const queueBytesMax = 16 * 1024 * 1024;
 /** How long Postgres is left alone before what it failed is tried again, in milliseconds. */
 const retryDelay = 200;
 
-const selectEpoch: Statement = {
+const selectEpoch: Statement<{ next: bigint; epoch: bigint }> = {
   name: 'select_epoch',
   text: 'select next, epoch from progress where partition = $1',
 };
@@ -168,7 +168,7 @@ export class PartitionProjection {
   async #notYetProjected(records: readonly LogRecord[]): Promise<readonly LogRecord[]> {
     const { partition, position, database, onProjected, onLost } = this.#options;
     const { rows } = await database.writers.with((tx) => tx.query(selectEpoch, [partition]));
-    const [next, epoch] = rows[0] as [bigint, bigint];
+    const { next, epoch } = rows[0]!;
     // Behind the records: somebody has put an older read model into the place of the one that they were to go on in.
     if (epoch !== position.epoch || next < records[0]!.offset) {
       this.#end();

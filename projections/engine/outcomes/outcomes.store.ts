@@ -1,14 +1,17 @@
 /** Outcomes in Postgres: looked up by command, stored with the batch that decided them. */
 import type { BoundStatement } from '../../../src/database/combine.ts';
-import type { ResultRow, Statement, Tx } from '../../../src/database/pipelined-client.ts';
-import { RowsStatement, type ParameterColumn } from '../../../src/database/rows-statement.ts';
+import type { Statement, Tx } from '../../../src/database/pipelined-client.ts';
+import type { RowOf } from '../../../src/database/stored-table.ts';
 import type { AppliedResult, Outcome, RowRange } from '../../../src/events/outcome.ts';
+import { storedOutcomes, type OutcomeEntity } from './outcome.entity.ts';
 import type { KnownOutcome, RecordedOutcome } from './recorded-outcome.ts';
 
-const selectOutcomes: Statement = {
+/** An outcome as it is stored. */
+type OutcomeRow = Omit<RowOf<typeof OutcomeEntity>, 'replacedTime'>;
+
+const selectOutcomes: Statement<OutcomeRow> = {
   name: 'select_outcomes',
-  text: `select command_id, log_offset, time, etag, detail, request_digest
-    from outcomes where partition = $1 and command_id = any($2::uuid[])`,
+  text: `select ${storedOutcomes.columns()} from outcomes where partition = $1 and command_id = any($2::uuid[])`,
 };
 
 /** What these commands have come to, as far as it is known. */
@@ -21,13 +24,16 @@ export async function findOutcomes(
   return rows.map(toRecordedOutcome);
 }
 
-function toRecordedOutcome([commandId, offset, time, etag, detail, requestDigest]: ResultRow): RecordedOutcome {
-  return { commandId, offset, time: Number(time), outcome: decodeOutcome(etag, detail, requestDigest) };
+function toRecordedOutcome({ commandId, logOffset: offset, time, etag, detail, requestDigest }: OutcomeRow): RecordedOutcome {
+  return { commandId, offset, time, outcome: decodeOutcome(etag, detail, requestDigest) };
 }
 
-const selectProgressAndOutcomes: Statement = {
+/** The progress, and one of the outcomes; where there is none, all of its columns are null. */
+type ProgressAndOutcome = { readonly next: bigint; readonly replacedTime: number | null } & (OutcomeRow | { readonly commandId: null });
+
+const selectProgressAndOutcomes: Statement<ProgressAndOutcome> = {
   name: 'select_progress_and_outcomes',
-  text: `select progress.next, replaced_time, command_id, log_offset, outcomes.time, etag, detail, request_digest
+  text: `select progress.next, replaced_time::float8 as "replacedTime", ${storedOutcomes.columns()}
     from progress left join outcomes on outcomes.partition = progress.partition and command_id = any($2::uuid[])
     where progress.partition = $1`,
 };
@@ -39,30 +45,16 @@ export async function findProgressAndOutcomes(
   commandIds: readonly string[],
 ): Promise<{ readonly next: bigint; readonly outcomes: readonly KnownOutcome[] }> {
   const { rows } = await tx.query(selectProgressAndOutcomes, [partition, commandIds]);
-  const outcomes = rows.filter(([, , commandId]) => commandId !== null).map(([, replacedTime, ...outcome]) => {
-    return { ...toRecordedOutcome(outcome), replacedTime: replacedTime === null ? null : Number(replacedTime) };
+  const outcomes = rows.flatMap((row) => {
+    return row.commandId === null ? [] : [{ ...toRecordedOutcome(row), replacedTime: row.replacedTime }];
   });
-  return { next: rows[0]![0] as bigint, outcomes };
+  return { next: rows[0]!.next, outcomes };
 }
 
-type OutcomeOfPartition = RecordedOutcome & { readonly partition: number };
+const insertOutcomes = storedOutcomes.insert('insert_outcomes');
 
-const outcomeColumns: readonly ParameterColumn<OutcomeOfPartition>[] = [
-  ['int2', (recorded) => recorded.partition], ['uuid', (recorded) => recorded.commandId],
-  ['int8', (recorded) => recorded.offset], ['int8', (recorded) => recorded.time],
-  ['int8', (recorded) => recorded.outcome.etag ?? null], ['text', (recorded) => encodeDetail(recorded.outcome)],
-  ['text', (recorded) => recorded.outcome.requestDigest ?? null],
-];
-
-const insertText = (rows: string): string =>
-  `insert into outcomes (partition, command_id, log_offset, time, etag, detail, request_digest)
-    select * from ${rows} as given`;
-
-const insertOutcomes = new RowsStatement('insert_outcomes', outcomeColumns, insertText);
-
-const upsertOutcomes = new RowsStatement('upsert_outcomes', outcomeColumns, (rows) => `${insertText(rows)}
-    on conflict (partition, command_id) do update set log_offset = excluded.log_offset, time = excluded.time,
-      etag = excluded.etag, detail = excluded.detail, request_digest = excluded.request_digest, replaced_time = outcomes.time`);
+const upsertOutcomes = storedOutcomes.insert('upsert_outcomes', `on conflict (partition, command_id) do update
+  set ${storedOutcomes.excluded(['logOffset', 'time', 'etag', 'detail', 'requestDigest'])}, replaced_time = outcomes.time`);
 
 /** Whether storing outcomes failed because a command has one already. */
 export function isDuplicateOutcome(error: unknown): boolean {
@@ -80,11 +72,16 @@ export function storeOutcomes(
   duplicates: 'replace' | 'fail',
 ): BoundStatement {
   const statement = duplicates === 'replace' ? upsertOutcomes : insertOutcomes;
-  return statement.bind(outcomes.map((recorded) => ({ ...recorded, partition })));
+  return statement.bind(outcomes.map((recorded) => outcomeRow(partition, recorded)));
 }
 
-/** Version, ordinal, first, count; the table where rows have kept identities, or null; how many extents, where they are several. */
-type StoredRange = readonly [version: string, ordinal: number, first: number, count: number, keeps?: string | null, extents?: number];
+export function outcomeRow(partition: number, { commandId, offset: logOffset, time, outcome }: RecordedOutcome): OutcomeRow {
+  const { etag = null, requestDigest = null } = outcome;
+  return { partition, commandId, logOffset, time, etag, detail: encodeDetail(outcome), requestDigest };
+}
+
+/** Version, ordinal, first, count; the table where rows have retained row IDs, or null; how many extents, where they are several. */
+type StoredRange = readonly [version: string, ordinal: number, first: number, count: number, retainedIn?: string | null, extents?: number];
 
 interface StoredResult {
   readonly tableId?: string;
@@ -111,14 +108,14 @@ function decodeResult({ rows, ...rest }: StoredResult): AppliedResult {
   return { ...rest, rows: rows.map(decodeRange) };
 }
 
-function encodeRange({ version, ordinal, first, count, keeps, extents }: RowRange): StoredRange {
+function encodeRange({ version, ordinal, first, count, retainedIn, extents }: RowRange): StoredRange {
   const range = [String(version), ordinal, first, count] as const;
-  if (extents !== undefined) return [...range, keeps ?? null, extents];
-  return keeps === undefined ? range : [...range, keeps];
+  if (extents !== undefined) return [...range, retainedIn ?? null, extents];
+  return retainedIn === undefined ? range : [...range, retainedIn];
 }
 
-function decodeRange([version, ordinal, first, count, keeps, extents]: StoredRange): RowRange {
+function decodeRange([version, ordinal, first, count, retainedIn, extents]: StoredRange): RowRange {
   return {
-    version: BigInt(version), ordinal, first, count, ...(extents === undefined ? {} : { extents }), ...(keeps ? { keeps } : {}),
+    version: BigInt(version), ordinal, first, count, ...(extents === undefined ? {} : { extents }), ...(retainedIn ? { retainedIn } : {}),
   };
 }

@@ -198,7 +198,7 @@ export class PartitionWriter {
   async #takeHead(tx: PipelinedClient): Promise<bigint> {
     const { partition, clock, catchUp } = this.#options;
     const { rows } = await tx.query(lockHead, [partition]);
-    const [next, time, serverTime, projected] = rows[0]!;
+    const { next, time, serverTime, projected } = rows[0]!;
     clock.set(Number(serverTime));
     this.#lastTime = Number(time);
     if (projected !== next) {
@@ -206,7 +206,7 @@ export class PartitionWriter {
       await catchUp(partition);
       throw new ProgressMoved(`the read model of partition ${partition} was behind its log`);
     }
-    return next as bigint;
+    return next;
   }
 
   /** Finds out what became of a batch, and answers each of its waiters. Never rejects. */

@@ -32,7 +32,7 @@ export async function findCommitted(
   now: number,
 ): Promise<ReadonlyMap<string, RecordedOutcome> | null> {
   const ended = await tx.query(endBackend, [backendId, (performance.now() - sent) / 1000]);
-  if (ended.rows[0]?.[0] === false) return null;
+  if (ended.rows[0]?.ended === false) return null;
   void tx.query(begin);
   await tx.query(lockHead, [partition]);
   const outcomes = await findOutcomes(tx, partition, commandIds);

@@ -13,7 +13,7 @@ export interface ProgressMark {
   readonly layout: bigint;
 }
 
-const advance: Statement = {
+const advance: Statement<ProgressMark> = {
   name: 'advance_progress',
   text: `update progress set next = $3, time = $4, last_hash = $5, log_id = coalesce($6::uuid, log_id), base = coalesce($7, base)
     where partition = $1 and next = $2 and epoch = $8 and layout = coalesce($9, layout) returning base, layout`,
@@ -23,7 +23,7 @@ const advance: Statement = {
  * Moves the progress over records, if it stands before the first of them; returns a row with the mark, or none.
  * `layout`: what was known of it when rows were loaded ahead; null where they are loaded in the transaction.
  */
-export function advanceProgress(partition: number, entries: readonly Entry[], epoch: bigint, layout: bigint | null): BoundStatement {
+export function advanceProgress(partition: number, entries: readonly Entry[], epoch: bigint, layout: bigint | null): BoundStatement<ProgressMark> {
   const first = entries[0]!.record;
   const last = entries.at(-1)!.record;
   const genesis = genesisOf(entries);

@@ -21,7 +21,7 @@ export const ProgressEntity = defineEntity({
     /** SHA-256 of the record before `next`, to prove at start that the log is still the same one. */
     lastHash: p.blob().nullable(),
     /** The time of that record. */
-    time: p.bigint(),
+    time: p.bigint('number'),
     /** Why the partition is not projected any further; null while it is. */
     halted: p.text().nullable(),
     /** Whether it was ever projected to the end of its log: before that it is half a state, and answers nothing. */

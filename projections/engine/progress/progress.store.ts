@@ -18,30 +18,27 @@ export interface Progress {
   readonly caughtUp: boolean;
 }
 
-const columns = 'next, time, epoch, log_id, last_hash, halted, caught_up';
+const columns = 'next, time, epoch, log_id as "logId", last_hash as "lastHash", halted, caught_up as "caughtUp"';
 
 /** The progress of all partitions, in their order. Rejects when Postgres is away. */
 export async function readProgress(pool: pg.Pool): Promise<Progress[]> {
-  const { rows } = await pool.query({
-    name: 'read_progress', text: `select ${columns} from progress order by partition`, rowMode: 'array',
-  });
+  const { rows } = await pool.query<ProgressRow>({ name: 'read_progress', text: `select ${columns} from progress order by partition` });
   return rows.map(toProgress);
 }
 
 /** The progress of one partition. */
 export async function readProgressOf(pool: pg.Pool, partition: number): Promise<Progress> {
-  const { rows } = await pool.query({
-    name: 'read_progress_of', text: `select ${columns} from progress where partition = $1`, values: [partition], rowMode: 'array',
+  const { rows } = await pool.query<ProgressRow>({
+    name: 'read_progress_of', text: `select ${columns} from progress where partition = $1`, values: [partition],
   });
   return toProgress(rows[0]!);
 }
 
 /** Raises the epoch of a partition: whoever had it before cannot store anything for it any more. */
 export async function takeOver(pool: pg.Pool, partition: number): Promise<Progress> {
-  const { rows } = await pool.query({
-    text: `update progress set epoch = epoch + 1, halted = null where partition = $1 returning ${columns}`,
-    values: [partition], rowMode: 'array',
-  });
+  const { rows } = await pool.query<ProgressRow>(
+    `update progress set epoch = epoch + 1, halted = null where partition = $1 returning ${columns}`, [partition],
+  );
   return toProgress(rows[0]!);
 }
 
@@ -57,9 +54,9 @@ export async function noteCaughtUp(pool: pg.Pool, partition: number, epoch: bigi
   await pool.query('update progress set caught_up = true where partition = $1 and epoch = $2 and not caught_up', values);
 }
 
-type ProgressRow = [string, string, string, string | null, Buffer | null, string | null, boolean];
+/** The driver gives whole numbers of 64 bits as texts. */
+type ProgressRow = Pick<Progress, 'logId' | 'lastHash' | 'halted' | 'caughtUp'> & Readonly<Record<'next' | 'time' | 'epoch', string>>;
 
-function toProgress(row: unknown[]): Progress {
-  const [next, time, epoch, logId, lastHash, halted, caughtUp] = row as ProgressRow;
-  return { next: BigInt(next), time: Number(time), epoch: BigInt(epoch), logId, lastHash, halted, caughtUp };
+function toProgress({ next, time, epoch, ...rest }: ProgressRow): Progress {
+  return { next: BigInt(next), time: Number(time), epoch: BigInt(epoch), ...rest };
 }

@@ -3,7 +3,7 @@ import { formatRowId } from '../../../src/events/row-id.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
 import { compareCells } from '../../engine/compare/compare-cells.ts';
 import type { Differences } from '../../engine/compare/differences.ts';
-import { extentLabels, selectExtents, toExtent, type Extent } from './extents.ts';
+import { extentLabels, selectExtents, type Extent } from './extents.ts';
 import type { Comparison } from '../../engine/compare/comparison.ts';
 import { merge } from '../../engine/compare/merge.ts';
 import type { Snapshot } from '../../engine/compare/snapshot.ts';
@@ -21,8 +21,8 @@ type WindowPair = readonly [expected: Window, found: Window];
 /** Compares all extents, and all rows that they show. Counts tables, and rows that are not deleted. */
 export const compareRows: Comparison = async (expected, found, differences) => {
   const rows = await new RowComparison(expected, found, differences).run();
-  const [[tables]] = (await found.query('select count(*)::int4 from tables where not deleted')) as [[number]];
-  return { tables, rows };
+  const [tables] = await found.query<{ count: number }>('select count(*)::int4 from tables where not deleted');
+  return { tables: tables!.count, rows };
 };
 
 class RowComparison {
@@ -45,12 +45,12 @@ class RowComparison {
   /** Compares everything, and gives the number of rows that are not deleted. */
   async run(): Promise<number> {
     const extents = merge(
-      this.#expected.stream(selectExtents, extentsAtOnce), this.#found.stream(selectExtents, extentsAtOnce), extentLabels.keys,
+      this.#expected.stream<Extent>(selectExtents, extentsAtOnce), this.#found.stream<Extent>(selectExtents, extentsAtOnce), extentLabels.keys,
     );
     for await (const pair of extents) {
       compareCells(extentLabels, pair, this.#differences);
       const [expected, found] = pair;
-      if (expected && found && toExtent(expected).isShown) await this.#add(toExtent(expected), toExtent(found));
+      if (expected?.isShown && found) await this.#add(expected, found);
       if (this.#differences.full) return this.#live;
     }
     await this.#compareWindows();
@@ -98,7 +98,7 @@ class RowComparison {
     ]);
     const { extent, start } = expectedWindow;
     if (expectedRows === null || foundRows === null) {
-      const what = `rows from ${start} on of ${extentLabels.name([extent.tableId, extent.version, extent.ordinal])}`;
+      const what = `rows from ${start} on of ${extentLabels.name(extent)}`;
       this.#differences.add(what, readable(expectedRows), readable(foundRows));
       return;
     }

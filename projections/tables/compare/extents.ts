@@ -1,31 +1,28 @@
 /** The extents of a read model with what reading their rows takes, in order. */
 import { generationLife } from '../tables.garbage.ts';
-import type { ResultRow } from '../../../src/database/pipelined-client.ts';
-import type { Labels } from '../../engine/compare/compare-cells.ts';
+import { formInSql } from '../stored-body.ts';
+import type { ComparedRow, Labels } from '../../engine/compare/compare-cells.ts';
 
 /**
- * Of an extent, what replay gives again. How its bodies are stored (`wrap`, `presented`, `cells`) and where is not among it: the rows are
- * compared as they are presented.
+ * Of an extent, what replay gives again. How its bodies are stored and where is not among it: the rows are compared as they are presented.
  */
 export const extentLabels: Labels = {
-  name: ([tableId, version, ordinal]) => `extent ${version} ${ordinal} of table ${tableId}`,
-  keys: 3,
-  columns: ['generation', 'schema_version', 'kept', 'rows', 'bytes', 'changed', 'deleted'],
+  name: ({ tableId, version, ordinal }) => `extent ${version} ${ordinal} of table ${tableId}`,
+  keys: ['tableId', 'version', 'ordinal'],
+  columns: ['generation', 'schema_version', 'retained', 'rows', 'bytes', 'changed', 'deleted'],
 };
 
 /** An extent as `selectExtents` gives it: of any table that was not deleted. */
-export interface Extent {
+export interface Extent extends ComparedRow {
   readonly tableId: string;
   readonly version: bigint;
   readonly ordinal: number;
-  readonly schemaVersion: bigint;
   readonly rows: number;
   readonly bytes: number;
   readonly changed: boolean;
   readonly key: bigint;
-  readonly wrap: boolean;
-  readonly presented: bigint | null;
-  readonly cells: boolean;
+  /** How its bodies are stored (stored-body.ts). */
+  readonly form: string;
   readonly widened: bigint;
   readonly rowBytesMax: number;
   /** The version of the schema that its rows are read by: the last one of its generation. */
@@ -35,21 +32,13 @@ export interface Extent {
 }
 
 export const selectExtents = `
-  select extents.table_id, extents.version, ordinal, extents.generation, extents.schema_version, encode(extents.kept, 'hex'), extents.rows, bytes,
-    changed, extents.deleted, key, wrap, presented, cells, coalesce(ended.widened, tables.widened, 0), coalesce(row_bytes_max, 1),
-    coalesce(ended.schema_version, tables.schema_version),
-    extents.generation = tables.generation or ended.ended_at >= last.time - ${generationLife}
+  select extents.table_id as "tableId", extents.version, ordinal, extents.generation, extents.schema_version,
+    encode(extents.retained, 'hex') as retained, extents.rows, bytes, changed, extents.deleted, key, ${formInSql('extents')} as form,
+    coalesce(ended.widened, tables.widened, 0) as widened, coalesce(row_bytes_max, 1) as "rowBytesMax",
+    coalesce(ended.schema_version, tables.schema_version, 0) as "readBy",
+    coalesce(extents.generation = tables.generation or ended.ended_at >= last.time - ${generationLife}, true) as "isShown"
   from extents left join tables on tables.id = extents.table_id
     left join generations ended on ended.table_id = extents.table_id and ended.version = extents.generation
     left join teams on teams.id = tables.team_id left join progress as last on last.partition = teams.partition
   where tables.deleted is not true
   order by extents.table_id, extents.version, ordinal`;
-
-export function toExtent(row: ResultRow): Extent {
-  const [tableId, version, ordinal, , schemaVersion, , rows, bytes, changed, , key, wrap, presented, cells, widened, rowBytesMax,
-    readBy, isShown] = row;
-  return {
-    tableId, version, ordinal, schemaVersion, rows, bytes, changed, key, wrap, presented, cells, widened, rowBytesMax,
-    readBy: readBy ?? 0n, isShown: isShown ?? true,
-  };
-}

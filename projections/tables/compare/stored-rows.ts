@@ -1,7 +1,8 @@
 /** Rows of extents as they are stored, many extents at once, and as they are presented. */
-import { presentersOf, receivedForm, type PresenterFor } from '../../../src/values/presentation.ts';
+import { isPresentedBy, presentersOf, type PresenterFor } from '../../../src/values/presentation.ts';
 import { decodeSchema } from '../../../src/values/table-schema.ts';
 import type { Extent } from './extents.ts';
+import { changedForm, parseForm, selectRowsOf } from '../stored-body.ts';
 import type { Snapshot } from '../../engine/compare/snapshot.ts';
 
 /** Some rows of an extent, from an index on. */
@@ -33,7 +34,7 @@ export interface PresentedRow {
 
 /** One value a window, because handling a value for each row takes most of the time there is. */
 const selectRows = `
-  select coalesce(bodies, ''), change_versions, tail_versions, indexes, live
+  select coalesce(bodies, '') as bodies, change_versions as "changeVersions", tail_versions as "tailVersions", indexes, live
   from unnest($1::int8[], $2::int4[], $3::int4[]) with ordinality as windows(key, start, count, place)
   join extents on extents.key = windows.key
   cross join lateral (
@@ -41,35 +42,24 @@ const selectRows = `
       case when bool_or(change_version is not null) then array_agg(change_version) end as change_versions,
       case when bool_or(tail_version is not null) then array_agg(tail_version) end as tail_versions,
       case when count(*) <> windows.count then array_agg(index) end as indexes
-    from (
-      select segment_rows.index - extents.first as index, segment_rows.version as tail_version, changes.version as change_version,
-        case when changes.extent is null then segment_rows.body else changes.body end as body
-      from segment_rows left join changes on extents.changed and changes.extent = extents.key
-        and changes.index = segment_rows.index - extents.first
-      where segment_rows.segment = extents.segment and segment_rows.index >= extents.first + windows.start
-        and segment_rows.index < extents.first + windows.start + windows.count
-      order by segment_rows.index
-    ) stored
+    from (${selectRowsOf('extents', 'windows.start', 'windows.start + windows.count')} order by place) stored
   ) found
   order by place`;
 
 export async function readWindows(side: Snapshot, windows: readonly Window[]): Promise<StoredRows[]> {
-  const rows = await side.query(selectRows, [
+  const rows = await side.query<Omit<StoredRows, 'extent'>>(selectRows, [
     windows.map(({ extent }) => String(extent.key)),
     windows.map(({ start }) => start),
     windows.map(({ count }) => count),
   ]);
-  return rows.map(([bodies, changeVersions, tailVersions, indexes, live], at) => {
-    return { extent: windows[at]!.extent, bodies, changeVersions, tailVersions, indexes, live };
-  });
+  return rows.map((stored, at) => ({ ...stored, extent: windows[at]!.extent }));
 }
 
 /** Whether two windows read alike, as far as that shows without presenting them. */
 export function areStoredAlike(a: StoredRows, b: StoredRows): boolean {
   return (
     a.bodies === b.bodies && a.indexes === null && b.indexes === null
-    && a.extent.schemaVersion === b.extent.schemaVersion && a.extent.readBy === b.extent.readBy && a.extent.widened === b.extent.widened
-    && a.extent.wrap === b.extent.wrap && a.extent.presented === b.extent.presented && a.extent.cells === b.extent.cells
+    && a.extent.readBy === b.extent.readBy && a.extent.widened === b.extent.widened && a.extent.form === b.extent.form
     && haveSameEntries(a.changeVersions, b.changeVersions) && haveSameEntries(a.tailVersions, b.tailVersions)
   );
 }
@@ -95,18 +85,12 @@ export class RowPresenter {
     const presenterFor = await this.#presentersFor(extent);
     const bodies = indexes?.length === 0 || window.count === 0 ? [] : stored.bodies.split('\n');
     if (presenterFor === null || bodies.length !== (indexes?.length ?? window.count)) return null;
-    const decidedAt = extent.presented ?? extent.schemaVersion;
-    const form = extent.presented === null ? receivedForm(extent.cells) : 'presented';
-    const converts = form !== 'presented' || extent.widened > decidedAt;
+    const extentForm = parseForm(extent.form);
     const rows = new Map<number, PresentedRow>();
     bodies.forEach((text, at) => {
       const changed = toVersion(changeVersions?.[at]);
-      let body: string | null = text === '' ? null : text;
-      if (body !== null && changed !== null) {
-        if (extent.widened > changed) body = presenterFor(changed, 'presented', false)(body);
-      } else if (body !== null && converts) {
-        body = presenterFor(decidedAt, form, extent.wrap)(body);
-      }
+      const form = changed === null ? extentForm : changedForm(changed);
+      const body = text === '' ? null : isPresentedBy(form, extent.widened) ? text : presenterFor(form)(text);
       const version = changed ?? toVersion(tailVersions?.[at]) ?? extent.version;
       rows.set(indexes?.[at] ?? window.start + at, { version, body });
     });
@@ -116,11 +100,11 @@ export class RowPresenter {
   async #presentersFor({ tableId, readBy }: Extent): Promise<PresenterFor | null> {
     const key = `${tableId} ${readBy}`;
     if (key === this.#schemaKey) return this.#presenters;
-    const [row] = await this.#side.query(
+    const [row] = await this.#side.query<{ columns: string }>(
       'select columns from table_schemas where table_id = $1 and version = $2', [tableId, String(readBy)],
     );
     this.#schemaKey = key;
-    this.#presenters = row ? presentersOf(decodeSchema(JSON.parse(row[0]))) : null;
+    this.#presenters = row ? presentersOf(decodeSchema(JSON.parse(row.columns))) : null;
     return this.#presenters;
   }
 }

@@ -53,7 +53,7 @@ export async function answerWrite(
     : await submitter.submit(teamId, identity, event, body, rows);
   if ('jobId' in submitted) return replyAccepted(reply, submitted.jobId, event);
   const { result, etag } = submitted;
-  const data = await encloseResult('{"data":', result, '}', (range) => queries.keptIds(range));
+  const data = await encloseResult('{"data":', result, '}', (range) => queries.retainedIds(range));
   return setVersion(reply, etag).code(status).type(json).send(data);
 }
 

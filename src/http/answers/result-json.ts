@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { AppliedResult } from '../../events/outcome.ts';
-import { encloseRowIds, type FindKeptIds } from './row-ids-json.ts';
+import { encloseRowIds, type FindRetainedIds } from './row-ids-json.ts';
 
 /**
  * `before`, the `data` of the answer to a write as JSON, and `after`. The one place that says what a write answers (spec 4.2
@@ -10,11 +10,11 @@ export async function encloseResult(
   before: string,
   result: AppliedResult,
   after: string,
-  findKeptIds: FindKeptIds,
+  findRetainedIds: FindRetainedIds,
 ): Promise<string | Buffer | Readable> {
   const { tableId, rows, linkedAppIds } = result;
   if (rows === undefined) return `${before}{}${after}`;
   const table = tableId === undefined ? '' : `"tableID":"${tableId}",`;
   const apps = linkedAppIds === undefined ? '' : `,"linkedAppIDs":${JSON.stringify(linkedAppIds)}`;
-  return encloseRowIds(`${before}{${table}"rowIDs":`, rows, `${apps}}${after}`, findKeptIds);
+  return encloseRowIds(`${before}{${table}"rowIDs":`, rows, `${apps}}${after}`, findRetainedIds);
 }

@@ -1,6 +1,6 @@
 /** The IDs of rows as JSON: of a few rows, or of millions. */
 import { Readable } from 'node:stream';
-import { countRowsOf, type KeepingRange, type RowRange } from '../../events/outcome.ts';
+import { countRowsOf, type RetainingRange, type RowRange } from '../../events/outcome.ts';
 import { rowIdPrefix, writeRowIdSuffix } from '../../events/row-id.ts';
 
 /** An ID takes 22 characters; quotes and a comma come with it. */
@@ -12,7 +12,7 @@ const idsAtOnce = 4096;
 const wholeIdsMax = 20_000;
 
 /** The IDs that rows of a range kept, by their indexes; the other rows have those of their places. */
-export type FindKeptIds = (range: KeepingRange) => Promise<ReadonlyMap<number, string>>;
+export type FindRetainedIds = (range: RetainingRange) => Promise<ReadonlyMap<number, string>>;
 
 /**
  * `before`, the IDs as a JSON array in the order of the input (spec section 1, rule 3), and `after`. So many that their text
@@ -22,10 +22,10 @@ export async function encloseRowIds(
   before: string,
   ranges: readonly RowRange[],
   after: string,
-  findKeptIds: FindKeptIds,
+  findRetainedIds: FindRetainedIds,
 ): Promise<Buffer | Readable> {
   const count = countRowsOf(ranges);
-  const chunks = enclosed(before, ranges, after, findKeptIds);
+  const chunks = enclosed(before, ranges, after, findRetainedIds);
   return count > wholeIdsMax ? Readable.from(chunks, { objectMode: false }) : Buffer.concat(await Array.fromAsync(chunks));
 }
 
@@ -33,18 +33,18 @@ async function* enclosed(
   before: string,
   ranges: readonly RowRange[],
   after: string,
-  findKeptIds: FindKeptIds,
+  findRetainedIds: FindRetainedIds,
 ): AsyncGenerator<Buffer, void, undefined> {
   yield Buffer.from(`${before}[`);
   let isFirst = true;
   for (const range of eachExtent(ranges)) {
     const { version, ordinal, first, count } = range;
     const prefix = Buffer.from(`,"${rowIdPrefix(version, ordinal)}`);
-    const kept = range.keeps === undefined ? null : await findKeptIds({ ...range, keeps: range.keeps });
+    const kept = range.retainedIn === undefined ? null : await findRetainedIds({ ...range, retainedIn: range.retainedIn });
     const end = first + count;
     for (let start = first; start < end; start += idsAtOnce) {
       const ids = idsOf(prefix, start, Math.min(idsAtOnce, end - start));
-      if (kept !== null) putKept(ids, start, kept);
+      if (kept !== null) putRetained(ids, start, kept);
       yield isFirst ? ids.subarray(1) : ids;
       isFirst = false;
     }
@@ -72,7 +72,7 @@ function idsOf(prefix: Buffer, start: number, count: number): Buffer {
 }
 
 /** Puts the IDs that rows kept over those of their places. */
-function putKept(ids: Buffer, start: number, kept: ReadonlyMap<number, string>): void {
+function putRetained(ids: Buffer, start: number, kept: ReadonlyMap<number, string>): void {
   for (let at = 0; at < ids.length; at += idBytes) {
     const id = kept.get(start + at / idBytes);
     if (id !== undefined) ids.write(id, at + 2, idLength, 'latin1');

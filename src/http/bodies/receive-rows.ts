@@ -69,7 +69,7 @@ export interface ReceiveRowsOptions {
   /** Columns whose order is known already. */
   readonly columns?: readonly string[];
   /** Whether the rows may keep the identities that they come with. */
-  readonly keepIds?: boolean;
+  readonly retainIds?: boolean;
   /** Whether all rows come to lie in segments, also when they are few. */
   readonly asSegments?: boolean;
   /** What JSON may be; `envelope`: an array of rows, or an object around it. */
@@ -98,11 +98,11 @@ export async function receiveRows(
   return { members: envelope, hasRows, rowCount: body.rowCount, store: () => body.store() };
 }
 
-function readerOf(type: MediaType, { columns = [], keepIds = false, form = 'envelope' }: ReceiveRowsOptions): RowReader {
+function readerOf(type: MediaType, { columns = [], retainIds = false, form = 'envelope' }: ReceiveRowsOptions): RowReader {
   switch (type) {
-    case 'application/json': return new JsonRowReader({ form, columns, keepIds });
-    case 'text/csv': return new DelimitedRowReader({ delimiter: ',', columns, keepIds });
-    case 'text/tab-separated-values': return new DelimitedRowReader({ delimiter: '\t', columns, keepIds });
+    case 'application/json': return new JsonRowReader({ form, columns, retainIds });
+    case 'text/csv': return new DelimitedRowReader({ delimiter: ',', columns, retainIds });
+    case 'text/tab-separated-values': return new DelimitedRowReader({ delimiter: '\t', columns, retainIds });
   }
 }
 

@@ -33,7 +33,7 @@ export function addJobRoutes(app: App, { jobs, rows, uploads, uploadAnswers }: J
     }
     if (state.status === 'succeeded') {
       const before = '{"data":{"status":"succeeded","result":';
-      return reply.send(await encloseResult(before, state.result, '}}', (range) => rows.keptIds(range)));
+      return reply.send(await encloseResult(before, state.result, '}}', (range) => rows.retainedIds(range)));
     }
     const error = state.status === 'failed' ? { error: { message: state.message } } : {};
     return reply.send(JSON.stringify({ data: { status: state.status, ...error } }));

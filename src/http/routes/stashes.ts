@@ -24,7 +24,7 @@ export function addStashRoutes(app: App, { submitter, receiver, gate, stashLimit
   }, (request, reply) => gate.run(request.principal.teamId, async () => {
     const { teamId } = request.principal;
     const identity = identify(request);
-    const received = await receiveRows(receiver, request, identity, { form: 'rows', keepIds: true, asSegments: true });
+    const received = await receiveRows(receiver, request, identity, { form: 'rows', retainIds: true, asSegments: true });
     const { source, body } = await received.store();
     const event = putChunk({ teamId, path: request.params, rows: source, limits: stashLimits });
     await submitter.submit(teamId, identity, event, body, received.rowCount);

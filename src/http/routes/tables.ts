@@ -46,7 +46,7 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
     const tableId = tableIdOf(request);
     const target = { teamId, tableId, ifMatch: readIfMatch(request) ?? null, query: request.query, limits };
     return writeRows(request, reply, dependencies, {
-      columns: await tables.columnIds(teamId, tableId), keepIds: true,
+      columns: await tables.columnIds(teamId, tableId), retainIds: true,
       command: (members, rows) => overwriteTable({ ...target, members, rows }), status: 200,
     });
   }));

@@ -9,7 +9,7 @@ import { deferContinue, failBody } from '../bodies/request-body.ts';
 
 /** How long a connection on which we gave up stays open, so that the client gets to see the answer. */
 const lingerMs = 1_000;
-const idleSweepMs = 50;
+const idleCheckMs = 50;
 /** A client that takes longer for its header is cut off, so that slow ones cannot hold connections. */
 const headerTimeoutMs = 15_000;
 /** Longer than the 60 s of usual proxies, so that it is they who close. */
@@ -138,10 +138,10 @@ function endSoon(socket: Socket): void {
  */
 export function drainConnections(servers: readonly Server[], timeoutMs: number): () => void {
   // A connection turns idle when its last answer is out, which `server.close` does not wait to see.
-  const sweep = setInterval(() => servers.forEach((server) => server.closeIdleConnections()), idleSweepMs);
+  const check = setInterval(() => servers.forEach((server) => server.closeIdleConnections()), idleCheckMs);
   const deadline = setTimeout(() => servers.forEach((server) => server.closeAllConnections()), timeoutMs);
   return () => {
-    clearInterval(sweep);
+    clearInterval(check);
     clearTimeout(deadline);
   };
 }

@@ -8,6 +8,13 @@ import { selectEnd, selectRecords } from './statements.ts';
 
 const recordsAtOnce = 500;
 
+/** A row of the records. The driver gives whole numbers of 64 bits as texts. */
+interface StoredRecord {
+  readonly log_offset: string;
+  readonly time: string;
+  readonly bytes: Buffer;
+}
+
 export class PostgresReader implements LogReader {
   readonly partitions = partitionCount;
   readonly #pool: pg.Pool;
@@ -39,12 +46,10 @@ export class PostgresReader implements LogReader {
 
   async *read(partition: number, from: bigint, to: bigint): AsyncGenerator<readonly LogRecord[]> {
     for (let next = from; next < to; ) {
-      const { rows } = await this.#pool.query({
-        ...selectRecords, values: [partition, next, to, recordsAtOnce], rowMode: 'array',
-      });
+      const { rows } = await this.#pool.query<StoredRecord>({ ...selectRecords, values: [partition, next, to, recordsAtOnce] });
       if (rows.length === 0) throw new WrongLog(`partition ${partition} has no record at offset ${next}`);
-      const records = rows.map(([offset, time, bytes]: unknown[]): LogRecord => {
-        return { partition, offset: BigInt(offset as string), time: Number(time), bytes: bytes as Buffer };
+      const records = rows.map(({ log_offset: offset, time, bytes }): LogRecord => {
+        return { partition, offset: BigInt(offset), time: Number(time), bytes };
       });
       yield records;
       next = records.at(-1)!.offset + 1n;
@@ -52,8 +57,8 @@ export class PostgresReader implements LogReader {
   }
 
   async bounds(partition: number): Promise<PartitionBounds> {
-    const { rows } = await this.#pool.query({ ...selectEnd, values: [partition], rowMode: 'array' });
-    return { start: 0n, end: BigInt(rows[0]![0]) };
+    const { rows } = await this.#pool.query<{ next: string }>({ ...selectEnd, values: [partition] });
+    return { start: 0n, end: BigInt(rows[0]!.next) };
   }
 
   async close(): Promise<void> {

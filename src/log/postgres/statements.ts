@@ -27,9 +27,9 @@ export const insertRecords: Statement = {
  * Ends the process that served a lost connection, and waits: it must not do later what it was told. The time in seconds
  * since it was told tells it from a new process of the same number. No row: it is gone already; false: it still lives.
  */
-export const endBackend: Statement = {
+export const endBackend: Statement<{ ended: boolean }> = {
   name: 'end_backend',
-  text: `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+  text: `select pg_terminate_backend(pid, 5000) as ended from pg_stat_activity
     where pid = $1 and backend_start < clock_timestamp() - make_interval(secs => $2)`,
 };
 

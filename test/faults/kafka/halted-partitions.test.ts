@@ -13,7 +13,7 @@ import { KafkaDeployment } from './kafka-deployment.ts';
 let deployment: KafkaDeployment;
 
 beforeEach(async () => {
-  deployment = await KafkaDeployment.start({ roles: ['api', 'api', 'projector'], environment: { UPKEEP_INTERVAL_MS: '500' } });
+  deployment = await KafkaDeployment.start({ roles: ['api', 'api', 'projector'], environment: { MAINTENANCE_INTERVAL_MS: '500' } });
 }, 120_000);
 
 afterEach(async () => {

@@ -83,10 +83,10 @@ const plants = {
 export type Plant = keyof typeof plants;
 
 /** Puts other statements into the place of those that are sent. */
-function rewriteStatements(rewrite: (statement: Statement) => Statement): void {
+function rewriteStatements(rewrite: <Row extends object>(statement: Statement<Row>) => Statement<Row>): void {
   const { query } = PipelinedClient.prototype;
   PipelinedClient.prototype.query = function queryElse(statement, values) {
-    return query.call(this, rewrite(statement), values);
+    return query.call(this, rewrite(statement), values) as never;
   };
 }
 

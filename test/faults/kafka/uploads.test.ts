@@ -20,7 +20,7 @@ afterEach(async () => {
 
 test(`files are whole or not there, in ${kills} kills`, async () => {
   process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
-  deployment = await KafkaDeployment.start({ environment: { UPKEEP_INTERVAL_MS: '100' } });
+  deployment = await KafkaDeployment.start({ environment: { MAINTENANCE_INTERVAL_MS: '100' } });
   const clients = await deployment.clients();
   const environment = { ...deployment.environment, DATA_DIR: deployment.places[0]!.server.folder };
   const problems = await findUploadProblems(clients, environment, (n) => randomFrom(seed + 1 + n), () => {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { advisoryLocks } from '../../../src/database/advisory-locks.ts';
 
-const { upkeep, ...withOneKey } = advisoryLocks;
+const { maintenance, ...withOneKey } = advisoryLocks;
 
 test('no two locks have the same number', () => {
   const numbers = Object.values(withOneKey);
@@ -12,8 +12,8 @@ test('every number is the one that earlier versions take', () => {
   expect(advisoryLocks).toEqual({
     createReadModel: 7_460_231_001, createLog: 7_460_231_002, createFirstTeam: 7_460_231_003, useReadModel: 7_460_231_004,
     verify: 7_460_231_005, changeKeys: 7_460_231_006, nameLog: 7_460_231_007, createNotes: 7_460_231_009,
-    upkeep: 1_017_780_060, useServer: 0x7461626c6f67,
+    maintenance: 1_017_780_060, useServer: 0x7461626c6f67,
   });
 });
 
-test('the key of two fits into 32 bits', () => expect(upkeep).toBe(upkeep | 0));
+test('the key of two fits into 32 bits', () => expect(maintenance).toBe(maintenance | 0));

@@ -159,7 +159,7 @@ describe('chunks', () => {
 
   test.each([{}, limits, { ...limits, rowBytes: 12 }])('make no difference with the limits %j', (someLimits) => {
     fc.assert(fc.property(bodies, cuts, fc.boolean(), fc.constantFrom(...delimiters), (bytes, places, withColumns, delimiter) => {
-      const options = { delimiter, limits: someLimits, columns: withColumns ? ['c', 'a'] : [], keepIds: true };
+      const options = { delimiter, limits: someLimits, columns: withColumns ? ['c', 'a'] : [], retainIds: true };
       const read = (chunks: readonly Uint8Array[]): unknown => {
         let result;
         const refusal = refusalOf(() => { result = readCells(chunks, options); });

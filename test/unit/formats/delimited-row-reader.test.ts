@@ -129,15 +129,15 @@ describe('blocks', () => {
 test('identities', () => {
   const ids = ['AAAAAAAAAAEAAAACAAAAAw', '', 'x', 'AAAAAAAAAAAAAAAAAAAAAA', '1'];
   const text = `a,$rowID\n${ids.map((id) => `1,${id}\n`).join('')}2\n`;
-  const [block] = readCells([text], { keepIds: true }).blocks;
+  const [block] = readCells([text], { retainIds: true }).blocks;
   const hex = Buffer.from(block!.ids!).toString('hex');
   expect(hex.match(/.{32}/g)).toEqual([
     '00000000000000010000000200000003', '0'.repeat(32), 'f'.repeat(32), 'f'.repeat(32), 'f'.repeat(32), '0'.repeat(32),
   ]);
   expect(readCells([text]).blocks[0]!.ids).toBeNull();
-  expect(readCells(['a,$rowID\n1,\n2\n'], { keepIds: true }).blocks[0]!.ids).toBeNull();
-  expect(readCells(['a\n1\n'], { keepIds: true }).blocks[0]!.ids).toBeNull();
-  const blocks = readCells([text], { keepIds: true, limits: { blockRows: 4 } }).blocks;
+  expect(readCells(['a,$rowID\n1,\n2\n'], { retainIds: true }).blocks[0]!.ids).toBeNull();
+  expect(readCells(['a\n1\n'], { retainIds: true }).blocks[0]!.ids).toBeNull();
+  const blocks = readCells([text], { retainIds: true, limits: { blockRows: 4 } }).blocks;
   expect(blocks.map((one) => one.ids?.length)).toEqual([64, 32]);
 });
 

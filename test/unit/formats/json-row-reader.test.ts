@@ -130,13 +130,13 @@ describe('blocks', () => {
 test('identities are kept if they are asked for', () => {
   const text = `[{"$rowID":"AAAAAAAAAAEAAAACAAAAAw","a":1},{"a":1},{"$rowID":null},{"a":2,"$rowID":"x"},{"$rowID":7},
     {"$rowID":["AAAAAAAAAAEAAAACAAAAAw"]},{"$rowID":""},{"$rowID":"\\u0041AAAAAAAAAEAAAACAAAAAw"},{"a":3}]`;
-  const { blocks } = readRows([text], { keepIds: true });
+  const { blocks } = readRows([text], { retainIds: true });
   const [id, none, wrong] = ['00000000000000010000000200000003', '0'.repeat(32), 'f'.repeat(32)];
   expect(blocks.map(({ ids }) => Buffer.from(ids!).toString('hex').match(/.{32}/g)))
     .toEqual([[id, none, none, wrong, wrong, wrong, wrong, id, none]]);
   expect(readRows([text]).blocks[0]!.ids).toBeNull();
-  expect(readRows(['[{"a":1},{"$rowID":null}]'], { keepIds: true }).blocks[0]!.ids).toBeNull();
-  const cut = readRows([text], { keepIds: true, limits: { blockRows: 2 } }).blocks;
+  expect(readRows(['[{"a":1},{"$rowID":null}]'], { retainIds: true }).blocks[0]!.ids).toBeNull();
+  const cut = readRows([text], { retainIds: true, limits: { blockRows: 2 } }).blocks;
   expect(cut.map(({ ids }) => ids?.length ?? null)).toEqual([32, 32, 32, 32, null]);
 });
 

@@ -10,12 +10,12 @@ const tableId = '01a1ff11-7ce6-7178-9b08-264f4408192e';
 const range = (version: bigint, count: number, first = 0, ordinal = 0) => ({ version, ordinal, first, count });
 
 /** Of each range that keeps, each third row kept the ID of another place. */
-const keptId = (index: number): string => formatRowId({ version: 3n, ordinal: 9, index: 1_000_000 - index });
-const findKept = async ({ first, count }: RowRange): Promise<Map<number, string>> =>
-  new Map(Array.from({ length: count }, (_, at) => first + at).filter((index) => index % 3 === 0).map((index) => [index, keptId(index)]));
+const retainedId = (index: number): string => formatRowId({ version: 3n, ordinal: 9, index: 1_000_000 - index });
+const findRetained = async ({ first, count }: RowRange): Promise<Map<number, string>> =>
+  new Map(Array.from({ length: count }, (_, at) => first + at).filter((index) => index % 3 === 0).map((index) => [index, retainedId(index)]));
 
 async function dataOf(result: AppliedResult): Promise<unknown> {
-  const made = await encloseResult('{"data":', result, ',"more":1}', findKept);
+  const made = await encloseResult('{"data":', result, ',"more":1}', findRetained);
   const whole = made instanceof Readable ? await text(made) : made.toString();
   expect(whole).toMatch(/^\{"data":/);
   const { data, more } = JSON.parse(whole);
@@ -23,9 +23,9 @@ async function dataOf(result: AppliedResult): Promise<unknown> {
   return data;
 }
 
-const idsOf = (result: AppliedResult): string[] => (result.rows ?? []).flatMap(({ version, ordinal, first, count, extents = 1, keeps }) =>
+const idsOf = (result: AppliedResult): string[] => (result.rows ?? []).flatMap(({ version, ordinal, first, count, extents = 1, retainedIn }) =>
   Array.from({ length: extents }, (_, extent) => Array.from({ length: count }, (_, at) => first + at)
-    .map((index) => (keeps && index % 3 === 0 ? keptId(index) : formatRowId({ version, ordinal: ordinal + extent, index })))).flat());
+    .map((index) => (retainedIn && index % 3 === 0 ? retainedId(index) : formatRowId({ version, ordinal: ordinal + extent, index })))).flat());
 
 describe('the data of the answer to', () => {
   test.each<[string, AppliedResult, object]>([
@@ -48,7 +48,7 @@ describe('the data of the answer to', () => {
 
 test.each([1, 2, 500, 5000])('the data of an import of %i extents with as many rows each', async (extents) => {
   for (const count of [1, 7]) {
-    const keeps = { ...range(8n, 11, 0, 9), extents, keeps: tableId } as const;
+    const keeps = { ...range(8n, 11, 0, 9), extents, retainedIn: tableId } as const;
     const result = { rows: [{ ...range(5n, count), extents }, range(5n, 3, 0, extents), keeps, { ...range(6n, 0), extents }] };
     expect(await dataOf(result)).toEqual({ rowIDs: idsOf(result) });
   }
@@ -60,12 +60,12 @@ test('what a range keeps is asked for extent by extent', async () => {
     asked.push(extent);
     return new Map();
   };
-  await encloseResult('', { rows: [{ ...range(5n, 2, 0, 3), extents: 3, keeps: tableId }, { ...range(5n, 2, 0, 6), extents: 2 }] }, '', find);
-  expect(asked).toEqual([3, 4, 5].map((ordinal) => ({ ...range(5n, 2, 0, ordinal), keeps: tableId })));
+  await encloseResult('', { rows: [{ ...range(5n, 2, 0, 3), extents: 3, retainedIn: tableId }, { ...range(5n, 2, 0, 6), extents: 2 }] }, '', find);
+  expect(asked).toEqual([3, 4, 5].map((ordinal) => ({ ...range(5n, 2, 0, ordinal), retainedIn: tableId })));
 });
 
 test('millions of IDs are not made before somebody reads them', async () => {
-  const made = await encloseResult('', { rows: [range(5n, 10_000_000)] }, '', findKept);
+  const made = await encloseResult('', { rows: [range(5n, 10_000_000)] }, '', findRetained);
   expect(made).toBeInstanceOf(Readable);
   (made as Readable).destroy();
 });

@@ -90,7 +90,7 @@ describe('the tail', () => {
     expect(outcome).toMatchObject({ result: { rows: [{ version: 30n, ordinal: 0, first: 1, count: 2 }] } });
     const table = state.tables.table('table')!;
     expect(state.tables.row(table, { version: 30n, ordinal: 0, index: 0 })).toMatchObject({ version: 30n, body: '{"a":0}' });
-    expect(state.tables.row(table, { version: 30n, ordinal: 0, index: 2 })).toMatchObject({ version: 100n, body: one, stored: 'presented' });
+    expect(state.tables.row(table, { version: 30n, ordinal: 0, index: 2 })).toMatchObject({ version: 100n, body: one, form: { stored: 'presented', decidedAt: 100n } });
   });
 });
 

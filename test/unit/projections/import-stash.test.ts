@@ -135,13 +135,13 @@ describe('the rows of a stash', () => {
     const state = holding({ 1: block(one), 2: block(withId(blockRow(0))), 3: block(withId(blockRow(1))), 4: block(one) }, { block: [one, one] });
     expect(when(state, overwrite(stash)).outcome).toMatchObject({
       result: { rows: [
-        { ordinal: 0, count: 1 }, { ordinal: 1, count: 1, extents: 2, keeps: 'table' }, { ordinal: 3, count: 1 },
+        { ordinal: 0, count: 1 }, { ordinal: 1, count: 1, extents: 2, retainedIn: 'table' }, { ordinal: 3, count: 1 },
       ] },
     });
   });
 });
 
-describe('an import is refused, in the order of the rungs:', () => {
+describe('an import is refused, in the order of the guards:', () => {
   const far: RowAddress = { version: 77n, ordinal: 0, index: 0 };
   const bad = { 1: block(one), 2: block(withId(far, '{"z":1}')) };
   const precondition = 'precondition_failed: the table has changed: its version is 50, not 49 or older';
@@ -217,7 +217,7 @@ describe('the identities that rows of a stash come with', () => {
   test.each<Case>([
     [
       'are kept on overwrite', chunks, overwrite(stash),
-      'ok 100 | table 4 keeps | generation 10 ended by 100 | team 0 | extent 100 2 by 10 plain keeps | extent 100.1 1 by 10 plain keeps | extent 100.2 1 by 10 plain | team 4', had,
+      'ok 100 | table 4 retains | generation 10 ended by 100 | team 0 | extent 100 2 by 10 plain retains | extent 100.1 1 by 10 plain retains | extent 100.2 1 by 10 plain | team 4', had,
     ],
     ['are not looked at by an add', chunks, add(stash), 'ok 100 | table 8 | extent 100 2 by 10 plain | extent 100.1 1 by 10 plain | extent 100.2 1 by 10 plain | team 8', had],
     ['are not looked at by a create', { 1: block('{"$rowID":"x","a":1}') }, create(stash), 'ok 100 | table 1 new schema | schema a:number | extent 100 1 by 100 plain wrap | team 1'],
@@ -227,7 +227,7 @@ describe('the identities that rows of a stash come with', () => {
     const state = holding(chunks, had);
     when(state, overwrite(stash));
     const at = { ...here, version: 101n };
-    expect(shown(when(state, overwrite(stash), at), at)).toContain('extent 101 2 by 10 plain keeps | extent 101.1 1 by 10 plain keeps');
+    expect(shown(when(state, overwrite(stash), at), at)).toContain('extent 101 2 by 10 plain retains | extent 101.1 1 by 10 plain retains');
   });
 
   test('are new where the first import gave them out', () => {
@@ -236,7 +236,7 @@ describe('the identities that rows of a stash come with', () => {
     const at = { ...here, version: 101n };
     when(state, putChunk(block(withId({ version: 100n, ordinal: 0, index: 0 })), '1'), at);
     const next = { ...here, version: 102n };
-    expect(shown(when(state, overwrite(stash), next), next)).toContain('extent 102 1 by 10 plain keeps');
+    expect(shown(when(state, overwrite(stash), next), next)).toContain('extent 102 1 by 10 plain retains');
   });
 });
 

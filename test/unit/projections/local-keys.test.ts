@@ -1,18 +1,18 @@
 import { expect, test } from '@jest/globals';
-import type { StatementResult, Tx } from '../../../src/database/pipelined-client.ts';
+import type { Statement, StatementResult, Tx } from '../../../src/database/pipelined-client.ts';
 import { LocalKeys } from '../../../projections/engine/local-keys.ts';
 
 /** A sequence that hands out a thousand keys at a time, and answers a turn of the event loop later. */
 function newSequence(): Tx {
   let next = 1n;
   return {
-    query: async (_statement, values): Promise<StatementResult> => {
+    query: async <Row extends object>(_statement: Statement<Row>, values?: readonly unknown[]): Promise<StatementResult<Row>> => {
       const rows = Array.from({ length: values?.[0] as number }, () => {
         next += 1000n;
-        return [next - 1000n];
+        return { first: next - 1000n };
       });
       await new Promise((resolve) => setImmediate(resolve));
-      return { rows, rowCount: rows.length, command: 'SELECT' };
+      return { rows: rows as object[] as Row[], rowCount: rows.length, command: 'SELECT' };
     },
   };
 }

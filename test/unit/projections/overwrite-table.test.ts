@@ -60,7 +60,7 @@ describe('the rows of a table', () => {
   ])('%s', check);
 });
 
-describe('is refused, in the order of the rungs:', () => {
+describe('is refused, in the order of the guards:', () => {
   const far: RowAddress = { version: 77n, ordinal: 0, index: 0 };
   const unknown = `request_validation_error: rows[0].$rowID: "${formatRowId(far)}" is the ID of no row that this table ever had`;
 
@@ -98,9 +98,9 @@ describe('row IDs', () => {
     `request_validation_error: rows[${row}].$rowID: "${formatRowId(id)}" is the ID of no row that this table ever had`;
 
   test.each<readonly [string, Rows, string]>([
-    ['of a few rows are kept', few(withId(blockRow(1)), one, withId(tailRow(0))), 'extent 100 3 by 10 plain keeps'],
-    ['of a block are kept', block(withId(blockRow(1)), one), 'extent 100 2 by 10 plain keeps'],
-    ['of several blocks are kept', body([1, one], [0, withId(tailRow(1))]), 'extent 100 1 by 10 plain | extent 100.1 1 by 10 plain keeps'],
+    ['of a few rows are retained', few(withId(blockRow(1)), one, withId(tailRow(0))), 'extent 100 3 by 10 plain retains'],
+    ['of a block are retained', block(withId(blockRow(1)), one), 'extent 100 2 by 10 plain retains'],
+    ['of several blocks are retained', body([1, one], [0, withId(tailRow(1))]), 'extent 100 1 by 10 plain | extent 100.1 1 by 10 plain retains'],
     ['may be null', few('{"$rowID":null,"a":1}'), 'extent 100 1 by 10 plain |'],
   ])('%s', (_name, rows, extent) => {
     expect(shown(when(given({ block: two, tail: two }), overwrite(rows)))).toContain(extent);
@@ -132,7 +132,7 @@ describe('row IDs', () => {
   test('of deleted rows are kept, and add rows pay no attention to IDs', () => {
     const state = given({ block: two });
     when(state, remove(blockRow(0)));
-    expect(shown(when(state, overwrite(few(withId(blockRow(0))))))).toContain('keeps');
+    expect(shown(when(state, overwrite(few(withId(blockRow(0))))))).toContain('retains');
     expect(shown(when(given(), add(few(withId(blockRow(9))))))).toContain('extent 100 1 by 10 plain | rows');
   });
 
@@ -154,7 +154,7 @@ describe('row IDs', () => {
     const place = (index: number): RowAddress => ({ version: 100n, ordinal: 0, index });
     const next = { ...here, version: 101n };
     expect(shown(when(state, overwrite(few(withId(place(1)), withId(place(0)))), next), next)).toBe(never(1, place(0)));
-    expect(shown(when(state, overwrite(few(withId(place(1)), withId(blockRow(1)))), next), next)).toContain('keeps');
+    expect(shown(when(state, overwrite(few(withId(place(1)), withId(blockRow(1)))), next), next)).toContain('retains');
     const last = { ...here, version: 102n };
     expect(shown(when(state, patch(blockRow(1), '{"a":4}'), last), last)).toContain('row 101[1] {"a":4}');
     expect(shown(when(state, patch(place(1), '{"a":5}'), last), last)).toContain('row 101[0] {"a":5}');

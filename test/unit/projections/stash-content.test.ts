@@ -4,16 +4,16 @@ import { fc } from '../../support/property.ts';
 import { KeyReservation } from '../../../projections/engine/local-keys.ts';
 import type { States } from '../../../projections/models.ts';
 import type { Chunk, ChunkBlock, Stash } from '../../../projections/stashes/stash.ts';
+import { chunkBlockRows } from '../../../projections/stashes/stashes.store.ts';
 import { loadStashContents } from '../../../projections/stashes/load-stashes.ts';
 import { differentColumnsMax, StashContentBuilder } from '../../../projections/stashes/stash-content.ts';
 import { compareSerials, numericOrderOf } from '../../../projections/stashes/stash-order.ts';
-import type { Tx } from '../../../src/database/pipelined-client.ts';
+import type { Statement, Tx } from '../../../src/database/pipelined-client.ts';
 import { DelimitedRowReader } from '../../../src/formats/delimited-row-reader.ts';
 import { concatenateAll, emptyProfile } from '../../../src/values/build-profile.ts';
 import { columnTypes } from '../../../src/values/column-type.ts';
 import { holdsCells, isPlain } from '../../../src/values/presentation.ts';
 import type { Profile } from '../../../src/values/profile.ts';
-import { encodeProfile } from '../../../src/values/profile-codec.ts';
 import { change, openStates } from '../../support/decisions.ts';
 import { add, eventOf, stash as imported } from '../../support/requests.ts';
 import { anyRows, profileOf, profileOfRows } from '../schema/rows.ts';
@@ -127,19 +127,17 @@ describe('the content that is fetched', () => {
 
   /** Answers as Postgres would that holds these chunks. */
   function holding(chunks: readonly Chunk[]): Tx {
-    const encoded = JSON.stringify(encodeProfile(profile));
     return {
-      query: async ({ name: statement }, values) => {
+      query: async <Row extends object>({ name: statement }: Statement<Row>, values?: readonly unknown[]) => {
         const isNumeric = statement.endsWith('by_number');
         const [, ...from] = values as [bigint, ...unknown[]];
         const [serial, number] = from.slice(-2) as [string, number];
         const order = (a: readonly [string, number], b: readonly [string, number]): number =>
           (a[0] === '' || b[0] === '' ? a[0].length - b[0].length : compareSerials(a[0], b[0], isNumeric)) || a[1] - b[1];
         if (isNumeric) expect(from[0]).toBe(serial === '' ? '' : numericOrderOf(serial));
-        const rows = chunks.flatMap((chunk) => chunk.blocks.map((block, at) => [chunk.serial, at, block.segment, encoded, null] as const))
-          .filter(([s, n]) => order([s, n], [serial, number]) > 0)
-          .toSorted((a, b) => order([a[0], a[1]], [b[0], b[1]])).slice(0, 200);
-        return { rows: rows.map((row) => [...row]), rowCount: rows.length, command: 'SELECT' };
+        const rows: object[] = chunks.flatMap(chunkBlockRows).filter((block) => order([block.serial, block.number], [serial, number]) > 0)
+          .toSorted((a, b) => order([a.serial, a.number], [b.serial, b.number])).slice(0, 200);
+        return { rows: rows as Row[], rowCount: rows.length, command: 'SELECT' };
       },
     };
   }

@@ -1,9 +1,9 @@
 /** The identities that rows come with in the event of an overwrite itself: read once, when they are fetched and when they are decided. */
-import type { CarriedRows, Event } from '../../src/events/event.ts';
+import type { EventRows, Event } from '../../src/events/event.ts';
 import { rowIdsOf, rowIdTexts } from '../../src/events/row-bodies.ts';
 import { findRowIdRuns, RowIdRuns, runBytes } from '../../src/events/row-id-runs.ts';
 
-export interface CarriedIds {
+export interface EventRowIds {
   readonly runs: RowIdRuns;
   /** The same as bytes (findRowIdRuns). */
   readonly bytes: Uint8Array;
@@ -32,10 +32,10 @@ export function runsIn(ids: Uint8Array | null): number {
   return ids === null ? 0 : ids.length / runBytes;
 }
 
-const known = new WeakMap<Event, CarriedIds>();
+const known = new WeakMap<Event, EventRowIds>();
 
 /** Null where no row came with one. */
-export function carriedIds(event: Event, rows: CarriedRows): CarriedIds | null {
+export function rowIdsOfEvent(event: Event, rows: EventRows): EventRowIds | null {
   const before = known.get(event);
   if (before !== undefined || !rows.ids) return before ?? null;
   const ids = rowIdsOf(event.body(), rows)!;

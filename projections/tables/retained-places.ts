@@ -1,5 +1,5 @@
 /**
- * Which rows of an extent have kept identities of earlier generations: as runs of indexes, 8 bytes each, in their order. The
+ * Which rows of an extent have retained the row IDs of earlier generations: as runs of indexes, 8 bytes each, in their order. The
  * others were given the IDs of their places, which is all that has to be known of an extent when its rows are gone.
  */
 import { RowIdRuns } from '../../src/events/row-id-runs.ts';
@@ -7,7 +7,7 @@ import { RowIdRuns } from '../../src/events/row-id-runs.ts';
 const runBytes = 8;
 
 /** Of `rows` rows with these runs of IDs (findRowIdRuns). Null where no row has one. */
-export function keptPlacesOf(rows: number, ids: Uint8Array | null): Uint8Array | null {
+export function retainedPlacesOf(rows: number, ids: Uint8Array | null): Uint8Array | null {
   if (ids === null || ids.length === 0) return null;
   const places = Buffer.alloc((ids.length / 24) * runBytes);
   let length = 0;
@@ -24,10 +24,10 @@ export function keptPlacesOf(rows: number, ids: Uint8Array | null): Uint8Array |
   return places.subarray(0, length);
 }
 
-/** The first of `count` indexes from `first` on whose row kept an identity; null when there is none. */
-export function findKeptPlace(kept: Uint8Array | null, first: number, count: number): number | null {
-  if (kept === null) return null;
-  const places = Buffer.from(kept.buffer, kept.byteOffset, kept.byteLength);
+/** The first of `count` indexes from `first` on whose row retained a row ID; null when there is none. */
+export function findRetainedPlace(retained: Uint8Array | null, first: number, count: number): number | null {
+  if (retained === null) return null;
+  const places = Buffer.from(retained.buffer, retained.byteOffset, retained.byteLength);
   // The first run that does not end before `first`.
   let low = 0;
   let high = places.length / runBytes;

@@ -5,9 +5,9 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
 import type { RowIdRun, RowIdRuns } from '../../src/events/row-id-runs.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
-import { carriedIds, runsOf, type PartWithIds } from '../segments/carried-ids.ts';
-import type { KeptId } from './kept-ids.ts';
-import { findKeptIds } from './kept-ids.store.ts';
+import { rowIdsOfEvent, runsOf, type PartWithIds } from '../segments/row-ids-of-event.ts';
+import type { RetainedId } from './retained-ids.ts';
+import { findRetainedIds } from './retained-ids.store.ts';
 import { findExtents, findExtentsOfSegments, findRowsOfExtents } from './extents.store.ts';
 import { rowsNamedBy, type LoadingTables, type WantedRow } from './load-tables.ts';
 import type { Extent, Table } from './table.ts';
@@ -19,14 +19,14 @@ interface NamedRow {
   readonly table: Table;
 }
 
-export async function loadKeptRows(loading: LoadingTables): Promise<void> {
+export async function loadRetainedIds(loading: LoadingTables): Promise<void> {
   const { events, states: { tables: state }, before } = loading;
-  for (const kept of before?.tables.newKeptIds ?? []) state.putKeptId(kept);
+  for (const kept of before?.tables.newRetainedIds ?? []) state.putRetainedId(kept);
   await loadIssuingExtents(loading);
   // The others are at the places that their IDs name.
   const named = rowsNamedBy(events).flatMap((row): NamedRow[] => {
     const table = state.table(row.tableId);
-    const isElsewhere = table?.keeps && state.extentOf(row.tableId, row)?.generation !== table.generation;
+    const isElsewhere = table?.retainsIds && state.extentOf(row.tableId, row)?.generation !== table.generation;
     return isElsewhere ? [{ row, table }] : [];
   });
   if (named.length > 0) await loadNamedRows(loading, named);
@@ -54,7 +54,7 @@ async function loadIssuingExtents({ tx, events, states, remembered }: LoadingTab
 
 /** The IDs that the rows of an overwrite come with; null where none does, or too many to be looked at: those are refused. */
 function idsOf({ segments, stashes }: TableStates, event: Event, { teamId, rows }: EventOf<'TableOverwriteRequested'>): RowIdRuns | null {
-  if (rows.kind === 'few' || rows.kind === 'block') return carriedIds(event, rows)?.runs ?? null;
+  if (rows.kind === 'few' || rows.kind === 'block') return rowIdsOfEvent(event, rows)?.runs ?? null;
   let parts: readonly PartWithIds[] = [];
   if (rows.kind === 'body') parts = segments.allBodyBlocks(rows.bodyId).toSorted((a, b) => a.number - b.number);
   if (rows.kind === 'stash') {
@@ -68,18 +68,18 @@ function idsOf({ segments, stashes }: TableStates, event: Event, { teamId, rows 
 /** The rows with these IDs, wherever the present generations have them. */
 async function loadNamedRows(loading: LoadingTables, named: readonly NamedRow[]): Promise<void> {
   const { tx, states: { tables: state }, before } = loading;
-  const inFlight = before?.tables.newKeepingExtents() ?? [];
-  const kept = await findKeptIds(tx, {
+  const inFlight = before?.tables.newRetainingExtents() ?? [];
+  const kept = await findRetainedIds(tx, {
     ids: [...new Set(named.map(({ row }) => formatRowId(row)))],
     tableIds: [...new Set(named.map(({ table }) => table.id))],
-    segments: [...inFlight, ...state.newKeepingExtents()].map(({ segment }) => segment),
+    segments: [...inFlight, ...state.newRetainingExtents()].map(({ segment }) => segment),
   });
-  for (const each of kept) state.putKeptId(each);
+  for (const each of kept) state.putRetainedId(each);
   await loadExtentsOf(loading, named, kept);
 
   const wanted: { extent: Extent; index: number }[] = [];
   for (const { row, table } of named) {
-    const place = state.keptRow(table, formatRowId(row));
+    const place = state.rowByRetainedId(table, formatRowId(row));
     if (place === null || state.findRow(place.extent.key, place.index) !== null) continue;
     const changed = before?.tables.findRow(place.extent.key, place.index);
     if (changed) state.putRow(changed);
@@ -93,9 +93,9 @@ async function loadNamedRows(loading: LoadingTables, named: readonly NamedRow[])
 async function loadExtentsOf(
   { tx, states: { tables: state }, before, remembered }: LoadingTables,
   named: readonly NamedRow[],
-  kept: readonly KeptId[],
+  kept: readonly RetainedId[],
 ): Promise<void> {
-  for (const extent of before?.tables.newKeepingExtents() ?? []) {
+  for (const extent of before?.tables.newRetainingExtents() ?? []) {
     if (state.findExtent(extent.key) === null) state.putExtent(extent);
   }
   const segments = [...new Set(kept.map(({ segment }) => segment))];

@@ -2,16 +2,16 @@
 import type { Extent, Table } from './table.ts';
 
 /** A row of a segment, and the ID that it came with. */
-export interface KeptId {
+export interface RetainedId {
   readonly segment: bigint;
   /** Its place in the segment. */
   readonly index: number;
   readonly id: string;
 }
 
-export class KeptIds {
+export class RetainedIds {
   /** By identity, and by the segments whose rows came with it. */
-  readonly #byId = new Map<string, Map<string, KeptId>>();
+  readonly #byId = new Map<string, Map<string, RetainedId>>();
   readonly #extentsOfSegments = new Map<bigint, Map<bigint, Extent>>();
 
   /** An extent that keeps; again when it has changed. */
@@ -20,8 +20,8 @@ export class KeptIds {
     this.#extentsOfSegments.set(extent.segment, extents.set(extent.key, extent));
   }
 
-  put(kept: KeptId): void {
-    const places = this.#byId.get(kept.id) ?? new Map<string, KeptId>();
+  put(kept: RetainedId): void {
+    const places = this.#byId.get(kept.id) ?? new Map<string, RetainedId>();
     this.#byId.set(kept.id, places.set(`${kept.segment} ${kept.index}`, kept));
   }
 
@@ -35,7 +35,7 @@ export class KeptIds {
   }
 
   /** The extent of the table's present generation that shows this row of a segment under the ID that it kept. */
-  extentOf(table: Pick<Table, 'id' | 'generation'>, { segment, index }: KeptId): Extent | null {
+  extentOf(table: Pick<Table, 'id' | 'generation'>, { segment, index }: RetainedId): Extent | null {
     for (const extent of this.#extentsOfSegments.get(segment)?.values() ?? []) {
       if (extent.tableId !== table.id || extent.generation !== table.generation) continue;
       if (index >= extent.first && index < extent.first + extent.rows) return extent;

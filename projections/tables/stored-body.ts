@@ -1,0 +1,70 @@
+/**
+ * How a stored body is read today. A row lies in the segment of its extent, as it was received or as a schema presented it; once it is
+ * patched or deleted, its newest body is a change. This is the only place that says so, to Postgres and to programs.
+ */
+import { isPresentedBy, presenterOf, receivedForm, type BodyForm, type StoredForm } from '../../src/values/presentation.ts';
+import type { TableSchema } from '../../src/values/table-schema.ts';
+import type { Extent } from './table.ts';
+
+/** How the bodies of an extent are stored that were not changed. */
+export function formOf({ presented, cells, schemaVersion, wrap }: Pick<Extent, 'presented' | 'cells' | 'schemaVersion' | 'wrap'>): BodyForm {
+  return presented === null ? { stored: receivedForm(cells), decidedAt: schemaVersion, wrap } : changedForm(presented);
+}
+
+/** How a body is stored that is as the schema of a version presented it, such as a change. */
+export function changedForm(version: bigint): BodyForm {
+  return { stored: 'presented', decidedAt: version, wrap: false };
+}
+
+/** `formOf` in SQL, as a text for `parseForm`. */
+export function formInSql(extent: string): string {
+  return `case when ${extent}.presented is null
+    then concat_ws(' ', case when ${extent}.cells then 'cells' else 'received' end, ${extent}.schema_version, ${extent}.wrap)
+    else ${changedFormInSql(`${extent}.presented`)} end`;
+}
+
+/** `changedForm` in SQL. */
+export function changedFormInSql(version: string): string {
+  return `'presented ' || ${version} || ' f'`;
+}
+
+/** Reads what `formInSql` and `changedFormInSql` give. */
+export function parseForm(text: string): BodyForm {
+  const [stored, decidedAt, wrap] = text.split(' ') as [StoredForm, string, 't' | 'f'];
+  return { stored, decidedAt: BigInt(decidedAt), wrap: wrap === 't' };
+}
+
+/** A body as the schema presents it. `widened`: the version of the last event that widened a column of it. */
+export function readBody(body: string, form: BodyForm, schema: TableSchema, widened: bigint): string {
+  return isPresentedBy(form, widened) ? body : presenterOf(schema, form.decidedAt, form.stored, form.wrap)(body);
+}
+
+/**
+ * Joins the row at an index of an extent: `change`, where it was patched or deleted (then its body is null), else `stored`, whose version
+ * is null unless the extent is a tail. The limits keep each look-up a probe of an index: without them the planner may read whole
+ * tables once for each row.
+ * @param isChanged whether any row of the extent was changed, as far as that is known
+ */
+export function joinRowAt(extent: string, index: string, isChanged = `${extent}.changed`): string {
+  return `left join lateral (
+      select version, body from changes
+      where ${isChanged} and changes.extent = ${extent}.key and changes.index = ${index} limit 1
+    ) change on true
+    left join lateral (
+      select version, body from segment_rows where change.version is null
+        and segment_rows.segment = ${extent}.segment and segment_rows.index = ${extent}.first + ${index} limit 1
+    ) stored on true`;
+}
+
+/**
+ * The rows of an extent from one index to before another: their indexes, their places in the segment, by which they are to be ordered,
+ * the versions of their changes and those that they have in tails, and their bodies (null: deleted).
+ */
+export function selectRowsOf(extent: string, from: string, to: string): string {
+  return `select segment_rows.index - ${extent}.first as index, segment_rows.index as place, changes.version as change_version,
+      segment_rows.version as tail_version, case when changes.extent is null then segment_rows.body else changes.body end as body
+    from segment_rows left join changes
+      on ${extent}.changed and changes.extent = ${extent}.key and changes.index = segment_rows.index - ${extent}.first
+    where segment_rows.segment = ${extent}.segment
+      and segment_rows.index >= ${extent}.first + ${from} and segment_rows.index < ${extent}.first + ${to}`;
+}

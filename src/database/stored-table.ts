@@ -1,0 +1,166 @@
+/**
+ * Tables as statements name them. A MikroORM entity declares the columns of a table once; the columns that are selected and compared, and
+ * the statements that write rows, follow from it. Rows have the names and types of the entity's properties.
+ */
+import {
+  BigIntType, BlobType, BooleanType, IntegerType, SmallIntType, StringType, TextType, Type, UuidType, type EntitySchema, type InferEntity,
+} from '@mikro-orm/core';
+import { columnName, RowsStatement, type Parameters, type ParameterType } from './rows-statement.ts';
+
+/** Text without line breaks: rows of it are sent without escapes (`lines`). Where it may be null, it is never an empty text. */
+export class LineText extends Type<string, string> {
+  override getColumnType(): string {
+    return 'text';
+  }
+}
+
+/** Bytes that programs see as hexadecimal digits. */
+export class HexBytes extends Type<string, string> {
+  override getColumnType(): string {
+    return 'bytea';
+  }
+
+  override convertToJSValueSQL(key: string): string {
+    return `encode(${key}, 'hex')`;
+  }
+
+  override convertToDatabaseValueSQL(key: string): string {
+    return `decode(${key}, 'hex')`;
+  }
+}
+
+/** A row of an entity's table. */
+export type RowOf<Entity> = {
+  readonly [Property in Extract<keyof InferEntity<Entity>, string>]-?: Exclude<InferEntity<Entity>[Property], undefined>;
+};
+
+interface Column {
+  readonly property: string;
+  readonly name: string;
+  readonly type: unknown;
+  readonly parameter: ParameterType;
+  readonly isPrimary: boolean;
+  readonly isNullable: boolean;
+}
+
+const parameterTypes: readonly (readonly [type: new () => Type<unknown, unknown>, parameter: ParameterType])[] = [
+  [BigIntType, 'int8'], [IntegerType, 'int4'], [SmallIntType, 'int2'], [BooleanType, 'bool'], [UuidType, 'uuid'], [TextType, 'text'],
+  [StringType, 'text'], [BlobType, 'bytea'], [LineText, 'lines'], [HexBytes, 'text'],
+] as const;
+
+/** @typeParam Row a row with the columns that this has to do with */
+export class StoredTable<Row extends object> {
+  readonly #name: string;
+  readonly #columns: readonly Column[];
+
+  private constructor(name: string, columns: readonly Column[]) {
+    this.#name = name;
+    this.#columns = columns;
+  }
+
+  /** The table of an entity, without the columns that its statements leave alone. */
+  static of<Entity extends EntitySchema, Left extends keyof RowOf<Entity> = never>(
+    entity: Entity,
+    { without = [] }: { readonly without?: readonly Left[] } = {},
+  ): StoredTable<Omit<RowOf<Entity>, Left>> {
+    const columns = Object.entries(entity.meta.properties as Readonly<Record<string, Property>>)
+      .filter(([property]) => !(without as readonly string[]).includes(property)).map(([property, declared]) => columnOf(property, declared));
+    return new StoredTable(entity.meta.tableName!, columns);
+  }
+
+  /** All columns, to be selected of the table under this name: `tables.row_bytes_max as "rowBytesMax", ...`. */
+  columns(of = this.#name): string {
+    return this.#columns.map(({ property, name, type }) => `${selected(type, `${of}.${name}`)} as "${property}"`).join(', ');
+  }
+
+  /** Columns to be compared by `verify`, under their own names: all, but for these. */
+  compared({ without = [] }: { readonly without?: readonly (keyof Row)[] } = {}): string {
+    const columns = this.#columns.filter(({ property }) => !without.includes(property as keyof Row));
+    return columns.map(({ name, type, parameter }) => {
+      const column = `${this.#name}.${name}`;
+      return parameter === 'bytea' || type === HexBytes ? `encode(${column}, 'hex') as ${name}` : column;
+    }).join(', ');
+  }
+
+  /** Some columns as parameters of a statement. */
+  parameters<Name extends keyof Row>(...properties: readonly Name[]): Parameters<Pick<Row, Name>> {
+    return this.#parametersOf(this.#columns.filter(({ property }) => properties.includes(property as Name))) as Parameters<Pick<Row, Name>>;
+  }
+
+  /** Inserts rows. `onConflict` stands behind it. */
+  insert(name: string, onConflict = ''): RowsStatement<Row> {
+    const columns = this.#columns;
+    return new RowsStatement<Row>(name, this.#parametersOf(columns) as Parameters<Row>, (rows) =>
+      `insert into ${this.#name} (${namesOf(columns)}) select ${columns.map(given).join(', ')} from ${rows('given')} ${onConflict}`.trimEnd());
+  }
+
+  /** Inserts rows, or sets these columns of those that are there under the primary key. */
+  upsert(name: string, set: readonly (keyof Row)[]): RowsStatement<Row> {
+    return this.insert(name, `on conflict (${namesOf(this.#key)}) do update set ${this.excluded(set)}`);
+  }
+
+  /** What an insert that meets another row sets. */
+  excluded(set: readonly (keyof Row)[]): string {
+    return this.#columnsOf(set).map(({ name }) => `${name} = excluded.${name}`).join(', ');
+  }
+
+  /** Sets these columns of rows that are there. */
+  update(name: string, set: readonly (keyof Row)[]): RowsStatement<Row> {
+    const columns = this.#columnsOf(set);
+    return new RowsStatement<Row>(name, this.#parametersOf([...this.#key, ...columns]) as Parameters<Row>, (rows) =>
+      `update ${this.#name} set ${columns.map((column) => `${column.name} = ${given(column)}`).join(', ')} from ${rows('given')}
+        where ${this.#hasKey}`);
+  }
+
+  /** Deletes rows by their primary keys. */
+  delete(name: string): RowsStatement<Row> {
+    return new RowsStatement<Row>(name, this.#parametersOf(this.#key) as Parameters<Row>, (rows) =>
+      `delete from ${this.#name} using ${rows('given')} where ${this.#hasKey}`);
+  }
+
+  get #key(): readonly Column[] {
+    return this.#columns.filter(({ isPrimary }) => isPrimary);
+  }
+
+  get #hasKey(): string {
+    return this.#key.map(({ name }) => `${this.#name}.${name} = given.${name}`).join(' and ');
+  }
+
+  #columnsOf(properties: readonly (keyof Row)[]): readonly Column[] {
+    return this.#columns.filter(({ property }) => properties.includes(property as keyof Row));
+  }
+
+  #parametersOf(columns: readonly Column[]): Readonly<Record<string, ParameterType>> {
+    return Object.fromEntries(columns.map(({ property, parameter }) => [property, parameter]));
+  }
+}
+
+/** What an entity declares of a property. */
+interface Property {
+  readonly type: unknown;
+  readonly primary?: boolean;
+  readonly nullable?: boolean;
+}
+
+function columnOf(property: string, { type, primary = false, nullable = false }: Property): Column {
+  const isOf = (one: new () => unknown): boolean => type === one || type instanceof one;
+  const [, parameter] = parameterTypes.find(([one]) => isOf(one)) ?? [];
+  if (parameter === undefined) throw new Error(`no statement writes columns of the type of ${property}`);
+  return { property, name: columnName(property), type, parameter, isPrimary: primary, isNullable: nullable };
+}
+
+function namesOf(columns: readonly Column[]): string {
+  return columns.map(({ name }) => name).join(', ');
+}
+
+/** The column as it is selected. Whole numbers that a double holds come as numbers. */
+function selected(type: unknown, column: string): string {
+  if (type instanceof BigIntType && type.mode === 'number') return `${column}::float8`;
+  return type === HexBytes ? new HexBytes().convertToJSValueSQL(column) : column;
+}
+
+/** The column's value in the row that is given. */
+function given({ name, type, parameter, isNullable }: Column): string {
+  if (type === HexBytes) return new HexBytes().convertToDatabaseValueSQL(`given.${name}`);
+  return parameter === 'lines' && isNullable ? `nullif(given.${name}, '')` : `given.${name}`;
+}
