@@ -8,7 +8,7 @@ export interface ReceiveBlockInput {
   readonly number: number;
   readonly segmentId: string;
   readonly profile: Profile;
-  /** Whether its rows came with identities. */
+  /** Whether its rows came with row IDs. */
   readonly hasIds: boolean;
 }
 

@@ -9,7 +9,7 @@ import { insertFileReferences } from '../uploads/file-references.store.ts';
 export interface SegmentContent {
   readonly key: bigint;
   readonly id: string;
-  /** Who sent it: only tables of this team will extent it. */
+  /** Who sent it: only tables of this team will have extents of it. */
   readonly teamId: string;
   readonly rows: number;
   /** Row bodies joined by newlines, in UTF-8. */

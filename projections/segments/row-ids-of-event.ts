@@ -1,4 +1,4 @@
-/** The identities that rows come with in the event of an overwrite itself: read once, when they are fetched and when they are decided. */
+/** The row IDs that rows come with in the event of an overwrite itself: read once, when they are fetched and when they are decided. */
 import type { EventRows, Event } from '../../src/events/event.ts';
 import { rowIdsOf, rowIdTexts } from '../../src/events/row-bodies.ts';
 import { findRowIdRuns, RowIdRuns, runBytes } from '../../src/events/row-id-runs.ts';
@@ -11,10 +11,10 @@ export interface EventRowIds {
   readonly texts: readonly (string | null)[];
 }
 
-/** What is known of the identities of an overwrite is in memory at once. Part of the rules. */
+/** What is known of the row IDs of an overwrite is in memory at once. Part of the rules. */
 export const runsMax = 1_000_000;
 
-/** A part of what comes with a request: how many rows, and the runs of their identities. */
+/** A part of what comes with a request: how many rows, and the runs of their row IDs. */
 export interface PartWithIds {
   readonly profile: { readonly rows: number };
   readonly ids: Uint8Array | null;

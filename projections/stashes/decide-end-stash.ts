@@ -1,4 +1,4 @@
-/** The end of a stash. Garbage collection removes its chunks; tables keep the segments that they extent. */
+/** The end of a stash. Garbage collection removes its chunks; tables keep the segments that they have extents of. */
 import type { Event, EventOf } from '../../src/events/event.ts';
 import { apply } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';

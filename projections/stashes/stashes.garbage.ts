@@ -3,7 +3,7 @@ import { removeRows, thingsAtOnce } from '../engine/garbage.ts';
 import type { RemoveGarbage } from '../engine/model.ts';
 import { endedStashLife } from './live-stash.ts';
 
-/** Chunks whose place in their stash others have taken. The identities that their rows came with are needed where extents keep them. */
+/** Chunks whose place in their stash others have taken. The row IDs that their rows came with are needed where extents retain them. */
 const dropReplacedChunks: RemoveGarbage = (database) => removeRows(database, dropChunkBlocks('stash is null'));
 
 function dropChunkBlocks(condition: string): string {

@@ -80,7 +80,7 @@ function findUnissued(states: TableStates, tableId: string, run: RowIdRun): numb
   const extent = states.tables.extentOf(tableId, run);
   if (extent === null) return run.row;
   const issued = Math.min(run.count, Math.max(0, extent.rows - run.first));
-  // Rows that kept another identity never had that of their place.
+  // Rows that retained another row ID never had that of their place.
   const kept = findRetainedPlace(extent.retained, run.first, issued);
   if (kept !== null) return run.row + kept - run.first;
   return issued < run.count ? run.row + issued : null;

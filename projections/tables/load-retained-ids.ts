@@ -1,6 +1,6 @@
 /**
- * Loads what decisions look up of row IDs that were kept through overwrites: for rows that are named by such an ID, and for overwrites
- * whose rows come with IDs. All tables are known by then, and only those where an overwrite kept any are looked at.
+ * Loads what decisions look up of row IDs that rows retain through overwrites: for rows that are named by such an ID, and for overwrites
+ * whose rows come with IDs. All tables are known by then, and only those where rows retain any are looked at.
  */
 import type { Event, EventOf } from '../../src/events/event.ts';
 import type { RowIdRun, RowIdRuns } from '../../src/events/row-id-runs.ts';
@@ -13,7 +13,7 @@ import { rowsNamedBy, type LoadingTables, type WantedRow } from './load-tables.t
 import type { Extent, Table } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 
-/** A row of a table that keeps IDs. */
+/** A row of a table in which rows retain IDs. */
 interface NamedRow {
   readonly row: WantedRow;
   readonly table: Table;

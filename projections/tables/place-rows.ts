@@ -49,14 +49,14 @@ export interface PlaceRowsRequest {
   readonly schema: TableSchema | null;
   /** Whether the schema came with the request. */
   readonly givesSchema: boolean;
-  /** Whether rows keep the row IDs that they came with. */
+  /** Whether rows retain the row IDs that they came with. */
   readonly retainsIds: boolean;
   readonly rows: ArrivedRows;
   readonly mode: SchemaErrorMode;
   readonly limits: RowLimits;
 }
 
-/** Passes the guards "cells, limits, plan" (decisions 2) and extents the rows to the table. */
+/** Passes the guards "cells, limits, plan" (decisions 2) and puts the rows into the table. */
 export function placeRows(request: PlaceRowsRequest): Placement | { readonly refusal: Refusal } {
   const { states: { tables }, at, team, rows, mode, limits, givesSchema } = request;
   const { profile } = rows;

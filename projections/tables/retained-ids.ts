@@ -1,4 +1,4 @@
-/** The identities that rows kept through overwrites, as far as a batch has to do with them. */
+/** The row IDs that rows retain through overwrites, as far as a batch has to do with them. */
 import type { Extent, Table } from './table.ts';
 
 /** A row of a segment, and the ID that it came with. */
@@ -10,11 +10,11 @@ export interface RetainedId {
 }
 
 export class RetainedIds {
-  /** By identity, and by the segments whose rows came with it. */
+  /** By row ID, and by the segments whose rows came with it. */
   readonly #byId = new Map<string, Map<string, RetainedId>>();
   readonly #extentsOfSegments = new Map<bigint, Map<bigint, Extent>>();
 
-  /** An extent that keeps; again when it has changed. */
+  /** An extent that retains row IDs; again when it has changed. */
   putExtent(extent: Extent): void {
     const extents = this.#extentsOfSegments.get(extent.segment) ?? new Map<bigint, Extent>();
     this.#extentsOfSegments.set(extent.segment, extents.set(extent.key, extent));
@@ -34,7 +34,7 @@ export class RetainedIds {
     return null;
   }
 
-  /** The extent of the table's present generation that shows this row of a segment under the ID that it kept. */
+  /** The extent of the table's present generation that shows this row of a segment under the ID that it retains. */
   extentOf(table: Pick<Table, 'id' | 'generation'>, { segment, index }: RetainedId): Extent | null {
     for (const extent of this.#extentsOfSegments.get(segment)?.values() ?? []) {
       if (extent.tableId !== table.id || extent.generation !== table.generation) continue;

@@ -44,7 +44,7 @@ export class RowsJson {
     this.#end(body);
   }
 
-  /** Adds a row that kept its ID through an overwrite. */
+  /** Adds a row that retains its ID through an overwrite. */
   addRetained(id: string, body: string): void {
     this.#begin(body);
     this.#length += this.#bytes.write(id, this.#length, 'latin1');

@@ -24,7 +24,7 @@ export const TableEntity = defineEntity({
     tail: p.bigint().nullable(),
     /** Nobody sees it any more. What it had is left where it is, and shown by nothing that is seen. */
     deleted: p.boolean(),
-    /** Whether rows of the present generation have kept identities of earlier ones. */
+    /** Whether rows of the present generation retain row IDs of earlier ones. */
     retainsIds: p.boolean(),
   },
   indexes: [{ properties: ['teamId', 'created', 'id'] }],
@@ -66,7 +66,7 @@ export const ExtentEntity = defineEntity({
     cells: p.boolean(),
     /** Whether compaction has put its rows beside those of others. */
     merged: p.boolean().default(false),
-    /** Which of its rows have the identities that stand in `retained_ids`, and not those of their places (retained-places.ts). */
+    /** Which of its rows retain the row IDs that stand in `retained_ids`, and not those of their places (retained-places.ts). */
     retained: p.blob().nullable(),
     segment: p.bigint(),
     /** Where its rows begin in the segment, and how many there are. */

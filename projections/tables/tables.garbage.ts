@@ -11,7 +11,7 @@ import { orIdleSince } from '../segments/segments.garbage.ts';
 /** For how long continuations go on in a generation that was replaced (decisions 3), in milliseconds of log time. */
 export const generationLife = 3_600_000;
 
-/** The row IDs that rows of a replaced generation kept are parts of answers, which are repeated for as long as outcomes are. */
+/** The row IDs that rows of a replaced generation retained are parts of answers, which are repeated for as long as outcomes are. */
 export const rememberedAnswers = outcomesKept;
 
 /** The extents of an ended generation: the versions tell too, so that those of other generations need not be looked at. */
@@ -59,7 +59,7 @@ async function dropChanges(database: Database): Promise<number> {
   return 1;
 }
 
-/** The identities that rows of them kept are part of answers, which are repeated for as long as outcomes are. */
+/** The row IDs that rows of them retained are part of answers, which are repeated for as long as outcomes are. */
 async function forgetGenerations(database: Database, later: number): Promise<number> {
   const { rows } = await database.pool.query<{ table_id: string; version: string }>(
     `select ended.table_id, ended.version from generations ended

@@ -78,7 +78,7 @@ export class TablesState {
     const extent = this.extentOf(table.id, id);
     if (extent === null || extent.generation !== table.generation) return table.retainsIds ? this.rowByRetainedId(table, formatRowId(id)) : null;
     if (id.index >= extent.rows) return null;
-    // A row that kept another identity does not have that of its place.
+    // A row that retains another row ID does not have that of its place.
     if (findRetainedPlace(extent.retained, id.index, 1) !== null) return null;
     return { extent, index: id.index };
   }
@@ -102,7 +102,7 @@ export class TablesState {
     return this.#rows.get(extent, index) ?? null;
   }
 
-  /** The extent of a table's present generation in which the row with this ID lies that it kept, and its index there. */
+  /** The extent of a table's present generation in which the row that retains this ID lies, and its index there. */
   rowByRetainedId(table: Table, id: string): { readonly extent: Extent; readonly index: number } | null {
     return this.#kept.row(table, id);
   }
@@ -205,7 +205,7 @@ export class TablesState {
     return this.#changedRows.values();
   }
 
-  /** The extents of this batch that keep row IDs: nobody can load them yet. */
+  /** The extents of this batch that retain row IDs: nobody can load them yet. */
   newRetainingExtents(): Extent[] {
     return this.changedExtents().filter(({ retained }) => retained !== null);
   }

@@ -47,7 +47,7 @@ export interface StoredFile {
 /** Rows that an event carries in its body. */
 export interface EventRows {
   readonly profile: Profile;
-  /** Whether the identities that the rows came with follow them in the body (see src/events/row-bodies.ts). */
+  /** Whether the row IDs that the rows came with follow them in the body (see src/events/row-bodies.ts). */
   readonly ids?: true;
 }
 
@@ -224,7 +224,7 @@ export interface Envelope {
 /** An event as it was read from the log. */
 export interface Event<T extends EventData = EventData> extends Envelope {
   readonly data: T;
-  /** The row bodies it carries, joined by newlines, in UTF-8, and their identities; empty where it carries none. Inflated when asked for. */
+  /** The row bodies it carries, joined by newlines, in UTF-8, and their row IDs; empty where it carries none. Inflated when asked for. */
   body(): Uint8Array;
 }
 

@@ -29,7 +29,7 @@ export interface RowRange {
   readonly count: number;
   /** One, where it is left out. */
   readonly extents?: number;
-  /** The table, where some of them have kept identities of earlier generations, which stand in the read model. */
+  /** The table, where some of them retain row IDs of earlier generations, which stand in the read model. */
   readonly retainedIn?: string;
 }
 

@@ -17,12 +17,12 @@ export function rowTextOf(body: Uint8Array, rows: EventRows): Uint8Array {
   return rows.ids ? body.subarray(0, body.length - rows.profile.rows * idBytes) : body;
 }
 
-/** The identities alone; null where the rows came without. */
+/** The row IDs alone; null where the rows came without. */
 export function rowIdsOf(body: Uint8Array, rows: EventRows): Uint8Array | null {
   return rows.ids ? body.subarray(body.length - rows.profile.rows * idBytes) : null;
 }
 
-/** The identities as the texts of row IDs; null for a row without one. */
+/** The row IDs as texts; null for a row without one. */
 export function rowIdTexts(ids: Uint8Array): (string | null)[] {
   const bytes = Buffer.from(ids.buffer, ids.byteOffset, ids.byteLength);
   return Array.from({ length: bytes.length / idBytes }, (_, row) => {

@@ -1,5 +1,5 @@
 /**
- * The identities that rows came with, as runs: rows that follow each other and have IDs that follow each other. What an
+ * The row IDs that rows came with, as runs: rows that follow each other and have IDs that follow each other. What an
  * overwrite has to know of them is asked of runs, not of rows: those who write back what they read have few.
  */
 
@@ -16,7 +16,7 @@ const idBytes = 16;
 /** Of a run as `findRowIdRuns` gives it. */
 export const runBytes = 24;
 
-/** The runs of these identities (see src/events/row-bodies.ts), in the order of the rows, in 24 bytes each. */
+/** The runs of these row IDs (see src/events/row-bodies.ts), in the order of the rows, in 24 bytes each. */
 export function findRowIdRuns(ids: Uint8Array): Uint8Array {
   const bytes = Buffer.from(ids.buffer, ids.byteOffset, ids.byteLength);
   const rows = bytes.length / idBytes;

@@ -15,7 +15,7 @@ export interface RowBlock {
   /** Row bodies in UTF-8, joined by line feeds. */
   readonly body: Uint8Array;
   /**
-   * The identities that the rows came with (`$rowID`), 16 bytes a row: zeros for a row without one, ones for a
+   * The row IDs that the rows came with (`$rowID`), 16 bytes a row: zeros for a row without one, ones for a
    * value that is no row's ID. Null where no row has any, or where they are not asked for.
    */
   readonly ids: Uint8Array | null;
@@ -34,7 +34,7 @@ export class BlockWriter {
   #runStart = 0;
   #runEnd = 0;
 
-  /** `retainIds`: whether the blocks hold the identities of their rows. */
+  /** `retainIds`: whether the blocks hold the row IDs of their rows. */
   constructor(scanner: RowScanner, limits: RowLimits, retainIds = false) {
     this.#ids = retainIds ? new RowIds() : null;
     this.#scanner = scanner;

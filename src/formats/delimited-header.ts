@@ -38,7 +38,7 @@ export interface DelimitedHeader {
   readonly columns: readonly (CellColumn | null)[];
   /** In the order in which bodies hold them. */
   readonly ordered: readonly CellColumn[];
-  /** The place of `$rowID`; -1 if the rows come without identities. */
+  /** The place of `$rowID`; -1 if the rows come without row IDs. */
   readonly rowIdAt: number;
 }
 

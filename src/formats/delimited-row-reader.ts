@@ -26,7 +26,7 @@ export interface DelimitedRowReaderOptions {
   /** Column IDs whose order is known already: bodies hold these first. */
   readonly columns?: readonly string[];
   readonly limits?: Partial<RowLimits>;
-  /** Whether blocks carry the identities that rows come with (`$rowID` in the header); else they are ignored. */
+  /** Whether blocks carry the row IDs that rows come with (`$rowID` in the header); else they are ignored. */
   readonly retainIds?: boolean;
 }
 

@@ -20,7 +20,7 @@ export interface JsonRowReaderOptions {
   readonly form: 'rows' | 'envelope';
   /** Column IDs whose order is known already: bodies hold these first. */
   readonly columns?: readonly string[];
-  /** Whether the blocks hold the identities of their rows (`$rowID`). */
+  /** Whether the blocks hold the row IDs of their rows (`$rowID`). */
   readonly retainIds?: boolean;
   readonly limits?: Partial<RowLimits>;
 }

@@ -9,7 +9,7 @@ import {
 import { RowColumn } from './row-column.ts';
 import type { RowLimits } from './row-limits.ts';
 
-/** The reserved key of a row's identity. It is no column, but takes a position in its row. */
+/** The reserved key of a row ID. It is no column, but takes a position in its row. */
 export const rowIdKey = '$rowID';
 
 /** Longer leads than this (many blanks, long keys) are not remembered. */

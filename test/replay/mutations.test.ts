@@ -183,7 +183,7 @@ describe('one altered value is told', () => {
 
 /** What is no state: how rows are stored and where, and what is over. */
 const harmless: readonly (readonly [what: string, statement: string])[] = [
-  ['a segment that nobody extents', `insert into segments (key, id, rows) values (-1, gen_random_uuid(), 1)`],
+  ['a segment that no extent shows', `insert into segments (key, id, rows) values (-1, gen_random_uuid(), 1)`],
   ['an outcome whose time is over', `insert into outcomes (partition, command_id, log_offset, time) values (0, gen_random_uuid(), 0, 1)`],
   ['a body block whose time is over', `insert into body_blocks (body_id, number, team_id, segment, profile, time)
     select gen_random_uuid(), 0, id, -1, '[]', 1 from teams limit 1`],

@@ -46,8 +46,8 @@ test('in batches of 7, another year, time zone and locale, replay gives what was
   const elsewhere = { ...generated.environment, TZ: 'Asia/Kathmandu', LANG: 'tr_TR.UTF-8', LC_ALL: 'tr_TR.UTF-8' };
   const verified = await runTablog(['verify', '--batch-events', '7'], elsewhere, [aYearLater]);
   expect(verified).toMatchObject({ code: 0, stdout: expect.stringContaining('The read model is what the log says') });
-  // It takes a while, and says how far it has come.
-  expect(verified.stderr).toMatch(/^(\d+ of \d+ events, \d+ a second\n)+$/);
+  // Where it takes a while, it says how far it has come.
+  expect(verified.stderr).toMatch(/^(\d+ of \d+ events, \d+ a second\n)*$/);
 }, 300_000);
 
 test('replay puts an equal read model in the place of one that was damaged, and leaves nothing else behind', async () => {

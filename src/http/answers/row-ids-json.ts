@@ -11,7 +11,7 @@ const idsAtOnce = 4096;
 /** Up to here the whole text is made at once. */
 const wholeIdsMax = 20_000;
 
-/** The IDs that rows of a range kept, by their indexes; the other rows have those of their places. */
+/** The IDs that rows of a range retain, by their indexes; the other rows have those of their places. */
 export type FindRetainedIds = (range: RetainingRange) => Promise<ReadonlyMap<number, string>>;
 
 /**
@@ -71,7 +71,7 @@ function idsOf(prefix: Buffer, start: number, count: number): Buffer {
   return bytes;
 }
 
-/** Puts the IDs that rows kept over those of their places. */
+/** Puts the IDs that rows retain over those of their places. */
 function putRetained(ids: Buffer, start: number, kept: ReadonlyMap<number, string>): void {
   for (let at = 0; at < ids.length; at += idBytes) {
     const id = kept.get(start + at / idBytes);

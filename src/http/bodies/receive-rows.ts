@@ -68,7 +68,7 @@ export function rowsIn({ rowCount }: ReceivedRows, source: RowSource): number | 
 export interface ReceiveRowsOptions {
   /** Columns whose order is known already. */
   readonly columns?: readonly string[];
-  /** Whether the rows may keep the identities that they come with. */
+  /** Whether the rows may retain the row IDs that they come with. */
   readonly retainIds?: boolean;
   /** Whether all rows come to lie in segments, also when they are few. */
   readonly asSegments?: boolean;
