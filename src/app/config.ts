@@ -149,9 +149,13 @@ export class ConfigError extends Error {
   }
 }
 
+/** Settings by the names that they had before. */
+const formerNames = { MAINTENANCE_INTERVAL_MS: 'UPKEEP_INTERVAL_MS' } as const;
+
 /** Reads the settings. An empty variable counts as one that is not set. Throws ConfigError. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  for (const [name, former] of Object.entries(formerNames)) given[name] ??= given[former];
   const result = settings.safeParse(given);
   const problems = (result.error?.issues ?? []).map((issue) => `${issue.path.join('.')}: ${issue.message}`);
   problems.push(...findContradictions(given));

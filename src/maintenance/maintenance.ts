@@ -1,5 +1,5 @@
 /**
- * What is done in the background: compaction and sweeping of the read model; telling the log of the end of stashes and uploads, of files that
+ * What is done in the background: compaction and garbage collection of the read model; telling the log of the end of stashes and uploads, of files that
  * rows name, and of tokens that were revoked; removing files that were given up. A small step at a time and mostly at rest, so that requests
  * do not notice. One process at a time does it.
  */
@@ -56,7 +56,7 @@ export class Maintenance {
       try {
         await this.#whileOnlyOne();
       } catch (error) {
-        logger.warn({ err: error }, 'there is no maintenance of the read model now');
+        logger.warn({ err: error }, 'maintenance of the read model has stopped until the next round');
       }
     }
   }
@@ -106,7 +106,7 @@ export class Maintenance {
       return found;
     } catch (error) {
       // The next round finds out whether that was all there is to it.
-      this.#options.logger.warn({ err: error }, 'a step of the maintenance of the read model did not get through');
+      this.#options.logger.warn({ err: error }, 'a step of the maintenance of the read model failed');
       return false;
     }
   }

@@ -6,6 +6,11 @@ import { ConfigError, describeSettings, readConfig } from '../../src/app/config.
 const kafka = { DATABASE_URL: 'postgres://u:p@h/d', KAFKA_BROKERS: 'a:9092' };
 
 describe('readConfig', () => {
+  test('is read by its former name', () => {
+    expect(readConfig({ UPKEEP_INTERVAL_MS: '7' })).toMatchObject({ MAINTENANCE_INTERVAL_MS: 7 });
+    expect(readConfig({ UPKEEP_INTERVAL_MS: '7', MAINTENANCE_INTERVAL_MS: '8' })).toMatchObject({ MAINTENANCE_INTERVAL_MS: 8 });
+  });
+
   test('has a default for everything', () => {
     expect(readConfig({})).toEqual({
       DATA_DIR: './data',
