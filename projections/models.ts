@@ -1,5 +1,5 @@
 /** The models of the read model: a line each. A model comes behind those whose states it reads. */
-import { listModels, type StatesOf } from './engine/model.ts';
+import { listModels, type QueriesOf, type StatesOf } from './engine/model.ts';
 import { segments } from './segments/segments.model.ts';
 import { stashes } from './stashes/stashes.model.ts';
 import { tables } from './tables/tables.model.ts';
@@ -10,3 +10,6 @@ export const models = listModels({ teams, segments, stashes, tables, uploads });
 
 /** The state of a batch, by model. */
 export type States = StatesOf<typeof models>;
+
+/** What may be asked of the models. */
+export type Queries = QueriesOf<typeof models>;

@@ -44,7 +44,7 @@ export type RemoveGarbage = (database: Database, later: number) => Promise<numbe
  * @typeParam State the model's part of the state of a batch
  * @typeParam States the states that its decisions read: its own, and those of other models, by their names in the list
  */
-export interface Model<State, States, Change extends AnyChange, Remembered = null, Committed = null> {
+export interface Model<State, States, Change extends AnyChange, Remembered = null, Committed = null, Queries = null> {
   /** Its tables, and statements that make what MikroORM's schema generator has no words for. */
   readonly entities: readonly EntitySchema[];
   readonly storage: readonly string[];
@@ -80,6 +80,9 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
   /** Types of events for which it pays to load while they are still on their way into the log. */
   readonly loadsAhead?: readonly EventType[];
 
+  /** What HTTP and the command line may ask of it. */
+  readonly queries?: (database: Database) => Queries;
+
   /** What replay must give again: queries, and comparisons that take more than a query. */
   readonly sections: readonly Section[];
   readonly comparisons?: readonly Comparison[];
@@ -90,7 +93,7 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
 
 /** Any model. The engine never looks into what it carries from one hook of a model to another. */
 // oxlint-disable-next-line typescript/no-explicit-any
-export type AnyModel = Model<any, any, any, any, any>;
+export type AnyModel = Model<any, any, any, any, any, any>;
 
 /** Models by their names. */
 export type Models = Readonly<Record<string, AnyModel>>;
@@ -99,6 +102,16 @@ type StateOf<M> = M extends { open(newKey: () => bigint): infer State } ? State 
 
 /** The states of a list of models. */
 export type StatesOf<M extends Models> = { readonly [Name in keyof M]: StateOf<M[Name]> };
+
+type QueriesOfModel<M> = M extends { readonly queries?: (database: Database) => infer Queries } ? Queries : null;
+
+/** The queries of a list of models. */
+export type QueriesOf<M extends Models> = { readonly [Name in keyof M]: QueriesOfModel<M[Name]> };
+
+/** Opens the queries of models on their read model. */
+export function openQueries<const M extends Models>(models: M, database: Database): QueriesOf<M> {
+  return Object.fromEntries(Object.entries(models).map(([name, { queries }]) => [name, queries?.(database) ?? null])) as QueriesOf<M>;
+}
 
 type NeedsOf<M> = M extends { decisions: infer Decisions }
   // oxlint-disable-next-line typescript/no-explicit-any

@@ -15,16 +15,27 @@ import { insertRetainedIds } from './retained-ids.store.ts';
 import { changeOf, insertTailRows, upsertChanges, upsertExtents } from './extents.store.ts';
 import { loadRetainedIds } from './load-retained-ids.ts';
 import { loadTables } from './load-tables.ts';
+import { PageQueries } from './pages.queries.ts';
+import { Presenters } from './presenters.ts';
 import { RememberedTables } from './remembered-tables.ts';
 import { SchemaCache } from './schema-cache.ts';
 import { AppLinkEntity, ChangeEntity, GenerationEntity, ExtentEntity, TableEntity, TableSchemaEntity } from './table.entity.ts';
 import { tableGarbage } from './tables.garbage.ts';
+import { RowQueries } from './rows.queries.ts';
+import { TableQueries } from './tables.queries.ts';
 import { tableSections } from './tables.sections.ts';
 import type { TableChange } from './table.ts';
 import { TablesState, type TableStates } from './tables.state.ts';
 import { insertAppLinks, insertGenerations, insertSchemas, insertTables, schemaRow, updateTables } from './tables.store.ts';
 
-export const tables: Model<TablesState, TableStates, TableChange, RememberedTables, SchemaCache> = {
+/** What may be asked of tables: of them as a whole, of single rows, and of rows in pages. */
+export interface AllTableQueries {
+  readonly tables: TableQueries;
+  readonly rows: RowQueries;
+  readonly pages: PageQueries;
+}
+
+export const tables: Model<TablesState, TableStates, TableChange, RememberedTables, SchemaCache, AllTableQueries> = {
   entities: [TableEntity, TableSchemaEntity, ExtentEntity, GenerationEntity, ChangeEntity, AppLinkEntity],
   storage: [
     // Room on each page keeps updates of the hot rows beside their old versions, without touching an index.
@@ -81,6 +92,10 @@ export const tables: Model<TablesState, TableStates, TableChange, RememberedTabl
   makes,
   // Rows are what has to be looked up; the rest is remembered mostly.
   loadsAhead: ['RowPatchRequested', 'RowDeleteRequested'],
+  queries: (database) => {
+    const presenters = new Presenters(database);
+    return { tables: new TableQueries(database), rows: new RowQueries(database, presenters), pages: new PageQueries(database, presenters) };
+  },
   sections: tableSections,
   comparisons: [compareRows],
   garbage: tableGarbage,

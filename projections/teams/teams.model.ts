@@ -3,6 +3,7 @@ import type { Loading, Model } from '../engine/model.ts';
 import { storing } from '../engine/statements.ts';
 import { decideTeamChange, decideTeamCreated, decideTeamPlan, decideTokenCreated, decideTokenRevoked } from './decide-team.ts';
 import { TeamEntity, TokenEntity } from './team.entity.ts';
+import { TeamQueries } from './teams.queries.ts';
 import { teamSections } from './teams.sections.ts';
 import type { Team, TeamChange, TokenChange } from './team.ts';
 import { TeamsState, type TeamStates } from './teams.state.ts';
@@ -14,7 +15,7 @@ export type RememberedTeams = Map<string, Team>;
 /** How many are remembered; past it all are forgotten, because that is simple and rare. */
 const rememberedMax = 1000;
 
-export const teams: Model<TeamsState, TeamStates, TeamChange | TokenChange, RememberedTeams> = {
+export const teams: Model<TeamsState, TeamStates, TeamChange | TokenChange, RememberedTeams, null, TeamQueries> = {
   entities: [TeamEntity, TokenEntity],
   storage: [],
   decisions: {
@@ -37,6 +38,7 @@ export const teams: Model<TeamsState, TeamStates, TeamChange | TokenChange, Reme
     for (const team of state.all()) known.set(team.id, team);
     return known;
   },
+  queries: (database) => new TeamQueries(database),
   sections: teamSections,
   garbage: [],
 };

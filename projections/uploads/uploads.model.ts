@@ -10,10 +10,11 @@ import { deleteChangeReferences, findClaims, insertChangeReferences, insertFileR
 import { UploadEntity } from './upload.entity.ts';
 import { uploadSections } from './uploads.sections.ts';
 import type { UploadChange } from './upload.ts';
+import { UploadQueries } from './uploads.queries.ts';
 import { UploadsState, type UploadStates } from './uploads.state.ts';
 import { findUploads, uploadRow, upsertUploads } from './uploads.store.ts';
 
-export const uploads: Model<UploadsState, UploadStates, UploadChange | TailRowsChange | RowChange> = {
+export const uploads: Model<UploadsState, UploadStates, UploadChange | TailRowsChange | RowChange, null, null, UploadQueries> = {
   entities: [UploadEntity, FileReferenceEntity, ChangeReferenceEntity],
   storage: [
     'create index uploads_to_expire on uploads (expires_at) where file is null and removed_at is null',
@@ -39,6 +40,7 @@ export const uploads: Model<UploadsState, UploadStates, UploadChange | TailRowsC
   ],
   // Whether rows name a file is asked of what is stored, wherever rows may be.
   readsStored: ['UploadChecked'],
+  queries: (database) => new UploadQueries(database),
   sections: uploadSections,
   garbage: [],
 };

@@ -18,7 +18,7 @@ export function tokenFileIn(dataFolder: string): string {
  * Makes the team `default` unless there is any team, and writes its token to `token` in the folder (mode 0600). Rejects with
  * ConfigError when that cannot be written.
  */
-export async function createFirstTeam({ database, log, teams }: Service, dataFolder: string): Promise<void> {
+export async function createFirstTeam({ database, log, queries: { teams } }: Service, dataFolder: string): Promise<void> {
   const client = await database.pool.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [advisoryLocks.createFirstTeam]);
@@ -47,7 +47,7 @@ export async function createFirstTeam({ database, log, teams }: Service, dataFol
 }
 
 /** Null when the file holds a token of some team; else the ID of a team to make one for. There must be a team. */
-export async function findTeamWithoutToken({ teams }: Pick<Service, 'teams'>, dataFolder: string): Promise<string | null> {
+export async function findTeamWithoutToken({ queries: { teams } }: Pick<Service, 'queries'>, dataFolder: string): Promise<string | null> {
   // A file that cannot be read is of no use to whoever reads what is said of it, whatever the reason.
   const token = await readFile(tokenFileIn(dataFolder), 'utf8').then((text) => text.trim(), () => '');
   if ((await teams.token(token)) !== null) return null;

@@ -4,11 +4,6 @@ import pRetry from 'p-retry';
 import { pino } from 'pino';
 import { rowLimits, stashLimits, uploadLimits } from '../../commands/limits.ts';
 import { OutcomeQueries } from '../../projections/engine/outcomes/outcomes.queries.ts';
-import { PageQueries } from '../../projections/tables/pages.queries.ts';
-import { Presenters } from '../../projections/tables/presenters.ts';
-import { RowQueries } from '../../projections/tables/rows.queries.ts';
-import { TableQueries } from '../../projections/tables/tables.queries.ts';
-import { UploadQueries } from '../../projections/uploads/uploads.queries.ts';
 import { describeFailure } from '../cli/run-to-end.ts';
 import type { Config } from './config.ts';
 import { isDatabaseAway } from '../database/database-away.ts';
@@ -65,7 +60,6 @@ export async function serve(config: Config): Promise<void> {
   const files = await openWhenReachable(() => openFileStore(config, service.keys), config, logger, signal);
   if (files === null) return;
   resources.defer(() => files.close());
-  const uploads = new UploadQueries(service.database);
   metrics.ask({ log: service.log, askPostgres: () => askPostgres(service) });
   let closeMetrics: (() => Promise<void>) | undefined;
   resources.defer(async () => closeMetrics?.());
@@ -74,7 +68,7 @@ export async function serve(config: Config): Promise<void> {
   resources.defer(() => uses.close());
   const submitter = new Submitter(service.log, service.keys, { asyncWaitMs: config.ASYNC_WAIT_MS, logger });
   const rateLimits = RateLimits.of(config, metrics.requests);
-  const app = buildService({ service, files, uploads, submitter, rateLimits, uses, metrics, config, logger, hasStarted: () => started });
+  const app = buildService({ service, files, submitter, rateLimits, uses, metrics, config, logger, hasStarted: () => started });
   resources.defer(() => drain(app, submitter, config));
   service.onFailure((reason) => {
     logger.fatal(reason);
@@ -97,7 +91,7 @@ export async function serve(config: Config): Promise<void> {
     await greetWhenReachable(service, port, { config, logger, signal: stopping.signal });
   }
   if (config.ROLE !== 'api') {
-    const { database, log } = service;
+    const { database, log, queries: { uploads } } = service;
     const maintenance = new Maintenance({
       database, log, uploads: new UploadMaintenance({ log, uploads, files, logger }), logger, interval: config.MAINTENANCE_INTERVAL_MS,
     });
@@ -172,10 +166,9 @@ async function openWhenReachable<T extends { close(): Promise<void> }>(
 }
 
 /** The HTTP interface; a projector has what its operator asks for, and no more. */
-function buildService({ service, files, uploads, submitter, rateLimits, uses, metrics, config, logger, hasStarted }: {
+function buildService({ service, files, submitter, rateLimits, uses, metrics, config, logger, hasStarted }: {
   readonly service: Service;
   readonly files: FileStore;
-  readonly uploads: UploadQueries;
   readonly submitter: Submitter;
   readonly rateLimits: RateLimits | null;
   readonly uses: TokenUses;
@@ -184,11 +177,10 @@ function buildService({ service, files, uploads, submitter, rateLimits, uses, me
   readonly logger: pino.Logger;
   readonly hasStarted: () => boolean;
 }): App {
-  const { database, log, teams, keys } = service;
+  const { database, log, keys, queries: { teams, uploads, tables: { tables, rows, pages } } } = service;
   const authenticate = cacheTokens({
     find: (token) => teams.token(token), now: () => log.now(), onUse: (tokenId, time) => uses.add(tokenId, time),
   });
-  const tables = new TableQueries(database);
   return buildApp({
     config,
     log: logger,
@@ -202,11 +194,9 @@ function buildService({ service, files, uploads, submitter, rateLimits, uses, me
     routes: (app) => {
       if (config.METRICS_PORT === undefined) app.route(metricsRoute(metrics));
       if (config.ROLE === 'projector') return;
-      const presenters = new Presenters(database);
       const requireReadModel = (): Promise<void> => (log.isCaughtUp ? Promise.resolve() : refuseWhileBehind());
       addRoutes(app, {
-        submitter, tables, rows: new RowQueries(database, presenters),
-        pages: new PageQueries(database, presenters), gate: new Gate(bodiesAtOnce, config.OUTCOME_WAIT_MS),
+        submitter, tables, rows, pages, gate: new Gate(bodiesAtOnce, config.OUTCOME_WAIT_MS),
         jobs: new Jobs({ log, keys, outcomes: new OutcomeQueries(database) }),
         receiver: {
           submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, turns: new Turns(), rateLimits, writeAhead: service.writeAhead,

@@ -2,10 +2,10 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { LocalKeys } from '../../projections/engine/local-keys.ts';
+import { openQueries } from '../../projections/engine/model.ts';
 import { createReadModel, openDatabase, readModelSchema } from '../../projections/engine/read-model.ts';
-import { models } from '../../projections/models.ts';
+import { models, type Queries } from '../../projections/models.ts';
 import { fillSegment } from '../../projections/segments/fill-segment.ts';
-import { TeamQueries } from '../../projections/teams/teams.queries.ts';
 import type { Config } from './config.ts';
 import { inDataFolder, makeFolder } from './data-folder.ts';
 import { checkPostgres } from '../database/check-postgres.ts';
@@ -25,7 +25,7 @@ export interface ReadModel {
   /** Of Postgres. */
   readonly url: string;
   readonly database: Database;
-  readonly teams: TeamQueries;
+  readonly queries: Queries;
   /** Calls the listener, with the reason, when the read model cannot be used any more: Postgres has ended, or it is gone. */
   onFailure(listener: (reason: string) => void): void;
   /** An embedded Postgres that others use goes on. */
@@ -35,7 +35,7 @@ export interface ReadModel {
 export interface Service {
   readonly database: Database;
   readonly log: EventLog;
-  readonly teams: TeamQueries;
+  readonly queries: Queries;
   readonly keys: SecretKeys;
   /** Writes the rows of a segment before the event that names it. */
   writeAhead(teamId: string, segmentId: string, block: RowBlock): Promise<void>;
@@ -95,7 +95,7 @@ export async function openReadModel(config: Config, logger: Logger): Promise<Rea
     await use.identify();
     await createTokenNotes(database.pool);
     return {
-      url: postgres.url, database, teams: new TeamQueries(database),
+      url: postgres.url, database, queries: openQueries(models, database),
       onFailure: (listener) => {
         use.onLost(listener);
         postgres.embedded?.onExit(() => listener('the embedded Postgres has ended; start the service again to recover it'));
@@ -117,14 +117,14 @@ export async function openService(
   return openAll(async (closers) => {
     const readModel = await openReadModel(config, logger);
     closers.push(() => readModel.close());
-    const { url, database, teams, onFailure } = readModel;
+    const { url, database, queries, onFailure } = readModel;
     const log = await openLog(config, database, url, { logger, projects, signal, observer });
     closers.push(() => log.close());
     const keys = await StoredSecretKeys.open(database.pool);
     closers.push(() => keys.close());
     const localKeys = new LocalKeys();
     return {
-      database, log, teams, keys, onFailure,
+      database, log, queries, keys, onFailure,
       writeAhead: (teamId, segmentId, block) => database.fills.with(async (tx) => {
         const reserved = localKeys.open();
         await reserved.reserve(tx, 1);

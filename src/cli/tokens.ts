@@ -77,7 +77,7 @@ async function list({ team: idOrName, json }: Flags): Promise<void> {
 
 /** A token is refused as soon as Postgres knows of it, whatever the log does: it is told as soon as it can be. */
 async function revoke(text: string, flags: Flags): Promise<void> {
-  const { name, id, problem } = await withReadModel(async ({ database, teams }, withLog) => {
+  const { name, id, problem } = await withReadModel(async ({ database, queries: { teams } }, withLog) => {
     const known = await findToken(teams, flags.team, text).catch((error: unknown) => {
       if (error instanceof UserError) return null;
       throw error;

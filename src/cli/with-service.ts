@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readConfig } from '../app/config.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { noLogObserver } from '../log/log-observer.ts';
-import type { ReadModel, Service } from '../app/service.ts';
+import type { ReadModel } from '../app/service.ts';
 import type { TeamQueries, TeamSummary } from '../../projections/teams/teams.queries.ts';
 import { newLogger } from './console.ts';
 import { interruption } from './interruption.ts';
@@ -18,8 +18,8 @@ const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export type WithLog = <T>(work: (log: EventLog) => Promise<T>, waitMs?: number) => Promise<T>;
 
 /** Runs work that needs the log. Can be interrupted until that begins; what it appends to the log it appends whole. */
-export async function withService<T>(work: (service: Pick<Service, 'log' | 'teams'>) => Promise<T>): Promise<T> {
-  return withReadModel(({ teams }, withLog) => withLog((log) => work({ log, teams })));
+export async function withService<T>(work: (service: { readonly log: EventLog; readonly teams: TeamQueries }) => Promise<T>): Promise<T> {
+  return withReadModel(({ queries: { teams } }, withLog) => withLog((log) => work({ log, teams })));
 }
 
 /** Runs work that needs Postgres, and says itself when it needs the log. */

@@ -265,7 +265,7 @@ describe('a token that is revoked', () => {
 
 describe('when a token was last used', () => {
   const usedAt = async (id: string): Promise<number | null> => {
-    return (await operator().teams.tokens(team.id)).find((token) => token.id === id)!.usedAt;
+    return (await operator().queries.teams.tokens(team.id)).find((token) => token.id === id)!.usedAt;
   };
   const silent = pino({ level: 'silent' });
 

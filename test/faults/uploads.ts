@@ -7,7 +7,6 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { setPlan } from '../../commands/plans.ts';
-import { UploadQueries } from '../../projections/uploads/uploads.queries.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openFileStore } from '../../src/files/open-file-store.ts';
 import { recordFact } from '../../src/log/record-fact.ts';
@@ -175,9 +174,9 @@ export async function findUploadProblems(
 async function findLeftovers(environment: Readonly<Record<string, string>>, uploaders: readonly Uploader[]): Promise<string[]> {
   const wanted = new Set(uploaders.flatMap(({ files, open }) => [...files.map(({ name }) => name), ...open]));
   const found = new Set<string>();
-  await asOperator(environment, async ({ log, database, keys }) => {
+  await asOperator(environment, async ({ log, queries: { uploads }, keys }) => {
     const files = await openFileStore(readConfig(environment), keys);
-    const maintenance = new UploadMaintenance({ log, uploads: new UploadQueries(database), files, logger: pino({ level: 'silent' }), orphanAge: -60_000 });
+    const maintenance = new UploadMaintenance({ log, uploads, files, logger: pino({ level: 'silent' }), orphanAge: -60_000 });
     try {
       while (await maintenance.clear());
       while (await maintenance.removeOrphans());

@@ -4,8 +4,8 @@ import { compactOnce, smallExtentBytes } from '../../projections/tables/compacti
 import { removeGarbage, removeRareGarbage } from '../../projections/engine/garbage.ts';
 import { models } from '../../projections/models.ts';
 import { findRows } from '../../projections/tables/extents.store.ts';
-import { PageQueries } from '../../projections/tables/pages.queries.ts';
-import { Presenters } from '../../projections/tables/presenters.ts';
+import { openQueries } from '../../projections/engine/model.ts';
+import type { PageQueries } from '../../projections/tables/pages.queries.ts';
 import type { Database } from '../../src/database/database.ts';
 import { verify } from '../../src/replay/verify.ts';
 import { scale } from '../scale.ts';
@@ -30,13 +30,13 @@ async function count(query: string): Promise<number> {
 
 /** Every row of every table as readers get it. */
 async function readAll(): Promise<string[]> {
-  const queries = new PageQueries(database, new Presenters(database));
+  const { pages } = openQueries(models, database).tables;
   const { rows: tables } = await database.pool.query('select id, team_id from tables where not deleted order by id');
   const texts: string[] = [];
   for (const { id, team_id: teamId } of tables) {
     let from: Parameters<PageQueries['page']>[2] = null;
     do {
-      const page = await queries.page(teamId, id, from, 70);
+      const page = await pages.page(teamId, id, from, 70);
       if (typeof page === 'string') throw new Error(page);
       texts.push(`${id} ${page.rows.enclose('', '').toString()}`);
       from = page.next;

@@ -1,6 +1,5 @@
 /** What is done to uploads in the background, as tests do it themselves, and what has become of uploads and of their bytes. */
 import { pino } from 'pino';
-import { UploadQueries } from '../../projections/uploads/uploads.queries.ts';
 import type { FileStore } from '../../src/files/file-store.ts';
 import type { Service } from '../../src/app/service.ts';
 import { UploadMaintenance, type UploadMaintenanceOptions } from '../../src/maintenance/upload-maintenance.ts';
@@ -68,9 +67,9 @@ export class UploadLife {
   }
 
   newMaintenance(options: Partial<UploadMaintenanceOptions> = {}): UploadMaintenance {
-    const { log, database } = this.#operator;
+    const { log, queries: { uploads } } = this.#operator;
     const maintenance = new UploadMaintenance({
-      log, uploads: new UploadQueries(database), files: this.store, logger: pino({ level: 'silent' }), settleDelay: 0, ...options,
+      log, uploads, files: this.store, logger: pino({ level: 'silent' }), settleDelay: 0, ...options,
     });
     this.#maintenances.push(maintenance);
     return maintenance;
