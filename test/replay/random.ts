@@ -26,6 +26,12 @@ export class Random {
     return things[this.below(things.length)]!;
   }
 
+  /** One of these things, each as often as its weight says. */
+  weighted<T>(choices: readonly (readonly [weight: number, thing: T])[]): T {
+    let left = this.below(choices.reduce((sum, [weight]) => sum + weight, 0));
+    return choices.find(([weight]) => (left -= weight) < 0)![1];
+  }
+
   uuid(): string {
     const hex = Array.from({ length: 4 }, () => this.below(2 ** 32).toString(16).padStart(8, '0')).join('');
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;

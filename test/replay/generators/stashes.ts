@@ -1,0 +1,59 @@
+/** Stashes: chunks in order or not, one more time, of stashes that have ended; and imports of them. */
+import type { RowSource } from '../../../src/events/event.ts';
+import type { SchemaErrorMode } from '../../../src/values/decide-schema.ts';
+import { rowsOf, sampleNames, type SampleRows } from '../row-samples.ts';
+import type { GeneratorOf, TeamMaterial } from './generator.ts';
+
+const hour = 3_600_000;
+const modes: readonly SchemaErrorMode[] = ['abort', 'dropColumns', 'updateSchema'];
+
+export type StashSource = Extract<RowSource, { readonly kind: 'stash' }>;
+
+/** One of few stashes, so that they are met again. */
+export function anyStash({ random: r }: Pick<TeamMaterial, 'random'>): StashSource {
+  return { kind: 'stash', stashId: `stash${r.below(4)}` };
+}
+
+/** Puts a chunk of these rows, or of any. */
+export async function putChunk({ random: r, sender, teamId, blocks, sendBody }: TeamMaterial, stashId: string, given?: SampleRows): Promise<void> {
+  const { carried, body } = given ?? (await rowsOf(r, 1 + r.below(5), r.chance(0.7) ? 'plain' : r.pick(sampleNames)));
+  const kind = r.pick(['none', 'block', 'block', 'body']);
+  const rows = kind === 'none'
+    ? { kind } as const
+    : kind === 'block' ? { kind, ...carried, segmentId: r.uuid() } as const : sendBody([r.pick(blocks), r.pick(blocks)]);
+  const serial = r.chance(0.1) ? r.pick(['a', '-x', 'B_1']) : r.pick(['1', '2', '007', '7', '10', '9']);
+  // Now and then its time is over before anything can come of it.
+  const limits = { lifeMs: r.chance(0.1) ? 0 : hour, chunksMax: r.chance(0.02) ? 0 : 1000, rowsMax: 1e6, profiledColumnsMax: 1e6 };
+  sender.send({ type: 'ChunkPutRequested', teamId, stashId, serial, limits, rows }, body);
+}
+
+export const generateStashes: GeneratorOf = (team) => {
+  const { teamId, random: r, sender, tables, addRows } = team;
+
+  /** Mostly chunks. Gives the stash, unless it ends it. */
+  async function changeStash(): Promise<StashSource | null> {
+    const stash = anyStash(team);
+    const { stashId } = stash;
+    const roll = r.next();
+    if (roll < 0.2) sender.send({ type: 'StashDeleteRequested', teamId, stashId });
+    else if (roll < 0.4) sender.send({ type: 'StashExpired', teamId, stashId, created: BigInt(r.below(1000)) });
+    else for (let chunks = 1 + r.below(5); chunks > 0; chunks -= 1) await putChunk(team, stashId);
+    return roll < 0.4 ? null : stash;
+  }
+
+  return {
+    steps: [
+      [10, async () => {
+        const stash = await changeStash();
+        if (stash !== null && r.chance(0.7)) addRows(tables.pick(), stash, undefined, r.pick(modes));
+      }],
+      [10, () => addRows(tables.any(), anyStash(team))],
+    ],
+    // A stash that holds rows, and ends.
+    begin: async () => {
+      const { stashId } = anyStash(team);
+      await putChunk(team, stashId);
+      sender.send({ type: 'StashDeleteRequested', teamId, stashId });
+    },
+  };
+};

@@ -1,0 +1,158 @@
+/** Tables: created, patched and deleted; rows that are added, patched and deleted; overwrites that retain row IDs. */
+import { rowLimits } from '../../../commands/limits.ts';
+import type { PackedBody } from '../../../src/events/event-codec.ts';
+import type { EventData, RowSource } from '../../../src/events/event.ts';
+import { formatRowId } from '../../../src/events/row-id.ts';
+import type { SchemaErrorMode } from '../../../src/values/decide-schema.ts';
+import { givenColumns, patchOf, rowsOf, sampleNames, type SampleRows } from '../row-samples.ts';
+import type { Generator, TeamMaterial } from './generator.ts';
+import { anyStash, putChunk } from './stashes.ts';
+
+const limits = rowLimits(10_000_000);
+
+export class TablesGenerator implements Generator {
+  readonly steps = [
+    [550, () => this.#patch()], [150, () => this.#delete()], [205, () => this.#addFew()], [5, () => this.#overwrite()],
+    [10, () => this.#createRefused()], [10, () => this.#patchTable()], [5, () => this.#deleteTable()],
+  ] as const;
+  readonly #team: TeamMaterial;
+
+  constructor(team: TeamMaterial) {
+    this.#team = team;
+  }
+
+  async begin(): Promise<void> {
+    const { sender } = this.#team;
+    for (let table = 0; table < 3; table += 1) await this.#createTable();
+    await sender.settle();
+    await this.#retainTwice();
+  }
+
+  async beginBurst(): Promise<void> {
+    if (this.#team.random.chance(0.5)) await this.#createTable();
+  }
+
+  #mode(): SchemaErrorMode {
+    const { random: r } = this.#team;
+    return r.chance(0.05) ? 'updateSchema' : r.pick(['abort', 'dropColumns']);
+  }
+
+  async #patch(): Promise<void> {
+    const { teamId, random: r, tables, sender } = this.#team;
+    const tableId = tables.any();
+    const kind = r.chance(0.1) ? 'nothing' : r.chance(0.5) ? 'plain' : r.pick(sampleNames);
+    const { carried: { profile }, body } = await patchOf(r, kind);
+    sender.send(
+      {
+        type: 'RowPatchRequested', teamId, tableId, row: tables.rowOf(tableId), ifMatch: tables.ifMatch(tableId),
+        onSchemaError: this.#mode(), limits: r.chance(0.01) ? { ...limits, rowBytesMax: 5 } : limits, profile,
+      },
+      body,
+    );
+  }
+
+  #patchTable(): void {
+    const { teamId, random: r, tables, sender } = this.#team;
+    const tableId = tables.any();
+    const columns = r.chance(0.4) ? [] : Array.from({ length: 1 + r.below(2) }, () => ({
+      // Now and then one that no table has; two may be the same.
+      id: r.chance(0.1) ? 'nobody' : r.pick(givenColumns).id, displayName: r.chance(0.3) ? null : `Shown ${r.below(3)}`,
+    }));
+    sender.send({
+      type: 'TablePatchRequested', teamId, tableId, ifMatch: tables.ifMatch(tableId), name: r.chance(0.5) ? null : `table ${r.below(100)}`, columns,
+    });
+  }
+
+  /** Asks for the end of a table, and of it for more: what stands right behind its end, and what was on its way. */
+  async #deleteTable(): Promise<void> {
+    const { teamId, random: r, tables, sender, addRows } = this.#team;
+    const tableId = tables.any();
+    sender.send({ type: 'TableDeleteRequested', teamId, tableId, ifMatch: tables.ifMatch(tableId) });
+    if (!tables.end(tableId)) return;
+    const { carried, body } = await rowsOf(r, 2, 'plain');
+    addRows(tableId, { kind: 'few', ...carried }, body);
+    sender.send({ type: 'RowDeleteRequested', teamId, tableId, row: tables.rowOf(tableId), ifMatch: null });
+    if (r.chance(0.5)) sender.send({ type: 'TableDeleteRequested', teamId, tableId, ifMatch: null });
+  }
+
+  #delete(): void {
+    const { teamId, tables, sender } = this.#team;
+    const tableId = tables.any();
+    sender.send({ type: 'RowDeleteRequested', teamId, tableId, row: tables.rowOf(tableId), ifMatch: tables.ifMatch(tableId) });
+  }
+
+  async #addFew(): Promise<void> {
+    const { random: r, tables, addRows } = this.#team;
+    const tableId = tables.any();
+    if (r.chance(0.05)) return addRows(tableId, { kind: 'none' });
+    const { carried, body } = await rowsOf(r, 1 + r.below(5), r.chance(0.7) ? 'plain' : r.pick(sampleNames));
+    addRows(tableId, { kind: 'few', ...carried }, body);
+  }
+
+  /** Rows of before retain their IDs, now and then those of all generations, or twice, or ones that there never were. */
+  async #overwrite(): Promise<void> {
+    const { teamId, random: r, tables, sender, blocks, sendBody } = this.#team;
+    const tableId = tables.any();
+    const retained = tables.hasRows(tableId) ? Array.from({ length: r.below(30) }, () => tables.rowOf(tableId)) : [];
+    const different = r.chance(0.9) ? [...new Map(retained.map((id) => [formatRowId(id), id])).values()] : retained;
+    const { carried, body } = await rowsOf(r, 1 + r.below(40), 'plain', (row) => (r.chance(0.7) ? different[row] ?? null : null));
+    const rows = r.pick<RowSource>([
+      await this.#stashOf({ carried, body }),
+      { kind: 'none' }, { kind: 'few', ...carried }, { kind: 'block', ...carried, segmentId: r.uuid() },
+      sendBody([r.pick(blocks), { carried, body }, r.pick(blocks)]),
+    ]);
+    sender.send({
+      type: 'TableOverwriteRequested', teamId, tableId, ifMatch: tables.ifMatch(tableId), limits,
+      columns: r.chance(0.3) ? givenColumns : null, onSchemaError: r.pick(['dropColumns', 'updateSchema']), rows,
+    }, body);
+  }
+
+  /** A row retains its ID through an overwrite and through another, so that there are such IDs in generations that were replaced. */
+  async #retainTwice(): Promise<void> {
+    const { teamId, random: r, tables, sender } = this.#team;
+    const tableId = tables.pick();
+    const retained = tables.rowOf(tableId);
+    for (let time = 0; time < 2; time += 1) {
+      const { carried, body } = await rowsOf(r, 3, 'plain', (row) => (row === 0 ? retained : null));
+      sender.send({
+        type: 'TableOverwriteRequested', teamId, tableId, ifMatch: null, limits, columns: null, onSchemaError: 'dropColumns',
+        rows: { kind: 'few', ...carried },
+      }, body);
+    }
+  }
+
+  /** A stash that holds these rows, beside others. */
+  async #stashOf(rows: SampleRows): Promise<RowSource> {
+    const stash = anyStash(this.#team);
+    await putChunk(this.#team, stash.stashId, rows);
+    return stash;
+  }
+
+  async #createTable(): Promise<void> {
+    const { random: r } = this.#team;
+    const { carried, body } = await rowsOf(r, 1 + r.below(40), r.pick(['plain', 'sparse', 'newColumn', 'numberAsName']));
+    this.#create({
+      columns: r.chance(0.6) ? givenColumns : null, rows: { kind: 'few', ...carried },
+      appsToLink: r.chance(0.5) ? ['app one', 'äpp 🙂', 'app one'] : null, onSchemaError: r.pick(['dropColumns', 'updateSchema']),
+    }, body);
+  }
+
+  async #createRefused(): Promise<void> {
+    const { random: r } = this.#team;
+    const { carried, body } = await rowsOf(r, 2, r.pick(sampleNames));
+    const columns = r.pick([
+      [...givenColumns, { id: 'name', type: 'number' } as const],
+      [{ id: '$rowID', type: 'string' } as const],
+      givenColumns,
+    ]);
+    this.#create({ columns, rows: { kind: 'few', ...carried }, appsToLink: null, onSchemaError: 'abort' }, body);
+  }
+
+  #create(
+    given: Pick<Extract<EventData, { type: 'TableCreateRequested' }>, 'columns' | 'rows' | 'appsToLink' | 'onSchemaError'>,
+    body: PackedBody,
+  ): void {
+    const { teamId, random: r, sender } = this.#team;
+    sender.send({ type: 'TableCreateRequested', teamId, tableId: r.uuid(), name: `table ${r.below(100)}`, limits, ...given }, body);
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * What a team does with uploads: files that rows name and others, too large ones, some that the plan does not allow, unknown and
+ * repeated ones, and looks at all of them at any time.
+ */
+import type { RowSource } from '../../../src/events/event.ts';
+import { packRows, pictureOf } from '../row-samples.ts';
+import type { Generator, Step, TeamMaterial } from './generator.ts';
+
+const hour = 3_600_000;
+
+export class UploadsGenerator implements Generator {
+  readonly #team: TeamMaterial;
+  readonly #files: string[];
+  readonly #uploadIds: string[] = [];
+  #isUsed = true;
+
+  constructor(team: TeamMaterial) {
+    this.#team = team;
+    this.#files = [...team.files];
+  }
+
+  get steps(): readonly Step[] {
+    return this.#isUsed ? [[333, () => this.#step()]] : [];
+  }
+
+  /** A look at an upload has its whole batch decided in a transaction: in most bursts others are to be decided ahead. */
+  endBurst(): void {
+    this.#isUsed = this.#team.random.chance(0.25);
+  }
+
+  /** A file that was completed is named now and then, before anybody looks or after that. */
+  async #step(): Promise<void> {
+    const { random: r, tables, addRows } = this.#team;
+    const file = this.#use();
+    if (file === null || r.chance(0.4)) return;
+    const { carried, body } = await packRows([pictureOf(r, file)]);
+    const rows = r.pick<RowSource>([{ kind: 'few', ...carried }, { kind: 'block', ...carried, segmentId: r.uuid() }]);
+    addRows(tables.pick(), rows, body, 'updateSchema');
+  }
+
+  /** Gives the name of a file that may be there now, or null. */
+  #use(): string | null {
+    const r = this.#team.random;
+    const roll = r.next();
+    if (roll < 0.35 || this.#uploadIds.length === 0) return this.#createAndComplete();
+    if (roll < 0.45) return this.#complete(this.#any());
+    if (roll < 0.55) this.#plan();
+    else for (let looks = 1 + r.below(3); looks > 0; looks -= 1) this.#check(this.#any());
+    return null;
+  }
+
+  /** Mostly one that was created; now and then one that nobody has. */
+  #any(): string {
+    return this.#team.random.chance(0.05) ? this.#team.random.uuid() : this.#team.random.pick(this.#uploadIds);
+  }
+
+  #createAndComplete(): string | null {
+    const r = this.#team.random;
+    const uploadId = r.uuid();
+    this.#uploadIds.push(uploadId);
+    this.#team.sender.send({
+      type: 'UploadCreateRequested', teamId: this.#team.teamId, uploadId, appId: 'app one', contentType: r.pick(['image/png', 'text/csv']),
+      fileName: r.pick(['a.png', 'ü 🙂/b']),
+      // Now and then its time is over before anything can come of it; mostly that of a file that no row names soon is.
+      limits: {
+        sizeMax: 100, lifeMs: r.chance(0.15) ? 0 : hour, unclaimedLifeMs: r.pick([0, 0, 30, hour]), openMax: r.chance(0.2) ? r.below(4) : 1000,
+      },
+    });
+    const file = r.chance(0.8) ? this.#complete(uploadId) : null;
+    if (r.chance(0.3)) this.#check(uploadId);
+    return file;
+  }
+
+  #complete(uploadId: string): string {
+    const r = this.#team.random;
+    const name = this.#files.shift() ?? r.uuid().replaceAll('-', '').slice(0, 22);
+    const appId = r.chance(0.05) ? 'äpp 🙂' : 'app one';
+    this.#team.sender.send({
+      type: 'UploadCompleteRequested', teamId: this.#team.teamId, uploadId, appId, file: { name, size: r.below(r.chance(0.7) ? 100 : 200) },
+    });
+    return name;
+  }
+
+  #check(uploadId: string): void {
+    this.#team.sender.send({ type: 'UploadChecked', teamId: this.#team.teamId, uploadId });
+  }
+
+  #plan(): void {
+    const uploadBytesMax = this.#team.random.chance(0.4) ? null : this.#team.random.below(150);
+    this.#team.sender.send({ type: 'TeamPlanSet', teamId: this.#team.teamId, uploadBytesMax });
+  }
+}
