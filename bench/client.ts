@@ -25,6 +25,8 @@ export interface Timing {
 export interface Measured {
   figure: number;
   timing: Timing;
+  /** All requests, those of the first moments too. */
+  requests: number;
 }
 
 /** A load has measured nothing. */
@@ -196,12 +198,13 @@ async function measure({ target, measurement, seconds, seed }: ClientRequest & {
     const start = performance.now() + leadInMs;
     const end = start + seconds * 1_000;
     const times: number[] = [];
-    let answered = 0;
+    let [answered, requests] = [0, 0];
     await Promise.all(connections.map(async (connection) => {
       const step = stepOf(connection);
       for (let before = performance.now(), after = before; after < end; before = after) {
         const count = await step();
         after = performance.now();
+        requests += 1;
         if (after < start || after >= end) continue;
         answered += count;
         times.push(after - before);
@@ -210,7 +213,7 @@ async function measure({ target, measurement, seconds, seed }: ClientRequest & {
     if (times.length === 0) throw new Error(`no answer in ${seconds} s`);
     const sorted = times.toSorted((a, b) => a - b);
     const timing = { p50: sorted[times.length >> 1]!, p99: sorted[Math.floor(times.length * 0.99)]!, rate: answered / seconds };
-    return { figure: measurement.unit === 'ms p50' ? timing.p50 : timing.rate, timing };
+    return { figure: measurement.unit === 'ms p50' ? timing.p50 : timing.rate, timing, requests };
   } finally {
     for (const connection of connections) connection.close();
   }

@@ -9,6 +9,12 @@ export interface Rounds {
   service: number[];
 }
 
+/** Processor time for each request, in µs, one a round: of the processes of a side, and of Postgres. */
+export interface ProcessorRounds {
+  own: number[];
+  postgres: number[];
+}
+
 export interface Figure {
   name: string;
   label: string;
@@ -21,6 +27,13 @@ export interface Figure {
   ratioOfRounds: { lowest: number; highest: number };
   goal: string | undefined;
   met: boolean | undefined;
+}
+
+/** The processor time of both sides for each request. */
+export interface ProcessorFigure {
+  label: string;
+  yardstick: ProcessorRounds;
+  service: ProcessorRounds;
 }
 
 /** Peak resident memory in MiB, of the largest process of each side; undefined where it cannot be read. */
@@ -91,6 +104,16 @@ export function renderFigures(
     ...lines,
     [memoryLabel, 'MiB', show(memory.yardstick), show(memory.service), '', '', judged ? `< ${memoryGoalMiB} MiB` : '',
       verdict(memoryMet)],
+  ]);
+}
+
+/** Processor time for each request as a table in Markdown: of Node, of Postgres, and of both; the ratio is that of both. */
+export function renderProcessorTime(figures: readonly ProcessorFigure[]): string {
+  const shown = ({ own, postgres }: ProcessorRounds): string => `${show(median(own))} + ${show(median(postgres))}`;
+  const sums = ({ own, postgres }: ProcessorRounds): number[] => own.map((time, round) => time + postgres[round]!);
+  return renderTable([
+    ['processor time of a request, Node + Postgres', 'unit', 'yardstick', 'service', 'ratio', 'rounds'],
+    ...figures.map(({ label, yardstick, service }) => [label, 'µs', shown(yardstick), shown(service), ...showRatio(sums(service), sums(yardstick))]),
   ]);
 }
 

@@ -9,8 +9,8 @@ import { createDatabase, describeEnvironment, renderFacts, settle, startKafka, s
 import { measurements, type Measurement } from './measurements.ts';
 import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
-import { renderFigures, toFigure, type Figure, type Rounds } from './report.ts';
-import type { Target } from './requests.ts';
+import { findPostmaster, processorTime } from './processor-time.ts';
+import { renderFigures, renderProcessorTime, toFigure, type Figure, type ProcessorFigure, type ProcessorRounds, type Rounds } from './report.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { startYardstick } from './yardstick-process.ts';
 import { makeProfileFolder, serviceEnvironment, startService, type Role, type Service } from './service-processes.ts';
@@ -31,7 +31,8 @@ interface Options {
 }
 
 type Side = 'yardstick' | 'service';
-type Targets = Record<Side, Target>;
+/** A side, its processes, and the Postgres that both are on. */
+type Sides = Record<Side, Service> & { readonly postmaster: number | undefined };
 
 const rowsLoaded = 100_000;
 /** Projectors first: see `startService`. */
@@ -69,28 +70,34 @@ function readOptions(): Options {
 const brokerWarmUpSeconds = 15;
 
 async function measureRounds(
-  { rounds, seconds, log }: Options, measurement: Measurement, targets: Targets, ask: Ask,
-): Promise<Rounds> {
+  { rounds, seconds, log }: Options, measurement: Measurement, sides: Sides, ask: Ask,
+): Promise<{ figures: Rounds; processor: Record<Side, ProcessorRounds> }> {
   const { workload } = measurement;
   const writesToKafka = (side: Side): boolean => {
     return log === 'kafka' && side === 'service' && (workload === 'patch' || workload === 'add');
   };
-  const measureOn = async (side: Side, round: number): Promise<number> => {
-    const warmUp = round === 0 && writesToKafka(side) ? brokerWarmUpSeconds : 0;
-    const request = { target: targets[side], measurement, seconds: Math.max(seconds, warmUp), seed: round };
-    return (await ask({ do: 'measure', ...request }))!.figure;
-  };
   const figures: Rounds = { yardstick: [], service: [] };
+  const processor = { yardstick: { own: [], postgres: [] }, service: { own: [], postgres: [] } } as Record<Side, ProcessorRounds>;
+  const measureOn = async (side: Side, round: number): Promise<void> => {
+    const { target, processes } = sides[side];
+    const warmUp = round === 0 && writesToKafka(side) ? brokerWarmUpSeconds : 0;
+    const takenBy = (): ReturnType<typeof processorTime> => processorTime(processes.map(({ pid }) => pid), sides.postmaster);
+    const before = await takenBy();
+    const { figure, requests } = (await ask({ do: 'measure', target, measurement, seconds: Math.max(seconds, warmUp), seed: round }))!;
+    const after = await takenBy();
+    if (round === 0) return;
+    figures[side].push(figure);
+    if (before?.postgres === undefined || after?.postgres === undefined) return;
+    processor[side].own.push(((after.own - before.own) / requests) * 1e6);
+    processor[side].postgres.push(((after.postgres - before.postgres) / requests) * 1e6);
+  };
   // Round 0 warms both up and is not counted.
   for (let round = 0; round <= rounds; round++) {
     // Who goes first changes, so that a machine that gets slower or faster favours neither.
     const order: Side[] = round % 2 === 0 ? ['yardstick', 'service'] : ['service', 'yardstick'];
-    for (const side of order) {
-      const figure = await measureOn(side, round);
-      if (round > 0) figures[side].push(figure);
-    }
+    for (const side of order) await measureOn(side, round);
   }
-  return figures;
+  return { figures, processor };
 }
 
 function describeService({ calibrate, split }: Options): string {
@@ -126,24 +133,27 @@ async function run(options: Options, { folder, resources, signal }: Surroundings
       folder: join(folder, 'service'),
       profileFolder: options.profile ? await makeProfileFolder() : undefined,
     }, split ? splitRoles : ['all'], resources, signal);
-  const targets: Targets = { yardstick: yardstick.target, service: service.target };
   const ask = startClient(resources, signal);
-  for (const target of Object.values(targets)) await ask({ do: 'load', target, rows: rowsLoaded, connections: 1 });
+  for (const { target } of [yardstick, service]) await ask({ do: 'load', target, rows: rowsLoaded, connections: 1 });
   await settle(Object.values(databases));
 
+  const sides: Sides = { yardstick, service, postmaster: await findPostmaster(postgresUrl) };
   const figures: Figure[] = [];
+  const processorFigures: ProcessorFigure[] = [];
   const judged = !calibrate && !split;
   for (const measurement of options.measurements) {
-    const rounds = await measureRounds(options, measurement, targets, ask);
+    const { figures: rounds, processor } = await measureRounds(options, measurement, sides, ask);
     const goal = options.log === 'kafka' ? (measurement.goalOnKafka ?? measurement.goal) : measurement.goal;
     const figure = toFigure(measurement, rounds, judged ? goal : undefined);
     console.error(`${figure.name}: ${figure.ratio.toFixed(2)}`);
     figures.push(figure);
+    if (processor.service.own.length > 0) processorFigures.push({ label: measurement.label, ...processor });
   }
   const memory = { yardstick: await largestPeak(yardstick), service: await largestPeak(service) };
   console.log(`\n${renderFigures(figures, memory, { processes: service.processes.length, judged })}`);
+  if (processorFigures.length > 0) console.log(`\n${renderProcessorTime(processorFigures)}`);
   if (options.jsonFile === undefined) return;
-  await writeFile(options.jsonFile, `${JSON.stringify({ environment, figures, peakMemoryMiB: memory }, null, 2)}\n`);
+  await writeFile(options.jsonFile, `${JSON.stringify({ environment, figures, processorTime: processorFigures, peakMemoryMiB: memory }, null, 2)}\n`);
 }
 
 await runToEnd(async (surroundings) => run(readOptions(), surroundings));
