@@ -4,7 +4,7 @@ import type { RowLimits, RowSource } from '../src/events/event.ts';
 import { arrayOf, scalarKinds, type ColumnType } from '../src/values/column-type.ts';
 import type { GivenColumn } from '../src/values/table-schema.ts';
 
-/** Text that Postgres can hold: well-formed Unicode without U+0000 (decisions 2). */
+/** Text that Postgres can hold: well-formed Unicode without U+0000 (docs/spec/decisions.md 2). */
 export function text(bytesMax: number) {
   return z.string()
     .min(1, 'must not be empty')

@@ -1,4 +1,4 @@
-/** Limits, settings among them, as they are stamped into the events that are decided by them (decisions 2, 3 and 5). */
+/** Limits, settings among them, as they are stamped into the events that are decided by them (docs/spec/decisions.md 2, 3 and 5). */
 import type { RowLimits, StashLimits, UploadLimits } from '../src/events/event.ts';
 
 const columnsMax = 1000;

@@ -21,7 +21,7 @@ export interface PatchRowInput {
   readonly limits: RowLimits;
 }
 
-/** Throws InvalidRequest when the patch carries the ID of another row (decisions 2). */
+/** Throws InvalidRequest when the patch carries the ID of another row (docs/spec/decisions.md 2). */
 export function patchRow({
   teamId, tableId, row, rowId, ifMatch, query, profile, givenRowId, limits,
 }: PatchRowInput): EventOf<'RowPatchRequested'> {

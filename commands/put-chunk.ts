@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { EventOf, RowSource, StashLimits } from '../src/events/event.ts';
 import { stashId } from './inputs.ts';
 
-/** A serial has the pattern of a stash ID (decisions 3). */
+/** A serial has the pattern of a stash ID (docs/spec/decisions.md 3). */
 export const chunkPath = z.object({ stashID: stashId, serial: stashId });
 
 export interface PutChunkInput {

@@ -1,6 +1,6 @@
 /**
  * What the log means. The projector takes records in the log's order, decides them and stores what they change, with the
- * outcomes and the progress, all of it or nothing (ARCHITECTURE.md, "How a batch is projected").
+ * outcomes and the progress, all of it or nothing (README.md here, "A batch").
  *
  * Both logs and replay call it. It gives the same state however the records are cut into batches.
  */

@@ -1,6 +1,6 @@
 /**
  * Making a read model. It is never migrated: a new shape gets a new number here, and with it a Postgres schema of its
- * own that is filled from the log at the next start (ARCHITECTURE.md, "Evolution").
+ * own that is filled from the log at the next start (ARCHITECTURE.md, "Invariants" 10).
  */
 import { advisoryLocks } from '../../src/database/advisory-locks.ts';
 import { Database, type DatabaseOptions } from '../../src/database/database.ts';

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { LineText, StoredTable } from '../../src/database/stored-table.ts';
 
-/** An immutable run of rows as they were received (design: "segment"); a tail grows at its end until it closes. */
+/** An immutable run of rows as they were received (ARCHITECTURE.md, "segment"); a tail grows at its end until it closes. */
 export const SegmentEntity = defineEntity({
   name: 'Segment',
   tableName: 'segments',

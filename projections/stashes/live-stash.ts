@@ -2,7 +2,7 @@
 import type { LogPlace } from '../engine/decision.ts';
 import type { Stash } from './stash.ts';
 
-/** For how long it is remembered that a stash has ended, in milliseconds of log time (decisions 6). */
+/** For how long it is remembered that a stash has ended, in milliseconds of log time (docs/spec/decisions.md 6). */
 export const endedStashLife = 7 * 24 * 3_600_000;
 
 /** The stash, if it can be imported and added to. */

@@ -1,5 +1,5 @@
 /**
- * The order of a stash's chunks (decisions 3 and 6): if all serials are integers, that of numbers, and equal ones by code
+ * The order of a stash's chunks (docs/spec/decisions.md 3 and 6): if all serials are integers, that of numbers, and equal ones by code
  * point; else by code point.
  */
 

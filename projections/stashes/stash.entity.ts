@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { LineText, StoredTable } from '../../src/database/stored-table.ts';
 
-/** A stash, from its first chunk on until a while after its end (decisions 3 and 6). Of one name there may be several, one after the other. */
+/** A stash, from its first chunk on until a while after its end (docs/spec/decisions.md 3 and 6). Of one name there may be several, one after the other. */
 export const StashEntity = defineEntity({
   name: 'Stash',
   tableName: 'stashes',

@@ -9,7 +9,7 @@ import { isForgotten } from '../stashes/live-stash.ts';
 import { placeRows, rowsOf } from './place-rows.ts';
 import { suspendedMessage } from '../teams/guards.ts';
 
-/** Spec 4.2. Guards: suspension, schema, cells, limits, plan (decisions 2). */
+/** Spec 4.2. Guards: suspension, schema, cells, limits, plan (docs/spec/decisions.md 2). */
 export function decideCreateTable(
   states: TableStates,
   event: Event<EventOf<'TableCreateRequested'>>,
@@ -21,7 +21,7 @@ export function decideCreateTable(
   if (team.suspended) return refuse('payment_required', suspendedMessage);
 
   const { columns } = data;
-  // A create that brings its own schema takes a stash that never was as no rows (decisions 3).
+  // A create that brings its own schema takes a stash that never was as no rows (docs/spec/decisions.md 3).
   const isEmpty = columns !== null && data.rows.kind === 'stash' && isForgotten(states.stashes.stash(data.teamId, data.rows.stashId), at);
   const rows = rowsOf(states, event, data.teamId, isEmpty ? { kind: 'none' } : data.rows, at);
   if ('refusal' in rows) return refusedWith(rows.refusal);

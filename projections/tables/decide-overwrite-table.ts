@@ -56,7 +56,7 @@ export function decideOverwriteTable(
   return apply(changes, at.version, { rows: placed.ranges });
 }
 
-/** Refuses the first row whose ID this table never issued, or that another row before it has too (decisions 2). */
+/** Refuses the first row whose ID this table never issued, or that another row before it has too (docs/spec/decisions.md 2). */
 function checkRowIds(states: TableStates, { id }: Table, { segments, fewIds, placeOf }: ArrivedRows): Refusal | null {
   const runs = fewIds?.runs ?? runsOf(segments);
   if (runs === null) return null;

@@ -1,4 +1,4 @@
-/** The first guards of every request that concerns a table: the table, its team's suspension, If-Match (decisions 2). */
+/** The first guards of every request that concerns a table: the table, its team's suspension, If-Match (docs/spec/decisions.md 2). */
 import { refuse, type Decision } from '../engine/decision.ts';
 import { suspendedMessage } from '../teams/guards.ts';
 import type { Team } from '../teams/team.ts';

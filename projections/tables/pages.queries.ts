@@ -9,7 +9,7 @@ import { RowsJson } from './rows-json.ts';
 import { changedForm, formInSql, parseForm, selectRowsOf } from './stored-body.ts';
 import type { TableAnswer } from './tables.queries.ts';
 
-/** A page ends at about so many bytes, however many rows were asked for (decisions 3). */
+/** A page ends at about so many bytes, however many rows were asked for (docs/spec/decisions.md 3). */
 const pageBytesMax = 16 * 1024 * 1024;
 /** However large the rows are, a page has so many. */
 const pageRowsMin = 32;

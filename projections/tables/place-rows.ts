@@ -1,6 +1,6 @@
 /**
  * Putting the rows of a request at the end of a table: the guards that every such request passes, and the extents that
- * come of it (ARCHITECTURE.md, "Tables are segments, extents and changes").
+ * come of it (ARCHITECTURE.md, "What a table is made of").
  */
 import type { Event, RowLimits, RowSource } from '../../src/events/event.ts';
 import type { Refusal, RowRange } from '../../src/events/outcome.ts';
@@ -56,7 +56,7 @@ export interface PlaceRowsRequest {
   readonly limits: RowLimits;
 }
 
-/** Passes the guards "cells, limits, plan" (decisions 2) and puts the rows into the table. */
+/** Passes the guards "cells, limits, plan" (docs/spec/decisions.md 2) and puts the rows into the table. */
 export function placeRows(request: PlaceRowsRequest): Placement | { readonly refusal: Refusal } {
   const { states: { tables }, at, team, rows, mode, limits, givesSchema } = request;
   const { profile } = rows;
@@ -91,7 +91,7 @@ export function placeRows(request: PlaceRowsRequest): Placement | { readonly ref
     rows: request.table.rows + profile.rows,
     rowBytesMax: Math.max(request.table.rowBytesMax, profile.rowBytesMax),
   };
-  // Scalars that an array column took in by inference or widening are wrapped; else they are mismatches (decisions 2, 6).
+  // Scalars that an array column took in by inference or widening are wrapped; else they are mismatches (docs/spec/decisions.md 2, 6).
   const wrap = mode === 'updateSchema' || request.schema === null;
   const target: Target = { table, schema: decided.schema, wrap, retainsIds: request.retainsIds };
   const placed = rows.few.length > 0 ? placeFew(tables, target, rows, at) : placeSegments(tables, target, rows, at);

@@ -11,7 +11,7 @@ import type { TableAnswer } from './tables.queries.ts';
 export interface PresentedRow {
   /** The row as JSON text, with its `$rowID`. */
   readonly json: string;
-  /** The greater of its version and that of the last widening of its table (decisions 2). */
+  /** The greater of its version and that of the last widening of its table (docs/spec/decisions.md 2). */
   readonly etag: bigint;
 }
 

@@ -46,7 +46,7 @@ export const TableSchemaEntity = defineEntity({
 
 export const storedSchemas = StoredTable.of(TableSchemaEntity);
 
-/** The use of a segment by a table, at a place in its order, since a version (design: "extent"). */
+/** The use of a segment by a table, at a place in its order, since a version (ARCHITECTURE.md, "extent"). */
 export const ExtentEntity = defineEntity({
   name: 'Extent',
   tableName: 'extents',
@@ -83,7 +83,7 @@ export const ExtentEntity = defineEntity({
 
 export const storedExtents = StoredTable.of(ExtentEntity, { without: ['merged'] });
 
-/** A generation of a table that an overwrite has replaced: continuations that began in it go on in it (decisions 3). */
+/** A generation of a table that an overwrite has replaced: continuations that began in it go on in it (docs/spec/decisions.md 3). */
 export const GenerationEntity = defineEntity({
   name: 'Generation',
   tableName: 'generations',

@@ -8,7 +8,7 @@ import type { RemoveGarbage } from '../engine/model.ts';
 import { outcomesKept } from '../engine/outcomes/recorded-outcome.ts';
 import { orIdleSince } from '../segments/segments.garbage.ts';
 
-/** For how long continuations go on in a generation that was replaced (decisions 3), in milliseconds of log time. */
+/** For how long continuations go on in a generation that was replaced (docs/spec/decisions.md 3), in milliseconds of log time. */
 export const generationLife = 3_600_000;
 
 /** The row IDs that rows of a replaced generation retained are parts of answers, which are repeated for as long as outcomes are. */

@@ -66,7 +66,7 @@ export class TableQueries {
     this.#database = database;
   }
 
-  /** The team's tables in order of creation (decisions 3): all of them, or those that are linked to an app. */
+  /** The team's tables in order of creation (docs/spec/decisions.md 3): all of them, or those that are linked to an app. */
   async list(teamId: string, appId: string | null): Promise<TableSummary[]> {
     const { rows } = await this.#database.pool.query<TableSummary>(selectTables, [teamId, appId]);
     return rows;

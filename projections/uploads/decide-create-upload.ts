@@ -7,7 +7,7 @@ import type { UploadStates } from './uploads.state.ts';
 import { suspendedMessage } from '../teams/guards.ts';
 
 /**
- * Spec 4.8: an upload whose bytes are to come. An app exists once its team names it (decisions 3). Guards: suspension, open uploads:
+ * Spec 4.8: an upload whose bytes are to come. An app exists once its team names it (docs/spec/decisions.md 3). Guards: suspension, open uploads:
  * what they hold counts to no plan before they are completed, so there is a bound to them.
  */
 export function decideCreateUpload({ teams }: UploadStates, { data }: Event<EventOf<'UploadCreateRequested'>>, at: LogPlace): Decision<UploadChange> {

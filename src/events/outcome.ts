@@ -1,4 +1,4 @@
-/** What became of a command (design: "outcome"). Derived from the log, kept per command, rebuilt by replay. */
+/** What became of a command (ARCHITECTURE.md, "outcome"). Derived from the log, kept per command, rebuilt by replay. */
 
 /** The error types that a decision may answer with (spec section 7, decisions section 1 and 5). */
 export type RefusalType =

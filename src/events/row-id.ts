@@ -1,6 +1,6 @@
 /**
  * Row IDs: 22 characters, the base64url of 16 bytes: the version of the adding event (8), the ordinal of the extent in it
- * (4), the index in the extent (4), all big-endian (decisions 2). Replay gives the same IDs.
+ * (4), the index in the extent (4), all big-endian (docs/spec/decisions.md 2). Replay gives the same IDs.
  */
 import type { RowAddress } from './event.ts';
 

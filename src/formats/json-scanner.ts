@@ -1,6 +1,6 @@
 /**
  * JSON text as bytes, read without building values. It accepts what RFC 8259 and `JSON.parse` accept, except what the
- * service never stores (decisions 2): U+0000, lone surrogates, numbers that are not finite, deep nesting.
+ * service never stores (docs/spec/decisions.md 2): U+0000, lone surrogates, numbers that are not finite, deep nesting.
  *
  * Whether the bytes are UTF-8 is not looked at here: `isUtf8` does that for whole regions, much faster.
  */

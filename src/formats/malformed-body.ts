@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/** A request body that is refused before anything of it is kept, with this type (decisions 1 and 2). */
+/** A request body that is refused before anything of it is kept, with this type (docs/spec/decisions.md 1 and 2). */
 export class MalformedBody extends Error {
   override readonly name = 'MalformedBody';
   readonly type: MalformedBodyType;

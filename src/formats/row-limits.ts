@@ -1,4 +1,4 @@
-/** Bounds of what rows may be (decisions 2) and of the blocks they are cut into (ARCHITECTURE.md, "block"). */
+/** Bounds of what rows may be (docs/spec/decisions.md 2) and of the blocks they are cut into (ARCHITECTURE.md, "block"). */
 export interface RowLimits {
   /** Rows and bytes of the bodies (with the line feeds between them) of one block. */
   readonly blockRows: number;

@@ -1,6 +1,6 @@
 /**
  * The log: an append-only sequence of records for each partition, and one order for all that a team does, because a
- * team's events all go to one partition (design: "Invariants").
+ * team's events all go to one partition (ARCHITECTURE.md, "Invariants").
  */
 import type { EncodedEvent, Event } from '../events/event.ts';
 import type { Outcome } from '../events/outcome.ts';

@@ -1,6 +1,6 @@
 /**
  * A job's ID says all that is needed to find out what became of it: the place where its outcome will stand, and until when
- * that can still come (ARCHITECTURE.md, "Vocabulary"). It is signed, so that nobody can make one up, or ask for another
+ * that can still come (ARCHITECTURE.md, "Words"). It is signed, so that nobody can make one up, or ask for another
  * team's.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';

@@ -1,6 +1,6 @@
 /**
  * What the text of a cell of CSV or TSV is: the types it fits, its natural type, and how a column of a type presents it
- * (decisions 2, "A CSV/TSV cell that fits" and "Inference"; decisions 6). An empty text is an empty column and never
+ * (docs/spec/decisions.md 2, "A CSV/TSV cell that fits" and "Inference"; decisions 6). An empty text is an empty column and never
  * comes here.
  */
 import { JsonScanner, RefusedText, UnfinishedText } from '../formats/json-scanner.ts';
@@ -54,7 +54,7 @@ export function classifyCell(text: string, candidates: TypeSet): Classified {
 
 /**
  * A cell as a column of this type presents it, as JSON text.
- * @param wrap whether a cell that fits the items of an array type is taken as an array of one (decisions 6)
+ * @param wrap whether a cell that fits the items of an array type is taken as an array of one (docs/spec/decisions.md 6)
  * @returns undefined if it misfits, and for `null` in a `json` column, where it is empty
  */
 export function fitCell(text: string, type: ColumnType, wrap: boolean): string | undefined {

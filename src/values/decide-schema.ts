@@ -72,7 +72,7 @@ export function checkGivenSchema(columns: readonly { readonly id: string }[]): R
   return null;
 }
 
-/** Refuses more columns than a table may have. A guard of its own, after the cells (decisions 2, "Refusals"). */
+/** Refuses more columns than a table may have. A guard of its own, after the cells (docs/spec/decisions.md 2, "Refusals"). */
 export function checkColumnCount(count: number, columnsMax: number): Refusal | null {
   if (count <= columnsMax) return null;
   const message = `the table would have ${count} columns; at most ${columnsMax} are allowed`;
@@ -165,7 +165,7 @@ function widenedColumns(before: TableSchema, { profile, version }: SchemaRequest
   });
 }
 
-/** The type that takes all these values. An array type stays if what misfits it can be wrapped (decisions 6). */
+/** The type that takes all these values. An array type stays if what misfits it can be wrapped (docs/spec/decisions.md 6). */
 function widenedType(type: ColumnType, values: ColumnProfile): ColumnType {
   if (firstMisfit(values, type) === undefined) return type;
   if (isArrayType(type)) {

@@ -1,5 +1,5 @@
 /**
- * Values as the types of their columns present them (decisions 2, "Types" and "Widening"). Values are JSON texts: a
+ * Values as the types of their columns present them (docs/spec/decisions.md 2, "Types" and "Widening"). Values are JSON texts: a
  * number keeps its digits as they were written.
  */
 import { isArrayType, itemKind, typeBit } from './column-type.ts';
@@ -13,7 +13,7 @@ const quote = 34;
 /**
  * The value as a column of this type presents it; undefined if it misfits.
  * @param token the value's JSON text, not `null`
- * @param wrap whether a value that fits the items of an array type is taken as an array of one (decisions 6)
+ * @param wrap whether a value that fits the items of an array type is taken as an array of one (docs/spec/decisions.md 6)
  */
 export function fitToken(token: string, type: ColumnType, wrap: boolean): string | undefined {
   if (fitsToken(token, type)) {

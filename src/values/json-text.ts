@@ -81,7 +81,7 @@ export function decodeString(token: string): string {
 /** Digits that a double always holds. */
 const safeDigits = 15;
 
-/** Whether a number token comes back as the number it says: an integer beyond 2^53 may not (decisions 2). */
+/** Whether a number token comes back as the number it says: an integer beyond 2^53 may not (docs/spec/decisions.md 2). */
 export function isExactNumber(token: string): boolean {
   if (token.length <= safeDigits) return true;
   if (token.includes('.') || token.includes('e') || token.includes('E')) return true;

@@ -1,5 +1,5 @@
 /**
- * What one JSON value is: the types it fits, its natural type, and how it is stored (decisions 2, "Types" and
+ * What one JSON value is: the types it fits, its natural type, and how it is stored (docs/spec/decisions.md 2, "Types" and
  * "Inference"; 6 for `[]`, null in arrays and arrays in arrays).
  */
 import { arrayOf, arrayTypes, scalarTypes, typeBit, typeSet } from './column-type.ts';

@@ -1,5 +1,5 @@
 /**
- * The order of the column types, and the least upper bound of two of them (decisions 2, "Widening is a lattice").
+ * The order of the column types, and the least upper bound of two of them (docs/spec/decisions.md 2, "Widening is a lattice").
  *
  * `json` is the top, `array<json>` stands directly below it, and every other type is below both. The bound of any two
  * types is read from a table, because inference takes it for values by the million.

@@ -1,5 +1,5 @@
 /**
- * How rows are read under the schema of today (decisions 2): a received value is fitted to the type under which it was
+ * How rows are read under the schema of today (docs/spec/decisions.md 2): a received value is fitted to the type under which it was
  * decided, where what misfits is dropped for good, and then each widening of its column since is applied in order.
  */
 import { fitCell } from './cell-value.ts';

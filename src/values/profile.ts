@@ -1,7 +1,7 @@
 /**
  * A profile says what some rows need of a schema, so that an import of millions of rows can be decided, to the first
- * offending cell, without looking at the rows again (design: "profile"). It is made once, when the rows arrive, and
- * travels in their event: what fits a type is judged there and never again.
+ * offending cell, without looking at the rows again (ARCHITECTURE.md, "profile"). It is made once, when the rows arrive, and
+ * travels in their event. Decisions about schemas use it; patches and reads check values again.
  */
 import type { ColumnType, TypeSet } from './column-type.ts';
 

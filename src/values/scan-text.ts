@@ -1,5 +1,5 @@
 /**
- * Scanners for the types that are written as text: URIs, e-mail addresses, phone numbers and emojis (decisions 2,
+ * Scanners for the types that are written as text: URIs, e-mail addresses, phone numbers and emojis (docs/spec/decisions.md 2,
  * "Types"). Each looks at every character once; there is no regular expression that could backtrack.
  */
 

@@ -1,4 +1,4 @@
-/** What a string may be: the scalar types that its text fits, and its natural type (decisions 2, "Types"). */
+/** What a string may be: the scalar types that its text fits, and its natural type (docs/spec/decisions.md 2, "Types"). */
 import { typeBit, typeSet } from './column-type.ts';
 import type { ColumnType, ScalarKind, TypeSet } from './column-type.ts';
 import { isEmailAddress, isEmoji, isPhoneNumber, isUri } from './scan-text.ts';

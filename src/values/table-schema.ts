@@ -1,6 +1,6 @@
 /**
  * The schema of a table: its columns in display order, each with all the types that it has had. Older types stay,
- * because rows are presented by the schema under which they were decided and each widening since (decisions 2).
+ * because rows are presented by the schema under which they were decided and each widening since (docs/spec/decisions.md 2).
  */
 import type { ColumnType } from './column-type.ts';
 

@@ -3,6 +3,7 @@ import { access, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
 import { Client } from '../support/client.ts';
 import { sleepUntil, startServer, type TestServer } from '../support/server.ts';
 import { runTablog, type TablogResult } from '../support/tablog.ts';
@@ -80,6 +81,19 @@ describe('without a running service', () => {
     expect(listed).toContainEqual({ id: created.id, name: 'report', revoked: false, lastUsedAt: null, ...limits });
     const lines = (await output('tokens', 'list', '--team', 'acme')).split('\n');
     expect(lines).toContain(`${created.id}  report  active   read            app 1  2999-01-31 00:00Z  never`);
+  });
+});
+
+describe('while its Postgres runs already', () => {
+  let postgres: EmbeddedPostgres;
+
+  // It is joined by each command: to start it for each would take most of the time.
+  beforeAll(async () => {
+    postgres = await startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => undefined });
+  });
+
+  afterAll(async () => {
+    await postgres.stop();
   });
 
   test('the keys that signatures are made with are listed, rotated and removed', async () => {

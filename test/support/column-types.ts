@@ -1,5 +1,5 @@
 /**
- * The column types of the interface in their plainest words (decisions 2 and 6), to compare the service with. Types are
+ * The column types of the interface in their plainest words (docs/spec/decisions.md 2 and 6), to compare the service with. Types are
  * names: `number`, or `array<number>`.
  */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };

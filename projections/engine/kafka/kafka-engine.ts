@@ -1,6 +1,6 @@
 /**
  * The log in Kafka. Any number of processes append to it; what they append is decided where it is read, by the process that
- * owns the partition, and whoever appended waits for what became of it (ARCHITECTURE.md, "Deployed").
+ * owns the partition, and whoever appended waits for what became of it (ARCHITECTURE.md, "Where it runs").
  */
 import type { EncodedEvent } from '../../../src/events/event.ts';
 import type { Kafka } from 'kafkajs';

@@ -32,7 +32,7 @@ export type Position = Pick<Progress, 'next' | 'time' | 'epoch'>;
 
 /** What happens to a partition while it is projected. */
 export interface ProjectionEvents {
-  /** Records were projected. `outcomes` is null where another attempt of the same batch, whose answer was lost, did it. */
+  /** Records were projected. `outcomes` is null if an earlier attempt committed but its answer was lost. */
   readonly onProjected: (records: readonly LogRecord[], outcomes: Projected['outcomes'] | null) => void;
   /** Another process has taken the partition over. */
   readonly onLost: () => void;
@@ -152,7 +152,7 @@ export class PartitionProjection {
     }
     try {
       const left = await this.#notYetProjected(records);
-      // What only the speculative batch did wrong, the next attempt does in a transaction.
+      // Postgres is there: the next attempt is without speculation, in a transaction.
       if (left.length < records.length || !isDatabaseAway(error)) return left;
     } catch (failure) {
       if (!isDatabaseAway(failure)) {
@@ -169,7 +169,7 @@ export class PartitionProjection {
     const { partition, position, database, onProjected, onLost } = this.#options;
     const { rows } = await database.writers.with((tx) => tx.query(selectEpoch, [partition]));
     const { next, epoch } = rows[0]!;
-    // Behind the records: somebody has put an older read model into the place of the one that they were to go on in.
+    // `next` is below these records: the read model was replaced by an older one.
     if (epoch !== position.epoch || next < records[0]!.offset) {
       this.#end();
       onLost();

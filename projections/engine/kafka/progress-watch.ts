@@ -5,6 +5,7 @@
  */
 import pg from 'pg';
 import type { Logger } from 'pino';
+import { pause } from '../../../src/pause.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { findProgressAndOutcomes } from '../outcomes/outcomes.store.ts';
 import { stillCounts } from '../outcomes/recorded-outcome.ts';
@@ -53,7 +54,9 @@ export class ProgressWatch {
   #refreshedAt = -Infinity;
   #refreshing: Promise<void> | null = null;
   #away: Error | null = null;
-  #closed = false;
+  readonly #closing = new AbortController();
+  /** The attempts to listen again, once the connection has broken. */
+  #listening: Promise<void> | null = null;
 
   constructor(options: ProgressWatchOptions) {
     this.#options = options;
@@ -69,9 +72,9 @@ export class ProgressWatch {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort();
     clearInterval(this.#timer);
-    await Promise.all([this.#listener?.end(), this.#refreshing, this.#notifying, ...this.#lookUps]);
+    await Promise.all([this.#listener?.end(), this.#listening, this.#refreshing, this.#notifying, ...this.#lookUps]);
   }
 
   /** Why Postgres cannot be asked; null while it can. */
@@ -178,7 +181,7 @@ export class ProgressWatch {
           this.#away = null;
         },
         (error: Error) => {
-          if (this.#away === null && !this.#closed) logger.warn({ err: error }, 'Postgres cannot be asked');
+          if (this.#away === null && !this.#closing.signal.aborted) logger.warn({ err: error }, 'Postgres cannot be asked');
           this.#away = error;
         },
       )
@@ -198,18 +201,21 @@ export class ProgressWatch {
     await client.connect();
     await client.query(`listen ${this.#channel}`);
     this.#listener = client;
-    client.once('end', () => void this.#listenAgain());
+    client.once('end', () => {
+      this.#listening = this.#listenAgain();
+    });
   }
 
   async #listenAgain(): Promise<void> {
-    while (!this.#closed) {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
       try {
         await this.#listen();
-        if (this.#closed) await this.#listener?.end();
+        if (signal.aborted) await this.#listener?.end();
         return;
       } catch {
         // Until it succeeds the poll has to do.
-        await new Promise((resolve) => setTimeout(resolve, reconnectDelay));
+        await pause(reconnectDelay, signal);
       }
     }
   }

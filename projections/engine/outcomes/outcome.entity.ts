@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { StoredTable } from '../../../src/database/stored-table.ts';
 
-/** What became of each command (design: "outcome"). Its key makes a repeated append harmless. */
+/** What became of each command (ARCHITECTURE.md, "outcome"). Its key makes a repeated append harmless. */
 export const OutcomeEntity = defineEntity({
   name: 'Outcome',
   tableName: 'outcomes',

@@ -15,7 +15,7 @@ export interface KnownOutcome extends RecordedOutcome {
   readonly replacedTime: number | null;
 }
 
-/** For how much log time a command's ID is remembered (decisions 1): seven days, in milliseconds. */
+/** For how much log time a command's ID is remembered (docs/spec/decisions.md 1): seven days, in milliseconds. */
 export const outcomeLife = 7 * 24 * 3_600_000;
 
 /** For how much log time it is stored. A try under an old key has an old outcome and a job that is young: it can be asked for as long again. */

@@ -1,6 +1,6 @@
 /**
  * The log in a table of Postgres: any number of processes append to it, and each append is decided and stored in the
- * transaction that makes it (ARCHITECTURE.md, "How a batch is projected").
+ * transaction that makes it (projections/engine/README.md).
  */
 import type { EncodedEvent } from '../../../src/events/event.ts';
 import { randomUUID } from 'node:crypto';

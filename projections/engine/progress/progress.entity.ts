@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
-/** How far the log has been projected, a row a partition (design: "progress"). */
+/** How far the log has been projected, a row a partition (ARCHITECTURE.md, "progress"). */
 export const ProgressEntity = defineEntity({
   name: 'Progress',
   tableName: 'progress',

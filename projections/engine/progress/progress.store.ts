@@ -6,7 +6,7 @@ export interface Progress {
   /** The next offset to be projected, and the time of the record before it. */
   readonly next: bigint;
   readonly time: number;
-  /** What the partition was taken over with. */
+  /** A fencing token: raised at each takeover. */
   readonly epoch: bigint;
   /** The log that the read model was built from; null when nothing has been projected yet. */
   readonly logId: string | null;

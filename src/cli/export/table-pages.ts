@@ -1,4 +1,4 @@
-/** The rows of a table as the service has them, page by page (decisions 3). */
+/** The rows of a table as the service has them, page by page (docs/spec/decisions.md 3). */
 import { z } from 'zod';
 import { versionOf, type TablogClient } from '../client/tablog-client.ts';
 import { UserError } from '../run-to-end.ts';

@@ -1,7 +1,7 @@
 /**
  * Rows that come in a request's body: cut into blocks as they stream in, each with its profile. One block travels in the
- * request's own event; of more, each gets an event of its own as soon as it is full (ARCHITECTURE.md, "Tables are
- * segments, links and changes").
+ * request's own event; of more, each gets an event of its own as soon as it is full (ARCHITECTURE.md,
+ * "What a table is made of").
  */
 import { randomUUIDv7 } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';

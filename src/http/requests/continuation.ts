@@ -1,6 +1,6 @@
 /**
  * The `continuation` of a page of rows: a place in a generation of one table. It is self-contained, so it outlives
- * restarts and is understood by every process (decisions 3).
+ * restarts and is understood by every process (docs/spec/decisions.md 3).
  */
 import { createHash } from 'node:crypto';
 import type { PagePosition } from '../../../projections/tables/pages.queries.ts';

@@ -39,7 +39,7 @@ export function setVersion(reply: FastifyReply, version: bigint): FastifyReply {
 
 /**
  * Tells of a version whether the client has it already, so that 304 answers it. To be called before anything is looked up: it
- * throws HttpError for a malformed header, and what is malformed is refused before what is missing (decisions 6).
+ * throws HttpError for a malformed header, and what is malformed is refused before what is missing (docs/spec/decisions.md 6).
  */
 export function readIfNoneMatch(request: FastifyRequest): (version: bigint) => boolean {
   const hasTag = readKnownTags(request);

@@ -11,7 +11,7 @@ import type { EventLog } from '../../log/event-log.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { keyReusedMessage, notAfterDelay } from './submitter.ts';
 
-/** For how long a job can be asked for, in milliseconds of log time (decisions 3). */
+/** For how long a job can be asked for, in milliseconds of log time (docs/spec/decisions.md 3). */
 const jobLife = outcomeLife;
 
 /**

@@ -17,7 +17,7 @@ import { HttpError } from '../answers/http-error.ts';
 import { readIdempotencyKey } from './idempotency.ts';
 import { bodyChunks } from '../bodies/request-body.ts';
 
-/** For how long after it was made an event may take effect, in milliseconds of log time (decisions 1). */
+/** For how long after it was made an event may take effect, in milliseconds of log time (docs/spec/decisions.md 1). */
 export const notAfterDelay = 60_000;
 
 export const keyReusedMessage = 'Idempotency-Key: it was used for another request.';
@@ -48,7 +48,7 @@ interface Sent {
   readonly job: Job;
 }
 
-/** The identity of a request: made anew, or, with an Idempotency-Key, the same for each try (decisions 1 and 6). */
+/** The identity of a request: made anew, or, with an Idempotency-Key, the same for each try (docs/spec/decisions.md 1 and 6). */
 export function identify(request: FastifyRequest): RequestIdentity {
   const key = readIdempotencyKey(request);
   if (key === undefined) return { commandId: randomUUIDv7(), digest: null };

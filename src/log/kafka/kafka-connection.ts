@@ -69,6 +69,7 @@ interface FetchResponse {
 export class KafkaConnection {
   readonly topic: string;
   readonly #cluster: KafkajsCluster;
+  #isClosed = false;
 
   private constructor(topic: string, cluster: KafkajsCluster) {
     this.topic = topic;
@@ -163,7 +164,9 @@ export class KafkaConnection {
     }
   }
 
+  /** Fails what is under way, which opens no connection again. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#cluster.disconnect();
   }
 
@@ -181,6 +184,7 @@ export class KafkaConnection {
 
   /** After a failure another broker may lead: that is asked before the next try. */
   async #forgetLeader(error: unknown): Promise<void> {
+    if (this.#isClosed) return;
     const { host, port } = error as { host?: string; port?: number };
     if (host !== undefined && port !== undefined) this.#cluster.removeBroker({ host, port });
     try {

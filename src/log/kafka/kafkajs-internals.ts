@@ -37,11 +37,17 @@ interface RequestQueueClass {
   readonly prototype: RequestQueue;
 }
 
+interface Connection {
+  connect(): Promise<unknown>;
+}
+
 const requestQueuePath = 'kafkajs/src/network/requestQueue';
+const connectionPath = 'kafkajs/src/network/connection';
 
 /** The methods that a class must have, by the module that exports it. */
 const requiredMethods = {
   [requestQueuePath]: ['scheduleCheckPendingRequests'],
+  [connectionPath]: ['connect'],
   'kafkajs/src/cluster': clusterMethods,
   'kafkajs/src/broker': brokerMethods,
 } as const;
@@ -50,8 +56,9 @@ const requiredMethods = {
 export type LoadModule = (path: string) => unknown;
 
 /**
- * Checks the installed kafkajs, and patches it: version 2.2.4 looks for pending requests every millisecond on each connection,
- * even while there are none. To be called once. Throws UnsupportedKafkajs, with nothing patched.
+ * Checks the installed kafkajs, and patches it. Version 2.2.4 looks for pending requests every millisecond on each connection, even
+ * while there are none; and of two requests at once that need a connection, each opens a socket, one of which is never closed. To be
+ * called once. Throws UnsupportedKafkajs, with nothing patched.
  */
 export function patchKafkajs(load: LoadModule = createRequire(import.meta.url)): void {
   const version = attempt(() => (load('kafkajs/package.json') as { readonly version: string }).version) ?? 'an unknown version';
@@ -66,6 +73,20 @@ export function patchKafkajs(load: LoadModule = createRequire(import.meta.url)):
   const schedule = prototype.scheduleCheckPendingRequests;
   prototype.scheduleCheckPendingRequests = function scheduleWhilePending(this: RequestQueue): void {
     if (this.pending.length > 0) schedule.call(this);
+  };
+  connectOnce((load(connectionPath) as { readonly prototype: Connection }).prototype);
+}
+
+/** Has those who ask for a connection while it is being made wait for the same attempt. */
+function connectOnce(prototype: Connection): void {
+  const { connect } = prototype;
+  const attempts = new WeakMap<Connection, Promise<unknown>>();
+  prototype.connect = function connectWithOthers(this: Connection): Promise<unknown> {
+    const underWay = attempts.get(this);
+    if (underWay) return underWay;
+    const attempt = connect.call(this).finally(() => attempts.delete(this));
+    attempts.set(this, attempt);
+    return attempt;
   };
 }
 

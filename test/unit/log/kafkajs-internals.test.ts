@@ -13,9 +13,24 @@ class RequestQueue {
   }
 }
 
-/** The installed kafkajs, in which the queue is a fake, and so is what `changes` holds. */
+const connectionPath = 'kafkajs/src/network/connection';
+
+/** A connection that counts its sockets, and fails where it is told to. */
+class Connection {
+  sockets = 0;
+  async connect(): Promise<boolean> {
+    this.sockets += 1;
+    await new Promise((resolve) => setImmediate(resolve));
+    if (this.sockets === 2) throw new Error('no broker');
+    return true;
+  }
+}
+
+/** The installed kafkajs, in which the queue and the connection are fakes, and so is what `changes` holds. */
 function loading(changes: Readonly<Record<string, unknown>> = {}): LoadModule {
-  const modules: Readonly<Record<string, unknown>> = { [requestQueue]: class extends RequestQueue {}, ...changes };
+  const modules: Readonly<Record<string, unknown>> = {
+    [requestQueue]: class extends RequestQueue {}, [connectionPath]: class extends Connection {}, ...changes,
+  };
   return (path) => {
     if (modules[path] instanceof Error) throw modules[path];
     return modules[path] ?? createRequire(import.meta.url)(path);
@@ -36,13 +51,16 @@ function problemOf(load: LoadModule): string {
 describe('the kafkajs that is installed', () => {
   test('has what is used, and takes the patch', () => {
     const load = createRequire(import.meta.url);
-    const { prototype } = load(requestQueue);
-    const original = prototype.scheduleCheckPendingRequests;
+    const [queue, connection] = [load(requestQueue).prototype, load(connectionPath).prototype];
+    const { scheduleCheckPendingRequests } = queue;
+    const { connect } = connection;
     try {
       patchKafkajs(load);
-      expect(prototype.scheduleCheckPendingRequests).not.toBe(original);
+      expect(queue.scheduleCheckPendingRequests).not.toBe(scheduleCheckPendingRequests);
+      expect(connection.connect).not.toBe(connect);
     } finally {
-      prototype.scheduleCheckPendingRequests = original;
+      queue.scheduleCheckPendingRequests = scheduleCheckPendingRequests;
+      connection.connect = connect;
     }
   });
 
@@ -55,6 +73,18 @@ describe('the kafkajs that is installed', () => {
     queue.pending.push({});
     queue.scheduleCheckPendingRequests();
     expect(queue.looks).toBe(1);
+  });
+
+  test('opens one socket for all who ask for a connection at once, and another one after that has failed', async () => {
+    const load = loading();
+    patchKafkajs(load);
+    const connection = new (load(connectionPath) as typeof Connection)();
+    expect(await Promise.all([connection.connect(), connection.connect()])).toEqual([true, true]);
+    expect(connection.sockets).toBe(1);
+    const failed = await Promise.allSettled([connection.connect(), connection.connect()]);
+    expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(await connection.connect()).toBe(true);
+    expect(connection.sockets).toBe(3);
   });
 });
 

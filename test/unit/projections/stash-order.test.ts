@@ -1,4 +1,4 @@
-/** The order of serials (decisions 3 and 6), against numbers without bound. */
+/** The order of serials (docs/spec/decisions.md 3 and 6), against numbers without bound. */
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 import { compareSerials, numericOrderOf } from '../../../projections/stashes/stash-order.ts';

@@ -1,4 +1,4 @@
-/** Rows that are stored as cells: how they are read, and when as they are stored (decisions 2). */
+/** Rows that are stored as cells: how they are read, and when as they are stored (docs/spec/decisions.md 2). */
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 import type { RowBlock } from '../../../src/formats/block-writer.ts';
