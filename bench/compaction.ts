@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import Papa from 'papaparse';
 import pg from 'pg';
-import { readModelSchema } from '../projections/engine/read-model.ts';
+import { readModelSchema } from '../projections/models.ts';
 import { advisoryLocks } from '../src/database/advisory-locks.ts';
 import type { Timing } from './client.ts';
 import { startClient } from './client-process.ts';

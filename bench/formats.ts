@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import Papa from 'papaparse';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { readModelSchema } from '../projections/engine/read-model.ts';
+import { readModelSchema } from '../projections/models.ts';
 import { makeRows, schema, seededRandom } from './data.ts';
 import { createDatabase, describeEnvironment, query, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
 import { readLogKind, readWholeNumber, type LogKind } from './options.ts';

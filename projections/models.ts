@@ -8,6 +8,12 @@ import { uploads } from './uploads/uploads.model.ts';
 
 export const models = listModels({ teams, segments, stashes, tables, uploads });
 
+/**
+ * The Postgres schema that this version of the code reads and writes. A new shape of any table needs a new number: the read model is
+ * never migrated, but filled from the log at the next start.
+ */
+export const readModelSchema = 'tablog_7';
+
 /** The state of a batch, by model. */
 export type States = StatesOf<typeof models>;
 

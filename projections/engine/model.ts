@@ -71,7 +71,7 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
 
   /**
    * Names of what is loaded for an event, and of what an event changes so that it cannot be loaded for a later event before this
-   * one is decided. A batch is loaded anew before an event that needs what an earlier one makes.
+   * one is decided. A batch is cut before an event that needs what an earlier one makes, and the rest loaded once that is decided.
    */
   needs?(data: EventData): readonly string[];
   makes?(data: EventData): readonly string[];

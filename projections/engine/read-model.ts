@@ -1,5 +1,5 @@
 /**
- * Making a read model. It is never migrated: a new shape gets a new number here, and with it a Postgres schema of its
+ * Making a read model. It is never migrated: a new shape gets a new name (`readModelSchema` in projections/models.ts), and with it a Postgres schema of its
  * own that is filled from the log at the next start (ARCHITECTURE.md, "Invariants" 10).
  */
 import { advisoryLocks } from '../../src/database/advisory-locks.ts';
@@ -9,9 +9,6 @@ import { createLocalKeys } from './local-keys.ts';
 import type { Models } from './model.ts';
 import { OutcomeEntity } from './outcomes/outcome.entity.ts';
 import { ProgressEntity } from './progress/progress.entity.ts';
-
-/** The Postgres schema that this version of the code reads and writes. */
-export const readModelSchema = 'tablog_7';
 
 /** Connects to a read model, whether it is there or not. Rejects when Postgres is away. */
 export async function openDatabase(models: Models, options: Omit<DatabaseOptions, 'entities'>): Promise<Database> {

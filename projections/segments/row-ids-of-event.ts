@@ -20,7 +20,7 @@ export interface PartWithIds {
   readonly ids: Uint8Array | null;
 }
 
-/** The identities that the rows of all parts came with; null where none did, and 'tooMany' for more runs than may be looked at. */
+/** The row IDs that the rows of all parts came with; null where none did, and 'tooMany' for more runs than may be looked at. */
 export function runsOf(parts: readonly PartWithIds[]): RowIdRuns | 'tooMany' | null {
   const runs = parts.reduce((sum, { ids }) => sum + runsIn(ids), 0);
   if (runs === 0) return null;
@@ -40,7 +40,7 @@ export function rowIdsOfEvent(event: Event, rows: EventRows): EventRowIds | null
   if (before !== undefined || !rows.ids) return before ?? null;
   const ids = rowIdsOf(event.body(), rows)!;
   const bytes = findRowIdRuns(ids);
-  const carried = { runs: new RowIdRuns([{ rows: rows.profile.rows, runs: bytes }]), bytes, texts: rowIdTexts(ids) };
-  known.set(event, carried);
-  return carried;
+  const read = { runs: new RowIdRuns([{ rows: rows.profile.rows, runs: bytes }]), bytes, texts: rowIdTexts(ids) };
+  known.set(event, read);
+  return read;
 }

@@ -14,7 +14,7 @@ const segmentsAtOnce = 4;
 /** How long a segment must have been shown by nothing, by the clock of Postgres, in milliseconds. */
 const idleLife = 3_600_000;
 
-/** Tails are no segments of record before they end. */
+/** An open tail has no row in `segments`. */
 export const orIdleSince = 'on conflict (key) do update set idle_since = now() where not segments.emptied';
 
 /** Blocks whose closing event would come too late. */
@@ -32,7 +32,7 @@ const dropBlocks: RemoveGarbage = (database, later) => removeRows(
   [bodyLife - later],
 );
 
-/** Whether readers can come by an extent. */
+/** Whether readers can reach an extent. */
 const isShown = `exists (
   select from tables where tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
   union all

@@ -35,8 +35,8 @@ async function load({ tx, events, states: { segments }, before }: Loading<Segmen
   const segmentIds = new Set<string>();
   const bodyIds = new Set<string>();
   for (const { data } of events) {
-    const carried = segmentOfEvent(data);
-    if (carried !== null && !segments.has(carried.segmentId)) segmentIds.add(carried.segmentId);
+    const found = segmentOfEvent(data);
+    if (found !== null && !segments.has(found.segmentId)) segmentIds.add(found.segmentId);
     if ('rows' in data && data.rows.kind === 'body') bodyIds.add(data.rows.bodyId);
   }
   for (const bodyId of bodyIds) for (const block of before?.segments.allBodyBlocks(bodyId) ?? []) segments.putBodyBlock(block);
@@ -51,12 +51,12 @@ async function load({ tx, events, states: { segments }, before }: Loading<Segmen
 /** Has the segments written that the events carry and that nobody has written yet: on replay, and from Kafka. */
 async function loadMore({ events, states: { segments }, keys, writeFirst }: Loading<SegmentStates, null, null>): Promise<void> {
   for (const event of events) {
-    const carried = segmentOfEvent(event.data);
-    if (carried === null || segments.has(carried.segmentId)) continue;
+    const found = segmentOfEvent(event.data);
+    if (found === null || segments.has(found.segmentId)) continue;
     const key = keys.take();
-    segments.put(carried.segmentId, key);
+    segments.put(found.segmentId, key);
     const body = event.body();
-    const { segmentId: id, teamId, rows } = carried;
+    const { segmentId: id, teamId, rows } = found;
     const content = { key, id, teamId, rows: rows.profile.rows, body: rowTextOf(body, rows), ids: rowIdsOf(body, rows) };
     writeFirst((tx) => fillSegment(tx, content));
   }

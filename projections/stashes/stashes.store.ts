@@ -57,18 +57,23 @@ export interface PlacedBlock extends ChunkBlock {
 
 type ChunkBlockRow = RowOf<typeof ChunkBlockEntity>;
 
+const placedColumns = storedChunkBlocks.only('serial', 'number', 'segment', 'profile', 'ids').columns();
+
+/** A block as an import reads it. */
+type PlacedRow = Pick<ChunkBlockRow, 'serial' | 'number' | 'segment' | 'profile' | 'ids'>;
+
 /** How many blocks are fetched at once. */
 const blocksAtOnce = 100;
 
-const selectBlocksByNumber: Statement<ChunkBlockRow> = {
+const selectBlocksByNumber: Statement<PlacedRow> = {
   name: 'select_chunk_blocks_by_number',
-  text: `select ${storedChunkBlocks.columns()} from chunk_blocks where stash = $1 and (numeric_order, serial, number) > ($2, $3, $4)
+  text: `select ${placedColumns} from chunk_blocks where stash = $1 and (numeric_order, serial, number) > ($2, $3, $4)
     order by numeric_order, serial, number limit ${blocksAtOnce}`,
 };
 
-const selectBlocksByText: Statement<ChunkBlockRow> = {
+const selectBlocksByText: Statement<PlacedRow> = {
   name: 'select_chunk_blocks_by_text',
-  text: `select ${storedChunkBlocks.columns()} from chunk_blocks where stash = $1 and (serial, number) > ($2, $3)
+  text: `select ${placedColumns} from chunk_blocks where stash = $1 and (serial, number) > ($2, $3)
     order by serial, number limit ${blocksAtOnce}`,
 };
 

@@ -1,6 +1,6 @@
 /**
  * Compaction puts rows to where they are read fast: those that have to be converted are stored as they are presented, and
- * those of many small extents lie together. It changes only where bodies lie and in which form: never extents, indexes,
+ * those of many small extents lie together. It changes only where bodies lie and in which form: never which extents there are, nor indexes,
  * versions or changes (ARCHITECTURE.md, "What a table is made of").
  *
  * Each step writes a new segment first, which nobody sees, and has extents show it then, in a transaction of milliseconds.

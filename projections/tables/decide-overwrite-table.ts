@@ -20,7 +20,7 @@ const noRowIdVersion = 2n ** 63n;
 
 /**
  * Spec 4.12, decisions 3: all rows of a table are replaced in one step. Guards: table, suspension, If-Match, stash, schema,
- * row IDs, cells, limits, plan. A row that comes with the ID of one that this table ever had keeps that identity.
+ * row IDs, cells, limits, plan. A row that comes with the ID of one that this table ever had retains that ID.
  */
 export function decideOverwriteTable(
   states: TableStates,
@@ -81,8 +81,8 @@ function findUnissued(states: TableStates, tableId: string, run: RowIdRun): numb
   if (extent === null) return run.row;
   const issued = Math.min(run.count, Math.max(0, extent.rows - run.first));
   // Rows that retained another row ID never had that of their place.
-  const kept = findRetainedPlace(extent.retained, run.first, issued);
-  if (kept !== null) return run.row + kept - run.first;
+  const retained = findRetainedPlace(extent.retained, run.first, issued);
+  if (retained !== null) return run.row + retained - run.first;
   return issued < run.count ? run.row + issued : null;
 }
 

@@ -21,7 +21,7 @@ interface NamedRow {
 
 export async function loadRetainedIds(loading: LoadingTables): Promise<void> {
   const { events, states: { tables: state }, before } = loading;
-  for (const kept of before?.tables.newRetainedIds ?? []) state.putRetainedId(kept);
+  for (const retained of before?.tables.newRetainedIds ?? []) state.putRetainedId(retained);
   await loadIssuingExtents(loading);
   // The others are at the places that their IDs name.
   const named = rowsNamedBy(events).flatMap((row): NamedRow[] => {
@@ -69,13 +69,13 @@ function idsOf({ segments, stashes }: TableStates, event: Event, { teamId, rows 
 async function loadNamedRows(loading: LoadingTables, named: readonly NamedRow[]): Promise<void> {
   const { tx, states: { tables: state }, before } = loading;
   const inFlight = before?.tables.newRetainingExtents() ?? [];
-  const kept = await findRetainedIds(tx, {
+  const retained = await findRetainedIds(tx, {
     ids: [...new Set(named.map(({ row }) => formatRowId(row)))],
     tableIds: [...new Set(named.map(({ table }) => table.id))],
     segments: [...inFlight, ...state.newRetainingExtents()].map(({ segment }) => segment),
   });
-  for (const each of kept) state.putRetainedId(each);
-  await loadExtentsOf(loading, named, kept);
+  for (const each of retained) state.putRetainedId(each);
+  await loadExtentsOf(loading, named, retained);
 
   const wanted: { extent: Extent; index: number }[] = [];
   for (const { row, table } of named) {
@@ -93,12 +93,12 @@ async function loadNamedRows(loading: LoadingTables, named: readonly NamedRow[])
 async function loadExtentsOf(
   { tx, states: { tables: state }, before, remembered }: LoadingTables,
   named: readonly NamedRow[],
-  kept: readonly RetainedId[],
+  retained: readonly RetainedId[],
 ): Promise<void> {
   for (const extent of before?.tables.newRetainingExtents() ?? []) {
     if (state.findExtent(extent.key) === null) state.putExtent(extent);
   }
-  const segments = [...new Set(kept.map(({ segment }) => segment))];
+  const segments = [...new Set(retained.map(({ segment }) => segment))];
   if (segments.length === 0) return;
   const tables = [...new Map(named.map(({ table }) => [table.id, table])).values()];
   for (const extent of await findExtentsOfSegments(tx, segments, tables)) {

@@ -3,7 +3,7 @@ import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import { rowIdPrefix } from '../../src/events/row-id.ts';
 import type { RowAddress } from '../../src/events/event.ts';
-import { isPresentedBy } from '../../src/values/presentation.ts';
+import { isPresentedBy, type PresenterFor } from '../../src/values/presentation.ts';
 import type { Presenters } from './presenters.ts';
 import { RowsJson } from './rows-json.ts';
 import { changedForm, formInSql, parseForm, selectRowsOf } from './stored-body.ts';
@@ -45,10 +45,10 @@ interface PagePart {
   readonly form: string;
   /** What may come of the extent, one more than the page can hold, so that the last one tells that there are more. */
   readonly lim: number;
-  /** Its rows: how many, the index of the first, and their bodies as lines of one text. */
-  readonly count: number;
-  readonly first: number;
-  readonly bodies: string;
+  /** Its rows: how many, the index of the first, and their bodies as lines of one text. Null where there are none, or none may come. */
+  readonly count: number | null;
+  readonly first: number | null;
+  readonly bodies: string | null;
   /** Of each row, where any row of the extent was changed: its index, and the version of its change. */
   readonly indexes: readonly number[] | null;
   readonly versions: readonly (string | null)[] | null;
@@ -56,17 +56,20 @@ interface PagePart {
   readonly ids: readonly (string | null)[] | null;
 }
 
-/** One result row an extent. The rows of an extent come as one text: Postgres and Node handle a thousand rows as one value. */
+/**
+ * One result row an extent, with the rows of the extent as one text, which Postgres and Node handle as one value
+ * (docs/decisions/0006). The versions of a generation's extents are never below its own: the index is read from there on.
+ */
 const selectPage: Statement<PagePart> = {
   name: 'read_page',
   text: `with target as (
       select tables.id, tables.version, teams.suspended, coalesce($3, tables.generation) as generation,
-        case when present then tables.widened else ended.widened end as widened,
-        case when present then tables.schema_version else ended.schema_version end as schema_version,
+        case when current then tables.widened else ended.widened end as widened,
+        case when current then tables.schema_version else ended.schema_version end as schema_version,
         least($7, greatest(${pageRowsMin}, ${pageBytesMax} / greatest(tables.row_bytes_max, 1))) as page_rows
       from tables join teams on teams.id = tables.team_id
-      cross join lateral (select $3::int8 is null or $3 = tables.generation as present) as asked
-      left join generations ended on not present and ended.table_id = tables.id and ended.version = $3
+      cross join lateral (select $3::int8 is null or $3 = tables.generation as current) as asked
+      left join generations ended on not current and ended.table_id = tables.id and ended.version = $3
         and not ended.expired
       where tables.id = $1 and tables.team_id = $2 and not tables.deleted
     ), ahead as (
@@ -144,14 +147,16 @@ export class PageQueries {
     if (schemaVersion === null) return 'continuation_expired';
 
     const rows = rowsJsonFor(parts);
+    let presenterFor: PresenterFor | null = null;
     for (const part of parts) {
-      const { version, ordinal, lim, count, first, indexes, versions, ids, bodies } = part;
+      const { version, ordinal, lim, indexes, versions, ids } = part;
       if (version === null) break;
       if (lim <= 0) return { rows, etag, next: { generation, version, ordinal, index: 0 } };
+      const [count, first, bodies] = [part.count ?? 0, part.first ?? 0, part.bodies ?? ''];
       const prefix = rowIdPrefix(version, ordinal);
       const form = parseForm(part.form);
       const converts = !isPresentedBy(form, widened);
-      const presenterFor = converts || (versions !== null && widened > 0n) ? await this.#presenters.of(tableId, schemaVersion) : null;
+      if (converts || (versions !== null && widened > 0n)) presenterFor ??= await this.#presenters.of(tableId, schemaVersion);
       const indexOf = (at: number): number => (indexes === null ? first + at : indexes[at]!);
       const taken = Math.min(count, pageRows - rows.count, lim - 1);
       let bodyStart = 0;

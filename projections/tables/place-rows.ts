@@ -108,7 +108,7 @@ export function placeRows(request: PlaceRowsRequest): Placement | { readonly ref
   };
 }
 
-/** What rows are shown by, and how they are read there. */
+/** The table that the rows go to, and how they are read. */
 interface Target {
   readonly table: Table;
   readonly schema: TableSchema;

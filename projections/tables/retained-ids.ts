@@ -20,16 +20,16 @@ export class RetainedIds {
     this.#extentsOfSegments.set(extent.segment, extents.set(extent.key, extent));
   }
 
-  put(kept: RetainedId): void {
-    const places = this.#byId.get(kept.id) ?? new Map<string, RetainedId>();
-    this.#byId.set(kept.id, places.set(`${kept.segment} ${kept.index}`, kept));
+  put(retained: RetainedId): void {
+    const places = this.#byId.get(retained.id) ?? new Map<string, RetainedId>();
+    this.#byId.set(retained.id, places.set(`${retained.segment} ${retained.index}`, retained));
   }
 
   /** Where the row with this ID lies in the table's present generation. */
   row(table: Table, id: string): { readonly extent: Extent; readonly index: number } | null {
-    for (const kept of this.#byId.get(id)?.values() ?? []) {
-      const extent = this.extentOf(table, kept);
-      if (extent !== null) return { extent, index: kept.index - extent.first };
+    for (const retained of this.#byId.get(id)?.values() ?? []) {
+      const extent = this.extentOf(table, retained);
+      if (extent !== null) return { extent, index: retained.index - extent.first };
     }
     return null;
   }

@@ -24,7 +24,7 @@ export function retainedPlacesOf(rows: number, ids: Uint8Array | null): Uint8Arr
   return places.subarray(0, length);
 }
 
-/** The first of `count` indexes from `first` on whose row retained a row ID; null when there is none. */
+/** The first of `count` indexes from `first` on whose row has a retained ID; null when there is none. */
 export function findRetainedPlace(retained: Uint8Array | null, first: number, count: number): number | null {
   if (retained === null) return null;
   const places = Buffer.from(retained.buffer, retained.byteOffset, retained.byteLength);

@@ -5,7 +5,7 @@ import { formatRowId } from '../../src/events/row-id.ts';
 import type { RowAddress } from '../../src/events/event.ts';
 import type { RetainingRange } from '../../src/events/outcome.ts';
 import type { Presenters } from './presenters.ts';
-import { changedFormInSql, formInSql, joinRowAt, parseForm } from './stored-body.ts';
+import { changedFormInSql, formInSql, isPresentedInSql, joinRowAt, parseForm } from './stored-body.ts';
 import type { TableAnswer } from './tables.queries.ts';
 
 export interface PresentedRow {
@@ -34,8 +34,8 @@ function rowStatement(name: string, place: string, index: string, body: string):
   return {
     name,
     text: `select teams.suspended, ${body} as body, greatest(change.version, stored.version, extents.version, tables.widened) as etag,
-        case when change.version is null then case when extents.presented is null or tables.widened > extents.presented then ${formInSql('extents')} end
-          when tables.widened > change.version then ${changedFormInSql('change.version')} end as form,
+        case when ${isPresentedInSql('coalesce(change.version, extents.presented)', 'tables.widened')} then null
+          when change.version is null then ${formInSql('extents')} else ${changedFormInSql('change.version')} end as form,
         tables.schema_version as "schemaVersion"
       from tables
       join teams on teams.id = tables.team_id

@@ -1,6 +1,6 @@
 /**
  * How a stored body is read today. A row lies in the segment of its extent, as it was received or as a schema presented it; once it is
- * patched or deleted, its newest body is a change. This is the only place that says so, to Postgres and to programs.
+ * patched or deleted, its newest body is a change. This file says so, to Postgres and to programs.
  */
 import { isPresentedBy, presenterOf, receivedForm, type BodyForm, type StoredForm } from '../../src/values/presentation.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
@@ -28,6 +28,11 @@ export function changedFormInSql(version: string): string {
   return `'presented ' || ${version} || ' f'`;
 }
 
+/** `isPresentedBy` in SQL, of a body that the schema of a version presented; false where that is null, and it was stored as received. */
+export function isPresentedInSql(presented: string, widened: string): string {
+  return `coalesce(${widened} <= ${presented}, false)`;
+}
+
 /** Reads what `formInSql` and `changedFormInSql` give. */
 export function parseForm(text: string): BodyForm {
   const [stored, decidedAt, wrap] = text.split(' ') as [StoredForm, string, 't' | 'f'];
@@ -41,7 +46,7 @@ export function readBody(body: string, form: BodyForm, schema: TableSchema, wide
 
 /**
  * Joins the row at an index of an extent: `change`, where it was patched or deleted (then its body is null), else `stored`, whose version
- * is null unless the extent is a tail. The limits keep each look-up a probe of an index: without them the planner may read whole
+ * is null unless the row came through a tail. The limits keep each look-up a probe of an index: without them the planner may read whole
  * tables once for each row.
  * @param isChanged whether any row of the extent was changed, as far as that is known
  */

@@ -1,6 +1,6 @@
 /**
- * What garbage collection removes of tables: rows' changes and extents of generations that were replaced an hour of log time ago, and what
- * deleted tables had. Extents stay as long as their table: they say which row IDs it issued.
+ * What garbage collection removes of tables: the changes of generations that were replaced an hour of log time ago, in the end the row IDs
+ * that their rows retained, and what deleted tables had. Extents stay as long as their table: they say which row IDs it issued.
  */
 import type { Database } from '../../src/database/database.ts';
 import { removeRows, rowsAtOnce, thingsAtOnce } from '../engine/garbage.ts';
@@ -59,7 +59,7 @@ async function dropChanges(database: Database): Promise<number> {
   return 1;
 }
 
-/** The row IDs that rows of them retained are part of answers, which are repeated for as long as outcomes are. */
+/** The row IDs that rows of these generations retained are parts of answers, which are repeated for as long as outcomes are. */
 async function forgetGenerations(database: Database, later: number): Promise<number> {
   const { rows } = await database.pool.query<{ table_id: string; version: string }>(
     `select ended.table_id, ended.version from generations ended

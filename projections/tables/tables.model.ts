@@ -101,7 +101,7 @@ export const tables: Model<TablesState, TableStates, TableChange, RememberedTabl
   garbage: tableGarbage,
 };
 
-/** Of an extent for each segment that rows are in; few rows may begin a tail, with a segment. Of a stash it is known when that is loaded. */
+/** One key for each extent; few rows may need two, of a tail and its segment. Of a stash it is known when that is loaded. */
 function keysAtMost(data: EventData): number {
   if (!('rows' in data) || !('tableId' in data)) return 0;
   const { rows } = data;

@@ -22,7 +22,7 @@ export class TablesState {
   readonly #schemas = new PairMap<string, bigint, TableSchema>();
   readonly #extents = new ExtentMap();
   readonly #rows = new PairMap<bigint, number, StoredRow>();
-  readonly #kept = new RetainedIds();
+  readonly #retained = new RetainedIds();
 
   // What is to be stored, each thing once.
   readonly #changedTables = new Set<string>();
@@ -104,7 +104,7 @@ export class TablesState {
 
   /** The extent of a table's present generation in which the row that retains this ID lies, and its index there. */
   rowByRetainedId(table: Table, id: string): { readonly extent: Extent; readonly index: number } | null {
-    return this.#kept.row(table, id);
+    return this.#retained.row(table, id);
   }
 
   all(): Iterable<Table> {
@@ -127,11 +127,11 @@ export class TablesState {
 
   putExtent(extent: Extent): void {
     this.#extents.set(extent);
-    if (extent.retained !== null) this.#kept.putExtent(extent);
+    if (extent.retained !== null) this.#retained.putExtent(extent);
   }
 
-  putRetainedId(kept: RetainedId): void {
-    this.#kept.put(kept);
+  putRetainedId(retained: RetainedId): void {
+    this.#retained.put(retained);
   }
 
   /** An extent that is here already is as new as that of the row, or newer. */

@@ -1,2 +1,2 @@
-/** What every request of a client is asked first (docs/spec/decisions.md 2). */
+/** What is said to a team that is suspended (docs/spec/decisions.md 2). */
 export const suspendedMessage = 'the team is suspended';

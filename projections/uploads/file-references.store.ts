@@ -11,7 +11,7 @@ export const insertChangeReferences = storedChangeReferences.insert('insert_chan
 /** What patched rows name no longer. It may never have been stored. */
 export const deleteChangeReferences = storedChangeReferences.delete('delete_change_references');
 
-/** The table of an extent, where readers can come by that. It is of the team that the segment is of. */
+/** The extent's table, if readers can reach the extent. It is of the team that the segment is of. */
 const shown = `select from tables where tables.id = extents.table_id and tables.generation = extents.generation
   and not tables.deleted limit 1`;
 
@@ -27,17 +27,17 @@ const namedBy = (references: string, place: string): string => `with recursive n
     ) from named where named.place is not null
   )`;
 
-/**
- * Each look-up is a probe of an index: limits, offsets and the comparison of several columns at once leave the planner no other
- * way to begin or to go on. A file may be named by millions of rows that nobody sees any more, so it goes from segment to segment,
- * and looks at rows only where an extent is shown. Rows of other teams may name it as often: they stand elsewhere in the index.
- */
 /** Whether rows name the file of an upload. */
 export interface Claim {
   readonly uploadId: string;
   readonly isClaimed: boolean;
 }
 
+/**
+ * Each look-up is a probe of an index: limits, offsets and the comparison of several columns at once leave the planner no other
+ * way to begin or to go on. A file may be named by millions of rows that nobody sees any more, so it goes from segment to segment,
+ * and looks at rows only where an extent is shown. Rows of other teams may name it as often: they stand elsewhere in the index.
+ */
 export const selectClaims: Statement<Claim> = {
   name: 'select_claims',
   text: `select uploads.id as "uploadId", received.found is not null or changed.found is not null as "isClaimed"

@@ -157,7 +157,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   for (const [name, former] of Object.entries(formerNames)) given[name] ??= given[former];
   const result = settings.safeParse(given);
-  const problems = (result.error?.issues ?? []).map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  const nameOf = (name: string): string => {
+    const former = (formerNames as Readonly<Record<string, string>>)[name];
+    return former !== undefined && environment[name] === undefined && environment[former] !== undefined ? former : name;
+  };
+  const problems = (result.error?.issues ?? []).map((issue) => `${nameOf(issue.path.join('.'))}: ${issue.message}`);
   problems.push(...findContradictions(given));
   if (problems.length > 0) throw new ConfigError(problems);
   return result.data!;

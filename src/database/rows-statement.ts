@@ -7,14 +7,14 @@ import type { Statement, Tx } from './pipelined-client.ts';
 
 /**
  * The type of a parameter. `lines` is text without line breaks, sent as lines of one text when there are many: an array
- * would escape every quote of JSON. There is no null among lines: it is sent as an empty text.
+ * would escape every quote of JSON. Lines cannot hold null: it is sent as an empty line.
  */
 export type ParameterType = 'int2' | 'int4' | 'int8' | 'bool' | 'uuid' | 'text' | 'bytea' | 'lines';
 
 /** The parameters of each row, under the names of its properties. */
 export type Parameters<T> = { readonly [Name in keyof T]: ParameterType };
 
-/** What no element of an array needs to be escaped for. */
+/** Types of which no element of an array needs to be escaped. */
 const plainTypes: ReadonlySet<ParameterType> = new Set(['int2', 'int4', 'int8', 'bool', 'uuid']);
 
 /** The name of a column: `row_bytes_max` of `rowBytesMax`. */

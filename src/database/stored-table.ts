@@ -1,6 +1,6 @@
 /**
- * Tables as statements name them. A MikroORM entity declares the columns of a table once; the columns that are selected and compared, and
- * the statements that write rows, follow from it. Rows have the names and types of the entity's properties.
+ * SQL that follows from entities. A MikroORM entity declares the columns of a table once; the columns that are selected and compared, and
+ * the statements that write rows, are made from it. Rows have the names and types of the entity's properties.
  */
 import {
   BigIntType, BlobType, BooleanType, IntegerType, SmallIntType, StringType, TextType, Type, UuidType, type EntitySchema, type InferEntity,
@@ -68,12 +68,17 @@ export class StoredTable<Row extends object> {
     return new StoredTable(entity.meta.tableName!, columns);
   }
 
+  /** Some of its columns. */
+  only<Name extends keyof Row>(...properties: readonly Name[]): StoredTable<Pick<Row, Name>> {
+    return new StoredTable(this.#name, this.#columnsOf(properties));
+  }
+
   /** All columns, to be selected of the table under this name: `tables.row_bytes_max as "rowBytesMax", ...`. */
   columns(of = this.#name): string {
     return this.#columns.map(({ property, name, type }) => `${selected(type, `${of}.${name}`)} as "${property}"`).join(', ');
   }
 
-  /** Columns to be compared by `verify`, under their own names: all, but for these. */
+  /** The columns that `verify` compares, by their names in Postgres: all except `without`. */
   compared({ without = [] }: { readonly without?: readonly (keyof Row)[] } = {}): string {
     const columns = this.#columns.filter(({ property }) => !without.includes(property as keyof Row));
     return columns.map(({ name, type, parameter }) => {
@@ -94,8 +99,8 @@ export class StoredTable<Row extends object> {
       `insert into ${this.#name} (${namesOf(columns)}) select ${columns.map(given).join(', ')} from ${rows('given')} ${onConflict}`.trimEnd());
   }
 
-  /** Inserts rows, or sets these columns of those that are there under the primary key. */
-  upsert(name: string, set: readonly (keyof Row)[]): RowsStatement<Row> {
+  /** Inserts rows, or sets these columns, at least one, of those that are there under the primary key. */
+  upsert(name: string, set: readonly [keyof Row, ...(keyof Row)[]]): RowsStatement<Row> {
     return this.insert(name, `on conflict (${namesOf(this.#key)}) do update set ${this.excluded(set)}`);
   }
 

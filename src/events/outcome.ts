@@ -21,7 +21,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Rows that were added: `count` rows from `first` on, on each of `extents` extents from (version, ordinal) on. Their IDs follow from it. */
+/** Rows that were added: in each of `extents` consecutive extents, the first one at (version, ordinal), `count` rows from `first` on. Their IDs follow from it. */
 export interface RowRange {
   readonly version: bigint;
   readonly ordinal: number;

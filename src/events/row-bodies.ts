@@ -1,6 +1,6 @@
 /**
  * The body of an event that carries rows: their bodies, joined by line feeds, in UTF-8; behind them, where the event says
- * so, the identities that they came with, 16 bytes a row (the bytes of a row ID; zeros for a row without one, ones for what
+ * so, the row IDs that they came with, 16 bytes a row (the bytes of a row ID; zeros for a row without one, ones for what
  * is no row's ID).
  */
 import type { EventRows } from './event.ts';

@@ -2,18 +2,12 @@
  * The names of files, and where rows name them. A file's URL is `…/files/<name>/<file name>`; whoever has stored that in a row
  * needs the file (spec sections 3 and 4.9).
  */
-import { randomBytes } from 'node:crypto';
-
-const nameBytes = 16;
+/** The bytes that a name is made of. */
+export const nameBytes = 16;
 const nameLength = Math.ceil((nameBytes * 4) / 3);
 const wholeName = new RegExp(`^[\\w-]{${nameLength}}$`);
 
-/** A name that nobody can guess: 16 random bytes in base64url (RFC 4648, section 5), 22 characters. */
-export function newFileName(): string {
-  return randomBytes(nameBytes).toString('base64url');
-}
-
-/** Whether `newFileName` could have given it: of some bytes there is one spelling. Nothing else becomes part of a path. */
+/** Whether `newFileName` (new-file-name.ts) could have given it: of some bytes there is one spelling. Nothing else becomes part of a path. */
 export function isFileName(text: string): boolean {
   return wholeName.test(text) && Buffer.from(text, 'base64url').toString('base64url') === text;
 }

@@ -1,4 +1,4 @@
-/** The identities that the rows of a block come with (`$rowID`), as they travel in its event (src/events/row-bodies.ts). */
+/** The row IDs that the rows of a block come with (`$rowID`), as they travel in its event (src/events/row-bodies.ts). */
 import { parseRowId } from '../events/row-id.ts';
 
 const idBytes = 16;

@@ -1,5 +1,5 @@
 /** Replacing the read model by one that is built anew from the log. */
-import { readModelSchema } from '../../projections/engine/read-model.ts';
+import { readModelSchema } from '../../projections/models.ts';
 import { ReadModelUse } from '../app/read-model-use.ts';
 import { rebuild, type RebuildOptions } from './rebuild.ts';
 

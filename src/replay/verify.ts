@@ -2,8 +2,7 @@
 import pg from 'pg';
 import { compareReadModels, type ComparedReadModels } from '../../projections/engine/compare/compare.ts';
 import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
-import { readModelSchema } from '../../projections/engine/read-model.ts';
-import { models } from '../../projections/models.ts';
+import { models, readModelSchema } from '../../projections/models.ts';
 import { advisoryLocks } from '../database/advisory-locks.ts';
 import { ReadModelInUse, ReadModelUse } from '../app/read-model-use.ts';
 import { rebuild, type RebuildOptions } from './rebuild.ts';

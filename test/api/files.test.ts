@@ -4,7 +4,7 @@ import { rename } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { parse as parseDisposition } from 'content-disposition';
 import { checkUpload } from '../../commands/complete-upload.ts';
-import { newFileName } from '../../src/files/file-name.ts';
+import { newFileName } from '../../src/files/new-file-name.ts';
 import { signUploadUrl } from '../../src/security/upload-signature.ts';
 import { recordFact } from '../../src/log/record-fact.ts';
 import { useOwnApi } from '../support/api.ts';

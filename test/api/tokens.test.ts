@@ -1,8 +1,8 @@
 /** Decisions 1: tokens that expire, that only read, that are for one app, that are revoked; and when they were used. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { pino, type Logger } from 'pino';
-import { openDatabase, readModelSchema } from '../../projections/engine/read-model.ts';
-import { models } from '../../projections/models.ts';
+import { openDatabase } from '../../projections/engine/read-model.ts';
+import { models, readModelSchema } from '../../projections/models.ts';
 import { TeamQueries } from '../../projections/teams/teams.queries.ts';
 import { noteRevocation, noteUses, revocationNotes } from '../../src/security/token-notes.ts';
 import { rebuild } from '../../src/replay/rebuild.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readConfig } from '../../src/app/config.ts';
-import { newFileName } from '../../src/files/file-name.ts';
+import { newFileName } from '../../src/files/new-file-name.ts';
 import { StoreAway } from '../../src/files/file-store.ts';
 import { LocalFileStore, UploadTooLarge } from '../../src/files/local-file-store.ts';
 import { openFileStore } from '../../src/files/open-file-store.ts';

@@ -2,7 +2,7 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readConfig, type Config } from '../../src/app/config.ts';
-import { newFileName } from '../../src/files/file-name.ts';
+import { newFileName } from '../../src/files/new-file-name.ts';
 import { StoreAway, type ExpectedUpload } from '../../src/files/file-store.ts';
 import { openFileStore } from '../../src/files/open-file-store.ts';
 import type { S3FileStore } from '../../src/files/s3-file-store.ts';

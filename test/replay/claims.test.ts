@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { removeGarbage } from '../../projections/engine/garbage.ts';
-import { createReadModel, readModelSchema } from '../../projections/engine/read-model.ts';
-import { models } from '../../projections/models.ts';
+import { createReadModel } from '../../projections/engine/read-model.ts';
+import { models, readModelSchema } from '../../projections/models.ts';
 import { compactOnce } from '../../projections/tables/compaction.ts';
 import { selectClaims } from '../../projections/uploads/file-references.store.ts';
 import type { Database } from '../../src/database/database.ts';

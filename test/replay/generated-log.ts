@@ -1,7 +1,7 @@
 /** A database with a log that a seed made, and the read model that came of it. */
 import { pino } from 'pino';
-import { createReadModel, openDatabase, readModelSchema } from '../../projections/engine/read-model.ts';
-import { models } from '../../projections/models.ts';
+import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
+import { models, readModelSchema } from '../../projections/models.ts';
 import { readConfig } from '../../src/app/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { LogReader } from '../../src/log/event-log.ts';

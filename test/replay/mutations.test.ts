@@ -1,8 +1,7 @@
 /** Nothing that clients or decisions can see may be altered in a read model without `verify` telling what. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { readModelSchema } from '../../projections/engine/read-model.ts';
-import { models } from '../../projections/models.ts';
+import { models, readModelSchema } from '../../projections/models.ts';
 import { postgresTypes } from '../../src/database/pipelined-client.ts';
 import { compareReadModels, type ComparedReadModels } from '../../projections/engine/compare/compare.ts';
 import { rebuild } from '../../src/replay/rebuild.ts';

@@ -1,7 +1,7 @@
 /** A read model is never replaced under a process that uses it. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { readModelSchema } from '../../projections/engine/read-model.ts';
+import { readModelSchema } from '../../projections/models.ts';
 import { ReadModelInUse, ReadModelUse } from '../../src/app/read-model-use.ts';
 import { replay } from '../../src/replay/replay.ts';
 import { verify } from '../../src/replay/verify.ts';

@@ -1,7 +1,7 @@
 /** A log, a large one in `npm run test:all`, replayed by the command line: elsewhere, in small batches, and in the place of the read model. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { readModelSchema } from '../../projections/engine/read-model.ts';
+import { readModelSchema } from '../../projections/models.ts';
 import { scale } from '../scale.ts';
 import { runTablog } from '../support/tablog.ts';
 import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';

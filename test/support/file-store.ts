@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
-import { newFileName } from '../../src/files/file-name.ts';
+import { newFileName } from '../../src/files/new-file-name.ts';
 import type { ExpectedUpload, FileStore, StoredObject } from '../../src/files/file-store.ts';
 
 /** A store, and how a client's bytes get into it. */

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { checkUpload } from '../../commands/complete-upload.ts';
-import { newFileName } from '../../src/files/file-name.ts';
+import { newFileName } from '../../src/files/new-file-name.ts';
 import type { FileStore } from '../../src/files/file-store.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import { recordFact } from '../../src/log/record-fact.ts';

@@ -9,6 +9,7 @@ describe('readConfig', () => {
   test('is read by its former name', () => {
     expect(readConfig({ UPKEEP_INTERVAL_MS: '7' })).toMatchObject({ MAINTENANCE_INTERVAL_MS: 7 });
     expect(readConfig({ UPKEEP_INTERVAL_MS: '7', MAINTENANCE_INTERVAL_MS: '8' })).toMatchObject({ MAINTENANCE_INTERVAL_MS: 8 });
+    expect(() => readConfig({ UPKEEP_INTERVAL_MS: 'x' })).toThrow('\nUPKEEP_INTERVAL_MS: must be');
   });
 
   test('has a default for everything', () => {

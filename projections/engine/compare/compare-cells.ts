@@ -20,6 +20,7 @@ export function compareCells({ name, keys, columns }: Labels, [expected, found]:
     return;
   }
   for (const column of columns ?? Object.keys(expected).filter((each) => !keys.includes(each))) {
+    if (!(column in expected)) throw new Error(`there is no column ${column} to compare`);
     const [a, b] = [expected[column], found[column]];
     if (a !== b) differences.add(`${name(expected)}: ${column}`, a, b);
   }

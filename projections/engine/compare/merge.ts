@@ -23,6 +23,7 @@ type Key = string | number | bigint;
 /** Numbers by value, texts by the bytes of their UTF-8: the order of `collate "C"`, and of uuid as text. */
 function compareKeys(a: object, b: object, keys: readonly string[]): number {
   for (const key of keys) {
+    if (!(key in a)) throw new Error(`there is no column ${key} to compare by`);
     const order = compareKey((a as Record<string, Key>)[key]!, (b as Record<string, Key>)[key]!);
     if (order !== 0) return order;
   }

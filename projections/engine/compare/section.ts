@@ -8,7 +8,7 @@ import type { Snapshot } from './snapshot.ts';
 const rowsAtOnce = 200;
 
 export interface Section extends Labels {
-  /** Selects the keys and what is compared under them, in the order of the keys. */
+  /** Selects the keys and what is compared under them, in the order of the keys: numbers by value, texts by `collate "C"`. */
   readonly query: string;
 }
 

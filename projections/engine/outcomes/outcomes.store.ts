@@ -83,11 +83,8 @@ export function outcomeRow(partition: number, { commandId, offset: logOffset, ti
 /** Version, ordinal, first, count; the table where rows have retained row IDs, or null; how many extents, where they are several. */
 type StoredRange = readonly [version: string, ordinal: number, first: number, count: number, retainedIn?: string | null, extents?: number];
 
-interface StoredResult {
-  readonly tableId?: string;
-  readonly rows?: readonly StoredRange[];
-  readonly linkedAppIds?: readonly string[];
-}
+/** A result whose ranges of rows are packed. */
+type StoredResult = Omit<AppliedResult, 'rows'> & { readonly rows?: readonly StoredRange[] };
 
 function encodeDetail(outcome: Outcome): string | null {
   if (outcome.status === 'refused') return JSON.stringify({ refusal: outcome.refusal });

@@ -3,7 +3,7 @@ import { formatRowId } from '../../../src/events/row-id.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
 import { compareCells } from '../../engine/compare/compare-cells.ts';
 import type { Differences } from '../../engine/compare/differences.ts';
-import { extentLabels, selectExtents, type Extent } from './extents.ts';
+import { extentLabels, selectExtents, type ComparedExtent } from './extents.ts';
 import type { Comparison } from '../../engine/compare/comparison.ts';
 import { merge } from '../../engine/compare/merge.ts';
 import type { Snapshot } from '../../engine/compare/snapshot.ts';
@@ -45,7 +45,7 @@ class RowComparison {
   /** Compares everything, and gives the number of rows that are not deleted. */
   async run(): Promise<number> {
     const extents = merge(
-      this.#expected.stream<Extent>(selectExtents, extentsAtOnce), this.#found.stream<Extent>(selectExtents, extentsAtOnce), extentLabels.keys,
+      this.#expected.stream<ComparedExtent>(selectExtents, extentsAtOnce), this.#found.stream<ComparedExtent>(selectExtents, extentsAtOnce), extentLabels.keys,
     );
     for await (const pair of extents) {
       compareCells(extentLabels, pair, this.#differences);
@@ -58,12 +58,12 @@ class RowComparison {
   }
 
   /** Cuts an extent into windows, and compares those that wait when they are enough. */
-  async #add(expected: Extent, found: Extent): Promise<void> {
+  async #add(expected: ComparedExtent, found: ComparedExtent): Promise<void> {
     const rowBytes = Math.max(rowBytesOf(expected), rowBytesOf(found));
     const countMax = Math.max(1, Math.min(rowsAtOnce, Math.floor(bytesAtOnce / rowBytes)));
     const rows = Math.max(expected.rows, found.rows);
     for (let start = 0; start < rows; start += countMax) {
-      const windowOf = (extent: Extent): Window => ({ extent, start, count: Math.max(0, Math.min(countMax, extent.rows - start)) });
+      const windowOf = (extent: ComparedExtent): Window => ({ extent, start, count: Math.max(0, Math.min(countMax, extent.rows - start)) });
       const pair = [windowOf(expected), windowOf(found)] as const;
       const count = Math.max(pair[0].count, pair[1].count);
       if (this.#rows + count > rowsAtOnce || this.#bytes + count * rowBytes > bytesAtOnce) await this.#compareWindows();
@@ -128,7 +128,7 @@ class RowComparison {
 }
 
 /** A bound of the bytes of a row, on average over the extent. */
-function rowBytesOf({ changed, bytes, rows, rowBytesMax }: Extent): number {
+function rowBytesOf({ changed, bytes, rows, rowBytesMax }: ComparedExtent): number {
   return Math.max(1, changed ? rowBytesMax : Math.ceil(bytes / Math.max(1, rows)));
 }
 

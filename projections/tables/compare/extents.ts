@@ -13,7 +13,7 @@ export const extentLabels: Labels = {
 };
 
 /** An extent as `selectExtents` gives it: of any table that was not deleted. */
-export interface Extent extends ComparedRow {
+export interface ComparedExtent extends ComparedRow {
   readonly tableId: string;
   readonly version: bigint;
   readonly ordinal: number;

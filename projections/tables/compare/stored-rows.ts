@@ -1,20 +1,20 @@
 /** Rows of extents as they are stored, many extents at once, and as they are presented. */
 import { isPresentedBy, presentersOf, type PresenterFor } from '../../../src/values/presentation.ts';
 import { decodeSchema } from '../../../src/values/table-schema.ts';
-import type { Extent } from './extents.ts';
+import type { ComparedExtent } from './extents.ts';
 import { changedForm, parseForm, selectRowsOf } from '../stored-body.ts';
 import type { Snapshot } from '../../engine/compare/snapshot.ts';
 
 /** Some rows of an extent, from an index on. */
 export interface Window {
-  readonly extent: Extent;
+  readonly extent: ComparedExtent;
   readonly start: number;
   readonly count: number;
 }
 
 /** The rows of a window. The lists hold an entry a row, in order; they are null where all entries are. */
 export interface StoredRows {
-  readonly extent: Extent;
+  readonly extent: ComparedExtent;
   /** The bodies joined by line feeds; an empty one stands for a deleted row. */
   readonly bodies: string;
   readonly changeVersions: readonly (string | null)[] | null;
@@ -97,7 +97,7 @@ export class RowPresenter {
     return rows;
   }
 
-  async #presentersFor({ tableId, readBy }: Extent): Promise<PresenterFor | null> {
+  async #presentersFor({ tableId, readBy }: ComparedExtent): Promise<PresenterFor | null> {
     const key = `${tableId} ${readBy}`;
     if (key === this.#schemaKey) return this.#presenters;
     const [row] = await this.#side.query<{ columns: string }>(

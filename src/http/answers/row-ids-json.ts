@@ -40,11 +40,11 @@ async function* enclosed(
   for (const range of eachExtent(ranges)) {
     const { version, ordinal, first, count } = range;
     const prefix = Buffer.from(`,"${rowIdPrefix(version, ordinal)}`);
-    const kept = range.retainedIn === undefined ? null : await findRetainedIds({ ...range, retainedIn: range.retainedIn });
+    const retained = range.retainedIn === undefined ? null : await findRetainedIds({ ...range, retainedIn: range.retainedIn });
     const end = first + count;
     for (let start = first; start < end; start += idsAtOnce) {
       const ids = idsOf(prefix, start, Math.min(idsAtOnce, end - start));
-      if (kept !== null) putRetained(ids, start, kept);
+      if (retained !== null) putRetained(ids, start, retained);
       yield isFirst ? ids.subarray(1) : ids;
       isFirst = false;
     }
@@ -72,9 +72,9 @@ function idsOf(prefix: Buffer, start: number, count: number): Buffer {
 }
 
 /** Puts the IDs that rows retain over those of their places. */
-function putRetained(ids: Buffer, start: number, kept: ReadonlyMap<number, string>): void {
+function putRetained(ids: Buffer, start: number, retained: ReadonlyMap<number, string>): void {
   for (let at = 0; at < ids.length; at += idBytes) {
-    const id = kept.get(start + at / idBytes);
+    const id = retained.get(start + at / idBytes);
     if (id !== undefined) ids.write(id, at + 2, idLength, 'latin1');
   }
 }

@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { completeUpload, uploadPath } from '../../../commands/complete-upload.ts';
 import { appPath, createUpload } from '../../../commands/create-upload.ts';
 import type { StoredFile, UploadLimits } from '../../events/event.ts';
-import { newFileName } from '../../files/file-name.ts';
+import { newFileName } from '../../files/new-file-name.ts';
 import { readMembers } from '../../formats/read-members.ts';
 import { isUploadId, type FileStore } from '../../files/file-store.ts';
 import type { UploadQueries, UploadState } from '../../../projections/uploads/uploads.queries.ts';

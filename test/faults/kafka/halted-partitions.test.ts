@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import kafkajs from 'kafkajs';
 import pg from 'pg';
-import { readModelSchema } from '../../../projections/engine/read-model.ts';
+import { readModelSchema } from '../../../projections/models.ts';
 import { partitionCount, partitionOf } from '../../../src/log/partition.ts';
 import { Client, outcomeOf } from '../../support/client.ts';
 import { makeTopicAnew } from '../../support/kafka/make-topic-anew.ts';

@@ -7,7 +7,7 @@ import { parseRow } from '../../../src/values/row-text.ts';
 import { chunksOf, compactText, rowText, rows, withMistakes, withStyle } from '../formats/json-text.ts';
 import { readCells } from '../formats/read-cells.ts';
 import { bodiesOf, readRows, refusalOf } from '../formats/read-rows.ts';
-import { cellText } from '../schema/cell-texts.ts';
+import { cellText } from '../values/cell-texts.ts';
 import { bodyOf, cutPieces, linesOf, mistakeOf } from './cut-pieces.ts';
 
 const runs = { numRuns: 500 };

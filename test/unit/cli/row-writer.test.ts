@@ -6,7 +6,7 @@ import type { Format } from '../../../src/cli/file-format.ts';
 import { PageRows } from '../../../src/cli/export/page-rows.ts';
 import { writerFor } from '../../../src/cli/export/row-writer.ts';
 import type { ExportedColumn } from '../../../src/cli/export/table-pages.ts';
-import { cellText } from '../schema/cell-texts.ts';
+import { cellText } from '../values/cell-texts.ts';
 
 interface Options {
   readonly columns?: readonly ExportedColumn[];

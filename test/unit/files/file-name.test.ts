@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
-import { fileNamesIn, filePath, fileReferencesIn, isFileName, newFileName } from '../../../src/files/file-name.ts';
+import { fileNamesIn, filePath, fileReferencesIn, isFileName } from '../../../src/files/file-name.ts';
+import { newFileName } from '../../../src/files/new-file-name.ts';
 
 const name = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes).toString('base64url'));
 const known = 'AAAAAAAAAAAAAAAAAAA_-A';

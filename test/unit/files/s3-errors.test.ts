@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { newFileName } from '../../../src/files/file-name.ts';
+import { newFileName } from '../../../src/files/new-file-name.ts';
 import { StoreAway } from '../../../src/files/file-store.ts';
 import { S3FileStore } from '../../../src/files/s3-file-store.ts';
 

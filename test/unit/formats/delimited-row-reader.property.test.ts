@@ -9,7 +9,7 @@ import { allTypes, columnTypes, typeBit } from '../../../src/values/column-type.
 import { storedAs } from '../../../src/values/profile.ts';
 import type { Profile } from '../../../src/values/profile.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
-import { cellText } from '../schema/cell-texts.ts';
+import { cellText } from '../values/cell-texts.ts';
 import { chunksOf, withMistakes } from './json-text.ts';
 import { readCells } from './read-cells.ts';
 import { bodiesOf, refusalOf } from './read-rows.ts';

@@ -16,7 +16,7 @@ import { holdsCells, isPlain } from '../../../src/values/presentation.ts';
 import type { Profile } from '../../../src/values/profile.ts';
 import { change, openStates } from '../../support/decisions.ts';
 import { add, eventOf, stash as imported } from '../../support/requests.ts';
-import { anyRows, profileOf, profileOfRows } from '../schema/rows.ts';
+import { anyRows, profileOf, profileOfRows } from '../values/rows.ts';
 
 /** The profiles of CSV texts: without rows, of cells that are exactly such a token, and others. */
 const cellProfiles = ['a,b', 'a\n1\n2', 'b,a\ntrue,x', 'a,10\n 1,\n,2024-01-01', '__proto__\n[1]', 'e\nnull'].map((text) => {
