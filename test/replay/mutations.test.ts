@@ -1,7 +1,13 @@
 /** Nothing that clients or decisions can see may be altered in a read model without `verify` telling what. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { BigIntType, BooleanType, IntegerType, StringType, TextType, UuidType, type EntityProperty, type EntitySchema } from '@mikro-orm/core';
 import pg from 'pg';
 import { models, readModelSchema } from '../../projections/models.ts';
+import { TableEntity } from '../../projections/tables/table.entity.ts';
+import { TeamEntity, TokenEntity } from '../../projections/teams/team.entity.ts';
+import { UploadEntity } from '../../projections/uploads/upload.entity.ts';
+import { columnName } from '../../src/database/rows-statement.ts';
+import { HexBytes } from '../../src/database/stored-table.ts';
 import { postgresTypes } from '../../src/database/pipelined-client.ts';
 import { compareReadModels, type ComparedReadModels } from '../../projections/engine/compare/compare.ts';
 import { rebuild } from '../../src/replay/rebuild.ts';
@@ -71,33 +77,33 @@ const named = `exists (select from ${isPresent} where extents.segment = file_ref
 const namedByChange = `exists (select from ${isPresent} where extents.key = change_references.extent)`;
 const otherNumber = `body = '{"n":123456789}'`;
 
+/** Another value of a column, by the class of its type. */
+const another: readonly (readonly [type: abstract new (...args: never[]) => unknown, value: (column: string) => string])[] = [
+  [UuidType, () => 'gen_random_uuid()'], [BooleanType, (column) => `not ${column}`], [HexBytes, () => `'\\x00'`],
+  [TextType, (column) => `coalesce(${column}, '') || '2'`], [StringType, (column) => `coalesce(${column}, '') || '2'`],
+  [BigIntType, (column) => `coalesce(${column}, 0) + 1`], [IntegerType, (column) => `coalesce(${column}, 0) + 1`],
+];
+
+/** Every column of an entity that batches write, with another value in one row; but for its key, and for these. */
+function eachColumn(what: string, { meta }: EntitySchema, but: readonly string[] = []): [what: string, statement: string][] {
+  const properties = Object.entries(meta.properties as Readonly<Record<string, Pick<EntityProperty, 'type' | 'primary' | 'default'>>>);
+  return properties.filter(([name, { primary, default: byDefault }]) => !primary && byDefault === undefined && !but.includes(name))
+    .map(([name, { type }]) => {
+      const column = columnName(name);
+      const [, value] = another.find(([one]) => (type as unknown) === one || (type as unknown) instanceof one)!;
+      return [`${what}: ${column}`, set(meta.tableName!, `${column} = ${value(column)}`)];
+    });
+}
+
 const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['progress of partition \\d+: next', set('progress', 'next = next + 1')],
   ['progress of partition \\d+: base', set('progress', 'base = 5')],
   ['progress of partition \\d+: log_id', set('progress', 'log_id = gen_random_uuid()')],
   ['progress of partition \\d+: last_hash', set('progress', `last_hash = '\\x00'`)],
   ['progress of partition \\d+: time', set('progress', 'time = time - 1')],
+  ...eachColumn('team \\S+', TeamEntity, ['partition']),
   ['team \\S+: partition', set('teams', 'partition = (partition + 1) % 12')],
-  ['team \\S+: name', set('teams', `name = name || ' '`)],
-  ['team \\S+: created', set('teams', 'created = created + 1')],
-  ['team \\S+: suspended', set('teams', 'suspended = not suspended')],
-  ['team \\S+: rows', set('teams', 'rows = rows - 1')],
-  ['team \\S+: rows_max', set('teams', 'rows_max = 77')],
-  ['team \\S+: upload_bytes', set('teams', 'upload_bytes = upload_bytes + 1')],
-  ['team \\S+: upload_bytes_max', set('teams', 'upload_bytes_max = 77777')],
-  ['team \\S+: open_uploads', set('teams', 'open_uploads = open_uploads + 1')],
-  ['upload \\S+: team_id', set('uploads', 'team_id = gen_random_uuid()')],
-  ['upload \\S+: app_id', set('uploads', `app_id = app_id || '2'`)],
-  ['upload \\S+: content_type', set('uploads', 'content_type = upper(content_type)')],
-  ['upload \\S+: file_name', set('uploads', `file_name = file_name || ' '`)],
-  ['upload \\S+: created', set('uploads', 'created = created + 1')],
-  ['upload \\S+: created_at', set('uploads', 'created_at = created_at + 1')],
-  ['upload \\S+: expires_at', set('uploads', 'expires_at = expires_at + 1')],
-  ['upload \\S+: size_max', set('uploads', 'size_max = size_max + 1')],
-  ['upload \\S+: unclaimed_life_ms', set('uploads', 'unclaimed_life_ms = unclaimed_life_ms + 1')],
-  ['upload \\S+: file', set('uploads', `file = 'A' || substr(file, 2)`, 'file is not null')],
-  ['upload \\S+: size', set('uploads', 'size = size + 1', 'size is not null')],
-  ['upload \\S+: unclaimed_since', set('uploads', 'unclaimed_since = coalesce(unclaimed_since + 1, 5)')],
+  ...eachColumn('upload \\S+', UploadEntity),
   ['upload \\S+: removed_at', set('uploads', 'removed_at = 5', 'removed_at is null')],
   ['upload \\S+: removed_at', set('uploads', 'removed_at = null', 'removed_at is not null')],
   ['upload \\S+', remove('uploads')],
@@ -108,25 +114,9 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+', remove('change_references', namedByChange)],
   ['file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+: team_id', set('file_references', 'team_id = gen_random_uuid()', named)],
   ['file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+: team_id', set('change_references', 'team_id = gen_random_uuid()', namedByChange)],
-  ['token \\S+: team_id', set('tokens', 'team_id = gen_random_uuid()')],
-  ['token \\S+: name', set('tokens', `name = upper(name)`)],
-  ['token \\S+: hash', set('tokens', `hash = '\\x00'`)],
-  ['token \\S+: created', set('tokens', 'created = created + 1')],
-  ['token \\S+: expires_at', set('tokens', 'expires_at = coalesce(expires_at, 0) + 1')],
-  ['token \\S+: read_only', set('tokens', 'read_only = not read_only')],
-  ['token \\S+: app_id', set('tokens', `app_id = coalesce(app_id, '') || '2'`)],
-  ['token \\S+: revoked', set('tokens', 'revoked = not revoked')],
+  ...eachColumn('token \\S+', TokenEntity),
   ['token \\S+', remove('tokens')],
-  ['table \\S+: team_id', set('tables', 'team_id = gen_random_uuid()')],
-  ['table \\S+: name', set('tables', `name = name || '\u0301'`)],
-  ['table \\S+: created', set('tables', 'created = created + 1')],
-  ['table \\S+: created_at', set('tables', 'created_at = created_at + 1')],
-  ['table \\S+: version', set('tables', 'version = version + 1')],
-  ['table \\S+: generation', set('tables', 'generation = generation + 1')],
-  ['table \\S+: schema_version', set('tables', 'schema_version = schema_version + 1')],
-  ['table \\S+: widened', set('tables', 'widened = widened + 1')],
-  ['table \\S+: rows', set('tables', 'rows = rows + 1')],
-  ['table \\S+: row_bytes_max', set('tables', 'row_bytes_max = row_bytes_max + 1')],
+  ...eachColumn('table \\S+', TableEntity, ['tail', 'deleted']),
   ['table \\S+', set('tables', 'deleted = not deleted')],
   ['table \\S+: tail', set('tables', 'tail = null', 'tail is not null')],
   ['table \\S+', remove('tables')],
