@@ -1,6 +1,6 @@
 /**
- * `npm run bench:bulk`: rows that come in chunks of a stash and are imported in one step, beside the yardstick and beside COPY
- * of the same rows into a table of one text column. See README.md.
+ * `npm run bench:bulk`: rows uploaded as chunks of a stash and imported in one step, compared with the yardstick and with COPY of the
+ * same rows into a table of one text column. See README.md.
  */
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
@@ -29,7 +29,7 @@ interface Options {
   profileFolder: string | undefined;
 }
 
-/** Seconds of a round: from the first upload until the last row can be read; of the import in it, and of its answer with all row IDs; of reading all rows back. */
+/** Seconds in a round: from the first upload until the last row can be read; of the import; of its answer; of reading all rows back. */
 interface Times {
   whole: number;
   importing: number;
@@ -40,7 +40,7 @@ interface Times {
 interface Side {
   readonly name: string;
   readonly target: Target;
-  /** Whether what was loaded is removed by requests. */
+  /** Whether loaded data is removed by requests. */
   readonly removes: boolean;
   readonly times: Times[];
 }
@@ -85,7 +85,7 @@ async function run({ log, rows, rounds, connections, profileFolder }: Options, {
   const copying: number[] = [];
   for (let round = 0; round <= rounds; round += 1) {
     signal.throwIfAborted();
-    // The first round warms up, with fewer rows where there are many.
+    // The first round warms up, with at most 100 chunks.
     const isWarmUp = round === 0;
     const count = isWarmUp ? Math.min(chunks, 100) : chunks;
     const seconds = await timed(() => copyRows(databases.copy, bodies, count, signal));
@@ -103,7 +103,7 @@ async function run({ log, rows, rounds, connections, profileFolder }: Options, {
   console.log(`\npeak memory: yardstick ${show(memory.yardstick)} MiB, service ${show(memory.service)} MiB (goal: < 512)`);
 }
 
-/** Uploads, imports into a new table, reads its last row, then all; and removes both again. */
+/** Uploads, imports into a new table, reads its last row and then all rows, and removes table and stash. */
 async function measure(
   target: Target, bodies: readonly Buffer[], { removes, ...load }: StashLoad & { removes: boolean }, signal: AbortSignal,
 ): Promise<Times> {
@@ -116,7 +116,7 @@ async function measure(
     const whole = (performance.now() - start) / 1_000;
     const { seconds: reading, result: found } = await timed(() => readAll(connection, target, tableID));
     if (found !== chunks * rowsPerRequest) throw new Error(`${found} rows were read, not ${chunks * rowsPerRequest}`);
-    // What the yardstick has is removed otherwise.
+    // The yardstick's data is removed differently.
     for (const path of removes ? [`/tables/${tableID}`, `/stashes/${stash}`] : []) {
       expectStatus(200, await connection.send(`${head(target, 'DELETE', path)}\r\n`));
     }
@@ -126,13 +126,13 @@ async function measure(
   }
 }
 
-/** Reads a table page by page, and gives how many rows it has. */
+/** Reads a table page by page; resolves to its number of rows. */
 async function readAll(connection: Connection, target: Target, tableID: string): Promise<number> {
   let rows = 0;
   for (let continuation = ''; ;) {
     const path = `/tables/${tableID}/rows?limit=${pageRows}${continuation}`;
     const page = expectStatus(200, await connection.send(`${head(target, 'GET', path)}\r\n`));
-    // The rows are not parsed: that would take as long as serving them.
+    // The rows are not parsed: parsing would take as long as serving them.
     for (let at = page.indexOf(rowIdKey); at >= 0; at = page.indexOf(rowIdKey, at + 1)) rows += 1;
     const next = /"continuation":"([^"]+)"\}$/.exec(page.toString('latin1', Math.max(0, page.length - 300)));
     if (next === null) return rows;
@@ -142,7 +142,7 @@ async function readAll(connection: Connection, target: Target, tableID: string):
 
 const rowIdKey = Buffer.from('"$rowID":');
 
-/** Copies the rows as texts into a new table with a key of table and row. */
+/** Copies the rows as texts into a new table, whose key is table and row. */
 async function copyRows(databaseUrl: string, bodies: readonly Buffer[], chunks: number, signal: AbortSignal): Promise<void> {
   const texts = bodies.map((body) => (JSON.parse(body.toString()) as object[]).map((row) => JSON.stringify(row).replaceAll('\\', '\\\\')));
   function* lines(): Generator<string> {

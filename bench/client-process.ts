@@ -1,11 +1,11 @@
-/** The client as a process of this one: see `client.ts`. */
+/** The client as a child process: see `client.ts`. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { ClientReply, ClientRequest, Measured } from './client.ts';
 import { stop } from './processes.ts';
 
-/** Asks the client for something, and gives what it measured if it did. Rejects if an answer was not as expected. */
+/** Sends the client a request; resolves to its measurement, if any. Rejects if a server's answer was not as expected. */
 export type Ask = (request: ClientRequest) => Promise<Measured | undefined>;
 
 /** Starts the client, which `resources` stops. */

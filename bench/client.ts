@@ -1,6 +1,6 @@
 /**
- * The client: a process of its own that `startClient` talks to. It is told of a server, loads a table into it, and does
- * one workload after the other on that table. Every answer of an unexpected status ends the work as an error.
+ * The client: a process of its own, controlled through `startClient`. It loads a table into a server, and then runs workloads on that
+ * table. An answer with an unexpected status ends the work with an error.
  */
 import { deepStrictEqual } from 'node:assert/strict';
 import { Connection } from './connection.ts';
@@ -8,41 +8,41 @@ import { below, makeRow, makeRows, rowsPerRequest, seededRandom, type Random } f
 import type { Measurement, Workload } from './measurements.ts';
 import { createTable, expectStatus, head, withBody, type Target } from './requests.ts';
 
-/** What the client is asked. Each request has one reply, in order. `rows` is a multiple of `rowsPerRequest`. */
+/** A request to the client. Each has one reply, in order. `rows` is a multiple of `rowsPerRequest`. */
 export type ClientRequest =
   | { do: 'load'; target: Target; rows: number; connections: number }
   | { do: 'patch'; target: Target; rows: number; connections: number }
   | { do: 'measure'; target: Target; measurement: Measurement; seconds: number; seed: number };
 
-/** How long answers took, in milliseconds, and how many there were in a second. */
+/** Response times in milliseconds, and responses per second. */
 export interface Timing {
   p50: number;
   p99: number;
   rate: number;
 }
 
-/** What a measurement gave; `figure` is in its unit. */
+/** The result of a measurement; `figure` is in the unit of the measurement. */
 export interface Measured {
   figure: number;
   timing: Timing;
-  /** All requests, those of the first moments too. */
+  /** The number of all requests, including the lead-in. */
   requests: number;
 }
 
-/** A load has measured nothing. */
+/** The reply to a load has no measurement. */
 export type ClientReply = { measured?: Measured } | { error: string };
 
-/** One request, or a few that belong together; gives how many requests or rows were answered. */
+/** One request, or a few that belong together; resolves to the number of requests or rows answered. */
 type Step = () => Promise<number>;
 
-/** A table as it was loaded. */
+/** A loaded table. */
 interface Table {
   path: string;
   rowIDs: string[];
 }
 
 const dataSeed = 20_240_229;
-/** Answers of the first moments are not counted: connections open, and requests fall out of step. */
+/** Answers in this lead-in are not counted: connections open, and requests fall out of step. */
 const leadInMs = 300;
 
 const rowIDKey = Buffer.from('"$rowID":');
@@ -50,7 +50,7 @@ const continuationKey = Buffer.from('"continuation":"');
 
 /** The table of each target, by its first port. */
 const tables = new Map<number, Table>();
-/** Bodies for adding rows, made once so that making them costs the measurement nothing. */
+/** Request bodies for adding rows, made in advance so that making them is not measured. */
 const addBodies = Array.from({ length: 16 }, (_, index) => rowsBody(seededRandom(dataSeed + 1 + index)));
 let patches = 0;
 
@@ -62,7 +62,7 @@ function openConnections({ ports }: Target, count: number): Promise<Connection[]
   return Promise.all(Array.from({ length: count }, (_, index) => Connection.open(ports[index % ports.length]!)));
 }
 
-/** Loads the table, and makes sure that the server gives back what was sent. */
+/** Loads the table, and checks that the server returns what was sent. */
 async function load({ target, rows, connections }: ClientRequest & { do: 'load' }): Promise<void> {
   const open = await openConnections(target, connections);
   try {
@@ -100,7 +100,7 @@ async function checkTable(connection: Connection, target: Target, table: Table):
   deepStrictEqual(rowsListed, table.rowIDs.length);
 }
 
-/** Makes, for each connection, what it repeats. */
+/** Makes the step that each connection repeats. */
 type StepMaker = (target: Target, table: Table, random: Random) => (connection: Connection) => Step;
 
 const workloads: Record<Workload, StepMaker> = {
@@ -110,7 +110,7 @@ const workloads: Record<Workload, StepMaker> = {
   add: addSteps,
 };
 
-/** Each reads a random row. */
+/** Reads a random row. */
 function getSteps(target: Target, { path, rowIDs }: Table, random: Random): (connection: Connection) => Step {
   const [beforeID, afterID] = head(target, 'GET', `${path}/rows/\0`).split('\0');
   return (connection) => async () => {
@@ -120,7 +120,7 @@ function getSteps(target: Target, { path, rowIDs }: Table, random: Random): (con
   };
 }
 
-/** Each reads the next page of a walk through the table; behind the last page a new walk begins. */
+/** Reads the next page of a walk through the table, which restarts after the last page. */
 function listSteps(target: Target, table: Table): (connection: Connection) => Step {
   return (connection) => {
     let continuation: string | undefined;
@@ -132,7 +132,7 @@ function listSteps(target: Target, table: Table): (connection: Connection) => St
   };
 }
 
-/** Each gives one column of a random row a value that it never had, so that no patch is without effect. */
+/** Sets one column of a random row to a new value, so that every patch has an effect. */
 function patchSteps(target: Target, { path, rowIDs }: Table, random: Random): (connection: Connection) => Step {
   const [beforeID, afterID] = head(target, 'PATCH', `${path}/rows/\0`).split('\0');
   return (connection) => async () => {
@@ -144,7 +144,7 @@ function patchSteps(target: Target, { path, rowIDs }: Table, random: Random): (c
   };
 }
 
-/** Each adds 1,000 rows to the table that was made for this measurement. */
+/** Adds 1,000 rows to the table that was created for this measurement. */
 function addSteps(target: Target, { path }: Table, random: Random): (connection: Connection) => Step {
   const requests = addBodies.map((body) => withBody(head(target, 'POST', `${path}/rows`), body));
   return (connection) => async () => {
@@ -158,7 +158,7 @@ interface Page {
   continuation: string | undefined;
 }
 
-/** Counts the rows and finds the last key without parsing the rows: that would cost as much as serving them. */
+/** Counts the rows and finds the last key without parsing the rows, which would take as long as serving them. */
 async function readPage(
   connection: Connection, target: Target, { path }: Table, continuation: string | undefined,
 ): Promise<Page> {
@@ -173,7 +173,7 @@ async function readPage(
   return { rows, continuation: body.toString('utf8', valueAt, body.indexOf('"', valueAt)) };
 }
 
-/** Patches so many random rows. */
+/** Patches `rows` random rows. */
 async function patch({ target, rows, connections }: ClientRequest & { do: 'patch' }): Promise<void> {
   const open = await openConnections(target, connections);
   try {
@@ -233,7 +233,7 @@ async function replyTo(request: ClientRequest): Promise<ClientReply> {
 process.on('message', (request: ClientRequest) => {
   void replyTo(request).then((reply) => process.send!(reply));
 });
-// Without this the client would outlive a parent that was killed.
+// Otherwise the client would outlive a parent that was killed.
 process.on('disconnect', () => process.exit());
-// Ctrl-C reaches the whole group; the parent ends the client when it is done with it.
+// Ctrl-C signals the whole process group; the parent ends the client when it is done with it.
 process.on('SIGINT', () => {});

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:compaction`: what compaction of one table costs the writes to another of the same team, whose events share
- * a partition with it. See README.md.
+ * `npm run bench:compaction`: how much the compaction of one table slows down writes to another table of the same team, whose events are
+ * in the same partition. See README.md.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
@@ -21,22 +21,22 @@ import { makeProfileFolder, serviceEnvironment, startService } from './service-p
 
 interface Options {
   log: LogKind;
-  /** Of the table that is compacted. */
+  /** The number of rows in the compacted table. */
   rows: number;
   rounds: number;
   seconds: number;
   profile: boolean;
 }
 
-/** Whether the other table is compacted meanwhile. */
+/** Whether the other table is being compacted during the measurement. */
 type Side = 'quiet' | 'compacting';
 
-/** What the rounds gave on one number of connections. */
+/** The results of the rounds with one number of connections. */
 type Timings = Record<Side, Timing[]>;
 
 const connectionCounts = [1, 8];
 const rowsOfBody = 100_000;
-/** Of the table that is written to. */
+/** The number of rows in the table that is written to. */
 const rowsPatched = 20_000;
 
 function readOptions(): Options {
@@ -95,14 +95,14 @@ async function run({ log, rows, rounds, seconds, profile }: Options, { folder, r
     } finally {
       await release();
     }
-    // Nothing is left to be compacted, and nobody else holds the lock: maintenance is at rest.
+    // Nothing is left to compact; taking the lock waits until maintenance is idle.
     await (await holdMaintenance(database))();
     if (round % 2 === 1) await measure('quiet');
   }
   console.log(`\n${render(timings)}`);
 }
 
-/** Gives the ID of a table with so many rows of CSV, which all have to be converted: a column was widened behind them. */
+/** Creates a table of CSV rows that all need conversion, because a column was widened after them; returns its ID. */
 async function fillTable(target: Target, csv: string, rows: number): Promise<string> {
   const call = caller(target);
   const { tableID } = await call('POST', '/tables?name=csv', csv);
@@ -111,7 +111,7 @@ async function fillTable(target: Target, csv: string, rows: number): Promise<str
   return tableID;
 }
 
-/** Keeps the service from compacting anything until what it gives is called. */
+/** Keeps the service from compacting until the returned function is called. */
 async function holdMaintenance(databaseUrl: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -130,7 +130,7 @@ async function countUncompacted(databaseUrl: string): Promise<number> {
   return left!.count;
 }
 
-/** Resolves when something has been converted. */
+/** Resolves when compaction has converted something. */
 async function untilItBegan(databaseUrl: string, signal: AbortSignal): Promise<void> {
   const before = await countUncompacted(databaseUrl);
   while ((await countUncompacted(databaseUrl)) === before) {

@@ -1,23 +1,23 @@
 /**
- * The least HTTP/1.1 client there can be: one keep-alive socket, one request at a time, its bytes given. A client
- * library costs more than the servers do, and would be what is measured.
+ * A minimal HTTP/1.1 client: one keep-alive socket, one request at a time, requests as raw bytes. A client library costs more than the
+ * servers do, and would dominate the measurement.
  */
 import { connect, type Socket } from 'node:net';
 
 export interface Answer {
   status: number;
   body: Buffer;
-  /** When its first bytes came, by `performance.now()`. */
+  /** When its first bytes arrived, by `performance.now()`. */
   firstByteAt: number;
 }
 
-/** An answer and the place behind it. */
+/** An answer, and the offset after it. */
 interface Parsed {
   answer: Omit<Answer, 'firstByteAt'>;
   end: number;
 }
 
-/** There is no whole answer before this many bytes have come. */
+/** The answer is incomplete before this many bytes have arrived. */
 interface Unfinished {
   bytesNeeded: number;
   isChunked?: boolean;
@@ -62,7 +62,7 @@ export class Connection {
     });
   }
 
-  /** Sends a whole request and gives its answer, of any status. Rejects if the connection breaks. */
+  /** Sends a whole request; resolves to its answer, of any status. Rejects if the connection breaks. */
   send(request: string | Buffer): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#waiting) throw new Error('the last request has no answer yet');
@@ -81,7 +81,7 @@ export class Connection {
     this.#received.push(bytes);
     this.#bytesReceived += bytes.length;
     if (this.#bytesReceived < this.#bytesNeeded) return;
-    // A long answer in chunks comes in very many pieces: they are put together when its end is there.
+    // A long chunked answer arrives in very many pieces: they are joined only when the end is there.
     if (this.#isChunked && !endsWithLastChunk(this.#received)) return;
     const received = this.#received.length === 1 ? bytes : Buffer.concat(this.#received);
     try {
@@ -119,7 +119,7 @@ const lastChunk = Buffer.from('\r\n0\r\n\r\n');
 const headEnd = Buffer.from('\r\n\r\n');
 const lineEnd = Buffer.from('\r\n');
 
-/** The answer that `received` begins with. Throws if it is not HTTP as the two servers speak it. */
+/** The answer at the start of `received`. Throws if it is not HTTP as the two servers speak it. */
 function parseAnswer(received: Buffer): Parsed | Unfinished {
   const headLength = received.indexOf(headEnd);
   if (headLength < 0) return { bytesNeeded: received.length + 1 };

@@ -1,5 +1,5 @@
 /**
- * The rows that are measured with: ten columns, about 300 bytes a row, the same ones in every run.
+ * The rows of the benchmarks: ten columns, about 300 bytes a row, the same in every run.
  */
 
 /** How many rows go into a table with one request. */
@@ -19,7 +19,7 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** A whole number from 0 to `bound` - 1. */
+/** An integer from 0 to `bound` - 1. */
 export function below(random: Random, bound: number): number {
   return Math.floor(random() * bound);
 }
@@ -50,7 +50,7 @@ const words = [
   'before', 'renewal', 'of', 'contract', 'with', 'two', 'more', 'regions', 'next', 'quarter',
 ];
 
-/** The next row that `random` gives. */
+/** The next random row. */
 export function makeRow(random: Random): Row {
   const pick = (list: readonly string[]): string => list[below(random, list.length)]!;
   const family = pick(familyNames);
@@ -71,7 +71,7 @@ export function makeRow(random: Random): Row {
   };
 }
 
-/** The next `count` rows that `random` gives. */
+/** The next `count` random rows. */
 export function makeRows(random: Random, count: number): Row[] {
   return Array.from({ length: count }, () => makeRow(random));
 }

@@ -1,5 +1,5 @@
 /**
- * The Postgres that all sides share, a Kafka, and what a reader has to know of the machine to judge the figures.
+ * The shared Postgres of all sides, a Kafka, and the facts about the machine that a reader needs to judge the figures.
  */
 import { readFile } from 'node:fs/promises';
 import { cpus, loadavg, totalmem } from 'node:os';
@@ -13,7 +13,7 @@ export interface Fact {
   value: string;
 }
 
-/** The URL of the Postgres to measure on: BENCH_DATABASE_URL, or one that is started in `folder`. */
+/** The URL of the Postgres to measure on: BENCH_DATABASE_URL, or that of one started in `folder`. */
 export async function startPostgres(folder: string, resources: AsyncDisposableStack): Promise<string> {
   const given = process.env['BENCH_DATABASE_URL'];
   if (given) return given;
@@ -22,14 +22,14 @@ export async function startPostgres(folder: string, resources: AsyncDisposableSt
   return postgres.url;
 }
 
-/** A broker of Kafka of its own. */
+/** Starts a Kafka broker. */
 export async function startKafka(resources: AsyncDisposableStack): Promise<{ brokers: string; fact: Fact }> {
   const broker = await startBroker();
   resources.defer(() => broker.remove());
   return { brokers: broker.address, fact: { what: 'Kafka', value: broker.where } };
 }
 
-/** Makes an empty database, which `resources` drops, and gives its URL. */
+/** Creates an empty database, which `resources` drops; resolves to its URL. */
 export async function createDatabase(url: string, purpose: string, resources: AsyncDisposableStack): Promise<string> {
   const name = `bench_${purpose}_${process.pid}`;
   await query(url, `create database ${name}`);
@@ -39,13 +39,13 @@ export async function createDatabase(url: string, purpose: string, resources: As
   return created.href;
 }
 
-/** Leaves nothing of what was written to be done while measuring. */
+/** Vacuums and checkpoints, so that no deferred work falls into a measurement. */
 export async function settle(databases: readonly string[]): Promise<void> {
   for (const url of databases) await query(url, 'vacuum analyze');
   await query(databases[0]!, 'checkpoint');
 }
 
-/** Versions, machine, and the settings of Postgres that decide what a commit costs, as each database has them. */
+/** Versions, machine, and the Postgres settings that determine the cost of a commit, for each database. */
 export async function describeEnvironment(databases: Readonly<Record<string, string>>): Promise<Fact[]> {
   const processors = cpus();
   const facts: Fact[] = [

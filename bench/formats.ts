@@ -1,6 +1,6 @@
 /**
- * `npm run bench:formats`: one large body of CSV, beside COPY of the same file into a table of typed columns, and reading
- * rows that have to be converted, before compaction and after it. See README.md.
+ * `npm run bench:formats`: one large CSV body, compared with COPY of the same file into a table of typed columns; and reading rows that
+ * need conversion, before and after compaction. See README.md.
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -32,7 +32,7 @@ interface Times {
   copying: number[];
   creating: number[];
   overwriting: number[];
-  /** Reading all pages of a table that reads as it is stored, and of one with a widened column; both after compaction too. */
+  /** Reading all pages of a table that needs no conversion, and of one with a widened column; then both after compaction. */
   reading: number[];
   converting: number[];
   readingThen: number[];
@@ -95,7 +95,7 @@ async function run({ log, rows, rounds }: Options, { folder, resources, signal }
   console.log(`\n${render(times, rows, csv)}\n\npeak memory of the service: ${show(memory)} MiB`);
 }
 
-/** One round of COPY, create and overwrite. `times` null: it is not counted. */
+/** One round of COPY, create and overwrite. `times` null: do not count it. */
 async function measureBodies(
   target: Target,
   databases: { copy: string; service: string },
@@ -117,7 +117,7 @@ async function measureBodies(
   times.overwriting.push(overwrite.seconds);
 }
 
-/** Two tables of the file; behind its rows the column `seats` of one was widened. */
+/** Creates two tables from the file; in one of them, the column `seats` is widened afterwards. */
 async function createTables(target: Target, csv: string): Promise<{ plain: string; widened: string }> {
   const call = caller(target);
   const { tableID: plain } = await call('POST', '/tables?name=plain', csv);
@@ -127,7 +127,7 @@ async function createTables(target: Target, csv: string): Promise<{ plain: strin
   return { plain, widened };
 }
 
-/** Reads both in turn. The first round warms up. */
+/** Reads both tables in turn. The first round warms up. */
 async function measurePages(
   target: Target, { plain, widened }: { plain: string; widened: string }, rows: number, rounds: number,
 ): Promise<[plain: number[], widened: number[]]> {
@@ -161,7 +161,7 @@ function render({ copying, creating, overwriting, reading, converting, readingTh
   return `${bodies}\n\n${pages}`;
 }
 
-/** Reads a table to its end, and gives the seconds. Rejects when it has another number of rows. */
+/** Reads a whole table; resolves to the seconds taken. Rejects if the number of rows is wrong. */
 async function readPages({ ports, token }: Target, id: string, rows: number): Promise<number> {
   const { result: found, seconds } = await timed(async () => {
     let count = 0;
@@ -170,7 +170,7 @@ async function readPages({ ports, token }: Target, id: string, rows: number): Pr
       const url = `http://127.0.0.1:${ports[0]}/tables/${id}/rows?limit=${pageRows}${continuation}`;
       const text = await (await fetch(url, { headers: { authorization: `Bearer ${token}` } })).text();
       count += text.split('"$rowID":').length - 1;
-      // The rows are not parsed: that would take as long as serving them.
+      // The rows are not parsed: parsing would take as long as serving them.
       const next = /"continuation":"([^"]+)"\}$/.exec(text.slice(-200));
       continuation = next === null ? '' : `&continuation=${next[1]}`;
     } while (continuation !== '');

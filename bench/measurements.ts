@@ -1,5 +1,5 @@
 /**
- * What is measured, in the order of a full run: reads of rows as they were loaded first, then patches, then adds.
+ * The measurements, in the order of a full run: first reads of rows as loaded, then patches, then adds.
  */
 
 export type Workload = 'get' | 'list' | 'patch' | 'add';
@@ -10,11 +10,11 @@ export interface Measurement {
   label: string;
   workload: Workload;
   connections: number;
-  /** `requests/s` and `rows/s` count what was answered; `ms p50` is the median time of an answer. */
+  /** `requests/s` and `rows/s` are throughput; `ms p50` is the median response time. */
   unit: 'requests/s' | 'rows/s' | 'ms p50';
-  /** The bound on the ratio to the yardstick; none where the figure is only reported. */
+  /** The goal for the ratio to the yardstick; none if the figure is only reported. */
   goal?: Goal;
-  /** The same with the log in Kafka, where it is another one. */
+  /** The goal with the log in Kafka, if it differs. */
   goalOnKafka?: Goal;
 }
 
@@ -36,5 +36,5 @@ export const measurements: readonly Measurement[] = [
     goal: { atLeast: 0.8 }, goalOnKafka: { atLeast: 0.6 } },
 ];
 
-/** The service stays below this over the whole run. */
+/** The service's memory must stay below this for the whole run. */
 export const memoryGoalMiB = 300;

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:neighbours`: what one team's PATCH takes while another team, in the same partition of the log, uploads and
- * imports millions of rows. See README.md.
+ * `npm run bench:neighbours`: the response times of one team's PATCHes while another team in the same partition uploads and imports
+ * millions of rows. See README.md.
  */
 import { randomUUIDv7 } from 'node:crypto';
 import { once } from 'node:events';
@@ -73,7 +73,7 @@ async function run({ log, rows, idleSeconds, connections }: Options, { folder, r
     const end = performance.now() + seconds * 1_000;
     return patchFor(() => performance.now() < end);
   };
-  // A broker compiles what it does only while it does it.
+  // Warms up; the JIT of a Kafka broker takes longer.
   await forSeconds(log === 'kafka' ? 15 : 3);
   await settle([database]);
   const idle = await forSeconds(idleSeconds);
@@ -91,7 +91,7 @@ async function run({ log, rows, idleSeconds, connections }: Options, { folder, r
     + `peak memory ${show(await peakMemoryMiB(processes[0]!.pid))} MiB (goal: < 512)`);
 }
 
-/** Two teams whose events have one order. */
+/** Creates two teams in the same partition. */
 async function createNeighbours(
   environment: Record<string, string>, { ports }: Target, folder: string, signal: AbortSignal,
 ): Promise<[Target, Target]> {
@@ -108,7 +108,7 @@ async function createNeighbours(
   }
 }
 
-/** Makes a team, and gives a token of it. */
+/** Creates a team; resolves to a token of it. */
 async function recordTeam({ log }: Service, id: string): Promise<string> {
   const token = newAccessToken();
   await recordFact(log, createTeam(id, 'bench'));
@@ -116,7 +116,7 @@ async function recordTeam({ log }: Service, id: string): Promise<string> {
   return token;
 }
 
-/** Patches one row after the other, and gives the milliseconds that each took. */
+/** Patches one row after the other; each call resolves to the milliseconds taken. */
 function patcher(connection: Connection, target: Target, { path, rowIDs }: { path: string; rowIDs: readonly string[] }): () => Promise<number> {
   let patches = 0;
   return async () => {

@@ -1,4 +1,4 @@
-/** Options that the benchmarks have in common. Each throws an Error that says what the option takes. */
+/** Options that the benchmarks share. Each throws an Error that says which values the option takes. */
 
 /** Where the service has its log. */
 export type LogKind = 'postgres' | 'kafka';

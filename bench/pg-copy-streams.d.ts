@@ -1,4 +1,4 @@
-/** What is used of a package without types. */
+/** Types for the used part of a package that has none. */
 declare module 'pg-copy-streams' {
   import type { Writable } from 'node:stream';
   import type { Submittable } from 'pg';

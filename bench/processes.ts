@@ -1,5 +1,5 @@
 /**
- * The processes of a run: how they start, what memory they took, how they end.
+ * The processes of a run: starting them, their peak memory, ending them.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,20 +12,20 @@ import { freePort } from '../test/support/server.ts';
 export interface Server {
   pid: number;
   port: number;
-  /** Ends it by a signal and waits for it. Rejects if it had ended before, or was asked to end and ended badly. */
+  /** Ends it with a signal and waits for it. Rejects if it had ended before, or if SIGTERM did not end it cleanly. */
   end(signal: Ending): Promise<void>;
 }
 
-/** How a process is ended: asked to, or without a word. */
+/** How a process is ended: gracefully, or killed. */
 export type Ending = 'SIGTERM' | 'SIGKILL';
 
 export interface ServerOptions {
   name: string;
-  /** Arguments of Node: its options and the script. */
+  /** Arguments for Node: its options and the script. */
   nodeArguments: readonly string[];
-  /** Added to this process's environment, with PORT. */
+  /** Added to this process's environment, together with PORT. */
   environment: Record<string, string>;
-  /** Takes everything that the server prints. */
+  /** Receives everything that the server prints. */
   logFile: string;
 }
 
@@ -70,8 +70,8 @@ export async function startServer(
 }
 
 /**
- * Runs a script of Node to its end, and gives what it wrote to stdout. Rejects if it fails, with all that it wrote, and
- * if `signal` is aborted, with its reason, once the script has ended.
+ * Runs a Node script to its end; resolves to its stdout. Rejects if it fails, with its whole output, and if `signal` is aborted, with the
+ * reason, once the script has ended.
  */
 export async function runScript(
   nodeArguments: readonly string[], environment: Readonly<Record<string, string>>, signal: AbortSignal,
@@ -93,7 +93,7 @@ export async function runScript(
   }
 }
 
-/** Asks `child` to end, or kills it, and waits for it; kills it if it does not do as it was asked. */
+/** Asks `child` to end, or kills it, and waits for it; kills it if it does not end when asked. */
 export async function stop(child: ChildProcess, name: string, ending: Ending = 'SIGTERM'): Promise<void> {
   if (hasEnded(child)) return;
   const ended = once(child, 'exit');
@@ -106,12 +106,12 @@ export async function stop(child: ChildProcess, name: string, ending: Ending = '
   clearTimeout(timer);
 }
 
-/** The most memory that a process ever had resident, in MiB; undefined where the system has no `/proc`. */
+/** The peak resident memory of a process, in MiB; undefined if the system has no `/proc`. */
 export function peakMemoryMiB(pid: number): Promise<number | undefined> {
   return readMemoryMiB(pid, /^VmHWM:\s+(\d+) kB/m);
 }
 
-/** The memory that a process has resident now, in MiB; undefined where the system has no `/proc`. */
+/** The resident memory of a process now, in MiB; undefined if the system has no `/proc`. */
 export function memoryMiB(pid: number): Promise<number | undefined> {
   return readMemoryMiB(pid, /^VmRSS:\s+(\d+) kB/m);
 }
@@ -126,7 +126,7 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Whether `child` ended, and not because it was asked to. */
+/** Whether `child` ended other than with exit code 0 or by SIGINT or SIGTERM. */
 function hasFailed(child: ChildProcess): boolean {
   if (!hasEnded(child) || child.exitCode === 0) return false;
   return child.signalCode !== 'SIGINT' && child.signalCode !== 'SIGTERM';
@@ -140,7 +140,7 @@ async function isReady(port: number): Promise<boolean> {
   try {
     return (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 200;
   } catch {
-    // Nothing listens there yet.
+    // Nothing listens yet.
     return false;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The processor time, user and system, that a side of a measurement takes: of its own processes, and of Postgres with all of its backends.
- * A machine on which other things run changes it less than it changes times. Read from `/proc`, so there is none where there is no Linux.
+ * The processor time, user and system, of a side of a measurement: of its own processes, and of Postgres with all of its backends. Other
+ * load on the machine affects it less than it affects durations. Read from `/proc`, so it exists on Linux only.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
@@ -8,30 +8,30 @@ import pg from 'pg';
 /** In seconds. */
 export interface ProcessorTime {
   readonly own: number;
-  /** Undefined where Postgres runs elsewhere. */
+  /** Undefined if Postgres runs on another machine. */
   readonly postgres: number | undefined;
 }
 
-/** Of `/proc`, on every Linux that Node runs on. */
+/** The unit of `/proc`, on every Linux that Node runs on. */
 const ticksPerSecond = 100;
 
 interface Stat {
   readonly parent: number;
-  /** In ticks; `waited` is that of children that have ended. */
+  /** In ticks; `waited` is the time of children that have ended. */
   readonly taken: number;
   readonly waited: number;
 }
 
-/** Null for a process that is not there. */
+/** Null if there is no such process. */
 async function statOf(pid: number): Promise<Stat | null> {
   const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => null);
   if (text === null) return null;
-  // The name of the process stands in brackets, and may hold blanks: `12 (postgres: a b) S 7 ...`.
+  // The process name is in parentheses and may contain spaces: `12 (postgres: a b) S 7 ...`.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ').map(Number);
   return { parent: fields[1]!, taken: fields[11]! + fields[12]!, waited: fields[13]! + fields[14]! };
 }
 
-/** The process of Postgres that all of its backends are children of; undefined where that is none of this machine. */
+/** The parent process of all Postgres backends; undefined if it is not on this machine. */
 export async function findPostmaster(databaseUrl: string): Promise<number | undefined> {
   if (process.platform !== 'linux') return undefined;
   const client = new pg.Client({ connectionString: databaseUrl });
@@ -45,7 +45,7 @@ export async function findPostmaster(databaseUrl: string): Promise<number | unde
   }
 }
 
-/** What these processes, and Postgres, have taken until now. */
+/** The processor time of these processes, and of Postgres, so far. */
 export async function processorTime(pids: readonly number[], postmaster: number | undefined): Promise<ProcessorTime | undefined> {
   if (process.platform !== 'linux') return undefined;
   const own = await Promise.all(pids.map(statOf));
@@ -56,7 +56,7 @@ export async function processorTime(pids: readonly number[], postmaster: number 
   };
 }
 
-/** Of a process and its children, those that have ended too. */
+/** The ticks of a process and of its children, including those that have ended. */
 async function ticksOfTree(root: number): Promise<number> {
   const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0);
   const stats = await Promise.all(pids.map(async (pid) => ({ pid, stat: await statOf(pid) })));

@@ -1,4 +1,4 @@
-/** What the measurements of recovery gave, as tables in Markdown. */
+/** Renders the results of the recovery benchmark as Markdown tables. */
 import type { ReplayTimes } from './replay.ts';
 import { median, renderTable, show } from './report.ts';
 import { endings, sessionTimeoutSeconds, type Takeover } from './takeover.ts';

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:recovery`: how long writes wait when a projector ends, and how fast the read model is built anew. See
+ * `npm run bench:recovery`: how long writes wait when a projector ends, and how fast the read model is rebuilt. See
  * README.md.
  */
 import { writeFile } from 'node:fs/promises';
@@ -16,9 +16,9 @@ import { measureTakeovers } from './takeover.ts';
 
 interface Options {
   log: LogKind;
-  /** How often a projector is ended in each way; 0 leaves this out, and so does a log in Postgres. */
+  /** How often a projector is ended in each way; 0 skips this, as does a log in Postgres. */
   times: number;
-  /** How many rows are loaded for replay; 0 leaves it out. */
+  /** How many rows are loaded for replay; 0 skips it. */
   rows: number;
   jsonFile: string | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * How fast the log is replayed and verified, beside what nobody could be faster than: reading the log and doing nothing
- * with it, and copying as many rows into the same Postgres.
+ * How fast the log is replayed and verified, compared with two lower bounds: only reading the log, and copying as many rows into the
+ * same Postgres.
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -27,7 +27,7 @@ export interface ReplayOptions {
 }
 
 export interface ReplayTimes {
-  /** What the log holds: its events, and the rows that were added and patched in them. */
+  /** The content of the log: its events, and the rows added and patched by them. */
   events: number;
   rows: number;
   /** In seconds. */
@@ -37,14 +37,14 @@ export interface ReplayTimes {
   verify: number;
 }
 
-/** Fills a log, stops the service, and times what is done with the log. Rejects if a result is not what was loaded. */
+/** Fills a log, stops the service, and times the work on the log. Rejects if a result does not match what was loaded. */
 export async function measureReplay(
   { rows, settings, databaseUrl }: ReplayOptions, signal: AbortSignal,
 ): Promise<ReplayTimes> {
   await fillLog(rows, settings, signal);
   const { environment } = settings;
   const rowsInLog = rows + patches;
-  // The first reading warms up whoever keeps the log.
+  // The first reading warms up the log's caches.
   const events = await readLog(settings, databaseUrl, signal);
   const time = async <T>(what: string, work: () => Promise<T>): Promise<{ result: T; seconds: number }> => {
     await settle([databaseUrl]);
@@ -71,7 +71,7 @@ export async function measureReplay(
   };
 }
 
-/** Resolves when the service has been stopped again. */
+/** Loads and patches rows through a service, and stops the service again. */
 async function fillLog(rows: number, settings: ServiceSettings, signal: AbortSignal): Promise<void> {
   await using resources = new AsyncDisposableStack();
   const { processes, target } = await startService(settings, ['all'], resources, signal);
@@ -81,7 +81,7 @@ async function fillLog(rows: number, settings: ServiceSettings, signal: AbortSig
   for (const process of processes) await process.end('SIGTERM');
 }
 
-/** Reads every record of every partition and looks at none. Gives how many there are. */
+/** Reads every record of every partition and ignores its content; resolves to their number. */
 async function readLog({ environment }: ServiceSettings, databaseUrl: string, signal: AbortSignal): Promise<number> {
   const log = await openLogReader(readConfig(environment), databaseUrl, newLogger());
   try {
@@ -99,7 +99,7 @@ async function readLog({ environment }: ServiceSettings, databaseUrl: string, si
   }
 }
 
-/** Copies so many rows as text under a key into the table `copied`, in one commit. Texts repeat; keys do not. */
+/** Copies `count` rows as text with a key into the table `copied`, in one commit. Texts repeat; keys do not. */
 async function copyRows(databaseUrl: string, count: number, signal: AbortSignal): Promise<void> {
   const texts = makeRows(seededRandom(1), rowsPerRequest).map((row) => JSON.stringify(row).replaceAll('\\', '\\\\'));
   function* lines(): Generator<string> {

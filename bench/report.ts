@@ -3,13 +3,13 @@
  */
 import { memoryGoalMiB, type Measurement } from './measurements.ts';
 
-/** One figure a round, in the unit of the measurement, in the order of the rounds. */
+/** One figure per round, in the unit of the measurement, in the order of the rounds. */
 export interface Rounds {
   yardstick: number[];
   service: number[];
 }
 
-/** Processor time for each request, in µs, one a round: of the processes of a side, and of Postgres. */
+/** Processor time per request in µs, one figure per round: of a side's processes, and of Postgres. */
 export interface ProcessorRounds {
   own: number[];
   postgres: number[];
@@ -23,29 +23,29 @@ export interface Figure {
   service: { median: number; rounds: number[] };
   /** The service's median over the yardstick's. */
   ratio: number;
-  /** The ratio of each round for itself: how far they lie apart says how far to trust the figure. */
+  /** The lowest and highest ratio of a single round: their distance shows how reliable the figure is. */
   ratioOfRounds: { lowest: number; highest: number };
   goal: string | undefined;
   met: boolean | undefined;
 }
 
-/** The processor time of both sides for each request. */
+/** The processor time per request of both sides. */
 export interface ProcessorFigure {
   label: string;
   yardstick: ProcessorRounds;
   service: ProcessorRounds;
 }
 
-/** Peak resident memory in MiB, of the largest process of each side; undefined where it cannot be read. */
+/** Peak resident memory in MiB of each side's largest process; undefined if it cannot be read. */
 export interface Memory {
   yardstick: number | undefined;
   service: number | undefined;
 }
 
 export interface RenderOptions {
-  /** How many processes the service is. */
+  /** The number of processes of the service. */
   processes: number;
-  /** Whether goals are judged. */
+  /** Whether figures are checked against goals. */
   judged: boolean;
 }
 
@@ -63,13 +63,13 @@ export function toFigure(
   };
 }
 
-/** The quotient of two medians, and that of each round for itself. */
+/** The ratio of two medians, and the range of the ratios of single rounds. */
 function ratioOf(over: readonly number[], under: readonly number[]): Pick<Figure, 'ratio' | 'ratioOfRounds'> {
   const ratios = over.map((value, round) => value / under[round]!);
   return { ratio: median(over) / median(under), ratioOfRounds: { lowest: Math.min(...ratios), highest: Math.max(...ratios) } };
 }
 
-/** How many times the figures of these rounds are those, for a column `ratio` and a column `rounds`. */
+/** The ratio of these rounds, for the columns `ratio` and `rounds`. */
 export function showRatio(over: readonly number[], under: readonly number[]): [ratio: string, rounds: string] {
   return showRatioOf(ratioOf(over, under));
 }
@@ -90,7 +90,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-/** The figures as a table in Markdown. */
+/** The figures as a Markdown table. */
 export function renderFigures(
   figures: readonly Figure[], memory: Memory, { processes, judged }: RenderOptions,
 ): string {
@@ -107,7 +107,7 @@ export function renderFigures(
   ]);
 }
 
-/** Processor time for each request as a table in Markdown: of Node, of Postgres, and of both; the ratio is that of both. */
+/** Processor time per request as a Markdown table: of Node and of Postgres; the ratio is that of their sums. */
 export function renderProcessorTime(figures: readonly ProcessorFigure[]): string {
   const shown = ({ own, postgres }: ProcessorRounds): string => `${show(median(own))} + ${show(median(postgres))}`;
   const sums = ({ own, postgres }: ProcessorRounds): number[] => own.map((time, round) => time + postgres[round]!);
@@ -122,13 +122,13 @@ function verdict(met: boolean | undefined): string {
   return met ? 'met' : 'missed';
 }
 
-/** A figure, as precise as it is small. */
+/** Formats a figure: two decimals below 100, else an integer. */
 export function show(value: number | undefined): string {
   if (value === undefined) return '?';
   return value < 100 ? value.toFixed(2) : Math.round(value).toLocaleString('en');
 }
 
-/** A table in Markdown; the first line has the titles. */
+/** A Markdown table; the first line has the titles. */
 export function renderTable([titles = [], ...rows]: readonly string[][]): string {
   const widths = titles.map((title, column) => Math.max(3, title.length, ...rows.map((row) => row[column]!.length)));
   const line = (cells: readonly string[]): string =>

@@ -1,31 +1,31 @@
-/** The requests of the benchmarks, as bytes: what is sent is made without a library, as it is sent. */
+/** The requests of the benchmarks, as raw bytes, made without a library. */
 import type { Answer, Connection } from './connection.ts';
 import { schema, type Row } from './data.ts';
 
-/** A server to be measured. One of several processes has several ports, and connections are shared out over them. */
+/** A server to measure. If it has several processes, it has several ports, and connections are distributed over them. */
 export interface Target {
   ports: readonly number[];
   token: string;
 }
 
-/** A request line and headers, to which more headers may be added. */
+/** A request line and headers; more headers may follow. */
 export function head({ token }: Target, method: string, path: string): string {
   return `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n`;
 }
 
-/** A whole request with a body of JSON. */
+/** A whole request with a JSON body. */
 export function withBody(requestHead: string, body: Buffer): Buffer {
   const bodyHead = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
   return Buffer.concat([Buffer.from(requestHead + bodyHead), body]);
 }
 
-/** The body of an answer. Throws if its status is another one. */
+/** The body of an answer. Throws if its status differs. */
 export function expectStatus(status: number, answer: Answer): Buffer {
   if (answer.status === status) return answer.body;
   throw new Error(`expected ${status}, got ${answer.status}: ${answer.body.toString('utf8', 0, 500)}`);
 }
 
-/** Creates a table with these rows, and gives its path and their IDs. */
+/** Creates a table with these rows; resolves to its path and their IDs. */
 export async function createTable(
   connection: Connection, target: Target, rows: readonly Row[] = [],
 ): Promise<{ path: string; rowIDs: string[] }> {
@@ -35,7 +35,7 @@ export async function createTable(
   return { path: `/tables/${tableID}`, rowIDs };
 }
 
-/** Sends requests to a service; gives the `data` of the answer. Rejects for one that is no success. */
+/** Sends requests to a service; each resolves to the `data` of the answer, and rejects if the answer is no success. */
 export function caller({ ports, token }: Target) {
   return async <Data = { tableID: string }>(method: string, path: string, body?: string, type = 'text/csv'): Promise<Data> => {
     const response = await fetch(`http://127.0.0.1:${ports[0]}${path}`, {

@@ -1,4 +1,4 @@
-/** What every benchmark has around it: a folder, what is to be closed, an end on Ctrl-C, and errors as a sentence. */
+/** The frame of every benchmark: a temporary folder, cleanup, an early end on Ctrl-C, and errors printed as a sentence. */
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export interface Surroundings {
   signal: AbortSignal;
 }
 
-/** Runs a benchmark. What it rejects with is printed, and the exit code is 1 then. */
+/** Runs a benchmark. If it rejects, prints the error and sets exit code 1. */
 export async function runToEnd(work: (surroundings: Surroundings) => Promise<void>): Promise<void> {
   const interrupt = new AbortController();
   onStopSignal((signal) => interrupt.abort(new Error(`stopped by ${signal}`)), console.error);

@@ -18,20 +18,20 @@ import { makeProfileFolder, serviceEnvironment, startService, type Role, type Se
 interface Options {
   rounds: number;
   seconds: number;
-  /** In the order in which they are measured. */
+  /** In the order of measuring. */
   measurements: readonly Measurement[];
   jsonFile: string | undefined;
   log: LogKind;
-  /** Measure two APIs and two projectors in place of one process. */
+  /** Whether to measure two APIs and two projectors instead of one process. */
   split: boolean;
-  /** Profile the service. */
+  /** Whether to profile the service. */
   profile: boolean;
-  /** Measure the yardstick against a second yardstick: how far from 1 a ratio gets by chance. */
+  /** Whether to measure the yardstick against a second yardstick, which shows how far a ratio deviates from 1 by chance. */
   calibrate: boolean;
 }
 
 type Side = 'yardstick' | 'service';
-/** A side, its processes, and the Postgres that both are on. */
+/** Both sides with their processes, and the Postgres that they share. */
 type Sides = Record<Side, Service> & { readonly postmaster: number | undefined };
 
 const rowsLoaded = 100_000;
@@ -66,7 +66,7 @@ function readOptions(): Options {
   return { rounds, seconds, measurements: chosen ?? measurements, jsonFile, log, split, profile, calibrate };
 }
 
-/** A broker compiles what it does only while it does it, which takes longer than a round. */
+/** The broker's JIT needs longer than a round to warm up. */
 const brokerWarmUpSeconds = 15;
 
 async function measureRounds(
@@ -91,9 +91,9 @@ async function measureRounds(
     processor[side].own.push(((after.own - before.own) / requests) * 1e6);
     processor[side].postgres.push(((after.postgres - before.postgres) / requests) * 1e6);
   };
-  // Round 0 warms both up and is not counted.
+  // Round 0 warms both sides up and is not counted.
   for (let round = 0; round <= rounds; round++) {
-    // Who goes first changes, so that a machine that gets slower or faster favours neither.
+    // The order alternates, so that a machine that gets slower or faster favours neither side.
     const order: Side[] = round % 2 === 0 ? ['yardstick', 'service'] : ['service', 'yardstick'];
     for (const side of order) await measureOn(side, round);
   }
@@ -105,7 +105,7 @@ function describeService({ calibrate, split }: Options): string {
   return split ? 'two APIs and two projectors' : 'one process';
 }
 
-/** The most that any of these processes took. */
+/** The highest peak memory of any of these processes. */
 async function largestPeak({ processes }: Service): Promise<number | undefined> {
   const peaks = await Promise.all(processes.map(({ pid }) => peakMemoryMiB(pid)));
   return peaks.reduce((most, peak) => (most === undefined || peak === undefined ? undefined : Math.max(most, peak)));

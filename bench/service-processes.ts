@@ -1,4 +1,4 @@
-/** The service as it is measured: started as anybody starts it, as one process or as several with a role each. */
+/** The service to measure, started like in production, as one process or as several with a role each. */
 import { mkdir, mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,11 +8,11 @@ import type { Target } from './requests.ts';
 export type Role = 'all' | 'api' | 'projector';
 
 export interface ServiceSettings {
-  /** DATABASE_URL and KAFKA_*, as its processes and the command line have them. */
+  /** DATABASE_URL and KAFKA_*, for its processes and the command line. */
   environment: Readonly<Record<string, string>>;
-  /** For its data and its logs. */
+  /** The folder for its data and logs. */
   folder: string;
-  /** Takes a CPU profile of each process. */
+  /** If set, each process writes a CPU profile there. */
   profileFolder?: string | undefined;
 }
 
@@ -27,11 +27,11 @@ const source = join(import.meta.dirname, '..', 'src');
 /** The script of the command line. */
 export const tablog = join(source, 'cli', 'tablog.ts');
 
-/** The environment of a service on this Postgres, and on a topic and group of these brokers if there are any. */
+/** The environment of a service on this Postgres and, if there are brokers, on a topic and consumer group of theirs. */
 export function serviceEnvironment(
   databaseUrl: string, brokers: string | undefined, topic: string,
 ): Record<string, string> {
-  // An empty setting is none: what this process has must not reach the service.
+  // Empty settings count as unset: they hide those of this process from the service.
   const kafka = brokers === undefined
     ? { KAFKA_BROKERS: '', KAFKA_TOPIC: '', KAFKA_GROUP: '' }
     : { KAFKA_BROKERS: brokers, KAFKA_TOPIC: topic, KAFKA_GROUP: topic };
@@ -39,8 +39,8 @@ export function serviceEnvironment(
 }
 
 /**
- * Starts the processes one after the other, each when the one before is ready; `resources` stops them. An API is ready
- * only when something projects, so the projectors come first.
+ * Starts the processes one after the other, each when the previous one is ready; `resources` stops them. List projectors first, because
+ * an API is ready only when something projects.
  */
 export async function startService(
   settings: ServiceSettings, roles: readonly Role[], resources: AsyncDisposableStack, signal: AbortSignal,
@@ -54,7 +54,7 @@ export async function startService(
   return { processes, target: { ports, token } };
 }
 
-/** Starts one process of a service. `name` is of its own: that of its log. */
+/** Starts one process of a service. `name` must be unique; it names the log file. */
 export async function startServiceProcess(
   { environment, folder, profileFolder }: ServiceSettings, role: Role, name: string,
   resources: AsyncDisposableStack, signal: AbortSignal,
@@ -73,7 +73,7 @@ export async function startServiceProcess(
   }, resources, signal);
 }
 
-/** A folder that outlives the run, and is told. */
+/** Creates a folder that outlives the run, and prints its path. */
 export async function makeProfileFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'tablog-profile-'));
   console.log(`CPU profile of the service, written when it stops: ${folder}`);

@@ -1,4 +1,4 @@
-/** `npm run speed`: how fast this machine is, so that durations of another one can be compared: a second of the yardstick. */
+/** `npm run speed`: the speed of this machine, for comparing durations between machines: a second of the yardstick. */
 import { join } from 'node:path';
 import { startClient } from './client-process.ts';
 import { rowsPerRequest } from './data.ts';

@@ -1,4 +1,4 @@
-/** A thread that loads a table through a stash, so that whoever measures at the same time is not held up by it. */
+/** A thread that loads a table through a stash, so that it does not block the event loop of the measuring thread. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Target } from './requests.ts';
 import { loadStash, makeChunks, type StashLoad } from './stash-load.ts';

@@ -1,9 +1,9 @@
-/** Loading a table through a stash: chunks on several connections, then one import. */
+/** Loads a table through a stash: chunks on several connections, then one import. */
 import { Connection } from './connection.ts';
 import { makeRows, rowsPerRequest, schema, seededRandom } from './data.ts';
 import { expectStatus, head, withBody, type Target } from './requests.ts';
 
-/** Different bodies, sent in turn: as many as fit well into memory. */
+/** The number of different bodies, which are sent in turn; limited to save memory. */
 const differentBodies = 40;
 
 export interface StashLoad {
@@ -15,18 +15,18 @@ export interface StashLoad {
 export interface Loaded {
   tableID: string;
   lastID: string;
-  /** Seconds from the import's request to the first byte of its answer: the import is done. And to the last, behind all row IDs. */
+  /** Seconds from the import's request to the first byte of its answer (the import is done), and to the last, after all row IDs. */
   importing: number;
   answering: number;
 }
 
-/** Bodies of chunks, `rowsPerRequest` rows each. */
+/** Makes the bodies of chunks, with `rowsPerRequest` rows each. */
 export function makeChunks(): Buffer[] {
   const random = seededRandom(1);
   return Array.from({ length: differentBodies }, () => Buffer.from(JSON.stringify(makeRows(random, rowsPerRequest))));
 }
 
-/** Uploads so many chunks, and imports them into a new table. */
+/** Uploads `chunks` chunks, and imports them into a new table. */
 export async function loadStash(
   target: Target, bodies: readonly Buffer[], { stash, chunks, connections }: StashLoad, signal: AbortSignal,
 ): Promise<Loaded> {

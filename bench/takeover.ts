@@ -1,6 +1,6 @@
 /**
- * How long writes wait when the projector that projects them ends: one API, two projectors, and a client that sends one
- * PATCH after the other.
+ * How long writes wait when their projector ends: one API, two projectors, and a client that sends one PATCH after the
+ * other.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,15 +13,15 @@ import { runScript, type Ending, type Server } from './processes.ts';
 import { createTable, expectStatus, head, withBody, type Target } from './requests.ts';
 import { startService, startServiceProcess, tablog, type ServiceSettings } from './service-processes.ts';
 
-/** How long a projector is not missed after a SIGKILL. */
+/** How long it takes until a killed projector is missed. */
 export const sessionTimeoutSeconds = sessionTimeout / 1_000;
 
 export const endings: readonly Ending[] = ['SIGKILL', 'SIGTERM'];
 
-/** What one takeover took, in seconds. */
+/** The durations of one takeover, in seconds. */
 export interface Takeover {
   ending: Ending;
-  /** The longest that a write waited for its 200: from when it was sent, or from the signal if it was sent before. */
+  /** The longest wait of a write for its 200: from its sending, or from the signal if it was sent earlier. */
   wait: number;
   /** From the signal to the end of that wait. */
   sinceSignal: number;
@@ -41,7 +41,7 @@ interface Write {
 
 type Writer = () => Promise<Write>;
 
-/** How long writes go on before a projector is ended. */
+/** How long writes run before a projector is ended. */
 const leadInMs = 1_000;
 const retryMs = 10;
 const pollMs = 100;
@@ -71,7 +71,7 @@ export async function measureTakeovers({ times, settings }: TakeoverOptions, sig
   return takeovers;
 }
 
-/** Ends the projector in the middle of writes, and goes on until one is answered that it cannot have projected. */
+/** Ends the projector while writes run, and goes on until a write is answered that it cannot have projected. */
 async function measureTakeover(
   owner: Server, ending: Ending, write: Writer, signal: AbortSignal,
 ): Promise<Takeover> {
@@ -89,7 +89,7 @@ async function measureTakeover(
   };
   const [signalledAt] = await Promise.all([endOwner(), keepWriting()]);
   signal.throwIfAborted();
-  // A projector that is asked to end goes on for a moment, so the first answer after the signal may still be its own.
+  // A projector that gets SIGTERM goes on for a moment, so the first answer after the signal may still be its own.
   const afterSignal = writes.filter(({ acknowledgedAt }) => acknowledgedAt > signalledAt);
   const waits = afterSignal.map(({ sentAt, acknowledgedAt }) => {
     return { wait: acknowledgedAt - Math.max(sentAt, signalledAt), sinceSignal: acknowledgedAt - signalledAt };
@@ -98,7 +98,7 @@ async function measureTakeover(
   return { ending, wait: wait / 1_000, sinceSignal: sinceSignal / 1_000 };
 }
 
-/** Makes a table of one row; each call of the result patches it, and resolves when that is answered with 200. */
+/** Creates a table of one row; each call of the result patches the row, and resolves when that is answered with 200. */
 async function makeWriter(connection: Connection, target: Target): Promise<Writer> {
   const { path, rowIDs } = await createTable(connection, target, [makeRow(seededRandom(1))]);
   let writes = 0;
@@ -124,7 +124,7 @@ async function findPartition({ environment }: ServiceSettings, signal: AbortSign
   return partitionOf(team.id, partitionCount);
 }
 
-/** Waits until each of the projectors has some of the partitions, and together all, and gives the owner of this one. */
+/** Waits until every projector owns some partitions, and together they own all; resolves to the owner of this partition. */
 async function untilShared(projectors: readonly Server[], partition: number, signal: AbortSignal): Promise<Server> {
   const giveUpAt = performance.now() + giveUpAfterMs;
   for (;;) {

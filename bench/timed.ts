@@ -1,4 +1,4 @@
-/** Does some work, and gives what came of it with the seconds that it took. */
+/** Does some work; resolves to its result and the seconds taken. */
 export async function timed<T>(work: () => Promise<T>): Promise<{ result: T; seconds: number }> {
   const start = performance.now();
   const result = await work();

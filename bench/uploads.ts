@@ -1,6 +1,6 @@
 /**
- * `npm run bench:uploads`: how fast files come in and go out where the service keeps them in a folder, beside a bare server that pipes
- * bodies to files. See README.md.
+ * `npm run bench:uploads`: how fast files are uploaded and downloaded when the service keeps them in a folder, compared with a bare
+ * server that pipes bodies to files. See README.md.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -21,9 +21,9 @@ import { serviceEnvironment, startService } from './service-processes.ts';
 import { timed } from './timed.ts';
 
 interface Options {
-  /** Of the large file. */
+  /** The size of the large file. */
   sizeMiB: number;
-  /** How many small ones there are. */
+  /** The number of small files. */
   files: number;
   rounds: number;
 }
@@ -31,7 +31,7 @@ interface Options {
 const smallMiB = 10;
 const connections = 8;
 const contentType = 'application/octet-stream';
-/** What files are made of: no file system makes less of it. */
+/** The content of files; random, so that no file system can compress it. */
 const mebibyte = randomBytes(2 ** 20);
 
 function readOptions(): Options {
@@ -44,19 +44,19 @@ function readOptions(): Options {
   };
 }
 
-/** Who keeps files: where one goes, and where it is once it is there. */
+/** A server that keeps files. `create` gives the location for a file, and `complete` resolves to where the file is then. */
 interface Side {
-  /** Those of each round. */
+  /** The figures of each round. */
   readonly figures: Figures[];
   create(): Promise<{ location: string; complete: () => Promise<string> }>;
 }
 
 interface Figures {
-  /** MiB a second. */
+  /** MiB per second. */
   large: number;
   back: number;
   small: number;
-  /** Milliseconds of the completions of the small files. */
+  /** The milliseconds that each completion of a small file took. */
   completions: number[];
 }
 
@@ -127,12 +127,12 @@ async function measureSmall(side: Side, agent: Agent, files: number, signal: Abo
   return { small: (files * smallMiB) / seconds, completions };
 }
 
-/** What one measurement has left to be written is not to slow the next. */
+/** Flushes the disk, so that writes of one measurement do not slow down the next. */
 async function flushDisk(): Promise<void> {
   await promisify(execFile)('sync');
 }
 
-/** Sends a file of so many MiB. Rejects for another answer than 200. */
+/** Sends a file of `sizeMiB`. Rejects unless the answer is 200. */
 async function put(location: string, agent: Agent, sizeMiB: number, signal: AbortSignal): Promise<void> {
   const headers = { 'content-type': contentType, 'content-length': sizeMiB * 2 ** 20 };
   const sent = request(location, { method: 'PUT', agent, headers, signal });
@@ -147,7 +147,7 @@ async function get(url: string, agent: Agent, signal: AbortSignal): Promise<numb
   return bytesOf(answer as IncomingMessage, url);
 }
 
-/** How many bytes an answer has. Rejects for one that is no 200. */
+/** The number of bytes in an answer. Rejects unless it is a 200. */
 async function bytesOf(answer: IncomingMessage, url: string): Promise<number> {
   let bytes = 0;
   for await (const chunk of answer) bytes += (chunk as Buffer).length;

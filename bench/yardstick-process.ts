@@ -1,4 +1,4 @@
-/** The yardstick as a process of its own: see `yardstick.ts`. */
+/** The yardstick as a child process: see `yardstick.ts`. */
 import { join } from 'node:path';
 import { startServer } from './processes.ts';
 import type { Service } from './service-processes.ts';

@@ -1,8 +1,8 @@
 /**
- * The yardstick: Fastify and pg with one statement a request, no log, no checks, no versions. It is what one Node
- * process can do at most on the same paths, and every figure is a ratio to it.
+ * The yardstick: Fastify and pg with one statement per request; no log, no checks, no versions. It shows the most that one Node process
+ * can do on the same paths; every figure is a ratio to it.
  *
- * Environment: PORT, DATABASE_URL and TOKEN (the bearer token it asks for).
+ * Environment: PORT, DATABASE_URL and TOKEN (the bearer token that it requires).
  */
 import Fastify from 'fastify';
 import pg from 'pg';
@@ -29,7 +29,7 @@ app.addHook('onRequest', async (request, reply) => {
   return reply.code(404).send({ error: { type: 'request_error', message: 'no such token' } });
 });
 
-// A body goes to Postgres as the text that it came as.
+// A body is passed to Postgres as the text that was received.
 app.removeContentTypeParser('application/json');
 app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body));
 

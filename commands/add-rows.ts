@@ -6,7 +6,7 @@ import { InvalidRequest } from './invalid-request.ts';
 
 export const addRowsQuery = tableRowsQuery;
 
-/** The members of the body beside the rows: there are none. */
+/** The members of the body except the rows: none. */
 export const addRowsBody = z.strictObject({});
 
 /** Throws InvalidRequest. */

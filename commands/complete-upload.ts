@@ -1,12 +1,12 @@
-/** CompleteUpload (spec 4.9), and what is noted when somebody looks at an upload. */
+/** CompleteUpload (spec 4.9), and the event of a check of an upload. */
 import { z } from 'zod';
 import type { EventOf, StoredFile } from '../src/events/event.ts';
 import { appPath } from './create-upload.ts';
 
-/** An ID that cannot be one is answered as one that is unknown. */
+/** A malformed ID is answered like an unknown one. */
 export const uploadPath = appPath.extend({ uploadID: z.string() });
 
-/** `file`: what has arrived, sealed. */
+/** `file`: the sealed bytes. */
 export function completeUpload(
   teamId: string,
   { appID, uploadID }: z.output<typeof uploadPath>,

@@ -10,7 +10,7 @@ export const createTableQuery = z.strictObject({
   onSchemaError,
 });
 
-/** The members of the body beside the rows; `rows` stands here only when it is not an array. */
+/** The members of the body except an array of rows; `rows` is here only if it is a reference to a stash. */
 export const createTableBody = z.strictObject({
   name: tableName.optional(),
   schema: tableSchema.optional(),
@@ -24,7 +24,7 @@ export interface CreateTableInput {
   readonly query: z.output<typeof createTableQuery>;
   /** The body's members, or null for a bare array. */
   readonly members: Readonly<Record<string, unknown>> | null;
-  /** Where the rows are that came as an array; null when the body held none. */
+  /** Where the rows of an array are stored; null if the body had none. */
   readonly rows: RowSource | null;
   readonly limits: RowLimits;
 }

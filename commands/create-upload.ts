@@ -6,7 +6,7 @@ import { InvalidRequest } from './invalid-request.ts';
 
 export const appPath = z.object({ appID: text(256) });
 
-/** A media type as a header may carry it (RFC 9110, section 8.3.1). Each character belongs to one part: it is read in one pass. */
+/** A media type as in a header (RFC 9110, section 8.3.1). The parts have no characters in common, so it is matched in one pass. */
 const mediaTypePattern = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?:[ \t]*;[ \t]*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:[\t !#-[\]-~]|\\[\t -~])*"))*$/;
 
 /** It becomes the last part of a URL, and the name that the file is saved under. */
@@ -22,7 +22,7 @@ export const newUpload = z.object({
     .meta({ description: 'The bytes of the file, where they are known: what is too large is refused now rather than later.' }),
 }).meta({ id: 'NewUpload', description: 'What the file will be. Other members are passed over.' });
 
-/** The client says of the file that it will be larger than an upload may be. */
+/** The client announces a file that is larger than an upload may be. */
 export class FileTooLarge extends Error {
   override readonly name = 'FileTooLarge';
   readonly type = 'payload_too_large';

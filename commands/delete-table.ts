@@ -1,4 +1,4 @@
-/** DeleteTable: a table with all that it has. */
+/** DeleteTable: deletes a table with all its rows. */
 import type { EventOf } from '../src/events/event.ts';
 
 export interface DeleteTableInput {

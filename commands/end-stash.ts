@@ -1,4 +1,4 @@
-/** What ends a stash: DeleteStash (spec 4.11), and its time (spec section 3). */
+/** The end of a stash: DeleteStash (spec 4.11), or its expiry (spec section 3). */
 import { z } from 'zod';
 import type { EventOf } from '../src/events/event.ts';
 import { stashId } from './inputs.ts';
@@ -9,7 +9,7 @@ export function deleteStash(teamId: string, { stashID }: z.output<typeof stashPa
   return { type: 'StashDeleteRequested', teamId, stashId: stashID };
 }
 
-/** `created`: the version of the event that created the stash which is meant. */
+/** `created`: the version of the event that created this stash. */
 export function expireStash(teamId: string, stashID: string, created: bigint): EventOf<'StashExpired'> {
   return { type: 'StashExpired', teamId, stashId: stashID, created };
 }

@@ -1,4 +1,4 @@
-/** What the inputs of several commands are made of. */
+/** Input schemas that several commands share. */
 import { z } from 'zod';
 import type { RowLimits, RowSource } from '../src/events/event.ts';
 import { arrayOf, scalarKinds, type ColumnType } from '../src/values/column-type.ts';
@@ -68,10 +68,10 @@ export const stashReference = z.strictObject({ $stashID: stashId }, {
   error: ({ code }) => (code === 'invalid_type' ? 'must be an array of rows, or {"$stashID": ...}' : undefined),
 }).meta({ id: 'StashReference', description: 'The rows of a stash.' });
 
-/** The query of writes that bring rows to a table. */
+/** The query parameters of writes that carry rows for a table. */
 export const tableRowsQuery = z.strictObject({ onSchemaError });
 
-/** What brings rows to a table that is there. */
+/** The input of commands that write rows to an existing table. */
 export interface TableRowsInput {
   readonly teamId: string;
   readonly tableId: string;
@@ -79,12 +79,12 @@ export interface TableRowsInput {
   readonly query: z.output<typeof tableRowsQuery>;
   /** The body's members, or null for a bare array. */
   readonly members: Readonly<Record<string, unknown>> | null;
-  /** Where the rows are that came as an array; null when the body held none. */
+  /** Where the rows of an array are stored; null if the body had none. */
   readonly rows: RowSource | null;
   readonly limits: RowLimits;
 }
 
-/** The value, or an InvalidRequest that names the place. */
+/** The parsed value. Throws the error of `invalid`, whose message names the place. */
 export function parse<S extends z.ZodType>(schema: S, value: unknown, invalid: (message: string) => Error): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;

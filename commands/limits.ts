@@ -1,10 +1,10 @@
-/** Limits, settings among them, as they are stamped into the events that are decided by them (docs/spec/decisions.md 2, 3 and 5). */
+/** Limits, some of them settings, as they are recorded in the events that are decided by them (docs/spec/decisions.md 2, 3 and 5). */
 import type { RowLimits, StashLimits, UploadLimits } from '../src/events/event.ts';
 
 const columnsMax = 1000;
 const rowBytesMax = 512 * 1024;
 
-/** What an import looks at of a stash: so many columns of blocks take it a few seconds. */
+/** Limit of columns, summed over the blocks of a stash: an import goes through this many in a few seconds. */
 const profiledColumnsMax = 2_000_000;
 
 export function rowLimits(rowsPerTableMax: number): RowLimits {

@@ -6,7 +6,7 @@ import { InvalidRequest } from './invalid-request.ts';
 
 export const overwriteTableQuery = tableRowsQuery;
 
-/** The members of the body beside an array of rows; `rows` stands here only when it is a reference. */
+/** The members of the body except an array of rows; `rows` is here only if it is a reference to a stash. */
 export const overwriteTableBody = z.strictObject({ schema: tableSchema.optional(), rows: stashReference.optional() });
 
 /** Throws InvalidRequest. */

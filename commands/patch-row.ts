@@ -11,17 +11,17 @@ export interface PatchRowInput {
   readonly teamId: string;
   readonly tableId: string;
   readonly row: RowAddress;
-  /** What the path says, which `row` is read from: not every text is an ID. */
+  /** The ID in the path, from which `row` is parsed: not every text is an ID. */
   readonly rowId: string;
   readonly ifMatch: bigint | null;
   readonly query: z.output<typeof patchRowQuery>;
-  /** Of the patch, and the `$rowID` in it, if it has one. */
+  /** The profile of the patch, and its `$rowID`, if it has one. */
   readonly profile: Profile;
   readonly givenRowId?: unknown;
   readonly limits: RowLimits;
 }
 
-/** Throws InvalidRequest when the patch carries the ID of another row (docs/spec/decisions.md 2). */
+/** Throws InvalidRequest when the patch has the ID of another row (docs/spec/decisions.md 2). */
 export function patchRow({
   teamId, tableId, row, rowId, ifMatch, query, profile, givenRowId, limits,
 }: PatchRowInput): EventOf<'RowPatchRequested'> {

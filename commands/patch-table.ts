@@ -1,4 +1,4 @@
-/** PatchTable: another name for a table, and other names for its columns to be shown under. */
+/** PatchTable: renames a table, and changes the display names of its columns. */
 import { z } from 'zod';
 import type { EventOf } from '../src/events/event.ts';
 import { displayName, parse, tableName, text } from './inputs.ts';

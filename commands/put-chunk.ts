@@ -9,7 +9,7 @@ export const chunkPath = z.object({ stashID: stashId, serial: stashId });
 export interface PutChunkInput {
   readonly teamId: string;
   readonly path: z.output<typeof chunkPath>;
-  /** Where the rows of the chunk are. */
+  /** Where the rows of the chunk are stored. */
   readonly rows: Exclude<RowSource, { readonly kind: 'stash' }>;
   readonly limits: StashLimits;
 }

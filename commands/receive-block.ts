@@ -1,4 +1,4 @@
-/** ReceiveBlock: a part of a body that is larger than one block. Its closing event is the request that came with it. */
+/** ReceiveBlock: a part of a body that is larger than one block. It takes effect with the event of the request itself. */
 import type { EventOf } from '../src/events/event.ts';
 import type { Profile } from '../src/values/profile.ts';
 

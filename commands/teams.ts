@@ -1,4 +1,4 @@
-/** What the command line asks of teams and tokens: CreateTeam, CreateToken, RevokeToken. */
+/** Commands about teams and tokens, from the command line: CreateTeam, CreateToken, RevokeToken. */
 import { z } from 'zod';
 import type { EventOf } from '../src/events/event.ts';
 import { appId, parse, text } from './inputs.ts';
@@ -7,7 +7,7 @@ import { InvalidRequest } from './invalid-request.ts';
 const invalid = (message: string): Error => new InvalidRequest(message);
 const named = z.object({ name: text(256).refine((name) => name.trim() !== '', 'must not be blank') });
 
-/** The name is a label: others may have the same. Throws InvalidRequest for one that is blank or too long. */
+/** The name is a label and need not be unique. Throws InvalidRequest if it is blank or too long. */
 export function createTeam(teamId: string, name: string): EventOf<'TeamCreated'> {
   return { type: 'TeamCreated', teamId, ...parse(named, { name }, invalid) };
 }
@@ -18,20 +18,17 @@ const newToken = named.extend({
   appId: appId.nullable().default(null),
 });
 
-/** What a token may do. What is left out limits it in nothing. */
+/** The limits of a token; absent: not limited. */
 export interface TokenLimits {
-  /** From this time on, in milliseconds of log time, it is refused; null: never. */
+  /** Expiry in milliseconds of log time: the token is refused from then on; null: never. */
   readonly expiresAt?: number | null;
-  /** Whether it may change nothing. */
+  /** Whether it may only read. */
   readonly readOnly?: boolean;
-  /** The only app that it is for; null: for all of the team. */
+  /** The only app that the token grants access to; null: the whole team. */
   readonly appId?: string | null;
 }
 
-/**
- * `hash` is all that is kept of the token. Throws InvalidRequest for a name that is blank or too long, and for what can be no
- * time or no app.
- */
+/** Only `hash` is stored of the token. Throws InvalidRequest for a name that is blank or too long, and for an invalid expiry or app. */
 export function createToken(
   teamId: string,
   tokenId: string,

@@ -1,4 +1,4 @@
-/** The models of the read model: a line each. A model comes behind those whose states it reads. */
+/** The models of the read model, one per line. A model stands after those whose states it reads. */
 import { listModels, type QueriesOf, type StatesOf } from './engine/model.ts';
 import { segments } from './segments/segments.model.ts';
 import { stashes } from './stashes/stashes.model.ts';
@@ -9,13 +9,13 @@ import { uploads } from './uploads/uploads.model.ts';
 export const models = listModels({ teams, segments, stashes, tables, uploads });
 
 /**
- * The Postgres schema that this version of the code reads and writes. A new shape of any table needs a new number: the read model is
- * never migrated, but filled from the log at the next start.
+ * The Postgres schema that this version of the code reads and writes. If the shape of any table changes, raise the number: the read
+ * model is never migrated, but filled from the log at the next start.
  */
 export const readModelSchema = 'tablog_7';
 
 /** The state of a batch, by model. */
 export type States = StatesOf<typeof models>;
 
-/** What may be asked of the models. */
+/** The queries of all models. */
 export type Queries = QueriesOf<typeof models>;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Waits so many milliseconds, but not beyond the end of what is being done. */
+/** Waits this many milliseconds, or until the signal aborts. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, { signal });

@@ -1,6 +1,6 @@
 /**
- * `npm run test:all [-- [--from-start] STAGE...]`: every test with its full numbers, stage by stage (stages.ts). A run that was ended goes
- * on where it was, for as long as the files are the same. Prints what each stage took, beside the speed of the machine.
+ * `npm run test:all [-- [--from-start] STAGE...]`: every test at full scale, stage by stage (stages.ts). An interrupted run resumes if no
+ * file has changed since. Prints the duration of each stage, and the speed of the machine.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,14 +13,14 @@ import { stages, type Stage } from './stages.ts';
 
 interface Run {
   readonly seconds: number;
-  /** GETs a second that the yardstick answered before it. */
+  /** The GETs per second that the yardstick answered before the run. */
   readonly speed: string;
   readonly seeds: readonly string[];
   readonly log: string;
 }
 
 interface Progress {
-  /** The Git tree of the files that were tested. */
+  /** The Git tree of the tested files. */
   readonly tree: string;
   /** The runs that have passed, by stage. */
   readonly passed: Record<string, Run[]>;
@@ -30,7 +30,7 @@ const root = join(import.meta.dirname, '..');
 const folder = join(root, 'node_modules', '.cache', 'tablog', 'test-all');
 const progressFile = join(folder, 'progress.json');
 
-/** The tree that a commit of all files as they are would have. */
+/** The Git tree of all files, as a commit would store them now. */
 async function treeOf(): Promise<string> {
   const index = await mkdtemp(join(tmpdir(), 'tablog-index-'));
   const git = (...args: readonly string[]): string => {
@@ -50,7 +50,7 @@ async function readProgress(tree: string): Promise<Progress> {
   return progress?.tree === tree ? progress : { tree, passed: {} };
 }
 
-/** Runs npm, shows what it writes, and gives that. */
+/** Runs npm; shows and returns its output. */
 async function npm(args: readonly string[], environment: Readonly<Record<string, string>>, log: string): Promise<{ output: string; failed: boolean }> {
   const child = spawn('npm', args, { cwd: root, env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
   const file = createWriteStream(log);
@@ -68,7 +68,7 @@ async function npm(args: readonly string[], environment: Readonly<Record<string,
   return { output, failed: code !== 0 };
 }
 
-/** Runs what is left of a stage; false when a run of it has failed. */
+/** Runs the remaining runs of a stage; resolves to false if one fails. */
 async function runStage({ name, command, runs = 1, environment = {} }: Stage, progress: Progress): Promise<boolean> {
   const passed = progress.passed[name] ??= [];
   while (passed.length < runs) {
@@ -93,7 +93,7 @@ function say(words: string): void {
   process.stderr.write(`test:all: ${words}\n`);
 }
 
-/** A row for each run. */
+/** One line per run. */
 function report(chosen: readonly Stage[], { passed }: Progress, failed: ReadonlySet<string>): string {
   const rows = chosen.flatMap(({ name, runs = 1 }) => {
     const done = (passed[name] ?? []).map(({ seconds, speed, seeds, log }, at) => {

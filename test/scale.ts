@@ -1,6 +1,6 @@
 /**
- * How much the tests do that could go on for ever: a little of each in `npm test`, and all of it in `npm run test:all` (test/all.ts),
- * which sets TEST_SCALE=full. Each number stands here, and nowhere else, for both.
+ * The scale of tests that could go on for ever: small in `npm test`, full in `npm run test:all` (test/all.ts), which sets
+ * TEST_SCALE=full. Both numbers are here and nowhere else.
  */
 export const isFull = process.env['TEST_SCALE'] === 'full';
 
@@ -8,22 +8,22 @@ function scaled<T>(little: T, full: T): T {
   return isFull ? full : little;
 }
 
-/** KILLS takes the place of each number of kills. */
+/** KILLS overrides every number of kills. */
 function killsOf(little: number, full: number): number {
   return Number(process.env['KILLS'] ?? scaled(little, full));
 }
 
 export const scale = {
-  /** How long a property is tried with random inputs, at most, in milliseconds. */
+  /** The time limit of a property test, in milliseconds. */
   propertyMs: scaled(500, 600_000),
-  /** How long random sequences of requests are compared with the model, at most, in milliseconds; and how many these are, at most. */
+  /** The limits of the comparison of random requests with the model: in milliseconds, and in sequences. */
   modelMs: scaled(8000, 1_200_000),
   modelSequences: scaled(100, 200),
-  /** How many random bodies of texts are sent as CSV and TSV. */
+  /** How many random bodies of texts are sent, as CSV and as TSV. */
   textBodies: scaled(10, 40),
-  /** How long clients work against each other for a history, in milliseconds. */
+  /** How long concurrent clients record a history, in milliseconds. */
   historyMs: scaled(3000, 30_000),
-  /** How many small chunks a stash is made of. */
+  /** The number of small chunks in a stash. */
   smallChunks: scaled(400, 3000),
   /** The log that the command line replays: 2,000 events and 20,000 rows, or 100,800 events and more than a million rows. */
   replayedLog: scaled(
@@ -36,14 +36,14 @@ export const scale = {
     { teams: 2, eventsOfTeam: 400, blocksOfTeam: 150, rowsOfBlock: 25 },
     { teams: 3, eventsOfTeam: 1200, blocksOfTeam: 500, rowsOfBlock: 25 },
   ),
-  /** How often 32 clients race for a row; processes start at once on a fresh database; and one is stopped under load. */
+  /** How often: 32 clients race for a row; processes start at once on a fresh database; a process is stopped under load. */
   races: scaled(2, 8),
   startsAtOnce: scaled(1, 3),
   stopsUnderLoad: scaled(2, 5),
-  /** How often connections to Postgres are ended, or the line to it is cut; and how often Postgres is killed. */
+  /** How often connections to Postgres are ended or cut, and how often Postgres is killed. */
   cuts: scaled(5, 20),
   postgresKills: scaled(2, 4),
-  /** How often everything is killed: the service with its embedded Postgres, and in the deployment on Kafka one thing or all. */
+  /** How often the service and its embedded Postgres are killed, and how often one or all parts of the deployment on Kafka. */
   kills: killsOf(2, 50),
   killsOnKafka: killsOf(2, 50),
   importKills: killsOf(1, 20),

@@ -1,12 +1,12 @@
-/** The stages of `npm run test:all`: all tests, each with the full numbers of extent.ts. */
+/** The stages of `npm run test:all`: all tests, at the full scale of scale.ts. */
 
 export interface Stage {
   readonly name: string;
-  /** What is certain when it has passed. */
+  /** What a pass proves. */
   readonly proves: string;
-  /** Arguments of npm. */
+  /** The arguments of npm. */
   readonly command: readonly string[];
-  /** How often it is run; when it was ended in between, the runs that are left. */
+  /** How often the stage is run; an interrupted test:all resumes with the remaining runs. */
   readonly runs?: number;
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -16,7 +16,7 @@ const jest = (projectName: string, ...paths: readonly string[]): readonly string
   return ['run', 'jest', '--', '--ci', '--passWithNoTests=false', '--selectProjects', projectName, ...patterns];
 };
 
-/** One stage for each kind of kills, of so many at a time. */
+/** A stage of kill tests: `runs` runs with `count` kills each. */
 const kills = (name: string, proves: string, projectName: string, file: string, count: number, runs: number): Stage => {
   return { name, proves, command: jest(projectName, `${file}\\.test`), runs, environment: { KILLS: String(count) } };
 };

@@ -1,9 +1,9 @@
-/** What waits to be appended, or for its outcome, over all partitions of a process: counted, and bounded. */
+/** Counts and bounds the events of a process that wait to be appended or wait for their outcome, over all partitions. */
 import type { NotAppended } from '../../src/log/event-log.ts';
 import { refuse, type LogObserver, type RefusalReason } from '../../src/log/log-observer.ts';
 
 export interface AppendQueueOptions {
-  /** What may wait; past it appends are refused. */
+  /** How many events may wait, and how many bytes of them; past either, appends are refused. */
   readonly eventsMax: number;
   readonly bytesMax: number;
   readonly observer: LogObserver;
@@ -11,9 +11,9 @@ export interface AppendQueueOptions {
 
 /** The place of an event in the queue. */
 export interface QueuedEvent {
-  /** Its bytes are off to where they are kept: they take no memory any more. Safe to call twice. */
+  /** Its bytes have been sent and no longer count. Safe to call twice. */
   sent(): void;
-  /** It has its outcome, or never will. */
+  /** It has its outcome, or never will have one. */
   left(): void;
 }
 
@@ -30,12 +30,12 @@ export class AppendQueue {
     return this.#events;
   }
 
-  /** Bytes of events to be sent. */
+  /** Bytes of events that are not sent yet. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Gives an event a place. Throws NotAppended when there is none. */
+  /** Queues an event. Throws NotAppended when the queue is full. */
   enter(partition: number, bytes: number): QueuedEvent {
     const { eventsMax, bytesMax } = this.#options;
     if (this.#events >= eventsMax) throw this.refuse('queue_events', 'too many requests wait for their outcome', partition);
@@ -54,7 +54,7 @@ export class AppendQueue {
     };
   }
 
-  /** The error of an event that is not taken: it is certain that nothing has happened. Counted. */
+  /** The error for an event that is refused before anything happened. Counts the refusal. */
   refuse(reason: RefusalReason, message: string, partition: number): NotAppended {
     return refuse(this.#options.observer, reason, message, { partition });
   }

@@ -1,7 +1,7 @@
 /**
- * What one batch leaves behind for the next of its partition: its states, because the next batch is decided while this one is still
- * being stored and may not see it, and what models remember of all batches so far. It is right only as long as nobody else moves the
- * progress, which shows when the next batch is stored: then it is forgotten, and the batch is decided anew.
+ * What a batch hands to the next one of its partition: its states, because the next batch is decided while this one is still in flight
+ * and invisible to reads, and what the models remember of all earlier batches. It is valid only while nobody else moves the progress.
+ * Storing the next batch checks that; if the check fails, the memory is dropped and the batch is decided again.
  */
 import type { RecordedOutcome } from './outcomes/recorded-outcome.ts';
 import type { States } from './model-set.ts';
@@ -18,18 +18,18 @@ export class BatchMemory {
     this.remembered = remembered;
   }
 
-  /** The states of the batch that may not be visible yet; null when it is. */
+  /** The states of the batch in flight; null once it is visible. */
   get before(): States | null {
     return this.#before;
   }
 
-  /** To be called when the batch is visible to all that will be loaded. */
+  /** Call this when the batch is visible to every later read. */
   forgetBefore(): void {
     this.#before = null;
     this.#outcomes = new Map();
   }
 
-  /** The outcome that a command had in the batch that may not be visible yet. */
+  /** The outcome that the batch in flight gave to a command. */
   outcome(commandId: string): RecordedOutcome | null {
     return this.#outcomes.get(commandId) ?? null;
   }

@@ -1,6 +1,6 @@
 /**
- * A batch in the making: records that are decided in the log's order over the states of all models, and stored together. It may be
- * filled in several steps; what a later event needs of an earlier one it finds in the states.
+ * A batch in the making: records that are decided in log order on the states of all models, and stored together. It may be
+ * filled in several steps; later events see the changes of earlier ones in the states.
  */
 import type { Tx } from '../../src/database/pipelined-client.ts';
 import type { BoundStatement } from '../../src/database/combine.ts';
@@ -25,10 +25,10 @@ export function toEntry(record: LogRecord): Entry {
   return { record, event: record.event ?? decodeEvent(record.bytes) };
 }
 
-/** Whether a command's earlier outcome is looked up for all of them (ProjectOptions). */
+/** Whether earlier outcomes are looked up for all commands (see `ProjectOptions`). */
 export type Duplicates = 'replace' | 'fail';
 
-/** Something that the transaction which stores a batch has to write before. */
+/** A write that must precede the batch in its transaction. */
 export type Write = (tx: Tx) => Promise<void>;
 
 export interface BatchOptions {
@@ -36,9 +36,9 @@ export interface BatchOptions {
   readonly partition: number;
   readonly duplicates: Duplicates;
   readonly keys: KeyReservation;
-  /** What each model keeps of what is committed. */
+  /** What each model keeps of the committed state. */
   readonly committed: States;
-  /** What the batch before left, where that is known to be right. */
+  /** What the previous batch left, if it is known to be valid. */
   readonly memory: BatchMemory | null;
 }
 
@@ -47,7 +47,7 @@ export class Batch {
   readonly outcomes = new Map<CommandId, Outcome>();
   readonly #options: BatchOptions;
   readonly #states: States;
-  /** Outcomes from before this batch, and those that are new in it. */
+  /** Outcomes recorded before this batch, and the new ones. */
   readonly #recorded = new Map<CommandId, RecordedOutcome>();
   readonly #fresh = new Map<CommandId, RecordedOutcome>();
 
@@ -57,8 +57,8 @@ export class Batch {
   }
 
   /**
-   * Loads what these events look up. Gives what must be written by the transaction that stores the batch, before that. To be
-   * followed by `decide`.
+   * Loads what these events look up. Resolves to the writes that the storing transaction must do before it stores the batch. Call
+   * `decide` next.
    */
   async load(tx: Tx, run: readonly Entry[]): Promise<readonly Write[]> {
     const looksUpAll = this.#options.duplicates === 'replace';
@@ -67,9 +67,9 @@ export class Batch {
     return this.#load(tx, events, commandIds);
   }
 
-  /** Loads ahead what events look up that are likely to follow. It does no harm if others come before them, or instead. */
+  /** Preloads what events look up that are likely to follow. Harmless if other events come before or instead of them. */
   async loadAhead(tx: Tx, events: readonly Event[]): Promise<void> {
-    // A key's earlier outcome is looked up when the event has come.
+    // The earlier outcome of an Idempotency-Key is looked up once the event is there.
     const likely = events.filter(({ data, requestDigest }) => requestDigest === null && this.#options.models.loadsAhead(data));
     if (likely.length > 0) await this.#load(tx, likely, []);
   }
@@ -120,7 +120,7 @@ export class Batch {
     return [...changes, storeOutcomes(partition, [...this.#fresh.values()], duplicates)];
   }
 
-  /** What the next batch need not load, and may not be able to. To be called once, when all is decided. */
+  /** What the next batch need not load, or cannot see yet. Call it once, after the last decision. */
   memory(): BatchMemory {
     const { models, memory } = this.#options;
     const remembered = models.list.map(([name, model]) => {

@@ -1,10 +1,10 @@
-/** Where records are cut for loading. Nothing that is decided depends on where that is. */
+/** Where records are cut for loading. Decisions do not depend on where the cuts are. */
 import type { Entry } from './batch.ts';
 import type { ModelSet } from './model-set.ts';
 
 /**
- * Cuts records so that all before an event is stored which reads what is stored: within the same transaction. Several of these change
- * nothing for each other.
+ * Cuts records before each event that reads stored rows (`readsStored`), so that everything before it is stored first, in the same
+ * transaction. Consecutive events of that kind share a stretch: they do not affect each other.
  */
 export function stretchesOf(models: ModelSet, entries: readonly Entry[]): Entry[][] {
   const stretches: Entry[][] = [];
@@ -18,7 +18,7 @@ export function stretchesOf(models: ModelSet, entries: readonly Entry[]): Entry[
   return stretches;
 }
 
-/** Cuts records where an event looks up what cannot be loaded before an earlier one is decided. */
+/** Cuts records before each event whose look-ups depend on the decision of an earlier one. */
 export function runsOf(models: ModelSet, entries: readonly Entry[]): Entry[][] {
   const runs: Entry[][] = [[]];
   let made = new Set<string>();

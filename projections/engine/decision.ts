@@ -12,7 +12,7 @@ export interface LogPlace {
   readonly time: number;
 }
 
-/** One thing that becomes different in the read model. It carries the whole new value. `kind` names it among all models. */
+/** One change of the read model. It carries the whole new value. `kind` is unique over all models. */
 export interface AnyChange {
   readonly kind: string;
 }
@@ -22,7 +22,7 @@ export interface Decision<Change extends AnyChange = AnyChange> {
   readonly changes: readonly Change[];
 }
 
-/** Decides one type of event over the states of the models that it reads. Throws only on bugs: each request has an outcome. */
+/** Decides one type of event on the states of the models that it reads. Throws only on bugs: every request has an outcome. */
 export type Decide<States, E extends EventData, Change extends AnyChange> = (
   states: States,
   event: Event<E>,
@@ -33,7 +33,7 @@ export function refuse(type: RefusalType, message: string): Decision<never> {
   return refusedWith({ type, message });
 }
 
-/** Refuses what a client asked for, and changes something all the same. */
+/** Refuses a request, yet changes something. */
 export function refuseWith<Change extends AnyChange>(refusal: Refusal, changes: readonly Change[]): Decision<Change> {
   return { outcome: { status: 'refused', refusal }, changes };
 }

@@ -1,4 +1,4 @@
-/** What replay must give again of the engine's own tables. */
+/** The engine's own tables, as replay must reproduce them. */
 import { logTimes, type Section } from './compare/section.ts';
 import { storedOutcomes } from './outcomes/outcome.entity.ts';
 import { outcomeLife, outcomesKept } from './outcomes/recorded-outcome.ts';
@@ -12,7 +12,7 @@ export const engineSections: readonly Section[] = [
   {
     name: ({ partition, command_id: id }) => `outcome of command ${id} in partition ${partition}`,
     keys: ['partition', 'command_id'],
-    // What is older may have been removed before it could be replaced.
+    // `replaced_time` counts only within `outcomesKept`: an older outcome may have been garbage-collected before it was replaced.
     query: `select ${storedOutcomes.compared()},
         case when outcomes.time - replaced_time <= ${outcomesKept} then replaced_time end as replaced_time
       from outcomes join ${logTimes} using (partition)

@@ -1,21 +1,21 @@
 /**
- * Garbage collection: removes what nobody can read any more and no decision looks up, in small transactions. Each model says what that is
- * for its tables.
+ * Garbage collection: removes, in small transactions, rows that no client can read and no decision looks up any more. Each model
+ * names the garbage of its tables.
  */
 import type { Database } from '../../src/database/database.ts';
 import type { Models, RemoveGarbage } from './model.ts';
 import { outcomesKept } from './outcomes/recorded-outcome.ts';
 
-/** How much one step removes at most: things that take others along, and rows that do not. */
+/** How much one step removes at most: objects that own other rows, and plain rows. */
 export const thingsAtOnce = 100;
 export const rowsAtOnce = 2000;
 
-/** Does one step, and gives whether it found anything. `later`: as if it were so many milliseconds later than it is. */
+/** Runs one step; resolves to whether it found garbage. `later`: pretend that it is this many milliseconds later. */
 export async function removeGarbage(models: Models, database: Database, later = 0): Promise<boolean> {
   return firstThatFinds(Object.values(models).flatMap(({ garbage }) => garbage), database, later);
 }
 
-/** The same for what costs a look at a whole table: to be done now and then only. */
+/** The same for garbage that only a scan of a whole table finds: run it rarely. */
 export async function removeRareGarbage(models: Models, database: Database, later = 0): Promise<boolean> {
   const ofModels = Object.values(models).flatMap(({ rareGarbage = [] }) => rareGarbage);
   return firstThatFinds([removeOutcomes, ...ofModels], database, later);
@@ -28,13 +28,13 @@ async function firstThatFinds(steps: readonly RemoveGarbage[], database: Databas
   return false;
 }
 
-/** Runs a statement, and gives how many rows it concerned. */
+/** Runs a statement; resolves to the number of rows affected. */
 export async function removeRows(database: Database, text: string, values: readonly unknown[] = []): Promise<number> {
   const { rowCount } = await database.pool.query(text, [...values]);
   return rowCount ?? 0;
 }
 
-/** On outcomes there is no index by time that every request would have to keep up, so all of them may be looked at. */
+/** Outcomes have no index by time, which every request would have to maintain, so this may scan the whole table. */
 const removeOutcomes: RemoveGarbage = (database, later) => removeRows(
   database,
   `delete from outcomes where ctid = any (array(

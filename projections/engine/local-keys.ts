@@ -1,12 +1,12 @@
 /**
- * Short numbers for things of the read model, such as segments and extents, unique within it. A process takes a thousand at a time from
- * a sequence, so that a decision can hand them out without a query. They are no part of the state that replay compares.
+ * Surrogate keys: short numbers for segments, extents and the like, unique within the read model. A process takes a thousand at a time
+ * from a sequence, so that a decision can hand them out without a query. Replay does not compare them.
  */
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 
 const keysAtOnce = 1000;
 
-/** Run when the read model is made. */
+/** Run when the read model is created. */
 export const createLocalKeys = `create sequence local_keys increment by ${keysAtOnce}`;
 
 const nextKeys: Statement<{ first: bigint }> = {
@@ -14,11 +14,11 @@ const nextKeys: Statement<{ first: bigint }> = {
   text: `select nextval('local_keys') as first from generate_series(1, $1)`,
 };
 
-/** The keys that this process may hand out. */
+/** The keys that this process has taken from the sequence and may hand out. */
 export class LocalKeys {
   #free: bigint[] = [];
 
-  /** Opens a reservation for one batch. Several are filled at once, so none may count on keys that all can take. */
+  /** Opens a reservation for one batch. Batches are loaded concurrently, so each needs keys of its own. */
   open(): KeyReservation {
     return new KeyReservation((tx, count) => this.#give(tx, count));
   }
@@ -34,28 +34,28 @@ export class LocalKeys {
   }
 }
 
-/** Keys for one batch. Those that it does not take are never used: there are enough of them. */
+/** The keys reserved for one batch. Unused ones are lost; the sequence has plenty. */
 export class KeyReservation {
   readonly #give: (tx: Tx, count: number) => Promise<bigint[]>;
   #keys: bigint[] = [];
-  /** How many of them somebody counts on. */
+  /** How many of them are reserved and not taken yet. */
   #promised = 0;
 
   constructor(give: (tx: Tx, count: number) => Promise<bigint[]>) {
     this.#give = give;
   }
 
-  /** Makes sure that `count` more keys can be taken without waiting. */
+  /** Reserves `count` more keys, which `take` then gives without waiting. */
   async reserve(tx: Tx, count: number): Promise<void> {
     this.#promised += count;
     const missing = this.#promised - this.#keys.length;
     if (missing <= 0) return;
     const given = await this.#give(tx, missing);
-    // An import takes more keys than a call takes arguments.
+    // Not `push(...given)`: an import reserves more keys than a call can take arguments.
     this.#keys = this.#keys.concat(given);
   }
 
-  /** Throws when none is left of those that were reserved. */
+  /** Throws when every reserved key is taken. */
   take(): bigint {
     const key = this.#keys.pop();
     if (key === undefined) throw new Error('a local key was taken that nobody had reserved');

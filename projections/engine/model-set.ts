@@ -1,4 +1,4 @@
-/** A list of models, indexed: by the events that they decide, and by the changes that they take. */
+/** A list of models, indexed by the events that they decide and by the changes that they apply. */
 import type { Event, EventData, EventType } from '../../src/events/event.ts';
 import { apply, type AnyChange, type Decide, type Decision, type LogPlace } from './decision.ts';
 import type { AnyModel, Models } from './model.ts';
@@ -37,22 +37,22 @@ export class ModelSet {
     return Object.fromEntries(this.list.map(([name, model]) => [name, model.open(newKey)]));
   }
 
-  /** Opens what the models keep of what is committed. */
+  /** Opens what the models keep of the committed state. */
   openCommitted(): States {
     return Object.fromEntries(this.list.map(([name, model]) => [name, model.openCommitted?.() ?? null]));
   }
 
-  /** Decides one event. Throws only on bugs, and for a type that no model knows: a newer version may have written it. */
+  /** Decides one event. Throws only on bugs, and on a type that no model knows, such as one of a newer version. */
   decide(states: States, event: Event, at: LogPlace): Decision {
     const { type } = event.data;
-    // What it says is read by the engine itself, before anything is decided.
+    // The engine itself reads this event, when it advances the progress.
     if (type === 'GenerationStarted') return apply([]);
     const decide = this.#decisions.get(type);
     if (!decide) throw new Error(`an event of the unknown type ${type}`);
     return decide(states, event, at);
   }
 
-  /** Takes the changes of a decision over, for the events behind it and for the store. */
+  /** Applies the changes of a decision to the states, where later events and `store` find them. */
   apply(states: States, changes: readonly AnyChange[]): void {
     for (const change of changes) {
       const followers = this.#changes.get(change.kind);
@@ -73,12 +73,12 @@ export class ModelSet {
     return this.list.flatMap(([, model]) => model.makes?.(data) ?? []);
   }
 
-  /** Whether everything before an event must be stored before it is loaded. */
+  /** Whether everything before such an event must be stored before the event is loaded. */
   readsStored({ type }: EventData): boolean {
     return this.#readsStored.has(type);
   }
 
-  /** Whether it pays to load for an event that is still on its way into the log. */
+  /** Whether it pays to load for such an event while it is still on its way into the log. */
   loadsAhead({ type }: EventData): boolean {
     return this.#loadsAhead.has(type);
   }

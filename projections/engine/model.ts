@@ -1,10 +1,9 @@
 /**
- * A model: a part of the read model, with all that the engine has to know of it. The engine knows models by this interface
- * only; `projections/models.ts` lists them.
+ * A model: a part of the read model, with everything that the engine needs to know of it. This interface is all that the engine knows
+ * of models; `projections/models.ts` lists them.
  *
  * For each batch of events the engine opens a state of each model, has the models load what the events look up, decides the
- * events in the order of the log, and stores the net changes. All first look-ups of all models go out together, and so do all
- * changes: one round trip each.
+ * events in log order, and stores the net changes. The first look-ups of all models share one round trip, and so do all changes.
  */
 import type { EntitySchema } from '@mikro-orm/core';
 import type { BoundStatement } from '../../src/database/combine.ts';
@@ -19,24 +18,24 @@ import type { Comparison } from './compare/comparison.ts';
 /** What models load the state of a batch with. */
 export interface Loading<States, Remembered, Committed> {
   readonly tx: Tx;
-  /** The events that are decided next, in their order. */
+  /** The events to be decided next, in log order. */
   readonly events: readonly Event[];
-  /** The states of the batch: what is known already, and what earlier events of the batch have changed. */
+  /** The states of this batch: what is loaded already, as changed by earlier events. */
   readonly states: States;
-  /** The states of the batch before, which may not be visible to `tx` yet; null when it is. */
+  /** The states of the previous batch while it may not be visible to `tx` yet; null once it is. */
   readonly before: States | null;
   /** What the model remembers of earlier batches of the partition; null: nothing. */
   readonly remembered: Remembered | null;
-  /** What the model keeps of what is committed, for as long as the engine uses this read model. */
+  /** What the model keeps of the committed state, for as long as the engine uses this read model. */
   readonly committed: Committed;
   readonly keys: KeyReservation;
-  /** Has the transaction that stores the batch write something before: a batch that is decided ahead cannot. */
+  /** Adds a write to the storing transaction, ahead of the batch. Makes a speculative batch fail. */
   writeFirst(write: (tx: Tx) => Promise<void>): void;
 }
 
 /**
- * Removes some of what nobody can read any more, in a small transaction of its own. Gives how much it found. `later`: as if it were so
- * many milliseconds later than it is.
+ * Removes some garbage in a small transaction of its own. Resolves to how much it found. `later`: pretend that it is this many
+ * milliseconds later.
  */
 export type RemoveGarbage = (database: Database, later: number) => Promise<number>;
 
@@ -45,33 +44,33 @@ export type RemoveGarbage = (database: Database, later: number) => Promise<numbe
  * @typeParam States the states that its decisions read: its own, and those of other models, by their names in the list
  */
 export interface Model<State, States, Change extends AnyChange, Remembered = null, Committed = null, Queries = null> {
-  /** Its tables, and statements that make what MikroORM's schema generator has no words for. */
+  /** Its tables, and the SQL for what MikroORM's schema generator cannot express. */
   readonly entities: readonly EntitySchema[];
   readonly storage: readonly string[];
 
   /** Decides its events: one pure function for each type. */
   readonly decisions: { readonly [T in EventType]?: Decide<States, EventOf<T>, Change> };
-  /** Takes a change into its state: of its own kinds, and of those of other models that it follows. */
+  /** Applies changes to its state: its own kinds, and those of other models that it follows. */
   readonly changes: { readonly [Kind in Change['kind']]?: (states: States, change: Extract<Change, { kind: Kind }>) => void };
 
-  /** Opens the state of a batch, in which nothing is known. `newKey` gives fresh local keys. */
+  /** Opens an empty state for a batch. `newKey` gives fresh local keys. */
   open(newKey: () => bigint): State;
-  /** Opens what it keeps of what is committed. */
+  /** Opens what it keeps of the committed state. */
   openCommitted?(): Committed;
-  /** How many local keys the event may take, as far as that is known before anything is loaded. */
+  /** An upper bound of the local keys that the event takes, known before anything is loaded. */
   keysAtMost?(data: EventData): number;
-  /** Fills the state with everything that the events look up: from memory where possible, else from Postgres in one round trip. */
+  /** Loads into the state everything that the events look up: from memory where possible, else from Postgres in one round trip. */
   load?(loading: Loading<States, Remembered, Committed>): Promise<void>;
-  /** The same for what can only be looked up once all models have loaded the rest. Models do it one after the other. */
+  /** The same for look-ups that depend on what `load` gave for any model. Models run it one after the other. */
   loadMore?(loading: Loading<States, Remembered, Committed>): Promise<void>;
   /** The net changes of the batch, a statement for each kind of thing. */
   store(state: State): readonly BoundStatement[];
-  /** What the next batch may remember: of all batches so far (null: none; handed on, so it may be changed), and of this one. */
+  /** What the next batch may remember: `remembered` is of all earlier batches (null: none) and may be changed in place. */
   remember?(remembered: Remembered | null, state: State): Remembered;
 
   /**
-   * Names of what is loaded for an event, and of what an event changes so that it cannot be loaded for a later event before this
-   * one is decided. A batch is cut before an event that needs what an earlier one makes, and the rest loaded once that is decided.
+   * `needs`: names of what an event loads. `makes`: names of what an event changes such that a later event cannot load it before this
+   * event is decided. A batch is cut before an event that needs what an earlier one makes; the rest is loaded after that decision.
    */
   needs?(data: EventData): readonly string[];
   makes?(data: EventData): readonly string[];
@@ -83,15 +82,15 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
   /** What HTTP and the command line may ask of it. */
   readonly queries?: (database: Database) => Queries;
 
-  /** What replay must give again: queries, and comparisons that take more than a query. */
+  /** What replay must reproduce: queries, and comparisons that take more than a query. */
   readonly sections: readonly Section[];
   readonly comparisons?: readonly Comparison[];
-  /** What garbage collection does, in the order of urgency; `rareGarbage`: what costs a look at a whole table. */
+  /** The steps of garbage collection, most urgent first; `rareGarbage`: steps that scan a whole table. */
   readonly garbage: readonly RemoveGarbage[];
   readonly rareGarbage?: readonly RemoveGarbage[];
 }
 
-/** Any model. The engine never looks into what it carries from one hook of a model to another. */
+/** Any model. The engine treats the states and memories of models as opaque. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type AnyModel = Model<any, any, any, any, any, any>;
 
@@ -118,7 +117,7 @@ type NeedsOf<M> = M extends { decisions: infer Decisions }
   ? Decisions[keyof Decisions] extends ((states: infer States, ...rest: any[]) => unknown) | undefined ? States : never
   : never;
 
-/** A list of models, each of which finds the models that it reads in it. */
+/** Checks, by type, that the list contains every model that one of them reads. */
 export function listModels<const M extends Models>(models: M & { [Name in keyof M]: StatesOf<M> extends NeedsOf<M[Name]> ? unknown : never }): M {
   return models;
 }

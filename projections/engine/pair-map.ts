@@ -1,4 +1,4 @@
-/** A map whose keys are pairs. A text made of both would cost more than all else that is done with the entry. */
+/** A map with pairs as keys. Joining both into a string key would cost more than the rest of the work on an entry. */
 export class PairMap<A, B, V> {
   readonly #entries = new Map<A, Map<B, V>>();
 

@@ -1,7 +1,7 @@
 /**
- * The batches of one partition: gathered, limited, decided ahead, decided anew where that did not hold, and stored one after the
- * other. While one is being stored the next is gathered and decided, as if that one had landed already. Both logs drive this; how a batch
- * is stored is theirs.
+ * The batches of one partition: gathered, bounded, decided speculatively, decided again where speculation failed, and stored one
+ * after the other. While one is in flight, the next is gathered and decided as if the first had landed. Both logs use this, each with
+ * its own way to store a batch.
  */
 import type { Tx } from '../../src/database/pipelined-client.ts';
 import { isImport } from '../../src/events/record-header.ts';
@@ -21,13 +21,13 @@ const batchBytesMax = 4 * 1024 * 1024;
 export interface Gathered<Item> {
   readonly items: Item[];
   bytes: number;
-  /** Whether the last of them is an import: there is no room behind it. */
+  /** Whether its last item is an import, which must end a batch. */
   endsWithImport: boolean;
-  /** The time of its records, where the log gives it to the whole batch. */
+  /** The time of its records, if the log gives a batch one time. */
   time: number;
-  /** What it comes to if the progress is where it is expected; null when that cannot be said ahead. */
+  /** Its speculative result, valid if the progress is where it is expected; null when it cannot be decided ahead. */
   speculative: SpeculativeBatch | null;
-  /** Settles when what its items look up has been loaded ahead, as far as that could be done. Never rejects. */
+  /** Settles when the look-ups of its expected items have been preloaded, if possible. Never rejects. */
   loadedAhead: Promise<void> | null;
 }
 
@@ -35,25 +35,25 @@ export interface PartitionBatchesOptions<Item> {
   readonly partition: number;
   readonly database: Pick<Database, 'writers'>;
   readonly projector: Projector;
-  /** What the partition was taken over with. */
+  /** The epoch (fencing token) of the takeover of this partition. */
   readonly epoch: bigint;
   readonly bytesOf: (item: Item) => Uint8Array;
   /** The time for the records of a batch that is opened now, in milliseconds. */
   readonly timeNow: () => number;
-  /** Items as the records that they are, or will be, from this offset on. */
+  /** The records that the items are, or will be, from this offset on. */
   readonly place: (items: readonly Item[], offset: bigint, time: number) => readonly LogRecord[];
-  /** Whether it pays to decide ahead now. */
+  /** Whether to decide the next batch speculatively. */
   readonly maySpeculate: () => boolean;
-  /** Stores a batch, and gives whether it was stored as it was decided ahead. Never rejects. */
+  /** Stores a batch; resolves to whether it landed as it was decided ahead. Never rejects. */
   readonly store: (batch: Gathered<Item>) => Promise<boolean>;
 }
 
 export class PartitionBatches<Item> {
   readonly #options: PartitionBatchesOptions<Item>;
   readonly #pipeline: BatchPipeline<Item, Gathered<Item>>;
-  /** Where the partition is, and what is known, when the batches so far have landed; null when that cannot be said. */
+  /** The offset and memory of the partition once all batches so far have landed; null when unknown. */
   #ahead: { readonly next: bigint; readonly memory: BatchMemory | null } | null = null;
-  /** Opened before its items were there, while nothing was being stored. */
+  /** A batch opened before its items arrived, while nothing was in flight. */
   #opened: Gathered<Item> | null = null;
 
   constructor(options: PartitionBatchesOptions<Item>) {
@@ -86,7 +86,7 @@ export class PartitionBatches<Item> {
     this.#pipeline.push(items);
   }
 
-  /** Takes back all that is in no batch yet. */
+  /** Takes back the items that are in no batch yet. */
   takeWaiting(): Item[] {
     return this.#pipeline.takeWaiting();
   }
@@ -96,7 +96,7 @@ export class PartitionBatches<Item> {
     await Promise.all([this.#pipeline.idle(), this.#opened?.loadedAhead]);
   }
 
-  /** Events are on their way that will stand at this offset: what they look up is loaded meanwhile, unless there is something to do. */
+  /** Events are on their way to this offset: preloads what they look up, unless the pipeline is busy. */
   loadAhead(offset: bigint, events: readonly Event[]): void {
     if (this.#opened !== null || this.#ahead?.next !== offset || !this.#pipeline.isIdle) return;
     const batch = this.#open();
@@ -106,12 +106,12 @@ export class PartitionBatches<Item> {
     batch.loadedAhead = this.#attempt(batch, (tx) => speculative.loadAhead(tx, events));
   }
 
-  /** A batch was stored otherwise than it was decided ahead: the partition is here now. */
+  /** A batch landed, but not as it was decided ahead: the partition is at `next` now. */
   landedAt(next: bigint): void {
     this.#ahead = { next, memory: null };
   }
 
-  /** Nobody can say where the partition is. */
+  /** The position of the partition is unknown. */
   lost(): void {
     this.#ahead = null;
   }
@@ -135,7 +135,7 @@ export class PartitionBatches<Item> {
     batch.speculative = ahead && projector.speculate(partition, ahead.next, ahead.memory, epoch);
   }
 
-  /** A batch without any items takes the largest there is. */
+  /** An empty batch takes an item of any size. */
   #hasRoom({ items, bytes, endsWithImport }: Gathered<Item>, item: Item): boolean {
     if (endsWithImport) return false;
     return items.length === 0 || (items.length < batchEventsMax && bytes + this.#options.bytesOf(item).length <= batchBytesMax);
@@ -154,7 +154,7 @@ export class PartitionBatches<Item> {
     try {
       await this.#options.database.writers.with(work);
     } catch {
-      // Whatever failed fails again, and is dealt with, when the batch is projected in a transaction.
+      // A real failure occurs again when the batch is projected in a transaction, and is handled there.
       batch.speculative = null;
     }
   }

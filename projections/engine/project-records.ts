@@ -1,4 +1,4 @@
-/** Projecting records that lie in the log already, in transactions of their own. */
+/** Projects records that are in the log already, in transactions of their own. */
 import { isImport } from '../../src/events/record-header.ts';
 import type { Database } from '../../src/database/database.ts';
 import { isDatabaseAway } from '../../src/database/database-away.ts';
@@ -10,11 +10,11 @@ export interface ProjectTarget {
   readonly database: Pick<Database, 'writers'>;
   readonly projector: Projector;
   readonly partition: number;
-  /** What the partition was taken over with. */
+  /** The epoch (fencing token) of the takeover of this partition. */
   readonly epoch: bigint;
 }
 
-/** A record that cannot be projected: a bug, or a log that was damaged. */
+/** A record that cannot be projected: a bug, or a damaged log. */
 export class ProjectionFailed extends Error {
   override readonly name = 'ProjectionFailed';
   readonly offset: bigint;
@@ -25,7 +25,7 @@ export class ProjectionFailed extends Error {
   }
 }
 
-/** Projects records as one batch. Nothing has happened when it rejects, unless the answer to the commit was lost. */
+/** Projects records as one batch. If it rejects, nothing was stored, unless the answer to the commit was lost. */
 export function projectBatch(target: ProjectTarget, records: readonly LogRecord[]): Promise<Projected> {
   const { database, projector, partition, epoch } = target;
   return database.writers.with(async (tx) => {
@@ -44,9 +44,9 @@ export function projectBatch(target: ProjectTarget, records: readonly LogRecord[
 }
 
 /**
- * Projects records as one batch, or several where imports are among them, and one by one when they fail together, so that what
- * comes before the one that cannot be projected is. `onProjected` hears of each batch. Rejects with ProjectionFailed for that one, with ProgressMoved when
- * somebody else has moved the progress, and with what `isDatabaseAway` or `isConflict` know.
+ * Projects records in batches, each ending with an import or with the last record. A batch that fails is projected record by record, so
+ * that everything before the faulty record is stored. Calls `onProjected` for each batch. Rejects with ProjectionFailed for the faulty
+ * record, with ProgressMoved if somebody else moved the progress, and with errors that `isDatabaseAway` or `isConflict` recognize.
  */
 export async function projectRecords(
   target: ProjectTarget,
@@ -70,7 +70,7 @@ export async function projectRecords(
   onProjected(records, projected);
 }
 
-/** Serialization failures and deadlocks: nothing happened, and trying again helps. */
+/** Serialization failures and deadlocks: nothing was stored, and a retry may succeed. */
 export function isConflict(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === '40001' || code === '40P01';

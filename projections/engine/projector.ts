@@ -1,8 +1,8 @@
 /**
- * What the log means. The projector takes records in the log's order, decides them and stores what they change, with the
- * outcomes and the progress, all of it or nothing (README.md here, "A batch").
+ * Applies the log to the read model. The projector takes records in log order, decides them, and stores their changes, outcomes and
+ * the progress atomically (README.md here, "A batch").
  *
- * Both logs and replay call it. It gives the same state however the records are cut into batches.
+ * Both logs and replay call it. The resulting state does not depend on how the records are cut into batches.
  */
 import type { Tx } from '../../src/database/pipelined-client.ts';
 import { combine, type BoundStatement } from '../../src/database/combine.ts';
@@ -17,29 +17,29 @@ import { ModelSet, type States } from './model-set.ts';
 import { advanceProgress, hasGenesis, type ProgressMark } from './progress/advance.ts';
 import { SpeculativeBatch } from './speculative-batch.ts';
 
-/** Somebody else has projected these records, or took the partition over: this transaction must be rolled back. */
+/** Another process has projected these records, or taken the partition over: roll this transaction back. */
 export class ProgressMoved extends Error {
   override readonly name = 'ProgressMoved';
 }
 
 export interface ProjectOptions {
-  /** What the partition was taken over with. */
+  /** The epoch (fencing token) of the takeover of this partition. */
   readonly epoch?: bigint;
   /**
-   * A command may have an outcome already. `replace`: that is looked up for every command. `fail`: it is looked up for
-   * those with an Idempotency-Key only, and `stored` rejects (isDuplicateOutcome) when another had one too; then the
-   * batch is to be rolled back and projected with `replace`. Where duplicates are rare that saves a look-up a batch.
+   * How to find commands that have an outcome already. `replace`: look up every command. `fail`: look up only those with an
+   * Idempotency-Key; `stored` rejects (isDuplicateOutcome) if another one had an outcome too. Then roll the batch back and project it
+   * with `replace`. Where duplicates are rare, `fail` saves a look-up per batch.
    */
   readonly duplicates?: Duplicates;
 }
 
-/** What a batch came to. */
+/** The result of projecting a batch. */
 export interface Projected {
   /** The outcome of each command; none for an event that came after its `notAfter`. */
   readonly outcomes: ReadonlyMap<CommandId, Outcome>;
   /**
-   * Settles when all that the batch changes is stored. The statements are on their way already, so that a COMMIT can
-   * follow them in the same packet.
+   * Settles when all changes of the batch are stored. The statements have been sent already, so a COMMIT can follow them in the same
+   * packet.
    */
   readonly stored: Promise<void>;
 }
@@ -48,7 +48,7 @@ export class Projector {
   readonly #models: ModelSet;
   readonly #keys = new LocalKeys();
   readonly #committed: States;
-  /** What is known of the progress of each partition, once it is committed. */
+  /** The last progress mark seen of each partition. */
   readonly #marks = new Map<number, ProgressMark>();
 
   constructor(models: Models) {
@@ -57,9 +57,8 @@ export class Projector {
   }
 
   /**
-   * Projects records that follow each other, the first at the progress of the partition. Never opens a transaction: the
-   * caller commits, or rolls back when this throws or when `stored` rejects. Throws ProgressMoved when the progress is
-   * elsewhere, anything else on bugs only.
+   * Projects consecutive records, the first at the progress of the partition. Never opens a transaction: the caller commits, or rolls
+   * back when this throws or `stored` rejects. Throws ProgressMoved when the progress is elsewhere, and anything else only on bugs.
    */
   async project(
     tx: Tx,
@@ -78,7 +77,7 @@ export class Projector {
         const loading = batch.load(tx, run);
         loading.catch(() => undefined);
         const base = await advanced;
-        // When what was asked for before failed, that is the error to report: what comes after it fails in its wake.
+        // Report the first failure: every later statement of the transaction fails because of it.
         await sent;
         const writes = await loading;
         sent = Promise.all(writes.map((write) => write(tx)));
@@ -88,7 +87,7 @@ export class Projector {
       sent = Promise.all([sent, store(tx, batch.changes())]);
       sent.catch(() => undefined);
       for (const [commandId, outcome] of batch.outcomes) outcomes.set(commandId, outcome);
-      // What is loaded from here on may have been stored by this very transaction.
+      // From here on, this transaction itself may have stored what is loaded.
       committed = this.#models.openCommitted();
     }
     const stored = sent.then(() => undefined);
@@ -97,8 +96,8 @@ export class Projector {
   }
 
   /**
-   * Opens a batch that is to stand at this offset, and is decided before that is certain. It may follow another speculative batch
-   * that is still being stored, with the memory of that one. Null when this process has not projected the partition yet.
+   * Opens a batch that is decided before it is certain that it will stand at this offset. It may follow another speculative batch in
+   * flight, with that one's memory. Null if this process has not projected the partition yet.
    */
   speculate(partition: number, offset: bigint, memory: BatchMemory | null, epoch = 0n): SpeculativeBatch | null {
     const mark = this.#marks.get(partition);
@@ -111,7 +110,7 @@ export class Projector {
     return new Batch({ ...options, models: this.#models, keys: this.#keys.open() });
   }
 
-  /** Moves the progress over all of the records, and gives the partition's base. */
+  /** Advances the progress past all records, and gives the partition's base. */
   async #advance(tx: Tx, partition: number, entries: readonly Entry[], epoch: bigint): Promise<bigint> {
     const { statement, values } = advanceProgress(partition, entries, epoch, null);
     const { rows } = await tx.query(statement, values);
@@ -124,7 +123,7 @@ export class Projector {
   }
 }
 
-/** Sends what is to be stored as one statement. */
+/** Sends all changes as one statement. */
 async function store(tx: Tx, changes: readonly BoundStatement[]): Promise<void> {
   if (changes.length === 0) return;
   const { statement, values } = combine(changes);

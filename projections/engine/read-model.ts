@@ -1,6 +1,6 @@
 /**
- * Making a read model. It is never migrated: a new shape gets a new name (`readModelSchema` in projections/models.ts), and with it a Postgres schema of its
- * own that is filled from the log at the next start (ARCHITECTURE.md, "Invariants" 10).
+ * Creates a read model. It is never migrated: a new shape gets a new name (`readModelSchema` in projections/models.ts), hence a Postgres
+ * schema of its own, which is filled from the log at the next start (ARCHITECTURE.md, "Invariants" 10).
  */
 import { advisoryLocks } from '../../src/database/advisory-locks.ts';
 import { Database, type DatabaseOptions } from '../../src/database/database.ts';
@@ -10,13 +10,13 @@ import type { Models } from './model.ts';
 import { OutcomeEntity } from './outcomes/outcome.entity.ts';
 import { ProgressEntity } from './progress/progress.entity.ts';
 
-/** Connects to a read model, whether it is there or not. Rejects when Postgres is away. */
+/** Connects to a read model, which need not exist yet. Rejects when Postgres is away. */
 export async function openDatabase(models: Models, options: Omit<DatabaseOptions, 'entities'>): Promise<Database> {
   const entities = [ProgressEntity, OutcomeEntity, ...Object.values(models).flatMap(({ entities }) => entities)];
   return Database.open({ ...options, entities });
 }
 
-/** Makes the read model, empty and at offset 0 of every partition, unless it is there. Safe to call at once from many. */
+/** Creates the read model, empty and at offset 0 of every partition, unless it exists. Safe to call concurrently. */
 export async function createReadModel(models: Models, database: Database, partitions: number): Promise<void> {
   await inTransaction(database.pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.createReadModel]);

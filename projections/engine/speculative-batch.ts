@@ -1,6 +1,6 @@
 /**
- * A batch that is decided ahead, event by event as they come, for the place in the log that it will have if nobody else
- * writes. It holds only if the progress is there when it is stored, because nothing else moves what decisions read.
+ * A batch that is decided ahead, event by event as they arrive, for the offset that it will have if nobody else writes. It is valid
+ * only if the progress is there when it is stored, because only moves of the progress change what decisions read.
  */
 import type { Tx } from '../../src/database/pipelined-client.ts';
 import type { BoundStatement } from '../../src/database/combine.ts';
@@ -17,7 +17,7 @@ export interface SpeculativeBatchOptions extends ProgressMark {
   readonly models: ModelSet;
   readonly batch: Batch;
   readonly partition: number;
-  /** Of its first record. */
+  /** The offset of its first record. */
   readonly offset: bigint;
   readonly epoch: bigint;
 }
@@ -30,7 +30,7 @@ export class SpeculativeBatch {
     this.#options = options;
   }
 
-  /** The offset behind its last record. */
+  /** The offset after its last record. */
   get end(): bigint {
     return this.#options.offset + BigInt(this.#entries.length);
   }
@@ -39,19 +39,19 @@ export class SpeculativeBatch {
     return this.#entries.map(({ record }) => record);
   }
 
-  /** The same map for as long as the batch lives. */
+  /** The same map object for the life of the batch. */
   get outcomes(): ReadonlyMap<CommandId, Outcome> {
     return this.#options.batch.outcomes;
   }
 
-  /** Loads ahead what events look up that are likely to be added. After an exception the batch is worth nothing. */
+  /** Preloads what events look up that are likely to be added. Discard the batch if this throws. */
   async loadAhead(reader: Tx, events: readonly Event[]): Promise<void> {
     await this.#options.batch.loadAhead(reader, events);
   }
 
   /**
-   * Decides the records from `end` on. After an exception the batch is worth nothing: so it is when one of them needs what only
-   * shows once all before it is stored.
+   * Decides the records from `end` on. Throws if one of them reads stored rows (`readsStored`) or needs a prior write. Discard the
+   * batch if this throws.
    */
   async add(reader: Tx, records: readonly LogRecord[]): Promise<void> {
     const { models, batch, base } = this.#options;
@@ -66,13 +66,13 @@ export class SpeculativeBatch {
     this.#entries.push(...entries);
   }
 
-  /** All that it changes: the progress first. To be run as one statement, or in one transaction. */
+  /** Its changes, the progress first. Run them as one statement, or in one transaction. */
   statements(): readonly BoundStatement[] {
     const { batch, partition, epoch, layout } = this.#options;
     return [advanceProgress(partition, this.#entries, epoch, layout), ...batch.changes()];
   }
 
-  /** What the next batch need not load. To be called once, when nothing is added any more. */
+  /** What the next batch need not load. Call it once, after the last `add`. */
   memory(): BatchMemory {
     return this.#options.batch.memory();
   }

@@ -1,4 +1,4 @@
-/** The rows that came with a request: where they are, and what all of them together need of a schema. */
+/** The rows of a request: where they are, and their joint profile. */
 import type { Event, RowSource } from '../../src/events/event.ts';
 import type { Refusal } from '../../src/events/outcome.ts';
 import { rowTextOf } from '../../src/events/row-bodies.ts';
@@ -8,29 +8,29 @@ import type { LogPlace } from '../engine/decision.ts';
 import { rowIdsOfEvent, type EventRowIds } from './row-ids-of-event.ts';
 import type { SegmentStates } from './segments.state.ts';
 
-/** For how long the blocks of a body wait for their closing event, in milliseconds of log time. */
+/** How long the blocks of a body wait for their closing event, in milliseconds of log time. */
 export const bodyLife = 3_600_000;
 
 export interface ArrivedSegment {
   readonly key: bigint;
   readonly profile: Profile;
-  /** The runs of the row IDs that its rows came with; null where none did. */
+  /** The runs of the row IDs with which its rows came; null if they came without. */
   readonly ids: Uint8Array | null;
 }
 
-/** Rows that came with a request: where they are, and what all of them together need of a schema. */
+/** The rows of a request: where they are, and their joint profile. */
 export interface ArrivedRows {
   readonly profile: Profile;
-  /** In segments, or, when they are few, as row bodies in `few`. */
+  /** The rows are in segments or, if they are few, in `few` as row bodies. */
   readonly segments: readonly ArrivedSegment[];
   readonly few: readonly string[];
-  /** The row IDs that few rows came with; those of others stand in their segments. */
+  /** The row IDs with which `few` rows came; those of other rows are in their segments. */
   readonly fewIds: EventRowIds | null;
-  /** Where one of them stands, for messages: `rows[3]`. */
+  /** Names the place of a row in messages: `rows[3]`. */
   placeOf(place: Place): string;
 }
 
-/** Finds the rows of a request that are in its event or in the blocks of its body; a refusal when that was not complete in time. */
+/** Finds the rows of a request in its event or in the blocks of its body; refuses a body that was not complete in time. */
 export function arrivedRows(
   { segments: arrived }: SegmentStates,
   event: Event,
@@ -42,7 +42,7 @@ export function arrivedRows(
     case 'none':
       return { profile: emptyProfile, ...noRows };
     case 'few': {
-      // A header of CSV names columns over no rows.
+      // A CSV header without rows still names columns.
       if (source.profile.rows === 0) {
         return { profile: source.profile, ...noRows };
       }
@@ -74,5 +74,5 @@ function placeOf({ row }: Pick<Place, 'row'>): string {
   return `rows[${row}]`;
 }
 
-/** Rows of which there are none. */
+/** The arrived rows of an empty request. */
 const noRows = { segments: [], few: [], fewIds: null, placeOf } as const;

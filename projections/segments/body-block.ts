@@ -9,7 +9,7 @@ export interface BodyBlock {
   /** The local key of its segment. */
   readonly segment: bigint;
   readonly profile: Profile;
-  /** The runs of the row IDs that its rows came with (src/events/row-id-runs.ts); null where none did. */
+  /** The runs of the row IDs with which its rows came (src/events/row-id-runs.ts); null if they came without. */
   readonly ids: Uint8Array | null;
   /** The record's time, in milliseconds. */
   readonly time: number;

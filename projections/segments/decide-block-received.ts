@@ -6,7 +6,7 @@ import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { BodyBlockChange } from './body-block.ts';
 import type { SegmentStates } from './segments.state.ts';
 
-/** A block waits for the closing event of its body. Its rows are written; nobody sees them before an extent shows them. */
+/** Adds a block to a body that waits for its closing event. Its rows are written already, but hidden until an extent refers to them. */
 export function decideBlockReceived(
   { segments }: SegmentStates,
   event: Event<EventOf<'BlockReceived'>>,

@@ -1,5 +1,5 @@
 /**
- * Writing the rows of a segment. It needs no order: the rows never change, and nobody sees them before an extent.
+ * Writes the rows of a segment, in any order with other writes: the rows never change, and readers see them only through an extent.
  */
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { rowIdTexts } from '../../src/events/row-bodies.ts';
@@ -9,16 +9,16 @@ import { insertFileReferences } from '../uploads/file-references.store.ts';
 export interface SegmentContent {
   readonly key: bigint;
   readonly id: string;
-  /** Who sent it: only tables of this team will have extents of it. */
+  /** The team that sent it: only its tables will have extents of the segment. */
   readonly teamId: string;
   readonly rows: number;
   /** Row bodies joined by newlines, in UTF-8. */
   readonly body: Uint8Array;
-  /** The row IDs that they came with (src/events/row-bodies.ts); null where none did. */
+  /** The row IDs with which its rows came (src/events/row-bodies.ts); null if they came without. */
   readonly ids: Uint8Array | null;
 }
 
-/** One byte string and a split on the server: an array parameter would escape every quote of the JSON. */
+/** Sends one byte string and splits it on the server: in an array parameter every quote of the JSON would be escaped. */
 const insertSegment: Statement = {
   name: 'insert_segment',
   text: `with segment as (insert into segments (key, id, rows) values ($1, $2, $3))
@@ -32,9 +32,9 @@ const insertIds: Statement = {
     select $1, place - 1, id from string_to_table($2, E'\\n') with ordinality lines(id, place) where id <> ''`,
 };
 
-/** Throws when the body holds another number of rows than was said: an extent would show rows that are not there. */
+/** Throws if the body does not hold the declared number of rows: an extent would refer to missing rows. */
 export async function fillSegment(tx: Tx, segment: SegmentContent): Promise<void> {
-  // Before the segment, which whoever finds it takes for whole. They are reported below, unless what was sent with them failed first.
+  // Sent before the segment, because a segment that can be found must be complete. Errors are awaited below, after those of the segment.
   const storing = Promise.all([storeIds(tx, segment), storeReferences(tx, segment)]);
   storing.catch(() => undefined);
   const body = Buffer.from(segment.body.buffer, segment.body.byteOffset, segment.body.byteLength);

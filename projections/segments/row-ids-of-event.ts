@@ -1,26 +1,26 @@
-/** The row IDs that rows come with in the event of an overwrite itself: read once, when they are fetched and when they are decided. */
+/** The row IDs that the event of an overwrite carries. Parsed once, for loading and for the decision. */
 import type { EventRows, Event } from '../../src/events/event.ts';
 import { rowIdsOf, rowIdTexts } from '../../src/events/row-bodies.ts';
 import { findRowIdRuns, RowIdRuns, runBytes } from '../../src/events/row-id-runs.ts';
 
 export interface EventRowIds {
   readonly runs: RowIdRuns;
-  /** The same as bytes (findRowIdRuns). */
+  /** The same runs as bytes (findRowIdRuns). */
   readonly bytes: Uint8Array;
-  /** By row; null for one that came without. */
+  /** By row; null for a row that came without an ID. */
   readonly texts: readonly (string | null)[];
 }
 
-/** What is known of the row IDs of an overwrite is in memory at once. Part of the rules. */
+/** The most runs of one overwrite, which are in memory together. Must not change: replay would give other outcomes. */
 export const runsMax = 1_000_000;
 
-/** A part of what comes with a request: how many rows, and the runs of their row IDs. */
+/** A part of a request's rows: how many, and the runs of their row IDs. */
 export interface PartWithIds {
   readonly profile: { readonly rows: number };
   readonly ids: Uint8Array | null;
 }
 
-/** The row IDs that the rows of all parts came with; null where none did, and 'tooMany' for more runs than may be looked at. */
+/** The row IDs of all parts; null if no row came with one, 'tooMany' above `runsMax` runs. */
 export function runsOf(parts: readonly PartWithIds[]): RowIdRuns | 'tooMany' | null {
   const runs = parts.reduce((sum, { ids }) => sum + runsIn(ids), 0);
   if (runs === 0) return null;
@@ -34,7 +34,7 @@ export function runsIn(ids: Uint8Array | null): number {
 
 const known = new WeakMap<Event, EventRowIds>();
 
-/** Null where no row came with one. */
+/** Null if no row came with an ID. */
 export function rowIdsOfEvent(event: Event, rows: EventRows): EventRowIds | null {
   const before = known.get(event);
   if (before !== undefined || !rows.ids) return before ?? null;

@@ -6,19 +6,19 @@ export const SegmentEntity = defineEntity({
   name: 'Segment',
   tableName: 'segments',
   properties: {
-    /** A local number: short keys make reads fast. It is no part of the state that replay compares. */
+    /** A local key: short keys make reads fast. Replay does not compare it. */
     key: p.bigint().primary().autoincrement(false),
-    /** The ID that stands in the segment's event; null for tails. */
+    /** The segment's ID in its event; null for tails. */
     id: p.uuid().unique().nullable(),
     rows: p.integer(),
     /**
-     * Since when it may be that nothing shows it, by the clock of Postgres: since it was written, or something stopped
-     * showing it. Null once garbage collection has seen that something does.
+     * Since when it may be unused, by the clock of Postgres: set when it is written, and when something stops using it. Null once
+     * garbage collection has found it in use.
      */
     idleSince: p.datetime().defaultRaw('now()').nullable(),
-    /** Whether its rows are gone, because nothing shows them any more. */
+    /** Whether its rows have been removed because readers cannot reach them. */
     emptied: p.boolean().default(false),
-    /** Whether nobody can find it any more: its rows are to be removed, and then it. */
+    /** Whether look-ups can no longer find it: garbage collection removes its rows, then the segment. */
     dropped: p.boolean().default(false),
   },
 });
@@ -38,7 +38,7 @@ export const SegmentRowEntity = defineEntity({
 
 export const storedSegmentRows = StoredTable.of(SegmentRowEntity);
 
-/** The row IDs that rows of a segment came with (`$rowID`): extents say which of them their rows retain. Never updated. */
+/** The row IDs with which rows of a segment came (`$rowID`); an extent says which of its rows retain theirs. Never updated. */
 export const RetainedIdEntity = defineEntity({
   name: 'RetainedId',
   tableName: 'retained_ids',
@@ -63,7 +63,7 @@ export const BodyBlockEntity = defineEntity({
     segment: p.bigint(),
     /** The encoded profile (src/values). */
     profile: p.text(),
-    /** The runs of the row IDs that its rows came with (src/events/row-id-runs.ts); null where they have none. */
+    /** The runs of the row IDs with which its rows came (src/events/row-id-runs.ts); null if they came without. */
     ids: p.blob().nullable(),
     /** The record's time, in milliseconds. */
     time: p.bigint('number'),

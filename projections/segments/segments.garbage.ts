@@ -1,6 +1,6 @@
 /**
- * What garbage collection removes of segments: blocks whose body was never closed, the rows of segments that nothing shows any more, and
- * segments of attempts that failed.
+ * Garbage collection of segments: blocks of bodies that were never closed, rows of segments that readers cannot reach, and segments of
+ * failed attempts.
  */
 import type { Database } from '../../src/database/database.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
@@ -11,13 +11,13 @@ import { bodyLife } from './arrived-rows.ts';
 /** How many segments are emptied at once. */
 const segmentsAtOnce = 4;
 
-/** How long a segment must have been shown by nothing, by the clock of Postgres, in milliseconds. */
+/** How long a segment must have been idle before it is checked, by the clock of Postgres, in milliseconds. */
 const idleLife = 3_600_000;
 
-/** An open tail has no row in `segments`. */
+/** Marks segments as idle. The row is inserted for a tail, which has none in `segments`. */
 export const orIdleSince = 'on conflict (key) do update set idle_since = now() where not segments.emptied';
 
-/** Blocks whose closing event would come too late. */
+/** Removes blocks whose closing event would come too late. */
 const dropBlocks: RemoveGarbage = (database, later) => removeRows(
   database,
   `with old as (
@@ -40,12 +40,12 @@ const isShown = `exists (
 
 const isNamed = 'exists (select from extents where extents.segment = segments.key)';
 
-/** Where readers can come to a segment, or will when the body that it is a block of is closed, or its stash imported. */
+/** SQL: whether readers can reach a segment, or will once its body is closed or its stash imported. */
 const isInUse = `exists (select from extents where extents.segment = segments.key and ${isShown})
   or exists (select from body_blocks where body_blocks.segment = segments.key)
   or exists (select from chunk_blocks where chunk_blocks.segment = segments.key)`;
 
-/** Segments that nothing shows. Of those that extents still name the rows go; of others, in the end, all that is known. */
+/** Cleans idle segments that are not in use: removes the rows if extents still name the segment, else the whole segment. */
 async function emptySegments(database: Database, later: number): Promise<number> {
   const { rows } = await database.pool.query<{ key: string; used: boolean; named: boolean }>(
     `select key, ${isInUse} as used, ${isNamed} as named
@@ -53,7 +53,7 @@ async function emptySegments(database: Database, later: number): Promise<number>
     [idleLife - later],
   );
   const keysOf = (isOne: (row: { used: boolean; named: boolean }) => boolean): string[] => rows.filter(isOne).map(({ key }) => key);
-  // Something may have stopped showing one meanwhile, and has said so.
+  // Only those that have not become idle again since the query.
   await removeRows(database, `update segments set idle_since = null where key = any($1) and idle_since < now() - $2 * interval '1 ms'`, [
     keysOf(({ used }) => used), idleLife - later,
   ]);
@@ -64,12 +64,12 @@ async function emptySegments(database: Database, later: number): Promise<number>
 }
 
 /**
- * Has nobody find these segments any more. Events that are projected late may yet name one: what was fetched of it does not hold
- * then, and it is looked for again, and written from the event. Only this needs all to wait; the rows go afterwards.
+ * Makes these segments unfindable. An event that is projected late may still name one: raising the layout invalidates what was loaded
+ * ahead, and the segment is written again from the event. Only this step blocks projectors; rows are removed later.
  */
 async function dropSegments(database: Database, keys: readonly string[]): Promise<void> {
   await inTransaction(database.pool, async (client) => {
-    // From here on nobody stores anything before this is over.
+    // Locks the progress of all partitions: no batch can be stored until this commits.
     await client.query('update progress set layout = layout + 1');
     await client.query(
       `update segments set dropped = true, emptied = true, id = null where key = any($1) and not (${isInUse}) and not ${isNamed}`, [keys],
@@ -86,7 +86,7 @@ const removeDropped: RemoveGarbage = (database) => removeRows(
   delete from segments where key in (select key from dropped)`,
 );
 
-/** Its extents still say which IDs they issued. */
+/** Removes the rows only: the extents stay, because they record which IDs they issued. */
 const emptyNamed = `with gone as (delete from segment_rows where segment = $1),
     named as (delete from file_references where segment = $1),
     extents as (update extents set merged = true, presented = coalesce(presented, schema_version) where segment = $1)

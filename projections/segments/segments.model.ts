@@ -1,4 +1,4 @@
-/** Rows as they arrived: immutable segments, and the blocks of large bodies that wait for their closing event. */
+/** Rows as received: immutable segments, and the blocks of large bodies that wait for their closing event. */
 import type { EventRows, Event } from '../../src/events/event.ts';
 import { rowIdsOf, rowTextOf } from '../../src/events/row-bodies.ts';
 import type { Loading, Model } from '../engine/model.ts';
@@ -21,7 +21,7 @@ export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange> = {
   decisions: { BlockReceived: decideBlockReceived },
   changes: { bodyBlock: ({ segments }, change) => segments.changeBodyBlock(change) },
   open: () => new SegmentsState(),
-  // On replay, and from Kafka, a segment may have to be written here.
+  // A segment that was not filled before the append is written here, as on replay.
   keysAtMost: (data) => (segmentOfEvent(data) === null ? 0 : 1),
   load,
   loadMore,
@@ -48,7 +48,7 @@ async function load({ tx, events, states: { segments }, before }: Loading<Segmen
   for (const block of blocks) segments.putBodyBlock(block);
 }
 
-/** Has the segments written that the events carry and that nobody has written yet: on replay, and from Kafka. */
+/** Schedules the writes of segments that events carry and that are not written yet, as on replay. */
 async function loadMore({ events, states: { segments }, keys, writeFirst }: Loading<SegmentStates, null, null>): Promise<void> {
   for (const event of events) {
     const found = segmentOfEvent(event.data);
@@ -62,7 +62,7 @@ async function loadMore({ events, states: { segments }, keys, writeFirst }: Load
   }
 }
 
-/** The segment whose rows an event carries; null where it carries none. */
+/** The segment whose rows an event carries; null if it carries none. */
 function segmentOfEvent(data: Event['data']): { readonly segmentId: string; readonly teamId: string; readonly rows: EventRows } | null {
   if (data.type === 'BlockReceived') return { segmentId: data.segmentId, teamId: data.teamId, rows: data };
   if (!('rows' in data) || data.rows.kind !== 'block') return null;

@@ -1,4 +1,4 @@
-/** What replay must give again of bodies whose closing event is to come. */
+/** What replay must reproduce of bodies that wait for their closing event. */
 import { logTimes, type Section } from '../engine/compare/section.ts';
 import { bodyLife } from './arrived-rows.ts';
 import { storedBodyBlocks } from './segment.entity.ts';

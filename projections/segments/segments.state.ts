@@ -10,7 +10,7 @@ export class SegmentsState {
   readonly #bodyBlocks = new Map<string, Map<number, BodyBlock>>();
   readonly changedBlocks: BodyBlock[] = [];
 
-  /** The local key of a segment that is written. Throws for others: whoever names a segment has written it. */
+  /** The local key of a written segment. Throws for any other: an event never names a segment before it is written. */
   key(segmentId: string): bigint {
     const key = this.#keys.get(segmentId);
     if (key === undefined) throw new Error(`segment ${segmentId} was not written`);
@@ -21,14 +21,14 @@ export class SegmentsState {
     return this.#keys.has(segmentId);
   }
 
-  /** The blocks of a team's body, in their order. */
+  /** The blocks of a team's body, in order. */
   bodyBlocks(teamId: string, bodyId: string): readonly BodyBlock[] {
     return this.allBodyBlocks(bodyId)
       .filter((block) => block.teamId === teamId)
       .toSorted((a, b) => a.number - b.number);
   }
 
-  /** The blocks under a body's ID, of whichever team. */
+  /** The blocks with this body ID, of any team. */
   allBodyBlocks(bodyId: string): readonly BodyBlock[] {
     return [...(this.#bodyBlocks.get(bodyId)?.values() ?? [])];
   }
@@ -37,7 +37,7 @@ export class SegmentsState {
     this.#keys.set(segmentId, key);
   }
 
-  /** A block may be put twice: when the batch before had it, and when it could be loaded already. */
+  /** A block may be put twice: from the previous batch, and from Postgres if that batch is visible already. */
   putBodyBlock(block: BodyBlock): void {
     const blocks = this.#bodyBlocks.get(block.bodyId) ?? new Map<number, BodyBlock>();
     this.#bodyBlocks.set(block.bodyId, blocks.set(block.number, block));

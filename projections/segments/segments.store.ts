@@ -1,4 +1,4 @@
-/** Segments and the blocks of large bodies, as a batch reads and writes them. */
+/** Reads and writes segments and the blocks of large bodies. */
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { parseProfile, profileText } from '../../src/values/profile-codec.ts';
 import type { BodyBlock } from './body-block.ts';
@@ -9,13 +9,13 @@ const selectSegments: Statement<{ id: string; key: bigint }> = {
   text: 'select id, key from segments where id = any($1::uuid[])',
 };
 
-/** The local keys of the segments that are written, by their IDs. */
+/** The local keys of the segments that are written, by segment ID. */
 export async function findSegmentKeys(tx: Tx, ids: readonly string[]): Promise<ReadonlyMap<string, bigint>> {
   const { rows } = await tx.query(selectSegments, [ids]);
   return new Map(rows.map(({ id, key }) => [id, key]));
 }
 
-/** A block as it is stored. */
+/** A block as stored. */
 type BodyBlockRow = Omit<BodyBlock, 'profile'> & { readonly profile: string };
 
 const selectBodyBlocks: Statement<BodyBlockRow> = {

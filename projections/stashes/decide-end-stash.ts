@@ -1,4 +1,4 @@
-/** The end of a stash. Garbage collection removes its chunks; tables keep the segments that they have extents of. */
+/** Ends stashes. Garbage collection removes their chunks; tables keep the segments that their extents use. */
 import type { Event, EventOf } from '../../src/events/event.ts';
 import { apply } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
@@ -6,7 +6,7 @@ import type { ChunkChange, StashChange } from './stash.ts';
 import type { StashStates } from './stashes.state.ts';
 import { liveStash } from './live-stash.ts';
 
-/** Spec 4.11. That there is no such stash is no error. */
+/** Spec 4.11. Deleting a missing stash succeeds. */
 export function decideDeleteStash(
   states: StashStates,
   { data: { teamId, stashId } }: Event<EventOf<'StashDeleteRequested'>>,
@@ -16,7 +16,7 @@ export function decideDeleteStash(
   return apply(stash === null ? [] : [{ kind: 'stash', stash: { ...stash, endedAt: at.time } }]);
 }
 
-/** Whoever sees that the time of a stash is over says so: too early, too late and too often, and it makes no difference. */
+/** Maintenance appends this event when it finds a stash expired. An early, late or repeated event is harmless. */
 export function decideStashExpired(
   states: StashStates,
   { data: { teamId, stashId, created } }: Event<EventOf<'StashExpired'>>,

@@ -8,8 +8,8 @@ import { liveStash } from './live-stash.ts';
 import { numericOrderOf } from './stash-order.ts';
 
 /**
- * Spec 4.10: a chunk comes into a stash, or into the place of another one under its serial. The first chunk makes the stash;
- * one that has ended is followed by a new one. What fits no schema is found out when the stash is imported.
+ * Spec 4.10: adds a chunk to a stash, or replaces the chunk with its serial. The first chunk creates the stash; after a stash has ended,
+ * it creates a new one. Rows are checked against a schema only when the stash is imported.
  */
 export function decidePutChunk(states: StashStates, event: Event<EventOf<'ChunkPutRequested'>>, at: LogPlace): Decision<StashChange | ChunkChange> {
   const { teamId, stashId, serial, limits, rows: source } = event.data;

@@ -1,4 +1,4 @@
-/** Loads the stashes that events name, the chunks that they replace, and for an import the whole content of its stash. */
+/** Loads the stashes that events name, the chunks that they replace, and for an import the whole content of the stash. */
 import type { Tx } from '../../src/database/pipelined-client.ts';
 import type { Event } from '../../src/events/event.ts';
 import type { Loading } from '../engine/model.ts';
@@ -10,7 +10,7 @@ import { findBlocks, findChunks, findStashes, nameOfStash, type ChunkName, type 
 
 type LoadingStashes = Loading<StashStates, null, null>;
 
-/** The stash whose content an event takes; null where it takes none. */
+/** The stash that an event imports; null if it imports none. */
 function importedStash({ data }: Event): StashName | null {
   return 'rows' in data && data.rows.kind === 'stash' ? { teamId: data.teamId, stashId: data.rows.stashId } : null;
 }
@@ -40,7 +40,7 @@ export async function loadStashes({ tx, events, states: { stashes }, before }: L
   for (const chunk of foundChunks) stashes.putChunk(chunk);
 }
 
-/** All that stashes hold which are imported, as far as they are there. Each import makes an extent of each segment. */
+/** Loads the content of every imported stash, and reserves a key per segment, because each import makes an extent of each. */
 export async function loadStashContents({ tx, events, states: { stashes }, before, keys }: LoadingStashes): Promise<void> {
   const contents = new Map<bigint, StashContent>();
   for (const event of events) {
@@ -58,7 +58,7 @@ export async function loadStashContents({ tx, events, states: { stashes }, befor
   }
 }
 
-/** `unseen`: the chunks that are newer than what can be read, by serial. */
+/** `unseen`: the chunks that queries cannot see yet, by serial. They replace stored ones. */
 async function readContent(tx: Tx, stash: Stash, unseen: ReadonlyMap<string, Chunk>): Promise<StashContent> {
   const asNumbers = stash.words === 0;
   const builder = new StashContentBuilder();

@@ -1,4 +1,4 @@
-/** What a stash holds, as an import sees it: its segments in order, and what all of their rows together need of a schema. */
+/** The content of a stash, as an import sees it: its segments in order, and their joint profile. */
 import { ProfileChain } from '../../src/values/build-profile.ts';
 import type { ColumnProfile, Place, Profile } from '../../src/values/profile.ts';
 import { runsIn, runsMax } from '../segments/row-ids-of-event.ts';
@@ -8,29 +8,29 @@ import type { ArrivedSegment } from '../segments/arrived-rows.ts';
 export interface StashContent {
   readonly profile: Profile;
   readonly segments: readonly ArrivedSegment[];
-  /** Whether it names more different columns than can be looked at; then the rest of it is not there. */
+  /** Whether it names more different columns than `differentColumnsMax`; then the content is incomplete. */
   readonly hasTooManyColumns: boolean;
-  /** Where a row of the stash stands, for messages: `chunk 7, rows[3]`. */
+  /** Names the place of a row in messages: `chunk 7, rows[3]`. */
   placeOf(place: Place): string;
 }
 
 /**
- * The columns of a chunk that is a header alone have no row. They stand before the places of the row that follows: at positions
- * below 0, of which each such chunk has so many, and there are so many such chunks at most.
+ * A chunk that is only a header has columns but no row. Its columns get positions before the next row: negative ones, of which each such
+ * chunk takes `headerPositions`, for at most `headersMax` such chunks.
  */
 const headerPositions = 2 ** 20;
 const headersMax = 2 ** 31;
 
-/** A table has a tenth of them. Part of the rules: another number would give other outcomes on replay. */
+/** Ten times as many as a table may have. Must not change: replay would give other outcomes. */
 export const differentColumnsMax = 10_000;
 
-/** Takes the blocks of a stash in their order. So that many of them take little memory, all that is equal is kept once. */
+/** Takes the blocks of a stash in order. Shares equal parts of their profiles, so that many blocks take little memory. */
 export class StashContentBuilder {
   readonly #segments: ArrivedSegment[] = [];
   readonly #serials: string[] = [];
   /** The number of the first row of each chunk that has rows. */
   readonly #starts: number[] = [];
-  /** Of each chunk that is a header alone. */
+  /** The serials of the chunks that are only a header. */
   readonly #headers: string[] = [];
   readonly #forms = new Map<string, readonly ColumnProfile[]>();
   readonly #profile = new ProfileChain();
@@ -43,7 +43,7 @@ export class StashContentBuilder {
         this.#serials.push(serial);
         this.#starts.push(this.#profile.rows);
       }
-      // Past the bound it is known that there are too many, and no more of them need to be kept.
+      // Above the limit the import is refused anyway, so no more runs are kept.
       this.#segments.push({ key: segment, profile: { ...profile, columns: this.#formOf(profile) }, ids: this.#runs > runsMax ? null : ids });
       this.#runs += runsIn(ids);
     }
@@ -77,7 +77,7 @@ export class StashContentBuilder {
     return { ...profile, columns };
   }
 
-  /** The columns with what tells how their rows are read (`isPlain`): what misfits where is known of the whole only. */
+  /** The columns with only what decides how rows are read (`isPlain`); the places of misfits are kept for the whole stash only. */
   #formOf({ columns }: Profile): readonly ColumnProfile[] {
     const form = columns.map(({ id, stored, misfits }): ColumnProfile => ({
       id, stored, first: { row: 0, position: 0 }, natural: null,

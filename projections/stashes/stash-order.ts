@@ -1,23 +1,23 @@
 /**
- * The order of a stash's chunks (docs/spec/decisions.md 3 and 6): if all serials are integers, that of numbers, and equal ones by code
- * point; else by code point.
+ * The order of a stash's chunks (docs/spec/decisions.md 3 and 6): by number if all serials are integers, with ties by code point; else
+ * by code point.
  */
 
 const digits = /^0*([0-9]*)$/;
 
-/** A text whose order by code point is that of the number; null for what is no integer. */
+/** A string that sorts by code point as the serial's number does; null if the serial is no integer. */
 export function numericOrderOf(serial: string): string | null {
   const match = digits.exec(serial);
-  // A serial has at most 256 characters: three digits count them.
+  // A serial has at most 256 characters, so three digits hold the length.
   return match === null ? null : `${String(match[1]!.length).padStart(3, '0')}${match[1]!}`;
 }
 
-/** Compares serials; `asNumbers`: whether all of the stash are integers. */
+/** Compares serials; `asNumbers`: whether all serials of the stash are integers. */
 export function compareSerials(a: string, b: string, asNumbers: boolean): number {
   return (asNumbers ? compare(numericOrderOf(a)!, numericOrderOf(b)!) : 0) || compare(a, b);
 }
 
-/** Serials are ASCII, so that the order of code units is that of code points. */
+/** Serials are ASCII, so code units sort as code points. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,12 +1,12 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { LineText, StoredTable } from '../../src/database/stored-table.ts';
 
-/** A stash, from its first chunk on until a while after its end (docs/spec/decisions.md 3 and 6). Of one name there may be several, one after the other. */
+/** A stash, from its first chunk until a while after its end (docs/spec/decisions.md 3 and 6). A name may be used by several in turn. */
 export const StashEntity = defineEntity({
   name: 'Stash',
   tableName: 'stashes',
   properties: {
-    /** A local number, like a segment's. */
+    /** A local key, like a segment's. */
     key: p.bigint().primary().autoincrement(false),
     teamId: p.uuid(),
     /** The name that the client gave it. */
@@ -14,45 +14,45 @@ export const StashEntity = defineEntity({
     /** The version of the event that created it, and the time of its record in milliseconds. */
     created: p.bigint(),
     createdAt: p.bigint('number'),
-    /** The time from which on it cannot be imported any more. */
+    /** From this time on it cannot be imported. */
     expiresAt: p.bigint('number'),
     chunks: p.integer(),
     rows: p.integer(),
-    /** The columns of the profiles of its blocks. */
+    /** The number of columns in the profiles of its blocks, added up. */
     profiledColumns: p.integer(),
-    /** How many of its serials are no integers: only where there are none, the others are in the order of numbers. */
+    /** How many of its serials are not integers; if none, chunks are in the order of numbers. */
     words: p.integer(),
-    /** When it was deleted or expired; null while it is there. */
+    /** When it was deleted or expired; null before that. */
     endedAt: p.bigint('number').nullable(),
-    /** Whether garbage collection has removed the chunks of one that has ended. */
+    /** Whether garbage collection has removed its chunks after its end. */
     cleared: p.boolean().default(false),
   },
   indexes: [{ properties: ['teamId', 'stashId', 'created'] }],
 });
 
-/** As batches read and write them. */
+/** The columns that batches read and write. */
 export const storedStashes = StoredTable.of(StashEntity, { without: ['cleared'] });
 
-/** The blocks of a chunk, at least one; one without rows has no segment. A row is never changed, but for its end. */
+/** The blocks of a chunk, at least one; a block without rows has no segment. Never updated, except `stash` when the chunk is replaced. */
 export const ChunkBlockEntity = defineEntity({
   name: 'ChunkBlock',
   tableName: 'chunk_blocks',
   properties: {
-    /** A local number of the chunk: another chunk under the same serial has another one. */
+    /** The chunk's local key: a chunk that replaces another under the same serial has a different one. */
     chunk: p.bigint().primary().autoincrement(false),
     /** Its place in the chunk, from 0. */
     number: p.integer().primary().autoincrement(false),
-    /** The stash that the chunk is part of; null once another chunk has taken its place. */
+    /** The stash that the chunk belongs to; null once the chunk is replaced. */
     stash: p.bigint().nullable(),
     serial: p.string().columnType('text collate "C"'),
-    /** Orders serials that are integers as numbers; null for those that are none (stash-order.ts). */
+    /** Sorts integer serials as numbers; null for other serials (stash-order.ts). */
     numericOrder: p.string().columnType('text collate "C"').nullable(),
     segment: p.bigint().nullable(),
     rows: p.integer(),
     profiledColumns: p.integer(),
     /** The encoded profile (src/values). */
     profile: p.type(LineText),
-    /** The runs of the row IDs that its rows came with (src/events/row-id-runs.ts); null where they have none. */
+    /** The runs of the row IDs with which its rows came (src/events/row-id-runs.ts); null if they came without. */
     ids: p.blob().nullable(),
   },
   indexes: [

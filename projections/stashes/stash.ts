@@ -1,29 +1,29 @@
-/** What stashes are made of, and how they change. */
+/** Stashes and their parts, and the changes of these. */
 import type { Profile } from '../../src/values/profile.ts';
 
-/** A stash: the last one of its name in its team, or one that came before that. */
+/** A stash: the newest of its name in its team, or an earlier one. */
 export interface Stash {
   readonly key: bigint;
   readonly teamId: string;
   /** The name that the client gave it. */
   readonly stashId: string;
   readonly created: bigint;
-  /** Times of the log, in milliseconds: of its creation, and from which on it cannot be imported. */
+  /** Log times in milliseconds: of its creation, and from when on it cannot be imported. */
   readonly createdAt: number;
   readonly expiresAt: number;
   readonly chunks: number;
   readonly rows: number;
-  /** The columns of its blocks' profiles, each counted in each. */
+  /** The number of columns in the profiles of its blocks, added up. */
   readonly profiledColumns: number;
-  /** How many of its serials are no integers. */
+  /** How many of its serials are not integers. */
   readonly words: number;
-  /** When it was deleted, or expired and somebody said so; null before that. */
+  /** When it was deleted, or expired and an event has noted it; null before that. */
   readonly endedAt: number | null;
 }
 
-/** What a stash counts of a chunk. */
+/** The part of a chunk that the counts of its stash need. */
 export interface ChunkSize {
-  /** A local key: another chunk under the same serial has another one. */
+  /** A local key: a chunk that replaces another under the same serial has a different one. */
   readonly key: bigint;
   readonly stash: bigint;
   readonly serial: string;
@@ -37,13 +37,13 @@ export interface Chunk extends ChunkSize {
 }
 
 export interface ChunkBlock {
-  /** Null where there are no rows. */
+  /** Null if there are no rows. */
   readonly segment: bigint | null;
   readonly profile: Profile;
-  /** The runs of the row IDs that its rows came with; null where none did. */
+  /** The runs of the row IDs with which its rows came; null if they came without. */
   readonly ids: Uint8Array | null;
 }
 
 export type StashChange = { readonly kind: 'stash'; readonly stash: Stash };
-/** `replaces`: the key of the chunk that was under its serial. */
+/** `replaces`: the key of the former chunk with its serial. */
 export type ChunkChange = { readonly kind: 'chunk'; readonly chunk: Chunk; readonly replaces: bigint | null };

@@ -1,4 +1,4 @@
-/** The rows that a stash holds, for the import that takes them. */
+/** The rows of a stash, for an import. */
 import type { Refusal } from '../../src/events/outcome.ts';
 import type { LogPlace } from '../engine/decision.ts';
 import type { ArrivedRows } from '../segments/arrived-rows.ts';
@@ -6,7 +6,7 @@ import { liveStash, missingStash } from './live-stash.ts';
 import { differentColumnsMax } from './stash-content.ts';
 import type { StashStates } from './stashes.state.ts';
 
-/** A refusal when there is no such stash at this time, or when its rows name too many columns. */
+/** Refuses if there is no such stash at this time, or if its rows name too many columns. */
 export function stashedRows(
   { stashes }: StashStates,
   teamId: string,

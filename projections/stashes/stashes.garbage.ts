@@ -1,9 +1,9 @@
-/** What garbage collection removes of stashes: chunks that were replaced, those of stashes that have ended, and what is known of old ones. */
+/** Garbage collection of stashes: replaced chunks, chunks of ended stashes, and ended stashes that need not be remembered any more. */
 import { removeRows, thingsAtOnce } from '../engine/garbage.ts';
 import type { RemoveGarbage } from '../engine/model.ts';
 import { endedStashLife } from './live-stash.ts';
 
-/** Chunks whose place in their stash others have taken. The row IDs that their rows came with are needed where extents retain them. */
+/** Removes replaced chunks, but keeps the row IDs of their rows while extents retain them. */
 const dropReplacedChunks: RemoveGarbage = (database) => removeRows(database, dropChunkBlocks('stash is null'));
 
 function dropChunkBlocks(condition: string): string {
@@ -19,7 +19,7 @@ function dropChunkBlocks(condition: string): string {
     ) select from old`;
 }
 
-/** What stashes hold that have ended. */
+/** Removes the chunks of ended stashes. */
 const clearStashes: RemoveGarbage = async (database) => {
   const { rows: [ended] } = await database.pool.query<{ key: string }>(
     'select key from stashes where ended_at is not null and not cleared limit 1',
@@ -29,7 +29,7 @@ const clearStashes: RemoveGarbage = async (database) => {
   return dropped > 0 ? dropped : removeRows(database, 'update stashes set cleared = true where key = $1', [ended.key]);
 };
 
-/** Stashes of which nobody remembers that they have ended. */
+/** Removes stashes whose end need not be remembered any more. */
 const forgetStashes: RemoveGarbage = (database, later) => removeRows(
   database,
   `delete from stashes where key in (

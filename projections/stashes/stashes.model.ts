@@ -29,7 +29,7 @@ export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange
     chunk: ({ stashes }, change) => stashes.changeChunk(change),
   },
   open: (newKey) => new StashesState(newKey),
-  // Of the chunk, and of the stash that it may begin.
+  // One for the chunk, and one for the stash that it may create.
   keysAtMost: ({ type }) => (type === 'ChunkPutRequested' ? 2 : 0),
   load: loadStashes,
   loadMore: loadStashContents,
@@ -37,7 +37,7 @@ export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange
     ...storing(state.changedStashes(), upsertStashes), ...storing(state.newChunks().flatMap(chunkBlockRows), insertChunkBlocks),
     ...storing(state.replacedChunks.map((chunk) => ({ chunk })), endChunks),
   ],
-  // The chunks of a stash that is imported.
+  // An import needs the chunks of its stash.
   needs: (data) => ('rows' in data && data.rows.kind === 'stash' ? [nameOfStash(data.teamId, data.rows.stashId)] : []),
   makes: (data) => (data.type === 'ChunkPutRequested' ? [nameOfStash(data.teamId, data.stashId)] : []),
   sections: stashSections,

@@ -1,4 +1,4 @@
-/** What replay must give again of stashes. */
+/** What replay must reproduce of stashes. */
 import { logTimes, type Section } from '../engine/compare/section.ts';
 import { endedStashLife } from './live-stash.ts';
 import { storedChunkBlocks, storedStashes } from './stash.entity.ts';

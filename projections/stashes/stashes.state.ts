@@ -15,7 +15,7 @@ export class StashesState {
   readonly #chunks = new PairMap<bigint, string, ChunkSize>();
   readonly #contents = new Map<bigint, StashContent>();
   readonly #changedStashes = new Map<bigint, Stash>();
-  /** The new ones by stash and serial, and those that were there before and have been replaced. */
+  /** New chunks by stash and serial, and the keys of stored chunks that were replaced. */
   readonly #newChunks = new PairMap<bigint, string, Chunk>();
   readonly replacedChunks: bigint[] = [];
 
@@ -23,17 +23,17 @@ export class StashesState {
     this.newKey = newKey;
   }
 
-  /** The last stash of this name, also one that has ended. */
+  /** The newest stash of this name, even if it has ended. */
   stash(teamId: string, stashId: string): Stash | null {
     return this.#stashes.get(teamId, stashId) ?? null;
   }
 
-  /** The chunk under a serial of a stash. */
+  /** The chunk of a stash with this serial. */
   chunk(stash: bigint, serial: string): ChunkSize | null {
     return this.#chunks.get(stash, serial) ?? null;
   }
 
-  /** All that a stash holds. */
+  /** The whole content of a stash. Throws if it was not loaded. */
   content(stash: bigint): StashContent {
     const content = this.#contents.get(stash);
     if (content === undefined) throw new Error(`the content of stash ${stash} was not loaded`);
@@ -44,7 +44,7 @@ export class StashesState {
     this.#stashes.set(stash.teamId, stash.stashId, stash);
   }
 
-  /** One that is here already is as new, or newer. */
+  /** Does not replace a known chunk, which is at least as new. */
   putChunk(chunk: ChunkSize): void {
     if (this.chunk(chunk.stash, chunk.serial) === null) this.#chunks.set(chunk.stash, chunk.serial, chunk);
   }
@@ -69,7 +69,7 @@ export class StashesState {
     return [...this.#changedStashes.values()];
   }
 
-  /** The chunks that have come in this batch. */
+  /** The chunks that were added in this batch. */
   newChunks(): Chunk[] {
     return this.#newChunks.values();
   }

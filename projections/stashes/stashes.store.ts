@@ -1,4 +1,4 @@
-/** Stashes and their chunks, as a batch reads and writes them. */
+/** Reads and writes stashes and their chunks. */
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
 import type { RowOf } from '../../src/database/stored-table.ts';
@@ -7,15 +7,15 @@ import { storedChunkBlocks, storedStashes, type ChunkBlockEntity } from './stash
 import { numericOrderOf } from './stash-order.ts';
 import type { Chunk, ChunkBlock, ChunkSize, Stash } from './stash.ts';
 
-/** A stash by the name that a team gave it. */
+/** Names a stash: its team, and the ID that the team gave it. */
 export type StashName = Pick<Stash, 'teamId' | 'stashId'>;
 
-/** The name as a key of maps. */
+/** The name as a map key. */
 export function nameOfStash(teamId: string, stashId: string): string {
   return `${teamId} ${stashId}`;
 }
 
-/** The last stash of a name that is wanted. */
+/** SQL: the newest stash of a wanted name. */
 const lastOfName = (columns: string): string => `select ${columns} from stashes
   where stashes.team_id = wanted.team_id and stashes.stash_id = wanted.stash_id order by created desc limit 1`;
 
@@ -25,7 +25,7 @@ const selectStashes = new RowsStatement<StashName, Stash>(
   (rows) => `select ${storedStashes.columns()} from ${rows('wanted')} join lateral (${lastOfName('*')}) stashes on true`,
 );
 
-/** The last stashes of these names, also those that have ended. */
+/** The newest stashes of these names, even if they have ended. */
 export async function findStashes(tx: Tx, names: readonly StashName[]): Promise<Stash[]> {
   return selectStashes.find(tx, names);
 }
@@ -44,12 +44,12 @@ const selectChunks = new RowsStatement<ChunkName, ChunkSize>(
     group by blocks.stash, blocks.serial, blocks.chunk`,
 );
 
-/** What is stored under these serials of the last stashes of these names. */
+/** The stored chunks with these serials in the newest stashes of these names. */
 export async function findChunks(tx: Tx, names: readonly ChunkName[]): Promise<ChunkSize[]> {
   return selectChunks.find(tx, names);
 }
 
-/** A block of a chunk, and where it stands in its stash. */
+/** A block of a chunk, and its place in the stash. */
 export interface PlacedBlock extends ChunkBlock {
   readonly serial: string;
   readonly number: number;
@@ -77,7 +77,7 @@ const selectBlocksByText: Statement<PlacedRow> = {
     order by serial, number limit ${blocksAtOnce}`,
 };
 
-/** The blocks of a stash in their order, some at a time; `asNumbers`: whether its serials are in the order of numbers. */
+/** The blocks of a stash in order, in batches; `asNumbers`: whether its serials sort as numbers. */
 export async function* findBlocks(tx: Tx, stash: bigint, asNumbers: boolean): AsyncGenerator<readonly PlacedBlock[]> {
   let [serial, number] = ['', -1];
   for (;;) {
@@ -94,7 +94,7 @@ export const upsertStashes = storedStashes.upsert('upsert_stashes', ['chunks', '
 
 export const insertChunkBlocks = storedChunkBlocks.insert('insert_chunk_blocks');
 
-/** The blocks of a chunk as they are stored. */
+/** The rows that store the blocks of a chunk. */
 export function chunkBlockRows({ key, stash, serial, blocks }: Chunk): ChunkBlockRow[] {
   return blocks.map(({ segment, profile, ids }, number) => ({
     chunk: key, number, stash, serial, numericOrder: numericOrderOf(serial), segment, rows: profile.rows,
@@ -102,7 +102,7 @@ export function chunkBlockRows({ key, stash, serial, blocks }: Chunk): ChunkBloc
   }));
 }
 
-/** Has chunks end whose place others have taken. */
+/** Detaches replaced chunks from their stash. */
 export const endChunks = new RowsStatement<{ readonly chunk: bigint }>(
   'end_chunks',
   storedChunkBlocks.parameters('chunk'),

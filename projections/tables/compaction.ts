@@ -1,11 +1,11 @@
 /**
- * Compaction puts rows to where they are read fast: those that have to be converted are stored as they are presented, and
- * those of many small extents lie together. It changes only where bodies lie and in which form: never which extents there are, nor indexes,
+ * Compaction moves rows to where they can be read fast: it stores rows that need conversion as they are presented, and merges the rows
+ * of many small extents into one segment. It changes only where bodies are and in which form: never which extents exist, nor indexes,
  * versions or changes (ARCHITECTURE.md, "What a table is made of").
  *
- * Each step writes a new segment first, which nobody sees, and has extents show it then, in a transaction of milliseconds.
- * That raises the layout of the partition, so that nothing is decided by what was remembered of the old place. The old
- * segment is left to garbage collection.
+ * Each step first writes a new segment, which nothing refers to yet, then repoints extents to it in a transaction of milliseconds. That
+ * raises the layout of the partition, which invalidates decisions based on the old places. Garbage collection removes the old
+ * segment.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type pg from 'pg';
@@ -17,24 +17,24 @@ import { decodeSchema } from '../../src/values/table-schema.ts';
 import { formInSql, parseForm } from './stored-body.ts';
 import { orIdleSince } from '../segments/segments.garbage.ts';
 
-/** Extents of fewer bytes are small: many of them are merged. */
+/** Extents below this size are small: many of them are merged. */
 export const smallExtentBytes = 64 * 1024;
 
-/** So many small extents of a table are worth it; a segment takes at most so many, rows and bytes. */
+/** How many small extents make a merge worthwhile, and how many extents, rows and bytes a merged segment may take. */
 const mergeExtentsMin = 16;
 const mergeExtentsMax = 500;
 const mergeRowsMax = 10_000;
 const mergeBytesMax = 1024 * 1024;
 
-/** How many rows are converted before other work gets its turn. */
+/** How many rows are converted before the event loop gets a turn. */
 const rowsAtOnce = 200;
 
-/** Does one step: converts one extent, or merges the small extents of one table. Gives whether there was anything to be done. */
+/** Runs one step: converts one extent, or merges the small extents of one table. Resolves to whether there was work. */
 export async function compactOnce(database: Database): Promise<boolean> {
   return (await convertExtent(database)) || (await mergeExtents(database));
 }
 
-/** An extent as compaction reads it. The driver gives whole numbers of 64 bits as texts. */
+/** An extent as compaction reads it. The driver returns 64-bit integers as strings. */
 interface FoundExtent {
   readonly key: string;
   readonly segment: string;
@@ -46,11 +46,11 @@ interface MovedExtent extends FoundExtent {
   /** Where its rows are now. */
   readonly newSegment: string;
   readonly newFirst: number;
-  /** The version under which the schema presents the bodies now; null: they were copied. */
+  /** The schema version under which the bodies are presented now; null: they were copied. */
   readonly presented: string | null;
 }
 
-/** The extents whose rows are not stored as their table presents them, of generations that are shown. Tails grow still. */
+/** Extents of present generations whose rows are not stored as their table presents them; not tails, which still grow. */
 const selectUnpresented = `
   select extents.key, extents.segment, extents.first, extents.rows, ${formInSql('extents')} as form,
     tables.schema_version as read_by, schemas.columns, teams.partition
@@ -71,7 +71,7 @@ const selectUnpresented = `
 
 interface UnpresentedExtent extends FoundExtent {
   readonly form: string;
-  /** The version of the schema that it is read by, and its columns. */
+  /** The present schema version of its table, and the columns of that schema. */
   readonly read_by: string;
   readonly columns: string;
   readonly partition: number;
@@ -104,8 +104,8 @@ async function convertExtent(database: Database): Promise<boolean> {
 }
 
 /**
- * The table that has the most small extents, if they are many. The index alone tells which tables may have so many, and most
- * often that none has; only of those are the extents looked at that are shown.
+ * The table with the most small extents, if there are enough to merge. The index alone yields the candidates, mostly none; only their
+ * extents are read.
  */
 const selectScattered = `
   with candidates as materialized (
@@ -120,7 +120,7 @@ const selectScattered = `
   ) small
   where small.extents >= ${mergeExtentsMin} order by small.extents desc limit 1`;
 
-/** What is a tail is told by the same statement: it grows until it closes, and never opens again. */
+/** The check for the tail is in the same statement, because a tail grows until it closes; it never opens again. */
 const selectSmall = `
   select extents.key, extents.segment, extents.first, extents.rows, extents.bytes
   from extents join tables on tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
@@ -140,7 +140,7 @@ async function mergeExtents(database: Database): Promise<boolean> {
     rows += extent.rows;
     bytes += extent.bytes;
   }
-  // Another overwrite, or the end of the table, has come meanwhile.
+  // An overwrite or the deletion of the table came in between, or the first two extents exceed a limit together.
   if (merged.length < 2) return false;
   const moved = await createSegment(database, rows, async (client, key) => {
     const moving = merged.map((extent) => ({ ...extent, newSegment: key, presented: null }));
@@ -152,8 +152,8 @@ async function mergeExtents(database: Database): Promise<boolean> {
 }
 
 /**
- * Writes a segment that nothing shows yet, with what is stored beside its rows. `fill` writes the rows, and gives the extents that they
- * are of. That need not wait for the disk: the commit by which extents show it flushes all that was written before it.
+ * Writes a segment that nothing refers to yet, with the retained IDs and file references of its rows. `fill` writes the rows, and gives
+ * their extents. It commits without a flush: the commit that repoints the extents flushes everything written before it.
  */
 async function createSegment(
   database: Database,
@@ -162,7 +162,7 @@ async function createSegment(
 ): Promise<readonly MovedExtent[]> {
   return inTransaction(database.pool, async (client) => {
     await client.query('set local synchronous_commit = off');
-    // A key for itself out of the thousand that each value of the sequence stands for.
+    // Uses one key of the thousand that each value of the sequence stands for.
     const { rows: [next] } = await client.query<{ key: string }>(`select nextval('local_keys') as key`);
     await client.query('insert into segments (key, rows) values ($1, $2)', [next!.key, rows]);
     const moved = await fill(client, next!.key);
@@ -181,7 +181,7 @@ async function run(client: pg.PoolClient, statement: RowsStatement<MovedExtent>,
   await client.query(text, [...values]);
 }
 
-/** The rows of a table of rows of segments that lie in extents which are moved. */
+/** SQL: whether a row of `alias`, a table keyed by segment and index, belongs to a moved extent. */
 const inMoved = (alias: string): string => `${alias}.segment = moved.segment and ${alias}.index >= moved.first
   and ${alias}.index < moved.first + moved.rows`;
 
@@ -196,7 +196,7 @@ const copyRetainedIds = new RowsStatement<MovedExtent>('compact_retained_ids', m
   from ${moved('moved')} join extents on extents.key = moved.key and extents.retained is not null
   join retained_ids stored on ${inMoved('stored')}`);
 
-/** All of them, whatever is read of the rows: compaction changes nothing of what a decision is made of. */
+/** Copies all file references of the rows: compaction must not change what decisions read. */
 const copyFileReferences = new RowsStatement<MovedExtent>('compact_file_references', movedParameters, (moved) => `
   insert into file_references (team_id, file, segment, index)
   select stored.team_id, stored.file, moved.new_segment, stored.index - moved.first + moved.new_first
@@ -211,10 +211,10 @@ const updateExtents = new RowsStatement<MovedExtent>('compact_extents', movedPar
 const insertIdle = new RowsStatement<MovedExtent>('compact_idle', movedParameters, (moved) => `
   insert into segments (key, rows) select distinct on (moved.segment) moved.segment, 0 from ${moved('moved')} ${orIdleSince}`);
 
-/** Has extents show their rows where they are now, unless something else has moved them meanwhile. */
+/** Repoints extents to the new places of their rows, except those that something else has moved meanwhile. */
 async function moveExtents(database: Database, partition: number, moved: readonly MovedExtent[]): Promise<void> {
   await inTransaction(database.pool, async (client) => {
-    // The lock that a projector takes first too, so that neither waits for the other in a circle.
+    // Projectors lock this row first too, which prevents deadlocks.
     await client.query('update progress set layout = layout + 1 where partition = $1', [partition]);
     await run(client, updateExtents, moved);
     await run(client, insertIdle, moved);

@@ -21,7 +21,7 @@ export function decideCreateTable(
   if (team.suspended) return refuse('payment_required', suspendedMessage);
 
   const { columns } = data;
-  // A create that brings its own schema takes a stash that never was as no rows (docs/spec/decisions.md 3).
+  // If the request has a schema, an unknown stash counts as no rows (docs/spec/decisions.md 3).
   const isEmpty = columns !== null && data.rows.kind === 'stash' && isForgotten(states.stashes.stash(data.teamId, data.rows.stashId), at);
   const rows = rowsOf(states, event, data.teamId, isEmpty ? { kind: 'none' } : data.rows, at);
   if ('refusal' in rows) return refusedWith(rows.refusal);
@@ -43,7 +43,7 @@ export function decideCreateTable(
   const linkedAppIds = data.appsToLink === null ? null : [...new Set(data.appsToLink)];
   return apply(
     [
-      // A new table has no older presentation, also when its own rows widened the schema it came with.
+      // A new table has no rows stored under an older schema, even if its own rows widened the given schema.
       { kind: 'table', table: { ...placed.table, widened: 0n } },
       ...(linkedAppIds === null ? [] : [{ kind: 'appLinks', tableId: data.tableId, appIds: linkedAppIds } as const]),
       ...placed.changes,

@@ -5,7 +5,7 @@ import type { TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { changedSince, usableTable } from './guards.ts';
 
-/** Spec 4.5. Guards: table, suspension, row, If-Match. A row that is not there is no error, whatever If-Match says. */
+/** Spec 4.5. Guards: table, suspension, row, If-Match. Deleting a missing row succeeds, whatever If-Match says. */
 export function decideDeleteRow(
   states: TableStates,
   event: Event<EventOf<'RowDeleteRequested'>>,

@@ -7,8 +7,8 @@ import { endGeneration } from './end-generation.ts';
 import { tableOf, unchangedTable } from './guards.ts';
 
 /**
- * The end of a table. Guards: table, suspension, If-Match. A table that is not there is no error: what was asked for is so.
- * From here on nothing finds its rows; garbage collection removes them.
+ * Deletes a table. Guards: table, suspension, If-Match. Deleting a missing table succeeds. Its rows become unreachable; garbage
+ * collection removes them.
  */
 export function decideDeleteTable(states: TableStates, { data }: Event<EventOf<'TableDeleteRequested'>>, at: LogPlace): Decision<TableChange> {
   if (tableOf(states, data.teamId, data.tableId) === null) return apply([]);

@@ -15,12 +15,12 @@ import type { ArrivedRows } from '../segments/arrived-rows.ts';
 import { placeRows, rowsOf } from './place-rows.ts';
 import { unchangedTable } from './guards.ts';
 
-/** Versions are below this; what was no row's ID is all ones (src/events/row-bodies.ts). */
+/** All versions are below this; a `$rowID` that is no row ID is encoded as all ones (src/events/row-bodies.ts). */
 const noRowIdVersion = 2n ** 63n;
 
 /**
- * Spec 4.12, decisions 3: all rows of a table are replaced in one step. Guards: table, suspension, If-Match, stash, schema,
- * row IDs, cells, limits, plan. A row that comes with the ID of one that this table ever had retains that ID.
+ * Spec 4.12, decisions 3: replaces all rows of a table in one step. Guards: table, suspension, If-Match, stash, schema, row IDs, cells,
+ * limits, plan. A row that comes with an ID that this table once issued retains it.
  */
 export function decideOverwriteTable(
   states: TableStates,
@@ -56,7 +56,7 @@ export function decideOverwriteTable(
   return apply(changes, at.version, { rows: placed.ranges });
 }
 
-/** Refuses the first row whose ID this table never issued, or that another row before it has too (docs/spec/decisions.md 2). */
+/** Refuses the first row with an ID that this table never issued, or that an earlier row has too (docs/spec/decisions.md 2). */
 function checkRowIds(states: TableStates, { id }: Table, { segments, fewIds, placeOf }: ArrivedRows): Refusal | null {
   const runs = fewIds?.runs ?? runsOf(segments);
   if (runs === null) return null;
@@ -80,7 +80,7 @@ function findUnissued(states: TableStates, tableId: string, run: RowIdRun): numb
   const extent = states.tables.extentOf(tableId, run);
   if (extent === null) return run.row;
   const issued = Math.min(run.count, Math.max(0, extent.rows - run.first));
-  // Rows that retained another row ID never had that of their place.
+  // A row with a retained ID was never issued the ID of its place.
   const retained = findRetainedPlace(extent.retained, run.first, issued);
   if (retained !== null) return run.row + retained - run.first;
   return issued < run.count ? run.row + issued : null;

@@ -9,7 +9,7 @@ import type { TableStates } from './tables.state.ts';
 import { changedSince, usableTable } from './guards.ts';
 import { readBody } from './stored-body.ts';
 
-/** Spec 4.4. Guards: table, suspension, row, If-Match, cells, limits. A patch to the same values moves no version. */
+/** Spec 4.4. Guards: table, suspension, row, If-Match, cells, limits. A patch that changes no value changes no version. */
 export function decidePatchRow(
   states: TableStates,
   event: Event<EventOf<'RowPatchRequested'>>,

@@ -7,8 +7,8 @@ import type { TableStates } from './tables.state.ts';
 import { unchangedTable } from './guards.ts';
 
 /**
- * A table's name, and the names its columns are shown under. Guards: table, suspension, If-Match, columns. A patch to the same
- * names moves no version. The types stay, so that no row reads otherwise.
+ * Changes the name of a table and the display names of its columns. Guards: table, suspension, If-Match, columns. A patch that changes
+ * no name changes no version. Column types stay, so rows read as before.
  */
 export function decidePatchTable(states: TableStates, { data }: Event<EventOf<'TablePatchRequested'>>, at: LogPlace): Decision<TableChange> {
   const found = unchangedTable(states, data);

@@ -1,10 +1,10 @@
 import type { RowAddress } from '../../src/events/event.ts';
 import type { Extent } from './table.ts';
 
-/** Extents by their keys, and by what their rows' IDs say of them. */
+/** Extents by key, and by table, version and ordinal, which row IDs name. */
 export class ExtentMap {
   readonly #byKey = new Map<bigint, Extent>();
-  /** The versions are those of a partition: extents of other teams' tables may have the same. */
+  /** The table is part of the key, because partitions may issue the same versions. */
   readonly #byName = new Map<string, Extent>();
 
   get size(): number {
@@ -20,7 +20,7 @@ export class ExtentMap {
     return this.#byKey.get(key) ?? null;
   }
 
-  /** The extent of the rows that this version added to a table under this ordinal. */
+  /** The extent that the event of this version added to a table under this ordinal. */
   extentOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Extent | null {
     return this.#byName.get(nameOf(tableId, row)) ?? null;
   }

@@ -1,4 +1,4 @@
-/** Extents, their rows and the changes on them, as a batch reads and writes them: set-based, a statement a kind. */
+/** Reads and writes extents, their rows and the changes of these: set-based, one statement per kind. */
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
 import type { RowAddress } from '../../src/events/event.ts';
@@ -20,7 +20,7 @@ export async function findTails(tx: Tx, tableIds: readonly string[]): Promise<Ex
   return (await tx.query(selectTails, [tableIds])).rows;
 }
 
-/** The extent that a version gave to a table under an ordinal. */
+/** Names an extent: the event of this version added it to the table under this ordinal. */
 export type WantedExtent = Pick<Extent, 'tableId' | 'version' | 'ordinal'>;
 
 const wantedExtent = storedExtents.parameters('tableId', 'version', 'ordinal');
@@ -35,7 +35,7 @@ const selectExtents = new RowsStatement<WantedExtent, Extent>(
     ) extents on true`,
 );
 
-/** These extents, of whatever generation; those that never were are left out. Versions past those of Postgres never were. */
+/** These extents, of any generation; unknown ones are left out, also those with numbers out of range for Postgres. */
 export async function findExtents(tx: Tx, wanted: readonly WantedExtent[]): Promise<Extent[]> {
   const possible = wanted.filter(({ version, ordinal }) => version < 2n ** 63n && ordinal < 2 ** 31);
   return possible.length === 0 ? [] : selectExtents.find(tx, possible);
@@ -60,7 +60,7 @@ export async function findExtentsOfSegments(
 
 type WantedRow = RowAddress & { readonly tableId: string };
 
-/** A row as it is found: its change, or else what its segment holds. */
+/** A row as found: its change, else the row in its segment. */
 interface FoundRow {
   readonly rowIndex: number;
   readonly changeVersion: bigint | null;
@@ -85,7 +85,7 @@ const selectRows = new RowsStatement<WantedRow, Extent & FoundRow>(
     ${joinRowAt('extents', 'wanted.index')}`,
 );
 
-/** These rows of present generations as they are stored; those that never were are left out. */
+/** These rows of present generations, as stored; unknown ones are left out. */
 export async function findRows(tx: Tx, wanted: readonly WantedRow[]): Promise<StoredRow[]> {
   const found = await selectRows.find(tx, wanted);
   return found.map(({ rowIndex, changeVersion, changeBody, tailVersion, storedBody, ...extent }) => {
@@ -101,11 +101,11 @@ interface WantedRowOfExtent {
 const selectRowsOfExtents = new RowsStatement<Pick<Extent, 'key' | 'segment' | 'first'> & { index: number; at: number }, FoundRow & { at: number }>(
   'select_rows_of_extents',
   { ...storedExtents.parameters('key', 'segment', 'first'), index: 'int4', at: 'int4' },
-  // Whether they were changed may be known of the extents of a batch that is being stored, and not be stored yet.
+  // Does not rely on `changed`: a batch in flight may have set it before the change itself is visible.
   (rows) => `select wanted.at, ${foundColumns} from ${rows('wanted')} ${joinRowAt('wanted', 'wanted.index', 'true')}`,
 );
 
-/** Rows of extents that are known already. Each index is one of its extent's. */
+/** Rows of known extents. Each index must be below the number of rows of its extent. */
 export async function findRowsOfExtents(tx: Tx, wanted: readonly WantedRowOfExtent[]): Promise<StoredRow[]> {
   const places = wanted.map(({ extent: { key, segment, first }, index }, at) => ({ key, segment, first, index, at }));
   return (await selectRowsOfExtents.find(tx, places)).map((found) => toStoredRow(wanted[found.at]!.extent, found));
@@ -123,7 +123,7 @@ export const insertTailRows = storedSegmentRows.insert('insert_tail_rows');
 
 export const upsertChanges = storedChanges.upsert('upsert_changes', ['version', 'body']);
 
-/** The change that a row is stored as. */
+/** The columns of a change that stores this row. */
 export function changeOf({ extent, index, version, body }: StoredRow): { extent: bigint; index: number; version: bigint; body: string | null } {
   return { extent: extent.key, index, version, body };
 }

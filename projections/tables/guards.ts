@@ -1,17 +1,17 @@
-/** The first guards of every request that concerns a table: the table, its team's suspension, If-Match (docs/spec/decisions.md 2). */
+/** The first guards of every request on a table: the table, its team's suspension, If-Match (docs/spec/decisions.md 2). */
 import { refuse, type Decision } from '../engine/decision.ts';
 import { suspendedMessage } from '../teams/guards.ts';
 import type { Team } from '../teams/team.ts';
 import type { Table } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 
-/** The team's table; null where it has none of this ID. */
+/** The team's table; null if it has none with this ID. */
 export function tableOf(states: TableStates, teamId: string, tableId: string): Table | null {
   const table = states.tables.table(tableId);
   return table?.teamId === teamId ? table : null;
 }
 
-/** The request of a client that concerns a table as a whole. */
+/** A client's request on a whole table. */
 interface TableRequest {
   readonly teamId: string;
   readonly tableId: string;
@@ -26,7 +26,7 @@ export function unchangedTable(states: TableStates, { teamId, tableId, ifMatch }
   return refused === null ? found : { refused };
 }
 
-/** The table, if the team has it and may use it. Another team's table is as unknown as one that never was. */
+/** The table, if the team has it and may use it. Another team's table counts as missing. */
 export function usableTable(
   states: TableStates,
   teamId: string,
@@ -40,7 +40,7 @@ export function usableTable(
   return { table, team };
 }
 
-/** Null when nothing changed after the version that the client saw. */
+/** Null if nothing has changed since the version that the client saw. */
 export function changedSince(what: string, version: bigint, ifMatch: bigint | null): Decision<never> | null {
   if (ifMatch === null || version <= ifMatch) return null;
   return refuse('precondition_failed', `the ${what} has changed: its version is ${version}, not ${ifMatch} or older`);

@@ -1,6 +1,6 @@
 /**
- * Loads what decisions look up of row IDs that rows retain through overwrites: for rows that are named by such an ID, and for overwrites
- * whose rows come with IDs. All tables are known by then, and only those where rows retain any are looked at.
+ * Loads the retained row IDs that decisions look up: for rows that an event names by such an ID, and for overwrites whose rows come with
+ * IDs. All tables are loaded by then; only those with retained IDs are searched.
  */
 import type { Event, EventOf } from '../../src/events/event.ts';
 import type { RowIdRun, RowIdRuns } from '../../src/events/row-id-runs.ts';
@@ -23,7 +23,7 @@ export async function loadRetainedIds(loading: LoadingTables): Promise<void> {
   const { events, states: { tables: state }, before } = loading;
   for (const retained of before?.tables.newRetainedIds ?? []) state.putRetainedId(retained);
   await loadIssuingExtents(loading);
-  // The others are at the places that their IDs name.
+  // Other rows are at the places that their IDs name.
   const named = rowsNamedBy(events).flatMap((row): NamedRow[] => {
     const table = state.table(row.tableId);
     const isElsewhere = table?.retainsIds && state.extentOf(row.tableId, row)?.generation !== table.generation;
@@ -32,7 +32,7 @@ export async function loadRetainedIds(loading: LoadingTables): Promise<void> {
   if (named.length > 0) await loadNamedRows(loading, named);
 }
 
-/** The extents that issued the IDs which rows of overwrites come with, of any generation. */
+/** The extents, of any generation, that issued the IDs with which rows of overwrites come. */
 async function loadIssuingExtents({ tx, events, states, remembered }: LoadingTables): Promise<void> {
   const state = states.tables;
   const missing = new Map<string, Pick<RowIdRun, 'version' | 'ordinal'> & { tableId: string }>();
@@ -52,7 +52,7 @@ async function loadIssuingExtents({ tx, events, states, remembered }: LoadingTab
   for (const extent of await findExtents(tx, [...missing.values()])) state.putExtent(extent);
 }
 
-/** The IDs that the rows of an overwrite come with; null where none does, or too many to be looked at: those are refused. */
+/** The IDs with which the rows of an overwrite come; null if there are none, or too many to check, in which case it is refused. */
 function idsOf({ segments, stashes }: TableStates, event: Event, { teamId, rows }: EventOf<'TableOverwriteRequested'>): RowIdRuns | null {
   if (rows.kind === 'few' || rows.kind === 'block') return rowIdsOfEvent(event, rows)?.runs ?? null;
   let parts: readonly PartWithIds[] = [];
@@ -65,7 +65,7 @@ function idsOf({ segments, stashes }: TableStates, event: Event, { teamId, rows 
   return runs === 'tooMany' ? null : runs;
 }
 
-/** The rows with these IDs, wherever the present generations have them. */
+/** The rows with these IDs, wherever they are in the present generations. */
 async function loadNamedRows(loading: LoadingTables, named: readonly NamedRow[]): Promise<void> {
   const { tx, states: { tables: state }, before } = loading;
   const inFlight = before?.tables.newRetainingExtents() ?? [];
@@ -89,7 +89,7 @@ async function loadNamedRows(loading: LoadingTables, named: readonly NamedRow[])
   for (const row of await findRowsOfExtents(tx, wanted)) state.putRow(row);
 }
 
-/** The extents by which the present generations of these tables show the segments that hold the IDs. */
+/** The extents of the present generations of these tables whose segments hold the IDs. */
 async function loadExtentsOf(
   { tx, states: { tables: state }, before, remembered }: LoadingTables,
   named: readonly NamedRow[],

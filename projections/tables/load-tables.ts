@@ -1,4 +1,4 @@
-/** Loads what events look up of tables: the tables with their schemas, their open tails, and rows. */
+/** Loads what events look up of tables: the tables with their schemas, their open tails, and named rows. */
 import type { Event, RowAddress } from '../../src/events/event.ts';
 import type { Loading } from '../engine/model.ts';
 import { findRows, findRowsOfExtents, findTails } from './extents.store.ts';
@@ -43,7 +43,7 @@ export async function loadTables(loading: LoadingTables): Promise<void> {
     }
   };
   putSchemas(foundSchemas);
-  // A table whose schema moved since it was cached: one more round trip, once for each change of a schema.
+  // The schema of these tables changed since it was cached: one more round trip per change of a schema.
   const stale = foundTables.filter((table) => {
     if (state.findSchema(table) !== null) return false;
     const schema = schemas.find(table.id, table.schemaVersion);
@@ -53,7 +53,7 @@ export async function loadTables(loading: LoadingTables): Promise<void> {
   if (stale.length > 0) putSchemas(await findSchemas(tx, stale.map(({ id }) => id)));
 }
 
-/** The tables that are neither known nor remembered. */
+/** The tables that are neither loaded nor remembered. */
 function missingTables({ events, states: { tables: state }, remembered }: LoadingTables): string[] {
   const ids = new Set(events.flatMap(({ data }) => ('tableId' in data ? [data.tableId] : [])));
   return [...ids].filter((id) => {
@@ -66,7 +66,7 @@ function missingTables({ events, states: { tables: state }, remembered }: Loadin
   });
 }
 
-/** The tables that few rows are added to, and whose tails are neither known nor remembered. */
+/** The tables that an event adds a few rows to, and whose tails are neither loaded nor remembered. */
 function missingTails({ events, states: { tables: state }, remembered }: LoadingTables): string[] {
   const ids = new Set(events.flatMap(({ data }) => {
     return 'rows' in data && 'tableId' in data && data.rows.kind === 'few' ? [data.tableId] : [];
@@ -80,14 +80,14 @@ function missingTails({ events, states: { tables: state }, remembered }: Loading
   });
 }
 
-/** The rows that are not known yet: by their IDs, or within extents that are known. */
+/** The rows that are not loaded yet: to be found by ID, or in extents that are known. */
 function missingRows({ events, states: { tables: state }, before, remembered }: LoadingTables): {
   readonly byId: readonly WantedRow[];
   readonly byExtent: readonly { readonly extent: Extent; readonly index: number }[];
 } {
   const byId: WantedRow[] = [];
   const byExtent: { extent: Extent; index: number }[] = [];
-  // Rows of a generation that has ended, or of a table that was deleted, are nobody's, and may not be there any more.
+  // Rows of an ended generation are skipped: no decision reads them, and they may be gone.
   for (const row of rowsNamedBy(events)) {
     const extent = state.extentOf(row.tableId, row) ?? remembered?.extentOf(row.tableId, row);
     const table = state.table(row.tableId);

@@ -9,14 +9,14 @@ import { RowsJson } from './rows-json.ts';
 import { changedForm, formInSql, parseForm, selectRowsOf } from './stored-body.ts';
 import type { TableAnswer } from './tables.queries.ts';
 
-/** A page ends at about so many bytes, however many rows were asked for (docs/spec/decisions.md 3). */
+/** A page ends at about this many bytes, however many rows were asked for (docs/spec/decisions.md 3). */
 const pageBytesMax = 16 * 1024 * 1024;
-/** However large the rows are, a page has so many. */
+/** A page may hold at least this many rows, however large they are. */
 const pageRowsMin = 32;
-/** A page looks at no more extents than these; it may be shorter than asked for. */
+/** A page reads at most this many extents, so it may be shorter than asked for. */
 const pageExtentsMax = 64;
 
-/** A place in the rows of a generation of a table: the next row is at this index or behind. */
+/** A position in the rows of a generation of a table: the next row is at this index or after it. */
 export interface PagePosition extends RowAddress {
   readonly generation: bigint;
 }
@@ -29,7 +29,7 @@ export interface RowsPage {
   readonly next: PagePosition | null;
 }
 
-/** What a page takes of an extent, and what all of its parts have in common. */
+/** The part of a page that comes from one extent, with the columns that all parts share. */
 interface PagePart {
   readonly suspended: boolean;
   readonly etag: bigint;
@@ -37,28 +37,28 @@ interface PagePart {
   /** Null when the generation has expired. */
   readonly schemaVersion: bigint | null;
   readonly generation: bigint;
-  /** The most rows of the page. */
+  /** The maximum number of rows of the page. */
   readonly pageRows: number;
-  /** Null, and with it all that follows, where the table has no extent. */
+  /** Null, like everything below, if the table has no extent left to read. */
   readonly version: bigint | null;
   readonly ordinal: number;
   readonly form: string;
-  /** What may come of the extent, one more than the page can hold, so that the last one tells that there are more. */
+  /** How many rows may come from the extent: one more than fit in the page, to tell whether there are more. */
   readonly lim: number;
-  /** Its rows: how many, the index of the first, and their bodies as lines of one text. Null where there are none, or none may come. */
+  /** Its rows: how many, the index of the first, and their bodies joined by line feeds. Null if there are none, or none are needed. */
   readonly count: number | null;
   readonly first: number | null;
   readonly bodies: string | null;
-  /** Of each row, where any row of the extent was changed: its index, and the version of its change. */
+  /** For each row, if any row of the extent was changed: its index, and the version of its change. */
   readonly indexes: readonly number[] | null;
   readonly versions: readonly (string | null)[] | null;
-  /** Of each row, where any row of the extent retains an ID. */
+  /** For each row, if any row of the extent retains an ID. */
   readonly ids: readonly (string | null)[] | null;
 }
 
 /**
- * One result row an extent, with the rows of the extent as one text, which Postgres and Node handle as one value
- * (docs/decisions/0006). The versions of a generation's extents are never below its own: the index is read from there on.
+ * One result row per extent, with the bodies joined into one text, which Postgres and Node handle as one value (docs/decisions/0006).
+ * An extent's version is never below that of its generation, so the index scan starts there.
  */
 const selectPage: Statement<PagePart> = {
   name: 'read_page',
@@ -113,8 +113,8 @@ export class PageQueries {
   }
 
   /**
-   * The rows from a place on, at most `limit`; null: from the beginning of the present generation. One statement, so a
-   * page and its ETag are one snapshot. Empty only when no row is left.
+   * At most `limit` rows from a position on; null: from the beginning of the present generation. One statement, so a page and its ETag
+   * are one snapshot. Empty only when no row is left.
    */
   async page(
     teamId: string,
@@ -126,7 +126,7 @@ export class PageQueries {
     for (;;) {
       const page = await this.#readPage(teamId, tableId, position, limit);
       if (typeof page === 'string' || page.rows.count > 0 || page.next === null) return page;
-      // The rest of an extent was deleted: the rows that remain begin at the next one.
+      // All remaining rows of what was read are deleted: go on after it.
       position = page.next;
     }
   }
@@ -181,7 +181,7 @@ export class PageQueries {
   }
 }
 
-/** With room for the rows of these parts. */
+/** Allocates room for the rows of these parts. */
 function rowsJsonFor(parts: readonly PagePart[]): RowsJson {
   let count = 0;
   let bytes = 0;
@@ -192,7 +192,7 @@ function rowsJsonFor(parts: readonly PagePart[]): RowsJson {
   return new RowsJson(count, bytes);
 }
 
-/** All extents that were looked at are used up: there is more only if there may be extents behind them. */
+/** All extents that were read are used up. There may be more only if their number reached the limit. */
 function afterLast(parts: readonly PagePart[], generation: bigint): PagePosition | null {
   if (parts.length < pageExtentsMax) return null;
   const { version, ordinal } = parts.at(-1)!;

@@ -1,6 +1,6 @@
 /**
- * Putting the rows of a request at the end of a table: the guards that every such request passes, and the extents that
- * come of it (ARCHITECTURE.md, "What a table is made of").
+ * Appends the rows of a request to a table: the guards that every such request passes, and the resulting extents (ARCHITECTURE.md,
+ * "What a table is made of").
  */
 import type { Event, RowLimits, RowSource } from '../../src/events/event.ts';
 import type { Refusal, RowRange } from '../../src/events/outcome.ts';
@@ -18,11 +18,11 @@ import { retainedPlacesOf } from './retained-places.ts';
 import type { Extent, Table, TableChange } from './table.ts';
 import type { TablesState, TableStates } from './tables.state.ts';
 
-/** A tail closes at this many rows or bytes. Part of the rules: another number would give other row IDs on replay. */
+/** A tail closes at this many rows or bytes. These numbers must not change: replay would give other row IDs. */
 const tailRowsMax = 10_000;
 const tailBytesMax = 1024 * 1024;
 
-/** Finds the rows of a request, wherever they are. */
+/** Finds the rows of a request in any kind of source. */
 export function rowsOf(
   states: TableStates,
   event: Event,
@@ -43,20 +43,20 @@ export interface PlaceRowsRequest {
   readonly states: TableStates;
   readonly at: LogPlace;
   readonly team: Team;
-  /** The table as it is; for a new or an overwritten one, as it is before its rows. */
+  /** The table before its rows are added; for a create or an overwrite, without rows. */
   readonly table: Table;
-  /** Null: to be inferred. */
+  /** Null: infer it. */
   readonly schema: TableSchema | null;
   /** Whether the schema came with the request. */
   readonly givesSchema: boolean;
-  /** Whether rows retain the row IDs that they came with. */
+  /** Whether rows retain the row IDs with which they came. */
   readonly retainsIds: boolean;
   readonly rows: ArrivedRows;
   readonly mode: SchemaErrorMode;
   readonly limits: RowLimits;
 }
 
-/** Passes the guards "cells, limits, plan" (docs/spec/decisions.md 2) and puts the rows into the table. */
+/** Applies the guards "cells, limits, plan" (docs/spec/decisions.md 2) and adds the rows to the table. */
 export function placeRows(request: PlaceRowsRequest): Placement | { readonly refusal: Refusal } {
   const { states: { tables }, at, team, rows, mode, limits, givesSchema } = request;
   const { profile } = rows;
@@ -108,7 +108,7 @@ export function placeRows(request: PlaceRowsRequest): Placement | { readonly ref
   };
 }
 
-/** The table that the rows go to, and how they are read. */
+/** The table to which rows are added, and how the rows are read. */
 interface Target {
   readonly table: Table;
   readonly schema: TableSchema;
@@ -123,7 +123,7 @@ function placeSegments(
   { segments }: ArrivedRows,
   at: LogPlace,
 ): Placement {
-  // The chunks of a stash mostly have columns that are the same object.
+  // Cached by object: most chunks of a stash share the same columns object.
   const formOf = memoize((columns: Profile['columns']) => {
     const form = { ...emptyProfile, columns };
     return { presented: isPlain(form, schema, at.version) ? table.schemaVersion : null, cells: holdsCells(form) };
@@ -141,7 +141,7 @@ function placeSegments(
   };
 }
 
-/** Each argument's result, worked out once. */
+/** Computes the result for each argument once. */
 function memoize<A, R>(work: (argument: A) => R): (argument: A) => R {
   const known = new Map<A, R>();
   return (argument) => {
@@ -151,7 +151,7 @@ function memoize<A, R>(work: (argument: A) => R): (argument: A) => R {
   };
 }
 
-/** The rows of whole extents that follow each other: those of extents with as many rows each are one range. */
+/** The rows of whole consecutive extents; extents with the same number of rows share one range. */
 function rangesOf(extents: readonly Extent[]): RowRange[] {
   const ranges: RowRange[] = [];
   for (const extent of extents) {
@@ -167,7 +167,7 @@ function rangeOf({ version, ordinal, retained, tableId }: Extent, first: number,
   return { version, ordinal, first, count, ...(retained === null ? {} : { retainedIn: tableId }) };
 }
 
-/** A few rows join the open tail, as they are presented; a tail of another schema or a full one closes. */
+/** Adds a few rows to the open tail, as they are presented. A tail with another schema or without room closes first. */
 function placeFew(
   tables: TablesState,
   { table, schema, wrap, retainsIds }: Target,

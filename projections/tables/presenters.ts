@@ -1,4 +1,4 @@
-/** How rows of tables are read: the schemas that HTTP reads them by, as presenters. */
+/** Presenters for the schemas under which HTTP reads rows. */
 import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import { presentersOf, type PresenterFor } from '../../src/values/presentation.ts';
@@ -18,7 +18,7 @@ export class Presenters {
     this.#database = database;
   }
 
-  /** Those of a table's schema of this version. They should serve for many rows. */
+  /** The presenters of this version of a table's schema. Reuse them for many rows. */
   async of(tableId: string, version: bigint): Promise<PresenterFor> {
     const cached = this.#schemas.find(tableId, version);
     if (cached) return presentersOf(cached);

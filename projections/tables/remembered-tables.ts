@@ -1,11 +1,11 @@
-/** What is remembered of a partition's tables from batch to batch: those that it dealt with lately, their schemas, and their extents. */
+/** What a partition remembers of its recently used tables from batch to batch: the tables, their schemas, and their extents. */
 import type { RowAddress } from '../../src/events/event.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
 import { ExtentMap } from './extent-map.ts';
 import type { Extent, Table } from './table.ts';
 import type { TablesState } from './tables.state.ts';
 
-/** How much is remembered; past it all is forgotten, because that is simple and rare. */
+/** How much is remembered; past it everything is dropped, because that is simple and rare. */
 const tablesMax = 1000;
 const extentsMax = 10_000;
 
@@ -13,10 +13,10 @@ export class RememberedTables {
   readonly #tables = new Map<string, { readonly table: Table; readonly schema: TableSchema }>();
   readonly #extents = new ExtentMap();
 
-  /** Remembers what a batch knew in the end. */
+  /** Remembers the state at the end of a batch. */
   take(state: TablesState): void {
     for (const table of state.all()) {
-      // It may be missing where no decision asked for it.
+      // No schema is loaded if no decision needed it.
       const schema = state.findSchema(table);
       if (schema !== null) this.#tables.set(table.id, { table, schema });
     }

@@ -1,4 +1,4 @@
-/** The row IDs that rows of segments came with, as a batch reads and writes them. */
+/** Reads and writes the row IDs with which rows of segments came. */
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { storedRetainedIds } from '../segments/segment.entity.ts';
 import type { RetainedId } from './retained-ids.ts';
@@ -13,7 +13,7 @@ const selectRetainedIds: Statement<RetainedId> = {
 
 export interface WantedRetainedIds {
   readonly ids: readonly string[];
-  /** The tables whose present generations are looked at, and segments beside those that they show. */
+  /** The tables whose present generations are searched, and further segments to search. */
   readonly tableIds: readonly string[];
   readonly segments: readonly bigint[];
 }

@@ -1,7 +1,7 @@
-/** The row IDs that rows retain through overwrites, as far as a batch has to do with them. */
+/** The retained row IDs that a batch has loaded or added. */
 import type { Extent, Table } from './table.ts';
 
-/** A row of a segment, and the ID that it came with. */
+/** A row of a segment, and the ID with which it came. */
 export interface RetainedId {
   readonly segment: bigint;
   /** Its place in the segment. */
@@ -10,11 +10,11 @@ export interface RetainedId {
 }
 
 export class RetainedIds {
-  /** By row ID, and by the segments whose rows came with it. */
+  /** By row ID, then by place (segment and index). */
   readonly #byId = new Map<string, Map<string, RetainedId>>();
   readonly #extentsOfSegments = new Map<bigint, Map<bigint, Extent>>();
 
-  /** An extent that retains row IDs; again when it has changed. */
+  /** Adds or updates an extent that retains row IDs. */
   putExtent(extent: Extent): void {
     const extents = this.#extentsOfSegments.get(extent.segment) ?? new Map<bigint, Extent>();
     this.#extentsOfSegments.set(extent.segment, extents.set(extent.key, extent));
@@ -25,7 +25,7 @@ export class RetainedIds {
     this.#byId.set(retained.id, places.set(`${retained.segment} ${retained.index}`, retained));
   }
 
-  /** Where the row with this ID lies in the table's present generation. */
+  /** The place of the row with this ID in the table's present generation. */
   row(table: Table, id: string): { readonly extent: Extent; readonly index: number } | null {
     for (const retained of this.#byId.get(id)?.values() ?? []) {
       const extent = this.extentOf(table, retained);
@@ -34,7 +34,7 @@ export class RetainedIds {
     return null;
   }
 
-  /** The extent of the table's present generation that shows this row of a segment under the ID that it retains. */
+  /** The extent of the table's present generation that contains this row of a segment. */
   extentOf(table: Pick<Table, 'id' | 'generation'>, { segment, index }: RetainedId): Extent | null {
     for (const extent of this.#extentsOfSegments.get(segment)?.values() ?? []) {
       if (extent.tableId !== table.id || extent.generation !== table.generation) continue;

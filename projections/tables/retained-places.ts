@@ -1,12 +1,12 @@
 /**
- * Which rows of an extent have retained the row IDs of earlier generations: as runs of indexes, 8 bytes each, in their order. The
- * others were given the IDs of their places, which is all that has to be known of an extent when its rows are gone.
+ * Which rows of an extent have retained row IDs of earlier generations: runs of indexes in order, 8 bytes each. The IDs of all other
+ * rows follow from their places, so this is all that must be kept of an extent once its rows are gone.
  */
 import { RowIdRuns } from '../../src/events/row-id-runs.ts';
 
 const runBytes = 8;
 
-/** Of `rows` rows with these runs of IDs (findRowIdRuns). Null where no row has one. */
+/** The retained places of `rows` rows with these runs of IDs (findRowIdRuns). Null if no row has an ID. */
 export function retainedPlacesOf(rows: number, ids: Uint8Array | null): Uint8Array | null {
   if (ids === null || ids.length === 0) return null;
   const places = Buffer.alloc((ids.length / 24) * runBytes);
@@ -24,7 +24,7 @@ export function retainedPlacesOf(rows: number, ids: Uint8Array | null): Uint8Arr
   return places.subarray(0, length);
 }
 
-/** The first of `count` indexes from `first` on whose row has a retained ID; null when there is none. */
+/** The first of the `count` indexes from `first` on whose row has a retained ID; null if there is none. */
 export function findRetainedPlace(retained: Uint8Array | null, first: number, count: number): number | null {
   if (retained === null) return null;
   const places = Buffer.from(retained.buffer, retained.byteOffset, retained.byteLength);

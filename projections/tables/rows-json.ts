@@ -1,6 +1,6 @@
 /**
- * Rows as the JSON text of an answer, in UTF-8. It is written piece by piece into one buffer: a page as a string would be
- * joined, flattened and encoded, each time as another large object.
+ * Rows as the JSON text of an answer, in UTF-8. Written piece by piece into one buffer: a string would be joined, flattened and encoded,
+ * each time into another large object.
  */
 import { writeRowIdSuffix } from '../../src/events/row-id.ts';
 
@@ -8,11 +8,11 @@ const comma = 0x2c;
 const closeBrace = 0x7d;
 const quote = 0x22;
 
-/** Room for what an answer puts in front of the rows. */
+/** Room for the text before the rows. */
 const room = 64;
-/** No UTF-16 unit takes more bytes in UTF-8. */
+/** A UTF-16 code unit takes at most this many bytes in UTF-8. */
 const bytesOfUnitMax = 3;
-/** What stands around a body: the ID with its key, quotes, comma, and a comma between rows. */
+/** Bytes around a body: the ID with its key, quotes, comma, and the comma between rows. */
 const bytesAround = 48;
 
 export class RowsJson {
@@ -51,7 +51,7 @@ export class RowsJson {
     this.#end(body);
   }
 
-  /** Writes what comes before the row's ID, when there is room for all of the row. */
+  /** Makes room for the whole row, and writes what comes before its ID. */
   #begin(body: string): void {
     if (this.#length + bytesAround + body.length * bytesOfUnitMax > this.#bytes.length) {
       this.#reserve(bytesAround + Buffer.byteLength(body));
@@ -62,7 +62,7 @@ export class RowsJson {
     this.#length = at + bytes.write('{"$rowID":"', at, 'latin1');
   }
 
-  /** Writes what comes behind the row's ID. */
+  /** Writes what comes after the row's ID. */
   #end(body: string): void {
     const bytes = this.#bytes;
     let at = this.#length;
@@ -77,7 +77,7 @@ export class RowsJson {
     this.#count += 1;
   }
 
-  /** The rows, joined by commas, between two texts in ASCII, of which the first has at most 64 characters. */
+  /** The rows, joined by commas, between two ASCII texts, of which the first has at most 64 characters. */
   enclose(before: string, after: string): Buffer {
     this.#reserve(after.length);
     const start = room - before.length;

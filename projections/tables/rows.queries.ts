@@ -17,18 +17,18 @@ export interface PresentedRow {
 
 interface FoundRow {
   readonly suspended: boolean;
-  /** Null where there is no such row. */
+  /** Null if there is no such row. */
   readonly body: string | null;
   readonly etag: bigint;
-  /** How the body is stored, where it has to be converted, and the version of the schema to read it by. */
+  /** How the body is stored, or null if it needs no conversion; and the schema version to read it under. */
   readonly form: string | null;
   readonly schemaVersion: bigint;
 }
 
 /**
- * Reads a row, wherever `place` finds it. Few columns, because the driver's work grows with them.
- * @param place joins `extents`, of the present generation
- * @param index the row's index there
+ * Reads the row that `place` finds. Returns few columns, because the driver's work grows with them.
+ * @param place a join to `extents` of the present generation
+ * @param index the row's index in its extent
  */
 function rowStatement(name: string, place: string, index: string, body: string): Statement<FoundRow> {
   return {
@@ -45,7 +45,7 @@ function rowStatement(name: string, place: string, index: string, body: string):
   };
 }
 
-/** By the place that an ID names: unless the row there retains another one. */
+/** Finds a row at the place that its ID names, unless the row there retains another ID. */
 const selectRow = rowStatement(
   'read_row',
   `extents on extents.table_id = tables.id and extents.version = $3 and extents.ordinal = $4
@@ -56,7 +56,7 @@ const selectRow = rowStatement(
     ) then null else coalesce(change.body, stored.body) end`,
 );
 
-/** By an ID that a row retains. */
+/** Finds a row by an ID that it retains. */
 const selectRowByRetainedId = rowStatement(
   'read_row_by_retained_id',
   `(retained_ids join extents on extents.segment = retained_ids.segment and extents.retained is not null
@@ -87,7 +87,7 @@ export class RowQueries {
   async row(teamId: string, tableId: string, row: RowAddress): Promise<TableAnswer<PresentedRow | 'row_not_found'>> {
     const id = formatRowId(row);
     const found = await this.#readRow(selectRow, [tableId, teamId, row.version, row.ordinal, row.index], id);
-    // Few tables have rows that retain an ID, and then it is no place any more.
+    // A retained ID no longer names the row's place. Few tables have such rows.
     return found === 'row_not_found' ? this.#readRow(selectRowByRetainedId, [tableId, teamId, id], id) : found;
   }
 
@@ -106,7 +106,7 @@ export class RowQueries {
     return { json: withRowId(id, presenterFor(parseForm(form))(body)), etag };
   }
 
-  /** The IDs that rows of this range retain, by their indexes; the other rows have those of their places. */
+  /** The IDs that rows of this range retain, by index; the IDs of the others follow from their places. */
   async retainedIds({ version, ordinal, first, count, retainedIn }: RetainingRange): Promise<ReadonlyMap<number, string>> {
     const values = [retainedIn, version, ordinal, first, count];
     const { rows } = await this.#database.scans.with((client) => client.query(selectIdsOfExtent, values));

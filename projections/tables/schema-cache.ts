@@ -1,6 +1,6 @@
 /**
- * Schemas that were read from Postgres, by table and version. A schema of a version never changes, so what is here is
- * right for as long as the read model lives; only what is committed may come in.
+ * Schemas read from Postgres, by table and version. A version's schema never changes, so an entry is valid for the life of the read
+ * model. Put only committed schemas in.
  */
 import type { TableSchema } from '../../src/values/table-schema.ts';
 import type { StoredSchema } from './table.ts';
@@ -9,7 +9,7 @@ export class SchemaCache {
   readonly #byTable = new Map<string, { version: bigint; schema: TableSchema }>();
   readonly #entriesMax: number;
 
-  /** Holds the newest schema seen of at most `entriesMax` tables; the one that was put first goes first. */
+  /** Holds the newest schema seen of each of at most `entriesMax` tables; evicts the one that was put first. */
   constructor(entriesMax = 1000) {
     this.#entriesMax = entriesMax;
   }

@@ -1,17 +1,17 @@
 /**
- * How a stored body is read today. A row lies in the segment of its extent, as it was received or as a schema presented it; once it is
- * patched or deleted, its newest body is a change. This file says so, to Postgres and to programs.
+ * How a stored body is read today, in SQL and in code. A row's body is in the segment of its extent, as it was received or as a schema
+ * presented it; once the row is patched or deleted, its newest body is a change.
  */
 import { isPresentedBy, presenterOf, receivedForm, type BodyForm, type StoredForm } from '../../src/values/presentation.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
 import type { Extent } from './table.ts';
 
-/** How the bodies of an extent are stored that were not changed. */
+/** How the unchanged bodies of an extent are stored. */
 export function formOf({ presented, cells, schemaVersion, wrap }: Pick<Extent, 'presented' | 'cells' | 'schemaVersion' | 'wrap'>): BodyForm {
   return presented === null ? { stored: receivedForm(cells), decidedAt: schemaVersion, wrap } : changedForm(presented);
 }
 
-/** How a body is stored that is as the schema of a version presented it, such as a change. */
+/** How a body is stored that was presented under this schema version, such as a change. */
 export function changedForm(version: bigint): BodyForm {
   return { stored: 'presented', decidedAt: version, wrap: false };
 }
@@ -28,12 +28,12 @@ export function changedFormInSql(version: string): string {
   return `'presented ' || ${version} || ' f'`;
 }
 
-/** `isPresentedBy` in SQL, of a body that the schema of a version presented; false where that is null, and it was stored as received. */
+/** `isPresentedBy` in SQL, for a body presented under a schema version; false if `presented` is null (stored as received). */
 export function isPresentedInSql(presented: string, widened: string): string {
   return `coalesce(${widened} <= ${presented}, false)`;
 }
 
-/** Reads what `formInSql` and `changedFormInSql` give. */
+/** Parses the result of `formInSql` or `changedFormInSql`. */
 export function parseForm(text: string): BodyForm {
   const [stored, decidedAt, wrap] = text.split(' ') as [StoredForm, string, 't' | 'f'];
   return { stored, decidedAt: BigInt(decidedAt), wrap: wrap === 't' };
@@ -45,10 +45,10 @@ export function readBody(body: string, form: BodyForm, schema: TableSchema, wide
 }
 
 /**
- * Joins the row at an index of an extent: `change`, where it was patched or deleted (then its body is null), else `stored`, whose version
- * is null unless the row came through a tail. The limits keep each look-up a probe of an index: without them the planner may read whole
- * tables once for each row.
- * @param isChanged whether any row of the extent was changed, as far as that is known
+ * Joins the row at an index of an extent: `change` if it was patched, or deleted (body null); else `stored`, whose version
+ * is null unless the row came through a tail. The limits make each look-up an index probe: without them the planner may scan whole
+ * tables for each row.
+ * @param isChanged whether any row of the extent was changed, as far as known
  */
 export function joinRowAt(extent: string, index: string, isChanged = `${extent}.changed`): string {
   return `left join lateral (
@@ -62,8 +62,8 @@ export function joinRowAt(extent: string, index: string, isChanged = `${extent}.
 }
 
 /**
- * The rows of an extent from one index to before another: their indexes, their places in the segment, by which they are to be ordered,
- * the versions of their changes and those that they have in tails, and their bodies (null: deleted).
+ * The rows of an extent from one index (inclusive) to another (exclusive): their indexes, their places in the segment (order by these),
+ * the versions of their changes, their versions in the tail, and their bodies (null: deleted).
  */
 export function selectRowsOf(extent: string, from: string, to: string): string {
   return `select segment_rows.index - ${extent}.first as index, segment_rows.index as place, changes.version as change_version,

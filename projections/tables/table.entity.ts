@@ -8,21 +8,22 @@ export const TableEntity = defineEntity({
     id: p.uuid().primary(),
     teamId: p.uuid(),
     name: p.text(),
-    /** The version of the event that created it, of the last that changed it, and of its last overwrite. */
+    /** The version of the event that created it. */
     created: p.bigint(),
     /** The time of that event's record, in milliseconds. */
     createdAt: p.bigint('number'),
+    /** The versions of the last event that changed it, and of its last overwrite (or creation). */
     version: p.bigint(),
     generation: p.bigint(),
-    /** The version of its schema, and of the last widening of a column: bodies stored before that are converted. */
+    /** The versions of its schema, and of the last widening of a column: bodies stored before that are converted. */
     schemaVersion: p.bigint(),
     widened: p.bigint(),
     rows: p.bigint('number'),
-    /** Bytes of the longest row it ever held: how many rows may be read at once. */
+    /** Bytes of the longest row it ever held: bounds how many rows may be read at once. */
     rowBytesMax: p.integer(),
     /** The open tail extent, where small adds go. */
     tail: p.bigint().nullable(),
-    /** Nobody sees it any more. What it had is left where it is, and shown by nothing that is seen. */
+    /** Hidden from everybody. Its rows stay in place until garbage collection removes them. */
     deleted: p.boolean(),
     /** Whether rows of the present generation retain row IDs of earlier ones. */
     retainsIds: p.boolean(),
@@ -46,27 +47,27 @@ export const TableSchemaEntity = defineEntity({
 
 export const storedSchemas = StoredTable.of(TableSchemaEntity);
 
-/** The use of a segment by a table, at a place in its order, since a version (ARCHITECTURE.md, "extent"). */
+/** The rows of a segment that a table shows, at a place in its order, since a version (ARCHITECTURE.md, "extent"). */
 export const ExtentEntity = defineEntity({
   name: 'Extent',
   tableName: 'extents',
   properties: {
-    /** A local number, like a segment's. */
+    /** A local key, like a segment's. */
     key: p.bigint().primary().autoincrement(false),
     tableId: p.uuid(),
     version: p.bigint(),
     ordinal: p.integer(),
     generation: p.bigint(),
-    /** The schema under which its rows were decided, and whether scalars were wrapped into array columns then. */
+    /** The schema under which its rows were decided, and whether scalars were wrapped into array columns. */
     schemaVersion: p.bigint(),
     wrap: p.boolean(),
-    /** The bodies are stored as the schema of this version presents them; null: as they were received. */
+    /** The bodies are stored as the schema of this version presents them; null: as received. */
     presented: p.bigint().nullable(),
-    /** They were received as the texts of cells (CSV, TSV), and not as values of JSON. */
+    /** The rows came as cell texts (CSV, TSV), not as JSON values. */
     cells: p.boolean(),
-    /** Whether compaction has put its rows beside those of others. */
+    /** Whether compaction has merged it with others. */
     merged: p.boolean().default(false),
-    /** Which of its rows retain the row IDs that stand in `retained_ids`, and not those of their places (retained-places.ts). */
+    /** Which rows have a retained ID in `retained_ids` instead of the ID of their place (retained-places.ts). */
     retained: p.blob().nullable(),
     segment: p.bigint(),
     /** Where its rows begin in the segment, and how many there are. */
@@ -83,20 +84,20 @@ export const ExtentEntity = defineEntity({
 
 export const storedExtents = StoredTable.of(ExtentEntity, { without: ['merged'] });
 
-/** A generation of a table that an overwrite has replaced: continuations that began in it go on in it (docs/spec/decisions.md 3). */
+/** A replaced generation, in which continuations go on (docs/spec/decisions.md 3), or one that ended with its table. */
 export const GenerationEntity = defineEntity({
   name: 'Generation',
   tableName: 'generations',
   properties: {
     tableId: p.uuid().primary(),
     version: p.bigint().primary().autoincrement(false),
-    /** The version of the overwrite, and the time of its record in milliseconds. */
+    /** The version of the overwrite or deletion, and the time of its record in milliseconds. */
     ended: p.bigint(),
     endedAt: p.bigint('number'),
-    /** What its rows were read by in the end. */
+    /** The versions of its last schema and last widening, under which its rows are read. */
     schemaVersion: p.bigint(),
     widened: p.bigint(),
-    /** Whether garbage collection has ended it for readers too, and has removed the changes of its rows. */
+    /** Whether garbage collection has ended it for readers, and has removed the changes of its rows. */
     expired: p.boolean().default(false),
     cleared: p.boolean().default(false),
   },
@@ -118,7 +119,7 @@ export const ChangeEntity = defineEntity({
 
 export const storedChanges = StoredTable.of(ChangeEntity);
 
-/** The apps a table was linked to when it was created. */
+/** The apps that a table was linked to when it was created. */
 export const AppLinkEntity = defineEntity({
   name: 'AppLink',
   tableName: 'app_links',

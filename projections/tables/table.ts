@@ -1,4 +1,4 @@
-/** What tables are made of, and how they change. */
+/** Tables and their parts, and the changes of these. */
 import type { BodyForm } from '../../src/values/presentation.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
 import type { TeamChange } from '../teams/team.ts';
@@ -18,13 +18,13 @@ export interface Table {
   readonly rowBytesMax: number;
   /** The key of the open tail extent. */
   readonly tail: bigint | null;
-  /** Decisions see no such table. */
+  /** Treated as missing by decisions. */
   readonly deleted: boolean;
   /** Whether rows of the present generation retain row IDs of earlier ones. */
   readonly retainsIds: boolean;
 }
 
-/** A generation that an overwrite has replaced. */
+/** A generation that an overwrite has replaced, or that ended with its table. */
 export interface Generation {
   readonly tableId: string;
   readonly version: bigint;
@@ -42,10 +42,10 @@ export interface Extent {
   readonly generation: bigint;
   readonly schemaVersion: bigint;
   readonly wrap: boolean;
-  /** The bodies are stored as the schema of this version presents them; null: as they were received. */
+  /** The bodies are stored as the schema of this version presents them; null: as received. */
   readonly presented: bigint | null;
   readonly cells: boolean;
-  /** Which of its rows retain the row IDs of earlier generations (retained-places.ts); null: none. */
+  /** Which rows retain row IDs of earlier generations (retained-places.ts); null: none. */
   readonly retained: Uint8Array | null;
   readonly segment: bigint;
   readonly first: number;
@@ -55,14 +55,14 @@ export interface Extent {
   readonly deleted: number;
 }
 
-/** A row as it is stored: its newest body, the version of that body, and how it got there. */
+/** A stored row: its newest body, with the version and stored form of that body. */
 export interface StoredRow {
   readonly extent: Extent;
   readonly index: number;
   readonly version: bigint;
   /** Null: deleted. */
   readonly body: string | null;
-  /** How its body is stored. */
+  /** How the body is stored. */
   readonly form: BodyForm;
 }
 
@@ -85,7 +85,7 @@ export interface TailRow {
   readonly body: string;
 }
 
-/** Rows have joined the tail of a team's table. `ids`: the row IDs that they retain; null where none does. */
+/** Rows have joined the tail of a team's table. `ids`: the row IDs that they retain; null if there are none. */
 export interface TailRowsChange {
   readonly kind: 'tailRows';
   readonly teamId: string;
@@ -96,7 +96,7 @@ export interface TailRowsChange {
   readonly ids: readonly (string | null)[] | null;
 }
 
-/** A row of a team's table has another body, or was deleted (null). */
+/** A row of a team's table has a new body, or was deleted (null). */
 export interface RowChange {
   readonly kind: 'row';
   readonly teamId: string;

@@ -1,6 +1,6 @@
 /**
- * What garbage collection removes of tables: the changes of generations that were replaced an hour of log time ago, in the end the row IDs
- * that their rows retained, and what deleted tables had. Extents stay as long as their table: they say which row IDs it issued.
+ * Garbage collection of tables: the changes of generations that were replaced an hour of log time ago, later the retained row IDs of
+ * those, and the remains of deleted tables. Extents stay as long as their table: they record which row IDs it issued.
  */
 import type { Database } from '../../src/database/database.ts';
 import { removeRows, rowsAtOnce, thingsAtOnce } from '../engine/garbage.ts';
@@ -8,17 +8,17 @@ import type { RemoveGarbage } from '../engine/model.ts';
 import { outcomesKept } from '../engine/outcomes/recorded-outcome.ts';
 import { orIdleSince } from '../segments/segments.garbage.ts';
 
-/** For how long continuations go on in a generation that was replaced (docs/spec/decisions.md 3), in milliseconds of log time. */
+/** How long continuations work in a replaced generation, in milliseconds of log time (docs/spec/decisions.md 3). */
 export const generationLife = 3_600_000;
 
-/** The row IDs that rows of a replaced generation retained are parts of answers, which are repeated for as long as outcomes are. */
+/** Retained row IDs of a replaced generation are parts of answers, which can be repeated as long as outcomes are stored. */
 export const rememberedAnswers = outcomesKept;
 
-/** The extents of an ended generation: the versions tell too, so that those of other generations need not be looked at. */
+/** The extents of an ended generation. The range of versions keeps the scan away from other generations. */
 const ofGeneration = `extents.table_id = ended.table_id and extents.generation = ended.version
   and extents.version >= ended.version and extents.version < ended.ended`;
 
-/** Readers cannot go on in them from now on; what they read can be removed then. */
+/** Ends replaced generations for readers; what only they showed can be removed after that. */
 const endGenerations: RemoveGarbage = (database, later) => removeRows(
   database,
   `with ended as (
@@ -37,7 +37,7 @@ const endGenerations: RemoveGarbage = (database, later) => removeRows(
   [generationLife - later],
 );
 
-/** Changes of rows that nobody can read any more. */
+/** Removes the changes of generations that have ended for readers. */
 async function dropChanges(database: Database): Promise<number> {
   const { rows: [ended] } = await database.pool.query<{ table_id: string; version: string }>(
     'select table_id, version from generations where expired and not cleared limit 1',
@@ -59,7 +59,7 @@ async function dropChanges(database: Database): Promise<number> {
   return 1;
 }
 
-/** The row IDs that rows of these generations retained are parts of answers, which are repeated for as long as outcomes are. */
+/** Forgets cleared generations and the row IDs that their rows retained, once no answer can repeat the IDs (`rememberedAnswers`). */
 async function forgetGenerations(database: Database, later: number): Promise<number> {
   const { rows } = await database.pool.query<{ table_id: string; version: string }>(
     `select ended.table_id, ended.version from generations ended
@@ -82,7 +82,7 @@ async function forgetGenerations(database: Database, later: number): Promise<num
   return rows.length;
 }
 
-/** What is left of a table that was deleted, when the last of its generations is forgotten. */
+/** Removes the remains of a deleted table once its last generation is forgotten. */
 async function dropTables(database: Database): Promise<number> {
   const { rows } = await database.pool.query<{ id: string }>(
     `select id from tables where deleted and not exists (select from generations where table_id = tables.id) limit 1`,

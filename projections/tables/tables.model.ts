@@ -1,4 +1,4 @@
-/** Tables: which rows they show, in which order, under which schema, and what was changed in them since. */
+/** Tables: which rows they show, in which order, under which schema, and the changes of these rows. */
 import type { EventData, RowSource } from '../../src/events/event.ts';
 import type { Model } from '../engine/model.ts';
 import { storing } from '../engine/statements.ts';
@@ -28,7 +28,7 @@ import type { TableChange } from './table.ts';
 import { TablesState, type TableStates } from './tables.state.ts';
 import { insertAppLinks, insertGenerations, insertSchemas, insertTables, schemaRow, updateTables } from './tables.store.ts';
 
-/** What may be asked of tables: of them as a whole, of single rows, and of rows in pages. */
+/** The queries on whole tables, on single rows, and on pages of rows. */
 export interface AllTableQueries {
   readonly tables: TableQueries;
   readonly rows: RowQueries;
@@ -38,16 +38,16 @@ export interface AllTableQueries {
 export const tables: Model<TablesState, TableStates, TableChange, RememberedTables, SchemaCache, AllTableQueries> = {
   entities: [TableEntity, TableSchemaEntity, ExtentEntity, GenerationEntity, ChangeEntity, AppLinkEntity],
   storage: [
-    // Room on each page keeps updates of the hot rows beside their old versions, without touching an index.
+    // Free space on each page allows HOT updates of hot rows, which touch no index.
     'alter table tables set (fillfactor = 50)',
     'alter table changes set (fillfactor = 85)',
     'alter table extents set (fillfactor = 85)',
-    // What compaction looks for, so that it finds nothing quickly.
+    // For compaction: finds out quickly that there is nothing to do.
     'create index extents_received on extents (table_id) where presented is null',
     'create index extents_presented on extents (table_id, presented, version) where presented is not null',
     'create index tables_widened on tables (id) where widened > 0',
     `create index extents_small on extents (table_id, version, ordinal) where not merged and bytes < ${smallExtentBytes}`,
-    // What garbage collection looks for.
+    // For garbage collection.
     'create index tables_deleted on tables (id) where deleted',
     'create index generations_shown on generations (ended_at) where not expired',
     'create index generations_to_clear on generations (table_id, version) where expired and not cleared',
@@ -90,7 +90,7 @@ export const tables: Model<TablesState, TableStates, TableChange, RememberedTabl
   },
   needs,
   makes,
-  // Rows are what has to be looked up; the rest is remembered mostly.
+  // Only rows have to be looked up; the rest is mostly remembered.
   loadsAhead: ['RowPatchRequested', 'RowDeleteRequested'],
   queries: (database) => {
     const presenters = new Presenters(database);
@@ -101,7 +101,7 @@ export const tables: Model<TablesState, TableStates, TableChange, RememberedTabl
   garbage: tableGarbage,
 };
 
-/** One key for each extent; few rows may need two, of a tail and its segment. Of a stash it is known when that is loaded. */
+/** One key per extent; few rows may need two, for a tail and its segment. For a stash the number is known only once it is loaded. */
 function keysAtMost(data: EventData): number {
   if (!('rows' in data) || !('tableId' in data)) return 0;
   const { rows } = data;
@@ -110,14 +110,14 @@ function keysAtMost(data: EventData): number {
   return rows.kind === 'body' ? rows.blocks : 0;
 }
 
-/** The present rows of a table, and the row IDs that the blocks of a body came with. */
+/** The present rows of a table, and the row IDs with which the blocks of a body came. */
 function needs(data: EventData): string[] {
   const isOverwrite = data.type === 'TableOverwriteRequested';
   const names = isOverwrite || 'row' in data ? [data.tableId] : [];
   return isOverwrite && data.rows.kind === 'body' ? [...names, data.rows.bodyId] : names;
 }
 
-/** Rows that come as segments: where they are is not known before an extent shows them. */
+/** Rows that come as segments: their places are not known before an extent refers to them. */
 const segmentSources: ReadonlySet<RowSource['kind']> = new Set(['block', 'body', 'stash']);
 
 function makes(data: EventData): string[] {

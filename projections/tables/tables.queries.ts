@@ -3,7 +3,7 @@ import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import { decodeSchema, type TableSchema } from '../../src/values/table-schema.ts';
 
-/** What may come in the place of what was asked of a table. */
+/** The result of a query on a table, or why there is none. */
 export type TableAnswer<T> = T | 'table_not_found' | 'payment_required';
 
 export interface TableSummary {
@@ -18,7 +18,7 @@ export interface TableDetails {
   readonly createdAt: number;
   readonly rows: number;
   readonly schema: TableSchema;
-  /** The apps it was linked to, in the order of their code points. */
+  /** The apps that it was linked to, sorted by code point. */
   readonly appIds: readonly string[];
 }
 
@@ -66,19 +66,19 @@ export class TableQueries {
     this.#database = database;
   }
 
-  /** The team's tables in order of creation (docs/spec/decisions.md 3): all of them, or those that are linked to an app. */
+  /** The team's tables in order of creation (docs/spec/decisions.md 3): all, or those linked to an app. */
   async list(teamId: string, appId: string | null): Promise<TableSummary[]> {
     const { rows } = await this.#database.pool.query<TableSummary>(selectTables, [teamId, appId]);
     return rows;
   }
 
-  /** Whether a table of the team is linked to an app. It may be deleted: whoever asks for it is told so elsewhere. */
+  /** Whether a table of the team is linked to an app. Also true of a deleted table, which other queries report as missing. */
   async isLinked(teamId: string, tableId: string, appId: string): Promise<boolean> {
     const { rows } = await this.#database.reader.query(selectLink, [tableId, appId, teamId]);
     return rows.length > 0;
   }
 
-  /** All that there is to know of a table but its rows. */
+  /** Everything about a table except its rows. */
   async table(teamId: string, tableId: string): Promise<TableAnswer<TableDetails>> {
     const { rows: [found] } = await this.#database.reader.query(selectTable, [tableId, teamId]);
     if (found === undefined) return 'table_not_found';
@@ -86,13 +86,13 @@ export class TableQueries {
     return suspended ? 'payment_required' : { ...table, schema: decodeSchema(JSON.parse(columns)) };
   }
 
-  /** The IDs of a table's columns, in order; none when the team has no such table. */
+  /** The IDs of a table's columns, in order; empty if the team has no such table. */
   async columnIds(teamId: string, tableId: string): Promise<readonly string[]> {
     const { rows } = await this.#database.reader.query(selectColumns, [tableId, teamId]);
     return rows.flatMap(({ columns }) => decodeSchema(JSON.parse(columns)).columns.map((column) => column.id));
   }
 
-  /** The version of a table's data; null when the team has no such table. */
+  /** The version of a table's data; null if the team has no such table. */
   async version(teamId: string, tableId: string): Promise<bigint | null> {
     const { rows } = await this.#database.reader.query(selectVersion, [tableId, teamId]);
     return rows[0]?.version ?? null;

@@ -1,9 +1,9 @@
-/** What replay must give again of tables, apart from extents and rows. */
+/** What replay must reproduce of tables, except extents and rows. */
 import { logTimes, type Section } from '../engine/compare/section.ts';
 import { storedAppLinks, storedGenerations, storedSchemas, storedTables } from './table.entity.ts';
 import { generationLife, rememberedAnswers } from './tables.garbage.ts';
 
-/** What a deleted table had may be there or not. */
+/** Rows of deleted tables may have been garbage-collected. */
 const isShown = 'not exists (select from tables where tables.id = table_id and deleted)';
 
 export const tableSections: readonly Section[] = [
@@ -27,7 +27,7 @@ export const tableSections: readonly Section[] = [
       return `the ID that row ${index} of extent ${version} ${ordinal} of table ${tableId} retains`;
     },
     keys: ['table_id', 'version', 'ordinal', 'index'],
-    // Those of a generation that was replaced are parts of answers, which are repeated until garbage collection may forget it.
+    // IDs of a replaced generation are parts of answers, which can be repeated until garbage collection may remove the IDs.
     query: `select extents.table_id, extents.version, ordinal, retained_ids.index - extents.first as index, retained_ids.id from extents
       join tables on tables.id = extents.table_id and not tables.deleted
       left join generations ended on ended.table_id = extents.table_id and ended.version = extents.generation

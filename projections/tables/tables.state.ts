@@ -24,7 +24,7 @@ export class TablesState {
   readonly #rows = new PairMap<bigint, number, StoredRow>();
   readonly #retained = new RetainedIds();
 
-  // What is to be stored, each thing once.
+  // The changes to store, one entry per object.
   readonly #changedTables = new Set<string>();
   readonly #newTables = new Set<string>();
   readonly #changedExtents = new Set<bigint>();
@@ -39,9 +39,9 @@ export class TablesState {
     this.newKey = newKey;
   }
 
-  // What decisions see. A look-up of what was not loaded is a bug, and throws.
+  // Reads by decisions. They throw if the object was not loaded, which is a bug.
 
-  /** A table that is there. */
+  /** The table, unless it does not exist or was deleted. */
   table(tableId: string): Table | null {
     const table = this.find(tableId);
     return table?.deleted ? null : table;
@@ -59,12 +59,12 @@ export class TablesState {
     return extent;
   }
 
-  /** The extent of the rows that this version added to a table under this ordinal, in any generation. */
+  /** The extent, of any generation, that the event of this version added to a table under this ordinal. */
   extentOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Extent | null {
     return this.#extents.extentOf(tableId, row);
   }
 
-  /** The row with this ID in the present generation, wherever it lies. */
+  /** The row of the present generation with this ID, wherever it is. */
   row(table: Table, id: RowAddress): StoredRow | null {
     const place = this.#placeOf(table, id);
     if (place === null) return null;
@@ -78,14 +78,14 @@ export class TablesState {
     const extent = this.extentOf(table.id, id);
     if (extent === null || extent.generation !== table.generation) return table.retainsIds ? this.rowByRetainedId(table, formatRowId(id)) : null;
     if (id.index >= extent.rows) return null;
-    // A row that retains another row ID does not have that of its place.
+    // A row with a retained ID does not have the ID of its place.
     if (findRetainedPlace(extent.retained, id.index, 1) !== null) return null;
     return { extent, index: id.index };
   }
 
-  // What is here already, so that it need not be loaded.
+  // What is loaded already.
 
-  /** Also one that was deleted. */
+  /** The table, even if deleted. */
   find(tableId: string): Table | null {
     return this.#tables.get(tableId) ?? null;
   }
@@ -102,7 +102,7 @@ export class TablesState {
     return this.#rows.get(extent, index) ?? null;
   }
 
-  /** The extent of a table's present generation in which the row that retains this ID lies, and its index there. */
+  /** The place of the row that retains this ID in the table's present generation. */
   rowByRetainedId(table: Table, id: string): { readonly extent: Extent; readonly index: number } | null {
     return this.#retained.row(table, id);
   }
@@ -115,7 +115,7 @@ export class TablesState {
     return this.#extents.all();
   }
 
-  // What becomes known.
+  // Adds loaded objects.
 
   put(table: Table): void {
     this.#tables.set(table.id, table);
@@ -134,13 +134,13 @@ export class TablesState {
     this.#retained.put(retained);
   }
 
-  /** An extent that is here already is as new as that of the row, or newer. */
+  /** Does not replace a known extent, which is at least as new as that of the row. */
   putRow(row: StoredRow): void {
     if (this.findExtent(row.extent.key) === null) this.putExtent(row.extent);
     this.#rows.set(row.extent.key, row.index, row);
   }
 
-  // What decisions change.
+  // Applies changes.
 
   change(table: Table): void {
     if (this.find(table.id) === null) this.#newTables.add(table.id);
@@ -186,9 +186,9 @@ export class TablesState {
     this.#changedRows.set(extent.key, index, row);
   }
 
-  // What is to be stored.
+  // The changes to store.
 
-  /** Those that were there before. */
+  /** Changed tables that existed before. */
   changedTables(): Table[] {
     return [...this.#changedTables].filter((id) => !this.#newTables.has(id)).map((id) => this.find(id)!);
   }
@@ -205,7 +205,7 @@ export class TablesState {
     return this.#changedRows.values();
   }
 
-  /** The extents of this batch that retain row IDs: nobody can load them yet. */
+  /** The extents of this batch that retain row IDs, and that no query can see yet. */
   newRetainingExtents(): Extent[] {
     return this.changedExtents().filter(({ retained }) => retained !== null);
   }

@@ -1,4 +1,4 @@
-/** Tables, their schemas and generations, as a batch reads and writes them: set-based, a statement a kind. */
+/** Reads and writes tables, their schemas and generations: set-based, one statement per kind. */
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { decodeSchema, encodeSchema } from '../../src/values/table-schema.ts';
 import { storedAppLinks, storedGenerations, storedSchemas, storedTables } from './table.entity.ts';
@@ -9,12 +9,12 @@ const selectTables: Statement<Table> = {
   text: `select ${storedTables.columns()} from tables where id = any($1::uuid[]) and not deleted`,
 };
 
-/** Tables that were not deleted. */
+/** The tables with these IDs that are not deleted. */
 export async function findTables(tx: Tx, ids: readonly string[]): Promise<Table[]> {
   return (await tx.query(selectTables, [ids])).rows;
 }
 
-/** Tables that are new, and those that were there before. */
+/** `insertTables`: new tables; `updateTables`: existing ones. */
 export const insertTables = storedTables.insert('insert_tables');
 export const updateTables = storedTables.update('update_tables', [
   'version', 'generation', 'schemaVersion', 'widened', 'rows', 'rowBytesMax', 'tail', 'retainsIds', 'name', 'deleted',

@@ -1,11 +1,11 @@
-/** Teams, their plans and tokens. The command line asks for these; they cannot be refused, so their events are facts. */
+/** Teams, their plans and tokens. These events come from the command line and cannot be refused: they are facts. */
 import type { Event, EventOf } from '../../src/events/event.ts';
 import { apply } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { Team, TeamChange, Token, TokenChange } from './team.ts';
 import type { TeamsState, TeamStates } from './teams.state.ts';
 
-/** A team that is there already stays as it is: the same creation was appended twice. */
+/** Ignores a repeated creation: an existing team stays as it is. */
 export function decideTeamCreated({ teams }: TeamStates, { data }: Event<EventOf<'TeamCreated'>>, at: LogPlace): Decision<TeamChange> {
   if (teams.team(data.teamId) !== null) return apply([]);
   const team: Team = {
@@ -15,13 +15,13 @@ export function decideTeamCreated({ teams }: TeamStates, { data }: Event<EventOf
   return apply([{ kind: 'team', team }]);
 }
 
-/** A fact about a team that does not exist changes nothing. */
+/** A fact about an unknown team changes nothing. */
 export function decideTeamChange(teams: TeamsState, teamId: string, change: Partial<Team>): Decision<TeamChange> {
   const team = teams.team(teamId);
   return apply(team === null ? [] : [{ kind: 'team', team: { ...team, ...change } }]);
 }
 
-/** What an event does not name stays as it is. */
+/** Limits that the event does not name stay as they are. */
 export function decideTeamPlan({ teams }: TeamStates, { data }: Event<EventOf<'TeamPlanSet'>>): Decision<TeamChange> {
   const { teamId, rowsMax, uploadBytesMax } = data;
   return decideTeamChange(teams, teamId, {
@@ -38,7 +38,7 @@ export function decideTokenCreated({ teams }: TeamStates, { data }: Event<EventO
   return apply([{ kind: 'token', token }]);
 }
 
-/** A revocation is for good. */
+/** A revocation is final. */
 export function decideTokenRevoked({ teams }: TeamStates, { data }: Event<EventOf<'TokenRevoked'>>): Decision<TokenChange> {
   const token = teams.token(data.tokenId);
   if (token === null || token.teamId !== data.teamId) return apply([]);

@@ -1,2 +1,2 @@
-/** What is said to a team that is suspended (docs/spec/decisions.md 2). */
+/** The message to a suspended team (docs/spec/decisions.md 2). */
 export const suspendedMessage = 'the team is suspended';

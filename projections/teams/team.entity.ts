@@ -11,14 +11,14 @@ export const TeamEntity = defineEntity({
     name: p.text(),
     created: p.bigint(),
     suspended: p.boolean(),
-    /** The rows that the team's tables show. */
+    /** The number of rows in the team's tables. */
     rows: p.bigint('number'),
-    /** The plan's limit of them; null: none. */
+    /** The plan's limit of rows; null: none. */
     rowsMax: p.bigint('number').nullable(),
     /** The bytes of its files, and the plan's limit of them; null: none. */
     uploadBytes: p.bigint('number'),
     uploadBytesMax: p.bigint('number').nullable(),
-    /** Its uploads that were neither completed nor given up. */
+    /** Its uploads that are neither completed nor given up. */
     openUploads: p.bigint('number'),
   },
 });
@@ -31,14 +31,14 @@ export const TokenEntity = defineEntity({
   properties: {
     id: p.uuid().primary(),
     teamId: p.uuid(),
-    /** SHA-256 of the token; the token itself is shown once and stored nowhere. */
+    /** SHA-256 of the token; the token itself is shown once and never stored. */
     hash: p.type(HexBytes).unique(),
     name: p.text(),
     created: p.bigint(),
-    /** From this log time on it is refused, in milliseconds; null: never. */
+    /** The log time from which on it is refused, in milliseconds; null: never. */
     expiresAt: p.bigint('number').nullable(),
     readOnly: p.boolean(),
-    /** The only app that it is for; null: for all of the team. */
+    /** The app to which it is restricted; null: valid for the whole team. */
     appId: p.string().columnType('text').nullable(),
     revoked: p.boolean(),
   },

@@ -1,4 +1,4 @@
-/** What teams and their tokens are, and how they change. */
+/** Teams and tokens, and their changes. */
 
 export interface Team {
   readonly id: string;
@@ -12,8 +12,8 @@ export interface Team {
   readonly uploadBytes: number;
   readonly uploadBytesMax: number | null;
   /**
-   * Its uploads that were neither completed nor given up. One whose time is over is among them until maintenance has said so
-   * (`UploadChecked`), which it does in its rounds.
+   * Its uploads that are neither completed nor given up. An expired one counts until the periodic maintenance has appended its
+   * `UploadChecked`.
    */
   readonly openUploads: number;
 }
@@ -25,10 +25,10 @@ export interface Token {
   /** SHA-256 of the token, in hexadecimal. */
   readonly hash: string;
   readonly created: bigint;
-  /** From this log time on it is refused, in milliseconds; null: never. */
+  /** The log time from which on it is refused, in milliseconds; null: never. */
   readonly expiresAt: number | null;
   readonly readOnly: boolean;
-  /** The only app that it is for; null: for all of the team. */
+  /** The app to which it is restricted; null: valid for the whole team. */
   readonly appId: string | null;
   readonly revoked: boolean;
 }

@@ -1,4 +1,4 @@
-/** Teams, their plans, and the tokens of those who act for them. */
+/** Teams, their plans and their tokens. */
 import type { Loading, Model } from '../engine/model.ts';
 import { storing } from '../engine/statements.ts';
 import { decideTeamChange, decideTeamCreated, decideTeamPlan, decideTokenCreated, decideTokenRevoked } from './decide-team.ts';
@@ -9,10 +9,10 @@ import type { Team, TeamChange, TokenChange } from './team.ts';
 import { TeamsState, type TeamStates } from './teams.state.ts';
 import { findTeams, findTokens, upsertTeams, upsertTokens } from './teams.store.ts';
 
-/** Teams that were looked up or changed in earlier batches of the partition, by their IDs. */
+/** The teams that earlier batches of the partition have loaded or changed, by ID. */
 export type RememberedTeams = Map<string, Team>;
 
-/** How many are remembered; past it all are forgotten, because that is simple and rare. */
+/** How many are remembered; past it all are dropped, because that is simple and rare. */
 const rememberedMax = 1000;
 
 export const teams: Model<TeamsState, TeamStates, TeamChange | TokenChange, RememberedTeams, null, TeamQueries> = {

@@ -16,14 +16,14 @@ const selectTokens = `
     revoked or exists (select from ${revocationNotes} where token_id = id) as revoked
   from tokens left join ${useNotes} uses on uses.token_id = id where team_id = $1 order by created, id`;
 
-/** A token that was not revoked. */
+/** A token that is not revoked. */
 export interface KnownToken {
   readonly id: string;
   readonly teamId: string;
-  /** From this log time on it is refused, in milliseconds; null: never. */
+  /** The log time from which on it is refused, in milliseconds; null: never. */
   readonly expiresAt: number | null;
   readonly readOnly: boolean;
-  /** The only app that it is for; null: for all of the team. */
+  /** The app to which it is restricted; null: valid for the whole team. */
   readonly appId: string | null;
 }
 
@@ -39,12 +39,12 @@ export interface TeamSummary {
 
 export interface TokenSummary extends Omit<KnownToken, 'teamId'> {
   readonly name: string;
-  /** When it was last used, in milliseconds of log time, as far as that was written yet; null: never. */
+  /** The last use that was written so far, in milliseconds of log time; null: none. */
   readonly usedAt: number | null;
   readonly revoked: boolean;
 }
 
-/** SHA-256 of a token: all that is ever stored of it. */
+/** SHA-256 of a token: the only form in which it is stored. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
@@ -56,12 +56,12 @@ export class TeamQueries {
     this.#database = database;
   }
 
-  /** What is known of a token; null when there is no such token, or it was revoked. */
+  /** The token's record; null if there is no such token, or it was revoked. */
   async token(token: string): Promise<KnownToken | null> {
     return (await this.#database.reader.query(selectToken, [hashToken(token)])).rows[0] ?? null;
   }
 
-  /** All teams, in order of creation: their IDs begin with its time, and versions of different partitions do not follow each other. */
+  /** All teams, ordered by ID and so by time of creation: IDs begin with it, while versions of different partitions are not comparable. */
   async teams(): Promise<TeamSummary[]> {
     return this.#em().find(TeamEntity, {}, { orderBy: { id: 'asc' } });
   }

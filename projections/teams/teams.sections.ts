@@ -1,4 +1,4 @@
-/** What replay must give again of teams and tokens. */
+/** What replay must reproduce of teams and tokens. */
 import type { Section } from '../engine/compare/section.ts';
 import { storedTeams, storedTokens } from './team.entity.ts';
 

@@ -1,6 +1,6 @@
 /** The teams and tokens of a batch: as loaded, and as changed by the events decided so far. */
 import type { Team, Token, TeamChange, TokenChange } from './team.ts';
-/** What decisions about teams read, and what others read of teams. */
+/** What decisions about teams read; other models read the teams too. */
 export interface TeamStates {
   readonly teams: TeamsState;
 }

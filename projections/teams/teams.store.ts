@@ -1,4 +1,4 @@
-/** Teams and tokens in Postgres, as a batch reads and writes them. */
+/** Reads and writes teams and tokens. */
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { storedTeams, storedTokens } from './team.entity.ts';
 import type { Team, Token } from './team.ts';

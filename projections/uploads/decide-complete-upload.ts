@@ -9,8 +9,8 @@ import { suspendedMessage } from '../teams/guards.ts';
 import { resultOf } from './decide-create-upload.ts';
 
 /**
- * Spec 4.9. Guards: upload, suspension, size, plan. A file that is too large or goes beyond the plan is given up, and its upload
- * with it (spec section 3). To complete an upload again changes nothing and has the same answer.
+ * Spec 4.9. Guards: upload, suspension, size, plan. If the file is too large or exceeds the plan, the file and its upload are given up
+ * (spec section 3). Completing an upload again changes nothing and returns the same result.
  */
 export function decideCompleteUpload({ uploads, teams }: UploadStates, { data }: Event<EventOf<'UploadCompleteRequested'>>, at: LogPlace): Decision<UploadChange> {
   const { teamId, appId, uploadId, file } = data;

@@ -7,8 +7,8 @@ import type { UploadStates } from './uploads.state.ts';
 import { suspendedMessage } from '../teams/guards.ts';
 
 /**
- * Spec 4.8: an upload whose bytes are to come. An app exists once its team names it (docs/spec/decisions.md 3). Guards: suspension, open uploads:
- * what they hold counts to no plan before they are completed, so there is a bound to them.
+ * Spec 4.8: announces an upload. An app exists once its team names it (docs/spec/decisions.md 3). Guards: suspension, open uploads, which
+ * are bounded because their bytes do not count towards the plan yet.
  */
 export function decideCreateUpload({ teams }: UploadStates, { data }: Event<EventOf<'UploadCreateRequested'>>, at: LogPlace): Decision<UploadChange> {
   const { teamId, uploadId, appId, contentType, fileName, limits } = data;
@@ -30,7 +30,7 @@ export function decideCreateUpload({ teams }: UploadStates, { data }: Event<Even
   );
 }
 
-/** What the answer to a request that concerns an upload is made of. */
+/** The upload's part of an outcome. */
 export function resultOf({ id, contentType, fileName, sizeMax, expiresAt, file }: Upload): UploadResult {
   return { id, contentType, fileName, sizeMax, expiresAt, file: file?.name ?? null };
 }

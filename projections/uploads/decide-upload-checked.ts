@@ -5,8 +5,8 @@ import type { Upload, UploadChange } from './upload.ts';
 import type { UploadStates } from './uploads.state.ts';
 
 /**
- * The end of uploads that were never completed, and of files that no row has named for too long (spec section 3). Whoever looks
- * says so: too early, too late and too often, and only what is so at this place of the log counts.
+ * Gives up uploads that were never completed, and files that no row has named for too long (spec section 3). An early, late or repeated
+ * event is harmless: only the state at its place in the log counts.
  */
 export function decideUploadChecked(
   { uploads, teams }: UploadStates,

@@ -2,16 +2,16 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { LineText, StoredTable } from '../../src/database/stored-table.ts';
 
 /**
- * The files that rows of segments name, as these were received or put into a tail (src/files/file-name.ts). Never updated. The team
- * comes first: whoever looks for what keeps a file passes by what other teams say of it, however much that is.
+ * The files that rows of segments name, as received or added to a tail (src/files/file-name.ts). Never updated. The team is the first
+ * column of the key, so that references by other teams, however many, do not slow down a look-up.
  */
 export const FileReferenceEntity = defineEntity({
   name: 'FileReference',
   tableName: 'file_references',
   properties: {
-    /** Whose rows they are. */
+    /** The team that owns the rows. */
     teamId: p.uuid().primary(),
-    /** The name of a file, of whatever team, or of none. */
+    /** A file name. The file may belong to any team, or not exist. */
     file: p.type(LineText).primary().columnType('text collate "C"'),
     segment: p.bigint().primary().autoincrement(false),
     index: p.integer().primary().autoincrement(false),
@@ -21,7 +21,7 @@ export const FileReferenceEntity = defineEntity({
 
 export const storedFileReferences = StoredTable.of(FileReferenceEntity);
 
-/** The files that the newest bodies of patched rows name. They count in place of those that the rows named before. */
+/** The files that the newest bodies of patched rows name. They replace the references of the former bodies. */
 export const ChangeReferenceEntity = defineEntity({
   name: 'ChangeReference',
   tableName: 'change_references',

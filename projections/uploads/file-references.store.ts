@@ -1,21 +1,21 @@
-/** The files that rows name, as a batch writes them and as they are asked for. */
+/** Writes the files that rows name, and finds out whether rows name a file. */
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { storedChangeReferences, storedFileReferences } from './file-reference.entity.ts';
 
-/** What rows of segments name that are new. */
+/** The files that new rows of segments name. */
 export const insertFileReferences = storedFileReferences.insert('insert_file_references');
 
-/** What patched rows name. It may have been stored before. */
+/** The files that patched rows name. Some may be stored already. */
 export const insertChangeReferences = storedChangeReferences.insert('insert_change_references', 'on conflict do nothing');
 
-/** What patched rows name no longer. It may never have been stored. */
+/** The files that patched rows no longer name. Some may never have been stored. */
 export const deleteChangeReferences = storedChangeReferences.delete('delete_change_references');
 
-/** The extent's table, if readers can reach the extent. It is of the team that the segment is of. */
+/** SQL: the extent's table, if its present generation has the extent. It belongs to the team of the segment. */
 const shown = `select from tables where tables.id = extents.table_id and tables.generation = extents.generation
   and not tables.deleted limit 1`;
 
-/** The places of an upload's team that name its file, each once, in order: a probe for each. No key is 0. */
+/** SQL: the distinct places at which rows of the upload's team name its file, in order, by one index probe each. No key is 0. */
 const namedBy = (references: string, place: string): string => `with recursive named(place) as (
     select 0::int8
     union all
@@ -34,9 +34,9 @@ export interface Claim {
 }
 
 /**
- * Each look-up is a probe of an index: limits, offsets and the comparison of several columns at once leave the planner no other
- * way to begin or to go on. A file may be named by millions of rows that nobody sees any more, so it goes from segment to segment,
- * and looks at rows only where an extent is shown. Rows of other teams may name it as often: they stand elsewhere in the index.
+ * Each look-up is an index probe: limits, offsets and row comparisons leave the planner no other choice. Millions of rows that readers
+ * cannot reach may name a file, so the query goes from segment to segment, and looks at rows only of extents that are shown. Rows of
+ * other teams may name the file as often: they are elsewhere in the index.
  */
 export const selectClaims: Statement<Claim> = {
   name: 'select_claims',
@@ -74,7 +74,7 @@ export const selectClaims: Statement<Claim> = {
 
 /**
  * Whether rows name the files of these uploads: rows of the present generations of tables of the upload's team, by their newest
- * bodies. Uploads without a file are left out.
+ * bodies. Omits uploads without a file.
  */
 export async function findClaims(tx: Tx, uploadIds: readonly string[]): Promise<Claim[]> {
   return (await tx.query(selectClaims, [uploadIds])).rows;

@@ -1,10 +1,10 @@
-/** The files that patched and deleted rows name now, and those that they have ceased to name, over a batch. */
+/** Which files the rows patched or deleted in a batch name now, and which ones they no longer name. */
 import { fileNamesIn } from '../../src/files/file-name.ts';
 import { PairMap } from '../engine/pair-map.ts';
 import type { ChangeReference, PatchedRow } from './upload.ts';
 
 interface Patched extends PatchedRow {
-  /** What the row named before the batch, and what it names now. */
+  /** The files that the row named before the batch, and those that it names now. */
   readonly before: readonly string[];
   readonly now: readonly string[];
 }
@@ -12,21 +12,21 @@ interface Patched extends PatchedRow {
 export class PatchedReferences {
   readonly #rows = new PairMap<bigint, number, Patched>();
 
-  /** A row has another body than before; null: none. */
+  /** Notes that a row's body was replaced; null: there is none. */
   replace(row: PatchedRow, bodyBefore: string | null, body: string | null): void {
     const known = this.#rows.get(row.extent, row.index);
     const before = known?.before ?? namesIn(bodyBefore);
     const now = namesIn(body);
-    // Most rows name no file, and never did.
+    // Skips rows that name no file, as most do.
     if (known !== undefined || before.length > 0 || now.length > 0) this.#rows.set(row.extent, row.index, { ...row, before, now });
   }
 
-  /** What the rows name in the end. Some of it may stand in the read model. */
+  /** The files that the rows name after the batch. Some may be stored already. */
   named(): ChangeReference[] {
     return this.#rows.values().flatMap(({ teamId, extent, index, now }) => now.map((file) => ({ teamId, extent, index, file })));
   }
 
-  /** What they name no longer. Only what an earlier patch named stands in the read model. */
+  /** The files that the rows no longer name. Only those that an earlier patch named are stored as change references. */
   gone(): ChangeReference[] {
     return this.#rows.values().flatMap(({ teamId, extent, index, before, now }) => {
       return before.filter((file) => !now.includes(file)).map((file) => ({ teamId, extent, index, file }));

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { StoredTable } from '../../src/database/stored-table.ts';
 
-/** An upload, from its creation on for good: a URL that was handed out is never another file's. */
+/** An upload. Never removed, so that its URL is never reused for another file. */
 export const UploadEntity = defineEntity({
   name: 'Upload',
   tableName: 'uploads',
@@ -14,22 +14,22 @@ export const UploadEntity = defineEntity({
     /** The version of the event that created it, and the time of its record in milliseconds. */
     created: p.bigint(),
     createdAt: p.bigint('number'),
-    /** The time from which on it cannot be completed. */
+    /** From this time on it cannot be completed. */
     expiresAt: p.bigint('number'),
-    /** The largest file in bytes, and for how many milliseconds it is kept while no row names it. */
+    /** The largest size of the file in bytes, and how many milliseconds it is kept while no row names it. */
     sizeMax: p.bigint('number'),
     unclaimedLifeMs: p.bigint('number'),
-    /** The name of the file in the store, and its bytes; null until it is completed. */
+    /** The name of the file in the store, and its size in bytes; null until the upload is completed. */
     file: p.string().columnType('text collate "C"').nullable().unique(),
     size: p.bigint('number').nullable(),
-    /** Since when no row is known to name the file; null while one does. */
+    /** Since when no row is known to name the file; null while one does, and before the upload is completed. */
     unclaimedSince: p.bigint('number').nullable(),
-    /** When the file was given up. */
+    /** When the upload was given up; null before that. */
     removedAt: p.bigint('number').nullable(),
-    /** Whether the bytes of one that was given up are removed from the store. */
+    /** Whether the bytes of a given-up upload have been removed from the store. */
     cleared: p.boolean().default(false),
   },
 });
 
-/** As batches read and write them. */
+/** The columns that batches read and write. */
 export const storedUploads = StoredTable.of(UploadEntity, { without: ['cleared'] });

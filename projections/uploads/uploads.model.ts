@@ -1,4 +1,4 @@
-/** Uploaded files: from their announcement to the time when no row has named them for too long. */
+/** Uploaded files: from the announcement until no row has named the file for too long. */
 import type { Loading, Model } from '../engine/model.ts';
 import { storing } from '../engine/statements.ts';
 import type { RowChange, TailRowsChange } from '../tables/table.ts';
@@ -38,7 +38,7 @@ export const uploads: Model<UploadsState, UploadStates, UploadChange | TailRowsC
     ...storing(state.newReferences, insertFileReferences), ...storing(state.patched.named(), insertChangeReferences),
     ...storing(state.patched.gone(), deleteChangeReferences), ...storing(state.changedUploads().map(uploadRow), upsertUploads),
   ],
-  // Whether rows name a file is asked of what is stored, wherever rows may be.
+  // Whether rows name a file is looked up among all stored rows.
   readsStored: ['UploadChecked'],
   queries: (database) => new UploadQueries(database),
   sections: uploadSections,

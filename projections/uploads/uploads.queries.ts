@@ -4,20 +4,20 @@ import type { Statement } from '../../src/database/pipelined-client.ts';
 import type { StoredFile } from '../../src/events/event.ts';
 import { findClaims } from './file-references.store.ts';
 
-/** An upload, as far as its team can do something with it. */
+/** The state of an upload, as its team needs it. */
 export interface UploadState {
-  /** Null until it is completed. Also there where it was refused then. */
+  /** Null until it is completed. Also set if the completion was refused. */
   readonly file: StoredFile | null;
   readonly contentType: string;
-  /** The most bytes that it may have. */
+  /** The largest size of the file, in bytes. */
   readonly sizeMax: number;
-  /** Whether its file was given up, or never came in time. */
+  /** Whether it was given up: it was refused, or expired, or no row named its file for too long. */
   readonly isRemoved: boolean;
   /** Whether its team is suspended. */
   readonly isSuspended: boolean;
 }
 
-/** A file that everybody may read. */
+/** A file with a public URL. */
 export interface PublicFile {
   readonly name: string;
   readonly fileName: string;
@@ -45,7 +45,7 @@ const selectFile: Statement<PublicFile> = {
   text: `select file as name, file_name as "fileName", content_type as "contentType", size::float8 from uploads where file = $1 and removed_at is null`,
 };
 
-/** An upload that is to be looked at by an event (`UploadChecked`). */
+/** An upload that is due for an `UploadChecked` event. */
 export interface UploadToCheck {
   readonly id: string;
   readonly teamId: string;
@@ -53,7 +53,7 @@ export interface UploadToCheck {
   readonly next: string;
 }
 
-/** An upload that was given up, whose bytes may be there yet. */
+/** A given-up upload whose bytes may still be in the store. */
 export interface GivenUpUpload {
   readonly id: string;
   readonly file: string | null;
@@ -72,7 +72,7 @@ export class UploadQueries {
     this.#database = database;
   }
 
-  /** Null where there never was such an upload; of which team and app is left out where it comes from a signed URL. */
+  /** Null if there is no such upload of the owner. Omit `owner` for an upload from a signed URL. */
   async upload(uploadId: string, owner?: { readonly teamId: string; readonly appId: string }): Promise<UploadState | null> {
     const { rows: [row] } = await this.#database.reader.query(selectUpload, [uploadId]);
     if (row === undefined) return null;
@@ -81,12 +81,12 @@ export class UploadQueries {
     return { ...upload, file: file === null ? null : { name: file, size: size! } };
   }
 
-  /** The file of this name, unless it was given up. */
+  /** The file of this name; null if there is none, or it was given up. */
   async file(name: string): Promise<PublicFile | null> {
     return (await this.#database.reader.query(selectFile, [name])).rows[0] ?? null;
   }
 
-  /** Uploads whose time was over at this time of the log, some of each partition: one that takes no events holds up no other. */
+  /** Uploads that are due at this log time, up to `atOnce` of each kind per partition, so that a halted partition blocks no other. */
   async due(time: number, atOnce: number): Promise<UploadToCheck[]> {
     const { rows } = await this.#database.pool.query<UploadToCheck>(
       `select due.id, due.team_id as "teamId", progress.next from progress cross join lateral (
@@ -103,7 +103,7 @@ export class UploadQueries {
     return rows;
   }
 
-  /** Of the next uploads behind `after`, in the order of their IDs, those whose file rows have begun or ceased to name. */
+  /** Checks the next `atOnce` uploads after `after`, by ID, and returns those whose files rows have begun or ceased to name. */
   async claimsMoved(after: string, atOnce: number): Promise<{ readonly moved: readonly UploadToCheck[]; readonly last: string | null }> {
     const { rows } = await this.#database.pool.query<UploadToCheck & { readonly claimed: boolean }>(
       `select uploads.id, uploads.team_id as "teamId", progress.next, unclaimed_since is null as claimed
@@ -117,7 +117,7 @@ export class UploadQueries {
     return { moved, last: rows.length < atOnce ? null : rows.at(-1)!.id };
   }
 
-  /** Uploads that were given up and not cleared away yet. */
+  /** Given-up uploads whose bytes have not been removed yet. */
   async givenUp(atOnce: number): Promise<GivenUpUpload[]> {
     const { rows } = await this.#database.pool.query<GivenUpUpload>(
       'select id, file from uploads where removed_at is not null and not cleared limit $1', [atOnce],
@@ -125,12 +125,12 @@ export class UploadQueries {
     return rows;
   }
 
-  /** Notes that the bytes of uploads are gone. Nothing that is decided depends on it. */
+  /** Notes that the bytes of uploads are removed. No decision depends on it. */
   async setCleared(ids: readonly string[]): Promise<void> {
     await this.#database.pool.query('update uploads set cleared = true where id = any($1)', [ids]);
   }
 
-  /** Of these names those of files that everybody may read. */
+  /** The names in this list that belong to public files. */
   async knownFiles(names: readonly string[]): Promise<Set<string>> {
     const { rows } = await this.#database.pool.query<{ file: string }>(
       'select file from uploads where file = any($1) and removed_at is null', [names],
@@ -138,7 +138,7 @@ export class UploadQueries {
     return new Set(rows.map(({ file }) => file));
   }
 
-  /** Of these uploads those that bytes may yet come for. */
+  /** The uploads in this list that may still receive bytes. */
   async open(ids: readonly string[]): Promise<Set<string>> {
     const { rows } = await this.#database.pool.query<{ id: string }>(
       'select id from uploads where id = any($1) and file is null and removed_at is null', [ids],
@@ -146,7 +146,7 @@ export class UploadQueries {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** How far each partition is projected, and of which log it is; null before it has begun. */
+  /** The progress of each partition, and the ID of its log; null before the first event. */
   async progress(): Promise<PartitionProgress[]> {
     const { rows } = await this.#database.pool.query<PartitionProgress>(
       'select partition, next, log_id as "logId" from progress order by partition',

@@ -1,4 +1,4 @@
-/** What replay must give again of uploads, and of the files that rows name. */
+/** What replay must reproduce of uploads, and of the files that rows name. */
 import type { Section } from '../engine/compare/section.ts';
 import { storedUploads } from './upload.entity.ts';
 
@@ -13,7 +13,7 @@ export const uploadSections: readonly Section[] = [
       return `file ${file} in row ${index} of extent ${version} ${ordinal} of table ${tableId}`;
     },
     keys: ['table_id', 'version', 'ordinal', 'index', 'file'],
-    // What counts when a file is looked at: of rows that were patched or deleted only what their newest bodies name.
+    // As `UploadChecked` sees them: of rows that were patched or deleted, only the references of their newest bodies.
     query: `select extents.table_id, extents.version, ordinal, named.index - extents.first as index, file, named.team_id from extents
       join tables on tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
       join file_references named on named.segment = extents.segment and named.index >= extents.first

@@ -15,14 +15,14 @@ export class UploadsState {
   readonly #claims = new Map<string, boolean>();
   readonly #changed = new Map<string, Upload>();
   readonly #patched = new PatchedReferences();
-  /** The files that rows name which have joined a tail. */
+  /** The files named by rows that were added to a tail. */
   readonly newReferences: SegmentReference[] = [];
 
   upload(uploadId: string): Upload | null {
     return this.#uploads.get(uploadId) ?? null;
   }
 
-  /** Whether a row of one of its team's tables names the upload's file. */
+  /** Whether a row of one of its team's tables names the upload's file. Throws if that was not loaded. */
   isClaimed({ id }: Upload): boolean {
     const isClaimed = this.#claims.get(id);
     if (isClaimed === undefined) throw new Error(`the claims on the file of upload ${id} were not loaded`);
@@ -33,7 +33,7 @@ export class UploadsState {
     this.#uploads.set(upload.id, upload);
   }
 
-  /** Whether rows name the file of an upload, as it was before this batch. */
+  /** Whether rows named the upload's file before this batch. */
   putClaim(uploadId: string, isClaimed: boolean): void {
     this.#claims.set(uploadId, isClaimed);
   }
@@ -43,14 +43,14 @@ export class UploadsState {
     this.#changed.set(upload.id, upload);
   }
 
-  /** Rows have joined a tail. */
+  /** Notes the files that rows added to a tail name. */
   followTailRows({ teamId, extent: { segment }, first, bodies }: TailRowsChange): void {
     bodies.forEach((body, at) => {
       for (const file of fileNamesIn(body)) this.newReferences.push({ teamId, segment, index: first + at, file });
     });
   }
 
-  /** A row was patched or deleted. */
+  /** Notes the files that a patched or deleted row names or no longer names. */
   followRow({ teamId, extent, index, before, body }: RowChange): void {
     this.#patched.replace({ teamId, extent: extent.key, index }, before, body);
   }
@@ -59,7 +59,7 @@ export class UploadsState {
     return [...this.#changed.values()];
   }
 
-  /** The files that patched rows name now, and those that they name no longer. */
+  /** The files that patched rows name now, and those that they no longer name. */
   get patched(): Pick<PatchedReferences, 'named' | 'gone'> {
     return this.#patched;
   }

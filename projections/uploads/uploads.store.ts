@@ -1,9 +1,9 @@
-/** Uploads in Postgres, as a batch reads and writes them. */
+/** Reads and writes uploads. */
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { storedUploads } from './upload.entity.ts';
 import type { Upload } from './upload.ts';
 
-/** An upload as it is stored. */
+/** An upload as stored. */
 type UploadRow = Omit<Upload, 'file'> & { readonly file: string | null; readonly size: number | null };
 
 const selectUploads: Statement<UploadRow> = {

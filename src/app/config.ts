@@ -1,15 +1,15 @@
-/** The only reader of the environment. Every setting is a line of one schema, and all problems are told at once. */
+/** The only reader of the environment. One schema describes every setting, and all problems are reported together. */
 import { z } from 'zod';
 
 const timerMsMax = 2 ** 31 - 1;
 const portMax = 65_535;
-/** What the read model can count. */
+/** The largest count that the read model can store. */
 const int4Max = 2 ** 31 - 1;
-/** What the chunks of a stash hold is not looked at when generations are forgotten: it must have ended long before that. */
+/** Garbage collection of generations ignores the chunks of stashes: a stash must expire long before that. */
 const stashLifeMax = 7 * 24 * 3_600_000;
-/** What S3 takes in one request, and copies in one. */
+/** The S3 limit for a single PUT, and for a single copy. */
 const uploadSizeMax = 5 * 2 ** 30;
-/** For how long a URL of S3 can be signed. */
+/** The longest life of a signed S3 URL. */
 const uploadLifeMax = 7 * 24 * 3_600_000;
 
 function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER) {
@@ -19,7 +19,7 @@ function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER) {
     .pipe(z.number().min(min, problem).max(max, isBounded ? problem : `must be at most ${max}`));
 }
 
-/** The message names all values, in the words of the settings' descriptions. */
+/** The message lists all values, worded like the descriptions of the settings. */
 function oneOf<const Values extends readonly [string, ...string[]]>(values: Values) {
   return z.enum(values, `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}`);
 }
@@ -134,13 +134,13 @@ const settings = z.object({
     .describe('The most events by which the projection of a partition may be behind, with Kafka. Past it writes are 503.'),
 });
 
-/** The settings, under the names they have in the environment. */
+/** The settings, under their names in the environment. */
 export type Config = z.output<typeof settings>;
 
-/** The environment does not fit the settings, or what a setting names cannot be used. */
+/** The environment is invalid, or a setting names something that cannot be used. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-  /** One line a problem: the setting's name, what is wrong, and what to do. No values that may hold secrets. */
+  /** One line per problem: the setting's name, what is wrong, and what to do. No values that may be secrets. */
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[], options?: ErrorOptions) {
@@ -149,10 +149,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** Settings by the names that they had before. */
+/** Deprecated names of settings. */
 const formerNames = { MAINTENANCE_INTERVAL_MS: 'UPKEEP_INTERVAL_MS' } as const;
 
-/** Reads the settings. An empty variable counts as one that is not set. Throws ConfigError. */
+/** Reads the settings. An empty variable counts as unset. Throws ConfigError. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   for (const [name, former] of Object.entries(formerNames)) given[name] ??= given[former];
@@ -167,11 +167,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return result.data!;
 }
 
-/** What cannot be seen of a setting alone. */
+/** Problems between settings. */
 function findContradictions(given: Readonly<Record<string, string | undefined>>): string[] {
   const has = (name: keyof Config): boolean => given[name] !== undefined;
   const port = Number(given['PORT'] ?? settings.shape.PORT.parse(undefined));
-  /** Those of this beginning that mean something only beside the one that names what they are about. */
+  /** Settings with this prefix that have no meaning unless `first` is set. */
   const without = (first: keyof Config, start: string) => (Object.keys(settings.shape) as (keyof Config)[])
     .filter((name) => name.startsWith(start) && name !== first)
     .map((name) => [has(name) && !has(first), `${name}: has no meaning without ${first}`] as const);
@@ -199,7 +199,7 @@ function findContradictions(given: Readonly<Record<string, string | undefined>>)
   return rules.filter(([isBroken]) => isBroken).map(([, problem]) => problem);
 }
 
-/** The settings as a table in Markdown. */
+/** The settings as a Markdown table. */
 export function describeSettings(): string {
   const lines = Object.entries(settings.shape).map(([name, schema]) => {
     const preset = schema.parse(undefined);

@@ -1,4 +1,4 @@
-/** The folders that settings name. */
+/** Creates the folders that settings name. */
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { ConfigError } from './config.ts';
@@ -19,19 +19,16 @@ const problems: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'its name is too long; name another folder',
 };
 
-/** Such as in `/proc`: the folder above is there. */
+/** For example in `/proc`: the parent folder exists. */
 const nothingCanBeMade = 'its file system lets nobody make folders there; name another folder';
 
-/**
- * Does what makes folders and files in the folder of a setting. What the system has against that is a ConfigError, which
- * names the path.
- */
+/** Runs work that creates folders and files in the folder of a setting. File system errors become a ConfigError that names the path. */
 export async function inDataFolder<T>(folder: string, work: () => Promise<T>, setting: 'DATA_DIR' | 'FILES_DIR' = 'DATA_DIR'): Promise<T> {
   try {
     return await work();
   } catch (error) {
     const { code = '', syscall = '', path = folder } = error as NodeJS.ErrnoException;
-    // A program that cannot be started is not the folder's fault.
+    // A program that fails to start is not the folder's fault.
     if (syscall.startsWith('spawn')) throw error;
     const problem = code === 'ENOENT' && syscall === 'mkdir' ? nothingCanBeMade : problems[code];
     throw problem === undefined ? error : new ConfigError([`${setting}: ${resolve(path)}: ${problem}`], { cause: error });
@@ -39,8 +36,8 @@ export async function inDataFolder<T>(folder: string, work: () => Promise<T>, se
 }
 
 /**
- * Makes a folder, and those above it, where they are not there yet. Rejects with what the system says. The recursive `mkdir` of
- * Node 24 does not: where nothing can be made it never ends (`/proc`), or names a wrong cause (a file system that is read-only).
+ * Creates a folder and its missing parents. Rejects with the error of the system. The recursive `mkdir` of Node 24 does not: if
+ * nothing can be created it never ends (`/proc`), or reports a wrong cause (a read-only file system).
  */
 export async function makeFolder(path: string): Promise<void> {
   try {
@@ -50,7 +47,7 @@ export async function makeFolder(path: string): Promise<void> {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(path) === path) throw error;
     await makeFolder(dirname(path));
     await mkdir(path).catch(async (second: unknown) => {
-      // Another process may have been faster.
+      // Another process may have created it meanwhile.
       if (!(await isFolder(path))) throw second;
     });
   }

@@ -1,4 +1,4 @@
-/** The first start makes a team and a token, so that there is something to begin with. */
+/** The first start creates a team and a token, so that there is something to begin with. */
 import { randomUUIDv7 } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ export function tokenFileIn(dataFolder: string): string {
 }
 
 /**
- * Makes the team `default` unless there is any team, and writes its token to `token` in the folder (mode 0600). Rejects with
+ * Creates the team `default` if there is no team, and writes its token to the file `token` in the folder (mode 0600). Rejects with
  * ConfigError when that cannot be written.
  */
 export async function createFirstTeam({ database, log, queries: { teams } }: Service, dataFolder: string): Promise<void> {
@@ -23,7 +23,7 @@ export async function createFirstTeam({ database, log, queries: { teams } }: Ser
   try {
     await client.query('select pg_advisory_lock($1)', [advisoryLocks.createFirstTeam]);
     const [first, ...others] = await teams.teams();
-    // A team without any token is one that a kill left behind in the middle of this.
+    // A single team without a token remains if a process was killed in the middle of this.
     if (others.length > 0 || (first && (await teams.tokens(first.id)).length > 0)) return;
     const path = tokenFileIn(dataFolder);
     const token = newAccessToken();
@@ -40,15 +40,15 @@ export async function createFirstTeam({ database, log, queries: { teams } }: Ser
       throw error;
     }
   } finally {
-    // A connection that breaks here takes the lock with it, and must not go back to the pool.
+    // A connection that breaks here releases the lock, and must not return to the pool.
     const unlocked = await client.query('select pg_advisory_unlock($1)', [advisoryLocks.createFirstTeam]).then(() => true, () => false);
     client.release(!unlocked);
   }
 }
 
-/** Null when the file holds a token of some team; else the ID of a team to make one for. There must be a team. */
+/** Null if the file holds a token of some team; else the ID of a team to create one for. There must be a team. */
 export async function findTeamWithoutToken({ queries: { teams } }: Pick<Service, 'queries'>, dataFolder: string): Promise<string | null> {
-  // A file that cannot be read is of no use to whoever reads what is said of it, whatever the reason.
+  // A file that cannot be read is as good as no token, whatever the reason.
   const token = await readFile(tokenFileIn(dataFolder), 'utf8').then((text) => text.trim(), () => '');
   if ((await teams.token(token)) !== null) return null;
   const [first] = await teams.teams();

@@ -1,12 +1,12 @@
-/** What is said when the service is ready: where it is, and lines that can be copied into a shell and work. */
+/** The message when the service is ready: its address, and commands that can be pasted into a shell. */
 import { resolve } from 'node:path';
 
 export interface GreetingOptions {
   readonly host: string;
   readonly port: number;
-  /** The file whose token is to be used; absolute, or as seen from the folder of this process. */
+  /** The file with the token; absolute, or relative to the working directory. */
   readonly tokenFile: string;
-  /** Null when that file holds a token of this service; else the ID of a team to make one for. */
+  /** Null if that file holds a valid token; else the ID of a team to create one for. */
   readonly teamWithoutToken: string | null;
 }
 
@@ -24,14 +24,14 @@ export function describeGreeting({ host, port, tokenFile, teamWithoutToken }: Gr
   return ['', `Tablog is ready at ${url}. ${lines[0]}`, ...lines.slice(1), '', ''].join('\n');
 }
 
-/** Where a client on this machine finds the service: all addresses together are none to connect to. */
+/** The address for a client on this machine: one cannot connect to the wildcard address. */
 function addressOf(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** One word of a POSIX shell. */
+/** Quotes a text as one word of a POSIX shell. */
 function quoteForShell(text: string): string {
   return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,4 +1,4 @@
-/** Listening where the settings say. What cannot be had is told of the setting that names it. */
+/** Listens where the settings say, and explains failures in terms of the setting at fault. */
 import { ConfigError } from './config.ts';
 
 export interface Listener {
@@ -7,17 +7,17 @@ export interface Listener {
   readonly open: (address: { readonly host: string; readonly port: number }) => Promise<unknown>;
 }
 
-/** Opens all of them, on one host. Rejects with ConfigError when that cannot be had of some: it has a problem for each. */
+/** Opens all listeners on one host. Rejects with ConfigError if some fail, with a problem for each. */
 export async function listen(host: string, listeners: readonly Listener[]): Promise<void> {
   const results = await Promise.allSettled(listeners.map(({ port, open }) => open({ host, port })));
   const problems = results.flatMap((result, index) => {
     return result.status === 'rejected' ? [describeProblem(result.reason, host, listeners[index]!)] : [];
   });
-  // The host is the same for all.
+  // A problem of the host is the same for all listeners.
   if (problems.length > 0) throw new ConfigError([...new Set(problems)]);
 }
 
-/** Throws the error when it is none of the usual ones. */
+/** Rethrows an unknown error. */
 function describeProblem(error: NodeJS.ErrnoException, host: string, { setting, port }: Listener): string {
   switch (error.code) {
     case 'EADDRINUSE':

@@ -1,4 +1,4 @@
-/** Which log the settings name, and how it is opened. */
+/** Opens the log that the settings name. */
 import { readFileSync } from 'node:fs';
 import type { SASLOptions } from 'kafkajs';
 import type { Logger } from 'pino';
@@ -11,7 +11,7 @@ import type { KafkaSettings } from '../log/kafka/kafka-client.ts';
 import type { LogObserver } from '../log/log-observer.ts';
 import { partitionCount } from '../log/partition.ts';
 
-/** Whether a process projects what is in Kafka: always, never, or while no other process does. */
+/** Whether a process projects a log in Kafka: always, never, or while no other process does. */
 export type Projects = boolean | 'unless others do';
 
 export interface OpenLogOptions {
@@ -33,7 +33,7 @@ export async function openLog(
     queueBytesMax: config.APPEND_QUEUE_BYTES_MAX, unknownWait: config.OUTCOME_WAIT_MS,
   };
   const kafka = readKafkaSettings(config);
-  // Each loads what it needs: nobody waits for a client of Kafka who has none.
+  // Loaded on demand: the Kafka client costs nothing where the log is in Postgres.
   if (kafka === null) {
     const { PostgresEngine } = await import('../../projections/engine/postgres/postgres-engine.ts');
     return PostgresEngine.open(common, signal);

@@ -1,7 +1,7 @@
 /**
- * Who uses a read model. Every process that reads or writes it shares an advisory lock of Postgres, on a connection of its
- * own, for as long as it does; whoever replaces the read model takes that lock alone. A process caches what it read, so it
- * must not go on beside a read model that took the place of the one it began with.
+ * Coordinates the users of a read model. Every process that reads or writes it holds a shared advisory lock of Postgres, on a
+ * connection of its own; a process that replaces the read model takes the lock exclusively. Processes cache what they read, so a
+ * process must stop when its read model was replaced by another one.
  */
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,10 +9,10 @@ import pg from 'pg';
 import { advisoryLocks } from '../database/advisory-locks.ts';
 import { isDatabaseAway } from '../database/database-away.ts';
 
-/** How long to wait before a lost connection is made anew, in milliseconds. */
+/** Delay before reconnecting, in milliseconds. */
 const retakeDelay = 100;
 
-/** The read model cannot be had now: somebody else rebuilds it, or uses it. */
+/** The read model is not available: another process rebuilds it, or uses it. */
 export class ReadModelInUse extends Error {
   override readonly name = 'ReadModelInUse';
 }
@@ -30,7 +30,7 @@ export class ReadModelUse {
   readonly #schema: string;
   readonly #lost = Promise.withResolvers<string>();
   #client: pg.Client;
-  /** Which read model it is: another one under the same name has another OID. Null while there is none. */
+  /** Identifies the read model: a replacement under the same name has another OID. Null until it exists. */
   #identity: string | null = null;
   #ended = false;
 
@@ -40,24 +40,24 @@ export class ReadModelUse {
     this.#client = client;
   }
 
-  /** Begins to use a read model, beside others. Rejects with ReadModelInUse while it is being rebuilt. */
+  /** Begins shared use of a read model. Rejects with ReadModelInUse while it is being rebuilt. */
   static async share(url: string, schema: string): Promise<ReadModelUse> {
     const use = new ReadModelUse(url, schema, await takeLock(url, 'shared'));
     use.#retakeWhenLost();
     return use;
   }
 
-  /** Begins to use it alone. Rejects with ReadModelInUse, which names the users, while there are others. */
+  /** Begins exclusive use. Rejects with ReadModelInUse, which names the users, while there are others. */
   static async exclude(url: string, schema: string): Promise<ReadModelUse> {
     return new ReadModelUse(url, schema, await takeLock(url, 'alone'));
   }
 
-  /** To be called once the read model is there: from now on another one under its name is told from it. */
+  /** To be called once the read model exists: from then on a replacement under its name is detected. */
   async identify(): Promise<void> {
     this.#identity = await identityOf(this.#client, this.#schema);
   }
 
-  /** Calls the listener once, with the reason, when the read model was replaced although this process uses it. */
+  /** Calls the listener once, with the reason, if the read model was replaced while this process uses it. */
   onLost(listener: (reason: string) => void): void {
     void this.#lost.promise.then(listener);
   }
@@ -67,7 +67,7 @@ export class ReadModelUse {
     await this.#client.end();
   }
 
-  /** Runs what must only be done while the lock is held: on its own connection, which fails when it is lost. */
+  /** Runs work that requires the lock, on the lock's own connection: if the lock is lost, the work fails. */
   async holding<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
     return work(this.#client);
   }
@@ -76,13 +76,13 @@ export class ReadModelUse {
     this.#client.once('end', () => void this.#retake());
   }
 
-  /** The connection broke, and the lock went with it: takes it again as soon as Postgres can be reached. */
+  /** The connection broke and released the lock: takes it again as soon as Postgres can be reached. */
   async #retake(): Promise<void> {
     while (!this.#ended) {
       await sleep(retakeDelay);
       try {
         const client = await takeLock(this.#url, 'shared');
-        // It counts only once nothing can fail any more: else both its end and this loop would take another one.
+        // Kept only once nothing can fail: otherwise both its `end` event and this loop would reconnect.
         const identity = await identityOf(client, this.#schema);
         if (this.#ended) return await client.end();
         this.#client = client;
@@ -99,7 +99,7 @@ export class ReadModelUse {
   }
 }
 
-/** A connection that holds the lock until it ends. Rejects with ReadModelInUse. */
+/** Connects and takes the lock, which is held until the connection ends. Rejects with ReadModelInUse. */
 async function takeLock(url: string, how: 'shared' | 'alone'): Promise<pg.Client> {
   const client = await connect(url);
   try {
@@ -126,7 +126,7 @@ async function connect(url: string): Promise<pg.Client> {
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   });
-  // A connection that breaks ends, which is what counts; without a listener the error would end the process.
+  // Handled by the `end` event; without a listener the error would end the process.
   client.on('error', () => undefined);
   await client.connect();
   return client;

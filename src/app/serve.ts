@@ -1,4 +1,4 @@
-/** Serving: the service and its HTTP interface, from the start to the end of the process. */
+/** Runs the service and its HTTP interface, from the start to the end of the process. */
 import type { AddressInfo } from 'node:net';
 import pRetry from 'p-retry';
 import { pino } from 'pino';
@@ -35,13 +35,16 @@ import { TokenUses } from '../security/token-uses.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
 import { UploadMaintenance } from '../maintenance/upload-maintenance.ts';
 
-/** How many bodies of rows are read at once, of one team at most a half: each takes up to two blocks and an unfinished row of memory. */
+/**
+ * How many bodies of rows are read concurrently; one team gets at most half. Each takes up to two blocks and an unfinished row of
+ * memory.
+ */
 const bodiesAtOnce = 64;
 
-/** How long before the connections are cut the last requests are answered, in milliseconds. */
+/** How long before connections are cut the remaining requests are answered, in milliseconds. */
 const lastAnswersMs = 500;
 
-/** Starts, says where it is, and resolves once it was told to stop and has. Rejects when it cannot start. */
+/** Starts, prints the greeting, and resolves once it was told to stop and has. Rejects when it cannot start. */
 export async function serve(config: Config): Promise<void> {
   const logger = pino({ level: config.LOG_LEVEL });
   const stopping = new AbortController();
@@ -72,7 +75,7 @@ export async function serve(config: Config): Promise<void> {
   resources.defer(() => drain(app, submitter, config));
   service.onFailure((reason) => {
     logger.fatal(reason);
-    // Whoever looks after this process is to start it again.
+    // So that a supervisor restarts the process.
     process.exitCode = 1;
     stopping.abort('failure');
   });
@@ -102,7 +105,7 @@ export async function serve(config: Config): Promise<void> {
   logger.info({ reason: stopping.signal.reason }, 'stopping');
 }
 
-/** Makes the first team where there is none, and says where the service is. Gives up when it is told to stop. */
+/** Creates the first team if there is none, and prints the greeting. Gives up when told to stop. */
 async function greetWhenReachable(
   service: Service,
   port: number,
@@ -119,13 +122,13 @@ async function greetWhenReachable(
 }
 
 async function drain(app: App, submitter: Submitter, config: Config): Promise<void> {
-  // What still waits at the deadline is told so, before its connection is cut.
+  // Requests that still wait at the deadline are answered before their connections are cut.
   const deadline = setTimeout(() => submitter.giveUp(), Math.max(0, config.DRAIN_TIMEOUT_MS - lastAnswersMs));
   await app.close();
   clearTimeout(deadline);
 }
 
-/** Does a part of the start, again while Postgres, Kafka or the store of files cannot be reached, for as long as the start may wait. */
+/** Retries a step of the start while Postgres, Kafka or the file store cannot be reached, for up to START_WAIT_MS. */
 function whenReachable<T>(work: () => Promise<T>, config: Config, logger: pino.Logger, signal: AbortSignal): Promise<T> {
   let told = '';
   return pRetry(work, {
@@ -133,7 +136,7 @@ function whenReachable<T>(work: () => Promise<T>, config: Config, logger: pino.L
     shouldRetry: ({ error }) => {
       const mayPass = isDatabaseAway(error) || isKafkaAway(error) || error instanceof NotAppended || error instanceof StoreAway;
       const reason = describeFailure(error);
-      // Once a reason, not once an attempt: as an error it has a stack, which says nothing of where the setting is wrong.
+      // Logged once per reason, not per attempt. Without its stack, which would not help to find the setting.
       if (mayPass && reason !== told) {
         logger.warn(`the service cannot start yet, and tries again for ${config.START_WAIT_MS / 1000} s: ${reason}`);
         told = reason;
@@ -144,8 +147,8 @@ function whenReachable<T>(work: () => Promise<T>, config: Config, logger: pino.L
 }
 
 /**
- * Postgres and Kafka may be starting too. Rejects with the last reason when they cannot be reached in time; gives null when
- * the signal aborts before that.
+ * Postgres and Kafka may be starting too. Rejects with the last error if they cannot be reached in time; resolves to null if the
+ * signal aborts first.
  */
 async function openWhenReachable<T extends { close(): Promise<void> }>(
   open: () => Promise<T>,
@@ -159,13 +162,13 @@ async function openWhenReachable<T extends { close(): Promise<void> }>(
   } catch (error) {
     if (!signal.aborted) throw error;
     logger.info({ reason: signal.reason }, 'stopping before the start is complete');
-    // It may have been opened in the very moment in which it was not wanted any more.
+    // It may have opened just when the signal aborted.
     await (opened as T | null)?.close();
     return null;
   }
 }
 
-/** The HTTP interface; a projector has what its operator asks for, and no more. */
+/** Builds the HTTP interface; a projector serves only health, metrics and documentation. */
 function buildService({ service, files, submitter, rateLimits, uses, metrics, config, logger, hasStarted }: {
   readonly service: Service;
   readonly files: FileStore;
@@ -213,7 +216,7 @@ function buildService({ service, files, submitter, rateLimits, uses, metrics, co
   });
 }
 
-/** A read model that is not at the end of its log yet answers nothing: not even who may ask. */
+/** A read model that has not caught up with its log answers nothing, not even whether a token is valid. */
 function refuseWhileBehind(): Promise<never> {
   return Promise.reject(new HttpError('service_unavailable', 'The service is starting: its read model is being brought to the end of the log.'));
 }
@@ -231,7 +234,7 @@ async function findDatabaseProblems(service: Service): Promise<string[]> {
   }
 }
 
-/** Where the service is, and lines that can be copied and work. */
+/** Prints the address, and commands that can be pasted into a shell. */
 async function greet(service: Service, config: Config, port: number): Promise<void> {
   const tokenFile = tokenFileIn(config.DATA_DIR);
   const teamWithoutToken = await findTeamWithoutToken(service, config.DATA_DIR);

@@ -1,4 +1,4 @@
-/** Wires the service: Postgres, the log, the read model, and what is made of them. Each resource is closed here. */
+/** Wires the service: Postgres, the log, the read model and its queries. Each resource is closed here. */
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { LocalKeys } from '../../projections/engine/local-keys.ts';
@@ -20,15 +20,15 @@ import { partitionCount } from '../log/partition.ts';
 import { openLog, type Projects } from './open-log.ts';
 import { ReadModelUse } from './read-model-use.ts';
 
-/** What can be had while the log cannot: Postgres, and the read model as far as it is. */
+/** What is available without the log: Postgres, and the read model as far as it is projected. */
 export interface ReadModel {
   /** Of Postgres. */
   readonly url: string;
   readonly database: Database;
   readonly queries: Queries;
-  /** Calls the listener, with the reason, when the read model cannot be used any more: Postgres has ended, or it is gone. */
+  /** Calls the listener, with the reason, when the read model becomes unusable: Postgres has ended, or it was replaced. */
   onFailure(listener: (reason: string) => void): void;
-  /** An embedded Postgres that others use goes on. */
+  /** An embedded Postgres keeps running while other processes use it. */
   close(): Promise<void>;
 }
 
@@ -37,23 +37,23 @@ export interface Service {
   readonly log: EventLog;
   readonly queries: Queries;
   readonly keys: SecretKeys;
-  /** Writes the rows of a segment before the event that names it. */
+  /** Writes the rows of a segment before the event that references it. */
   writeAhead(teamId: string, segmentId: string, block: RowBlock): Promise<void>;
-  /** Calls the listener, with the reason, when the service cannot go on: Postgres has ended, or its read model is gone. */
+  /** Calls the listener, with the reason, when the service cannot go on: Postgres has ended, or its read model was replaced. */
   onFailure(listener: (reason: string) => void): void;
-  /** Closes all of it. An embedded Postgres that others use goes on. */
+  /** Closes everything. An embedded Postgres keeps running while other processes use it. */
   close(): Promise<void>;
 }
 
-/** The Postgres that the settings name, or an embedded one that is started, or joined, for them. */
+/** The Postgres of the settings, or an embedded one that was started or joined. */
 export interface OpenPostgres {
   readonly url: string;
   readonly embedded: EmbeddedPostgres | null;
-  /** To be called when all connections are closed. The last process to leave an embedded Postgres stops it. */
+  /** To be called once all connections are closed. The last process to leave an embedded Postgres stops it. */
   close(): Promise<void>;
 }
 
-/** Rejects with ConfigError when a setting is to blame, and with EmbeddedPostgresError. */
+/** Rejects with ConfigError for a wrong setting, and with EmbeddedPostgresError. */
 export async function openPostgres(config: Config, logger: Logger): Promise<OpenPostgres> {
   if (config.DATABASE_URL !== undefined) {
     await checkPostgres(config.DATABASE_URL);
@@ -73,15 +73,15 @@ export async function openPostgres(config: Config, logger: Logger): Promise<Open
 }
 
 export interface ServiceOptions {
-  /** Whether this process projects what is in Kafka; without it, its role says so. */
+  /** Whether this process projects a log in Kafka; by default its role decides. */
   readonly projects?: Projects;
-  /** Hears of what the log does; without it nobody does. */
+  /** Observes the log; by default nobody does. */
   readonly observer?: LogObserver;
 }
 
 /**
- * Opens the read model, and makes it, empty, unless it is there. Rejects when Postgres cannot be had (ConfigError when a setting is to
- * blame), and while the read model is being rebuilt (ReadModelInUse).
+ * Opens the read model, and creates an empty one if there is none. Rejects when Postgres is not available (ConfigError for a wrong
+ * setting), and while the read model is being rebuilt (ReadModelInUse).
  */
 export async function openReadModel(config: Config, logger: Logger): Promise<ReadModel> {
   return openAll(async (closers) => {
@@ -105,8 +105,8 @@ export async function openReadModel(config: Config, logger: Logger): Promise<Rea
 }
 
 /**
- * Starts everything but HTTP. Rejects when Postgres or Kafka cannot be had (ConfigError when a setting is to blame), when the log is not the read model's (WrongLog), and
- * while the read model is being rebuilt (ReadModelInUse).
+ * Starts everything but HTTP. Rejects when Postgres or Kafka is not available (ConfigError for a wrong setting), when the log is
+ * not the one of the read model (WrongLog), and while the read model is being rebuilt (ReadModelInUse).
  */
 export async function openService(
   config: Config,
@@ -136,7 +136,7 @@ export async function openService(
   });
 }
 
-/** Opens something of several parts. Its `close` calls the closers, the last one first; so does a failure on the way. */
+/** Opens something with several parts. Its `close` runs the closers in reverse order; so does a failure while opening. */
 async function openAll<T>(open: (closers: (() => Promise<unknown>)[]) => Promise<T>): Promise<T & { close(): Promise<void> }> {
   const closers: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {

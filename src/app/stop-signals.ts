@@ -1,9 +1,9 @@
-/** When a process is to stop: what Ctrl-C and whoever looks after processes say, and what it means to say it twice. */
+/** Handles stop signals, from Ctrl-C or a supervisor: the first one stops gracefully, a later one at once. */
 import { constants } from 'node:os';
 
 /**
- * Signals so soon after the first one are the same wish, in milliseconds: under npm a Ctrl-C comes twice, from the terminal
- * and from npm, which passes it on.
+ * Signals this soon after the first one are duplicates, in milliseconds: under npm a Ctrl-C arrives twice, from the terminal and
+ * forwarded by npm.
  */
 const sameWishMs = 1000;
 
@@ -12,8 +12,8 @@ const stopSignals = ['SIGINT', 'SIGTERM'] as const;
 export type StopSignal = (typeof stopSignals)[number];
 
 /**
- * Calls `stop` once, at the first signal. One that comes more than a second later ends the process at once, with the exit
- * code of the signal (130 or 143), and `say` is told so before. To be called once, as early as there is anything to close.
+ * Calls `stop` once, at the first signal. A signal more than a second later calls `say`, then ends the process at once with the
+ * exit code of the signal (130 or 143). Call it once, before there is anything to close.
  */
 export function onStopSignal(stop: (signal: StopSignal) => void, say: (words: string) => void): void {
   let first: number | undefined;

@@ -1,9 +1,9 @@
-/** Sizes as people write them. The units are those of IEC 80000-13: kB is 1000 bytes, KiB is 1024. */
+/** Sizes as users write them. The units are those of IEC 80000-13: kB is 1000 bytes, KiB is 1024. */
 const prefixes = ['k', 'm', 'g', 't', 'p'];
 
 /**
- * The bytes of a size: a whole number, alone or with a unit from kB to PB or KiB to PiB (`500MB`, `10 GiB`), in capitals or not.
- * Null for what is none, and for more bytes than a number counts.
+ * The bytes of a size: a whole number, alone or with a unit from kB to PB or KiB to PiB (`500MB`, `10 GiB`), in any case. Null for
+ * an invalid size, and for one that exceeds the safe integers.
  */
 export function parseByteSize(text: string): number | null {
   const [, digits, prefix, binary] = /^([0-9]+)(?: ?(?:([kmgtp])(i)?)?b)?$/i.exec(text) ?? [];

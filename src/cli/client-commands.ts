@@ -1,4 +1,4 @@
-/** `tablog import` and `tablog export`: clients of a running service, here or elsewhere. */
+/** `tablog import` and `tablog export`: clients of a running service, local or remote. */
 import { Option, type Command } from 'commander';
 import { withClientOptions } from './client/open-client.ts';
 import { wholeNumber, withRequiredOption } from './console.ts';

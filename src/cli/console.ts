@@ -1,4 +1,4 @@
-/** How the command line speaks: what was asked for on stdout, words about it on stderr. */
+/** Output of the command line: results on stdout, messages on stderr. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { pino, type Logger } from 'pino';
 
@@ -15,17 +15,14 @@ export function writeWords(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** Lines of columns, with a heading. */
+/** Writes aligned columns, with a heading. */
 export function writeTable(heading: readonly string[], lines: readonly (readonly string[])[]): void {
   const all = [heading, ...lines];
   const widths = heading.map((_, column) => Math.max(...all.map((line) => line[column]!.length)));
   for (const line of all) writeOut(line.map((cell, column) => cell.padEnd(widths[column]!)).join('  ').trimEnd());
 }
 
-/**
- * Adds an option that must be given. Commander's own say that they are missing before it says which option it does not know, and so
- * hide a misspelt one.
- */
+/** Adds a required option. Commander checks its own required options before it reports unknown ones, and so hides a misspelt option. */
 export function withRequiredOption(command: Command, flags: string, description: string): Command {
   const option = new Option(flags, description);
   return command.addOption(option).hook('preAction', () => {
@@ -33,7 +30,7 @@ export function withRequiredOption(command: Command, flags: string, description:
   });
 }
 
-/** A parser for options and arguments that are numbers. */
+/** A parser for numeric options and arguments. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = Number(text);

@@ -1,8 +1,8 @@
-/** When a token expires, as it is written on the command line. */
+/** The expiry of a token, as given on the command line. */
 import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 
-/** Gives the time of the expiry, in milliseconds since 1970, for that of the log now. */
+/** Returns the expiry, in milliseconds since 1970, given the current log time. */
 export type Expiry = (now: number) => number;
 
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -10,7 +10,7 @@ const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
 /**
- * Reads `90m`, `12h` or `30d` from now, a date (its first moment in UTC), or a moment with its zone (ISO 8601). Throws
+ * Parses a duration from now like `90m`, `12h` or `30d`, a date (its start in UTC), or a time with its zone (ISO 8601). Throws
  * InvalidArgumentError.
  */
 export function parseExpiry(text: string): Expiry {

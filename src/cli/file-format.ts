@@ -1,4 +1,4 @@
-/** The formats of files that are imported and exported, and how they are told by the ending of a file's name. */
+/** File formats of import and export, and how a file name's extension determines them. */
 import { InvalidArgumentError } from 'commander';
 import { UserError } from './run-to-end.ts';
 
@@ -9,7 +9,7 @@ export type Compression = 'gzip' | 'zstd';
 
 export interface FileFormat {
   readonly format: Format;
-  /** Null: it is not compressed. */
+  /** Null: not compressed. */
   readonly compression: Compression | null;
 }
 
@@ -18,7 +18,7 @@ const formatsByEnding: Readonly<Record<string, Format>> = {
 };
 const compressionsByEnding: Readonly<Record<string, Compression>> = { gz: 'gzip', zst: 'zstd' };
 
-/** What the ending of a name says (`cars.csv.gz`); null for what it does not say. */
+/** The format and compression in a file name's extensions (`cars.csv.gz`); null if it has none. */
 export function formatOfName(name: string): { readonly format: Format | null; readonly compression: Compression | null } {
   const endings = name.toLowerCase().split('/').at(-1)!.split('.').slice(1);
   const compression = compressionsByEnding[endings.at(-1) ?? ''] ?? null;
@@ -26,7 +26,7 @@ export function formatOfName(name: string): { readonly format: Format | null; re
   return { format, compression };
 }
 
-/** What `--format` may say: a format, and how it is compressed (`csv.gz`) where the name of the file does not say it. */
+/** Parses `--format`: a format, and optionally its compression (`csv.gz`). */
 export function parseFormat(text: string): FileFormat {
   const { format, compression } = formatOfName(`.${text}`);
   if (format === null || /[/\\]/.test(text)) {
@@ -35,7 +35,7 @@ export function parseFormat(text: string): FileFormat {
   return { format, compression };
 }
 
-/** The format of a file: as it is given, or else as the file's name says. Throws UserError if neither says one. */
+/** The format of a file: the given one, else that of the file's name. Throws UserError if neither has one. */
 export function formatOf(file: string, given: FileFormat | undefined): FileFormat {
   const named = formatOfName(file);
   if (given !== undefined) return { format: given.format, compression: given.compression ?? named.compression };

@@ -2,7 +2,7 @@ import { onStopSignal } from '../app/stop-signals.ts';
 import { writeWords } from './console.ts';
 import { UserError } from './run-to-end.ts';
 
-/** A signal that aborts, with a UserError, when this command is told to stop. */
+/** A signal that aborts, with a UserError, when this process is told to stop. */
 export function interruption(): AbortSignal {
   const stopping = new AbortController();
   onStopSignal(() => stopping.abort(new UserError('Interrupted.')), (words) => writeWords(`${words}.`));

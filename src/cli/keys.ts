@@ -1,4 +1,4 @@
-/** `tablog keys`: the secrets that jobs' IDs and the URLs of uploads are signed with. */
+/** `tablog keys`: the secrets that sign job IDs and upload URLs. */
 import { Pool } from 'pg';
 import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
@@ -49,7 +49,7 @@ async function remove(id: number, flags: Flags): Promise<void> {
   else writeWords(`Key ${id} is removed. In half a minute no running process accepts what it signed.`);
 }
 
-/** Needs Postgres only: keys can be rotated and removed whatever becomes of the log. */
+/** Needs Postgres only: keys can be rotated and removed whatever the state of the log. */
 async function withPool<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
   const { openPostgres } = await import('../app/service.ts');
   await using resources = new AsyncDisposableStack();

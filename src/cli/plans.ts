@@ -14,7 +14,7 @@ interface Flags {
   readonly json?: boolean;
 }
 
-/** As the flags give it. */
+/** As given by the flags. */
 type Limit = number | 'unlimited';
 
 interface PlanFlags extends Flags {

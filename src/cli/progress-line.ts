@@ -1,4 +1,4 @@
-/** Says how far long work has come, every few seconds. Work that is done before the first of them says nothing. */
+/** Reports progress every few seconds. Work that ends earlier reports nothing. */
 const intervalMs = 3000;
 
 export class ProgressLine {
@@ -12,7 +12,7 @@ export class ProgressLine {
     this.#write = write;
   }
 
-  /** `of` null: how much there is to do is not known. `more` is said behind the rest. */
+  /** `of` null: the total is unknown. `more` is appended. */
   update(done: number, of: number | null, more = ''): void {
     const now = performance.now();
     const elapsed = now - this.#lastTime;

@@ -32,7 +32,7 @@ export function addReplayCommands(program: Command): void {
 
 async function runReplay(flags: ReplayFlags): Promise<void> {
   const started = performance.now();
-  // Other commands start faster without all that this takes; so it is below.
+  // Imported here, so that other commands start faster.
   const { replay } = await import('../replay/replay.ts');
   const events = await withPostgres(flags, replay);
   if (flags.json) writeOut(JSON.stringify({ events, ...seconds(started) }));
@@ -56,7 +56,7 @@ async function runVerify(flags: ReplayFlags): Promise<void> {
   }
 }
 
-/** Can be interrupted: what is half built is dropped by the next run. */
+/** Can be interrupted: the next run drops what is half built. */
 async function withPostgres<T>(flags: ReplayFlags, work: (work: Work) => Promise<T>): Promise<T> {
   const signal = interruption();
   const progress = new ProgressLine('events', writeWords);

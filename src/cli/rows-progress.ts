@@ -1,23 +1,23 @@
-/** Shows on stderr how far an import or an export has come: a bar on a terminal, else a line every few seconds. */
+/** Shows the progress of an import or an export on stderr: a bar on a terminal, else a line every few seconds. */
 import { MultiBar, type SingleBar } from 'cli-progress';
 import { writeWords } from './console.ts';
 import { ProgressLine } from './progress-line.ts';
 
 export interface RowsProgress {
   /**
-   * So many rows are done, and so much of the work (in bytes, or whatever it is measured by).
-   * @param done in the unit of the total that the progress was made with
+   * Reports progress.
+   * @param done in the unit of `total`
    */
   update(rows: number, done: number): void;
-  /** Says something beside the progress. */
+  /** Writes a message without disturbing the progress. */
   say(words: string): void;
-  /** To be called at the end, however that is; what is said after that is said plainly. */
+  /** Call it at the end in any case; later messages are written plainly. */
   stop(): void;
 }
 
 /**
- * @param verb what is being done, as a bar says it
- * @param total what there is to do; null where that is not known, and then there is no bar
+ * @param verb the work, as the bar names it
+ * @param total the amount of work; null if unknown, and then there is no bar
  */
 export function showProgress(verb: string, total: number | null, isTerminal: boolean): RowsProgress {
   return isTerminal && total !== null && total > 0 ? new BarProgress(verb, total) : new LineProgress(total);
@@ -33,7 +33,7 @@ class BarProgress implements RowsProgress {
     this.#bars = new MultiBar({
       format: `${verb} {bar} {percentage} % | {rows} rows | {rate} rows/s | {eta_formatted} left`,
       stream: process.stderr, clearOnComplete: true, hideCursor: true, barsize: 30, etaBuffer: 50,
-      // The signals are the command's to handle.
+      // The command handles the signals itself.
       gracefulExit: false,
     });
     this.#bar = this.#bars.create(total, 0, { rows: 0, rate: 0 });
@@ -86,12 +86,12 @@ class LineProgress implements RowsProgress {
   }
 }
 
-/** So many rows in so many milliseconds, as rows a second. */
+/** Rows per second. */
 export function rateOf(rows: number, ms: number): number {
   return Math.round((rows * 1000) / Math.max(ms, 1));
 }
 
-/** With commas between the thousands. */
+/** With thousands separators. */
 export function showNumber(value: number): string {
   return value.toLocaleString('en');
 }

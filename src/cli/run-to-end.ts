@@ -1,4 +1,4 @@
-/** What a process of this project does with errors: those of its user are told in a sentence, bugs with their stack. */
+/** Error handling of a process: user errors are reported in a sentence, bugs with their stack. */
 import { inspect } from 'node:util';
 import { InvalidRequest } from '../../commands/invalid-request.ts';
 import { ConfigError } from '../app/config.ts';
@@ -13,19 +13,19 @@ import { UnsafeTopic } from '../log/kafka/topic.ts';
 import { ReadModelInUse } from '../app/read-model-use.ts';
 import { NoReadModel } from '../../projections/engine/compare/snapshot.ts';
 
-/** Something the user of the command line got wrong, or has to know. */
+/** An error of the user of the command line, or one that the user should know about. */
 export class UserError extends Error {
   override readonly name = 'UserError';
 }
 
-/** What Postgres says of a user without the right. */
+/** The SQLSTATE for a missing privilege. */
 const insufficientPrivilege = '42501';
 
 const userErrors = [
   UserError, InvalidRequest, ConfigError, EmbeddedPostgresError, WrongLog, UnsafeTopic, UnsupportedKafkajs, ReadModelInUse, NoReadModel,
 ];
 
-/** Runs the work of a process, and ends it. When it fails, says why on stderr and sets the exit code to 1. */
+/** Runs the work of a process, and exits. On failure, reports it on stderr and sets the exit code to 1. */
 export async function runToEnd(work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -33,12 +33,12 @@ export async function runToEnd(work: () => Promise<void>): Promise<void> {
     process.stderr.write(`${describeFailure(error)}\n`);
     process.exitCode = 1;
   }
-  // All is closed by now, but kafkajs can open a connection behind a consumer group that was shared out anew just while it
-  // was left, and such a process would never end. What was written before this is written out.
+  // Everything is closed by now, but kafkajs may open a connection if a consumer group rebalances while it is left, and the process
+  // would never exit. The callback waits until stdout is flushed.
   process.stdout.write('', () => process.exit());
 }
 
-/** What its user is told of an error: a sentence, or for a bug its stack. */
+/** The error as its user sees it: a sentence, or the stack of a bug. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (userErrors.some((kind) => error instanceof kind)) return error.message;

@@ -1,8 +1,8 @@
-/** Teams with their plans and what they use of them, as `tablog teams` and `tablog plans` write them. */
+/** Teams with their plans and usage, as `tablog teams` and `tablog plans` show them. */
 import type { TeamSummary } from '../../projections/teams/teams.queries.ts';
 import { writeTable } from './console.ts';
 
-/** `{id, name, suspended, rows, rowsMax, uploadBytes, uploadBytesMax}`: the sizes are bytes, and a limit is null where there is none. */
+/** `{id, name, suspended, rows, rowsMax, uploadBytes, uploadBytesMax}`: sizes are in bytes, and a limit is null if there is none. */
 export function teamAsJson({ id, name, suspended, rows, rowsMax = null, uploadBytes, uploadBytesMax = null }: TeamSummary): object {
   return { id, name, suspended, rows, rowsMax, uploadBytes, uploadBytesMax };
 }
@@ -17,7 +17,7 @@ export function writeTeams(teams: readonly TeamSummary[]): void {
   );
 }
 
-/** In the words in which a limit is set; none: no limit. */
+/** A limit as the flags spell it. */
 export function describeLimit(limit: number | null | undefined): string {
   return String(limit ?? 'unlimited');
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `tablog`: the service, its administration, and its use, from the command line. Settings come from the environment. */
+/** `tablog`: the command line to run, administer and use the service. Settings come from the environment. */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
@@ -18,7 +18,7 @@ const program = new Command('tablog')
   .description('A service for tables of rows, built on an append-only log.')
   .showHelpAfterError('(add --help for what there is)');
 program.command('serve').description('run the service; the same as `npm start`').action(async () => {
-  // The other commands start faster without all that HTTP takes.
+  // Imported here, so that other commands start faster.
   const { serve } = await import('../app/serve.ts');
   await serve(readConfig());
 });

@@ -1,4 +1,4 @@
-/** `tablog teams`: who may use the service. How much of it: `tablog plans`. */
+/** `tablog teams`: who may use the service. `tablog plans` limits how much. */
 import { randomUUIDv7 } from 'node:crypto';
 import type { Command } from 'commander';
 import { createTeam } from '../../commands/teams.ts';
@@ -27,7 +27,7 @@ async function create(name: string, flags: Flags): Promise<void> {
     await recordFact(service.log, event);
     return teams.filter((team) => team.name === name);
   });
-  // Two processes could take a name at the same time, so names are labels, and only IDs tell teams apart.
+  // Two processes could take a name at the same time, so names are only labels, and IDs identify teams.
   if (namesakes.length > 0) {
     const ids = namesakes.map(({ id }) => id).join(', ');
     writeWords(`There is another team ${JSON.stringify(name)} already (${ids}): name them by their IDs from now on.`);

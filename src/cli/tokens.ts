@@ -1,4 +1,4 @@
-/** `tablog tokens`: what the clients of a team identify themselves with. */
+/** `tablog tokens`: the access tokens of a team's clients. */
 import { randomUUIDv7 } from 'node:crypto';
 import type { Command } from 'commander';
 import { createToken } from '../../commands/teams.ts';
@@ -75,14 +75,14 @@ async function list({ team: idOrName, json }: Flags): Promise<void> {
   ]));
 }
 
-/** A token is refused as soon as Postgres knows of it, whatever the log does: it is told as soon as it can be. */
+/** Services refuse a token as soon as Postgres has the note, even while the log is unavailable; the log is told as soon as possible. */
 async function revoke(text: string, flags: Flags): Promise<void> {
   const { name, id, problem } = await withReadModel(async ({ database, queries: { teams } }, withLog) => {
     const known = await findToken(teams, flags.team, text).catch((error: unknown) => {
       if (error instanceof UserError) return null;
       throw error;
     });
-    // What was appended last may not have been projected yet.
+    // The latest events may not have been projected yet.
     const token = known ?? (await withLog(() => findToken(teams, flags.team, text)));
     await noteRevocation(database.pool, token.id);
     const told = withLog((log) => recordRevocation(log, token.teamId, token.id), readConfig().OUTCOME_WAIT_MS);
@@ -107,7 +107,7 @@ function stateOf({ revoked, expiresAt }: TokenSummary, now: number): string {
   return expiresAt !== null && now >= expiresAt ? 'expired' : 'active';
 }
 
-/** When a token was used is known to a minute. */
+/** The last use of a token is known to the minute. */
 function minuteOf(time: number | null): number | null {
   return time === null ? null : time - (time % 60_000);
 }

@@ -1,4 +1,4 @@
-/** The service without HTTP, for a command: it works whether or not the service runs elsewhere at the same time. */
+/** Runs the service without HTTP, for a command. It does not matter whether the service runs elsewhere at the same time. */
 import { once } from 'node:events';
 import { readConfig } from '../app/config.ts';
 import type { EventLog } from '../log/event-log.ts';
@@ -12,20 +12,20 @@ import { UserError } from './run-to-end.ts';
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Opens the log once the read model is at its end, for some work, and closes it again. `waitMs`: how long to wait for that; past it,
- * and while the log cannot be had, it rejects.
+ * Opens the log, waits until the read model has caught up, does some work, and closes the log. `waitMs`: a deadline for catching
+ * up; past it, or if the log is not available, it rejects.
  */
 export type WithLog = <T>(work: (log: EventLog) => Promise<T>, waitMs?: number) => Promise<T>;
 
-/** Runs work that needs the log. Can be interrupted until that begins; what it appends to the log it appends whole. */
+/** Runs work that needs the log. Can be interrupted until the work begins. */
 export async function withService<T>(work: (service: { readonly log: EventLog; readonly teams: TeamQueries }) => Promise<T>): Promise<T> {
   return withReadModel(({ queries: { teams } }, withLog) => withLog((log) => work({ log, teams })));
 }
 
-/** Runs work that needs Postgres, and says itself when it needs the log. */
+/** Runs work that needs Postgres, and opens the log only on demand. */
 export async function withReadModel<T>(work: (readModel: ReadModel, withLog: WithLog) => Promise<T>): Promise<T> {
   const signal = interruption();
-  // Commands that need no service start faster without all that it takes.
+  // Imported here, so that commands that need no service start faster.
   const [{ openReadModel }, { openLog }] = await Promise.all([import('../app/service.ts'), import('../app/open-log.ts')]);
   const config = readConfig();
   const logger = newLogger();
@@ -52,7 +52,7 @@ export async function withReadModel<T>(work: (readModel: ReadModel, withLog: Wit
   }
 }
 
-/** The team of this ID, or the only one of this name. Throws UserError. */
+/** The team with this ID, or the only one with this name. Throws UserError. */
 export async function findTeam({ teams }: { readonly teams: TeamQueries }, idOrName: string): Promise<TeamSummary> {
   const byId = uuidPattern.test(idOrName) ? await teams.team(idOrName.toLowerCase()) : null;
   if (byId !== null) return byId;
@@ -63,7 +63,7 @@ export async function findTeam({ teams }: { readonly teams: TeamQueries }, idOrN
   throw new UserError(`${named.length} teams are named ${JSON.stringify(idOrName)}; say which by its ID: ${ids}`);
 }
 
-/** A token's or team's ID as it is stored, or null for what cannot be one. */
+/** A token's or team's ID as it is stored, or null if the text is no ID. */
 export function normalId(text: string): string | null {
   return uuidPattern.test(text) ? text.toLowerCase() : null;
 }

@@ -1,7 +1,7 @@
 /**
- * The numbers of all advisory locks of Postgres that this project takes. A number says to every process, of every version, what is
- * locked: it never changes, and a new lock gets a new one. "Transaction": held until the transaction ends; "session": until
- * it is released, or the connection ends.
+ * The keys of all Postgres advisory locks that this project takes. Processes of every version must agree on them: the meaning of
+ * a key never changes, and a new lock gets a new key. "Transaction": held until the transaction ends; "session": until it is
+ * released, or the connection ends.
  *
  * | Lock            | Guards                                          | Held for    | Taken                       |
  * |-----------------|-------------------------------------------------|-------------|-----------------------------|
@@ -25,7 +25,7 @@ export const advisoryLocks = {
   changeKeys: 7_460_231_006,
   nameLog: 7_460_231_007,
   createNotes: 7_460_231_009,
-  /** The first of two keys of 32 bits; the second is `hashtext` of the schema of the read model. Such locks never meet those with one key. */
+  /** The first of two 32-bit keys; the second is `hashtext` of the read model's schema. Two-key locks never conflict with one-key locks. */
   maintenance: 1_017_780_060,
   /** "tablog" in ASCII. Taken in the database `postgres`, not in the one of `DATABASE_URL`. */
   useServer: 0x7461626c6f67,

@@ -1,11 +1,11 @@
-/** Whether the Postgres that `DATABASE_URL` names lets itself be used: found out once, and told in words of that setting. */
+/** Checks that the Postgres of `DATABASE_URL` can be used, and explains failures in terms of that setting. */
 import pg from 'pg';
 import { ConfigError } from '../app/config.ts';
 import { isDatabaseAway } from './database-away.ts';
 
 const versionMin = 150_000;
 
-/** What to do about the usual refusals of Postgres, by their code. */
+/** Remedies for the usual connection errors of Postgres, by SQLSTATE. */
 const advice: Readonly<Record<string, string>> = {
   '28P01': '; correct the user or the password in it',
   '28000': '; name a user who may log in',
@@ -14,8 +14,8 @@ const advice: Readonly<Record<string, string>> = {
 };
 
 /**
- * Connects once. Rejects with ConfigError when that is refused, or the server is too old; with what was thrown when nobody
- * answers (`isDatabaseAway`), which may pass.
+ * Connects once. Rejects with ConfigError when Postgres refuses the connection or is too old; with the driver's error when it
+ * cannot be reached (`isDatabaseAway`), which may be temporary.
  */
 export async function checkPostgres(url: string): Promise<void> {
   try {
@@ -28,14 +28,14 @@ export async function checkPostgres(url: string): Promise<void> {
 }
 
 function explain({ message, code = '' }: NodeJS.ErrnoException): string {
-  // What the driver says instead is about its own insides.
+  // The driver's own message is about its internals.
   if (message.includes('client password must be a string')) return 'it asks for a password, and there is none in it';
   return message + (advice[code] ?? '');
 }
 
 async function askVersion(url: string): Promise<{ readonly number: number; readonly version: string }> {
   const client = new pg.Client({ connectionString: url, application_name: 'tablog', connectionTimeoutMillis: 5000 });
-  // A connection that breaks fails the query that runs on it.
+  // Ignored here: a broken connection also fails the query that runs on it.
   client.on('error', () => undefined);
   try {
     await client.connect();

@@ -1,10 +1,10 @@
 /**
- * Statements that change different tables, made into one: each becomes a part of a WITH, which Postgres always runs to
- * its end. A statement of its own costs more than what most of these do.
+ * Combines statements that change different tables into one: each becomes a CTE, which Postgres always runs to completion. The
+ * overhead of a separate statement exceeds the work that most of them do.
  */
 import type { Statement } from './pipelined-client.ts';
 
-/** A statement and what it is run with. */
+/** A statement with its parameter values. */
 export interface BoundStatement<Row extends object = object> {
   readonly statement: Statement<Row>;
   readonly values: readonly unknown[];
@@ -14,13 +14,13 @@ export function bind<Row extends object>(statement: Statement<Row>, values: read
   return { statement, values };
 }
 
-/** So many are prepared: each costs memory on every connection. A rarer one is parsed each time that it is run. */
+/** How many combinations are prepared: each costs memory on every connection. Others are parsed each time. */
 const combinedMax = 300;
 const combined = new Map<string, Statement>();
 
 /**
- * One statement that does what these do, all of it or nothing. They see the same snapshot, so no two may touch the same
- * rows. The first `guards` of them must return a row each, or the whole fails: see isGuardFailure.
+ * One statement that does what all parts do, atomically. The parts see the same snapshot, so no two may touch the same rows. Each
+ * of the first `guards` parts must return a row, or the whole statement fails: see isGuardFailure.
  */
 export function combine(parts: readonly BoundStatement[], guards = 0): BoundStatement {
   if (parts.length === 1 && guards === 0) return parts[0]!;
@@ -34,7 +34,7 @@ export function combine(parts: readonly BoundStatement[], guards = 0): BoundStat
   return { statement, values: parts.flatMap(({ values }) => values) };
 }
 
-/** Whether a guard returned no row: Postgres has no plainer way to fail within a statement than to divide by zero. */
+/** Whether a guard returned no row. Division by zero (22012) is the plainest way to fail inside a statement. */
 export function isGuardFailure(error: unknown): boolean {
   return (error as { code?: unknown }).code === '22012';
 }

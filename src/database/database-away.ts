@@ -1,9 +1,9 @@
-/** Errors of the system that say: no connection to the database could be made or kept. */
+/** System errors: a connection to the database could not be made or kept. */
 const systemCodes = new Set([
   'ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN',
 ]);
 
-/** What pg says without a code. */
+/** Messages of pg errors that have no code. */
 const driverMessages = [
   'Connection terminated',
   'Client has encountered a connection error',

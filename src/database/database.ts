@@ -22,15 +22,15 @@ export interface DatabaseOptions {
 }
 
 /**
- * Plans that do not depend on the values, and no compiler for statements this short: measured at a fifth. Every hot
- * statement is a chain of probes of an index; a new table has no statistics that would tell the planner so.
+ * Generic plans, and no JIT for statements this short: a gain of a fifth, measured. Every hot statement is a chain of index probes;
+ * a new table has no statistics that would tell the planner so.
  */
 const sessionSettings = [
   'plan_cache_mode=force_generic_plan', 'jit=off', 'client_min_messages=warning', 'enable_seqscan=off',
   'enable_hashjoin=off', 'enable_mergejoin=off',
 ];
 
-/** A statement that takes longer, in milliseconds, has lost its server: its connection is given up. */
+/** Statement timeout in milliseconds. A slower statement is taken to have lost its server, and its connection is destroyed. */
 const queryTimeout = 20_000;
 
 const withoutFlush = 'synchronous_commit=off';
@@ -55,11 +55,11 @@ export class Database {
   readonly reader: PipelinedReader;
   /** Transactions of the log and the projector. */
   readonly writers: PipelinedPool;
-  /** Pages of rows, which may be slow: each has its connection to itself. */
+  /** Pages of rows, which may be slow: each gets a connection of its own. */
   readonly scans: PipelinedPool;
   /**
-   * Rows written ahead of the event that names them. They need not wait for the disk: the commit of that event flushes
-   * all that was written before it.
+   * Bulk writes of rows, ahead of the event that references them. They need not wait for the disk: the commit of that event flushes
+   * everything written before it.
    */
   readonly fills: PipelinedPool;
 

@@ -1,26 +1,26 @@
 /**
- * A Postgres connection on which statements go out without waiting for the answers of those before them. What is asked
- * for together leaves in one packet, so a batch of statements costs one round trip.
+ * A pipelined Postgres connection: statements are sent without waiting for earlier answers. Those issued together leave in one
+ * packet, so a batch of statements costs one round trip.
  *
- * One slow statement holds up all behind it: it serves point reads and the projector, never scans or COPY.
+ * A slow statement holds up all behind it: scans and COPY never share a connection with other requests.
  */
 import pg from 'pg';
 
 /**
- * A statement that is prepared once on each connection. The name must belong to this text alone; `''`: not prepared.
- * @typeParam Row a row that it returns, by the names of its columns
+ * A statement that is prepared once per connection. The name must be unique to this text; `''`: not prepared.
+ * @typeParam Row a row that it returns, by column name
  */
 export interface Statement<Row extends object = object> {
   readonly name: string;
   readonly text: string;
-  /** Never there: it says which rows belong to the text. */
+  /** Never set: carries the row type only. */
   readonly row?: Row;
 }
 
 export interface StatementResult<Row extends object = object> {
   readonly rows: Row[];
   readonly rowCount: number;
-  /** What Postgres says it did: `COMMIT` answers `ROLLBACK` when a statement before it had failed. */
+  /** The command tag. `COMMIT` answers `ROLLBACK` when an earlier statement of the transaction failed. */
   readonly command: string;
 }
 
@@ -35,8 +35,8 @@ export const postgresTypes = {
 export type Tx = Pick<PipelinedClient, 'query'>;
 
 /**
- * When statements leave: at the end of the turn of the event loop, together with those of other requests, or as soon as
- * the code that asks for them waits.
+ * When statements are flushed: at the end of the event loop turn, together with those of other requests (`turn`), or as soon as the
+ * code that issues them waits (`wait`).
  */
 export type Flush = 'turn' | 'wait';
 
@@ -66,7 +66,7 @@ export class PipelinedClient {
     return pipelined;
   }
 
-  /** The process of Postgres that serves this connection. */
+  /** The process ID of the backend that serves this connection. */
   get backendId(): number {
     return (this.#client as unknown as { processID: number }).processID;
   }
@@ -76,19 +76,19 @@ export class PipelinedClient {
     return this.#broken;
   }
 
-  /** How many statements it was sent that it has not answered. */
+  /** How many statements are in flight. */
   get pending(): number {
     return this.#pending;
   }
 
-  /** Whether nothing is under way on it, and no transaction is open: it can be lent to somebody else. */
+  /** Whether nothing is in flight and no transaction is open: the connection can be lent out. */
   get free(): boolean {
     return this.#broken === null && this.#pending === 0 && this.#client.getTransactionStatus() === 'I';
   }
 
   /**
-   * Sends a statement. Its promise never counts as unhandled, because in a pipeline the first failure makes those behind
-   * it fail too, and only the first is awaited.
+   * Sends a statement. Its rejection never counts as unhandled: in a pipeline the first failure also fails the statements behind
+   * it, and callers await only the first.
    */
   query<Row extends object>(statement: Statement<Row>, values: readonly unknown[] = []): Promise<StatementResult<Row>> {
     this.#cork();
@@ -99,7 +99,7 @@ export class PipelinedClient {
     };
     result.then(settled, (error: Error) => {
       settled();
-      // The statement goes on over there: nobody must be lent a connection that is busy with it.
+      // The server still runs the statement: a connection that is busy with it must not be lent out.
       if (error.message === 'Query read timeout') this.destroy();
     });
     const answer = result.then((done) => {

@@ -13,7 +13,7 @@ export class PipelinedPool {
     this.#max = max;
   }
 
-  /** Lends a connection to `use`. One that broke, or that `use` left in the middle of something, is ended. */
+  /** Lends a connection to `use`. It is destroyed afterwards if it broke, or if statements or a transaction are left open on it. */
   async with<T>(use: (client: PipelinedClient) => Promise<T>): Promise<T> {
     while (this.#lent >= this.#max) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#lent += 1;

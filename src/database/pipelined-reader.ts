@@ -1,10 +1,10 @@
 /**
- * Point reads, over a few pipelined connections that are made when they are needed and made anew when they break. The
- * next connection is used only when those before it are busy: the more statements share a packet, the cheaper each is.
+ * Point reads over a few pipelined connections, opened on demand and reopened when they break. The next connection is used only
+ * when earlier ones are busy: the more statements share a packet, the cheaper each is.
  */
 import type { PipelinedClient, Statement, StatementResult } from './pipelined-client.ts';
 
-/** With so many statements under way a connection is busy. */
+/** A connection with this many statements in flight counts as busy. */
 const busyFrom = 64;
 
 export class PipelinedReader {

@@ -1,20 +1,20 @@
 /**
- * Statements over rows of parameters: one text for any number of rows. Where there is one row only, its values are
- * parameters of their own, which Postgres runs in two thirds of the time that it takes with arrays of one.
+ * Statements over rows of parameters: one SQL text for any number of rows. A single row is passed as scalar parameters, which
+ * Postgres runs in two thirds of the time that it takes with one-element arrays.
  */
 import { bind, type BoundStatement } from './combine.ts';
 import type { Statement, Tx } from './pipelined-client.ts';
 
 /**
- * The type of a parameter. `lines` is text without line breaks, sent as lines of one text when there are many: an array
- * would escape every quote of JSON. Lines cannot hold null: it is sent as an empty line.
+ * The type of a parameter. `lines`: text without line breaks; many rows are sent as lines of one text, because an array would
+ * escape every quote of JSON. Null is sent as an empty line.
  */
 export type ParameterType = 'int2' | 'int4' | 'int8' | 'bool' | 'uuid' | 'text' | 'bytea' | 'lines';
 
-/** The parameters of each row, under the names of its properties. */
+/** The parameter types of a row, by property name. */
 export type Parameters<T> = { readonly [Name in keyof T]: ParameterType };
 
-/** Types of which no element of an array needs to be escaped. */
+/** Types whose array elements need no escaping. */
 const plainTypes: ReadonlySet<ParameterType> = new Set(['int2', 'int4', 'int8', 'bool', 'uuid']);
 
 /** The name of a column: `row_bytes_max` of `rowBytesMax`. */
@@ -31,10 +31,10 @@ export class RowsStatement<T extends object, Row extends object = object> {
   readonly #one: Statement<Row>;
   readonly #many: Statement<Row>;
 
-  /** @param text gives the statement over the rows: `from ${rows('given')}`, whose columns have the names of the parameters */
+  /** @param text builds the SQL around the rows: `from ${rows('given')}`, whose columns are named after the parameters */
   constructor(name: string, parameters: Parameters<T>, text: (rows: (alias: string) => string) => string) {
     const all = Object.entries(parameters) as [keyof T & string, ParameterType][];
-    // Lines come from functions of their own, behind all arrays.
+    // Each `lines` parameter has its own table function, behind the unnest of all arrays.
     this.#parameters = [...all.filter(([, type]) => type !== 'lines'), ...all.filter(([, type]) => type === 'lines')];
     const types = this.#parameters.map(([, type]) => type);
     const names = this.#parameters.map(([property]) => columnName(property as string)).join(', ');
@@ -43,13 +43,13 @@ export class RowsStatement<T extends object, Row extends object = object> {
     this.#many = { name, text: text((alias) => `${many} as ${alias}(${names})`) };
   }
 
-  /** `rows` are at least one. */
+  /** `rows` must not be empty. */
   bind(rows: readonly T[]): BoundStatement<Row> {
     if (rows.length === 1) return bind(this.#one, this.#parameters.map(([name, type]) => oneValue(type, rows[0]![name])));
     return bind(this.#many, this.#parameters.map(([name, type]) => manyValues(type, rows.map((row) => row[name]))));
   }
 
-  /** Runs it over these rows, at least one. */
+  /** Runs the statement over these rows, at least one. */
   async find(tx: Tx, rows: readonly T[]): Promise<Row[]> {
     const { statement, values } = this.bind(rows);
     return (await tx.query(statement, values)).rows;
@@ -76,7 +76,7 @@ function manyValues(type: ParameterType, values: readonly unknown[]): unknown {
   return plainTypes.has(type) ? arrayText(values) : values;
 }
 
-/** An array of what needs no escapes. The driver would escape each element as if it could be any text. */
+/** An array literal of values that need no escaping. The driver would escape each element as text. */
 function arrayText(values: readonly unknown[]): string {
   let text = '{';
   for (const value of values) text += `${text.length > 1 ? ',' : ''}${value === null ? 'NULL' : String(value as bigint)}`;

@@ -1,20 +1,20 @@
 /**
- * SQL that follows from entities. A MikroORM entity declares the columns of a table once; the columns that are selected and compared, and
- * the statements that write rows, are made from it. Rows have the names and types of the entity's properties.
+ * SQL generated from MikroORM entities: an entity declares the columns of a table once, and column lists and write statements
+ * derive from it. Rows have the names and types of the entity's properties.
  */
 import {
   BigIntType, BlobType, BooleanType, IntegerType, SmallIntType, StringType, TextType, Type, UuidType, type EntitySchema, type InferEntity,
 } from '@mikro-orm/core';
 import { columnName, RowsStatement, type Parameters, type ParameterType } from './rows-statement.ts';
 
-/** Text without line breaks: rows of it are sent without escapes (`lines`). Where it may be null, it is never an empty text. */
+/** Text without line breaks, sent without escapes (`lines`). A nullable column never holds an empty text. */
 export class LineText extends Type<string, string> {
   override getColumnType(): string {
     return 'text';
   }
 }
 
-/** Bytes that programs see as hexadecimal digits. */
+/** Bytes that appear as hexadecimal digits in programs. */
 export class HexBytes extends Type<string, string> {
   override getColumnType(): string {
     return 'bytea';
@@ -48,7 +48,7 @@ const parameterTypes: readonly (readonly [type: new () => Type<unknown, unknown>
   [StringType, 'text'], [BlobType, 'bytea'], [LineText, 'lines'], [HexBytes, 'text'],
 ] as const;
 
-/** @typeParam Row a row with the columns that this has to do with */
+/** @typeParam Row a row of the columns in use */
 export class StoredTable<Row extends object> {
   readonly #name: string;
   readonly #columns: readonly Column[];
@@ -58,7 +58,7 @@ export class StoredTable<Row extends object> {
     this.#columns = columns;
   }
 
-  /** The table of an entity, without the columns that its statements leave alone. */
+  /** The table of an entity, except the columns in `without`. */
   static of<Entity extends EntitySchema, Left extends keyof RowOf<Entity> = never>(
     entity: Entity,
     { without = [] }: { readonly without?: readonly Left[] } = {},
@@ -73,12 +73,12 @@ export class StoredTable<Row extends object> {
     return new StoredTable(this.#name, this.#columnsOf(properties));
   }
 
-  /** All columns, to be selected of the table under this name: `tables.row_bytes_max as "rowBytesMax", ...`. */
+  /** The select list, for the table under this alias: `tables.row_bytes_max as "rowBytesMax", ...`. */
   columns(of = this.#name): string {
     return this.#columns.map(({ property, name, type }) => `${selected(type, `${of}.${name}`)} as "${property}"`).join(', ');
   }
 
-  /** The columns that `verify` compares, by their names in Postgres: all except `without`. */
+  /** The select list of the columns that `verify` compares, under their names in Postgres: all except `without`. */
   compared({ without = [] }: { readonly without?: readonly (keyof Row)[] } = {}): string {
     const columns = this.#columns.filter(({ property }) => !without.includes(property as keyof Row));
     return columns.map(({ name, type, parameter }) => {
@@ -92,24 +92,24 @@ export class StoredTable<Row extends object> {
     return this.#parametersOf(this.#columns.filter(({ property }) => properties.includes(property as Name))) as Parameters<Pick<Row, Name>>;
   }
 
-  /** Inserts rows. `onConflict` stands behind it. */
+  /** Inserts rows. `onConflict` is appended to the statement. */
   insert(name: string, onConflict = ''): RowsStatement<Row> {
     const columns = this.#columns;
     return new RowsStatement<Row>(name, this.#parametersOf(columns) as Parameters<Row>, (rows) =>
       `insert into ${this.#name} (${namesOf(columns)}) select ${columns.map(given).join(', ')} from ${rows('given')} ${onConflict}`.trimEnd());
   }
 
-  /** Inserts rows, or sets these columns, at least one, of those that are there under the primary key. */
+  /** Inserts rows; where the primary key exists, updates these columns, at least one. */
   upsert(name: string, set: readonly [keyof Row, ...(keyof Row)[]]): RowsStatement<Row> {
     return this.insert(name, `on conflict (${namesOf(this.#key)}) do update set ${this.excluded(set)}`);
   }
 
-  /** What an insert that meets another row sets. */
+  /** The SET list of an upsert: takes these columns from the row that conflicted. */
   excluded(set: readonly (keyof Row)[]): string {
     return this.#columnsOf(set).map(({ name }) => `${name} = excluded.${name}`).join(', ');
   }
 
-  /** Sets these columns of rows that are there. */
+  /** Updates these columns of existing rows. */
   update(name: string, set: readonly (keyof Row)[]): RowsStatement<Row> {
     const columns = this.#columnsOf(set);
     return new RowsStatement<Row>(name, this.#parametersOf([...this.#key, ...columns]) as Parameters<Row>, (rows) =>
@@ -140,7 +140,7 @@ export class StoredTable<Row extends object> {
   }
 }
 
-/** What an entity declares of a property. */
+/** A property as an entity declares it. */
 interface Property {
   readonly type: unknown;
   readonly primary?: boolean;
@@ -158,13 +158,13 @@ function namesOf(columns: readonly Column[]): string {
   return columns.map(({ name }) => name).join(', ');
 }
 
-/** The column as it is selected. Whole numbers that a double holds come as numbers. */
+/** The select expression of a column. A bigint declared as a number comes as a double. */
 function selected(type: unknown, column: string): string {
   if (type instanceof BigIntType && type.mode === 'number') return `${column}::float8`;
   return type === HexBytes ? new HexBytes().convertToJSValueSQL(column) : column;
 }
 
-/** The column's value in the row that is given. */
+/** The column's value from the `given` row. */
 function given({ name, type, parameter, isNullable }: Column): string {
   if (type === HexBytes) return new HexBytes().convertToDatabaseValueSQL(`given.${name}`);
   return parameter === 'lines' && isNullable ? `nullif(given.${name}, '')` : `given.${name}`;

@@ -1,4 +1,4 @@
-/** Transactions: on a connection of a pool, and the statements of those on pipelined connections. */
+/** Transactions on pooled connections, and the transaction statements for pipelined ones. */
 import type pg from 'pg';
 import type { Statement } from './pipelined-client.ts';
 
@@ -15,7 +15,7 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
     await client.query('commit');
     return result;
   } catch (error) {
-    // When the connection is what failed there is nothing left to roll back, and the first error is the one to report.
+    // If the connection failed there is nothing left to roll back, and the first error is the one to report.
     await client.query('rollback').catch(() => undefined);
     throw error;
   } finally {

@@ -1,4 +1,4 @@
-/** The files of the database on disk: made once, owned by whoever Postgres runs as. */
+/** The database files on disk: created once, owned by the user that Postgres runs as. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
@@ -15,9 +15,9 @@ const run = promisify(execFile);
 export const SUPERUSER = 'tablog';
 
 export interface Cluster {
-  /** Absolute and without links: it also tells servers of different folders apart. */
+  /** Absolute and without symbolic links: it also distinguishes servers of different folders. */
   readonly data: string;
-  /** How Postgres is told of `data`, as a process that starts in it. */
+  /** The path of `data` for a Postgres process that starts in it. */
   readonly dataArgument: string;
   readonly serverLog: string;
   readonly password: string;
@@ -25,7 +25,7 @@ export interface Cluster {
   readonly user: ServerUser | undefined;
 }
 
-/** Opens the cluster in `folder`, and makes folder and cluster first if they are not there. */
+/** Opens the cluster in `folder`, and creates folder and cluster if they do not exist. */
 export async function openCluster(folder: string, log: (line: string) => void): Promise<Cluster> {
   await makeFolder(folder);
   const root = await realpath(folder);
@@ -52,8 +52,8 @@ export async function openCluster(folder: string, log: (line: string) => void): 
 }
 
 /**
- * A user who may own a folder without being able to go through the folders above it (a clone in root's home) finds it
- * as the folder its process was started in: Linux has a name for that which leads there directly.
+ * A user may own a folder but lack access to the folders above it (a clone in root's home). Postgres then uses its working
+ * directory: Linux has a path that leads there directly.
  */
 async function dataArgument(path: string, user: ServerUser | undefined): Promise<string> {
   if (await canReach(user, path)) return join(path, 'data');
@@ -64,7 +64,7 @@ async function dataArgument(path: string, user: ServerUser | undefined): Promise
   );
 }
 
-/** Makes the cluster under another name, so that it is whole wherever `path` exists. Of two that do so, one wins. */
+/** Creates the cluster under a temporary name and renames it, so that `path` is always complete. Of two processes, one wins. */
 async function createCluster(
   root: string,
   path: string,
@@ -85,7 +85,7 @@ async function createCluster(
       '--encoding=UTF8',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
-      // That of the C library is not used for anything, and "C" is known to all of them.
+      // The C library's locale is not used, and every platform has "C".
       '--locale=C',
     ];
     const argument = await dataArgument(unfinished, user);
@@ -100,13 +100,13 @@ async function createCluster(
   }
 }
 
-/** Removes what processes left that were killed while they made a cluster. */
+/** Removes the remains of processes that were killed while they created a cluster. */
 async function removeUnfinished(root: string, log: (line: string) => void): Promise<void> {
   for (const name of await readdir(root)) {
     const maker = Number(/^unfinished-(\d+)$/.exec(name)?.[1]);
     if (Number.isNaN(maker) || (maker !== process.pid && (await isAlive(maker)))) continue;
     log(`Removing ${join(root, name)}: it was not finished.`);
-    // Its initdb may have survived its maker and still write.
+    // Its initdb may have survived its parent and still write.
     await rm(join(root, name), { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }

@@ -1,4 +1,4 @@
-/** A real Postgres for those who have none: from an npm package, in a folder, for as long as somebody uses it. */
+/** A real Postgres without installation: from an npm package, in a folder, running for as long as a process uses it. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
@@ -15,7 +15,7 @@ const DATABASE = 'tablog';
 const WATCH_INTERVAL_MS = 500;
 const STOP_PATIENCE_MS = 30_000;
 
-/** A small server that shares its machine. What makes a commit durable (fsync, synchronous_commit) stays as it is. */
+/** A small server that shares its machine. Settings for durability (fsync, synchronous_commit) keep their defaults. */
 const SMALL_SERVER: Readonly<Record<string, string>> = {
   max_connections: '100',
   shared_buffers: '64MB',
@@ -26,35 +26,35 @@ const SMALL_SERVER: Readonly<Record<string, string>> = {
   max_parallel_maintenance_workers: '0',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // New files of the write-ahead log have to be filled with zeros first, which holds up every commit: these are used again.
+  // New WAL files are filled with zeros first, which delays every commit: these are recycled.
   min_wal_size: '256MB',
   max_wal_size: '256MB',
   log_checkpoints: 'off',
 };
 
-/** Failures that pass: the port was taken meanwhile, another process is starting, an old one's memory is in use. */
+/** Temporary failures: the port was taken meanwhile, another process is starting, an old one's memory is in use. */
 const PASSING_FAILURE = /Address already in use|lock file ".*"|pre-existing shared memory block/;
 
 export interface EmbeddedPostgresOptions {
-  /** The database lives here, with its password and the server's messages. Made if it is not there. */
+  /** The folder of the database, its password and the server's messages. Created if it does not exist. */
   readonly folder: string;
-  /** Takes the server's messages, a line at a time. */
+  /** Receives the server's messages, line by line. */
   readonly log: (line: string) => void;
-  /** Settings of Postgres, over the defaults for a small server. A server that runs already keeps its own. */
+  /** Settings of Postgres, which override the defaults for a small server. A running server keeps its own. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** How long to wait until it takes connections, recovery after a crash included (milliseconds). */
+  /** How long to wait until it accepts connections, including recovery after a crash (milliseconds). */
   readonly startTimeoutMs?: number;
 }
 
 export interface EmbeddedPostgres {
-  /** `postgres://user:password@127.0.0.1:port/database`. The port is another one after each start of the server. */
+  /** `postgres://user:password@127.0.0.1:port/database`. The port changes with each start of the server. */
   readonly url: string;
   readonly pid: number;
-  /** Whether another process had started it, which may still use it. */
+  /** Whether another process started it, and may still use it. */
   readonly adopted: boolean;
   /**
-   * Stops the server and resolves when it is gone; with `ifUnused`, only if nobody else is connected. Says whether it
-   * did. To be called once, after the own connections are closed.
+   * Stops the server and resolves when it is gone; with `ifUnused`, only if no other process is connected. Resolves to whether it
+   * stopped. Call it once, after closing one's own connections.
    */
   stop(options?: { readonly ifUnused?: boolean }): Promise<boolean>;
   /** Calls the listener once if the server ends without `stop` having been called. */
@@ -62,8 +62,8 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts the server of a folder, or joins the one that runs there: one that a killed process left, or one that another
- * process uses. Rejects with a message that says what to do.
+ * Starts the server of a folder, or joins the running one: left by a killed process, or in use by another. Rejects with a message
+ * that says what to do.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const deadline = Date.now() + (options.startTimeoutMs ?? 120_000);
@@ -85,7 +85,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       }
       if (child !== undefined && hasExited(child)) {
         recent.push(...(await serverLog.drain()));
-        // With 0 it was ready, and another process that used it has stopped it.
+        // Exit code 0: it was ready, and another process that used it has stopped it.
         const passing = child.exitCode === 0 || PASSING_FAILURE.test(recent.join('\n'));
         if (!passing) throw failure('Postgres does not start', cluster, recent);
         child = undefined;
@@ -105,7 +105,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-/** What a running server is looked after with. */
+/** The resources of a running server. */
 interface Belongings {
   readonly cluster: Cluster;
   readonly serverLog: ServerLog;
@@ -144,7 +144,7 @@ class RunningPostgres implements EmbeddedPostgres {
     this.#stopping.abort();
     await this.#watching;
     const stops = !ifUnused || (await this.#isUnused());
-    // Whoever comes while the last one leaves waits for its lease, which then ends with the server.
+    // A process that arrives while the last one leaves waits for a lease, until the server ends.
     if (!ifUnused || !stops) await this.#lease.end();
     if (stops) await this.#end();
     await this.#lease.end();
@@ -153,7 +153,7 @@ class RunningPostgres implements EmbeddedPostgres {
   }
 
   async #end(): Promise<void> {
-    // If it has ended already, its number may be another process's.
+    // If it has ended already, its PID may be another process's.
     const found = await findPostmaster(this.#cluster.data);
     if (found?.pid === this.pid) await endPostmaster(this.pid, STOP_PATIENCE_MS);
   }
@@ -163,7 +163,7 @@ class RunningPostgres implements EmbeddedPostgres {
     return !this.#lease.lost && (await this.#lease.excludeOthers());
   }
 
-  /** Hands on messages, and looks whether the server lives, until `stop` is called. */
+  /** Forwards messages, and checks that the server is alive, until `stop` is called. */
   async #watch(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       try {
@@ -177,7 +177,7 @@ class RunningPostgres implements EmbeddedPostgres {
     }
   }
 
-  /** The lease is lost without the server when one of its processes crashes: then it restarts them all. */
+  /** A crash of a server process makes Postgres restart all of them: the lease is lost, but not the server. */
   async #renewLease(): Promise<void> {
     if (this.#lease.lost) this.#lease = (await Lease.take(this.url, this.#cluster.data)) ?? this.#lease;
   }

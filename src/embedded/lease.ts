@@ -1,11 +1,11 @@
-/** A connection that says "this process uses the server", so that nobody who also uses it stops it meanwhile. */
+/** A connection that marks the server as in use by this process, so that no other process stops it meanwhile. */
 import pg from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { advisoryLocks } from '../database/advisory-locks.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { DATA_SETTING } from './postmaster.ts';
 
-/** Errors that say "not yet" or "not any more" rather than "no". */
+/** Temporary errors: the server is not ready, or is stopping. */
 const PASSING = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', '57P01', '57P02', '57P03', '53300']);
 const EXISTS_ALREADY = new Set(['42P04', '23505']);
 
@@ -21,11 +21,11 @@ export class Lease {
   }
 
   /**
-   * Connects to the server of `url`, shares the lock, and makes the database named in `url` if it is missing. Resolves
-   * with undefined when the server is not ready; rejects when it refuses, or serves another folder than `data`.
+   * Connects to the server of `url`, takes the shared lock, and creates the database named in `url` if it is missing. Resolves to
+   * undefined when the server is not ready; rejects when it refuses, or serves another folder than `data`.
    */
   static async take(url: string, data: string): Promise<Lease | undefined> {
-    // Held in a database that is always there, so that the other one can be dropped and restored meanwhile.
+    // Connected to a database that always exists, so that the other one can be dropped and restored meanwhile.
     const maintenance = new URL(url);
     maintenance.pathname = '/postgres';
     const client = newClient(maintenance.href);
@@ -41,7 +41,7 @@ export class Lease {
     } catch (error) {
       await client.end();
       const { code = '', message } = error as NodeJS.ErrnoException;
-      // A connection that breaks while it is being made has no code.
+      // A connection that breaks while connecting has no code.
       if (PASSING.has(code) || /^Connection terminated|^timeout/.test(message)) return undefined;
       throw error;
     }
@@ -52,14 +52,14 @@ export class Lease {
   }
 
   /**
-   * Whether nobody else is connected. If so, whoever wants a lease waits from now on, until this one is ended or the
-   * server has stopped. If not, this lease is of no more use.
+   * Whether no other process is connected. If so, requests for a lease wait until this one ends or the server has stopped. If not,
+   * this lease can no longer be used.
    */
   async excludeOthers(): Promise<boolean> {
     await this.#client.query('SELECT pg_advisory_unlock_shared($1)', [advisoryLocks.useServer]);
     const locked = await this.#client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', [advisoryLocks.useServer]);
     if (locked.rows[0]?.alone !== true) return false;
-    // Connections that were closed a moment ago, by this process too, take a while to vanish.
+    // Closed connections, including those of this process, take a while to disappear.
     for (let attempt = 0; attempt < 20; attempt += 1) {
       const others = await this.#client.query(
         `SELECT FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`,
@@ -91,7 +91,7 @@ function newClient(url: string): pg.Client {
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
   });
-  // A connection that breaks later ends, which is what counts; without a listener the error would end the process.
+  // Handled by the `end` event; without a listener the error would end the process.
   client.on('error', () => undefined);
   return client;
 }

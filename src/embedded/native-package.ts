@@ -1,4 +1,4 @@
-/** The programs of Postgres, from the npm package of this platform. */
+/** The Postgres programs, from the npm package for this platform. */
 import { execFile } from 'node:child_process';
 import { chmod, cp, mkdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -9,7 +9,7 @@ import { canReach, giveTo, type ServerUser } from './server-user.ts';
 
 const run = promisify(execFile);
 
-/** Only root may write here, so nobody can put other programs in the place of these. */
+/** Writable by root only, so that nobody can replace the programs. */
 const SYSTEM_CACHE = '/var/cache/tablog';
 
 export interface Programs {
@@ -17,13 +17,13 @@ export interface Programs {
   readonly postgres: string;
 }
 
-/** The variables that Postgres gets: none that change its settings or translate its messages. */
+/** The environment of Postgres: no variables that change its settings or translate its messages. */
 export const environment: NodeJS.ProcessEnv = { PATH: process.env['PATH'], TZ: 'UTC', LC_ALL: 'C' };
 
 /**
- * The programs, such that `user` can run them. They are copied to `folder` (or to a cache of the system, if the user
- * cannot reach that) when the package is not readable for the user, or when it lacks links and cannot be written.
- * Rejects when there is no package for this platform, or its programs do not run here.
+ * Finds programs that `user` can run. If the user cannot read the package, or it lacks symbolic links and is not writable, they are
+ * copied to `folder` (or to a system cache, if the user cannot reach that). Rejects when there is no package for this platform, or
+ * its programs do not run here.
  */
 export async function findPrograms(folder: string, user: ServerUser | undefined): Promise<Programs> {
   const native = findPackage();
@@ -60,14 +60,17 @@ function programsOf(native: string): Programs {
   return { initdb: join(native, 'bin', 'initdb'), postgres: join(native, 'bin', 'postgres') };
 }
 
-/** Starts both programs, which needs all their libraries. Gives what went wrong, if anything did. */
+/** Starts both programs, which loads all their libraries. Resolves to the problem, if there is one. */
 async function problemOfRunning(native: string, user: ServerUser | undefined): Promise<string | undefined> {
   const { initdb, postgres } = programsOf(native);
   const attempts = [initdb, postgres].map((program) => run(program, ['--version'], { ...user, cwd: '/' }));
   return Promise.all(attempts).then(() => undefined, (error: Error) => error.message.trim());
 }
 
-/** npm packages hold no links: an install script makes them, which many switch off. What is missing shows later. */
+/**
+ * npm packages cannot contain symbolic links: an install script creates them, which many users disable. Failures here show when the
+ * programs run.
+ */
 async function restoreLinks(native: string): Promise<void> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
@@ -77,13 +80,13 @@ async function restoreLinks(native: string): Promise<void> {
   }
 }
 
-/** Copies under another name first, so that the copy is whole wherever it exists. */
+/** Copies under a temporary name and renames it, so that `copy` is always complete. */
 async function copyPrograms(native: string, copy: string, user: ServerUser | undefined): Promise<void> {
   const partial = `${copy}.${process.pid}`;
   await mkdir(dirname(copy), { recursive: true });
   if (dirname(copy) === SYSTEM_CACHE) await chmod(SYSTEM_CACHE, 0o755);
   await rm(partial, { recursive: true, force: true });
-  // The links in the list name their place from the folder above `native`.
+  // The list has the links' paths relative to the folder above `native`.
   await cp(native, join(partial, 'native'), {
     recursive: true,
     verbatimSymlinks: true,

@@ -1,4 +1,4 @@
-/** The server process of a cluster: who it is, whether it lives, how it is started and ended. */
+/** The server process of a cluster: finding, starting and ending it. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { open, readFile, rm } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import type { Cluster } from './cluster.ts';
 import { environment } from './native-package.ts';
 import { commandLine, isAlive, signal } from './processes.ts';
 
-/** A setting of our own, which Postgres ignores. It shows in the list of processes, and can be asked for in SQL. */
+/** A custom setting, which Postgres ignores. It shows in the process list, and can be queried in SQL. */
 export const DATA_SETTING = 'tablog.data';
 
 export interface Postmaster {
@@ -19,20 +19,20 @@ export interface Postmaster {
   readonly ready: boolean;
 }
 
-/** The postmaster of the data folder, if one lives. A file that names another process is removed. */
+/** The running postmaster of the data folder. A PID file that names another process is removed. */
 export async function findPostmaster(data: string): Promise<Postmaster | undefined> {
   const path = join(data, 'postmaster.pid');
   const text = await readIfThere(path);
   if (text === undefined) return undefined;
-  // In order: process, folder, time of start, port, socket folder, address, shared memory, status.
+  // Line by line: PID, folder, start time, port, socket folder, address, shared memory, status.
   const lines = text.split('\n');
   const pid = Number(lines[0]);
-  // Postgres itself replaces the file of a dead process, once the dead one's children have let go of its memory.
+  // Postgres itself replaces the file of a dead postmaster, once its children have released its shared memory.
   if (!(pid > 0) || !(await isAlive(pid))) return undefined;
   const command = await commandLine(pid);
   if (command === '') return undefined;
   if (command !== undefined && !command.includes(`${DATA_SETTING}=${data}`)) {
-    // After a restart of the machine the number may be another process's, and Postgres would not start beside it.
+    // After a reboot the PID may be another process's, and Postgres would not start beside it.
     if ((await readIfThere(path)) === text) await rm(path, { force: true });
     return undefined;
   }
@@ -40,8 +40,8 @@ export async function findPostmaster(data: string): Promise<Postmaster | undefin
 }
 
 /**
- * Starts a postmaster on a port of 127.0.0.1. It has a process group of its own, so that Ctrl-C does not end it before
- * those who use it, and writes to a file, so that it outlives this process. Rejects when the program does not start.
+ * Starts a postmaster on a port of 127.0.0.1, in its own process group, so that Ctrl-C does not end it before its users. Its output
+ * goes to a file, so that it can outlive this process. Rejects when the program does not start.
  */
 export async function launchPostmaster(
   cluster: Cluster,
@@ -73,9 +73,8 @@ export async function launchPostmaster(
 }
 
 /**
- * Ends a postmaster and resolves when it is gone: its clients are cut off and what is in memory is written. After
- * `patienceMs` it is told to leave at once; then the next start recovers from the write-ahead log. Rejects when even
- * that has no effect.
+ * Stops a postmaster and resolves when it is gone: clients are disconnected, and memory is written to disk. After `patienceMs` it
+ * is told to quit immediately; then the next start recovers from the write-ahead log. Rejects if even that has no effect.
  */
 export async function endPostmaster(pid: number, patienceMs: number): Promise<void> {
   for (const [name, limitMs] of [['SIGINT', patienceMs], ['SIGQUIT', 15_000]] as const) {

@@ -1,4 +1,4 @@
-/** What can be known of a process by its number. */
+/** Process utilities, by PID. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -8,12 +8,12 @@ const run = promisify(execFile);
 /** Whether a process exists and has not ended. */
 export async function isAlive(pid: number): Promise<boolean> {
   if (!signal(pid, 0)) return false;
-  // One that ended stays visible until its parent takes note, which not every first process of a container does.
+  // A zombie stays visible until its parent reaps it, which not every init process of a container does.
   const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return status.slice(status.lastIndexOf(')') + 2)[0] !== 'Z';
 }
 
-/** Sends a signal (0 only asks), and says whether there is such a process. */
+/** Sends a signal (0 only checks), and returns whether the process exists. */
 export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, name);
@@ -25,7 +25,7 @@ export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Program and arguments of a process. Empty if it has none (any more), undefined if they cannot be seen. */
+/** Program and arguments of a process. Empty if it has none (any more), undefined if they are not visible. */
 export async function commandLine(pid: number): Promise<string | undefined> {
   if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);
   return run('ps', ['-ww', '-o', 'command=', '-p', String(pid)]).then(({ stdout }) => stdout, () => undefined);

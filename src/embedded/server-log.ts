@@ -1,7 +1,7 @@
-/** The file that Postgres writes its messages to, handed on line by line. */
+/** Forwards the file with Postgres's messages, line by line. */
 import { open, stat, truncate } from 'node:fs/promises';
 
-/** Nobody needs old messages: the file is emptied when it is longer (bytes). */
+/** The file is emptied when it exceeds this many bytes: old messages are not needed. */
 const LENGTH_MAX = 4 * 1024 * 1024;
 
 export class ServerLog {
@@ -15,12 +15,12 @@ export class ServerLog {
     this.#position = position;
   }
 
-  /** Follows the file from its present end on. */
+  /** Follows the file from its current end. */
   static async follow(path: string, sink: (line: string) => void): Promise<ServerLog> {
     return new ServerLog(path, sink, await lengthOf(path));
   }
 
-  /** Hands on the lines that were written since the last call, and returns them. */
+  /** Forwards the lines written since the last call, and returns them. */
   async drain(): Promise<readonly string[]> {
     const length = await lengthOf(this.#path);
     // Another process that uses the same server may have emptied the file.

@@ -1,4 +1,4 @@
-/** How an event is written: a header (`record-header.ts`), the event as JSON, and the row bodies that it carries. */
+/** The encoding of events: a header (`record-header.ts`), the event as JSON, and the row bodies that it carries. */
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompressSync } from 'node:zlib';
 import { decodeProfile, encodeProfile } from '../values/profile-codec.ts';
@@ -7,16 +7,16 @@ import { encodeHeader, readHeader } from './record-header.ts';
 
 const codecs = { none: 0, zstd: 1 } as const;
 
-/** No body grows beyond this when it is inflated: a block is at most 512 KiB, a row at most 512 KiB. */
+/** Limit of a decompressed body: a block and a row are at most 512 KiB each. */
 const bodyBytesMax = 2 * 1024 * 1024;
 /** Smaller bodies gain nothing from compression. */
 const compressFromBytes = 1024;
-/** What a block mostly comes to: each piece beyond the first costs a turn of the event loop. */
+/** The compressed size of most blocks: each further chunk of output costs a turn of the event loop. */
 const compressedAtOnce = 128 * 1024;
-/** What one record may take, with room below the 1 MB that brokers accept by default. */
+/** The largest record, with room below the 1 MB that brokers accept by default. */
 export const recordBytesMax = 900_000;
 
-/** A body as it lies in the record. */
+/** A body as it is stored in the record. */
 export interface PackedBody {
   readonly codec: number;
   readonly bytes: Uint8Array;
@@ -25,14 +25,14 @@ export interface PackedBody {
 const noBody: PackedBody = { codec: codecs.none, bytes: new Uint8Array(0) };
 const compress = promisify(zstdCompress);
 
-/** Compresses a body, off this thread, where that pays. */
+/** Compresses a body on another thread if it is large enough to gain from it. */
 export async function packBody(body: Uint8Array): Promise<PackedBody> {
   if (body.length < compressFromBytes) return { codec: codecs.none, bytes: body };
   const bytes = await compress(body, { chunkSize: compressedAtOnce, params: { [constants.ZSTD_c_compressionLevel]: 1 } });
   return { codec: codecs.zstd, bytes };
 }
 
-/** Throws when the event is larger than a record may be. */
+/** Throws RecordTooLarge. */
 export function encodeEvent(envelope: Envelope, data: EventData, body: PackedBody = noBody): EncodedEvent {
   const json = Buffer.from(JSON.stringify({ ...envelope, data: toWire(data) }));
   const isImport = 'rows' in data && data.rows.kind === 'stash';
@@ -63,7 +63,7 @@ function unpackBody(codec: number, bytes: Uint8Array): Uint8Array {
   throw new Error(`a record whose body has the unknown codec ${codec}`);
 }
 
-/** The few fields that JSON cannot hold are written by hand: a replacer would be called for every value of a profile. */
+/** The few fields that JSON cannot hold are converted by hand: a replacer would be called for every value of a profile. */
 function toWire(data: EventData): unknown {
   const wire: Record<string, unknown> = { ...data };
   if ('base' in data) wire['base'] = String(data.base);
@@ -82,7 +82,7 @@ function fromWire(wire: Record<string, any>): EventData {
   if (wire['row']) wire['row'].version = BigInt(wire['row'].version);
   if (wire['profile']) wire['profile'] = decodeProfile(wire['profile']);
   if (wire['rows']?.profile) wire['rows'].profile = decodeProfile(wire['rows'].profile);
-  // Tokens of logs that were written before tokens could be limited are good for ever, and for all of the team.
+  // Logs written before tokens had limits: their tokens never expire, and cover the whole team.
   if (wire['type'] === 'TokenCreated') return { expiresAt: null, readOnly: false, appId: null, ...wire } as EventData;
   return wire as EventData;
 }

@@ -1,42 +1,42 @@
 /**
- * The language of the log. An event that may be refused is named for the request, one that cannot for the fact. What an
- * event says is always true and never changes: that somebody asked for this, with these limits, or that this came to be.
- * Everything a decision uses besides the read model stands in it (ARCHITECTURE.md, "Invariants").
+ * The events of the log. An event that may be refused is named after the request, one that cannot after the fact. Its content is
+ * always true and never changes: that something was requested under these limits, or that something happened. It holds everything
+ * that a decision uses besides the read model (ARCHITECTURE.md, "Invariants").
  */
 import type { Profile } from '../values/profile.ts';
 import type { GivenColumn, GivenDisplayName } from '../values/table-schema.ts';
 import type { SchemaErrorMode } from '../values/decide-schema.ts';
 
-/** The limits a request is decided by, as they were set when it was made. */
+/** The limits that a request is decided by, as configured when it was made. */
 export interface RowLimits {
   readonly rowsPerTableMax: number;
   readonly columnsMax: number;
   readonly rowBytesMax: number;
 }
 
-/** The limits of a stash, as they were set when a chunk was sent to it. */
+/** The limits of a stash, as configured when a chunk was sent to it. */
 export interface StashLimits {
   /** For how long after its creation it can be imported, in milliseconds of log time. */
   readonly lifeMs: number;
   readonly chunksMax: number;
   readonly rowsMax: number;
-  /** The columns of its blocks, each counted in each block: the profiles are gone through when it is imported. */
+  /** The columns of its blocks, summed over the blocks: an import goes through all their profiles. */
   readonly profiledColumnsMax: number;
 }
 
-/** The limits of an upload, as they were set when it was created. */
+/** The limits of an upload, as configured when it was created. */
 export interface UploadLimits {
   /** The largest file, in bytes. */
   readonly sizeMax: number;
   /** For how long after its creation the bytes can be sent and the upload completed, in milliseconds of log time. */
   readonly lifeMs: number;
-  /** For how long a file is kept that no row names, in milliseconds of log time. */
+  /** How long a file is kept that no row references, in milliseconds of log time. */
   readonly unclaimedLifeMs: number;
-  /** How many uploads the team may have open, this one with them. Absent where no such limit was set: then there is none. */
+  /** How many uploads the team may have open, including this one. Absent in events from before this limit: no limit. */
   readonly openMax?: number;
 }
 
-/** A file as it lies in the store. */
+/** A file in the store. */
 export interface StoredFile {
   /** Its random name (src/files/file-name.ts). */
   readonly name: string;
@@ -47,11 +47,11 @@ export interface StoredFile {
 /** Rows that an event carries in its body. */
 export interface EventRows {
   readonly profile: Profile;
-  /** Whether the row IDs that the rows came with follow them in the body (see src/events/row-bodies.ts). */
+  /** Whether the body also holds the row IDs that the rows came with (see src/events/row-bodies.ts). */
   readonly ids?: true;
 }
 
-/** Where the rows of a request are. */
+/** Where the rows of a request are stored. */
 export type RowSource =
   /** No rows at all. */
   | { readonly kind: 'none' }
@@ -59,12 +59,12 @@ export type RowSource =
   | (EventRows & { readonly kind: 'few' })
   /** In this event: a block, written to the segment of this ID. */
   | (EventRows & { readonly kind: 'block'; readonly segmentId: string })
-  /** In the `BlockReceived` events of this body. */
+  /** In the `BlockReceived` events with this body ID. */
   | { readonly kind: 'body'; readonly bodyId: string; readonly blocks: number }
-  /** In a stash, under the name that the client gave it. */
+  /** In a stash, under its client-given name. */
   | { readonly kind: 'stash'; readonly stashId: string };
 
-/** A row's ID, taken apart (see src/events/row-id.ts). */
+/** A decoded row ID (see src/events/row-id.ts). */
 export interface RowAddress {
   readonly version: bigint;
   readonly ordinal: number;
@@ -79,7 +79,7 @@ export type EventData =
   | {
       readonly type: 'TeamPlanSet';
       readonly teamId: string;
-      /** How many rows all tables of the team may show, and how many bytes its files may have; null: no limit; absent: as it was. */
+      /** The most rows that all tables of the team may show, and bytes that its files may have; null: no limit; absent: unchanged. */
       readonly rowsMax?: number | null;
       readonly uploadBytesMax?: number | null;
     }
@@ -90,11 +90,11 @@ export type EventData =
       readonly name: string;
       /** SHA-256 of the token, in hexadecimal. */
       readonly hash: string;
-      /** From this time on, in milliseconds of log time, it is refused; null: never. */
+      /** Expiry in milliseconds of log time: the token is refused from then on; null: never. */
       readonly expiresAt: number | null;
-      /** Whether it may change nothing. */
+      /** Whether it may only read. */
       readonly readOnly: boolean;
-      /** The only app that it is for; null: for all of the team. */
+      /** The only app that the token grants access to; null: the whole team. */
       readonly appId: string | null;
     }
   | { readonly type: 'TokenRevoked'; readonly teamId: string; readonly tokenId: string }
@@ -102,27 +102,27 @@ export type EventData =
       readonly type: 'BlockReceived';
       readonly teamId: string;
       readonly bodyId: string;
-      /** Its place in the body, from 0. */
+      /** The position of the block in the body, from 0. */
       readonly number: number;
       readonly segmentId: string;
     })
   | {
       readonly type: 'ChunkPutRequested';
       readonly teamId: string;
-      /** The name that the client gave the stash, and the chunk in it. */
+      /** The client-given names of the stash and of the chunk in it. */
       readonly stashId: string;
       readonly serial: string;
       readonly limits: StashLimits;
-      /** Few rows are a block here; `few` are none, of which there are columns only. */
+      /** Even few rows form a block here; `few` stands for no rows, only columns. */
       readonly rows: Exclude<RowSource, { readonly kind: 'stash' }>;
     }
   | { readonly type: 'StashDeleteRequested'; readonly teamId: string; readonly stashId: string }
   | {
-      /** Its time is over. What decisions see of it does not depend on this: it says that its chunks may be removed. */
+      /** The stash's lifetime is over. Decisions do not depend on this event: it allows its chunks to be removed. */
       readonly type: 'StashExpired';
       readonly teamId: string;
       readonly stashId: string;
-      /** The version of the event that created the stash which is meant. */
+      /** Identifies the stash: the version of the event that created it. */
       readonly created: bigint;
     }
   | {
@@ -139,10 +139,10 @@ export type EventData =
       readonly teamId: string;
       readonly uploadId: string;
       readonly appId: string;
-      /** What has arrived, sealed under this name for this request; where it is larger than the upload may be, there need be no such file. */
+      /** The received bytes, sealed under this name for this request. If they exceed the upload's limit, this file need not exist. */
       readonly file: StoredFile;
     }
-  /** Somebody looked whether the time of an upload is over, or whether rows name its file. Decided where it stands in the log. */
+  /** A process checked whether the upload's time is over, or whether rows reference its file. Decided at the event's place in the log. */
   | { readonly type: 'UploadChecked'; readonly teamId: string; readonly uploadId: string }
   | {
       readonly type: 'TableCreateRequested';
@@ -160,7 +160,7 @@ export type EventData =
       readonly teamId: string;
       readonly tableId: string;
       readonly ifMatch: bigint | null;
-      /** Null: as it is. */
+      /** Null: unchanged. */
       readonly name: string | null;
       readonly columns: readonly GivenDisplayName[];
     }
@@ -184,7 +184,7 @@ export type EventData =
       readonly teamId: string;
       readonly tableId: string;
       readonly ifMatch: bigint | null;
-      /** The schema that replaces the table's; null: that one is kept. */
+      /** The schema that replaces the table's; null: the table keeps its schema. */
       readonly columns: readonly GivenColumn[] | null;
       readonly onSchemaError: SchemaErrorMode;
       readonly limits: RowLimits;
@@ -198,7 +198,7 @@ export type EventData =
       readonly ifMatch: bigint | null;
       readonly onSchemaError: SchemaErrorMode;
       readonly limits: RowLimits;
-      /** Of the one row that the event's body holds, with nulls for the columns to be cleared. */
+      /** The profile of the one row in the event's body, with nulls for the columns to be cleared. */
       readonly profile: Profile;
     }
   | {
@@ -212,19 +212,22 @@ export type EventData =
 export type EventType = EventData['type'];
 export type EventOf<T extends EventType> = Extract<EventData, { type: T }>;
 
-/** What every event carries, whatever it says. */
+/** The fields that all events share. */
 export interface Envelope {
   readonly commandId: string;
-  /** Log time, in milliseconds, after which it must not take effect; null for facts. */
+  /** Deadline in log time, in milliseconds, after which the event has no effect; null for facts. */
   readonly notAfter: number | null;
-  /** A digest of the request, where it came with an Idempotency-Key. */
+  /** A digest of the request, if it had an Idempotency-Key. */
   readonly requestDigest: string | null;
 }
 
 /** An event as it was read from the log. */
 export interface Event<T extends EventData = EventData> extends Envelope {
   readonly data: T;
-  /** The row bodies it carries, joined by newlines, in UTF-8, and their row IDs; empty where it carries none. Inflated when asked for. */
+  /**
+   * The row bodies that it carries, joined by newlines, in UTF-8, and their row IDs; empty if there are none. Decompressed on each
+   * call.
+   */
   body(): Uint8Array;
 }
 
@@ -233,6 +236,6 @@ export interface EncodedEvent {
   /** The command's ID, 32 hexadecimal digits with dashes (UUID form). */
   readonly commandId: string;
   readonly bytes: Uint8Array;
-  /** What the bytes say: the same as is read from them. */
+  /** The decoded event, equal to what the bytes decode to. */
   readonly event: Event;
 }

@@ -1,4 +1,4 @@
-/** What became of a command (ARCHITECTURE.md, "outcome"). Derived from the log, kept per command, rebuilt by replay. */
+/** The outcome of a command (ARCHITECTURE.md, "outcome"). Derived from the log, kept per command, rebuilt by replay. */
 
 /** The error types that a decision may answer with (spec section 7, decisions section 1 and 5). */
 export type RefusalType =
@@ -21,19 +21,22 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Rows that were added: in each of `extents` consecutive extents, the first one at (version, ordinal), `count` rows from `first` on. Their IDs follow from it. */
+/**
+ * Added rows: in each of `extents` consecutive extents, the first at (version, ordinal), `count` rows from `first` on. Determines
+ * their IDs.
+ */
 export interface RowRange {
   readonly version: bigint;
   readonly ordinal: number;
   readonly first: number;
   readonly count: number;
-  /** One, where it is left out. */
+  /** Absent: one. */
   readonly extents?: number;
-  /** The table, where some of them retain row IDs of earlier generations, which stand in the read model. */
+  /** The table, if some of the rows retain row IDs of earlier generations, which are in the read model. */
   readonly retainedIn?: string;
 }
 
-/** How many rows ranges have together. */
+/** The total number of rows in these ranges. */
 export function countRowsOf(ranges: readonly RowRange[]): number {
   return ranges.reduce((sum, { count, extents = 1 }) => sum + count * extents, 0);
 }
@@ -45,14 +48,14 @@ export interface UploadResult {
   readonly id: string;
   readonly contentType: string;
   readonly fileName: string;
-  /** The largest file that may be sent, in bytes, and until when, in milliseconds of log time. */
+  /** The largest file that may be sent, in bytes, and the deadline for it, in milliseconds of log time. */
   readonly sizeMax: number;
   readonly expiresAt: number;
   /** The name of the file in the store; null before the upload is completed. */
   readonly file: string | null;
 }
 
-/** What an applied command gave, as far as its answer needs it. */
+/** The result of an applied command, as far as its answer needs it. */
 export interface AppliedResult {
   readonly tableId?: string;
   readonly rows?: readonly RowRange[];
@@ -64,8 +67,8 @@ export type Outcome = (
   | { readonly status: 'applied'; readonly result: AppliedResult }
   | { readonly status: 'refused'; readonly refusal: Refusal }
 ) & {
-  /** The version that the answer's ETag carries; absent where there is nothing to have a version. */
+  /** The version in the answer's ETag; absent if the answer is about nothing that has a version. */
   readonly etag?: bigint | undefined;
-  /** A digest of the request, for commands with an Idempotency-Key: another request under the same key is an error. */
+  /** A digest of the request, for commands with an Idempotency-Key: reusing the key with another request is an error. */
   readonly requestDigest?: string | undefined;
 };

@@ -1,18 +1,18 @@
 /**
- * The header of a record: what is known of an event before its JSON is read. Numbers are unsigned and big-endian.
+ * The header of a record: what can be read of an event without its JSON. Numbers are unsigned and big-endian.
  *
  * | Bytes     | What                                                                              |
  * |-----------|-----------------------------------------------------------------------------------|
  * | 0         | format: 2                                                                         |
  * | 1         | codec of the body                                                                 |
- * | 2         | flags: bit 0 says that the event imports a stash; the others are 0, and passed over |
+ * | 2         | flags: bit 0: the event imports a stash; the others are 0, and ignored            |
  * | 3         | length of the fields                                                              |
  * | 4 to 7    | length of the JSON                                                                |
  * | 8 and on  | the fields, then the JSON of the event, then its body up to the end of the record |
  *
- * A field is a byte for its tag, a byte for the length of its value, and the value. A reader passes over a field that it does
- * not know if the tag is below 0x80. A tag of 0x80 or above says that the record cannot be understood without the field, so a
- * reader that does not know it refuses the record. No field is written yet. These tags are reserved:
+ * A field is a byte for its tag, a byte for the length of its value, and the value. A reader skips an unknown field with a tag below
+ * 0x80. A field with a tag of 0x80 or above is needed to understand the record, so a reader that does not know it refuses the
+ * record. No field is written yet. These tags are reserved:
  *
  * | Tag  | Field  | Value                                                                                               |
  * |------|--------|-----------------------------------------------------------------------------------------------------|
@@ -20,8 +20,8 @@
  * | 0x81 | time   | number of 8 bytes, milliseconds since 1970: the time of the record in the log that it was copied from |
  * | 0x82 | key ID | 1 to 32 bytes: names the key that the values in the record are encrypted with                       |
  *
- * Format 1 had two bytes for a key ID, always 0, in place of the flags and the length of the fields. Such records are read for ever,
- * and no longer written.
+ * Format 1 had two bytes for a key ID, always 0, in place of the flags and the length of the fields. Readers support it for ever;
+ * it is no longer written.
  */
 const format = 2;
 const firstFormat = 1;
@@ -32,12 +32,12 @@ const neededFrom = 0x80;
 export interface RecordHeader {
   /** How the body is compressed. */
   readonly codec: number;
-  /** Where the JSON of the event begins, and where its body does. */
+  /** The offsets of the event's JSON and of its body in the record. */
   readonly jsonStart: number;
   readonly bodyStart: number;
 }
 
-/** The header of a record that is to be written. */
+/** Encodes the header of a record. */
 export function encodeHeader(codec: number, isImport: boolean, jsonBytes: number): Buffer {
   const header = Buffer.alloc(fixedBytes);
   header.writeUInt8(format, 0);
@@ -47,7 +47,7 @@ export function encodeHeader(codec: number, isImport: boolean, jsonBytes: number
   return header;
 }
 
-/** Throws on a header that is cut short, or that this version does not understand. */
+/** Throws on a header that is truncated, or that this version does not understand. */
 export function readHeader(record: Buffer): RecordHeader {
   const isFirst = record[0] === firstFormat;
   if (record[0] !== format && !isFirst) throw new Error('a record of an unknown format');
@@ -60,12 +60,12 @@ export function readHeader(record: Buffer): RecordHeader {
   return { codec: record[1]!, jsonStart, bodyStart };
 }
 
-/** Nothing else that the JSON of format 1 holds reads so: quotes in a text are escaped. */
+/** Occurs nowhere else in the JSON of format 1: quotes in strings are escaped. */
 const importInFirstFormat = Buffer.from('"rows":{"kind":"stash"');
 
 /**
- * Whether a record imports a stash. What that makes is not bounded by the record's bytes, so no other comes behind it in a batch.
- * False for what is no record.
+ * Whether a record imports a stash. The record's bytes do not bound the result of an import, so no other record follows it in a
+ * batch. False for bytes that are no record.
  */
 export function isImport(record: Uint8Array): boolean {
   if (record[0] === format) return (record[2]! & importFlag) !== 0;
@@ -78,7 +78,7 @@ function jsonStartOf(record: Buffer): number {
   return fixedBytes + (record[0] === firstFormat ? 0 : record[3]!);
 }
 
-/** Throws on a field that is cut short, or that must be understood and is not. */
+/** Throws on a field that is truncated, or that is required and unknown. */
 function checkFields(fields: Buffer): void {
   for (let at = 0; at < fields.length; at += 2 + fields[at + 1]!) {
     const tag = fields[at]!;

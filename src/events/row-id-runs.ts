@@ -1,6 +1,6 @@
 /**
- * The row IDs that rows came with, as runs: rows that follow each other and have IDs that follow each other. What an
- * overwrite has to know of them is asked of runs, not of rows: those who write back what they read have few.
+ * The row IDs that rows came with, as runs: consecutive rows with consecutive IDs. An overwrite looks at runs rather than rows: a
+ * client that writes back the rows it read sends few runs.
  */
 
 /** `count` rows from `row` on have the IDs of (version, ordinal) from the index `first` on. */
@@ -13,10 +13,10 @@ export interface RowIdRun {
 }
 
 const idBytes = 16;
-/** Of a run as `findRowIdRuns` gives it. */
+/** The size of an encoded run (`findRowIdRuns`). */
 export const runBytes = 24;
 
-/** The runs of these row IDs (see src/events/row-bodies.ts), in the order of the rows, in 24 bytes each. */
+/** The runs of these row IDs (see src/events/row-bodies.ts), in row order, 24 bytes each. */
 export function findRowIdRuns(ids: Uint8Array): Uint8Array {
   const bytes = Buffer.from(ids.buffer, ids.byteOffset, ids.byteLength);
   const rows = bytes.length / idBytes;
@@ -38,7 +38,7 @@ export function findRowIdRuns(ids: Uint8Array): Uint8Array {
   return runs.subarray(0, length);
 }
 
-/** Whether the ID at `id` follows the run at `run`, and its row too. */
+/** Whether the ID at `id`, and its row, continue the run at `run`. */
 function goesOn(runs: Buffer, run: number, bytes: Buffer, id: number, row: number): boolean {
   const count = runs.readUInt32BE(run + 16);
   return (
@@ -49,18 +49,18 @@ function goesOn(runs: Buffer, run: number, bytes: Buffer, id: number, row: numbe
   );
 }
 
-/** The first index that both runs have an ID of; null when they have none in common. */
+/** The first index whose ID both runs contain; null if there is none. */
 function firstCommon(a: RowIdRun, b: RowIdRun): number | null {
   if (a.version !== b.version || a.ordinal !== b.ordinal) return null;
   const index = Math.max(a.first, b.first);
   return index < a.first + a.count && index < b.first + b.count ? index : null;
 }
 
-/** The runs of several parts of a body as one list, in the order of the rows. */
+/** The runs of several parts of a body as one list, in row order. */
 export class RowIdRuns {
   readonly #bytes: Buffer;
 
-  /** `parts`: how many rows each has, and its runs as `findRowIdRuns` gives them; null where no row came with an ID. */
+  /** `parts`: the number of rows of each, and its runs as encoded by `findRowIdRuns`; null if no row came with an ID. */
   constructor(parts: readonly { readonly rows: number; readonly runs: Uint8Array | null }[]) {
     let before = 0;
     this.#bytes = Buffer.concat(parts.map(({ rows, runs }) => {
@@ -88,14 +88,14 @@ export class RowIdRuns {
     for (let place = 0; place < this.length; place += 1) yield this.at(place);
   }
 
-  /** The first row whose ID a row before it has too; null when all are different. */
+  /** The first row whose ID an earlier row has too; null if all IDs are different. */
   findRepeated(): number | null {
     const places = new Uint32Array(this.length).map((_, place) => place);
     if (!this.#isSorted()) places.sort((a, b) => this.#compare(a, b));
     return this.#haveCommon(places) ? this.#findFirstRepeated(places) : null;
   }
 
-  /** Whether two of the runs, in the order of their IDs, have an ID in common. Then two that stand side by side have. */
+  /** Whether any two runs share an ID. `places` are in ID order, so it suffices to compare neighbours. */
   #haveCommon(places: Uint32Array): boolean {
     for (let at = 1; at < places.length; at += 1) {
       if (firstCommon(this.at(places[at - 1]!), this.at(places[at]!)) !== null) return true;
@@ -104,9 +104,9 @@ export class RowIdRuns {
   }
 
   /**
-   * Takes the runs out of the order of their IDs, the last row's first: then beside each stand only runs of rows before it.
-   * Those before the first that repeats something have nothing in common, so what it repeats is in one of the two beside it.
-   * What is found of later runs is replaced by what is found of earlier ones.
+   * Unlinks the runs from a list in ID order, last row first, so that the neighbours of a run are runs of earlier rows. The runs
+   * before the first repeating one are disjoint, so what it repeats is in one of its two neighbours. A find in an earlier run
+   * replaces one in a later run.
    */
   #findFirstRepeated(places: Uint32Array): number | null {
     const none = places.length;
@@ -139,7 +139,7 @@ export class RowIdRuns {
     return true;
   }
 
-  /** By version, ordinal and first, which stand there with their highest byte first. */
+  /** Compares version, ordinal and first, which are stored big-endian. */
   #compare(a: number, b: number): number {
     const bytes = this.#bytes;
     for (let at = 0; at < idBytes; at += 4) {

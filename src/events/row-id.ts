@@ -1,6 +1,6 @@
 /**
- * Row IDs: 22 characters, the base64url of 16 bytes: the version of the adding event (8), the ordinal of the extent in it
- * (4), the index in the extent (4), all big-endian (docs/spec/decisions.md 2). Replay gives the same IDs.
+ * Row IDs: 22 characters, the base64url of 16 bytes: the version of the event that added the row (8), the ordinal of its extent in
+ * that event (4), its index in the extent (4), all big-endian (docs/spec/decisions.md 2). Replay yields the same IDs.
  */
 import type { RowAddress } from './event.ts';
 
@@ -16,7 +16,7 @@ export function rowIdPrefix(version: bigint, ordinal: number): string {
   return bytes.toString('base64url');
 }
 
-/** The 6 characters that tell the rows of an extent apart. */
+/** The 6 characters that distinguish the rows of an extent. */
 export function rowIdSuffix(index: number): string {
   return (
     digits[index >>> 26]! +
@@ -28,7 +28,7 @@ export function rowIdSuffix(index: number): string {
   );
 }
 
-/** Writes what `rowIdSuffix` gives. Returns the place behind it. */
+/** Writes the result of `rowIdSuffix`. Returns the index behind it. */
 export function writeRowIdSuffix(bytes: Uint8Array, start: number, index: number): number {
   bytes[start] = digitCodes[index >>> 26]!;
   bytes[start + 1] = digitCodes[(index >>> 20) & 63]!;
@@ -43,7 +43,7 @@ export function formatRowId({ version, ordinal, index }: RowAddress): string {
   return rowIdPrefix(version, ordinal) + rowIdSuffix(index);
 }
 
-/** Null for a text that no row ever had as its ID. */
+/** Null if no row can have this text as its ID. */
 export function parseRowId(text: string): RowAddress | null {
   if (text.length !== 22) return null;
   const bytes = Buffer.from(text, 'base64url');

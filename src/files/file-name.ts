@@ -1,34 +1,37 @@
 /**
- * The names of files, and where rows name them. A file's URL is `…/files/<name>/<file name>`; whoever has stored that in a row
- * needs the file (spec sections 3 and 4.9).
+ * The names of files, and references to files in rows. A file's URL is `…/files/<name>/<file name>`; a row that contains it
+ * references the file (spec sections 3 and 4.9).
  */
-/** The bytes that a name is made of. */
+/** Bytes of a name. */
 export const nameBytes = 16;
 const nameLength = Math.ceil((nameBytes * 4) / 3);
 const wholeName = new RegExp(`^[\\w-]{${nameLength}}$`);
 
-/** Whether `newFileName` (new-file-name.ts) could have given it: of some bytes there is one spelling. Nothing else becomes part of a path. */
+/**
+ * Whether the text is a name in the form of `newFileName` (new-file-name.ts), in its canonical spelling. Only such texts become
+ * part of a path.
+ */
 export function isFileName(text: string): boolean {
   return wholeName.test(text) && Buffer.from(text, 'base64url').toString('base64url') === text;
 }
 
-/** The path of a file's URL, from the root of the service on. `fileName` is the client's name for it: any text. */
+/** The path of a file's URL, from the root of the service. `fileName` is the client's name for the file: any text. */
 export function filePath(name: string, fileName: string): string {
   return `/files/${name}/${encodeURIComponent(fileName.toWellFormed())}`;
 }
 
-/** A file that a row names, and the place of the row among others. */
+/** A file that a row references, and the index of that row. */
 export interface FileReference {
   readonly index: number;
   readonly file: string;
 }
 
-/** The path of a URL, with as many backslashes before its second slash as the levels of JSON give it that it stands in. */
+/** The path of a URL. JSON escapes put backslashes before its second slash, more on each level of nested JSON. */
 const pathOfFile = new RegExp(`/files\\\\*/([\\w-]{${nameLength}})`, 'g');
 
 /**
- * An escape of JSON for a character that such a path is written with: `-`, `/`, digits, letters, `_` and the backslash. It is tried
- * once for each run of backslashes, however long that is: else a row of nothing but those would take minutes.
+ * A JSON escape of a character that may occur in such a path: `-`, `/`, digits, letters, `_` and the backslash. Matched once per
+ * run of backslashes, however long: else a row of only backslashes would take minutes.
  */
 const escapedCharacter = /(?<!\\)\\+u00(2[df]|3\d|[46][1-9a-f]|5[\dacf]|7[\da])/gi;
 const escapeStart = '\\u00';
@@ -36,9 +39,9 @@ const escapeStart = '\\u00';
 const noNames: readonly string[] = [];
 
 /**
- * The names of the files whose URLs stand in the JSON text of a row, each once: anywhere in a string, on any level, with escapes or
- * without. JSON within a string counts too, because a cell of CSV may become a list. What only looks like a URL does no harm: a
- * file is kept for longer.
+ * The names of the files whose URLs occur in the JSON text of a row, without duplicates: anywhere in a string, on any level,
+ * escaped or not. JSON within a string counts too, because a cell of CSV may become a list. A false positive is harmless: a file is
+ * kept for longer.
  */
 export function fileNamesIn(row: string): readonly string[] {
   if (!mayNameFiles(row)) return noNames;
@@ -46,15 +49,15 @@ export function fileNamesIn(row: string): readonly string[] {
   return [...new Set(Array.from(text.matchAll(pathOfFile), ([, name]) => name!))];
 }
 
-/** The files that rows name whose JSON texts are joined by line feeds, in UTF-8. */
+/** The files that rows reference. The JSON texts of the rows are joined by line feeds, in UTF-8. */
 export function fileReferencesIn(rows: Uint8Array): FileReference[] {
-  // What names and escapes are made of is ASCII, and no byte of any other character is.
+  // latin1 is enough: names and escapes are ASCII, and no byte of another UTF-8 character is.
   const text = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength).toString('latin1');
   if (!mayNameFiles(text)) return [];
   return text.split('\n').flatMap((row, index) => fileNamesIn(row).map((file) => ({ index, file })));
 }
 
-/** Tells quickly that a text names no file, which is so for nearly all. */
+/** A quick check that rules out nearly all texts. */
 function mayNameFiles(text: string): boolean {
   return text.includes('/files') || (text.includes(escapeStart) && text.search(escapedCharacter) !== -1);
 }

@@ -1,6 +1,6 @@
 /**
- * Files in a folder: `temporary` has what is being written, `arrived` what came whole for an upload, `files` what was sealed. What
- * has been answered is on disk, also after a power cut. Several processes may use one folder.
+ * Files in a folder: `temporary` for writes in progress, `arrived` for the complete bytes of uploads, `files` for sealed files.
+ * What has been acknowledged survives a power failure. Several processes may share one folder.
  */
 import { constants } from 'node:fs';
 import { link, lstat, open, opendir, readFile, rename, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
@@ -14,10 +14,10 @@ import { isFileName } from './file-name.ts';
 import { isUploadId, StoreAway, type ExpectedUpload, type FileStore, type StoredObject } from './file-store.ts';
 import { signUploadUrl } from '../security/upload-signature.ts';
 
-/** How much of a file is read at once: fewer steps than by default make a large one a quarter faster. */
+/** Bytes per read: fewer steps than the default make reading a large file a quarter faster. */
 const readBytes = 256 * 1024;
 
-/** More bytes came for an upload than it may have. */
+/** An upload received more bytes than it may have. */
 export class UploadTooLarge extends Error {
   override readonly name = 'UploadTooLarge';
 
@@ -27,10 +27,10 @@ export class UploadTooLarge extends Error {
 }
 
 export interface LocalFileStoreOptions {
-  /** Is there, with all that it contains kept by nobody else. */
+  /** An existing folder that nobody else writes to. */
   readonly folder: string;
   readonly keys: SecretKeys;
-  /** The address at which clients reach the service; null: where each of them did. */
+  /** The address at which clients reach the service; null: the one that each client used. */
   readonly publicUrl: string | null;
 }
 
@@ -45,7 +45,7 @@ export class LocalFileStore implements FileStore {
     this.#publicUrl = publicUrl;
   }
 
-  /** Makes the folders. Rejects with ConfigError where files cannot have several names, and with what the system says. */
+  /** Creates the folders. Rejects with ConfigError if the file system has no hard links, and with system errors. */
   static async open(options: LocalFileStoreOptions): Promise<LocalFileStore> {
     const store = new LocalFileStore(options);
     await store.#makeFolders();
@@ -58,8 +58,8 @@ export class LocalFileStore implements FileStore {
   }
 
   /**
-   * Takes the bytes of an upload in; they take the place of those that arrived before. Rejects with UploadTooLarge as soon as
-   * there are more than `sizeMax`, with StoreAway, and with what `chunks` throws; then nothing has changed.
+   * Receives the bytes of an upload, which replace those that arrived before. Rejects with UploadTooLarge as soon as they exceed
+   * `sizeMax`, with StoreAway, and with errors of `chunks`; then nothing has changed.
    */
   async receive(uploadId: string, chunks: AsyncIterable<Uint8Array>, sizeMax: number): Promise<void> {
     const arrived = this.#pathOf({ kind: 'arrived', uploadId });
@@ -75,7 +75,7 @@ export class LocalFileStore implements FileStore {
       }
       await inStore(() => rename(temporary, arrived));
     } catch (error) {
-      // Where this fails too, it is found by `list`; the first error is the one to report.
+      // If this fails too, `list` finds the remains; the first error is the one to report.
       await rm(temporary, { force: true }).catch(() => undefined);
       throw error;
     }
@@ -87,7 +87,8 @@ export class LocalFileStore implements FileStore {
     const file = this.#pathOf({ kind: 'file', name });
     if (file === null) throw new RangeError('this is no name of a file');
     if (arrived === null) return null;
-    // What arrives later is another file under the name of this one. A link costs nothing, and `receive` lets no more in than there may be.
+    // A hard link costs nothing. Bytes that arrive later are another file under the name of `arrived`, and `receive` has enforced
+    // `sizeMax`.
     const linked = await this.#unlessMissing(async () => {
       await link(arrived, file);
       return true;
@@ -146,9 +147,9 @@ export class LocalFileStore implements FileStore {
         if (entry === null) return;
         const object = objectOf(entry.name);
         const path = this.#pathOf(object);
-        // What lies there under a name that this store does not give is not this store's.
+        // Ignores files whose names this store does not create.
         if (path !== join(this.#folder, folder, entry.name)) continue;
-        // The time of the last link: a file is as old as its name, not as its bytes.
+        // ctime, set when it was linked: a file is as old as its name, not as its bytes.
         const found = await this.#unlessMissing(() => lstat(path));
         if (found !== null && found.ctimeMs < before) yield object;
       }
@@ -157,12 +158,12 @@ export class LocalFileStore implements FileStore {
     }
   }
 
-  /** Null where the name is none that this store gives. */
+  /** Null if this store does not create such names. */
   #pathOf(object: StoredObject): string | null {
     switch (object.kind) {
       case 'file': {
         if (!isFileName(object.name)) return null;
-        // Hexadecimal: some file systems take upper and lower case for the same.
+        // Hexadecimal: some file systems are case-insensitive.
         const hex = Buffer.from(object.name, 'base64url').toString('hex');
         return join(this.#folder, 'files', hex.slice(0, 2), hex);
       }
@@ -173,21 +174,21 @@ export class LocalFileStore implements FileStore {
     }
   }
 
-  /** Null where the file that it is about is not there, but its folder is. */
+  /** Null if the file is missing but its folder exists. */
   #unlessMissing<T>(work: () => Promise<T>): Promise<T | null> {
     return inStore(async () => {
       try {
         return await work();
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-        // Nobody may be told that a file is gone where only a disk is.
+        // If the folder is missing too, the disk is gone, not the file.
         await stat(join(this.#folder, 'arrived'));
         return null;
       }
     });
   }
 
-  /** All of them at once, so that none is made while somebody relies on it already. */
+  /** Creates all folders at the start, so that none is missing when it is used. */
   async #makeFolders(): Promise<void> {
     const files = join(this.#folder, 'files');
     await Promise.all(['temporary', 'arrived', 'files'].map((name) => makeFolder(join(this.#folder, name))));
@@ -196,7 +197,7 @@ export class LocalFileStore implements FileStore {
     await syncFolder(this.#folder);
   }
 
-  /** `seal` gives a file a second name, and not every file system can do that. */
+  /** `seal` needs hard links, which some file systems lack. */
   async #checkLinks(): Promise<void> {
     const [first, second] = [randomUUID(), randomUUID()].map((name) => join(this.#folder, 'temporary', name)) as [string, string];
     try {
@@ -211,10 +212,10 @@ export class LocalFileStore implements FileStore {
   }
 }
 
-/** The folders of files: the first byte of a name, in hexadecimal. */
+/** The subfolders of `files`: the first byte of a name, in hexadecimal. */
 const shards = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-/** Does what the folder is needed for. An error of the system means that it cannot be used: it is full, broken, or gone. */
+/** Runs work on the folder. A system error means that the folder cannot be used: it is full, broken, or gone. */
 async function inStore<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -236,7 +237,7 @@ async function write(file: FileHandle, chunks: AsyncIterable<Uint8Array>, sizeMa
   }
 }
 
-/** Until then, the name of a file in it may be lost in a power cut. */
+/** Without this, a power failure may lose the name of a file in the folder. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
   try {

@@ -1,4 +1,4 @@
-/** Which store of files the settings name, and how it is opened. */
+/** Opens the file store that the settings name. */
 import { join } from 'node:path';
 import type { Config } from '../app/config.ts';
 import { inDataFolder, makeFolder } from '../app/data-folder.ts';
@@ -6,7 +6,7 @@ import type { SecretKeys } from '../security/secret-keys.ts';
 import { LocalFileStore } from './local-file-store.ts';
 import type { S3FileStore } from './s3-file-store.ts';
 
-/** Rejects with ConfigError when a setting is to blame, and with StoreAway when an S3 does not answer, which may pass. */
+/** Rejects with ConfigError for a wrong setting, and with StoreAway when S3 does not answer, which may be temporary. */
 export async function openFileStore(config: Config, keys: SecretKeys): Promise<LocalFileStore | S3FileStore> {
   if (config.FILES_S3_BUCKET === undefined) {
     const folder = config.FILES_DIR ?? join(config.DATA_DIR, 'files');
@@ -15,7 +15,7 @@ export async function openFileStore(config: Config, keys: SecretKeys): Promise<L
       return LocalFileStore.open({ folder, keys, publicUrl: config.PUBLIC_URL ?? null });
     }, config.FILES_DIR === undefined ? 'DATA_DIR' : 'FILES_DIR');
   }
-  // Nobody waits for the SDK who has no S3.
+  // Loaded on demand: the SDK costs nothing without S3.
   const { S3FileStore } = await import('./s3-file-store.ts');
   const accessKeyId = config.FILES_S3_ACCESS_KEY_ID;
   const secretAccessKey = config.FILES_S3_SECRET_ACCESS_KEY;

@@ -1,43 +1,44 @@
-/** What an S3 says when it does not do what it was asked, and what its operator is told of it (Amazon S3 API Reference, "Error responses"). */
+/** Classifies and explains errors of S3 (Amazon S3 API Reference, "Error responses"). */
 
-/** What the SDK says of a request that failed; nothing of what is no such failure. */
+/** The SDK's metadata of a failed request; undefined for other errors. */
 function metadataOf(error: unknown): { readonly httpStatusCode?: number } | undefined {
   return (error as { readonly $metadata?: { readonly httpStatusCode?: number } } | null)?.$metadata;
 }
 
-/** The status of an answer; null where there was none. */
+/** The HTTP status; null without an answer. */
 export function s3StatusOf(error: unknown): number | null {
   return metadataOf(error)?.httpStatusCode ?? null;
 }
 
-/** The code that an answer gave; null where there was none. */
+/** The error code of the answer; null without an answer. */
 export function s3CodeOf(error: unknown): string | null {
   return s3StatusOf(error) === null ? null : (error as Error).name;
 }
 
 /**
- * Refusals that may pass without a change of settings: credentials that have run out are renewed by what gives them, a clock that is
- * off is set, and a client that was too slow for the S3 is faster the next time.
+ * Errors that may pass without a change of settings: expired credentials are renewed by their provider, a wrong clock is corrected,
+ * and a client that was too slow is faster the next time.
  */
 const passingCodes: ReadonlySet<string> = new Set(['ExpiredToken', 'TokenRefreshRequired', 'RequestTimeTooSkewed', 'RequestTimeout']);
 
-/** What the SDK calls an answer without a body, as all to HEAD are: the code would stand in it. */
+/** The SDK's code for an answer without a body, where the code would be. Answers to HEAD never have one. */
 const noCode = 'Unknown';
 
 /**
- * Whether the S3 is away: it gives no answer, is too busy or out of space, refuses what may pass, or nobody can say yet who this service is.
+ * Whether S3 is unavailable: it does not answer, is busy or out of space, returns an error that may pass, or credentials are not
+ * available yet.
  */
 export function isS3Away(error: unknown): boolean {
   const status = s3StatusOf(error);
   if (status !== null) {
     const code = s3CodeOf(error)!;
-    // A HEAD names an object and nothing else, so that what is bad about it can only be the credentials.
+    // A HEAD consists of an object's name only, so a 400 can only be about the credentials.
     return status >= 500 || status === 429 || passingCodes.has(code) || (status === 400 && code === noCode);
   }
   return metadataOf(error) !== undefined || (error as Error).name === 'CredentialsProviderError';
 }
 
-/** What the start can be refused for, as a problem of a setting; null for anything else, which may pass. */
+/** Explains an error at the start as a problem of a setting; null for other errors, which may pass. */
 export function explainS3(error: unknown, bucket: string): string | null {
   const message = error instanceof Error ? error.message : '';
   switch (s3CodeOf(error)) {

@@ -1,6 +1,6 @@
 /**
- * Files in a bucket of an S3: `arrived/<upload>` is what came for an upload, straight from the client to a presigned URL, and
- * `files/<name>` what was sealed. A presigned URL binds key, Content-Type and end, not the size: that is seen when it is sealed.
+ * Files in an S3 bucket: `arrived/<upload>` has the bytes of an upload, sent by the client to a presigned URL, and `files/<name>`
+ * sealed files. A presigned URL binds key, Content-Type and expiry, but not the size: that is checked by `seal`.
  */
 import type { Readable } from 'node:stream';
 import {
@@ -17,36 +17,36 @@ export interface S3FileStoreOptions {
   readonly bucket: string;
   /** Null: AWS, in this region. */
   readonly endpoint: string | null;
-  /** Where clients reach it; null: at `endpoint`. */
+  /** The address for clients; null: `endpoint`. */
   readonly publicEndpoint: string | null;
   readonly region: string;
-  /** Null: what the SDK finds by itself. */
+  /** Null: the SDK's default providers. */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null;
   readonly isPathStyle: boolean;
-  /** What all keys begin with; empty, or ends in `/`. */
+  /** The prefix of all keys; empty, or ends in `/`. */
   readonly prefix: string;
-  /** The most requests at once: a client that reads slowly holds one all the while. */
+  /** Limit of concurrent requests: a slow reader holds one until it is done. */
   readonly requestsMax: number;
-  /** How long bytes of a file may stand still while it is read, in milliseconds. */
+  /** How long a read may stall, in milliseconds. */
   readonly idleTimeout: number;
 }
 
-/** How long a connection may take, and an answer to begin, in milliseconds; the latter for copies of up to 5 GiB. */
+/** Timeouts of a connection, of the beginning of an answer, and of that to a copy of up to 5 GiB, in milliseconds. */
 const connectionTimeout = 3000;
 const answerTimeout = 10_000;
 const copyTimeout = 60_000;
 
-/** How often a request is tried that the S3 does not answer or is too busy for. */
+/** How often a request is attempted if S3 does not answer or is busy. */
 const attemptsMax = 3;
 
-/** How often bytes are sealed that are replaced by others just then. */
+/** How often `seal` is attempted if the bytes are replaced meanwhile. */
 const sealsMax = 5;
 
 export class S3FileStore implements FileStore {
   readonly #bucket: string;
   readonly #prefix: string;
   readonly #client: S3Client;
-  /** Only signs. */
+  /** Only signs URLs. */
   readonly #publicClient: S3Client;
 
   private constructor(options: S3FileStoreOptions) {
@@ -56,7 +56,10 @@ export class S3FileStore implements FileStore {
     this.#publicClient = new S3Client(clientConfig(options, options.publicEndpoint ?? options.endpoint));
   }
 
-  /** Looks into the bucket. Rejects with ConfigError when that is refused, and with StoreAway when nobody answers, which may pass. */
+  /**
+   * Lists the bucket once. Rejects with ConfigError when S3 refuses that, and with StoreAway when it does not answer, which may be
+   * temporary.
+   */
   static async open(options: S3FileStoreOptions): Promise<S3FileStore> {
     const store = new S3FileStore(options);
     try {
@@ -64,7 +67,7 @@ export class S3FileStore implements FileStore {
       return store;
     } catch (error) {
       await store.close();
-      // Nobody renews at the start what has run out before it.
+      // At the start, expired credentials count as a wrong setting.
       const problem = explainS3(error instanceof StoreAway ? error.cause : error, options.bucket);
       throw problem === null ? error : new ConfigError([problem], { cause: error });
     }
@@ -87,9 +90,9 @@ export class S3FileStore implements FileStore {
       const found = await unlessMissing(() => this.#client.send(new HeadObjectCommand({ Bucket: this.#bucket, Key: arrived })));
       if (found === null) return null;
       const size = found.ContentLength!;
-      // The S3 takes in whatever is sent: gigabytes would be copied only to be removed.
+      // S3 accepts any size: this saves copying gigabytes only to remove them.
       if (size > sizeMax) return { size };
-      // What the client's request said of it beyond its Content-Type is not taken over.
+      // REPLACE drops all metadata of the client's request but its Content-Type.
       const command = new CopyObjectCommand({
         Bucket: this.#bucket, Key: file, CopySource: `${this.#bucket}/${arrived}`, CopySourceIfMatch: found.ETag,
         MetadataDirective: 'REPLACE', ContentType: contentType,
@@ -99,7 +102,7 @@ export class S3FileStore implements FileStore {
         return { size };
       } catch (error) {
         if (s3StatusOf(error) !== preconditionFailed) throw error;
-        // Other bytes arrived in between.
+        // Other bytes arrived meanwhile: tries again.
       }
     }
     throw new StoreAway({ cause: new Error('what arrived for an upload is replaced all the time') });
@@ -131,7 +134,7 @@ export class S3FileStore implements FileStore {
       await inStore(() => this.#client.send(new PutObjectCommand({ ...place, Body: owner, IfNoneMatch: '*' })));
       return true;
     } catch (error) {
-      // Two at once are told apart by a conflict: then the other was first.
+      // 409 means that a concurrent request was first.
       if (s3StatusOf(error) !== preconditionFailed && s3StatusOf(error) !== conflict) throw error;
       const found = await unlessMissing<GetObjectCommandOutput>(() => this.#client.send(new GetObjectCommand(place)));
       return (await found?.Body?.transformToString()) === owner;
@@ -149,7 +152,7 @@ export class S3FileStore implements FileStore {
       const { Contents: found = [], NextContinuationToken } = await this.#listKeys(folder, { after });
       for (const { Key, LastModified } of found) {
         const object = objectOf(Key!.slice(this.#prefix.length + folder.length));
-        // A key that this store does not give is not this store's.
+        // Ignores keys that this store does not create.
         if (this.#keyOf(object) === Key && LastModified!.getTime() < before) yield object;
       }
       after = NextContinuationToken;
@@ -162,7 +165,7 @@ export class S3FileStore implements FileStore {
     })));
   }
 
-  /** Null where the name is none that this store gives. A write to an S3 leaves nothing behind when it is cut. */
+  /** Null if this store does not create such keys. An aborted write to S3 leaves nothing behind. */
   #keyOf(object: StoredObject): string | null {
     switch (object.kind) {
       case 'file':
@@ -183,7 +186,7 @@ function clientConfig(options: S3FileStoreOptions, endpoint: string | null): S3C
   return {
     region, forcePathStyle: isPathStyle, maxAttempts: attemptsMax,
     ...(endpoint !== null && { endpoint }), ...(credentials !== null && { credentials }),
-    // Not all that speak S3 know its newer checksums, and a URL would bind the one of an empty body.
+    // Not every S3 implementation supports the newer checksums, and a presigned URL would bind that of an empty body.
     requestChecksumCalculation: 'WHEN_REQUIRED', responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
       connectionTimeout, requestTimeout: answerTimeout, throwOnRequestTimeout: true, socketTimeout: idleTimeout,
@@ -200,7 +203,7 @@ async function inStore<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Null where the object that it is about is not there. */
+/** Null if the object does not exist. */
 function unlessMissing<T>(work: () => Promise<T>): Promise<T | null> {
   return inStore(async () => {
     try {

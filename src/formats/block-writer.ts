@@ -9,22 +9,19 @@ import type { RowScanner, ScannedRow } from './row-scanner.ts';
 
 const lineFeed = 0x0a;
 
-/** Some rows as they are stored and travel in an event, with what is known of them. */
+/** Some rows as they are stored and travel in an event, with their profile. */
 export interface RowBlock {
   readonly profile: Profile;
   /** Row bodies in UTF-8, joined by line feeds. */
   readonly body: Uint8Array;
   /**
-   * The row IDs that the rows came with (`$rowID`), 16 bytes a row: zeros for a row without one, ones for a
-   * value that is no row's ID. Null where no row has any, or where they are not asked for.
+   * The row IDs that the rows came with (`$rowID`), 16 bytes a row: zeros for a row without one, ones for an invalid one. Null if
+   * no row has any, or if they are not requested.
    */
   readonly ids: Uint8Array | null;
 }
 
-/**
- * Rows that are clean and stand side by side are copied together: `copyRun` does it, and must be called before the
- * scanner's buffer changes.
- */
+/** Adjacent clean rows are copied together by `copyRun`, which must be called before the scanner's buffer changes. */
 export class BlockWriter {
   readonly #scanner: RowScanner;
   readonly #limits: RowLimits;
@@ -34,7 +31,7 @@ export class BlockWriter {
   #runStart = 0;
   #runEnd = 0;
 
-  /** `retainIds`: whether the blocks hold the row IDs of their rows. */
+  /** `retainIds`: whether blocks include the row IDs of their rows. */
   constructor(scanner: RowScanner, limits: RowLimits, retainIds = false) {
     this.#ids = retainIds ? new RowIds() : null;
     this.#scanner = scanner;
@@ -42,7 +39,7 @@ export class BlockWriter {
     this.#profiler = new RowProfiler(scanner);
   }
 
-  /** Adds a row. Returns the block that it did not fit into any more; a row is counted with its length as received. */
+  /** Adds a row. Returns the previous block if the row does not fit into it. A row counts with its length as received. */
   add(row: ScannedRow): RowBlock | null {
     const { start, end } = row;
     const isFull = this.#profiler.rows >= this.#limits.blockRows
@@ -64,14 +61,14 @@ export class BlockWriter {
     return full;
   }
 
-  /** Closes the block. Null if there are no rows in it. */
+  /** Closes the block. Null if it has no rows. */
   close(): RowBlock | null {
     if (this.#profiler.rows === 0) return null;
     this.copyRun();
     return { profile: this.#profiler.take(), body: this.#body.take(), ids: this.#ids?.take() ?? null };
   }
 
-  /** Copies the rows that have not been copied yet out of the scanner's buffer. */
+  /** Copies the pending rows out of the scanner's buffer. */
   copyRun(): void {
     if (this.#runEnd > this.#runStart) {
       this.#begin(this.#runEnd - this.#runStart);
@@ -81,7 +78,7 @@ export class BlockWriter {
     this.#runEnd = 0;
   }
 
-  /** The text of the row's `$rowID`; null when it has none, undefined when that is no text. */
+  /** The text of the row's `$rowID`; null if it has none, undefined if it is not a string. */
   #idOf({ bytes, columns, starts, ends, count }: ScannedRow): string | null | undefined {
     const cell = columns.findIndex(({ index }, at) => at < count && index < 0);
     if (cell === -1 || bytes[starts[cell]!] === lowerN) return null;
@@ -104,7 +101,7 @@ export class BlockWriter {
     return this.#body.length - start;
   }
 
-  /** Reserves room for a body, behind a line feed if it is not the first. */
+  /** Reserves room for a body, and separates it from the previous one with a line feed. */
   #begin(bytes: number): void {
     this.#body.reserve(bytes + 1);
     if (this.#body.length > 0) this.#body.byte(lineFeed);

@@ -1,14 +1,14 @@
-/** A growing buffer that the bodies of a block are written into, and the rewriting of rows that cannot be copied. */
+/** A growing buffer for the bodies of a block, and the rewriting of rows that cannot be copied. */
 import { backslash, blank, closeBrace, comma, lowerN, openBrace, openBracket, quote } from './json-scanner.ts';
 import type { ScannedRow } from './row-scanner.ts';
 
-/** Small, because most bodies are: one row of a patch. It grows in few steps, because what is thrown away has to be collected. */
+/** Small, because most bodies are: one row of a patch. It grows in few steps to limit garbage. */
 const bytesAtFirst = 1024;
 const growth = 8;
 const bytesOfBlock = 512 * 1024;
-/** Below this many bytes a loop is faster than a call of the copying built in. */
+/** Below this many bytes a loop is faster than `Buffer#copy`. */
 const loopBytesMax = 48;
-/** Up to this many values insertion is the fastest way to sort. */
+/** Up to this many values insertion sort is fastest. */
 const insertionMax = 32;
 
 export class BodyBuffer {
@@ -26,7 +26,7 @@ export class BodyBuffer {
     this.bytes = grown;
   }
 
-  /** What was written, which is the caller's from now on. */
+  /** The bytes written, which the caller owns from now on. */
   take(): Uint8Array {
     const taken = this.bytes.subarray(0, this.length);
     this.bytes = Buffer.alloc(0);
@@ -34,7 +34,7 @@ export class BodyBuffer {
     return taken;
   }
 
-  // What follows needs room that was reserved before.
+  // The methods below need room that was reserved before.
 
   byte(byte: number): void {
     this.bytes[this.length++] = byte;
@@ -52,7 +52,7 @@ export class BodyBuffer {
     }
   }
 
-  /** Copies valid JSON text without the blanks between its tokens. */
+  /** Copies valid JSON text without the white space between its tokens. */
   copyCompact(source: Buffer, start: number, end: number): void {
     let inString = false;
     for (let index = start; index < end; index += 1) {
@@ -69,8 +69,8 @@ export class BodyBuffer {
   }
 
   /**
-   * Writes a row anew: its columns in order, no blanks between tokens, no `$rowID`, nulls only if they are kept. The
-   * result is never longer than the row was.
+   * Rewrites a row: its columns in order, no white space between tokens, no `$rowID`, nulls only if they are kept. The result is
+   * never longer than the row was.
    */
   rewrite(row: ScannedRow, keepNulls: boolean): void {
     const { bytes, columns, starts, ends } = row;

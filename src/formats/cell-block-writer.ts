@@ -7,8 +7,8 @@ import { RowIds } from './row-ids.ts';
 import type { RowLimits } from './row-limits.ts';
 
 /**
- * Rows are kept as cells until their block is full, because a column is stored as numbers or booleans only if all its
- * cells in the block are such.
+ * Rows are kept as cells until their block is full: a column is stored as numbers or booleans only if all its cells in the block
+ * are numbers or booleans.
  */
 export class CellBlockWriter {
   readonly #header: DelimitedHeader;
@@ -28,9 +28,9 @@ export class CellBlockWriter {
   }
 
   /**
-   * Adds a row. Returns the block that it did not fit into any more.
+   * Adds a row. Returns the previous block if the row does not fit into it.
    * @param cells at most as many as the header has
-   * @param bytesMax at most so many bytes of UTF-8 the body of the row has
+   * @param bytesMax an upper bound for the UTF-8 bytes of the row's body
    */
   add(cells: readonly string[], bytesMax: number): RowBlock | null {
     const isFull = this.#rows.length >= this.#limits.blockRows
@@ -44,7 +44,7 @@ export class CellBlockWriter {
     return full;
   }
 
-  /** Closes the block. Null if there is nothing in it: the first one has the columns of the header, if no rows. */
+  /** Closes the block. Null if it has no rows; but the first block of a body may consist of the header's columns only. */
   close(): RowBlock | null {
     const rows = this.#rows;
     if (rows.length === 0 && (this.#wroteBlock || this.#header.ordered.length === 0)) return null;

@@ -1,14 +1,14 @@
-/** Rows of cells written as the bodies of a block. */
+/** Writes rows of cells as the bodies of a block. */
 import { isBare } from './cell-profiler.ts';
 import { byIndex } from './delimited-header.ts';
 import type { CellColumn, DelimitedHeader } from './delimited-header.ts';
 import { closeBrace, comma, openBrace, plain, quote } from './json-scanner.ts';
 
 const lineFeed = 0x0a;
-/** A longer text is written by what is built in. */
+/** Longer texts are written by built-in functions. */
 const loopLengthMax = 32;
 
-/** What a buffer's `write` calls in the end, without its detour. */
+/** `Buffer#write` calls this internally; calling it directly saves its overhead. */
 type WrittenBuffer = Buffer & { utf8Write(text: string, start: number): number };
 
 interface WrittenColumn {
@@ -16,11 +16,11 @@ interface WrittenColumn {
   /** The key and its colon. */
   readonly key: Uint8Array;
   readonly keyBytes: number;
-  /** Whether the cells stand without quotes. */
+  /** Whether the cells are written without quotes. */
   readonly bare: boolean;
 }
 
-/** The bodies of some rows, joined by line feeds. To be made when the block has been profiled. */
+/** The bodies of some rows, joined by line feeds. Create it once the block has been profiled. */
 export class CellBodies {
   /** Bytes of the bodies, without the line feeds, and of the longest of them. */
   rowBytes = 0;
@@ -31,7 +31,7 @@ export class CellBodies {
   readonly #header: DelimitedHeader;
   #length = 0;
 
-  /** `bytesMax`: at most so many bytes will be written. */
+  /** `bytesMax`: an upper bound for the bytes that will be written. */
   constructor(header: DelimitedHeader, bytesMax: number) {
     this.#header = header;
     this.#bytes = Buffer.allocUnsafeSlow(bytesMax) as WrittenBuffer;
@@ -62,12 +62,12 @@ export class CellBodies {
     if (length - start > this.rowBytesMax) this.rowBytesMax = length - start;
   }
 
-  /** What was written. */
+  /** The bytes written. */
   take(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** Writes what a JSON string that says this has between its quotes. Returns the number of bytes. */
+  /** Writes the content of a JSON string, without its quotes. Returns the number of bytes. */
   #write(text: string, start: number): number {
     const bytes = this.#bytes;
     if (text.length <= loopLengthMax) {
@@ -82,7 +82,7 @@ export class CellBodies {
     return bytes.utf8Write(JSON.stringify(text).slice(1, -1), start);
   }
 
-  /** The columns that a row has cells for, in their order in bodies. A short line costs no more than its own cells. */
+  /** The columns that a row has cells for, in body order. A short line costs no more than its own cells. */
   #columnsOf(cells: readonly string[]): readonly WrittenColumn[] {
     const { columns } = this.#header;
     if (cells.length === columns.length) return this.#ordered;
@@ -96,7 +96,7 @@ function writtenColumn(column: CellColumn): WrittenColumn {
   return { position: column.position, key, keyBytes: key.length, bare: isBare(column) };
 }
 
-/** Bytes of the body of a row whose cells are all stored as strings. */
+/** Bytes of the row's body if all cells are stored as strings. */
 export function bytesAsStrings(cells: readonly string[], { columns }: DelimitedHeader): number {
   let bytes = 1;
   for (const [position, cell] of cells.entries()) {

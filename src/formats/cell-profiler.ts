@@ -1,4 +1,4 @@
-/** Profiles the rows of cells of a block while they are read. */
+/** Profiles the cells of a block while rows are read. */
 import { ProfileBuilder, isMisfit, openTypes } from '../values/build-profile.ts';
 import type { GrowingColumn } from '../values/build-profile.ts';
 import { classifyCell } from '../values/cell-value.ts';
@@ -8,13 +8,13 @@ import type { Profile } from '../values/profile.ts';
 import { isSettledForStrings } from '../values/string-types.ts';
 import type { CellColumn, DelimitedHeader } from './delimited-header.ts';
 
-/** What every cell fits, whatever it says. */
+/** Types that every cell fits. */
 const everyCellTypes = typeSet('string', 'markdown');
 
 export class CellProfiler {
   readonly #header: DelimitedHeader;
   #builder = new ProfileBuilder();
-  /** The columns that the present block has. */
+  /** The columns of the current block. */
   #columns: CellColumn[] = [];
   #rows = 0;
 
@@ -22,7 +22,7 @@ export class CellProfiler {
     this.#header = header;
   }
 
-  /** All columns of the header appear in the present block, also if no row fills them. */
+  /** Adds all columns of the header to the current block, even if no row fills them. */
   nameAll(): void {
     for (const column of this.#header.columns) {
       if (column !== null) this.#grow(column);
@@ -40,7 +40,7 @@ export class CellProfiler {
     this.#rows += 1;
   }
 
-  /** The profile of the rows since the last call, whose bodies have so many bytes. */
+  /** The profile of the rows since the last call, whose bodies have this many bytes. */
   take(bytes: number, rowBytesMax: number): Profile {
     const order = new Map(this.#columns.map((column) => [column.id, column.index]));
     for (const column of this.#columns) {
@@ -69,12 +69,12 @@ export class CellProfiler {
   }
 }
 
-/** Whether a column's values are stored in the present block as their cells' texts stand, without quotes. */
+/** Whether the block stores the column's cell texts without quotes. */
 export function isBare({ growing }: CellColumn): boolean {
   return growing !== null && (growing.stored === storedAs.number || growing.stored === storedAs.boolean);
 }
 
-/** How the block stores the column: as it is stored if all cells agree, else as strings. */
+/** How the block stores the column: as numbers or booleans if all cells agree, else as strings. */
 function storedBits({ stored }: GrowingColumn): number {
   if (stored === 0 || stored === storedAs.number || stored === storedAs.boolean) return stored | storedAs.cell;
   return storedAs.string | storedAs.cell;

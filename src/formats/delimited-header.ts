@@ -5,21 +5,21 @@ import { MalformedBody } from './malformed-body.ts';
 import type { RowLimits } from './row-limits.ts';
 import { rowIdKey } from './row-scanner.ts';
 
-/** A column of a header, and what is remembered of it while a block grows. */
+/** A column of a header, with its state while a block grows. */
 export class CellColumn {
   readonly id: string;
-  /** Its place in the header. */
+  /** Its position in the header. */
   readonly position: number;
-  /** Its place in the order in which bodies hold the columns. */
+  /** Its position in the column order of bodies. */
   readonly index: number;
   /** The key as JSON text. */
   readonly key: string;
-  /** What it takes in a body beside its value's text: a comma, the key, a colon and quotes. */
+  /** Bytes in a body besides its value's text: a comma, the key, a colon and quotes. */
   readonly overheadBytes: number;
 
-  /** The column in the profile of the present block; null while the block has no such column. */
+  /** The column in the profile of the current block; null while the block has no such column. */
   growing: GrowingColumn | null = null;
-  /** Whether no cell can tell the profile anything new. */
+  /** Whether further cells cannot change the profile. */
   settled = false;
 
   constructor(id: string, position: number, index: number) {
@@ -32,23 +32,23 @@ export class CellColumn {
 }
 
 export interface DelimitedHeader {
-  /** All that the line names, `$rowID` too. */
+  /** All IDs in the line, including `$rowID`. */
   readonly ids: readonly string[];
-  /** By their place in the header; null where `$rowID` stands. */
+  /** By position in the header; null for `$rowID`. */
   readonly columns: readonly (CellColumn | null)[];
-  /** In the order in which bodies hold them. */
+  /** In the column order of bodies. */
   readonly ordered: readonly CellColumn[];
-  /** The place of `$rowID`; -1 if the rows come without row IDs. */
+  /** The position of `$rowID`; -1 if the header has none. */
   readonly rowIdAt: number;
 }
 
 /**
  * Reads the header.
- * @param known column IDs whose order is known already: bodies hold these first
+ * @param known column IDs whose order is already fixed: they come first in bodies
  * @throws MalformedBody
  */
 export function readHeader(cells: readonly string[], known: readonly string[], limits: RowLimits): DelimitedHeader {
-  // Copies: a cell is a view of the text it was cut out of, and would keep that as long as there is the schema.
+  // Copies: a cell is a slice that would keep the whole text in memory for as long as the schema.
   const ids = cells.map((cell) => Buffer.from(cell).toString());
   const seen = new Set<string>();
   for (const [position, id] of ids.entries()) {
@@ -72,7 +72,7 @@ export function readHeader(cells: readonly string[], known: readonly string[], l
   return { ids, columns, ordered, rowIdAt: ids.indexOf(rowIdKey) };
 }
 
-/** For sorting columns into the order in which bodies hold them. */
+/** Compares columns by the column order of bodies. */
 export function byIndex(a: CellColumn, b: CellColumn): number {
   return a.index - b.index;
 }

@@ -1,30 +1,30 @@
 /**
- * CSV and TSV text as records. Papa Parse finds the cells; it forgives quotes that stand where none may, so the records
- * in which that could be are looked at by the rules of RFC 4180 too (docs/decisions/0008).
+ * CSV and TSV text as records. Papa Parse finds the cells; it tolerates misplaced quotes, so records that may have any are also
+ * checked against RFC 4180 (docs/decisions/0008).
  */
 import Papa from 'papaparse';
 import { excerptOf } from '../values/build-profile.ts';
 
 export type Delimiter = ',' | '\t';
 
-/** One line, or several where a quoted cell has line breaks in it. */
+/** One line, or several if a quoted cell contains line breaks. */
 export interface DelimitedRecord {
   /** As it was received, without its line end. */
   readonly text: string;
-  /** Of the text, in UTF-8. */
+  /** Bytes of the text in UTF-8. */
   readonly bytes: number;
   readonly cells: readonly string[];
-  /** Whether there is nothing in the text that needs an escape in JSON: no quote, backslash or control character. */
+  /** Whether nothing in the text needs an escape in JSON: no quote, backslash or control character. */
   readonly clean: boolean;
 }
 
-/** Something in a record that may not be there. */
+/** A syntax error in a record. */
 export interface Mistake {
-  /** The cell's place in the record. */
+  /** The position of the cell in the record. */
   readonly cell: number;
-  /** Whether it is a quote that is still open at the end of the text. */
+  /** Whether the error is a quote that is still open at the end of the text. */
   readonly isOpen: boolean;
-  /** With the cell as far as it was read. */
+  /** Includes the cell as far as it was read. */
   readonly reason: string;
 }
 
@@ -33,18 +33,17 @@ const lineFeed = 10;
 const carriageReturn = 13;
 
 /**
- * By byte: 1 for what makes a look at its record necessary, because JSON escapes it or a mistake could be there; 2 for
- * the carriage return, where no line feed follows. The delimiter of TSV is in no cell without quotes.
+ * By byte: 1 if its record must be checked, because JSON escapes the byte or it may be an error; 2 for the carriage return, unless
+ * a line feed follows. A TSV cell without quotes never holds the delimiter.
  */
 const specialBytes = { ',': specialBytesOf(','), '\t': specialBytesOf('\t') } as const;
-/** What ends an unquoted cell, or may not be in it. */
+/** Characters that end an unquoted cell, or are not allowed in it. */
 const special = { ',': /[,"\r\0]/g, '\t': /[\t"\r\0]/g } as const;
 
 /**
- * Calls `visit` for each record of a text in UTF-8 that begins with a record. Blank lines are none.
- * @param isLast whether the text ends the body; else it ends behind a line feed, and a record that goes on behind that is
- *   left
- * @returns what is left
+ * Calls `visit` for each record of a UTF-8 text that begins with a record. Blank lines are skipped.
+ * @param isLast whether the text ends the body; else it ends with a line feed, and a record that continues behind it is left unread
+ * @returns the unread rest
  */
 export function readRecords(
   bytes: Buffer, delimiter: Delimiter, isLast: boolean, visit: (record: DelimitedRecord) => void,
@@ -73,7 +72,7 @@ export function readRecords(
       clean: allClean || isClean(record, delimiter),
     });
   };
-  // What follows is not cut at all: the parser would look for the end of each cell with a mistake to the end of the text.
+  // Not parsed beyond the first mistaken record: the parser would scan to the end of the text for each malformed cell.
   const mistaken = allClean ? null : findMistakenRecord(text, delimiter);
   const sound = mistaken === null ? text : text.slice(0, mistaken);
   new Papa.Parser({ delimiter, newline: '\n', step }).parse(sound, 0, !isLast || mistaken !== null);
@@ -89,10 +88,10 @@ function specialBytesOf(delimiter: Delimiter): Uint8Array {
   return special;
 }
 
-/** Whether no record in these bytes needs a look. */
+/** Whether no record in these bytes needs a check. */
 function areClean(bytes: Buffer, delimiter: Delimiter): boolean {
   const special = specialBytes[delimiter];
-  // The length of a typed array is worked out anew wherever it is asked for.
+  // Read once: the length of a typed array is computed on each access.
   const { length } = bytes;
   for (let at = 0; at < length; at += 1) {
     const kind = special[bytes[at]!]!;
@@ -101,7 +100,7 @@ function areClean(bytes: Buffer, delimiter: Delimiter): boolean {
   return true;
 }
 
-/** Whether a record without its line end needs no look. */
+/** Whether a record, without its line end, needs no check. */
 function isClean(text: string, delimiter: Delimiter): boolean {
   const special = specialBytes[delimiter];
   for (let at = 0; at < text.length; at += 1) {
@@ -111,16 +110,16 @@ function isClean(text: string, delimiter: Delimiter): boolean {
   return true;
 }
 
-/** The parser takes line feeds for line ends, and leaves the carriage return before one in a cell without quotes. */
+/** The parser splits at line feeds, and leaves the carriage return before one in an unquoted cell. */
 function withoutReturn(cells: string[], lastIsQuoted: boolean): void {
   const last = cells.length - 1;
   if (!lastIsQuoted) cells[last] = cells[last]!.slice(0, -1);
 }
 
-/** What ends an unquoted cell, or may not be in it. */
+/** Characters that end an unquoted cell, or are not allowed in it. */
 const cellEnd = { ',': /[,"\n]/g, '\t': /[\t"\n]/g } as const;
 
-/** Where the first record begins that has a quote where none may be, or something behind a closing one; null: nowhere. */
+/** Where the first record begins that has a misplaced quote, or text behind a closing quote; null if there is none. */
 function findMistakenRecord(text: string, delimiter: Delimiter): number | null {
   const search = cellEnd[delimiter];
   let record = 0;
@@ -128,7 +127,7 @@ function findMistakenRecord(text: string, delimiter: Delimiter): number | null {
     let end: number;
     if (text[cell] === quoteMark) {
       end = closingQuote(text, cell) + 1;
-      // Still open: its end may be yet to come.
+      // Still open: the closing quote may follow in later bytes.
       if (end === 0 || end === text.length) return null;
       if (text.startsWith('\r\n', end)) end += 1;
     } else {
@@ -181,7 +180,7 @@ function mistake(text: string, cell: number, start: number, end: number, kind: k
   return { cell, isOpen: kind === 'open', reason: `${shown} ${reasons[kind]}` };
 }
 
-/** The place of the quote that closes the cell whose quote is at `start`; -1 if there is none. */
+/** The index of the quote that closes the cell whose quote is at `start`; -1 if there is none. */
 function closingQuote(text: string, start: number): number {
   for (let at = text.indexOf(quoteMark, start + 1); at !== -1; at = text.indexOf(quoteMark, at + 2)) {
     if (text[at + 1] !== quoteMark) return at;

@@ -14,7 +14,7 @@ import type { RowLimits } from './row-limits.ts';
 import { placeInRow } from './row-place.ts';
 import type { RowReader, RowsEnd } from './row-reader.ts';
 
-/** Chunks are read in slices of so many bytes, which stay in the processor's cache. */
+/** Chunks are read in slices of this many bytes, which stay in the CPU cache. */
 const sliceBytes = 64 * 1024;
 const sliceBytesMin = 2 * 1024;
 const lineFeed = 10;
@@ -23,22 +23,22 @@ const byteOrderMark = Buffer.from('\ufeff');
 
 export interface DelimitedRowReaderOptions {
   readonly delimiter: Delimiter;
-  /** Column IDs whose order is known already: bodies hold these first. */
+  /** Column IDs whose order is already fixed: they come first in bodies. */
   readonly columns?: readonly string[];
   readonly limits?: Partial<RowLimits>;
-  /** Whether blocks carry the row IDs that rows come with (`$rowID` in the header); else they are ignored. */
+  /** Whether blocks include the row IDs of their rows (`$rowID` in the header); else they are ignored. */
   readonly retainIds?: boolean;
 }
 
-/** What is known once the header has been read. */
+/** The state once the header has been read. */
 interface Body {
   readonly header: DelimitedHeader;
   readonly writer: CellBlockWriter;
 }
 
 /**
- * Reads whole lines. It keeps what comes behind the last of them, and the lines of a record whose quoted cell is not
- * complete yet: at most the bytes of one row, and a slice.
+ * Reads whole lines. Buffers the bytes behind the last line end, and the lines of a record whose quoted cell is incomplete: at most
+ * one row and one slice.
  */
 export class DelimitedRowReader implements RowReader {
   readonly #delimiter: Delimiter;
@@ -52,11 +52,11 @@ export class DelimitedRowReader implements RowReader {
 
   #bytes = Buffer.alloc(0);
   #end = 0;
-  /** What stands before this index has been read. */
+  /** Bytes before this index have been read. */
   #position = 0;
   /** The index behind the last line feed. */
   #linesEnd = 0;
-  /** Below this many bytes of whole lines another attempt is not worth its while: the last one had half of it. */
+  /** Below this many bytes of whole lines a new attempt is not worthwhile: the last one failed with half as many. */
   #unreadMin = 0;
   #sawBeginning = false;
 
@@ -67,7 +67,7 @@ export class DelimitedRowReader implements RowReader {
     this.#retainIds = retainIds;
   }
 
-  /** Reads a slice when the blocks of the one before have been taken: long column IDs make much of a few bytes. */
+  /** Reads a slice only once the blocks of the previous one were taken: with long column IDs a few bytes become large blocks. */
   *push(chunk: Uint8Array): Generator<RowBlock, void, undefined> {
     for (let start = 0; start < chunk.length;) {
       const end = start + this.#sliceBytes();
@@ -87,7 +87,7 @@ export class DelimitedRowReader implements RowReader {
     return { blocks: this.#takeBlocks(), envelope: null, hasRows: true };
   }
 
-  /** So many bytes of cells, each of one byte at least and its delimiter, make about a block at most. */
+  /** A slice of this many bytes yields at most about one block, even if every cell is a single byte and its delimiter. */
   #sliceBytes(): number {
     const columns = this.#body?.header.columns ?? [];
     if (columns.length === 0) return sliceBytes;
@@ -110,7 +110,7 @@ export class DelimitedRowReader implements RowReader {
     if (this.#end >= byteOrderMark.length) this.#skipByteOrderMark();
   }
 
-  /** Moves what is unread to the front of a buffer with room for twice as much, so that no byte is moved often. */
+  /** Moves unread bytes to the front of a buffer with room for twice as many, so that no byte is moved often. */
   #makeRoom(bytes: number): void {
     const unread = this.#end - this.#position;
     const needed = 2 * unread + bytes;
@@ -122,7 +122,7 @@ export class DelimitedRowReader implements RowReader {
     this.#position = 0;
   }
 
-  /** To be called before anything is read: a byte order mark is there whole, or it is none. */
+  /** Call it before anything is read: by then a byte order mark is either complete or absent. */
   #skipByteOrderMark(): void {
     if (this.#sawBeginning) return;
     this.#sawBeginning = true;
@@ -130,7 +130,7 @@ export class DelimitedRowReader implements RowReader {
     if (beginning.equals(byteOrderMark)) this.#position = byteOrderMark.length;
   }
 
-  /** Whether what is unread is more than a row, unless there is a line end in it. */
+  /** Whether the unread bytes, without a line end, exceed one row. */
   #isTooLong(): boolean {
     const max = this.#position + this.#limits.rowBytes;
     if (this.#end <= max) return false;
@@ -144,12 +144,12 @@ export class DelimitedRowReader implements RowReader {
   #readLines(): void {
     this.#read(this.#linesEnd, false);
     const unread = this.#linesEnd - this.#position;
-    // Doubling them keeps the work linear in the body's bytes.
+    // Doubling keeps the work linear in the size of the body.
     this.#unreadMin = unread > 0 ? Math.min(2 * unread, this.#limits.rowBytes + 2) : 0;
     if (this.#isTooLong()) this.#refuseLong(this.#bytes.subarray(this.#position, this.#end));
   }
 
-  /** Reads the records before `end`: all of them at the end of the body, else those whose line end is there. */
+  /** Reads the records before `end`: at the end of the body all of them, else those that have their line end. */
   #read(end: number, isLast: boolean): void {
     this.#skipByteOrderMark();
     const invalid = this.#invalidLine(end);
@@ -160,7 +160,7 @@ export class DelimitedRowReader implements RowReader {
     throw invalidUtf8();
   }
 
-  /** Where the first line begins that is not UTF-8; null if all are. No character goes over a line end. */
+  /** Where the first line begins that is not UTF-8; null if all are. No character spans a line end. */
   #invalidLine(end: number): number | null {
     if (isUtf8(this.#bytes.subarray(this.#position, end))) return null;
     for (let start = this.#position;;) {
@@ -208,7 +208,7 @@ export class DelimitedRowReader implements RowReader {
     this.#rows += 1;
   }
 
-  /** A bound for the bytes of the row's body: what was received, with the keys and escapes that it will have. */
+  /** An upper bound for the bytes of the row's body: the bytes received, plus keys and escapes. */
   #bodyBytesMax({ text, bytes, cells, clean }: DelimitedRecord, header: DelimitedHeader): number {
     let bytesMax = 2 + bytes + (clean ? 0 : escapeBytes(text));
     for (let position = 0; position < cells.length; position += 1) {
@@ -231,10 +231,10 @@ export class DelimitedRowReader implements RowReader {
     throw malformed(`${this.#place(cell)}: ${reason}`);
   }
 
-  /** Refuses a record that begins these bytes and is longer than a row may be, or what is wrong in it up to there. */
+  /** Refuses a record that is longer than a row may be; an error within the limit takes precedence. `bytes` begin with the record. */
   #refuseLong(bytes: Buffer): never {
     let end = this.#limits.rowBytes;
-    // The bound may fall into a character, which has at most three bytes that go on.
+    // The limit may split a character, which has at most three continuation bytes.
     for (let back = 0; back < 3 && (bytes[end]! & 0xc0) === 0x80; back += 1) end -= 1;
     const within = bytes.subarray(0, end);
     if (!isUtf8(within)) throw invalidUtf8();
@@ -249,14 +249,14 @@ export class DelimitedRowReader implements RowReader {
     return new MalformedBody('limit_exceeded', this.#body === null ? reason : `${this.#place()}: ${reason}`);
   }
 
-  /** Names the record that is being read, or a cell of it. */
+  /** Names the current record, or a cell of it. */
   #place(cell?: number): string {
     if (this.#body === null) return placeInHeader(cell ?? 0);
     return placeInRow(this.#rows, cell === undefined ? null : this.#body.header.ids[cell] ?? null);
   }
 }
 
-/** How many bytes the text grows by the escapes of JSON, at most. A quote within a cell was doubled already. */
+/** The most bytes that JSON escapes add to the text. A quote within a cell was doubled already. */
 function escapeBytes(text: string): number {
   let bytes = 0;
   for (let at = 0; at < text.length; at += 1) {

@@ -1,9 +1,9 @@
-/** Reads the members of the object around the rows, all but the rows themselves. */
+/** Reads the members of the object around the rows, except the rows themselves. */
 import { RefusedText, colon, openBracket, quote } from './json-scanner.ts';
 import type { JsonScanner } from './json-scanner.ts';
 import type { RowLimits } from './row-limits.ts';
 
-/** Members by key, parsed. It has no prototype, so that no key of a client means anything in it. */
+/** Parsed members by key. It has no prototype, so that clients' keys cannot collide with inherited ones. */
 export type Envelope = Record<string, unknown>;
 
 const rowsKey = 'rows';
@@ -11,7 +11,7 @@ const rowsKey = 'rows';
 export class EnvelopeReader {
   /** Null until the object begins. */
   members: Envelope | null = null;
-  /** The key of the member that was read last, or in which something was refused. */
+  /** The key of the last member, or of the member that was refused. */
   key: string | null = null;
   readonly #scanner: JsonScanner;
   readonly #bytesMax: number;
@@ -23,7 +23,7 @@ export class EnvelopeReader {
     this.#bytesMax = envelopeBytes;
   }
 
-  /** Whether the body is, or has, an array of rows. */
+  /** Whether the body is an array of rows, or has one. */
   get hasRows(): boolean {
     return this.members === null || (this.#keys.has(rowsKey) && !(rowsKey in this.members));
   }
@@ -33,8 +33,8 @@ export class EnvelopeReader {
   }
 
   /**
-   * Reads the member whose key is at `start`. `rowsFollow`: it is an array of rows, and `end` the index of its first
-   * byte behind the bracket; else `end` is the index behind the member.
+   * Reads the member whose key is at `start`. `rowsFollow`: the member is an array of rows, and `end` the index behind its opening
+   * bracket; else `end` is the index behind the member.
    * @throws UnfinishedText, RefusedText
    */
   read(start: number): { readonly end: number; readonly rowsFollow: boolean } {
@@ -67,7 +67,7 @@ export class EnvelopeReader {
     const valueStart = scanner.space(colonAt + 1);
     if (key === rowsKey && bytes[valueStart] === openBracket) return { end: valueStart + 1, rowsFollow: true };
     const end = scanner.value(valueStart);
-    // A number, unlike all else, may go on behind what is there so far.
+    // A number, unlike all other values, may continue in the next chunk.
     if (end >= scanner.end) scanner.unexpected(end);
     this.members![key] = JSON.parse(scanner.text(valueStart, end));
     return { end, rowsFollow: false };

@@ -12,24 +12,24 @@ import { keyAt, keyPrefix, placeInRow } from './row-place.ts';
 import type { RowReader, RowsEnd } from './row-reader.ts';
 import { RowScanner } from './row-scanner.ts';
 
-/** Chunks are read in slices of so many bytes, which stay in the processor's cache. */
+/** Chunks are read in slices of this many bytes, which stay in the CPU cache. */
 const sliceBytes = 64 * 1024;
 
 export interface JsonRowReaderOptions {
   /** `rows`: an array of rows. `envelope`: that, or an object with rows in its member `rows`. */
   readonly form: 'rows' | 'envelope';
-  /** Column IDs whose order is known already: bodies hold these first. */
+  /** Column IDs whose order is already fixed: they come first in bodies. */
   readonly columns?: readonly string[];
-  /** Whether the blocks hold the row IDs of their rows (`$rowID`). */
+  /** Whether blocks include the row IDs of their rows (`$rowID`). */
   readonly retainIds?: boolean;
   readonly limits?: Partial<RowLimits>;
 }
 
-/** What comes next in the body, after blanks. */
+/** What comes next in the body, after white space. */
 type State =
   | 'beginning' | 'start' | 'firstRow' | 'nextRow' | 'row' | 'firstMember' | 'nextMember' | 'member' | 'end';
 
-/** Keeps what has not been read yet: at most one unfinished row or member. */
+/** Buffers unread bytes: at most one unfinished row or member. */
 export class JsonRowReader implements RowReader {
   readonly #form: JsonRowReaderOptions['form'];
   readonly #limits: RowLimits;
@@ -38,9 +38,9 @@ export class JsonRowReader implements RowReader {
   readonly #envelope: EnvelopeReader;
   #state: State = 'beginning';
   #rows = 0;
-  /** What stands in the scanner's buffer before this index has been read. */
+  /** Bytes of the scanner's buffer before this index have been read. */
   #position = 0;
-  /** Below this many unread bytes another attempt is not worth its while: the last one had half of it. */
+  /** Below this many unread bytes a new attempt is not worthwhile: the last one failed with half as many. */
   #unreadMin = 0;
   #blocks: RowBlock[] = [];
 
@@ -83,7 +83,7 @@ export class JsonRowReader implements RowReader {
     scanner.bytes[scanner.end] = 0;
   }
 
-  /** Moves what is unread to the front of a buffer with room for twice as much, so that no byte is moved often. */
+  /** Moves unread bytes to the front of a buffer with room for twice as many, so that no byte is moved often. */
   #makeRoom(bytes: number): void {
     const scanner = this.#scanner;
     this.#writer.copyRun();
@@ -114,7 +114,7 @@ export class JsonRowReader implements RowReader {
     requireUtf8(this.#scanner.bytes, from, this.#position);
   }
 
-  /** Reads on until the buffer is used up. */
+  /** Reads until the buffer is used up. */
   #readAll(): void {
     const scanner = this.#scanner;
     if (this.#state === 'beginning') this.#goOn(skipByteOrderMark(scanner), 'start');
@@ -171,7 +171,7 @@ export class JsonRowReader implements RowReader {
     }
   }
 
-  /** Reads a row, and those that follow with nothing but a comma between them. */
+  /** Reads a row, and the following rows that are separated by a comma only. */
   #readRows(): void {
     const scanner = this.#scanner;
     for (;;) {
@@ -186,7 +186,7 @@ export class JsonRowReader implements RowReader {
     this.#state = 'nextRow';
   }
 
-  /** How many bytes must be unread before the next attempt. Doubling them keeps the work linear in the body's bytes. */
+  /** How many bytes must be unread before the next attempt. Doubling keeps the work linear in the size of the body. */
   #nextAttempt(): number {
     const unread = this.#scanner.end - this.#position;
     const bytesMax = this.#state === 'member' ? this.#limits.envelopeBytes : this.#limits.rowBytes;

@@ -1,8 +1,8 @@
 /**
- * JSON text as bytes, read without building values. It accepts what RFC 8259 and `JSON.parse` accept, except what the
- * service never stores (docs/spec/decisions.md 2): U+0000, lone surrogates, numbers that are not finite, deep nesting.
+ * Validates JSON bytes without building values. It accepts what RFC 8259 and `JSON.parse` accept, except what the service never
+ * stores (docs/spec/decisions.md 2): U+0000, lone surrogates, numbers that are not finite, deep nesting.
  *
- * Whether the bytes are UTF-8 is not looked at here: `isUtf8` does that for whole regions, much faster.
+ * It does not check that the bytes are UTF-8: `isUtf8` does that for whole regions, much faster.
  */
 import type { MalformedBodyType } from './malformed-body.ts';
 
@@ -26,15 +26,15 @@ const lowerU = 0x75;
 
 /** Levels of arrays and objects within one value. */
 export const nestingMax = 32;
-/** A number of fewer bytes and without an exponent is always finite. */
+/** A number with fewer bytes and no exponent is always finite. */
 const surelyFiniteBytes = 300;
 
-/** 1 for each byte that stands for itself within a string: all but controls, the quote and the backslash. */
+/** 1 for each byte that needs no escape within a string: all but controls, the quote and the backslash. */
 export const plain = new Uint8Array(256).fill(1).fill(0, 0, 0x20);
 plain[quote] = 0;
 plain[backslash] = 0;
 
-/** Bytes that may follow a backslash, without `u`. */
+/** Bytes that may follow a backslash, except `u`. */
 const simpleEscapes = new Uint8Array(256);
 for (const character of '"\\/bfnrt') simpleEscapes[character.charCodeAt(0)] = 1;
 
@@ -42,14 +42,14 @@ const trueBytes = Buffer.from('true');
 const falseBytes = Buffer.from('false');
 const nullBytes = Buffer.from('null');
 
-/** The text ends where more of it is needed; nothing in it is wrong so far. */
+/** The text is valid so far, but incomplete. */
 export class UnfinishedText extends Error {
   override readonly name = 'UnfinishedText';
 }
 
 /**
- * Something in the text is refused. `position` is an index into the buffer, between two characters: the last byte that
- * had to be looked at to know, or the index after it. It depends on the text alone, not on how much is there yet.
+ * The text is refused. `position` is an index into the buffer, between two characters: that of the last byte examined, or the one
+ * after it. It depends on the text alone, not on how much has arrived.
  */
 export class RefusedText extends Error {
   override readonly name = 'RefusedText';
@@ -63,13 +63,13 @@ export class RefusedText extends Error {
   }
 }
 
-/** What `toString` of a buffer calls in the end; short strings are read twice as fast without its detour. */
+/** `Buffer#toString` calls this internally; calling it directly reads short strings twice as fast. */
 type SlicedBuffer = Buffer & { utf8Slice(start: number, end: number): string };
 
 /**
- * A buffer of JSON text of which the bytes before `end` are filled. `bytes[end]` must be 0: no JSON text holds that
- * byte, so every loop stops there without looking at `end`. The methods take the index of the first byte of what they
- * read and return the index after it. They throw UnfinishedText where the text stops too early, and RefusedText.
+ * A buffer of JSON text that is filled up to `end`. `bytes[end]` must be 0: no JSON text contains that byte, so every loop stops
+ * there without checking `end`. The methods take the index of the first byte of a token and return the index after it. They throw
+ * UnfinishedText where the text stops too early, and RefusedText.
  */
 export class JsonScanner {
   bytes = Buffer.alloc(1);
@@ -77,7 +77,7 @@ export class JsonScanner {
   /** Set when a line feed, carriage return or tab was skipped. */
   sawBreak = false;
 
-  /** What stands at `position` cannot stand there. */
+  /** Refuses the byte at `position`. */
   unexpected(position: number): never {
     if (position >= this.end) throw new UnfinishedText();
     const byte = this.bytes[position]!;
@@ -225,12 +225,12 @@ export class JsonScanner {
     return this.space(position + 1);
   }
 
-  /** These bytes, which are UTF-8, as text. */
+  /** Decodes bytes that are valid UTF-8. */
   text(start: number, end: number): string {
     return (this.bytes as SlicedBuffer).utf8Slice(start, end);
   }
 
-  /** The string whose token (with its quotes) is these bytes. */
+  /** Decodes a string token (with its quotes). */
   decode(start: number, end: number): string {
     const text = this.text(start + 1, end - 1);
     return text.includes('\\') ? JSON.parse(`"${text}"`) as string : text;

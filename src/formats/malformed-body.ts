@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 
-/** A request body that is refused before anything of it is kept, with this type (docs/spec/decisions.md 1 and 2). */
+/** A request body that is refused before any of it is stored, with this error type (docs/spec/decisions.md 1 and 2). */
 export class MalformedBody extends Error {
   override readonly name = 'MalformedBody';
   readonly type: MalformedBodyType;
 
-  /** `message` begins with the place, such as `rows[3].age: `, where there is one. */
+  /** `message` begins with the place, such as `rows[3].age: `, if there is one. */
   constructor(type: MalformedBodyType, message: string) {
     super(message);
     this.type = type;
@@ -14,7 +14,7 @@ export class MalformedBody extends Error {
 
 export type MalformedBodyType = 'request_validation_error' | 'limit_exceeded' | 'column_id_not_unique' | 'column_id_reserved';
 
-/** Throws unless these bytes are UTF-8 by themselves: they must not begin or end within a character. */
+/** Throws unless these bytes are UTF-8. They must not begin or end within a character. */
 export function requireUtf8(bytes: Uint8Array, start: number, end: number): void {
   if (!isUtf8(bytes.subarray(start, end))) throw invalidUtf8();
 }
@@ -23,7 +23,7 @@ export function invalidUtf8(): MalformedBody {
   return new MalformedBody('request_validation_error', 'the body is not valid UTF-8');
 }
 
-/** There is nothing in the body but blanks. */
+/** The body is empty or white space. */
 export function emptyBody(): MalformedBody {
   return new MalformedBody('request_validation_error', 'the body is empty');
 }

@@ -1,4 +1,4 @@
-/** The body of a request that is about no rows: one object, read as strictly as the members around rows are. */
+/** The body of a request without rows: one object, read as strictly as the members around rows are. */
 import type { Envelope } from './envelope-reader.ts';
 import { JsonRowReader } from './json-row-reader.ts';
 import { MalformedBody } from './malformed-body.ts';

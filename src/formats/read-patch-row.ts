@@ -16,7 +16,7 @@ export interface PatchRow {
 }
 
 export interface PatchRowOptions {
-  /** Column IDs whose order is known already: the body holds these first. */
+  /** Column IDs whose order is already fixed: they come first in the body. */
   readonly columns?: readonly string[];
   readonly limits?: Partial<RowLimits>;
 }
@@ -44,7 +44,7 @@ export function readPatchRow(bytes: Uint8Array, { columns = [], limits = {} }: P
   return { block: writer.close()!, ...rowId };
 }
 
-/** Reads the scanner's text as one row and nothing else. */
+/** Reads the scanner's text as exactly one row. */
 function scan(scanner: RowScanner): void {
   try {
     const start = scanner.space(skipByteOrderMark(scanner));

@@ -1,4 +1,4 @@
-/** The row IDs that the rows of a block come with (`$rowID`), as they travel in its event (src/events/row-bodies.ts). */
+/** The row IDs that the rows of a block came with (`$rowID`), in the encoding of events (src/events/row-bodies.ts). */
 import { parseRowId } from '../events/row-id.ts';
 
 const idBytes = 16;
@@ -9,19 +9,19 @@ export class RowIds {
   #rows = 0;
   #hasAny = false;
 
-  /** Adds a row: the text of its ID; null when it has none; undefined when it has something that is no ID. */
+  /** Adds the ID of a row: null if it has none, undefined if its `$rowID` is not a string. */
   add(id: string | null | undefined): void {
     const start = this.#rows * idBytes;
     this.#rows += 1;
     if (id === null) return;
     this.#hasAny = true;
     this.#reserve(start + idBytes);
-    // No row was added at version 0, and zeros say that there is no ID.
+    // Version 0 adds no rows, and zeros stand for no ID.
     if (!id || (parseRowId(id)?.version ?? 0n) === 0n) this.#bytes.fill(0xff, start, start + idBytes);
     else this.#bytes.write(id, start, 'base64url');
   }
 
-  /** What was added since the last call; null when no row had an ID. */
+  /** The IDs added since the last call; null if no row had one. */
   take(): Uint8Array | null {
     this.#reserve(this.#rows * idBytes);
     const ids = this.#hasAny ? this.#bytes.subarray(0, this.#rows * idBytes) : null;

@@ -1,4 +1,4 @@
-/** Bounds of what rows may be (docs/spec/decisions.md 2) and of the blocks they are cut into (ARCHITECTURE.md, "block"). */
+/** Limits of rows (docs/spec/decisions.md 2) and of the blocks they are cut into (ARCHITECTURE.md, "block"). */
 export interface RowLimits {
   /** Rows and bytes of the bodies (with the line feeds between them) of one block. */
   readonly blockRows: number;
@@ -9,7 +9,7 @@ export interface RowLimits {
   /** Bytes of a column's ID in UTF-8, and distinct columns in one body. */
   readonly columnIdBytes: number;
   readonly columns: number;
-  /** Bytes of all members of a body beside its rows. */
+  /** Bytes of all members of a body except its rows. */
   readonly envelopeBytes: number;
 }
 

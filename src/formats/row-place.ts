@@ -1,7 +1,7 @@
-/** Names the place in a body where something is refused. */
+/** Names the place of an error in a body. */
 import type { ScannedRow } from './row-scanner.ts';
 
-/** The key of the value in which `position` stands; null if it stands between values or in a key. */
+/** The key of the value that contains `position`; null if that is between values or in a key. */
 export function keyAt({ columns, starts, ends, count }: ScannedRow, position: number): string | null {
   for (let cell = count - 1; cell >= 0; cell -= 1) {
     if (position < starts[cell]!) continue;
@@ -16,7 +16,7 @@ export function placeInRow(row: number, key: string | null): string {
   return isWord(key) ? `rows[${row}].${key}` : `rows[${row}][${JSON.stringify(key)}]`;
 }
 
-/** `age: `, or `"my age": `; nothing if there is no key. */
+/** `age: `, or `"my age": `; empty without a key. */
 export function keyPrefix(key: string | null): string {
   if (key === null) return '';
   return isWord(key) ? `${key}: ` : `${JSON.stringify(key)}: `;

@@ -12,16 +12,16 @@ import { lowerN } from './json-scanner.ts';
 import type { RowColumn } from './row-column.ts';
 import type { RowScanner, ScannedRow } from './row-scanner.ts';
 
-/** What every string fits, whatever it says. */
+/** Types that every string fits. */
 const everyStringTypes = typeSet('string', 'markdown', 'json');
 const date = typeBit('date');
 const dateTime = typeBit('dateTime');
-/** The natural types of strings, but for `string`. */
+/** The natural types of strings, except `string`. */
 const naturalStringTypes = date | dateTime;
-/** A number token of so few bytes is exact. */
+/** A number token of at most this many bytes is exact. */
 const exactBytes = 15;
 
-/** The kind (bit of `storedAs`) of a scalar by its first byte; 0 for what is no scalar, and for null. */
+/** The kind (bit of `storedAs`) of a scalar by its first byte; 0 for null and for what is not a scalar. */
 const kinds = new Uint8Array(256);
 for (const character of '-0123456789') kinds[character.charCodeAt(0)] = storedAs.number;
 for (const character of 'tf') kinds[character.charCodeAt(0)] = storedAs.boolean;
@@ -43,7 +43,7 @@ export class RowProfiler {
     return this.#rows;
   }
 
-  /** Adds a row of which the body has so many bytes. */
+  /** Adds a row with a body of this many bytes. */
   add(row: ScannedRow, bodyBytes: number): void {
     const { bytes, count, columns, starts, ends } = row;
     for (let cell = 0; cell < count; cell += 1) {
@@ -91,7 +91,7 @@ export class RowProfiler {
     if (isSettled(growing, kind)) column.settled |= kind;
   }
 
-  /** While the natural type is open, the types that are asked for tell that of the string too. */
+  /** While the natural type is open, the types that determine it are tested too. */
   #addString(growing: GrowingColumn, cell: number, text: string): void {
     const isSettledNatural = isSettledForStrings(growing.natural);
     const fits = stringTypes(text, openTypes(growing) | (isSettledNatural ? noTypes : naturalStringTypes));
@@ -100,13 +100,13 @@ export class RowProfiler {
   }
 }
 
-/** The natural type of a string that fits these types, of which none of `naturalStringTypes` was left out. */
+/** The natural type of a string that fits these types. All of `naturalStringTypes` must have been tested. */
 function naturalOf(fits: TypeSet): 'date' | 'dateTime' | 'string' {
   if ((fits & date) !== 0) return 'date';
   return (fits & dateTime) === 0 ? 'string' : 'dateTime';
 }
 
-/** Whether no value of this kind can change the column any more. */
+/** Whether no further value of this kind can change the column. */
 function isSettled(column: GrowingColumn, kind: number): boolean {
   const { natural } = column;
   if (natural === null) return false;

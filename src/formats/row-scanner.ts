@@ -1,7 +1,6 @@
 /**
- * Reads one row object after the other and says where its values stand. Rows of one body are much alike, so each column
- * remembers the bytes that led to its value and the column that followed it: in the common case a key is compared, not
- * read.
+ * Scans one row object after the other and locates its values. Rows of one body are much alike, so each column remembers the bytes
+ * that led to its value and the column that followed it: in the common case a key is compared, not parsed.
  */
 import {
   JsonScanner, RefusedText, blank, closeBrace, colon, comma, lowerN, openBrace, plain, quote,
@@ -9,15 +8,15 @@ import {
 import { RowColumn } from './row-column.ts';
 import type { RowLimits } from './row-limits.ts';
 
-/** The reserved key of a row ID. It is no column, but takes a position in its row. */
+/** The reserved key of a row ID. It is not a column, but counts as a position in its row. */
 export const rowIdKey = '$rowID';
 
-/** Longer leads than this (many blanks, long keys) are not remembered. */
+/** Longer leads (much white space, long keys) are not remembered. */
 const leadBytesMax = 600;
-/** How many columns a row may leave out in one place before its next key is looked up by name. */
+/** How many columns in a row may be skipped before the next key is looked up by name. */
 const skippedMax = 4;
 
-/** Where the values of a row stand in `bytes`. The first `count` entries count; an end of -1 was not reached. */
+/** Where the values of a row are in `bytes`. Only the first `count` entries are valid; an end of -1 was not reached. */
 export interface ScannedRow {
   bytes: Buffer;
   start: number;
@@ -26,12 +25,12 @@ export interface ScannedRow {
   readonly columns: RowColumn[];
   readonly starts: number[];
   readonly ends: number[];
-  /** Whether the row's text is its body: columns in order, no line breaks or tabs, no null, no `$rowID`. */
+  /** Whether the row's text can serve as its body: columns in order, no line breaks or tabs, no null, no `$rowID`. */
   clean: boolean;
 }
 
 export class RowScanner extends JsonScanner {
-  /** The row that was scanned last; after an exception, as far as it went. */
+  /** The last scanned row; after an exception, as far as it was scanned. */
   readonly row: ScannedRow;
   readonly #limits: RowLimits;
   readonly #byId = new Map<string, RowColumn>();
@@ -41,10 +40,10 @@ export class RowScanner extends JsonScanner {
   #attempt = 0;
   #valueStart = 0;
 
-  /** Whether a null belongs into the body of its row. */
+  /** Whether bodies keep nulls. */
   readonly keepsNulls: boolean;
 
-  /** `columns` are IDs whose order is known already: bodies hold these first. */
+  /** `columns` are IDs whose order is already fixed: they come first in bodies. */
   constructor(columns: readonly string[], limits: RowLimits, keepsNulls = false) {
     super();
     this.keepsNulls = keepsNulls;
@@ -64,7 +63,7 @@ export class RowScanner extends JsonScanner {
     try {
       end = this.#scan(start);
     } catch (error) {
-      // An error beyond the bound is none, because the text is not looked at there.
+      // An error beyond the limit does not count, because text is not checked there.
       const reached = error instanceof RefusedText ? error.position : this.end;
       if (reached - start > rowBytes) this.#refuseLongRow(start);
       throw error;
@@ -91,7 +90,7 @@ export class RowScanner extends JsonScanner {
       let lastIndex = -1;
       position = start;
       for (let count = 0;; count += 1) {
-        // Here stands the opening brace or a comma.
+        // At the opening brace or a comma.
         let column = previous.next;
         position += 1;
         if (column !== null) {
@@ -118,10 +117,10 @@ export class RowScanner extends JsonScanner {
 
         if (bytes[position] === quote) {
           do position += 1; while (plain[bytes[position]!] === 1);
-          // What is no plain string is read again, with care.
+          // A string with escapes is read again, fully validated.
           position = bytes[position] === quote ? position + 1 : this.string(starts[count]!);
         } else {
-          // Behind a lead that was met before there may be more blanks than there were then.
+          // After a known lead there may be more white space than when it was remembered.
           if (bytes[position]! <= blank) starts[count] = position = this.space(position);
           if (bytes[position] === lowerN && !this.keepsNulls) clean = false;
           position = this.value(position);
@@ -139,7 +138,7 @@ export class RowScanner extends JsonScanner {
     return position + 1;
   }
 
-  /** Finds the column whose key stands at `position`, or after blanks there, and sets `#valueStart`. */
+  /** Finds the column whose key is at `position`, or after white space there, and sets `#valueStart`. */
   #findColumn(position: number, previous: RowColumn): RowColumn {
     let skipped = previous.next;
     for (let tries = 0; skipped !== null && tries < skippedMax; tries += 1) {
@@ -172,7 +171,7 @@ export class RowScanner extends JsonScanner {
     const colonAt = this.space(keyEnd);
     if (bytes[colonAt] !== colon) this.unexpected(colonAt);
     const valueStart = this.space(colonAt + 1);
-    // A lead whose blanks go on in the next chunk would be half of one.
+    // A lead whose white space continues in the next chunk would be incomplete.
     if (valueStart >= this.end) this.unexpected(valueStart);
     if (valueStart - position <= leadBytesMax) {
       column.lead = Uint8Array.from(bytes.subarray(position, valueStart));

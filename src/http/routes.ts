@@ -1,4 +1,4 @@
-/** All routes of the interface, and what they are made of. */
+/** All routes of the interface, and their dependencies. */
 import type { App } from './server/app-type.ts';
 import type { RateLimits } from './limits/rate-limits.ts';
 import { smallBodyBytesMax, type RowReceiver } from './bodies/receive-rows.ts';
@@ -12,12 +12,12 @@ import { addTableRoutes, type TablesRouteDependencies } from './routes/tables.ts
 import { addUploadBytesRoute, type UploadBytesDependencies } from './routes/upload-bytes.ts';
 import { addUploadRoutes, type UploadsRouteDependencies } from './routes/uploads.ts';
 
-/** What each route says that it needs. */
+/** The dependencies of all routes. */
 export type RouteDependencies = TablesRouteDependencies & TableRouteDependencies & RowsRouteDependencies & StashesRouteDependencies
   & UploadsRouteDependencies & FilesRouteDependencies & JobsRouteDependencies & {
     readonly receiver: RowReceiver;
     readonly rateLimits: RateLimits | null;
-    /** Null where the bytes of uploads go elsewhere. */
+    /** Null if the bytes of uploads are sent elsewhere. */
     readonly uploadBytes: UploadBytesDependencies | null;
   };
 

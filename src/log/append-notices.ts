@@ -4,14 +4,17 @@ import type { EventData } from '../events/event.ts';
 import type { EventLog } from './event-log.ts';
 import { partitionOf } from './partition.ts';
 
-/** What somebody who looked at the read model has to say in the log. */
+/** An event prompted by what a process saw in the read model. */
 export interface Notice {
   readonly data: EventData & { readonly teamId: string };
-  /** What it is about, and the progress at which it was seen: two processes that see the same send one command. */
+  /**
+   * The subject, and the progress at which it was seen. They make the command ID: two processes that see the same thing send the
+   * same command.
+   */
   readonly about: readonly string[];
 }
 
-/** Appends what was noticed. Rejects as `EventLog.append` does, once all have been tried. */
+/** Appends the notices. Rejects as `EventLog.append` does, once all have been tried. */
 export async function appendNotices(log: EventLog, notices: readonly Notice[]): Promise<void> {
   const sent = await Promise.allSettled(notices.map(({ data, about }) => {
     const event = encodeEvent({ commandId: commandIdOf(data.type, ...about), notAfter: null, requestDigest: null }, data);

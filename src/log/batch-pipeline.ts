@@ -1,31 +1,31 @@
 /**
- * The batches of one partition, one after the other. While one is being stored the next is gathered and planned, so that
- * this process and Postgres do not take turns at waiting for each other.
+ * Stores the batches of one partition in order. While one is in flight the next is gathered and planned, so that this process and
+ * Postgres do not take turns waiting for each other.
  */
 
-/** What is done with batches. */
+/** The operations on batches. */
 export interface BatchStage<Item, Batch> {
-  /** Begins a batch that is to follow all those before it. */
+  /** Begins a batch that follows all earlier ones. */
   open(): Batch;
-  /** Whether a batch can take one more item. An empty one takes the largest there is. */
+  /** Whether a batch can take one more item. An empty batch takes an item of any size. */
   hasRoom(batch: Batch, item: Item): boolean;
   put(batch: Batch, item: Item): void;
-  /** Plans what becomes of the items that were put into a batch last. Never rejects. */
+  /** Plans the items last put into a batch. Never rejects. */
   plan(batch: Batch, items: readonly Item[]): Promise<void>;
   /**
-   * The batch before this one has landed. If that was not as planned, what was planned on top of it does not hold; and what
+   * Called when the batch before this one has landed. Unless it landed as planned, plans made on top of it are invalid; items that
    * could not be planned before can be now. Never rejects.
    */
   replan(batch: Batch, asPlanned: boolean): Promise<void>;
-  /** Stores a batch, and gives whether it landed as it was planned. Never rejects. */
+  /** Stores a batch. Resolves to whether it landed as planned. Never rejects. */
   store(batch: Batch): Promise<boolean>;
-  /** Nothing is in flight any more, and nothing waits. */
+  /** Called when nothing waits and nothing is in flight. */
   rest(): void;
 }
 
-/** A batch that is being stored. */
+/** A batch in flight. */
 interface Flight {
-  /** Settles when it has been stored. Never rejects. */
+  /** Settles when the batch has been stored. Never rejects. */
   readonly landing: Promise<void>;
   landed: boolean;
   asPlanned: boolean;
@@ -48,7 +48,7 @@ export class BatchPipeline<Item, Batch> {
     this.#running ??= this.#run();
   }
 
-  /** Takes back all that is in no batch yet. */
+  /** Takes back the items that are in no batch yet. */
   takeWaiting(): Item[] {
     return this.#waiting.splice(0);
   }
@@ -58,7 +58,7 @@ export class BatchPipeline<Item, Batch> {
     return this.#running === null;
   }
 
-  /** Settles when nothing waits any more. */
+  /** Settles when nothing waits and nothing is in flight. */
   async idle(): Promise<void> {
     await this.#running;
   }
@@ -70,16 +70,16 @@ export class BatchPipeline<Item, Batch> {
       flight = size === 0 ? null : this.#takeOff(batch);
     } while (flight !== null || this.#waiting.length > 0);
     this.#stage.rest();
-    // In the same turn as the look at what waits: an item that comes later finds nobody running and starts anew.
+    // In the same turn as the check of the queue: an item pushed later finds no run and starts one.
     this.#running = null;
   }
 
-  /** Gathers what waits, and for as long as a batch is in flight also what comes. */
+  /** Gathers waiting items, and while a batch is in flight also those that arrive. */
   async #gather(flight: Flight | null): Promise<{ readonly batch: Batch; readonly size: number }> {
     const batch = this.#stage.open();
     let size = 0;
     for (;;) {
-      // One turn of the event loop, so that what arrives together is taken together.
+      // One turn of the event loop, so that items that arrive together are batched together.
       await new Promise<void>((resolve) => setImmediate(resolve));
       size += await this.#take(batch);
       if (flight === null || flight.landed) break;
@@ -90,7 +90,7 @@ export class BatchPipeline<Item, Batch> {
     return { batch, size };
   }
 
-  /** Moves what waits into a batch, as far as there is room. */
+  /** Moves waiting items into a batch while it has room. */
   async #take(batch: Batch): Promise<number> {
     const full = this.#waiting.findIndex((item) => {
       if (!this.#stage.hasRoom(batch, item)) return true;
@@ -102,7 +102,7 @@ export class BatchPipeline<Item, Batch> {
     return taken.length;
   }
 
-  /** Resolves when something waits that there is room for. */
+  /** Resolves when an item waits that the batch has room for. */
   #arrival(batch: Batch): Promise<void> {
     return new Promise((resolve) => {
       this.#arrived = () => {

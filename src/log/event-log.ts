@@ -1,78 +1,78 @@
 /**
- * The log: an append-only sequence of records for each partition, and one order for all that a team does, because a
- * team's events all go to one partition (ARCHITECTURE.md, "Invariants").
+ * The log: an append-only sequence of records per partition. A team's events all go to one partition, which gives them one order
+ * (ARCHITECTURE.md, "Invariants").
  */
 import type { EncodedEvent, Event } from '../events/event.ts';
 import type { Outcome } from '../events/outcome.ts';
 
-/** Something the log holds. `time` is given by the log, in milliseconds since 1970, and never falls within a partition. */
+/** A record of the log. `time` is assigned by the log, in milliseconds since 1970, and never decreases within a partition. */
 export interface LogRecord {
   readonly partition: number;
   readonly offset: bigint;
   readonly time: number;
   readonly bytes: Uint8Array;
-  /** What the bytes say, where it is known because this process wrote them. */
+  /** The decoded event, known where this process wrote it. */
   readonly event?: Event;
 }
 
 export type CommandId = string;
 
 export interface PartitionBounds {
-  /** The first offset held, and the next one to be given. */
+  /** The first offset held, and the next one to be assigned. */
   readonly start: bigint;
   readonly end: bigint;
 }
 
-/** What is there to be read. */
+/** The read side of a log. */
 export interface LogReader {
   readonly partitions: number;
-  /** The records of `from` (inclusive) to `to` (exclusive), in batches. Rejects with WrongLog when one is missing. */
+  /** The records from `from` (inclusive) to `to` (exclusive), in batches. Rejects with WrongLog when one is missing. */
   read(partition: number, from: bigint, to: bigint): AsyncIterable<readonly LogRecord[]>;
   bounds(partition: number): Promise<PartitionBounds>;
   close(): Promise<void>;
 }
 
-/** How a log is at this moment, for those who operate it. */
+/** The current state of a log, for operators. */
 export interface LogStatus {
-  /** What waits: events for their outcome, and bytes of events to be acknowledged. */
+  /** The backlog: events that await their outcome, and bytes of events to be acknowledged. */
   readonly queuedEvents: number;
   readonly queuedBytes: number;
-  /** Which partitions take no events any more, because they cannot be projected. */
+  /** Which partitions accept no more events, because they cannot be projected. */
   readonly halted: readonly boolean[];
-  /** Null where events are projected as they are appended, by whoever appends them. */
+  /** Null where the process that appends events also projects them. */
   readonly kafka: KafkaStatus | null;
 }
 
 export interface KafkaStatus {
-  /** Whether the brokers answered last. */
+  /** Whether the brokers answered the last request. */
   readonly isReachable: boolean;
-  /** How many events the projection of each partition is behind, whichever process does it. */
+  /** The projection lag of each partition in events, whichever process projects it. */
   readonly lag: readonly number[];
   /** Which partitions this process projects. */
   readonly owned: readonly boolean[];
 }
 
 export interface EventLog extends LogReader {
-  /** The log's time now, as near as this process knows it (milliseconds since 1970). */
+  /** The current log time, as well as this process knows it (milliseconds since 1970). */
   now(): number;
-  /** Resolves when all that the log held at the start has been projected, by whichever process. */
+  /** Resolves when everything that the log held at startup has been projected, by any process. */
   caughtUp(): Promise<void>;
-  /** Appends an event, and gives what became of it. Rejects with NotAppended (certain), AppendUnknown or ProjectionBug. */
+  /** Appends an event. Resolves to its outcome. Rejects with NotAppended (certain), AppendUnknown or ProjectionBug. */
   append(partition: number, event: EncodedEvent): Promise<Outcome>;
-  /** Whether all that the log held at the start has been projected: before that the read model answers nothing. */
+  /** Whether everything that the log held at startup has been projected. Until then the read model serves no reads. */
   readonly isCaughtUp: boolean;
-  /** What is wrong with it now, a sentence each; none when all is well. */
+  /** Current problems, a sentence each; empty when all is well. */
   problems(): readonly string[];
   status(): LogStatus;
 }
 
-/** Where in the log something happened, as far as it is known. */
+/** A position in the log, as far as it is known. */
 export interface LogPlace {
   readonly partition?: number;
   readonly offset?: bigint | undefined;
 }
 
-/** An event has no outcome. */
+/** An append that gave no outcome. */
 export abstract class AppendError extends Error {
   #place: LogPlace = {};
 
@@ -87,17 +87,17 @@ export abstract class AppendError extends Error {
   }
 }
 
-/** The event is certainly not in the log, or certainly without effect. The client may try again. */
+/** The event is certainly not in the log, or certainly has no effect. The client may retry. */
 export class NotAppended extends AppendError {
   override readonly name = 'NotAppended';
 }
 
-/** The event reached the log after its `notAfter`: it stands there and has no effect. */
+/** The event reached the log after its deadline, `notAfter`: it is stored and has no effect. */
 export function tooLate(): NotAppended {
   return new NotAppended('the request waited too long before it reached the log');
 }
 
-/** The event may be in the log: nobody could tell within the time allowed. */
+/** The event may be in the log: the time allowed did not suffice to find out. */
 export class AppendUnknown extends AppendError {
   override readonly name = 'AppendUnknown';
 }

@@ -1,9 +1,9 @@
-/** Whether a log is the one that a read model was built from. */
+/** Checks that a log is the one that a read model was built from. */
 import { createHash, randomUUID } from 'node:crypto';
 import { decodeEvent, encodeEvent } from '../events/event-codec.ts';
 import type { LogReader } from './event-log.ts';
 
-/** The log is not the one that the read model was built from, or not all of it is there. */
+/** The log is not the one that the read model was built from, or parts of it are missing. */
 export class WrongLog extends Error {
   override readonly name = 'WrongLog';
 }
@@ -18,19 +18,19 @@ export interface RememberedLog {
   readonly lastHash: Uint8Array | null;
 }
 
-/** Says that a log is another one, and what to do about it. */
+/** The error for a log that does not match the read model, with what to do about it. */
 export function wrongLog(partition: number, problem: string): WrongLog {
   return new WrongLog(`partition ${partition}: ${problem}; if this is the right log, rebuild the read model with `
     + '`tablog replay`; else restore the log, or name the right one');
 }
 
-/** The event that a log begins with, in each of its partitions. */
+/** The genesis event, first in every partition of a log. */
 export function encodeGenesis(logId: string): Uint8Array {
   const envelope = { commandId: randomUUID(), notAfter: null, requestDigest: null };
   return encodeEvent(envelope, { type: 'GenerationStarted', logId, base: 0n }).bytes;
 }
 
-/** The ID that a log was given when it was made: it stands in the first record of each partition. */
+/** The ID that a log got at its creation, from the first record of the partition. Rejects with WrongLog when it has none. */
 export async function readLogId(log: Pick<LogReader, 'read'>, partition: number): Promise<string> {
   for await (const [first] of log.read(partition, 0n, 1n)) {
     const { data } = decodeEvent(first!.bytes);
@@ -39,7 +39,7 @@ export async function readLogId(log: Pick<LogReader, 'read'>, partition: number)
   throw new WrongLog(`partition ${partition} does not begin with the event that names its log`);
 }
 
-/** Rejects with WrongLog, which says what to do, when a partition is not what the read model was built from. */
+/** Checks that a partition is what the read model was built from. Rejects with WrongLog, which says what to do. */
 export async function proveIdentity(
   log: Pick<LogReader, 'read' | 'bounds'>,
   partition: number,

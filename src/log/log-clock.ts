@@ -1,6 +1,6 @@
 /**
- * The time of the log: the clock of the server that gives records their time, as this process last heard of it. Until then
- * it is this process's own.
+ * The time of the log: the clock of the server that assigns record times, estimated from its last answer. Before the first answer
+ * it is this process's clock.
  */
 export class LogClock {
   #ahead = 0;
@@ -10,7 +10,7 @@ export class LogClock {
     return Math.floor(performance.timeOrigin + performance.now() + this.#ahead);
   }
 
-  /** Takes over what the server just said. */
+  /** Adjusts to the time that the server just gave. */
   set(serverTime: number): void {
     this.#ahead = serverTime - (performance.timeOrigin + performance.now());
   }

@@ -1,29 +1,29 @@
-/** What a log tells whoever watches it work. What it is at a moment is not told but asked: `EventLog.status`. */
+/** Reports the work of a log to an observer. Its current state is polled instead: `EventLog.status`. */
 import { AppendError, AppendUnknown, NotAppended, type LogPlace } from './event-log.ts';
 
-/** Why an event was not even taken in. */
+/** Why the log did not accept an event. */
 export const refusalReasons = [
   'stopping', 'halted', 'catching_up', 'kafka_away', 'postgres_away', 'queue_events', 'queue_bytes', 'projection_lag',
 ] as const;
 export type RefusalReason = (typeof refusalReasons)[number];
 
-/** Why an event that was taken in has no outcome: it is without effect, nobody could tell, or the projection threw. */
+/** Why an accepted event has no outcome: it has no effect, its outcome could not be determined, or the projection threw. */
 export const appendFailures = ['not_appended', 'outcome_unknown', 'bug'] as const;
 export type AppendFailure = (typeof appendFailures)[number];
 
-/** Hears of what happens. It is called in the midst of it: it is quick, and throws nothing. */
+/** The callbacks run in the midst of the work: they must be quick, and must not throw. */
 export interface LogObserver {
-  /** So many events were acknowledged together, by the brokers or by Postgres. */
+  /** The brokers or Postgres acknowledged this many events together. */
   batchAppended(events: number): void;
-  /** So many events were projected together by this process. */
+  /** This process projected this many events together. */
   batchProjected(events: number): void;
-  /** An event was acknowledged, so many milliseconds after it was given to the log. */
+  /** An event was acknowledged, this many milliseconds after it was given to the log. */
   appended(ms: number): void;
-  /** An event has its outcome, so many milliseconds after it was given to the log. */
+  /** An event has its outcome, this many milliseconds after it was given to the log. */
   settled(ms: number): void;
   refused(reason: RefusalReason): void;
   failed(failure: AppendFailure): void;
-  /** This process has taken a partition over, from another one or from its own past. */
+  /** This process took over a partition, from another process or from its own earlier ownership. */
   tookOver(): void;
 }
 
@@ -37,13 +37,13 @@ export const noLogObserver: LogObserver = {
   tookOver: ignore,
 };
 
-/** Tells the observer why an event is not taken in, and gives the error that says so. */
+/** Reports a refused event to the observer, and returns its error. */
 export function refuse(observer: LogObserver, reason: RefusalReason, message: string, place: LogPlace): NotAppended {
   observer.refused(reason);
   return new NotAppended(message).at(place);
 }
 
-/** Tells the observer of an append that failed, and gives its error, which knows its place by then. */
+/** Reports a failed append to the observer, and returns its error with the place set. */
 export function fail(observer: LogObserver, error: unknown, place: LogPlace): unknown {
   observer.failed(failureOf(error));
   return error instanceof AppendError ? error.at(place) : error;

@@ -1,15 +1,15 @@
-/** Says in the log that the time of stashes is over, so that what they hold may be removed. Any process may, at any time. */
+/** Appends the expiry of stashes to the log, so that their contents may be removed. Any process may, at any time. */
 import { expireStash } from '../../commands/end-stash.ts';
 import { appendNotices } from '../log/append-notices.ts';
 import type { Database } from '../database/database.ts';
 import type { EventLog } from '../log/event-log.ts';
 
-/** Of each partition: one that takes no events holds up no other. */
+/** Per partition: one that accepts no events does not block the others. */
 const stashesAtOnce = 20;
 
 /**
- * How long after its time a stash is said to have expired, in milliseconds: an event that says so too early says nothing, and
- * what this process takes for the log's time may be ahead of it.
+ * How long after its deadline a stash is reported as expired, in milliseconds: an event that comes too early has no effect, and
+ * this process's log clock may be ahead.
  */
 const settleDelay = 60_000;
 
@@ -21,7 +21,7 @@ interface DueStash {
   readonly next: string;
 }
 
-/** Gives whether there may be more that it would end. Rejects as `EventLog.append` does, once all have been tried. */
+/** Returns whether there may be more to expire. Rejects as `EventLog.append` does, once all have been tried. */
 export async function expireStashes(database: Database, log: EventLog, delay = settleDelay): Promise<boolean> {
   const { rows: due } = await database.pool.query<DueStash>(
     `select due.*, progress.next from progress cross join lateral (
@@ -31,13 +31,13 @@ export async function expireStashes(database: Database, log: EventLog, delay = s
     [log.now() - delay],
   );
   await appendNotices(log, due.map(({ team_id: teamId, stash_id: stashId, created, next }) => ({
-    // One that came too early is followed by another.
+    // The progress makes another command ID after an event that came too early.
     data: expireStash(teamId, stashId, BigInt(created)), about: [teamId, stashId, created, next],
   })));
   return due.length > 0 && (await haveAnyEnded(database, due));
 }
 
-/** Where none has, it was too early for all, and it would be for all of them again. */
+/** If none has ended, it was too early for all of them, and retrying at once would be too. */
 async function haveAnyEnded(database: Database, stashes: readonly DueStash[]): Promise<boolean> {
   const { rows: [found] } = await database.pool.query<{ left: number }>(
     `select count(*)::int4 as left from rows from (unnest($1::uuid[], $2::text[], $3::int8[])) as due(team_id, stash_id, created)

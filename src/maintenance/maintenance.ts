@@ -1,7 +1,7 @@
 /**
- * What is done in the background: compaction and garbage collection of the read model; telling the log of the end of stashes and uploads, of files that
- * rows name, and of tokens that were revoked; removing files that were given up. A small step at a time and mostly at rest, so that requests
- * do not notice. One process at a time does it.
+ * Background maintenance: compacts the read model and collects its garbage; tells the log of stashes and uploads that are over, of
+ * files that rows reference, and of revoked tokens; removes files that were given up. It works in small steps and mostly rests, so
+ * that requests do not notice. Only one process at a time does it.
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
@@ -16,10 +16,10 @@ import { expireStashes } from './expire-stashes.ts';
 import { tellRevocations } from './tell-revocations.ts';
 import type { UploadMaintenance } from './upload-maintenance.ts';
 
-/** How often old outcomes, and bytes of files that are nobody's, are looked for, in milliseconds. */
+/** Interval of the search for old outcomes and orphaned files, in milliseconds. */
 const rareInterval = 3_600_000;
 
-/** Behind each step there is a rest of so many times what it took: at most a fifth of a connection is used. */
+/** The pause after each step, as a multiple of its duration: each kind of work uses at most a fifth of a connection. */
 const restFactor = 4;
 
 export interface MaintenanceOptions {
@@ -27,7 +27,7 @@ export interface MaintenanceOptions {
   readonly log: EventLog;
   readonly uploads: UploadMaintenance;
   readonly logger: Logger;
-  /** How long to wait when there is nothing to be done, in milliseconds. */
+  /** Pause when there is nothing to do, in milliseconds. */
   readonly interval: number;
 }
 
@@ -61,7 +61,7 @@ export class Maintenance {
     }
   }
 
-  /** Works until nothing is left to be done, unless another process does. */
+  /** Works until nothing is left to do, unless another process holds the lock. */
   async #whileOnlyOne(): Promise<void> {
     const { database } = this.#options;
     const client = await database.pool.connect();
@@ -89,14 +89,14 @@ export class Maintenance {
     if (!orphansGoOn) this.#rareAt = performance.now() + rareInterval;
   }
 
-  /** Does steps of one kind until one finds nothing to be done. */
+  /** Repeats a step until it finds nothing to do. */
   async #repeat(step: () => Promise<boolean>): Promise<void> {
     while (!this.#closing.signal.aborted && (await this.#once(step)));
   }
 
   /**
-   * Does a step, and gives whether there is more of its kind. What fails keeps no other kind from being done. A kind that goes through
-   * all there is does one in each round: a pass over a million files would hold all other kinds up.
+   * Runs a step, and returns whether there is more of its kind. A failure does not stop the other kinds. A kind that scans
+   * everything runs one step per round: a pass over a million files would block the others.
    */
   async #once(step: () => Promise<boolean>): Promise<boolean> {
     try {
@@ -105,7 +105,7 @@ export class Maintenance {
       await pause(restFactor * (performance.now() - started), this.#closing.signal);
       return found;
     } catch (error) {
-      // The next round finds out whether that was all there is to it.
+      // The next round tries again.
       this.#options.logger.warn({ err: error }, 'a step of the maintenance of the read model failed');
       return false;
     }

@@ -1,6 +1,6 @@
 /**
- * Revoking tokens. A revocation is noted in Postgres first, where authentication sees it, and then told to the log: so it takes
- * effect while the log can take nothing (docs/decisions/0016).
+ * Revokes tokens. A revocation is noted in Postgres first, where authentication sees it, and then appended to the log: so it takes
+ * effect even while the log is unavailable (docs/decisions/0016).
  */
 import { revokeToken } from '../../commands/teams.ts';
 import { commandIdOf } from '../events/command-id.ts';
@@ -9,23 +9,23 @@ import { revocationNotes } from '../security/token-notes.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { recordFact } from '../log/record-fact.ts';
 
-/** Of each partition: one that takes no events holds up no other. */
+/** Per partition: one that accepts no events does not block the others. */
 const revocationsAtOnce = 20;
 
 /**
- * For how long a note is kept that the log was told of, in milliseconds: another version's read model may be a little behind
- * this one on the same log.
+ * How long a note is kept once the log has the revocation, in milliseconds: the read model of another version may lag behind on the
+ * same log.
  */
 const noteLife = 3_600_000;
 
-/** Tells the log that a token is revoked. Two processes that do so send one command. Rejects as `EventLog.append` does. */
+/** Appends the revocation of a token. Two processes that do so send the same command. Rejects as `EventLog.append` does. */
 export async function recordRevocation(log: EventLog, teamId: string, tokenId: string): Promise<void> {
   await recordFact(log, revokeToken(teamId, tokenId), commandIdOf('TokenRevoked', teamId, tokenId));
 }
 
 /**
- * Tells the log of the revocations that it does not know yet, and forgets the notes of those that it does. Any process may, at
- * any time. Gives whether there may be more. Rejects as `EventLog.append` does, once all have been tried.
+ * Appends the revocations that the log does not have yet, and deletes old notes of those that it has. Any process may, at any time.
+ * Returns whether there may be more. Rejects as `EventLog.append` does, once all have been tried.
  */
 export async function tellRevocations(database: Database, log: EventLog, life = noteLife): Promise<boolean> {
   await database.pool.query(

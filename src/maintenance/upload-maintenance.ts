@@ -1,6 +1,6 @@
 /**
- * Looks after uploads from outside of the log: says in it where the time of one is over, and where rows have begun or ceased to name
- * its file; removes the bytes of those that were given up, and bytes that are nobody's. Any process may, at any time.
+ * Maintains uploads: tells the log when the time of one is over, and when rows begin or cease to reference its file; removes the
+ * bytes of uploads that were given up, and orphans. Any process may, at any time.
  */
 import type { Logger } from 'pino';
 import { checkUpload } from '../../commands/complete-upload.ts';
@@ -9,13 +9,13 @@ import { appendNotices } from '../log/append-notices.ts';
 import type { FileStore, StoredObject } from '../files/file-store.ts';
 import type { EventLog } from '../log/event-log.ts';
 
-/** How many things one step deals with. */
+/** Batch sizes of the steps. */
 const uploadsAtOnce = 20;
 const claimsAtOnce = 500;
 const filesAtOnce = 20;
 const objectsAtOnce = 500;
 
-/** Below every ID of an upload. */
+/** Less than every upload ID. */
 const firstId = '00000000-0000-0000-0000-000000000000';
 
 export interface UploadMaintenanceOptions {
@@ -23,18 +23,18 @@ export interface UploadMaintenanceOptions {
   readonly uploads: UploadQueries;
   readonly files: FileStore;
   readonly logger: Pick<Logger, 'warn'>;
-  /** How long after its time an upload is said to be over, in milliseconds: what this process takes for the log's time may be ahead of it. */
+  /** How long after its deadline an upload is reported as over, in milliseconds: this process's log clock may be ahead. */
   readonly settleDelay?: number;
   /**
-   * How old bytes must be that no upload knows, in milliseconds by the store's clock: an event that says whose they are is in the
-   * log long before that, if there is one.
+   * The minimum age of orphans, in milliseconds by the store's clock: an event that references the bytes is in the log long before
+   * that, if there is one.
    */
   readonly orphanAge?: number;
 }
 
 export class UploadMaintenance {
   readonly #options: Required<UploadMaintenanceOptions>;
-  /** Behind which upload the look at claims goes on. */
+  /** The last upload whose claims were checked; the scan continues behind it. */
   #claimsSeen = firstId;
   #objects: AsyncIterator<StoredObject> | null = null;
 
@@ -42,18 +42,18 @@ export class UploadMaintenance {
     this.#options = { settleDelay: 60_000, orphanAge: 24 * 3_600_000, ...options };
   }
 
-  /** Ends what is over. Gives whether there may be more of it. Rejects as `EventLog.append` does. */
+  /** Reports uploads whose time is over. Returns whether there may be more. Rejects as `EventLog.append` does. */
   async endDue(): Promise<boolean> {
     const { log, uploads, settleDelay } = this.#options;
     const due = await uploads.due(log.now() - settleDelay, uploadsAtOnce);
     await this.#check(due);
     if (due.length === 0) return false;
-    // Where it was too early for all, it would be for all of them again.
+    // If it was too early for all of them, retrying at once would be too.
     const left = new Set((await uploads.due(log.now() - settleDelay, uploadsAtOnce)).map(({ id }) => id));
     return due.some(({ id }) => !left.has(id));
   }
 
-  /** Looks at the claims on some files, and gives whether there are more to be looked at in this pass. Rejects as `EventLog.append` does. */
+  /** Checks the claims on some files, and returns whether this pass has more to check. Rejects as `EventLog.append` does. */
   async noteClaims(): Promise<boolean> {
     const { moved, last } = await this.#options.uploads.claimsMoved(this.#claimsSeen, claimsAtOnce);
     await this.#check(moved);
@@ -61,7 +61,7 @@ export class UploadMaintenance {
     return last !== null;
   }
 
-  /** Removes the bytes of uploads that were given up; it follows the event that says so, and is safe to repeat. Rejects with StoreAway. */
+  /** Removes the bytes of uploads that an event has given up. Idempotent. Returns whether there may be more. Rejects with StoreAway. */
   async clear(): Promise<boolean> {
     const { uploads, files } = this.#options;
     const givenUp = await uploads.givenUp(filesAtOnce);
@@ -74,9 +74,9 @@ export class UploadMaintenance {
   }
 
   /**
-   * Goes through some of what the store holds, and removes what is old and of no upload. Gives whether the pass goes on. Nothing is
-   * removed while the read model is behind the log, which may know more, nor in a store of another log: each pass that finds it to be
-   * that ends with a warning. Rejects with StoreAway.
+   * Scans a part of the store, and removes old objects that belong to no upload. Returns whether the pass continues. Nothing is
+   * removed while the read model is behind the log, which may know more, nor in the store of another log: each pass that finds one
+   * ends with a warning. Rejects with StoreAway.
    */
   async removeOrphans(): Promise<boolean> {
     const { files, orphanAge } = this.#options;
@@ -104,7 +104,7 @@ export class UploadMaintenance {
     try {
       return await objects.next();
     } catch (error) {
-      // The next pass begins anew.
+      // The next pass starts over.
       this.#objects = null;
       throw error;
     }
@@ -120,7 +120,7 @@ export class UploadMaintenance {
     }
   }
 
-  /** Whether the store is that of this log, and not of another service with which somebody has this one share it. A store keeps its owner. */
+  /** Whether the store belongs to this log, and not to another service that was configured to share it. A store never changes its owner. */
   async #isOwnStore(): Promise<boolean> {
     const { uploads, files, logger } = this.#options;
     const [first] = await uploads.progress();
@@ -131,7 +131,7 @@ export class UploadMaintenance {
     return isOwn;
   }
 
-  /** Whether all that the log holds is projected, in every partition, also in one that has halted. */
+  /** Whether the whole log is projected, in every partition, including halted ones. */
   async #knowsAll(): Promise<boolean> {
     const { log, uploads } = this.#options;
     const progress = await uploads.progress();
@@ -140,7 +140,7 @@ export class UploadMaintenance {
   }
 
   async #check(found: readonly UploadToCheck[]): Promise<void> {
-    // One that came too early is followed by another: the progress is another then.
+    // After an event that came too early, the new progress makes another command ID.
     await appendNotices(this.#options.log, found.map(({ id, teamId, next }) => ({ data: checkUpload(teamId, id), about: [id, next] })));
   }
 }

@@ -1,2 +1,2 @@
-/** Bounds in seconds for what takes a part of a millisecond alone, and seconds when something is away. */
+/** Bounds in seconds, for operations that take less than a millisecond alone, and seconds when a dependency is away. */
 export const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];

@@ -1,4 +1,4 @@
-/** What the log and its projections do, as it is told of while it happens. */
+/** Metrics of the log and its projections, updated by their events. */
 import { Counter, Histogram, type Registry } from 'prom-client';
 import {
   appendFailures, refusalReasons, type AppendFailure, type LogObserver, type RefusalReason,
@@ -47,7 +47,7 @@ export class LogMetrics implements LogObserver {
     this.#takeovers = new Counter({
       name: 'tablog_partition_takeovers_total', help: 'How often this process has taken a partition over.', registers,
     });
-    // A counter that is not there yet has no rate when it first moves.
+    // A counter that does not exist yet has no rate at its first increment.
     for (const reason of refusalReasons) this.#refused.inc({ reason }, 0);
     for (const reason of appendFailures) this.#failed.inc({ reason }, 0);
   }

@@ -1,4 +1,4 @@
-/** What this process measures of itself, for Prometheus. docs/metrics.md says what each metric means. */
+/** The Prometheus metrics of this process. docs/metrics.md describes each of them. */
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { LogObserver } from '../log/log-observer.ts';
 import type { RequestObserver } from '../http/server/request-observer.ts';
@@ -14,12 +14,12 @@ export class Metrics {
   readonly requests: RequestObserver = new RequestMetrics(this.#registry);
   readonly log: LogObserver = new LogMetrics(this.#registry);
 
-  /** Adds what is asked of the service. */
+  /** Adds metrics that query the service at each scrape. */
   ask(asked: Asked): void {
     addStatusMetrics(this.#registry, asked);
   }
 
-  /** Adds what Node knows of the process. To be called once a process: it is observed until its end. */
+  /** Adds Node's process metrics. Call it once per process: they are collected until its end. */
   observeProcess(): void {
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: loopDelayPrecision });
   }

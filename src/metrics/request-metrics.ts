@@ -1,16 +1,16 @@
-/** What is measured of requests. */
+/** Metrics of requests. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { limitNames, type LimitName, type RequestObserver } from '../http/server/request-observer.ts';
 import { latencyBuckets } from './latency-buckets.ts';
 
 type Observe = (seconds: number) => void;
 
-/** The methods that get a label of their own; clients may send others. */
+/** The methods with their own label; clients may send others. */
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 export class RequestMetrics implements RequestObserver {
   readonly #durations: Histogram<'method' | 'route' | 'status'>;
-  /** What observes a duration, by method, route and status: a set of labels is made once, not for each request. */
+  /** Observers by method, route and status: a label set is resolved once, not for each request. */
   readonly #observers = new Map<string, Map<string | null, Map<number | null, Observe>>>();
   readonly #rateLimited: Counter<'limit'>;
   #inFlight = 0;
@@ -26,7 +26,7 @@ export class RequestMetrics implements RequestObserver {
       name: 'tablog_http_requests_rate_limited_total', help: 'Requests that were refused because their team has used up a limit.',
       labelNames: ['limit'], registers,
     });
-    // A counter that is not there yet has no rate when it first moves.
+    // A counter that does not exist yet has no rate at its first increment.
     for (const limit of limitNames) this.#rateLimited.inc({ limit }, 0);
     const inFlight: Gauge = new Gauge({
       name: 'tablog_http_requests_in_flight', help: 'Requests that are being answered, this scrape among them.', registers,

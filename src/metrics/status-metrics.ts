@@ -1,17 +1,17 @@
-/** How the service is: asked at each scrape, and at no other time. */
+/** Metrics of the service's state, queried at each scrape only. */
 import { Gauge, type Registry } from 'prom-client';
 import type { EventLog, LogStatus } from '../log/event-log.ts';
 
-/** How long Postgres may take to answer before it counts as one that cannot be reached, in milliseconds. */
+/** Timeout after which Postgres counts as unreachable, in milliseconds. */
 const answerWait = 2000;
 
 export interface Asked {
   readonly log: Pick<EventLog, 'status'>;
-  /** Resolves when Postgres has answered; rejects when it cannot be asked. */
+  /** Resolves when Postgres has answered; rejects when it cannot be reached. */
   readonly askPostgres: () => Promise<unknown>;
 }
 
-/** Adds what is asked at each scrape. What a log without Kafka does not know is left out: a 0 would be an answer. */
+/** Adds metrics that are queried at each scrape. Without Kafka, its metrics are left out: a 0 would be misleading. */
 export function addStatusMetrics(registry: Registry, { log, askPostgres }: Asked): void {
   const registers = [registry];
   const reachable: Gauge = new Gauge({
@@ -40,7 +40,7 @@ export function addStatusMetrics(registry: Registry, { log, askPostgres }: Asked
   );
 }
 
-/** Whether an answer comes, and in time. */
+/** Whether an answer arrives in time. */
 async function answers(ask: () => Promise<unknown>): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => late.resolve(false), answerWait);

@@ -1,27 +1,27 @@
-/** Building a read model from the log, from offset 0 on, in a Postgres schema of its own. */
+/** Builds a read model from the log, from offset 0 on, in its own Postgres schema. */
 import { projectRecords } from '../../projections/engine/project-records.ts';
 import { Projector } from '../../projections/engine/projector.ts';
 import { createReadModel, dropReadModel, openDatabase } from '../../projections/engine/read-model.ts';
 import { models } from '../../projections/models.ts';
 import type { LogReader, LogRecord } from '../log/event-log.ts';
 
-/** How many partitions are projected at once: while one waits for Postgres, another is decided. */
+/** How many partitions are projected concurrently: while one waits for Postgres, another is decided. */
 const partitionsAtOnce = 2;
 
 export interface RebuildOptions {
   readonly url: string;
   readonly log: LogReader;
-  /** The Postgres schema to build in; what is in it is dropped first. */
+  /** The Postgres schema to build in; its contents are dropped first. */
   readonly schema: string;
-  /** The offset to stop before, by partition; without it, all that the log holds. */
+  /** The end offset (exclusive) of each partition; by default the end of the log. */
   readonly until?: ReadonlyMap<number, bigint> | undefined;
-  /** How many events are projected at once. The result does not depend on it. */
+  /** How many events are projected per batch. The result does not depend on it. */
   readonly batchEvents: number;
   readonly onProgress: (projectedEvents: number, ofEvents: number) => void;
   readonly signal: AbortSignal;
 }
 
-/** Rejects with ProjectionFailed, and with the reason of `signal` when that is aborted. Resolves with the number of events. */
+/** Resolves to the number of events. Rejects with ProjectionFailed, and with the reason of `signal` when that aborts. */
 export async function rebuild(options: RebuildOptions): Promise<number> {
   const { url, log, schema, batchEvents, onProgress, signal } = options;
   const database = await openDatabase(models, {
@@ -43,7 +43,7 @@ export async function rebuild(options: RebuildOptions): Promise<number> {
 
     const waiting = [...ends];
     const work = async (): Promise<void> => {
-      // What a projector caches belongs to one read model.
+      // A projector's caches belong to one read model.
       const projector = new Projector(models);
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         const [partition, end] = next;
@@ -61,7 +61,7 @@ export async function rebuild(options: RebuildOptions): Promise<number> {
   }
 }
 
-/** The same records, so many at a time. */
+/** Regroups records into batches of this size. */
 async function* inBatches(read: AsyncIterable<readonly LogRecord[]>, size: number): AsyncGenerator<readonly LogRecord[]> {
   let batch: LogRecord[] = [];
   for await (const records of read) {

@@ -1,4 +1,4 @@
-/** Replacing the read model by one that is built anew from the log. */
+/** Replaces the read model by one that is rebuilt from the log. */
 import { readModelSchema } from '../../projections/models.ts';
 import { ReadModelUse } from '../app/read-model-use.ts';
 import { rebuild, type RebuildOptions } from './rebuild.ts';
@@ -9,9 +9,9 @@ export interface ReplayOptions extends Pick<RebuildOptions, 'url' | 'log' | 'bat
 }
 
 /**
- * Builds a read model beside the one that is there, and puts it in its place in one step. Until then nothing changes, so
- * it can be given up at any time. Rejects with ReadModelInUse while another process uses the read model, and as `rebuild`
- * does. Resolves with the number of events.
+ * Builds a read model beside the existing one, then swaps them atomically. Until then nothing changes, so it can be aborted at any
+ * time. Rejects with ReadModelInUse while another process uses the read model, and as `rebuild` does. Resolves to the number of
+ * events.
  */
 export async function replay({ schema = readModelSchema, ...options }: ReplayOptions): Promise<number> {
   const rebuilt = `${schema}_rebuild`;
@@ -20,7 +20,7 @@ export async function replay({ schema = readModelSchema, ...options }: ReplayOpt
   try {
     const events = await rebuild({ ...options, schema: rebuilt });
     await use.holding(async (client) => {
-      // What was built did not wait for the disk. This commit does, and with it all that was written before it.
+      // The rebuild did not wait for the disk. This commit does, and flushes everything written before it.
       await client.query('begin; set local synchronous_commit = on');
       await client.query(`drop schema if exists ${replaced} cascade`);
       const { rowCount } = await client.query('select 1 from pg_namespace where nspname = $1', [schema]);

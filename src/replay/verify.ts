@@ -1,4 +1,4 @@
-/** Proof that the read model is what the log says: it is built once more beside it, and the two are compared. */
+/** Verifies that the read model is what the log says: rebuilds it beside the existing one, and compares the two. */
 import pg from 'pg';
 import { compareReadModels, type ComparedReadModels } from '../../projections/engine/compare/compare.ts';
 import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
@@ -17,9 +17,9 @@ export interface Verification extends ComparedReadModels {
 }
 
 /**
- * Compares the read model with what the log gives up to the very offsets that the read model has reached. It may be in
- * use meanwhile: what is compared is how it was when this began. Rejects with NoReadModel, with ReadModelInUse when
- * another verification or a replay runs, and as `rebuild` does.
+ * Compares the read model with one rebuilt up to the very offsets that it has reached. It may be in use meanwhile: the comparison
+ * uses a snapshot from the beginning. Rejects with NoReadModel, with ReadModelInUse when another verification or a replay runs, and
+ * as `rebuild` does.
  */
 export async function verify({ schema = readModelSchema, ...options }: VerifyOptions): Promise<Verification> {
   const { url } = options;

@@ -1,19 +1,19 @@
 /**
- * Access tokens: `tablog_`, 256 random bits in base64url, and a CRC-32 of both in 8 hexadecimal digits, so that a
- * mistyped token is told from an unknown one without asking anybody, and a scanner finds leaked ones.
+ * Access tokens: `tablog_`, 256 random bits in base64url, and a CRC-32 of both in 8 hexadecimal digits, so that a mistyped token is
+ * recognized without a look-up, and scanners find leaked ones.
  */
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 const pattern = /^tablog_[A-Za-z0-9_-]{43}[0-9a-f]{8}$/;
 
-/** A token nobody had before. It is shown once; only its hash is kept. */
+/** A new random token. It is shown once; only its hash is stored. */
 export function newAccessToken(): string {
   const secret = `tablog_${randomBytes(32).toString('base64url')}`;
   return secret + checksum(secret);
 }
 
-/** Whether a text can be a token of this service at all. */
+/** Whether the text has the form of a token, with a valid checksum. */
 export function isAccessToken(token: string): boolean {
   return pattern.test(token) && token.endsWith(checksum(token.slice(0, -8)));
 }

@@ -1,7 +1,6 @@
 /**
- * A job's ID says all that is needed to find out what became of it: the place where its outcome will stand, and until when
- * that can still come (ARCHITECTURE.md, "Words"). It is signed, so that nobody can make one up, or ask for another
- * team's.
+ * A job ID contains all that is needed to look up the job: the key of its outcome, and the deadline after which none can
+ * follow (ARCHITECTURE.md, "Words"). It is signed, so that nobody can forge one, or query another team's job.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { SecretKeys } from './secret-keys.ts';
@@ -10,26 +9,26 @@ export interface Job {
   readonly teamId: string;
   readonly partition: number;
   readonly commandId: string;
-  /** The log time after which its event takes no effect any more, in milliseconds since 1970. */
+  /** The deadline in log time after which its event has no effect, in milliseconds since 1970. */
   readonly notAfter: number;
-  /** How many rows the request is about; null where that is not known before it is decided. */
+  /** How many rows the request affects; null if that is not known before it is decided. */
   readonly rows: number | null;
   /** Tells the request from others under its Idempotency-Key: 64 bits of its digest. 0 without a key. */
   readonly requestTag: bigint;
 }
 
-/** Format, key, partition; team and command, 16 bytes each; six bytes of time, four of rows, eight of the tag. The signature follows. */
+/** Format, key, partition; team and command, 16 bytes each; 6 bytes of time, 4 of rows, 8 of the tag. The signature follows. */
 const jobBytes = 3 + 16 + 16 + 6 + 4 + 8;
 const signatureBytes = 16;
 const format = 2;
 const unknownRows = 2 ** 32 - 1;
 
-/** The tag of a request with this digest (base64url); of one without a key, which has none. */
+/** The tag of a request with this digest (base64url); null: a request without a key. */
 export function requestTagOf(digest: string | null): bigint {
   return digest === null ? 0n : Buffer.from(digest, 'base64url').readBigUInt64BE(0);
 }
 
-/** 92 characters of base64url. */
+/** 92 base64url characters. */
 export function formatJobId(keys: SecretKeys, job: Job): string {
   const bytes = Buffer.alloc(jobBytes + signatureBytes);
   bytes.set([format, keys.current.id, job.partition]);
@@ -42,7 +41,7 @@ export function formatJobId(keys: SecretKeys, job: Job): string {
   return bytes.toString('base64url');
 }
 
-/** Null for what is no job's ID, or was signed by nobody here. */
+/** Null if the text is no job ID, or has no valid signature. */
 export function parseJobId(keys: SecretKeys, id: string): Job | null {
   const bytes = Buffer.from(id, 'base64url');
   if (bytes.length !== jobBytes + signatureBytes || bytes.toString('base64url') !== id || bytes[0] !== format) return null;
@@ -55,7 +54,7 @@ export function parseJobId(keys: SecretKeys, id: string): Job | null {
   };
 }
 
-/** HMAC with SHA-256, cut to 16 bytes (RFC 2104, section 5). */
+/** HMAC-SHA-256, truncated to 16 bytes (RFC 2104, section 5). */
 function sign(key: Uint8Array, bytes: Buffer): Buffer {
   return createHmac('sha256', key).update(bytes.subarray(0, jobBytes)).digest().subarray(0, signatureBytes);
 }

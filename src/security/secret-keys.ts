@@ -1,12 +1,12 @@
 /**
- * The secrets that this deployment signs with, shared by all of its processes. They are made once and kept beside the read
- * models, whatever becomes of those; a signature made with a lost one is a signature of somebody else.
+ * The signing secrets of this deployment, shared by all its processes. They are kept beside the read models and survive their
+ * replacement; signatures of a lost secret are invalid.
  *
- * A new key can take the place of the one that signs (`rotateSecretKey`); what older ones signed stays good. Processes read the
- * keys again every few seconds, and a new one begins to sign a minute later: by then each of them knows it.
+ * A new key can replace the signing one (`rotateSecretKey`); signatures of older keys stay valid. Processes reread the keys every
+ * few seconds, and a new one begins to sign after a minute: by then each process knows it.
  *
- * A key that others may have come to know can be removed (`removeSecretKey`). A process that has not read the keys for half a minute
- * trusts none of those that it knows, so nothing that a removed key signed is accepted for longer than that.
+ * A leaked key can be removed (`removeSecretKey`). A process that has not reread the keys for half a minute trusts none of them, so
+ * signatures of a removed key are accepted for at most that long.
  */
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
@@ -21,49 +21,49 @@ export interface SecretKey {
 }
 
 export interface SecretKeys {
-  /** What new signatures are made with. */
+  /** The key for new signatures. */
   readonly current: SecretKey;
-  /** The key that a signature names. Null for one that this deployment does not have. Throws KeysNotRead. */
+  /** The key that a signature names. Null if this deployment does not have it. Throws KeysNotRead. */
   find(id: number): SecretKey | null;
 }
 
 /** A key without its secret. */
 export interface SecretKeySummary {
   readonly id: number;
-  /** `past`: its signatures are good; `current`: it signs, too; `next`: it will soon. */
+  /** `past`: its signatures are valid; `current`: it also signs; `next`: it will sign soon. */
   readonly state: 'past' | 'current' | 'next';
 }
 
-/** How often the keys are read again, for how long after a reading they are trusted, and how long after it was made a key begins to sign, in milliseconds. */
+/** Interval of rereading the keys, how long a reading is trusted, and the delay before a new key signs, in milliseconds. */
 const rereadInterval = 10_000;
 const trustedFor = 30_000;
 const signsAfter = 60_000;
 
-/** How long a reading may take, in milliseconds: nobody knows how long a connection is silent that has gone. */
+/** Timeout of a reading, in milliseconds: a dead connection may stay silent for any time. */
 const readTimeout = 5000;
 
-/** The largest ID that a key can have: it is a byte of a job's ID. */
+/** The largest ID of a key: it is one byte of a job ID. */
 export const idMax = 255;
 
-/** The keys were not read for so long that a removed one might be among those that are known. */
+/** The keys have not been read for so long that a known one may have been removed since. */
 export class KeysNotRead extends Error {
   override readonly name = 'KeysNotRead';
 }
 
 export interface KeyReading {
-  /** How often keys are read again, in milliseconds. */
+  /** Interval of rereading the keys, in milliseconds. */
   readonly interval?: number;
-  /** For how long what was read is trusted, in milliseconds. */
+  /** How long a reading is trusted, in milliseconds. */
   readonly trustedFor?: number;
 }
 
-/** The keys of a database, kept up to date while it can be reached. */
+/** The keys in a database, kept up to date while it can be reached. */
 export class StoredSecretKeys implements SecretKeys {
   readonly #pool: pg.Pool;
   readonly #trustedFor: number;
   readonly #timer: NodeJS.Timeout;
   #known: ReadKeys;
-  /** One at a time: what an earlier one found never takes the place of what a later one did. */
+  /** One at a time, so that an earlier reading never overwrites a later one. */
   #reading: Promise<void> | null = null;
 
   private constructor(pool: pg.Pool, known: ReadKeys, reading: Required<KeyReading>) {
@@ -77,7 +77,7 @@ export class StoredSecretKeys implements SecretKeys {
     }, reading.interval);
   }
 
-  /** Makes the first key unless there is one. Safe to call at once from many processes. */
+  /** Creates the first key if there is none. Safe to call concurrently from many processes. */
   static async open(pool: pg.Pool, reading: KeyReading = {}): Promise<StoredSecretKeys> {
     const askedAt = performance.now();
     const keys = await changeKeys(pool, async (client, present) => {
@@ -98,7 +98,7 @@ export class StoredSecretKeys implements SecretKeys {
     return keys.find((key) => key.id === id) ?? null;
   }
 
-  /** To be called before the pool is closed. */
+  /** Call it before the pool is closed. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#reading;
@@ -109,26 +109,26 @@ export class StoredSecretKeys implements SecretKeys {
     try {
       this.#known = { keys: await readKeys(this.#pool), askedAt };
     } catch {
-      // Those that are known stay good for a while, and the next time is soon. That Postgres is away is said where requests need it.
+      // The known keys stay trusted for a while, and the next reading is soon. Requests that need Postgres report that it is away.
     }
   }
 }
 
-/** Makes a key that is to sign from now on; `delay`: after so many milliseconds. Null where there are as many as there can be. */
+/** Creates a key that signs after `delay` milliseconds. Null if the maximum number of keys is reached. */
 export async function rotateSecretKey(pool: pg.Pool, delay = signsAfter): Promise<SecretKeySummary | null> {
   return changeKeys(pool, async (client, present) => {
     const id = (present.at(-1)?.id ?? 0) + 1;
     if (id > idMax) return null;
-    // The first one has nobody that it would have to wait for.
+    // The first key need not wait for other processes.
     await insertKey(client, id, present.length === 0 ? 0 : delay);
     return summarize(await readKeys(client)).at(-1)!;
   });
 }
 
 /**
- * Removes a key, so that no signature made with it is good any more: `removed`. That cannot be done to the one that signs at
- * present (`current`), nor to one that is not there (`unknown`), nor while processes that have not read the keys since may sign with it yet
- * (`tooEarly`): before the present one has signed for `settleTime`, in milliseconds.
+ * Removes a key, which invalidates all its signatures: `removed`. Impossible for the signing key (`current`), for a missing one
+ * (`unknown`), and while processes that have not reread the keys may still sign with it (`tooEarly`): before the current key has
+ * signed for `settleTime` milliseconds.
  */
 export async function removeSecretKey(
   pool: pg.Pool, id: number, settleTime = trustedFor,
@@ -144,31 +144,32 @@ export async function removeSecretKey(
   });
 }
 
-/** All keys, the oldest first; none before the first start of the service. */
+/** All keys, oldest first; empty before the first start of the service. */
 export async function listSecretKeys(pool: pg.Pool): Promise<SecretKeySummary[]> {
   return changeKeys(pool, async (_client, present) => summarize(present));
 }
 
 interface StoredKey extends SecretKey {
-  /** Whether its time to sign has come, by the clock of Postgres. */
+  /** Whether it may sign already, by the clock of Postgres. */
   readonly signs: boolean;
 }
 
 interface ReadKeys {
   readonly keys: readonly StoredKey[];
-  /** When Postgres was asked for them, as `performance.now()` says it: what was removed before is not among them. */
+  /** When they were queried, by `performance.now()`: keys removed before that are not included. */
   readonly askedAt: number;
 }
 
-/** Gives `change` the keys that there are, one process at a time. */
+/** Calls `change` with the present keys, one process at a time. */
 async function changeKeys<T>(pool: pg.Pool, change: (client: pg.PoolClient, present: readonly StoredKey[]) => Promise<T>): Promise<T> {
   return inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.changeKeys]);
-    // Postgres may remember of before the lock that there is no such schema. It looks again when it opens a table, and not for a lock of this kind.
+    // Postgres may have cached, from before the lock, that the schema is missing. Opening a table invalidates that cache; an
+    // advisory lock does not.
     await client.query('select from pg_namespace limit 1');
     await client.query('create schema if not exists tablog_keys');
     await client.query('create table if not exists tablog_keys.keys (id smallint primary key, bytes bytea not null)');
-    // Keys of before there was a rotation have signed ever since.
+    // Keys from before rotation existed have signed ever since.
     await client.query(`alter table tablog_keys.keys add column if not exists signs_from timestamptz not null default '-infinity'`);
     return change(client, await readKeys(client));
   });
@@ -179,7 +180,7 @@ const selectKeys = {
 };
 
 async function readKeys(client: pg.Pool | pg.PoolClient): Promise<StoredKey[]> {
-  // An object of its own for each query: the pg that MikroORM brings along writes into it.
+  // A fresh object per query: the pg version of MikroORM writes into it.
   const { rows } = await client.query<StoredKey>({ ...selectKeys });
   return rows;
 }
@@ -198,7 +199,7 @@ async function insertKey(client: pg.PoolClient, id: number, delay: number): Prom
   );
 }
 
-/** The newest of those that sign. The first one signs at once, and the newest that signs is never removed, so there is one. */
+/** The newest key that signs. There always is one: the first key signs at once, and the newest signing key is never removed. */
 function currentOf(keys: readonly StoredKey[]): StoredKey {
   return keys.findLast((key) => key.signs)!;
 }

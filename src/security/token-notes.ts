@@ -1,6 +1,6 @@
 /**
- * What is noted of access tokens outside the log and the read model, and beside both: which ones were revoked, before the log
- * says so (docs/decisions/0016), and when they were used, which follows from no event. A rebuild leaves it as it is.
+ * Notes about access tokens, outside of the log and the read model: which ones were revoked, before the log has it
+ * (docs/decisions/0016), and when they were last used, which no event records. A rebuild keeps them.
  */
 import type pg from 'pg';
 import { advisoryLocks } from '../database/advisory-locks.ts';
@@ -8,13 +8,13 @@ import { inTransaction } from '../database/transaction.ts';
 
 const schema = 'tablog_tokens';
 
-/** `token_id`, `noted_at`: tokens that are refused, whatever the read model says of them. */
+/** `token_id`, `noted_at`: tokens that are refused, whatever the read model says. */
 export const revocationNotes = `${schema}.revocations`;
 
-/** `token_id`, `used_at`: when they were last used, in milliseconds of log time. */
+/** `token_id`, `used_at`: the last use, in milliseconds of log time. */
 export const useNotes = `${schema}.uses`;
 
-/** Makes room for the notes unless it is there. Safe to call at once from many processes. */
+/** Creates the tables unless they exist. Safe to call concurrently from many processes. */
 export async function createTokenNotes(pool: pg.Pool): Promise<void> {
   await inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.createNotes]);
@@ -26,12 +26,12 @@ export async function createTokenNotes(pool: pg.Pool): Promise<void> {
   });
 }
 
-/** From now on the token is refused. It may be said again. */
+/** The token is refused from now on. Idempotent. */
 export async function noteRevocation(pool: pg.Pool, tokenId: string): Promise<void> {
   await pool.query(`insert into ${revocationNotes} (token_id) values ($1) on conflict do nothing`, [tokenId]);
 }
 
-/** `uses`: the time of the last use, in milliseconds of log time, by the ID of the token. An older one takes no newer one's place. */
+/** `uses`: the last use by token ID, in milliseconds of log time. A later time is never overwritten by an earlier one. */
 export async function noteUses(pool: pg.Pool, uses: ReadonlyMap<string, number>): Promise<void> {
   await pool.query(
     `insert into ${useNotes} as known (token_id, used_at)

@@ -1,15 +1,15 @@
 /**
- * When tokens were last used, for whoever looks after them. It is written in the background, a minute of uses at a time: no
- * request waits for it, and none fails with it.
+ * Records when tokens were last used, for administrators. Written in the background, a minute of uses at a time: no request waits
+ * for it, and none fails with it.
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { noteUses } from './token-notes.ts';
 
-/** How often the uses are written, in milliseconds. */
+/** Write interval, in milliseconds. */
 const writeInterval = 60_000;
 
-/** Of how many tokens the uses are kept until they are written. Those of further tokens are not noted. */
+/** Limit of tokens whose uses are buffered. The uses of further tokens are dropped. */
 const tokensMax = 50_000;
 
 export interface TokenUsesOptions {
@@ -33,12 +33,12 @@ export class TokenUses {
     }, options.interval ?? writeInterval);
   }
 
-  /** A token was used at this time (milliseconds of log time). */
+  /** A token was used at this log time, in milliseconds. */
   add(tokenId: string, time: number): void {
     if (this.#uses.size < tokensMax || this.#uses.has(tokenId)) this.#uses.set(tokenId, time);
   }
 
-  /** Writes what is left. */
+  /** Writes the remaining uses. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#writing;

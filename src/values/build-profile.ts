@@ -1,4 +1,4 @@
-/** Making profiles: value by value while rows arrive, and out of the profiles of parts. */
+/** Builds profiles: value by value while rows arrive, and from the profiles of parts. */
 import { allTypes, scalarTypes } from './column-type.ts';
 import type { ColumnType, TypeSet } from './column-type.ts';
 import { boundOfKnown, leastUpperBound } from './lattice.ts';
@@ -8,11 +8,11 @@ import { isSettledForStrings, naturalOfString, stringTypes } from './string-type
 
 const excerptLength = 60;
 
-/** A value's JSON text for an error message: at most 60 characters, the last one an ellipsis if something was cut. */
+/** A value's JSON text for an error message: at most 60 characters, ending with an ellipsis if it was cut. */
 export function excerptOf(token: string): string {
   if (token.length <= excerptLength) return token;
   const cut = token.slice(0, excerptLength - 1);
-  // Half of a surrogate pair would not survive UTF-8.
+  // Half a surrogate pair would not survive UTF-8.
   return `${cut.isWellFormed() ? cut : cut.slice(0, -1)}…`;
 }
 
@@ -30,23 +30,23 @@ export interface GrowingColumn {
   readonly misfits: Misfit[];
 }
 
-/** The types for which the next value of the column matters: what to ask `classify` or `stringTypes` for. */
+/** The types for which the next value matters: the candidates to pass to `classify` or `stringTypes`. */
 export function openTypes(column: GrowingColumn): TypeSet {
   return column.fitting | column.wrapping | (column.wrapping << 15);
 }
 
-/** Whether a value that fits `fits` is the first misfit of some type in this column. */
+/** Whether a value that fits `fits` is the column's first misfit of some type. */
 export function isMisfit(column: GrowingColumn, fits: TypeSet): boolean {
   return ((column.fitting & ~fits) | (column.wrapping & ~(fits | (fits >>> 15)))) !== 0;
 }
 
-/** Collects the profile of some rows. Values are given in the order of their places; nulls are not values. */
+/** Collects the profile of some rows. Values are added in order of their places; nulls are not values. */
 export class ProfileBuilder {
   readonly #columns = new Map<string, GrowingColumn>();
 
   /**
-   * The column with this ID. What is asked for the first time appears at this place: call it for a null, an empty cell
-   * and a name in a header too. The profile has its columns in the order of these first calls.
+   * The column with this ID. The first call determines where it first appears: call it also for a null, an empty cell and a name in
+   * a header. The profile lists columns in the order of these first calls.
    */
   column(id: string, row: number, position: number): GrowingColumn {
     const known = this.#columns.get(id);
@@ -60,10 +60,10 @@ export class ProfileBuilder {
 
   /**
    * Adds a value.
-   * @param fits what the value fits, at least of `openTypes(column)`
-   * @param natural its natural type; null if it has none to add
+   * @param fits the types that it fits, at least among `openTypes(column)`
+   * @param natural its natural type; null if that adds nothing
    * @param stored its bit of `storedAs`
-   * @param excerpt gives the value's JSON text; called only if the value is a misfit
+   * @param excerpt returns the value's JSON text; called only if the value is a misfit
    */
   add(
     column: GrowingColumn, row: number, position: number,
@@ -83,7 +83,7 @@ export class ProfileBuilder {
     column.stored |= stored;
   }
 
-  /** Adds a JSON string, given by what it says (decoded). Asks of the text only what is still open. */
+  /** Adds a decoded JSON string. Tests only the types that are still open. */
   addString(column: GrowingColumn, row: number, position: number, text: string): void {
     const fits = stringTypes(text, openTypes(column));
     const natural = isSettledForStrings(column.natural) ? null : naturalOfString(text);
@@ -102,12 +102,12 @@ export class ProfileBuilder {
   }
 }
 
-/** The profile of no rows: neutral in `concatenate`. */
+/** The profile of no rows: the identity of `concatenate`. */
 export const emptyProfile: Profile = { rows: 0, bytes: 0, rowBytesMax: 0, columns: [] };
 
 /**
- * Puts the profiles of parts together that follow each other; it takes as long as they have columns. The whole has its columns in
- * the order in which the parts bring them; the bodies of each part keep its own.
+ * Concatenates the profiles of consecutive parts, in time proportional to their columns. The result lists columns in order of first
+ * appearance; the bodies of each part keep their own order.
  */
 export class ProfileChain {
   readonly #columns = new Map<string, ColumnProfile>();
@@ -120,7 +120,7 @@ export class ProfileChain {
     return this.#rows;
   }
 
-  /** How many different columns. */
+  /** How many different columns the parts have so far. */
   get columnCount(): number {
     return this.#columns.size;
   }
@@ -141,7 +141,7 @@ export class ProfileChain {
   }
 }
 
-/** The profile of the rows of all these parts. */
+/** The profile of all these parts, in order. */
 export function concatenateAll(parts: Iterable<Profile>): Profile {
   const chain = new ProfileChain();
   for (const part of parts) chain.add(part);

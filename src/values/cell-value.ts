@@ -1,7 +1,7 @@
 /**
- * What the text of a cell of CSV or TSV is: the types it fits, its natural type, and how a column of a type presents it
- * (docs/spec/decisions.md 2, "A CSV/TSV cell that fits" and "Inference"; decisions 6). An empty text is an empty column and never
- * comes here.
+ * Classifies CSV and TSV cells: the types that a text fits, its natural type, and how a column of a type presents it
+ * (docs/spec/decisions.md 2, "A CSV/TSV cell that fits" and "Inference"; decisions 6). The text is never empty: an empty cell is an
+ * empty column.
  */
 import { JsonScanner, RefusedText, UnfinishedText } from '../formats/json-scanner.ts';
 import { arrayTypes, isArrayType, itemKind, typeBit, typeSet } from './column-type.ts';
@@ -16,19 +16,19 @@ import { naturalOfString, stringTypes } from './string-types.ts';
 
 const json = typeBit('json');
 const boolean = typeBit('boolean');
-/** The types that a text fits for the JSON that it is. */
+/** Types that depend on the JSON value in a text. */
 const typesOfJson = typeSet('number', 'boolean', 'json') | arrayTypes;
 
-/** More digits than these before the point, and a number is taken for a code: of a card, an account, an article. */
+/** A number with more digits before the point counts as a code: of a card, an account, an article. */
 const naturalDigitsMax = 15;
-/** A number of fewer characters and without an exponent is always finite. */
+/** A number with fewer characters and no exponent is always finite. */
 const surelyFiniteLength = 300;
 
 /**
  * Classifies a cell by its text.
- * @param candidates the types that are asked for (of all 30); fewer cost less
- * @returns `natural` is never null; `stored` is number or boolean where the text is exactly such a token and naturally
- *   of that type, so that it may be stored as one
+ * @param candidates the types to test (of all 30); fewer cost less
+ * @returns `natural` is never null; `stored` is number or boolean if the text is exactly such a token and naturally of that type,
+ * so that it may be stored as one
  */
 export function classifyCell(text: string, candidates: TypeSet): Classified {
   const fits = stringTypes(text, candidates & ~json);
@@ -41,7 +41,7 @@ export function classifyCell(text: string, candidates: TypeSet): Classified {
 
   const value = classify(token, candidates & typesOfJson);
   if (value.stored === storedAs.boolean && token !== text) {
-    // JSON allows blanks around `true`, the type boolean does not.
+    // JSON allows white space around `true`, the type boolean does not.
     return { fits: fits | (value.fits & json), natural: 'string', stored: storedAs.string };
   }
   const isScalar = value.stored === storedAs.boolean || (value.natural === 'number' && isNaturalNumber(token));
@@ -54,8 +54,8 @@ export function classifyCell(text: string, candidates: TypeSet): Classified {
 
 /**
  * A cell as a column of this type presents it, as JSON text.
- * @param wrap whether a cell that fits the items of an array type is taken as an array of one (docs/spec/decisions.md 6)
- * @returns undefined if it misfits, and for `null` in a `json` column, where it is empty
+ * @param wrap whether a cell that fits the items of an array type becomes an array of one (docs/spec/decisions.md 6)
+ * @returns undefined if it misfits, and for `null` in a `json` column, where it counts as empty
  */
 export function fitCell(text: string, type: ColumnType, wrap: boolean): string | undefined {
   if (isArrayType(type)) {
@@ -87,7 +87,7 @@ function isBoolean(text: string): boolean {
   return lower === 'true' || lower === 'false';
 }
 
-/** Whether a number token has not too many digits before its point or exponent. */
+/** Whether a number token has few enough digits before its point or exponent. */
 function isNaturalNumber(token: string): boolean {
   if (token.length <= naturalDigitsMax) return true;
   const start = token.charCodeAt(0) === 45 ? 1 : 0;
@@ -95,8 +95,8 @@ function isNaturalNumber(token: string): boolean {
 }
 
 /**
- * The JSON value that a text is, without the blanks around it and in one line; undefined if it is none that a row may
- * hold. Whether its integers are exact is not looked at.
+ * The JSON value in a text, without surrounding white space and on one line; undefined if the text is no JSON that a row may hold.
+ * Does not check that integers are exact.
  */
 function jsonOfCell(text: string): string | undefined {
   const start = skipBlanks(text, 0);
@@ -122,7 +122,7 @@ function digitsEnd(text: string, start: number): number {
   return at;
 }
 
-/** The place after the finite JSON number that begins at `start`; -1 if there is none. */
+/** The index after the finite JSON number that begins at `start`; -1 if there is none. */
 function numberEnd(text: string, start: number): number {
   let at = text.charCodeAt(start) === 45 ? start + 1 : start;
   const integer = at;
@@ -145,10 +145,10 @@ function numberEnd(text: string, start: number): number {
   return isSurelyFinite || Number.isFinite(Number(text.slice(start, at))) ? at : -1;
 }
 
-/** What `jsonOfCell` says of a text that begins as a string, an array or an object. */
+/** `jsonOfCell` for a text that begins as a string, an array or an object. */
 function nestedJson(text: string): string | undefined {
   const scanner = new JsonScanner();
-  // The scanner wants a zero behind the text.
+  // The scanner needs a zero behind the text.
   scanner.bytes = Buffer.from(`${text}\0`);
   scanner.end = scanner.bytes.length - 1;
   try {
@@ -162,7 +162,7 @@ function nestedJson(text: string): string | undefined {
   }
 }
 
-/** Valid JSON text without line breaks and tabs: row bodies are joined by line feeds. */
+/** Removes line breaks and tabs from valid JSON text: row bodies are joined by line feeds. */
 function inOneLine(token: string): string {
   if (!/[\n\r\t]/.test(token)) return token;
   let line = '';

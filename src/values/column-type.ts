@@ -1,8 +1,8 @@
 /**
  * The column types of the interface (spec section 2), and sets of them as bit masks.
  *
- * A type has one name everywhere inside the service: the scalar's own name, or `array<scalar>`. Only the HTTP edge
- * knows the three spellings that clients may use for it.
+ * Inside the service a type has one name: the scalar's own, or `array<scalar>`. Only the HTTP edge knows the three spellings that
+ * clients may use.
  */
 
 export const scalarKinds = [
@@ -14,13 +14,13 @@ export type ScalarKind = (typeof scalarKinds)[number];
 export type ArrayType = `array<${ScalarKind}>`;
 export type ColumnType = ScalarKind | ArrayType;
 
-/** Every type, in the order of their bits: the 15 scalars are bits 0 to 14, their arrays bits 15 to 29. */
+/** All types in bit order: the 15 scalars are bits 0 to 14, their arrays bits 15 to 29. */
 export const columnTypes: readonly ColumnType[] = [
   ...scalarKinds,
   ...scalarKinds.map((kind): ArrayType => `array<${kind}>`),
 ];
 
-/** A set of types: bit n is `columnTypes[n]`. Thirty bits, so it fits a small integer of the engine. */
+/** A set of types: bit n is `columnTypes[n]`. Thirty bits fit a small integer of the engine. */
 export type TypeSet = number;
 
 const bits = new Map<ColumnType, number>(columnTypes.map((type, bit) => [type, 1 << bit]));
@@ -44,7 +44,7 @@ export function isArrayType(type: ColumnType): type is ArrayType {
   return type.startsWith('array<');
 }
 
-/** The items' type of an array type. */
+/** The item type of an array type. */
 export function itemKind(type: ArrayType): ScalarKind {
   return type.slice('array<'.length, -1) as ScalarKind;
 }

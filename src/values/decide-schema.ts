@@ -1,6 +1,6 @@
 /**
- * The schema under which rows take effect, or why they do not (spec 4.2 `onSchemaError`, decisions 2 and 6). Everything
- * is read from the profile of the rows; no value is judged here.
+ * Decides the schema under which rows take effect, or why they are refused (spec 4.2 `onSchemaError`, decisions 2 and 6). It uses
+ * only the profile of the rows, never their values.
  */
 import type { Refusal } from '../events/outcome.ts';
 import { isArrayType, itemKind, typeBit } from './column-type.ts';
@@ -14,11 +14,11 @@ import type { SchemaColumn, TableSchema } from './table-schema.ts';
 export type SchemaErrorMode = 'abort' | 'dropColumns' | 'updateSchema';
 
 export interface SchemaRequest {
-  /** Null: no schema is known, it is inferred from the rows. */
+  /** Null: the schema is inferred from the rows. */
   readonly schema: TableSchema | null;
   readonly profile: Profile;
   readonly mode: SchemaErrorMode;
-  /** The version of the event that brings the rows: new types are since then. */
+  /** The version of the event that brings the rows: new types are valid since then. */
   readonly version: bigint;
   readonly columnsMax: number;
   /** Names a place in the request for messages, like `rows[3].age`. */
@@ -29,9 +29,9 @@ export type SchemaDecision =
   | { readonly refusal: Refusal }
   | {
     readonly schema: TableSchema;
-    /** Whether the schema is another one than before: inferred, widened or with columns appended. */
+    /** Whether the schema changed: it was inferred, widened or got new columns. */
     readonly changed: boolean;
-    /** Whether a column that was there changed its type, so that older values read otherwise now. */
+    /** Whether an existing column changed its type, so that older values read differently now. */
     readonly widened: boolean;
   };
 
@@ -40,7 +40,7 @@ export function isReservedColumnId(id: string): boolean {
   return id === '$stashID' || id === '$rowID';
 }
 
-/** Decides rows against a schema. The refusal is that of the first offending cell: by row, then by place in the row. */
+/** Decides rows against a schema. Refuses with the first offending cell: by row, then by place in the row. */
 export function decideSchema(request: SchemaRequest): SchemaDecision {
   const offence = firstOffence(request);
   if (offence !== undefined) return { refusal: offence.refusal() };
@@ -58,7 +58,7 @@ export function decideSchema(request: SchemaRequest): SchemaDecision {
   return { schema: { columns: [...known, ...added] }, changed: true, widened };
 }
 
-/** Refuses column IDs in a schema that a client gives; the first offending one in its order. */
+/** Refuses reserved or repeated column IDs in a client's schema; reports the first in its order. */
 export function checkGivenSchema(columns: readonly { readonly id: string }[]): Refusal | null {
   const seen = new Set<string>();
   for (const [at, { id }] of columns.entries()) {
@@ -72,7 +72,7 @@ export function checkGivenSchema(columns: readonly { readonly id: string }[]): R
   return null;
 }
 
-/** Refuses more columns than a table may have. A guard of its own, after the cells (docs/spec/decisions.md 2, "Refusals"). */
+/** Refuses more columns than a table may have. A separate check, after the cells (docs/spec/decisions.md 2, "Refusals"). */
 export function checkColumnCount(count: number, columnsMax: number): Refusal | null {
   if (count <= columnsMax) return null;
   const message = `the table would have ${count} columns; at most ${columnsMax} are allowed`;
@@ -106,7 +106,7 @@ function offenceOf(column: ColumnProfile, request: SchemaRequest): Offence | und
   const known = schema === null ? undefined : findColumn(schema, column.id);
   const takesNewColumns = schema === null || mode === 'updateSchema';
 
-  // A column appears no later than its first value, so an offence of its ID comes first.
+  // A column's ID is at or before its first value, so an offence of the ID comes first.
   if (known === undefined && (takesNewColumns || mode === 'abort')) {
     const refuse = isReservedColumnId(column.id) ? reservedRefusal : takesNewColumns ? undefined : unknownRefusal;
     if (refuse) return { ...column.first, refusal: () => refuse(place(column.first, column.id), column.id) };
@@ -121,15 +121,15 @@ function offenceOf(column: ColumnProfile, request: SchemaRequest): Offence | und
 }
 
 /**
- * Where columns follow their values, what does not even fit this offends. JSON all fits `json`, but for what fits no
- * type. Of cells, the texts that are no JSON do not; with them the type counts that the column comes to have.
+ * The type that values must fit where columns adapt to them. For JSON that is `json`, which only values that fit no type at all
+ * misfit. Cell texts that are not JSON misfit it too, so for cells it is the type that the column will have.
  */
 function widestType(column: ColumnProfile, known: SchemaColumn | undefined): ColumnType {
   if ((column.stored & storedAs.cell) === 0) return 'json';
   return known === undefined ? naturalWithEmptyArrays(column) ?? 'string' : widenedType(currentType(known), column);
 }
 
-/** The first value that does not fit a type, and cannot be wrapped into it either. */
+/** The first value that neither fits a type nor can be wrapped into it. */
 function firstLeftOut(column: ColumnProfile, type: ColumnType): Misfit | undefined {
   if (!isArrayType(type)) return firstMisfit(column, type);
   const item = typeBit(itemKind(type));
@@ -141,7 +141,7 @@ function unknownRefusal(place: string, id: string): Refusal {
 }
 
 function misfitRefusal(place: string, misfit: Misfit, type: ColumnType): Refusal {
-  // A string fits `json`, and the text of a cell, which stands here as a string, fits `string`.
+  // A string always fits `json`; a cell's text, quoted here as a string, always fits `string`.
   const fitsNothing = (misfit.types & typeBit('json')) !== 0 && !misfit.value.startsWith('"');
   const reason = fitsNothing
     ? 'fits no type: it holds an integer that a 64-bit floating-point number cannot hold exactly'
@@ -154,7 +154,7 @@ function firstMisfit(column: ColumnProfile, type: ColumnType): Misfit | undefine
   return column.misfits.find((misfit) => (misfit.types & bit) !== 0);
 }
 
-/** The columns that were there, each as it was or with a wider type for the values that come. */
+/** The existing columns, each unchanged or widened for the new values. */
 function widenedColumns(before: TableSchema, { profile, version }: SchemaRequest): SchemaColumn[] {
   const profiles = new Map(profile.columns.map((column) => [column.id, column]));
   return before.columns.map((column) => {
@@ -165,19 +165,19 @@ function widenedColumns(before: TableSchema, { profile, version }: SchemaRequest
   });
 }
 
-/** The type that takes all these values. An array type stays if what misfits it can be wrapped (docs/spec/decisions.md 6). */
+/** The type that takes all these values. An array type stays if its misfits can be wrapped (docs/spec/decisions.md 6). */
 function widenedType(type: ColumnType, values: ColumnProfile): ColumnType {
   if (firstMisfit(values, type) === undefined) return type;
   if (isArrayType(type)) {
     const item = typeBit(itemKind(type));
     if (values.misfits.every((misfit) => (misfit.wrapped & item) === 0)) return type;
-    // An empty array fits, so it has no say.
+    // An empty array fits, so it does not count.
     return leastUpperBound(type, values.natural ?? type);
   }
   return leastUpperBound(type, naturalWithEmptyArrays(values) ?? type);
 }
 
-/** The columns that the schema does not have, in order of appearance. */
+/** The columns that the schema lacks, in order of appearance. */
 function newColumns({ schema, profile, version }: SchemaRequest): readonly SchemaColumn[] {
   const added = profile.columns
     .filter((column) => schema === null || findColumn(schema, column.id) === undefined)
@@ -186,7 +186,7 @@ function newColumns({ schema, profile, version }: SchemaRequest): readonly Schem
   return schemaOf(added, version).columns;
 }
 
-/** The natural type of the values, where an empty array is an array of string. Null if there is no value. */
+/** The natural type of the values, with an empty array as an array of string. Null if there is no value. */
 function naturalWithEmptyArrays({ natural, stored }: ColumnProfile): ColumnType | null {
   return boundOfKnown(natural, (stored & storedAs.emptyArray) === 0 ? null : 'array<string>');
 }

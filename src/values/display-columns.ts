@@ -1,9 +1,9 @@
-/** Under which names the columns of a table are shown. Their IDs, types and order stay. */
+/** Changes the display names of a table's columns. IDs, types and order stay. */
 import type { Refusal } from '../events/outcome.ts';
 import { findColumn } from './table-schema.ts';
 import type { GivenDisplayName, SchemaColumn, TableSchema } from './table-schema.ts';
 
-/** The schema with these display names; the very same one when each column has its name already. */
+/** The schema with these display names; the same object if nothing changes. */
 export function displayColumns(
   schema: TableSchema,
   given: readonly GivenDisplayName[],

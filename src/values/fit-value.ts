@@ -1,6 +1,6 @@
 /**
- * Values as the types of their columns present them (docs/spec/decisions.md 2, "Types" and "Widening"). Values are JSON texts: a
- * number keeps its digits as they were written.
+ * Values as their column's type presents them (docs/spec/decisions.md 2, "Types" and "Widening"). Values are JSON texts: a number
+ * keeps its digits as written.
  */
 import { isArrayType, itemKind, typeBit } from './column-type.ts';
 import type { ColumnType, ScalarKind } from './column-type.ts';
@@ -13,7 +13,7 @@ const quote = 34;
 /**
  * The value as a column of this type presents it; undefined if it misfits.
  * @param token the value's JSON text, not `null`
- * @param wrap whether a value that fits the items of an array type is taken as an array of one (docs/spec/decisions.md 6)
+ * @param wrap whether a value that fits the items of an array type becomes an array of one (docs/spec/decisions.md 6)
  */
 export function fitToken(token: string, type: ColumnType, wrap: boolean): string | undefined {
   if (fitsToken(token, type)) {
@@ -27,12 +27,12 @@ export function fitToken(token: string, type: ColumnType, wrap: boolean): string
 function fitsToken(token: string, type: ColumnType): boolean {
   const bit = typeBit(type);
   if (token.charCodeAt(0) !== quote) return classify(token, bit).fits !== 0;
-  // Every string fits these, whatever it says.
+  // Every string fits these.
   return type === 'string' || type === 'json' || stringTypes(decodeString(token), bit) !== 0;
 }
 
 /**
- * A value that was presented under one type, as a wider type presents it.
+ * Converts a value from how one type presents it to how a wider type does.
  * @param from a type that is at most `to`
  */
 export function widenToken(token: string, from: ColumnType, to: ColumnType): string {
@@ -42,14 +42,14 @@ export function widenToken(token: string, from: ColumnType, to: ColumnType): str
   return presentElements(token, itemKind(to));
 }
 
-/** The array with its elements as this type presents them; the same text if that changes none of them. */
+/** The array with its elements as this type presents them; the same text if no element changes. */
 function presentElements(array: string, type: ScalarKind): string {
   const elements = elementsOf(array);
   const presented = elements.map((element) => presentScalar(element, type));
   return presented.every((element, at) => element === elements[at]) ? array : `[${presented.join(',')}]`;
 }
 
-/** A number or boolean reads as its text where the column holds strings; everything else reads as it is written. */
+/** A number or boolean becomes a string with its text in a column of strings; other values stay as written. */
 function presentScalar(token: string, type: ScalarKind): string {
   return (type === 'string' || type === 'markdown') && token.charCodeAt(0) !== quote ? `"${token}"` : token;
 }

@@ -1,6 +1,6 @@
 /**
- * Walking over JSON text without parsing it. All of this takes text that is known to be valid JSON: the scanner of the
- * formats refused anything else before, so what comes after a mistake does not matter here.
+ * Walks JSON text without parsing it. The text must be valid JSON: the scanner of the formats has refused anything else, so errors
+ * are not handled here.
  */
 import { isDigit } from './scan-text.ts';
 
@@ -17,18 +17,18 @@ export function skipBlanks(text: string, start: number): number {
   return at;
 }
 
-/** The place after the string that begins with the quote at `start`. */
+/** The index after the string that begins with the quote at `start`. */
 export function stringEnd(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = end;
     while (text.charCodeAt(escapes - 1) === backslash) escapes -= 1;
-    // Behind an even number of backslashes a quote is a quote.
+    // A quote after an even number of backslashes is not escaped.
     if ((end - escapes) % 2 === 0) return end + 1;
   }
   return text.length;
 }
 
-/** The place after the value that begins at `start`. */
+/** The index after the value that begins at `start`. */
 export function valueEnd(text: string, start: number): number {
   const first = text.charCodeAt(start);
   if (first === quote) return stringEnd(text, start);
@@ -50,7 +50,7 @@ export function valueEnd(text: string, start: number): number {
   return text.length;
 }
 
-/** The place after a number, `true`, `false` or `null`. */
+/** The index after a number, `true`, `false` or `null`. */
 function wordEnd(text: string, start: number): number {
   let at = start;
   for (; at < text.length; at += 1) {
@@ -60,7 +60,7 @@ function wordEnd(text: string, start: number): number {
   return at;
 }
 
-/** The elements of an array, each as it is written, without the blanks around it. */
+/** The elements of an array as written, without surrounding white space. */
 export function elementsOf(array: string): string[] {
   const elements: string[] = [];
   let at = skipBlanks(array, 1);
@@ -73,15 +73,18 @@ export function elementsOf(array: string): string[] {
   return elements;
 }
 
-/** What a string token says. */
+/** The decoded text of a string token. */
 export function decodeString(token: string): string {
   return token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1);
 }
 
-/** Digits that a double always holds. */
+/** A double holds any number of this many digits. */
 const safeDigits = 15;
 
-/** Whether a number token comes back as the number it says: an integer beyond 2^53 may not (docs/spec/decisions.md 2). */
+/**
+ * Whether a double preserves a number token: not every integer beyond 2^53 (docs/spec/decisions.md 2). Fractions and exponents
+ * always pass.
+ */
 export function isExactNumber(token: string): boolean {
   if (token.length <= safeDigits) return true;
   if (token.includes('.') || token.includes('e') || token.includes('E')) return true;
@@ -89,7 +92,7 @@ export function isExactNumber(token: string): boolean {
   return Number.isFinite(value) && BigInt(token) === BigInt(value);
 }
 
-/** Whether all numbers in a value, however deep, are exact. */
+/** Whether all numbers in a value, at any depth, are exact. */
 export function hasOnlyExactNumbers(token: string): boolean {
   for (let at = 0; at < token.length;) {
     const code = token.charCodeAt(at);

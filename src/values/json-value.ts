@@ -1,5 +1,5 @@
 /**
- * What one JSON value is: the types it fits, its natural type, and how it is stored (docs/spec/decisions.md 2, "Types" and
+ * Classifies a JSON value: the types it fits, its natural type, and how it is stored (docs/spec/decisions.md 2, "Types" and
  * "Inference"; 6 for `[]`, null in arrays and arrays in arrays).
  */
 import { arrayOf, arrayTypes, scalarTypes, typeBit, typeSet } from './column-type.ts';
@@ -10,7 +10,7 @@ import { storedAs } from './profile.ts';
 import { naturalOfString, stringTypes } from './string-types.ts';
 
 export interface Classified {
-  /** Those of the candidates that the value fits. */
+  /** The candidates that the value fits. */
   readonly fits: TypeSet;
   /** Null for an empty array, and for a value that fits no type at all. */
   readonly natural: ColumnType | null;
@@ -18,9 +18,9 @@ export interface Classified {
   readonly stored: number;
 }
 
-/** What a number fits, if it is exact. */
+/** Types that an exact number fits. */
 export const numberTypes: TypeSet = typeSet('number', 'string', 'markdown', 'json');
-/** What `true` and `false` fit. */
+/** Types that `true` and `false` fit. */
 export const booleanTypes: TypeSet = typeSet('boolean', 'string', 'markdown', 'json');
 
 const json = typeBit('json');
@@ -29,7 +29,7 @@ const arrayOfJson = typeBit('array<json>');
 /**
  * Classifies a value.
  * @param token the value's exact text: valid JSON, not `null`
- * @param candidates the types that are asked for (of all 30); fewer cost less
+ * @param candidates the types to test (of all 30); fewer cost less
  */
 export function classify(token: string, candidates: TypeSet): Classified {
   switch (token.charCodeAt(0)) {
@@ -41,7 +41,7 @@ export function classify(token: string, candidates: TypeSet): Classified {
   }
 }
 
-/** Classifies a string by what it says (decoded). */
+/** Classifies a decoded string. */
 export function classifyString(text: string, candidates: TypeSet): Classified {
   return { fits: stringTypes(text, candidates), natural: naturalOfString(text), stored: storedAs.string };
 }
@@ -51,7 +51,7 @@ function classifyNumber(token: string, candidates: TypeSet): Classified {
   return { fits: candidates & numberTypes, natural: 'number', stored: storedAs.number };
 }
 
-/** A value that is `json` by nature, whatever is in it, unless that is a number that fits nothing. */
+/** A value whose natural type is `json`; it fits nothing if it contains an inexact number. */
 function classifyNested(token: string, fits: TypeSet, stored: number): Classified {
   return hasOnlyExactNumbers(token) ? { fits, natural: 'json', stored } : { fits: 0, natural: null, stored };
 }
@@ -71,7 +71,7 @@ function classifyArray(token: string, candidates: TypeSet): Classified {
     const item = classify(element, itemFits);
     if (item.natural === null) return { fits: 0, natural: null, stored: storedAs.otherArray };
     itemFits &= item.fits;
-    // The bound of scalars is a scalar.
+    // The least upper bound of scalars is a scalar.
     natural = (natural === null ? item.natural : leastUpperBound(natural, item.natural)) as ScalarKind;
     stored |= item.stored;
   }
@@ -82,7 +82,7 @@ function isNested(token: string): boolean {
   return token[0] === '[' || token[0] === '{';
 }
 
-/** How an array is stored whose scalar elements are stored so. */
+/** How an array is stored, given the bits of its scalar elements. */
 function storedArray(elements: number): number {
   if (elements === storedAs.string) return storedAs.stringArray;
   if (elements === storedAs.number) return storedAs.numberArray;

@@ -1,8 +1,8 @@
 /**
- * The order of the column types, and the least upper bound of two of them (docs/spec/decisions.md 2, "Widening is a lattice").
+ * The order of the column types, and least upper bounds (docs/spec/decisions.md 2, "Widening is a lattice").
  *
- * `json` is the top, `array<json>` stands directly below it, and every other type is below both. The bound of any two
- * types is read from a table, because inference takes it for values by the million.
+ * `json` is the top, `array<json>` is directly below it, and every other type is below both. Bounds come from a table, because
+ * inference computes them for millions of values.
  */
 import { columnTypes, isArrayType, itemKind } from './column-type.ts';
 import type { ColumnType, ScalarKind } from './column-type.ts';
@@ -21,11 +21,11 @@ function isAtMostByRule(a: ColumnType, b: ColumnType): boolean {
   return a !== 'json' && isScalarAtMost(a, itemKind(b));
 }
 
-/** For each type, by its bit: the types that are at least it. */
+/** By the bit of each type: the types that are at least it. */
 const atLeast = columnTypes.map((a) =>
   columnTypes.reduce((set, b, bit) => (isAtMostByRule(a, b) ? set | (1 << bit) : set), 0));
 
-/** For each pair of types: the only common upper bound that is below all the others. */
+/** For each pair of types: the common upper bound that is below all others. */
 const bounds = columnTypes.map((_a, i) =>
   columnTypes.map((_b, j) => columnTypes[atLeast.indexOf(atLeast[i]! & atLeast[j]!)]!));
 
@@ -41,7 +41,7 @@ export function leastUpperBound(a: ColumnType, b: ColumnType): ColumnType {
   return a === b ? a : bounds[bitOf.get(a)!]![bitOf.get(b)!]!;
 }
 
-/** The bound of what is known of two groups of values, where null is a group of which nothing is known. */
+/** The least upper bound; null stands for an unknown type, and the other one wins. */
 export function boundOfKnown(a: ColumnType | null, b: ColumnType | null): ColumnType | null {
   if (a === null || b === null) return a ?? b;
   return leastUpperBound(a, b);

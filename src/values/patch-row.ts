@@ -1,4 +1,4 @@
-/** Patching a row: merging columns into its body, and whether that changes anything (spec 4.4, decisions 4). */
+/** Patches a row: merges columns into its body, and detects whether that changes anything (spec 4.4, decisions 4). */
 import { fitToken } from './fit-value.ts';
 import { decodeString } from './json-text.ts';
 import { eachCell } from './row-text.ts';
@@ -10,8 +10,9 @@ import type { TableSchema } from './table-schema.ts';
  * The body after a patch that was decided under this schema.
  * @param currentBody as the schema presents it
  * @param patch the columns to set, as received; the token `null` clears a column
- * @param wrap whether a value that fits the items of an array column is taken as an array of one
- * @returns the current body itself if nothing changes; what the schema does not take is left out (`dropColumns`)
+ * @param wrap whether a value that fits the items of an array column becomes an array of one
+ * @returns the current body itself if nothing changes; columns and values that the schema does not take are left out
+ * (`dropColumns`)
  */
 export function applyPatch(
   currentBody: string, patch: readonly Cell[], schema: TableSchema, wrap: boolean,
@@ -31,7 +32,7 @@ export function applyPatch(
     ids.push(id);
     cells.push(`${key}:${changes ? value : token}`);
   });
-  // What is left was not there.
+  // The remaining columns are new in this row.
   for (const [id, value] of values) {
     if (value === null) continue;
     changed = true;
@@ -44,7 +45,7 @@ export function applyPatch(
   return changed ? { body: `{${cells.join(',')}}`, changed } : { body: currentBody, changed };
 }
 
-/** What a patch sets, by column, as the schema presents it; null clears a column. */
+/** The values that a patch sets, by column, as the schema presents them; null clears a column. */
 function fittedValues(patch: readonly Cell[], schema: TableSchema, wrap: boolean): Map<string, string | null> {
   const places = columnPlaces(schema);
   const values = new Map<string, string | null>();
@@ -57,7 +58,7 @@ function fittedValues(patch: readonly Cell[], schema: TableSchema, wrap: boolean
   return values;
 }
 
-/** Whether two values are the same: numbers by value, strings by what they say, arrays and objects deeply. */
+/** Whether two values are equal: numbers by value, strings by decoded text, arrays and objects deeply. */
 export function sameCell(a: string, b: string): boolean {
   if (a === b) return true;
   const kind = a.charCodeAt(0);

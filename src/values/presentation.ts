@@ -1,6 +1,6 @@
 /**
- * How rows are read under the schema of today (docs/spec/decisions.md 2): a received value is fitted to the type under which it was
- * decided, where what misfits is dropped for good, and then each widening of its column since is applied in order.
+ * How rows read under the current schema (docs/spec/decisions.md 2): a received value is fitted to the type under which it was
+ * decided, where misfits are dropped for good; then each later widening of its column is applied in order.
  */
 import { fitCell } from './cell-value.ts';
 import { isArrayType, itemKind, typeBit } from './column-type.ts';
@@ -18,16 +18,16 @@ export { fitToken, widenToken } from './fit-value.ts';
 export { applyPatch, sameCell } from './patch-row.ts';
 
 /**
- * How a body is stored: `received` as a client sent it, as an object of JSON, or in `cells` of CSV or TSV, whose texts are
- * its values; or `presented` as the schema of its version presented it (tails and changes).
+ * How a body is stored: `received`: as the JSON object that a client sent; `cells`: with the texts of CSV or TSV cells as values;
+ * `presented`: as the schema of its version presented it (tails and changes).
  */
 export type StoredForm = 'received' | 'cells' | 'presented';
 
-/** How a body is stored: in which form, and under the types of which version. */
+/** How a body is stored: its form, and the version whose types apply. */
 export interface BodyForm {
   readonly stored: StoredForm;
   readonly decidedAt: bigint;
-  /** Whether a value that fits the items of an array column was taken as an array of one. */
+  /** Whether a value that fits the items of an array column became an array of one. */
   readonly wrap: boolean;
 }
 
@@ -36,12 +36,12 @@ export function isPresentedBy({ stored, decidedAt }: BodyForm, widened: bigint):
   return stored === 'presented' && widened <= decidedAt;
 }
 
-/** How rows are stored that were received as texts of cells, or as values of JSON. */
+/** The stored form of rows received as cells, or as JSON. */
 export function receivedForm(cells: boolean): StoredForm {
   return cells ? 'cells' : 'received';
 }
 
-/** Gives a body as the schema presents it: its columns in the order of the schema, what misfits left out. */
+/** Returns a body as the schema presents it: columns in schema order, without misfits. */
 export type Presenter = (body: string) => string;
 
 export type PresenterFor = (form: BodyForm) => Presenter;
@@ -54,11 +54,10 @@ interface Reading {
 }
 
 /**
- * A presenter for bodies that were all decided at one version. It keeps what it works out for each column, so it should
- * serve for many rows.
+ * A presenter for bodies that were all decided at one version. It caches its work per column, so reuse it for many rows.
  * @param schema the schema to read by
  * @param decidedAt the version under whose types the bodies were decided
- * @param wrap whether a value that fits the items of an array column was taken as an array of one
+ * @param wrap whether a value that fits the items of an array column became an array of one
  */
 export function presenterOf(schema: TableSchema, decidedAt: bigint, stored: StoredForm, wrap: boolean): Presenter {
   const places = columnPlaces(schema);
@@ -94,7 +93,7 @@ export function presenterOf(schema: TableSchema, decidedAt: bigint, stored: Stor
   };
 }
 
-/** The presenters of a schema by what `presenterOf` takes beside it, each made once. */
+/** The presenters of a schema by the other arguments of `presenterOf`, each created once. */
 export function presentersOf(schema: TableSchema): PresenterFor {
   const made = new Map<string, Presenter>();
   return ({ decidedAt, stored, wrap }) => {
@@ -105,14 +104,14 @@ export function presentersOf(schema: TableSchema): PresenterFor {
   };
 }
 
-/** One body as the schema presents it; see `presenterOf`. */
+/** A body as the schema presents it; see `presenterOf`. */
 export function presentRow(
   body: string, schema: TableSchema, decidedAt: bigint, stored: StoredForm, wrap: boolean,
 ): string {
   return presenterOf(schema, decidedAt, stored, wrap)(body);
 }
 
-/** How the values of a column are read; null if the column did not exist when they were decided. */
+/** How a column's values are read; null if the column did not exist when they were decided. */
 function readerOf(column: SchemaColumn, decidedAt: bigint, stored: StoredForm, wrap: boolean): Reading['read'] | null {
   const decided = typeAt(column, decidedAt);
   if (decided === undefined) return null;
@@ -134,7 +133,7 @@ function readerOf(column: SchemaColumn, decidedAt: bigint, stored: StoredForm, w
   };
 }
 
-/** A cell as `fitCell` presents it: a string says its text, a number or boolean is its own. */
+/** A stored cell as `fitCell` presents it: a string token holds the cell's text, a number or boolean token is that text. */
 function fitStoredCell(token: string, type: ColumnType, wrap: boolean): string | undefined {
   if (token.charCodeAt(0) !== 34) return fitCell(token, type, wrap);
   return type === 'string' || type === 'markdown' ? token : fitCell(decodeString(token), type, wrap);
@@ -148,12 +147,12 @@ const anyArray =
   storedAs.emptyArray | storedAs.stringArray | storedAs.numberArray | storedAs.booleanArray | storedAs.otherArray;
 const anything = storedAs.string | storedAs.number | storedAs.boolean | anyArray | storedAs.object;
 
-/** Whether rows with this profile came as cells. All rows of one block came in one form. */
+/** Whether rows with this profile came as cells. All rows of one block have the same form. */
 export function holdsCells(profile: Profile): boolean {
   return profile.columns.some((column) => (column.stored & storedAs.cell) !== 0);
 }
 
-/** The kinds of stored values (bits of `storedAs`) that a type presents as they are. */
+/** The kinds of stored values (bits of `storedAs`) that a type presents unchanged. */
 function plainKinds(type: ColumnType): number {
   if (type === 'json') return anything;
   if (type === 'array<json>') return anyArray;
@@ -165,14 +164,14 @@ function plainKinds(type: ColumnType): number {
 }
 
 /**
- * Whether received bodies with this profile, decided at this version, read back as they are stored: each column is in
- * the schema, in its order, and none of its values was dropped then or has been presented otherwise since.
+ * Whether received bodies with this profile, decided at this version, read as they are stored: each column is in the schema, in its
+ * order, and none of its values was dropped, or is presented differently since.
  */
 export function isPlain(profile: Profile, schema: TableSchema, version: bigint): boolean {
   const places = columnPlaces(schema);
   let last = -1;
   for (const values of profile.columns) {
-    // A column of nulls or empty cells only stands in no body.
+    // A column with only nulls or empty cells is in no body.
     if ((values.stored & ~storedAs.cell) === 0) continue;
     const place = places.get(values.id);
     if (place === undefined || place < last || !isPlainColumn(values, schema.columns[place]!, version)) return false;
@@ -187,7 +186,7 @@ function isPlainColumn(values: ColumnProfile, column: SchemaColumn, version: big
   const bit = typeBit(decided);
   if (values.misfits.some((misfit) => (misfit.types & bit) !== 0)) return false;
   const isCell = (values.stored & storedAs.cell) !== 0;
-  // There the string of a cell is the text of some other JSON.
+  // In a `json` column, the string that stores a cell is the text of some other JSON value.
   if (isCell && decided === 'json' && (values.stored & storedAs.string) !== 0) return false;
   const kinds = values.stored & ~storedAs.cell;
   return [decided, ...typesAfter(column, version)].every((type) => (kinds & ~plainKinds(type)) === 0);

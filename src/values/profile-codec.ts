@@ -1,4 +1,4 @@
-/** Profiles as compact arrays, which survive JSON: about 60 to 100 bytes for a usual column. */
+/** Profiles as compact JSON arrays: about 60 to 100 bytes for a usual column. */
 import { columnTypes } from './column-type.ts';
 import type { ColumnProfile, Misfit, Profile } from './profile.ts';
 

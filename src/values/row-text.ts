@@ -1,6 +1,6 @@
 /**
- * Row bodies as their cells, and back. A body is the JSON text of an object without nulls (ARCHITECTURE.md, "segment");
- * its keys keep their order and its values their text, so it is cut into pieces here and never parsed.
+ * Splits row bodies into cells, and joins them. A body is the JSON text of an object without nulls (ARCHITECTURE.md, "segment"). It
+ * is never parsed: keys keep their order and values their text.
  */
 import { decodeString, skipBlanks, stringEnd, valueEnd } from './json-text.ts';
 
@@ -19,7 +19,7 @@ export function parseRow(body: string): Cell[] {
   return cells;
 }
 
-/** The body that holds these cells, in their order. */
+/** The body with these cells, in their order. */
 export function formatRow(cells: readonly Cell[]): string {
   return `{${cells.map(({ id, token }) => `${JSON.stringify(id)}:${token}`).join(',')}}`;
 }
@@ -32,7 +32,7 @@ export function eachCell(body: string, visit: (key: string, token: string) => vo
     const start = skipBlanks(body, skipBlanks(body, keyEnd) + 1);
     const end = valueEnd(body, start);
     visit(body.slice(at, keyEnd), body.slice(start, end));
-    // Over the comma to the next key, or over the closing brace to the end.
+    // Past the comma to the next key, or past the closing brace to the end.
     at = skipBlanks(body, skipBlanks(body, end) + 1);
   }
 }

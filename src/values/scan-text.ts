@@ -1,6 +1,6 @@
 /**
- * Scanners for the types that are written as text: URIs, e-mail addresses, phone numbers and emojis (docs/spec/decisions.md 2,
- * "Types"). Each looks at every character once; there is no regular expression that could backtrack.
+ * Scanners for text types: URIs, e-mail addresses, phone numbers and emojis (docs/spec/decisions.md 2, "Types"). Each looks at
+ * every character once; no regular expression can backtrack.
  */
 
 export function isDigit(code: number): boolean {
@@ -16,7 +16,7 @@ function isLetterOrDigit(code: number): boolean {
   return isLetter(code) || isDigit(code);
 }
 
-/** White space of Unicode and control characters: what a URI never holds. */
+/** Unicode white space and control characters, which no URI contains. */
 function isBlankOrControl(code: number): boolean {
   if (code <= 0x20 || (code >= 0x7f && code <= 0xa0)) return true;
   if (code < 0x1680) return false;
@@ -24,7 +24,7 @@ function isBlankOrControl(code: number): boolean {
     || code === 0x202f || code === 0x205f || code === 0x3000 || code === 0xfeff;
 }
 
-/** The characters of a set, as a table by their code (ASCII only). */
+/** A set of ASCII characters, as a table by code. */
 function asciiSet(characters: string): readonly boolean[] {
   return Array.from({ length: 128 }, (_, code) => characters.includes(String.fromCharCode(code)));
 }
@@ -99,7 +99,7 @@ export function isPhoneNumber(text: string): boolean {
   return digits >= phoneDigitsMin && digits !== digitsBeforeExtension;
 }
 
-// These look at one code point each, so they cost the same whatever the text is.
+// Tested on one code point each, so the cost does not depend on the text.
 const shownAsEmoji = /^\p{Emoji_Presentation}$/u;
 const pictograph = /^\p{Extended_Pictographic}$/u;
 const emojiModifier = /^\p{Emoji_Modifier}$/u;

@@ -1,13 +1,13 @@
 /**
- * Scanners for dates, times and durations (ISO 8601 in its extended format; decisions 2, "Types"). Each looks at every
- * character once. None of them asks for the clock, a calendar of the locale or a time zone.
+ * Scanners for dates, times and durations (ISO 8601 extended format; decisions 2, "Types"). Each looks at every character once.
+ * None depends on the clock, the locale or the time zone.
  */
 import { isDigit } from './scan-text.ts';
 
 const dateLength = 'YYYY-MM-DD'.length;
 const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 
-/** The number that two digits at `at` stand for; -1 if they are not two digits. */
+/** The value of the two digits at `at`; -1 if they are not two digits. */
 function twoDigits(text: string, at: number): number {
   const tens = text.charCodeAt(at);
   const ones = text.charCodeAt(at + 1);
@@ -41,7 +41,7 @@ export function isDate(text: string): boolean {
   return text.length === dateLength && startsWithDate(text);
 }
 
-/** Whether `HH:MM[:SS[.fff]]` with an optional zone stands from `start` to the end. No leap seconds. */
+/** Whether the text from `start` to its end is `HH:MM[:SS[.fff]]` with an optional zone. No leap seconds. */
 function endsWithTime(text: string, start: number): boolean {
   if (!isUpTo(twoDigits(text, start), 23) || text[start + 2] !== ':' || !isUpTo(twoDigits(text, start + 3), 59)) {
     return false;
@@ -81,7 +81,7 @@ export function isDateTime(text: string): boolean {
   return text.length === dateLength || (text[dateLength] === 'T' && endsWithTime(text, dateLength + 1));
 }
 
-/** `P3W`, or `P1Y2M3DT4H5M6.7S` of which at least one part is there; only the last part may have a fraction. */
+/** `P3W`, or `P1Y2M3DT4H5M6.7S` with at least one part; only the last part may have a fraction. */
 export function isDuration(text: string): boolean {
   if (text[0] !== 'P' || text.length < 3) return false;
   let designators = 'YMWD';

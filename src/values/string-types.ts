@@ -1,13 +1,13 @@
-/** What a string may be: the scalar types that its text fits, and its natural type (docs/spec/decisions.md 2, "Types"). */
+/** Classifies strings: the scalar types that a text fits, and its natural type (docs/spec/decisions.md 2, "Types"). */
 import { typeBit, typeSet } from './column-type.ts';
 import type { ColumnType, ScalarKind, TypeSet } from './column-type.ts';
 import { isEmailAddress, isEmoji, isPhoneNumber, isUri } from './scan-text.ts';
 import { isDate, isDateTime, isDuration, isTime } from './scan-time.ts';
 
-/** What every string fits. */
+/** Types that every string fits. */
 const everyString = typeSet('string', 'markdown', 'json');
 
-/** The types that ask something of the text, each with its scanner. */
+/** The types that depend on the text, each with its scanner. */
 const scanned: readonly { readonly types: TypeSet; readonly fits: (text: string) => boolean }[] = [
   { types: typeSet('uri', 'imageURI', 'audioURI'), fits: isUri },
   { types: typeBit('phoneNumber'), fits: isPhoneNumber },
@@ -24,10 +24,7 @@ const allScanned = scanned.reduce((set, { types }) => set | types, 0);
 /** The types that are presented as a JSON string. */
 export const stringLikeTypes: TypeSet = allScanned | typeSet('string', 'markdown');
 
-/**
- * Those of `candidates` that a JSON string with this text (decoded) fits. Only scalar types are looked at; a type that
- * is no candidate costs nothing.
- */
+/** The `candidates` that a decoded JSON string fits. Tests only scalar types; types that are not candidates cost nothing. */
 export function stringTypes(text: string, candidates: TypeSet): TypeSet {
   let fits = candidates & everyString;
   if ((candidates & allScanned) === 0) return fits;
@@ -45,7 +42,7 @@ export function naturalOfString(text: string): Extract<ScalarKind, 'date' | 'dat
 
 const aboveStrings: ReadonlySet<ColumnType | null> = new Set(['string', 'array<string>', 'array<json>', 'json']);
 
-/** Whether no string can change this natural type any more, so that nobody needs to ask for the string's own. */
+/** Whether no further string can change this natural type, so that the string's own need not be determined. */
 export function isSettledForStrings(natural: ColumnType | null): boolean {
   return aboveStrings.has(natural);
 }

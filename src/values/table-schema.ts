@@ -1,6 +1,6 @@
 /**
- * The schema of a table: its columns in display order, each with all the types that it has had. Older types stay,
- * because rows are presented by the schema under which they were decided and each widening since (docs/spec/decisions.md 2).
+ * The schema of a table: its columns in display order, each with all types that it has had. Older types stay, because rows are
+ * presented by the schema under which they were decided and each later widening (docs/spec/decisions.md 2).
  */
 import type { ColumnType } from './column-type.ts';
 
@@ -13,7 +13,7 @@ export interface TypeEntry {
 export interface SchemaColumn {
   readonly id: string;
   readonly displayName?: string;
-  /** Oldest first, at least one; the last is today's. */
+  /** Oldest first, at least one; the last is the current type. */
   readonly types: readonly TypeEntry[];
 }
 
@@ -21,20 +21,20 @@ export interface TableSchema {
   readonly columns: readonly SchemaColumn[];
 }
 
-/** A column as a client defines it, its type already under its one name. */
+/** A column as a client defines it, with its type's canonical name. */
 export interface GivenColumn {
   readonly id: string;
   readonly displayName?: string | undefined;
   readonly type: ColumnType;
 }
 
-/** Under which name a column is to be shown from now on; null: under none but its ID. */
+/** A new display name for a column; null removes it. */
 export interface GivenDisplayName {
   readonly id: string;
   readonly displayName: string | null;
 }
 
-/** The schema that a client gave, as it stands since the version of the event that brings it. */
+/** The schema with these columns, valid since the version of the event that brings it. */
 export function schemaOf(columns: readonly GivenColumn[], since: bigint): TableSchema {
   return {
     columns: columns.map(({ id, displayName, type }): SchemaColumn =>
@@ -53,7 +53,7 @@ export function typeAt(column: SchemaColumn, version: bigint): ColumnType | unde
 
 const placesOfSchemas = new WeakMap<TableSchema, ReadonlyMap<string, number>>();
 
-/** The place of each column in its schema, by ID. Made once for each schema, because every write asks for it. */
+/** The position of each column in its schema, by ID. Cached per schema, because every write needs it. */
 export function columnPlaces(schema: TableSchema): ReadonlyMap<string, number> {
   let places = placesOfSchemas.get(schema);
   if (places === undefined) {
@@ -69,7 +69,7 @@ export function findColumn(schema: TableSchema, id: string): SchemaColumn | unde
   return place === undefined ? undefined : schema.columns[place];
 }
 
-/** A schema as JSON holds it: versions as decimal strings. */
+/** A schema in JSON: versions as decimal strings. */
 export interface EncodedSchema {
   readonly columns: readonly {
     readonly id: string;

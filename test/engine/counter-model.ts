@@ -1,7 +1,7 @@
 /**
- * A model that is no part of the product: it counts how often a team was mentioned. It stands for any other model in the tests of the
- * engine, which knows models by their interface only. Teams that are created count 1; suspending a team counts it once more, and is
- * refused from `countMax` on; resuming it notes how many changes are stored, which only shows when all before it is.
+ * A model for the engine's tests, no part of the product: it counts the mentions of a team. Creating a team makes its count 1; suspending
+ * it adds 1, and is refused from `countMax` on; resuming it notes how many counters are stored, which requires that everything before
+ * it is stored.
  */
 import { defineEntity, p } from '@mikro-orm/core';
 import { StoredTable } from '../../src/database/stored-table.ts';
@@ -14,7 +14,7 @@ import { storing } from '../../projections/engine/statements.ts';
 export interface Counter {
   readonly teamId: string;
   readonly count: number;
-  /** How many counters were stored when it was asked last. */
+  /** How many counters were stored when the team was last resumed. */
   readonly seen: number;
   readonly key: bigint;
 }
@@ -42,7 +42,7 @@ class CountersState {
   }
 }
 
-/** What the model was asked for, so that tests can tell how often it looked something up. */
+/** Records the look-ups of the model, for tests to count. */
 export const asked = { counters: [] as string[][], stored: 0, remembered: 0 };
 
 const storedCounters = StoredTable.of(CounterEntity);

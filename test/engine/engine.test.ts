@@ -1,4 +1,4 @@
-/** The engine, with a model of its own: what it promises to any model. */
+/** Tests what the engine promises to any model, with a model of the tests. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
@@ -38,12 +38,12 @@ function event([type, team]: Step, commandId: string = randomUUID()): EncodedEve
   return encodeEvent({ commandId, notAfter: null, requestDigest: null }, data);
 }
 
-/** The steps as records of a log, which begins with the first. */
+/** The steps as log records, from offset 0 on. */
 function recordsOf(steps: readonly Step[]): LogRecord[] {
   return steps.map((step, at) => ({ partition, offset: BigInt(at), time: 1000 + at, bytes: event(step).bytes }));
 }
 
-/** A read model of its own, empty. */
+/** An empty read model in a schema of its own. */
 async function newReadModel(): Promise<Database> {
   schemas += 1;
   const made = await openDatabase(models, { url, schema: `engine_${schemas}`, synchronousCommit: false });
@@ -72,7 +72,7 @@ afterAll(async () => {
   for (const close of closers.toReversed()) await close();
 });
 
-/** Projects records in batches of these sizes, the last of which goes on. */
+/** Projects records in batches of these sizes; the last size repeats. */
 async function project(where: Database, records: readonly LogRecord[], sizes: readonly number[]): Promise<Outcome[]> {
   const projector = new Projector(models);
   const outcomes: Outcome[] = [];
@@ -150,7 +150,7 @@ describe('appended through the log in Postgres', () => {
   test('many at once are decided in one order, and what was remembered is right', async () => {
     const engine = await openEngine();
     await engine.append(partition, event(['TeamCreated', 0]));
-    // The first batch that is decided ahead is the first that leaves anything to be remembered.
+    // The first speculative batch is the first that leaves a memory.
     await engine.append(partition, event(['TeamSuspended', 0]));
     const before = asked.remembered;
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => engine.append(partition, event(['TeamSuspended', 0]))));

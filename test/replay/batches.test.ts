@@ -1,4 +1,4 @@
-/** Replay gives the same read model however the log is cut, and the generated logs hold all that there is. */
+/** Replay gives the same read model however the log is cut into batches, and the generated logs cover every case. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { decodeEvent } from '../../src/events/event-codec.ts';
 import type { EventType } from '../../src/events/event.ts';
@@ -24,7 +24,7 @@ test.each([1, 7, 500])('a read model that was written live is what replay in bat
   expect(events).toBeGreaterThan(generated.events);
 });
 
-// A key for each: what is new and not generated does not compile.
+// One key per type, so that a new type which is not generated does not compile.
 const eventTypes: Record<EventType, true> = {
   GenerationStarted: true, TeamCreated: true, TeamSuspended: true, TeamResumed: true, TeamPlanSet: true, TokenCreated: true,
   TokenRevoked: true, BlockReceived: true, ChunkPutRequested: true, StashDeleteRequested: true, StashExpired: true,
@@ -58,7 +58,7 @@ test('a generated log holds every kind of event, refusals of every kind, and wha
     );
     expect([...found.types].toSorted()).toEqual(Object.keys(eventTypes).toSorted());
     expect(refusals.rows.map(({ type }) => String(type)).toSorted()).toEqual(Object.keys(refusalTypes).toSorted());
-    // Repeated commands, and those that came late and have no outcome.
+    // Repeated commands, and late ones, which have no outcome.
     expect(found.records).toBeGreaterThan(found.commands.size);
     expect(found.commands.size).toBeGreaterThan(await count('select count(*) from outcomes'));
     expect(await count('select count(*) from tables where widened > 0')).toBeGreaterThan(0);
@@ -72,7 +72,7 @@ test('a generated log holds every kind of event, refusals of every kind, and wha
     expect(await count('select count(*) from stashes where ended_at is not null')).toBeGreaterThan(0);
     expect(await count('select count(*) from extents join chunk_blocks using (segment)')).toBeGreaterThan(0);
     expect(await count(`select count(*) from uploads where file is null`)).toBeGreaterThan(0);
-    // Named by a row when it was looked at; not named then; given up because of that, or of its size, or never completed.
+    // Claimed by a row when checked; unclaimed; given up as unclaimed; given up as too large; never completed.
     expect(await count('select count(*) from uploads where file is not null and unclaimed_since is null and removed_at is null')).toBeGreaterThan(0);
     expect(await count('select count(*) from uploads where unclaimed_since is not null and removed_at is null')).toBeGreaterThan(0);
     expect(await count('select count(*) from uploads where unclaimed_since is not null and removed_at is not null')).toBeGreaterThan(0);
@@ -83,7 +83,7 @@ test('a generated log holds every kind of event, refusals of every kind, and wha
     expect(await count('select count(*) from teams where open_uploads > 0')).toBeGreaterThan(0);
     expect(await count(`select count(*) from teams where open_uploads <> (
       select count(*) from uploads where team_id = teams.id and file is null and removed_at is null)`)).toBe(0);
-    // Named in rows of blocks, of tails and of patches.
+    // References in rows of blocks, of tails and of patches.
     for (const kind of ['is not null', 'is null']) {
       expect(await count(`select count(*) from file_references join segment_rows using (segment, index) where version ${kind}`)).toBeGreaterThan(0);
     }

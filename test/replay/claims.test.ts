@@ -1,4 +1,4 @@
-/** Which files are named by rows: at each place in the log by all that stands before it, and by nothing else. */
+/** Which files rows name: at each place in the log this depends only on what comes before it. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { removeGarbage } from '../../projections/engine/garbage.ts';
@@ -42,7 +42,7 @@ interface Given {
   readonly tableId: string;
 }
 
-/** A table in which no row names the file of an upload. */
+/** A table, and an upload whose file no row names. */
 async function given(): Promise<Given> {
   const team = await DrivenTeam.create(log);
   const upload = await team.uploaded();
@@ -51,7 +51,7 @@ async function given(): Promise<Given> {
   return { team, upload, tableId };
 }
 
-/** A row that names the file, and what it came with. */
+/** Adds a row that names the file; resolves to its address. */
 async function added({ team, upload, tableId }: Given, kind: 'few' | 'block'): Promise<RowAddress> {
   const row = await team.add(tableId, kind, naming(upload));
   expect(await team.isClaimed(upload)).toBe(true);
@@ -88,7 +88,7 @@ describe.each(['few', 'block'] as const)('a row that came among %s', (kind) => {
       { texts: [naming(other)], claimed: [false, true] },
       { texts: [`{"a":"${other.url} ${upload.url}"}`], claimed: [true, true] },
       { texts: ['{"n":3}', '{"a":null}'], claimed: [false, false] },
-      // In one batch it comes and goes, and goes and comes.
+      // Named, then not named, in one batch; and the other way round.
       { texts: [naming(upload), '{"a":"x"}'], claimed: [false, false] },
       { texts: ['{"a":"y"}', naming(upload)], claimed: [true, false] },
       { texts: ['{"a":"x"}', naming(upload)], claimed: [true, false] },
@@ -138,7 +138,7 @@ describe.each(['few', 'block'] as const)('a row that came among %s', (kind) => {
   test('names what stands in a column that was dropped', async () => {
     const { team, upload, tableId } = await given();
     await team.project(1, [await team.adding(tableId, kind, [`{"n":1,"unknown":"${upload.url}"}`, plain], 'dropColumns')]);
-    // Few rows are stored as they are presented.
+    // Few rows are stored as presented, without the dropped column.
     expect(await team.isClaimed(upload)).toBe(kind === 'block');
   });
 });
@@ -171,7 +171,7 @@ test('the blocks of a body name nothing before it is complete', async () => {
 });
 
 describe('what is read to answer for a file', () => {
-  /** A part of a plan, as Postgres explains it. */
+  /** A node of the plan that EXPLAIN prints. */
   interface PlanNode {
     readonly 'Relation Name'?: string;
     readonly 'Actual Rows': number;
@@ -179,7 +179,7 @@ describe('what is read to answer for a file', () => {
     readonly Plans?: readonly PlanNode[];
   }
 
-  /** How many rows of each table are read. */
+  /** The number of rows read from each table. */
   async function readFor({ id }: DrivenUpload): Promise<Record<string, number>> {
     const { rows: [row] } = await database.pool.query(`explain (analyze, format json) ${selectClaims.text}`, [[id]]);
     const read: Record<string, number> = { file_references: 0, change_references: 0, extents: 0 };
@@ -192,7 +192,7 @@ describe('what is read to answer for a file', () => {
     return read;
   }
 
-  /** As many small tables whose rows name a file, as they came and as they were patched, and that are deleted then. */
+  /** Makes this many small tables with rows that name a file, as received and as patched, and deletes the tables. */
   async function nameOften(team: DrivenTeam, upload: DrivenUpload, times: number): Promise<void> {
     for (let at = 0; at < times; at += 1) {
       const tableId = await team.table();
@@ -210,7 +210,7 @@ describe('what is read to answer for a file', () => {
     expect(await count(`change_references where file = '${upload.file}'`)).toBe(30);
     const passedBy = await readFor(upload);
     expect(passedBy.extents).toBe(0);
-    // The next entry of the index tells that there is none.
+    // Reading the next index entry shows that there is no match.
     expect(passedBy.file_references).toBeLessThanOrEqual(1);
     expect(passedBy.change_references).toBeLessThanOrEqual(1);
 
@@ -224,7 +224,7 @@ describe('what is read to answer for a file', () => {
 });
 
 describe('compaction and garbage collection', () => {
-  /** Uploads whose files are named in every way there is, and whether they are still. */
+  /** Uploads whose files are named in every possible way, and whether they still are. */
   async function everyWay(): Promise<(readonly [DrivenTeam, DrivenUpload, boolean])[]> {
     const { team, tableId } = await given();
     const uploads = Array.from({ length: 60 }, () => team.upload());
@@ -235,7 +235,7 @@ describe('compaction and garbage collection', () => {
     for (const [at, upload] of uploads.entries()) {
       const target = at % 10 === 7 ? overwritten : at % 10 === 8 ? ended : tableId;
       const row = await team.add(target, at % 2 === 0 ? 'few' : 'block', `{"a":"${upload.url}","n":${at}}`, plain);
-      // The next one begins an extent of its own, which is small.
+      // The next row begins a small extent of its own.
       await team.add(target, 'block', '{"a":4.5}');
       if (at % 10 === 1) await team.patch(target, row, '{"a":"nothing"}');
       if (at % 10 === 2) await team.patch(target, row, '{"n":77}');
@@ -279,7 +279,7 @@ describe('compaction and garbage collection', () => {
 
 describe('a batch', () => {
   test.each([1, 2, 3, 7, 500])('of at most %d decides each look by what stands before it', async (batchEvents) => {
-    // A partition for each size: its versions are the same as those of the others.
+    // One partition per batch size, so that versions are the same in each.
     const team = await DrivenTeam.create(log, [1, 2, 3, 7].includes(batchEvents) ? batchEvents : 9);
     const [early, late, both, never, incomplete] = Array.from({ length: 5 }, () => team.upload());
     const tableId = randomUUID();
@@ -312,7 +312,7 @@ describe('a batch', () => {
     ], batchEvents);
     expect(await state()).toEqual({ early: '105 -', late: '105 -', both: '- -', never: '100 -', incomplete: '- -', bytes: 28 });
 
-    // Named again before the look: the clock begins anew. Named after it: the file is gone.
+    // Named again before the check: the clock starts anew. Named only after it: the file is given up.
     await team.project(115, [
       await team.adding(tableId, 'block', [naming(early!)]), team.checking(early!), team.checking(late!), team.checking(never!),
       await team.adding(tableId, 'few', [naming(late!)]), team.checking(late!), team.checking(late!),
@@ -351,7 +351,7 @@ describe('a batch', () => {
       team.checking(upload), broken,
     ])).rejects.toThrow('no uuid');
     expect(await team.isClaimed(upload)).toBe(false);
-    // In the same places there are other events now.
+    // Other events take the offsets of those rolled back.
     await team.project(1, [await team.creatingTable(tableId, plain), team.checking(upload), await adding('{"x":"text"}')]);
     expect(await team.isClaimed(upload)).toBe(false);
     const { rows: [table] } = await database.pool.query('select rows, widened from tables where id = $1', [tableId]);

@@ -1,4 +1,4 @@
-/** Compaction and garbage collection change nothing that anybody can see, and leave nothing that nobody can. */
+/** Compaction and garbage collection change nothing visible, and leave nothing unreachable behind. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { compactOnce, smallExtentBytes } from '../../projections/tables/compaction.ts';
 import { removeGarbage, removeRareGarbage } from '../../projections/engine/garbage.ts';
@@ -28,7 +28,7 @@ async function count(query: string): Promise<number> {
   return Number((await database.pool.query(`select count(*) from ${query}`)).rows[0].count);
 }
 
-/** Every row of every table as readers get it. */
+/** Every row of every table, as readers get it. */
 async function readAll(): Promise<string[]> {
   const { pages } = openQueries(models, database).tables;
   const { rows: tables } = await database.pool.query('select id, team_id from tables where not deleted order by id');
@@ -61,7 +61,7 @@ test('rows that are stored as they are presented, and together, read as before',
   let steps = 0;
   while (await compactOnce(database)) {
     steps += 1;
-    // Each step for itself leaves all as it is, so that some are looked at between.
+    // Every single step must leave the result as it is; some are checked in between.
     if (steps % 40 === 1) expect(await readAll()).toEqual(before);
   }
   expect(steps).toBeGreaterThan(10);
@@ -78,7 +78,7 @@ test('rows that are stored as they are presented, and together, read as before',
 test('what nobody can read is gone in the end, and the rest reads as before', async () => {
   const before = await readAll();
   const held = await count('segment_rows');
-  // Nothing is old enough yet.
+  // Nothing is old enough to be removed yet.
   const young = await count('generations where not expired');
   while (await removeGarbage(models, database)) continue;
   expect(await count('generations where not expired')).toBe(young);
@@ -99,7 +99,7 @@ test('what nobody can read is gone in the end, and the rest reads as before', as
   expect(await count(`changes where not exists (select from extents join tables on tables.id = extents.table_id
     and tables.generation = extents.generation where extents.key = changes.extent)`)).toBe(0);
   expect(await count('segment_rows')).toBeLessThan(held);
-  // Whoever asks for one of those rows hears that there is none.
+  // A look-up of a removed row finds nothing.
   const { rows: gone } = await database.pool.query(`select extents.table_id, extents.version, extents.ordinal from extents
     join segments on segments.key = extents.segment where segments.emptied limit 50`);
   expect(gone.length).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** A team whose events are projected batch by batch, as a test says, from a log that only the test knows. */
+/** A team whose events a test projects batch by batch, from a log that exists only in the test. */
 import { randomUUID } from 'node:crypto';
 import { rowLimits } from '../../commands/limits.ts';
 import { Projector } from '../../projections/engine/projector.ts';
@@ -17,14 +17,14 @@ import { packRows } from './row-samples.ts';
 
 const limits = rowLimits(1_000_000);
 
-/** What a completed upload is called by. */
+/** The IDs of a completed upload. */
 export interface DrivenUpload {
   readonly id: string;
   readonly file: string;
   readonly url: string;
 }
 
-/** The records of each partition, in the order in which they were projected. */
+/** A log in memory: projects events at the next offsets of their partition. */
 export class DrivenLog {
   readonly database: Database;
   readonly #projector = new Projector(models);
@@ -34,7 +34,7 @@ export class DrivenLog {
     this.database = database;
   }
 
-  /** Projects events in batches of so many, all at one time of the log, and gives their outcomes. */
+  /** Projects events in batches of `batchEvents`, all at the same log time; resolves to their outcomes. */
   async project(partition: number, time: number, events: readonly EncodedEvent[], batchEvents = events.length): Promise<Outcome[]> {
     const { database } = this;
     const first = this.#next.get(partition) ?? 0n;
@@ -71,7 +71,7 @@ export class DrivenTeam {
     return encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data, body);
   }
 
-  /** Projects events in batches of so many. Rejects when one of them is refused. */
+  /** Projects events in batches of `batchEvents`. Rejects if one of them is refused. */
   async project(time: number, events: readonly EncodedEvent[], batchEvents?: number): Promise<Outcome[]> {
     const outcomes = await this.#log.project(this.#partition, time, events, batchEvents);
     const refused = outcomes.find(({ status }) => status === 'refused');
@@ -79,7 +79,7 @@ export class DrivenTeam {
     return outcomes;
   }
 
-  /** Projects what gives rows to a table, and the ranges of those. */
+  /** Projects events of which the last adds rows; resolves to the ranges of these rows. */
   async #projectRows(...events: readonly EncodedEvent[]): Promise<readonly RowRange[]> {
     const outcome = (await this.project(1, events)).at(-1)!;
     return outcome.status === 'applied' ? outcome.result.rows! : [];
@@ -107,20 +107,20 @@ export class DrivenTeam {
     return this.event({ type: 'UploadChecked', teamId: this.id, uploadId: id });
   }
 
-  /** An upload that is completed. */
+  /** Creates and completes an upload. */
   async uploaded(): Promise<DrivenUpload> {
     const upload = this.upload();
     await this.project(1, [this.creating(upload), this.completing(upload)]);
     return upload;
   }
 
-  /** Whether rows name the file, by all that has been projected. */
+  /** Whether rows name the file, after everything projected so far. */
   async isClaimed({ id }: DrivenUpload): Promise<boolean> {
     const [claim] = await this.#log.database.writers.with((tx) => findClaims(tx, [id]));
     return claim!.isClaimed;
   }
 
-  // Tables and rows, which are given as texts of JSON.
+  // Tables and rows. Rows are given as JSON texts.
 
   async creatingTable(tableId: string, ...rows: readonly string[]): Promise<EncodedEvent> {
     const { source, body } = await sourceOf(rows, 'few');
@@ -145,7 +145,7 @@ export class DrivenTeam {
     return this.event({ type: 'RowsAddRequested', teamId: this.id, tableId, ifMatch: null, onSchemaError, limits, rows }, body);
   }
 
-  /** Adds rows, and gives the address of the first. */
+  /** Adds rows; resolves to the address of the first. */
   async add(tableId: string, kind: 'few' | 'block', ...rows: readonly string[]): Promise<RowAddress> {
     return addressIn(await this.#projectRows(await this.adding(tableId, kind, rows)));
   }

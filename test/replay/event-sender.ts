@@ -1,6 +1,6 @@
 /**
- * Sends the events of a team: many at once, late and repeated ones among them. Whoever sends waits now and then for the outcomes of
- * all of them, because later events name what earlier ones made.
+ * Sends the events of a team: many concurrently, with late and repeated ones. Call `settle` now and then, because later events refer to
+ * what earlier ones created.
  */
 import { encodeEvent, type PackedBody } from '../../src/events/event-codec.ts';
 import type { EncodedEvent, EventData } from '../../src/events/event.ts';
@@ -15,13 +15,13 @@ export interface EventSenderOptions {
   readonly log: EventLog;
   readonly random: Random;
   readonly teamId: string;
-  /** Hears what an event about a table came to. */
+  /** Receives the outcomes of events about tables. */
   readonly onOutcome: (outcome: Outcome, tableId: string) => void;
 }
 
 export class EventSender {
   appended = 0;
-  /** Whether `repeat` does anything. */
+  /** Enables `repeat`. */
   repeats = false;
   readonly #options: EventSenderOptions;
   #sent: Promise<void>[] = [];
@@ -44,7 +44,7 @@ export class EventSender {
     this.#append(event, 'tableId' in data ? data.tableId : undefined);
   }
 
-  /** An event is appended once more; or another one under its command's ID. */
+  /** Appends a recent event again, or another event with its command ID. */
   repeat(): void {
     const { random: r, teamId } = this.#options;
     if (!this.repeats || this.#recent.length === 0) return;
@@ -55,7 +55,7 @@ export class EventSender {
     this.#append(encodeEvent(envelope, { type: 'TeamResumed', teamId }));
   }
 
-  /** Settles when all that was sent has its outcome. */
+  /** Settles when every event sent has its outcome. */
   async settle(): Promise<void> {
     const sent = this.#sent;
     this.#sent = [];
@@ -70,7 +70,7 @@ export class EventSender {
         if (tableId !== undefined) onOutcome(outcome, tableId);
       },
       (error: unknown) => {
-        // It was late: it stands in the log and has no outcome.
+        // It came late: it is in the log without an outcome.
         if (!(error instanceof NotAppended && error.message.includes('waited too long'))) throw error;
       },
     );

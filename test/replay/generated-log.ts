@@ -1,4 +1,4 @@
-/** A database with a log that a seed made, and the read model that came of it. */
+/** A database with a log generated from a seed, and the read model projected from it. */
 import { pino } from 'pino';
 import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
@@ -14,17 +14,17 @@ import { generateLog, type LogPlan } from './log-generator.ts';
 
 export interface GeneratedLog {
   readonly url: string;
-  /** The settings under which the command line finds it. */
+  /** The environment variables with which the command line finds it. */
   readonly environment: Readonly<Record<string, string>>;
   readonly log: LogReader;
   readonly events: number;
   drop(): Promise<void>;
 }
 
-/** What the generator has under way is bounded by itself. */
+/** No queue limits: the generator bounds its own concurrency. */
 const unbounded = { APPEND_QUEUE_EVENTS_MAX: '1000000', APPEND_QUEUE_BYTES_MAX: String(2 ** 32) };
 
-/** The seed of this run: SEED, or another one each time. It is printed, so that a failure can be had again. */
+/** The seed of this run: SEED, or one from the clock. Printed, so that a failure can be reproduced. */
 export function chooseSeed(): number {
   const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 32);
   process.stderr.write(`SEED=${seed}\n`);

@@ -1,4 +1,4 @@
-/** What a team knows of its tables: what later events can name. It names now and then what nobody has. */
+/** The tables and rows that later events of a team can name; now and then it gives one that does not exist. */
 import type { RowAddress } from '../../src/events/event.ts';
 import type { Outcome, RowRange } from '../../src/events/outcome.ts';
 import type { Random } from './random.ts';
@@ -18,12 +18,12 @@ export class KnownTables {
     this.#random = random;
   }
 
-  /** A table that is there. */
+  /** An existing table. */
   pick(): string {
     return this.#random.pick(this.#tables).id;
   }
 
-  /** Mostly a table that is there; now and then one that nobody has, or nobody any more. */
+  /** Mostly an existing table; now and then an unknown or a deleted one. */
   any(): string {
     const r = this.#random;
     if (r.chance(0.01)) return r.uuid();
@@ -34,7 +34,7 @@ export class KnownTables {
     return this.#rangesOf(tableId).length > 0;
   }
 
-  /** A row that was added, or none that ever was. Some are met again and again. */
+  /** A row that was added, or one that never existed. Some are picked again and again. */
   rowOf(tableId: string): RowAddress {
     const r = this.#random;
     const ranges = this.#rangesOf(tableId);
@@ -49,7 +49,7 @@ export class KnownTables {
     return r.chance(0.5) ? BigInt(r.below(5)) : (this.#find(tableId)?.version ?? 7n);
   }
 
-  /** Forgets a table, unless it is needed: there must always be some to work on. */
+  /** Forgets a table, unless too few would be left. Returns whether it did. */
   end(tableId: string): boolean {
     const table = this.#find(tableId);
     if (table === undefined || this.#tables.length < 3) return false;
@@ -58,7 +58,7 @@ export class KnownTables {
     return true;
   }
 
-  /** Takes in what an event about a table came to. */
+  /** Notes the outcome of an event about a table. */
   learn(outcome: Outcome, tableId: string): void {
     if (outcome.status === 'refused') return;
     const { tableId: created, rows = [] } = outcome.result;

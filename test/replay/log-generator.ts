@@ -1,6 +1,5 @@
 /**
- * Fills a log with what a seed says: every kind of event, refusals of every kind, repeated and late events, over several
- * teams that write at the same time.
+ * Fills a log from a seed: every kind of event and of refusal, repeated and late events, by several teams that write concurrently.
  */
 import type { EventLog } from '../../src/log/event-log.ts';
 import { Random } from './random.ts';
@@ -10,14 +9,14 @@ import { TeamActor } from './team-actor.ts';
 export interface LogPlan {
   readonly seed: number;
   readonly teams: number;
-  /** About how many events each team appends, blocks not counted. */
+  /** About how many events each team appends, not counting blocks. */
   readonly eventsOfTeam: number;
   /** How many blocks of rows each team appends, and the rows of each. */
   readonly blocksOfTeam: number;
   readonly rowsOfBlock: number;
 }
 
-/** Resolves with the number of events that were appended. */
+/** Resolves to the number of events appended. */
 export async function generateLog(log: EventLog, plan: LogPlan): Promise<number> {
   const random = new Random(plan.seed);
   const blocks = await Promise.all(

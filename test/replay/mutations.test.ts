@@ -1,4 +1,4 @@
-/** Nothing that clients or decisions can see may be altered in a read model without `verify` telling what. */
+/** `verify` reports every alteration of a read model that clients or decisions could see. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { BigIntType, BooleanType, IntegerType, StringType, TextType, UuidType, type EntityProperty, type EntitySchema } from '@mikro-orm/core';
 import pg from 'pg';
@@ -30,7 +30,7 @@ afterAll(async () => {
   await generated?.drop();
 });
 
-/** Runs a statement on the read model, which must change one row, compares, and takes it back. */
+/** Runs a statement on the read model, which must change one row; compares; and rolls back. */
 async function compareAfter(statement: string): Promise<ComparedReadModels> {
   const client = new pg.Client({
     connectionString: generated.url, options: `-c search_path=${readModelSchema}`, types: postgresTypes,
@@ -46,7 +46,7 @@ async function compareAfter(statement: string): Promise<ComparedReadModels> {
   }
 }
 
-/** What a deleted table had is no state any more: of these, something that is. */
+/** Conditions that leave out the remains of deleted tables, which are not compared. */
 const isState: Readonly<Record<string, string>> = {
   tables: 'not deleted',
   table_schemas: 'table_id in (select id from tables where not deleted)',
@@ -61,15 +61,15 @@ const set = (table: string, change: string, condition?: string): string =>
   `update ${table} set ${change} where ${one(table, condition)}`;
 const remove = (table: string, condition?: string): string => `delete from ${table} where ${one(table, condition)}`;
 
-/** A row that shows as it is stored: of a block, or of a tail. */
+/** A row of a block or of a tail whose stored body is the presented one. */
 const shown = (tail: boolean): string => `segment_rows.version is ${tail ? 'not null' : 'null'} and exists (
   select from extents where extents.segment = segment_rows.segment and extents.presented is not null and not exists (
     select from changes where changes.extent = extents.key and changes.index = segment_rows.index - extents.first))`;
-/** A row ID that a row retained, in a generation that is shown or in one that was replaced. */
+/** A retained row ID, in the present generation or in a replaced one. */
 const retained = (isPresent: boolean): string => `exists (select from extents join tables on tables.id = table_id and not tables.deleted
   where extents.segment = retained_ids.segment and extents.retained is not null and retained_ids.index >= extents.first
     and retained_ids.index < extents.first + extents.rows and extents.generation ${isPresent ? '=' : '<>'} tables.generation)`;
-/** A file that a row of a present generation names, as it came and as it was patched. */
+/** References to files by rows of present generations, as received and as patched. */
 const isPresent = 'extents join tables on tables.id = table_id and tables.generation = extents.generation and not tables.deleted';
 const named = `exists (select from ${isPresent} where extents.segment = file_references.segment
   and file_references.index >= extents.first and file_references.index < extents.first + extents.rows
@@ -77,14 +77,14 @@ const named = `exists (select from ${isPresent} where extents.segment = file_ref
 const namedByChange = `exists (select from ${isPresent} where extents.key = change_references.extent)`;
 const otherNumber = `body = '{"n":123456789}'`;
 
-/** Another value of a column, by the class of its type. */
+/** SQL for a different value of a column, by the class of its type. */
 const another: readonly (readonly [type: abstract new (...args: never[]) => unknown, value: (column: string) => string])[] = [
   [UuidType, () => 'gen_random_uuid()'], [BooleanType, (column) => `not ${column}`], [HexBytes, () => `'\\x00'`],
   [TextType, (column) => `coalesce(${column}, '') || '2'`], [StringType, (column) => `coalesce(${column}, '') || '2'`],
   [BigIntType, (column) => `coalesce(${column}, 0) + 1`], [IntegerType, (column) => `coalesce(${column}, 0) + 1`],
 ];
 
-/** Every column of an entity that batches write, with another value in one row; but for its key, and for these. */
+/** A statement per column that batches write, which changes one row; skips the key and the columns in `but`. */
 function eachColumn(what: string, { meta }: EntitySchema, but: readonly string[] = []): [what: string, statement: string][] {
   const properties = Object.entries(meta.properties as Readonly<Record<string, Pick<EntityProperty, 'type' | 'primary' | 'default'>>>);
   return properties.filter(([name, { primary, default: byDefault }]) => !primary && byDefault === undefined && !but.includes(name))
@@ -170,7 +170,7 @@ describe('one altered value is told', () => {
   });
 });
 
-/** What is no state: how rows are stored and where, and what is over. */
+/** Alterations that are not compared: how and where rows are stored, and expired things. */
 const harmless: readonly (readonly [what: string, statement: string])[] = [
   ['a segment that no extent shows', `insert into segments (key, id, rows) values (-1, gen_random_uuid(), 1)`],
   ['an outcome whose time is over', `insert into outcomes (partition, command_id, log_offset, time) values (0, gen_random_uuid(), 0, 1)`],
@@ -192,7 +192,7 @@ test.each(harmless)('%s makes no difference', async (_, statement) => {
   expect((await compareAfter(statement)).differences).toEqual([]);
 });
 
-/** What takes more than a moment says how far it has come. */
+/** `verify` may print progress if it takes long. */
 const onlyProgress = /^(\d+ of \d+ events, \d+ a second\n)*$/;
 
 test('on the command line a difference is told in a line and ends in exit code 1', async () => {

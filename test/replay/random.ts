@@ -1,6 +1,6 @@
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
-/** Numbers that a seed repeats. Those of different seeds have nothing in common: the period is 2^128. */
+/** Random numbers, reproducible from a seed. Different seeds give independent sequences: the period is 2^128. */
 export class Random {
   readonly #generator: ReturnType<typeof xoroshiro128plus>;
 
@@ -13,7 +13,7 @@ export class Random {
     return (this.#generator.next() >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from 0 to below `end`. */
+  /** An integer from 0 (inclusive) to `end` (exclusive). */
   below(end: number): number {
     return Math.floor(this.next() * end);
   }
@@ -26,7 +26,7 @@ export class Random {
     return things[this.below(things.length)]!;
   }
 
-  /** One of these things, each as often as its weight says. */
+  /** One of the choices, with a probability proportional to its weight. */
   weighted<T>(choices: readonly (readonly [weight: number, thing: T])[]): T {
     let left = this.below(choices.reduce((sum, [weight]) => sum + weight, 0));
     return choices.find(([weight]) => (left -= weight) < 0)![1];

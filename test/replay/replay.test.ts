@@ -1,4 +1,4 @@
-/** A log, a large one in `npm run test:all`, replayed by the command line: elsewhere, in small batches, and in the place of the read model. */
+/** The command line replays a log (large in `npm run test:all`): to verify, in small batches, and to replace the read model. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { readModelSchema } from '../../projections/models.ts';
@@ -35,7 +35,7 @@ test('the log has all that was generated', async () => {
   expect(rows[0].rows).toBeGreaterThan(scale.replayedAtLeast.rows);
 });
 
-/** A process that believes it is a year later. */
+/** Node arguments that set a process's clock a year ahead. */
 const aYearLater = `--import=data:text/javascript,${encodeURIComponent(
   'const now = Date.now; Date.now = () => now() + 31_536_000_000;',
 )}`;
@@ -46,7 +46,7 @@ test('in batches of 7, another year, time zone and locale, replay gives what was
   const elsewhere = { ...generated.environment, TZ: 'Asia/Kathmandu', LANG: 'tr_TR.UTF-8', LC_ALL: 'tr_TR.UTF-8' };
   const verified = await runTablog(['verify', '--batch-events', '7'], elsewhere, [aYearLater]);
   expect(verified).toMatchObject({ code: 0, stdout: expect.stringContaining('The read model is what the log says') });
-  // Where it takes a while, it says how far it has come.
+  // It may print progress if it takes long.
   expect(verified.stderr).toMatch(/^(\d+ of \d+ events, \d+ a second\n)*$/);
 }, 300_000);
 

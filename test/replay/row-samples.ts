@@ -1,4 +1,4 @@
-/** Rows as clients send them: what fits the tables of these tests, and each way not to. */
+/** Rows as clients send them: some that fit the tables of these tests, and some for each way not to fit. */
 import Papa from 'papaparse';
 import { packBody, type PackedBody } from '../../src/events/event-codec.ts';
 import type { EventRows, RowAddress } from '../../src/events/event.ts';
@@ -11,7 +11,7 @@ import { readPatchRow } from '../../src/formats/read-patch-row.ts';
 import type { GivenColumn } from '../../src/values/table-schema.ts';
 import type { Random } from './random.ts';
 
-/** Columns of tables that are created with a schema. */
+/** The columns of tables that are created with a schema. */
 export const givenColumns: readonly GivenColumn[] = [
   { id: 'name', type: 'string' },
   { id: 'n', displayName: 'Number', type: 'number' },
@@ -20,7 +20,7 @@ export const givenColumns: readonly GivenColumn[] = [
   { id: 'day', type: 'date' },
 ];
 
-/** Names of files that rows name. */
+/** Names of files for rows to name. */
 export const sampleFiles: readonly string[] = Array.from({ length: 20 }, (_, file) => `sample_file-${String(file).padStart(10, '0')}`);
 
 const urlOf = (file: string): string => `https://files.example${filePath(file, 'a b.png')}`;
@@ -36,7 +36,7 @@ export function pictureOf(random: Random, file: string): string {
   return random.pick(Object.values(pictures))(file);
 }
 
-/** A row, and whether its cells fit `givenColumns`. Each is told for `aim`, which is what makes it odd. */
+/** Sample rows, each named for its peculiarity. Not all fit `givenColumns`. */
 const samples = {
   plain: (r: Random) => `{"name":"n${r.below(1e6)}","n":${r.below(1e4)},"ok":${r.chance(0.5)},"tags":["a","b${r.below(9)}"],"day":"2026-01-0${1 + r.below(9)}"}`,
   sparse: (r: Random) => (r.chance(0.5) ? `{"n":${r.below(100)}.50}` : `{"name":"İıŞ é 🙂 ${r.below(100)}","day":null}`),
@@ -57,7 +57,7 @@ const samples = {
 
 export type SampleName = keyof typeof samples;
 export const sampleNames = Object.keys(samples) as SampleName[];
-/** Samples that fit, and whose rows read as they were sent. */
+/** Samples that fit, and that read exactly as sent. */
 const usual: readonly SampleName[] = ['plain', 'plain', 'plain', 'sparse'];
 
 export interface SampleRows {
@@ -65,7 +65,7 @@ export interface SampleRows {
   readonly body: PackedBody;
 }
 
-/** Some rows, of which the last is of this kind. `idOf` gives a row the ID that it comes with, or null. */
+/** Sample rows, the last of this kind. `idOf` gives the ID with which a row comes, or null. */
 export async function rowsOf(
   random: Random,
   count: number,
@@ -80,9 +80,9 @@ export async function rowsOf(
   return packRows(texts, { isCsv: random.chance(0.25) });
 }
 
-/** Rows, given as JSON texts, as an event carries them. They must fit into a block. */
+/** Packs rows, given as JSON texts, as an event carries them. They must fit into one block. */
 export async function packRows(texts: readonly string[], { isCsv = false } = {}): Promise<SampleRows> {
-  // The API refuses such a header before anything is appended.
+  // The API refuses a header with this column before anything is appended.
   const asCells = isCsv && !texts.some((text) => text.includes('"$stashID"'));
   const reader = asCells
     ? new DelimitedRowReader({ delimiter: ',', retainIds: true })
@@ -93,7 +93,7 @@ export async function packRows(texts: readonly string[], { isCsv = false } = {})
   return { carried: { profile, ...(ids === null ? {} : { ids: true }) }, body: await packBody(joinRowBodies(blocks[0]!)) };
 }
 
-/** The same rows as CSV: texts as they are, everything else as its JSON. */
+/** The same rows as CSV: strings as they are, all other values as JSON. */
 function csvOf(texts: readonly string[]): string {
   const rows = texts.map((text) => JSON.parse(text) as Record<string, unknown>);
   const ids = [...new Set(rows.flatMap((row) => Object.keys(row)))];

@@ -1,6 +1,6 @@
 /**
- * A team that does what a seed says. It waits for the outcomes of some events, because later ones name rows that earlier ones
- * added; between that it appends hundreds at once.
+ * A team that acts as a seed says. It waits for the outcomes of some events, because later ones name rows that earlier ones added; in
+ * between it appends hundreds concurrently.
  */
 import { rowLimits } from '../../commands/limits.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
@@ -73,7 +73,7 @@ export class TeamActor {
     for (const generator of this.#generators) generator.endBurst?.();
   }
 
-  /** So many blocks, each alone or with others as a body. */
+  /** Sends `count` blocks, each alone or with others as a body. */
   #sendBlocks(count: number): void {
     const { random: r, tables, blocks, addRows, sendBody } = this.#team;
     for (let left = count; left > 0; ) {
@@ -82,7 +82,7 @@ export class TeamActor {
       const parts = Array.from({ length: together }, () => r.pick(blocks));
       const [{ carried, body }] = parts as [(typeof parts)[number]];
       if (together > 1) addRows(tables.pick(), sendBody(parts), undefined, r.pick(modes));
-      // A refused block is of no use for the number of rows.
+      // Not `abort`: a refused block adds no rows, and the log needs them.
       else addRows(tables.pick(), { kind: 'block', ...carried, segmentId: r.uuid() }, body, r.pick(['dropColumns', 'updateSchema']));
     }
   }

@@ -1,4 +1,4 @@
-/** What other versions wrote reads as it did then: opened as it is, and built anew from the first event on (test/fixtures/). */
+/** Every fixture of an earlier version (test/fixtures/) reads as it did then, both opened as it is and rebuilt from its log. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { EventType } from '../../src/events/event.ts';
 import { opensEmbedded, readDump, restore, versions, type Kind, type Restored } from '../fixtures/fixture.ts';
@@ -8,7 +8,7 @@ import { runTablog } from '../support/tablog.ts';
 
 const kind: Kind = deploymentKind === 'postgres' ? 'postgres' : 'kafka';
 
-/** What the fixtures of each version hold: every kind of event that there was in it. Of requests some were applied, and some refused. */
+/** The events that each version's fixtures contain: every kind that the version had. Of requests, some are applied and some refused. */
 const facts = {
   'v0.1': [
     'GenerationStarted', 'TeamCreated', 'TeamSuspended', 'TeamResumed', 'TeamPlanSet', 'TokenCreated', 'TokenRevoked', 'BlockReceived',
@@ -70,7 +70,7 @@ describe.each(canRun ? (Object.keys(facts) as Version[]) : [])(`a log in ${kind}
   });
 });
 
-/** The first lines that are others than they were. */
+/** The first lines that differ. */
 function differencesOf(expected: string, found: string): { readonly line: number; readonly was: string | undefined; readonly is: string | undefined }[] {
   const [before, now] = [expected.split('\n'), found.split('\n')];
   const differences = [];

@@ -1,6 +1,6 @@
 /**
- * The service as the conformance tests meet it, spoken to over HTTP. How it is deployed is a matter of the test project, so that the
- * same tests run against each kind of deployment.
+ * The service as the conformance tests use it, over HTTP. The test project decides how it is deployed, so that the same tests run
+ * against each kind of deployment.
  */
 import { afterAll, beforeAll } from '@jest/globals';
 import type { Plan } from '../../commands/plans.ts';
@@ -13,14 +13,14 @@ import type { Deployment } from './deployments.ts';
 export interface Team {
   readonly id: string;
   readonly client: Client;
-  /** One more token of it. */
+  /** Creates one more token of the team. */
   createToken(limits: TokenLimits): Promise<Token>;
   suspend(): Promise<void>;
   resume(): Promise<void>;
   setPlan(plan: Plan): Promise<void>;
 }
 
-/** An access token, and a client that has it. */
+/** An access token, and a client that uses it. */
 export interface Token {
   readonly id: string;
   readonly client: Client;
@@ -28,32 +28,32 @@ export interface Token {
 
 export interface Api extends Omit<Deployment, 'id'> {
   readonly url: string;
-  /** What each process wrote so far. */
+  /** The output of each process so far. */
   outputs(): Promise<string[]>;
-  /** A new team without tables. */
+  /** Creates a team without tables. */
   createTeam(): Promise<Team>;
-  /** What is to be closed before the service is stopped. */
+  /** Run before the service is stopped. */
   readonly closers: (() => Promise<unknown>)[];
 }
 
-/** Settings that differ from the defaults; a function when they are not known before. */
+/** Settings that differ from the defaults; a function if they are known only later. */
 type Settings = Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
 
-/** The service and a team in it, for all tests of a file. To be used within them. */
+/** The service and a team in it, for all tests of a file. Call these within tests. */
 export interface ApiOfFile {
   api(): Api;
   client(): Client;
 }
 
-/** Nobody waits for an outcome who permits not to, and maintenance is for the tests to do. */
+/** Requests that permit an asynchronous answer get one at once, and maintenance runs only when a test runs it. */
 export const promptly = { ASYNC_WAIT_MS: '0', MAINTENANCE_INTERVAL_MS: '3600000' };
 
-/** The service with these settings. Other files that want it so use it at the same time, with teams of their own. */
+/** The service with these settings, shared with all test files that use the same settings; each file has a team of its own. */
 export function useApi(settings: Readonly<Record<string, string>> = {}): ApiOfFile {
   return useDeployment(() => callDeployments('share', deploymentKind, settings), async () => undefined);
 }
 
-/** A service that no other file uses: with settings that only this file wants, or measured, or disturbed. It is stopped after the tests. */
+/** A service of this file alone: for special settings, measurements, or disturbances. Stopped after the tests. */
 export function useOwnApi(settings: Settings = {}): ApiOfFile {
   return useDeployment(
     () => callDeployments('start', deploymentKind, typeof settings === 'function' ? settings() : settings),

@@ -1,4 +1,4 @@
-/** Texts of CSV and TSV cells in the plainest words (docs/spec/decisions.md 2 and 6), to compare the service with. */
+/** A simple reference implementation of CSV and TSV cells (docs/spec/decisions.md 2 and 6), to compare the service with. */
 import { boundOf, naturalType, type Json } from './column-types.ts';
 
 const number = /^[ \t\n\r]*-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?[ \t\n\r]*$/;
@@ -11,13 +11,13 @@ export function naturalTypeOfCell(text: string): string {
   return digits <= digitsMax && Number.isFinite(Number(text)) ? 'number' : naturalType(text)!;
 }
 
-/** The type that a column of these texts is inferred to have. */
+/** The type inferred for a column of these texts. */
 export function inferredType(texts: readonly string[]): string {
   const naturals = [...new Set(texts.filter((text) => text !== '').map(naturalTypeOfCell))];
   return naturals.length === 0 ? 'string' : naturals.reduce(boundOf);
 }
 
-/** How a text reads in a column of its own type, or of one above it. */
+/** How a text reads in a column of its own type, or of a wider one. */
 export function presentedCell(text: string, type: string): Json {
   if (type === 'number') return Number(text);
   return type === 'boolean' ? text.toLowerCase() === 'true' : text;

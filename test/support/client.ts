@@ -1,6 +1,6 @@
 /**
- * A client of the interface, for tests. It rejects for every answer that has not the exact shape of the interface, by the
- * specification and by the service's own OpenAPI document, and for every request that is accepted against the document.
+ * A test client of the interface. Rejects if an answer does not have exactly the shape of the specification and of the service's own
+ * OpenAPI document, or if the service accepts a request that the document forbids.
  */
 import { documentOf } from './interface-document.ts';
 import { checkShape } from './shapes.ts';
@@ -9,14 +9,14 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON; undefined when it is empty. */
+  /** The body as JSON; undefined if it is empty. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look at whatever came
   readonly json: any;
   /** The version in the ETag; null without one. */
   readonly version: bigint | null;
 }
 
-/** What became of a request, as tables of cases name it: `201`, or `422 column_id_not_found`. */
+/** The result of a request, as tables of cases name it: `201`, or `422 column_id_not_found`. */
 export function outcomeOf({ status, json }: Answer): string {
   return status >= 400 && json !== undefined ? `${status} ${json.error.type}` : String(status);
 }
@@ -24,13 +24,13 @@ export function outcomeOf({ status, json }: Answer): string {
 export interface Send {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text or bytes go as they are; anything else as JSON. */
+  /** A string or bytes are sent as they are; anything else as JSON. */
   readonly body?: unknown;
-  /** Whether a body goes without `Content-Type` unless `headers` has one. */
+  /** Whether to omit the default `Content-Type`. */
   readonly bare?: boolean;
 }
 
-/** The body, as far as it is text; its media type. */
+/** The media type of the body, and the body itself if it is text. */
 function describeBody(headers: Headers, body: unknown): { mediaType: string; body: string | null } {
   const mediaType = (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
   const isText = !headers.has('content-encoding') && (typeof body === 'string' || body instanceof Uint8Array);
@@ -44,7 +44,7 @@ export class Client {
   readonly #urls: readonly string[];
   #sent = 0;
 
-  /** With several URLs, those of processes that are one service, requests go to them in turn. */
+  /** Several URLs are those of processes of one service; requests go to them in turn. */
   constructor(urls: string | readonly string[], token: string) {
     this.#urls = [urls].flat();
     this.url = this.#urls[0]!;
@@ -56,7 +56,7 @@ export class Client {
     const sent = raw ? body : JSON.stringify(body);
     const url = this.#urls[this.#sent % this.#urls.length]!;
     this.#sent += 1;
-    // Before the request: what cannot be checked is not asked for.
+    // Fetched before the request, because without the document nothing could be checked.
     const document = await documentOf(url);
     const asked = new Headers({
       authorization: `Bearer ${this.token}`,

@@ -1,6 +1,6 @@
 /**
- * The column types of the interface in their plainest words (docs/spec/decisions.md 2 and 6), to compare the service with. Types are
- * names: `number`, or `array<number>`.
+ * A simple reference implementation of the interface's column types (docs/spec/decisions.md 2 and 6), to compare the service with. Types
+ * are names: `number`, or `array<number>`.
  */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
@@ -19,7 +19,7 @@ export function typeInSchema(type: string): unknown {
   return item === null ? type : { kind: 'array', items: { kind: item } };
 }
 
-/** S <= T of the lattice. */
+/** Whether narrow <= wide in the lattice of types. */
 export function isBelow(narrow: string, wide: string): boolean {
   if (narrow === wide || wide === 'json') return true;
   const [narrowItem, wideItem] = [itemOf(narrow), itemOf(wide)];
@@ -32,7 +32,7 @@ export function isBelow(narrow: string, wide: string): boolean {
     || (wide === 'uri' && (narrow === 'imageURI' || narrow === 'audioURI'));
 }
 
-/** The least of all types above both. */
+/** The least upper bound of both types. */
 export function boundOf(a: string, b: string): string {
   const above = allTypes.filter((type) => isBelow(a, type) && isBelow(b, type));
   const least = above.filter((type) => above.every((other) => isBelow(type, other)));
@@ -63,7 +63,7 @@ export function naturalType(value: Json | undefined): string | null {
   return arrayOf(naturals.length === 0 ? 'string' : naturals.reduce(boundOf));
 }
 
-/** Whether a value fits a column. Knows the types that are natural to values, and those above them. */
+/** Whether a value fits a column. Knows the natural types of values, and the types above them. */
 export function fits(type: string, value: Json): boolean {
   const item = itemOf(type);
   if (item !== null) return Array.isArray(value) && value.every((element: Json) => element !== null && fits(item, element));
@@ -77,7 +77,7 @@ export function fits(type: string, value: Json): boolean {
   }
 }
 
-/** How a value reads in a column of a type that is above its own. `text` is a number as it was written. */
+/** How a value reads in a column of a wider type. `text` gives a number as it was written. */
 export function presented(value: Json, type: string, text: (value: number) => string = String): Json {
   const item = itemOf(type);
   if (item !== null) {

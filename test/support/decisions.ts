@@ -1,6 +1,6 @@
 /**
- * What the tests of decisions are written in: a state with one team and one table, and what a request (requests.ts) comes to in it,
- * which shown-decisions.ts makes a line of text. All of it is plain values; nothing is stored.
+ * The vocabulary of decision tests: a state with one team and one table, and the decision of a request (requests.ts) in it, which
+ * shown-decisions.ts prints as one line. Everything is plain values; nothing is stored.
  */
 import type { Decision, LogPlace } from '../../projections/engine/decision.ts';
 import { ModelSet } from '../../projections/engine/model-set.ts';
@@ -17,10 +17,10 @@ import type { Event, RowAddress } from '../../src/events/event.ts';
 import { eventOf, type Request } from './requests.ts';
 import { createdAt, schemaFrom } from './schema-text.ts';
 
-/** The place in the log where events are decided, unless a test says another. */
+/** The place in the log where events are decided, by default. */
 export const here: LogPlace = { partition: 3, offset: 90n, version: 100n, time: 1_000_000_000 };
 
-/** The rows of a table that was made at version 10: those of a block since 20, then those of the open tail since 30. */
+/** The versions of the table's rows: those of a block, then those of the open tail. The table was created at version 10. */
 const blockAt = 20n;
 const tailAt = 30n;
 
@@ -28,30 +28,30 @@ export const blockRow = (index: number): RowAddress => ({ version: blockAt, ordi
 export const tailRow = (index: number): RowAddress => ({ version: tailAt, ordinal: 0, index });
 
 export interface Given {
-  /** Whose table it is; `nobody`: there is none. The team itself is always there. */
+  /** The table's owner; `nobody`: there is no table. The team itself always exists. */
   readonly owner?: 'team' | 'another' | 'nobody';
   readonly suspended?: boolean;
-  /** The plan's limit, and the rows that other tables of the team show. */
+  /** The plan's limit, and the rows in other tables of the team. */
   readonly rowsMax?: number | null;
   readonly otherRows?: number;
-  /** The bytes of the team's files, and the plan's limit of them. */
+  /** The bytes of the team's files, and the plan's limit of bytes. */
   readonly uploadBytes?: number;
   readonly uploadBytesMax?: number | null;
-  /** Uploads that it has open, which no test names. */
+  /** The number of open uploads that no test names. */
   readonly openUploads?: number;
-  /** `a:number b:string`; older types come first and tell when they were replaced: `a:number<40:string`. */
+  /** `a:number b:string`; older types come first, each with the version that replaced it: `a:number<40:string`. */
   readonly schema?: string;
   readonly widened?: bigint;
-  /** Bodies in a block, as received, and in the tail, as presented. */
+  /** Bodies in a block, as received; and bodies in the tail, as presented. */
   readonly block?: readonly string[];
   readonly tail?: readonly string[];
-  /** Whether scalars were wrapped into array columns when the block was linked. */
+  /** Whether scalars of the block were wrapped into array columns. */
   readonly wrap?: boolean;
-  /** What is special about the tail. */
+  /** Properties of the tail that differ from the default. */
   readonly tailExtent?: Partial<Extent>;
 }
 
-/** A state in which these things are so. */
+/** Makes a state with these properties. */
 export function given({
   owner = 'team', suspended = false, rowsMax = null, otherRows = 0, uploadBytes = 0,
   uploadBytesMax = null, openUploads = 0, schema = 'a:number b:string', widened = 0n,
@@ -93,25 +93,25 @@ export function given({
 
 const set = new ModelSet(models);
 
-/** What any decision may change. */
+/** A change by any decision. */
 export type Change = TableChange | UploadChange | StashChange | ChunkChange | BodyBlockChange | TokenChange;
 
-/** The states of a batch in which nothing is known. */
+/** The empty states of a batch. */
 export function openStates(newKey: () => bigint = () => 1n): States {
   return set.open(newKey) as unknown as States;
 }
 
-/** Decides an event, and changes nothing. */
+/** Decides an event without applying the changes. */
 export function decide(states: States, event: Event, at: LogPlace): Decision<Change> {
   return set.decide({ ...states }, event, at) as Decision<Change>;
 }
 
-/** Leaves the states as the events behind these changes see them. */
+/** Applies changes to the states, as later events see them. */
 export function change(states: States, changes: readonly Change[]): void {
   set.apply({ ...states }, changes);
 }
 
-/** Decides a request at a place, and leaves the state as the events behind it see it. */
+/** Decides a request at a place in the log, and applies its changes. */
 export function when(states: States, request: Request, at: LogPlace = here): Decision<Change> {
   request.before?.forEach(({ profile, ids, age, teamId = 'team' }, number) => {
     const segment = 901n + BigInt(number);
@@ -124,7 +124,7 @@ export function when(states: States, request: Request, at: LogPlace = here): Dec
   return decision;
 }
 
-/** Does what is done before a stash is imported whose chunks came in this state. */
+/** Loads the content of a stash whose chunks were decided in this state, as an import needs it. */
 function gatherStash({ stashes }: States, teamId: string, stashId: string): void {
   const stash = stashes.stash(teamId, stashId);
   if (stash === null) return;

@@ -1,7 +1,7 @@
-/** How the service is deployed for a test project (jest.config.mjs). */
+/** The deployment of the service in a test project (jest.config.mjs). */
 import { createTopic } from './kafka/topics.ts';
 
-/** The log in Postgres; in Kafka with one process; in Kafka with two that answer requests and two that project. */
+/** The log in Postgres; in Kafka with one process; or in Kafka with two processes that answer requests and two that project. */
 export type DeploymentKind = 'postgres' | 'kafka' | 'kafka-split';
 
 declare global {
@@ -11,7 +11,7 @@ declare global {
 
 export const deploymentKind: DeploymentKind = globalThis.deploymentKind ?? 'postgres';
 
-/** The settings of a log of one's own, beside a database of one's own; and how to delete it. */
+/** Creates a log of one's own, to use with a database of one's own: its settings, and how to delete it. */
 export async function createLog(kind = deploymentKind): ReturnType<typeof createTopic> {
   if (kind === 'postgres') return { environment: {}, drop: async () => undefined };
   return createTopic();

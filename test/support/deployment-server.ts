@@ -7,7 +7,7 @@ import type { Deployments } from './deployments.ts';
 
 export interface DeploymentServer {
   readonly url: string;
-  /** Stops all deployments that are left. Rejects when one does not end well. */
+  /** Stops all remaining deployments. Rejects if one does not end cleanly. */
   stop(): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ interface Call {
 export async function serveDeployments(): Promise<DeploymentServer> {
   let deployments: Promise<Deployments> | undefined;
   const call = async ({ method, args }: Call): Promise<unknown> => {
-    // Loads the service, which suites without an API do not need.
+    // Loaded lazily, because suites without an API do not need the service.
     deployments ??= import('./deployments.ts').then((loaded) => new loaded.Deployments());
     const found = (await deployments) as unknown as Record<string, (...args: readonly unknown[]) => Promise<unknown>>;
     return found[method]!(...args);
@@ -31,7 +31,7 @@ export async function serveDeployments(): Promise<DeploymentServer> {
       (error: unknown) => answer(500, { error: error instanceof Error ? error.stack : String(error) }),
     );
   });
-  // A connection that is closed as a file begins to ask would be an error of that file.
+    // Disabled: a connection that is closed just as a test file sends a request would fail that file.
   server.keepAliveTimeout = 0;
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {

@@ -1,6 +1,6 @@
 /**
- * The deployments of the service that API tests speak to. They live in Jest's own process, so that test files share them and load
- * nothing of the service. Teams, plans and suspensions have no HTTP interface; they are recorded here as an operator's tool would do it.
+ * The deployments of the service that API tests use. They run in Jest's main process, so that test files share them and do not load
+ * the service. Teams, plans and suspensions have no HTTP interface; they are recorded here, as an operator's tool would.
  */
 import { randomUUIDv7 } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -17,14 +17,14 @@ import { openOperator } from './open-operator.ts';
 import { createDatabase } from './postgres.ts';
 import { startServers, type TestServer } from './server.ts';
 
-/** What test files know of a deployment. */
+/** A deployment, as test files see it. */
 export interface Deployment {
   readonly id: string;
   readonly processes: readonly { readonly role: string; readonly url: string }[];
   readonly databaseUrl: string;
-  /** Where the service keeps files, unless its settings say otherwise. */
+  /** Where the service keeps files, unless its settings differ. */
   readonly filesFolder: string;
-  /** The settings of a process that joins it as an operator's tool does. */
+  /** The settings of an operator's process that joins the deployment. */
   readonly operatorEnvironment: Readonly<Record<string, string>>;
 }
 
@@ -36,13 +36,13 @@ export interface NewToken {
 interface Running {
   readonly deployment: Deployment;
   readonly servers: readonly TestServer[];
-  /** Records what has no HTTP interface. */
+  /** Records facts that have no HTTP interface. */
   readonly operator: Service;
-  /** Rejects when a process does not end well. */
+  /** Rejects if a process does not end cleanly. */
   stop(): Promise<void>;
 }
 
-/** What each of the processes of a deployment does. */
+/** The role of each process of a deployment. */
 const rolesOf = (kind: DeploymentKind): readonly string[] => (kind === 'kafka-split' ? ['api', 'api', 'projector', 'projector'] : ['all']);
 
 /** Arguments and results are JSON: test files call the methods over HTTP (deployment-server.ts). */
@@ -50,7 +50,7 @@ export class Deployments {
   readonly #running = new Map<string, Running>();
   readonly #shared = new Map<string, Promise<Deployment>>();
 
-  /** The one of a kind and of settings that all files share. It runs until the end. */
+  /** The shared deployment of a kind and settings. It runs until the end. */
   share(kind: DeploymentKind, settings: Readonly<Record<string, string>>): Promise<Deployment> {
     const key = JSON.stringify([kind, settings]);
     const shared = this.#shared.get(key) ?? this.start(kind, settings);
@@ -65,14 +65,14 @@ export class Deployments {
     return running.deployment;
   }
 
-  /** Rejects when a process does not end well. */
+  /** Rejects if a process does not end cleanly. */
   async stop(id: string): Promise<void> {
     const running = this.#find(id);
     this.#running.delete(id);
     await running.stop();
   }
 
-  /** Those that are left. */
+  /** Stops all remaining deployments. */
   async stopAll(): Promise<void> {
     await Promise.allSettled(this.#shared.values());
     const ended = await Promise.allSettled([...this.#running.keys()].map((id) => this.stop(id)));
@@ -80,12 +80,12 @@ export class Deployments {
     if (failures.length > 0) throw new AggregateError(failures, failures.join('\n'));
   }
 
-  /** What each process wrote so far. */
+  /** The output of each process so far. */
   async outputs(id: string): Promise<string[]> {
     return this.#find(id).servers.map((server) => server.output());
   }
 
-  /** Gives the ID of a team without tables. */
+  /** Creates a team without tables, and returns its ID. */
   async createTeam(id: string): Promise<string> {
     const teamId = randomUUIDv7();
     await recordFact(this.#find(id).operator.log, createTeam(teamId, 'test'));

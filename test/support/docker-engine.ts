@@ -1,6 +1,6 @@
 import { getContainerRuntimeClient } from 'testcontainers';
 
-/** Whether a Docker engine answers; testcontainers tells in milliseconds. */
+/** Whether a Docker engine answers; testcontainers finds out in milliseconds. */
 export async function hasEngine(): Promise<boolean> {
   try {
     await getContainerRuntimeClient();

@@ -1,6 +1,6 @@
 /** Reports, at the end of a run, how long the files of each test project took. */
 
-/** What is read of a Jest run. */
+/** The part of Jest's results that is read. */
 interface Results {
   readonly startTime: number;
   readonly testResults: readonly {

@@ -1,16 +1,16 @@
-/** What every store of files has to do, whatever it keeps them in. */
+/** Tests for every kind of file store. */
 import { randomUUIDv7 } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import { newFileName } from '../../src/files/new-file-name.ts';
 import type { ExpectedUpload, FileStore, StoredObject } from '../../src/files/file-store.ts';
 
-/** A store, and how a client's bytes get into it. */
+/** A store, and how clients send bytes to it. */
 export interface StoreOfTest {
   readonly store: FileStore;
-  /** Sends the bytes to the place that `locate` names. */
+  /** Sends the bytes to the location that `locate` gives. */
   send(upload: ExpectedUpload, bytes: Uint8Array): Promise<void>;
-  /** Sends the bytes as the beginning of more, and breaks off. */
+  /** Sends the bytes as part of a longer body, and breaks the connection. */
   sendCut(upload: ExpectedUpload, bytes: Uint8Array): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export function newUpload(changes: Partial<ExpectedUpload> = {}): ExpectedUpload
   return { uploadId: randomUUIDv7(), contentType: 'text/plain', sizeMax: 1_000_000, expiresAt: Date.now() + 600_000, ...changes };
 }
 
-/** Null where there is no such file. */
+/** The file's content; null if there is no such file. */
 export async function readWhole(store: FileStore, name: string, range?: { readonly start: number; readonly end: number }): Promise<string | null> {
   const stream = await store.read(name, range);
   return stream === null ? null : (await buffer(stream)).toString();
@@ -28,17 +28,17 @@ export async function listAll(store: FileStore, before = Date.now() + 60_000): P
   return Array.fromAsync(store.list(before));
 }
 
-/** Neither is a name of something in a store; some would lead out of it. */
+/** Names that no store uses; some would lead out of its folder. */
 const strangeNames = [
   '', '.', '..', '/etc/passwd', '../../../etc/passwd', '..%2f..%2fetc', '../temporary/aaaaaaaa', 'a'.repeat(21), 'a'.repeat(23), `${'a'.repeat(21)}/`,
   `${'a'.repeat(21)}\0`, `${'a'.repeat(22)}\n`, `${'A'.repeat(21)}B`, `${'A'.repeat(21)}=`, '00000000-0000-0000-0000-00000000000g',
 ];
 
-/** The tests, of the store that `get` gives in them. They run against one that others use too. */
+/** Declares the tests, for the store that `get` returns within them. The store may be shared with others. */
 export function describeFileStore(get: () => StoreOfTest): void {
   const bytesOf = (text: string): Uint8Array => Buffer.from(text);
 
-  /** Sends and seals, and gives the name of the file. */
+  /** Sends and seals a file; resolves to its name. */
   async function store(text: string): Promise<string> {
     const upload = newUpload();
     const name = newFileName();

@@ -1,12 +1,12 @@
 /**
- * A history of the calls that clients made on one table, and the checker that says what is wrong with it. The checker is
- * a pure function, so a test can also show it histories that must never happen.
+ * A history of concurrent calls by clients on one table, and a checker that finds violations in it. The checker is a pure function, so
+ * tests can also give it histories that must never happen.
  *
- * Each write gives rows values that no other write of the history gives, so a value tells who wrote it. A row is deleted
- * by at most one call.
+ * Each write writes values that no other write of the history uses, so a value identifies its writer. At most one call deletes a
+ * given row.
  */
 
-/** What became of a write. `changed`: refused because the row had changed after If-Match (412). */
+/** The outcome of a write. `changed`: refused because the row had changed after If-Match (412). */
 export type WriteOutcome =
   | { readonly status: 'applied'; readonly version: bigint }
   | { readonly status: 'refused'; readonly changed: boolean }
@@ -15,7 +15,7 @@ export type WriteOutcome =
 export type Operation =
   | { readonly kind: 'read'; readonly row: string; readonly seen: { readonly version: bigint; readonly value: string } | null }
   | { readonly kind: 'head'; readonly version: bigint }
-  /** One row for each value; `rows` are their IDs, in the same order, and empty unless the add is known to be applied. */
+  /** One row per value; `rows` are the IDs in the same order, or empty unless the add is known to be applied. */
   | { readonly kind: 'add'; readonly values: readonly string[]; readonly rows: readonly string[]; readonly outcome: WriteOutcome }
   | {
       readonly kind: 'patch';
@@ -26,46 +26,46 @@ export type Operation =
     }
   | { readonly kind: 'delete'; readonly row: string; readonly ifMatch: bigint | null; readonly outcome: WriteOutcome };
 
-/** A call, with its place and its answer's place in the order of all that was sent and received. */
+/** A call, with the places of its request and of its answer in the order of everything sent and received. */
 export interface Call {
   readonly client: string;
   readonly invoked: number;
-  /** Infinity for a call without an answer: it may take effect at any time. */
+  /** Infinity if there was no answer: the call may take effect at any time. */
   readonly returned: number;
   readonly operation: Operation;
 }
 
 export interface History {
   readonly calls: readonly Call[];
-  /** The rows of the table after all calls, in its order. */
+  /** The rows of the table after all calls, in table order. */
   readonly final: readonly { readonly row: string; readonly value: string }[];
 }
 
-/** A write that took effect, or that may have. */
+/** A write that took effect, or may have. */
 interface Write {
   readonly call: Call;
   readonly kind: 'add' | 'patch' | 'delete';
   readonly ifMatch: bigint | null;
-  /** What it leaves in the row; null: nothing. */
+  /** The value that it leaves in the row; null: the row is gone. */
   readonly value: string | null;
-  /** Null while nobody has told. */
+  /** Null until it is known. */
   version: bigint | null;
 }
 
-/** What is known of all writes. */
+/** All writes, indexed. */
 interface Known {
   readonly calls: readonly Call[];
-  /** By row ID. The writes of adds without an answer are not among them: nobody knows their row IDs. */
+  /** By row ID; without adds that had no answer, whose row IDs are unknown. */
   readonly ofRow: ReadonlyMap<string, readonly Write[]>;
   readonly ofValue: ReadonlyMap<string, { readonly row: string | null; readonly write: Write }>;
 }
 
-/** Greater than all versions: the version of a row that is gone for good. */
+/** Above all versions: the version of a row that is gone for good. */
 const gone = 2n ** 64n;
 
 /**
- * What is wrong with a history, one sentence each; none when a table that takes one write at a time could have answered
- * like this, each write between its call and its answer.
+ * The violations in a history, one sentence each; empty if a table that executes one write at a time could have given these answers,
+ * each write between its call and its answer (linearizability).
  */
 export function findProblems(history: History): string[] {
   const known = collect(history.calls);
@@ -108,7 +108,7 @@ function collect(calls: readonly Call[]): Known {
   return { calls, ofRow, ofValue };
 }
 
-/** Each value read was written with the version it shows. A read also tells the version of a write without an answer. */
+/** Checks that each value read was written with the version shown. Learns the versions of writes without an answer from reads. */
 function checkReads({ calls, ofRow, ofValue }: Known): string[] {
   const problems: string[] = [];
   for (const call of calls) {
@@ -131,7 +131,7 @@ function checkReads({ calls, ofRow, ofValue }: Known): string[] {
   return problems;
 }
 
-/** No two writes have one version. */
+/** Checks that no two writes have the same version. */
 function checkVersions({ ofRow }: Known): string[] {
   const problems: string[] = [];
   const winners = new Map<bigint, Write>();
@@ -146,7 +146,7 @@ function checkVersions({ ofRow }: Known): string[] {
   return problems;
 }
 
-/** A write with If-Match n follows n directly among the writes of its row; one refused for it had been overtaken. */
+/** Checks that a write with If-Match n directly follows n among the writes of its row, and that one refused for it was overtaken. */
 function checkPreconditions({ calls, ofRow }: Known): string[] {
   const problems: string[] = [];
   for (const writes of ofRow.values()) {
@@ -172,17 +172,17 @@ function checkPreconditions({ calls, ofRow }: Known): string[] {
   return problems;
 }
 
-/** A version that a call shows, or makes known to all that begin after its answer. */
+/** A version that a call shows, and that all calls which begin after its answer must take into account. */
 interface Sighting {
   readonly call: Call;
   readonly version: bigint;
-  /** Whether it must be above, not only as high as, what was known before. */
+  /** Whether it must be higher than everything known before, not just as high. */
   readonly fresh: boolean;
-  /** Whether the call shows the newest version there was, rather than one of those there were. */
+  /** Whether the call shows the newest version, not just an existing one. */
   readonly newest: boolean;
 }
 
-/** In real time versions only rise: of each row, and of the table. */
+/** Checks that in real time versions only rise: of each row, and of the table. */
 function checkRealTime({ calls, ofRow }: Known): string[] {
   const table: Sighting[] = [];
   const rows = new Map<string, Sighting[]>();
@@ -229,7 +229,7 @@ function findFalls(what: string, sightings: readonly Sighting[]): string[] {
   return problems;
 }
 
-/** A version that HEAD shows is that of a write, as far as the versions of all writes are known. */
+/** Checks that a version shown by HEAD is that of a write, if the versions of all writes are known. */
 function checkTableVersions({ calls, ofValue, ofRow }: Known): string[] {
   const writes = [...ofRow.values()].flat();
   const versions = new Set(writes.map(({ version }) => version));
@@ -240,7 +240,7 @@ function checkTableVersions({ calls, ofValue, ofRow }: Known): string[] {
     .map((call) => `${nameOf(call)} shows a version that no write has`);
 }
 
-/** What is left is what the last writes left: all of it, each row once, and of an add without an answer all or nothing. */
+/** Checks the final rows: exactly what the last writes left, each row once; an add without an answer left all of its rows or none. */
 function checkFinal({ calls, ofRow, ofValue }: Known, final: History['final']): string[] {
   const problems: string[] = [];
   const left = new Map(final.map(({ row, value }) => [row, value]));
@@ -266,7 +266,7 @@ function checkFinal({ calls, ofRow, ofValue }: Known, final: History['final']): 
 }
 
 function checkRow(row: string, writes: readonly Write[], value: string | null): string[] {
-  // Once it is gone it stays so, whatever is said of its versions.
+  // A deletion is final, whatever versions other writes have.
   const end = writes.find(({ kind, version }) => kind === 'delete' && version !== null);
   const last = end ?? writes.reduce((a, b) => ((b.version ?? -1n) > (a.version ?? -1n) ? b : a));
   if (last.value === value) return [];

@@ -1,4 +1,4 @@
-/** The OpenAPI document of a service, as its answers are measured by it: nothing comes that the document does not name. */
+/** The OpenAPI document of a service, used to check its answers: they must contain nothing that the document does not describe. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type {
@@ -6,7 +6,7 @@ import type {
 } from '../../src/http/openapi/document.ts';
 import type { Exchange } from './shapes.ts';
 
-/** Headers that clients act on: an answer has none of them that its description lacks. */
+/** Headers that clients act on: an answer may have one only if its description names it. */
 const meaningful = ['etag', 'allow', 'retry-after', 'job-id', 'location', 'ratelimit-policy', 'ratelimit'];
 
 export interface AcceptedRequest {
@@ -15,7 +15,7 @@ export interface AcceptedRequest {
   readonly path: string;
   /** Without parameters, in lower case. */
   readonly mediaType: string;
-  /** Null for none, and for one that is not looked at. */
+  /** Null if there is none, or if it is not checked. */
   readonly body: string | null;
 }
 
@@ -29,7 +29,7 @@ export class InterfaceDocument {
     this.#ajv.addSchema(document, 'openapi.json');
   }
 
-  /** Throws for an answer that is not as the document has it. */
+  /** Throws if an answer does not match the document. */
   check(exchange: Exchange): void {
     const problem = this.#problemOf(exchange);
     if (problem === null) return;
@@ -38,20 +38,20 @@ export class InterfaceDocument {
     throw new Error(`${method} ${path}: the OpenAPI document has not ${problem}, in the answer ${shown}`);
   }
 
-  /** Throws for a request that the service accepts although it is not as the document has it. */
+  /** Throws if the service accepts a request that does not match the document. */
   checkAccepted({ method, path, mediaType, body }: AcceptedRequest): void {
     const problem = this.#problemOfRequest({ method, path, mediaType, body });
     if (problem !== null) throw new Error(`${method} ${path}: accepted, but the OpenAPI document has not ${problem}`);
   }
 
-  /** What is wrong with a value by the schema at this place of the document; null if it fits. */
+  /** How a value violates the schema at this place of the document; null if it fits. */
   misfitAt(place: readonly string[], value: unknown): string | null {
     const pointer = place.map((key) => encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
     const validate = this.#ajv.getSchema(`openapi.json#/${pointer}`) as ValidateFunction;
     return validate(value) ? null : this.#ajv.errorsText(validate.errors, { dataVar: 'the body' });
   }
 
-  /** The path of the document that a request's path is one of. */
+  /** The path template of the document that matches a request's path. */
   pathOf(path: string): string | undefined {
     const segments = path.split('?', 1)[0]!.split('/');
     return Object.keys(this.document.paths).find((template) => {
@@ -73,7 +73,7 @@ export class InterfaceDocument {
     return this.#problemOfHeaders(response, exchange.headers) ?? this.#problemOfBody(place, response, exchange);
   }
 
-  /** Where the document describes the answer: at its operation, or, if there is none, among what all have in common. */
+  /** Where the document describes the answer: at its operation, else in the responses common to all. */
   #placeOfAnswer({ method, path, status }: Exchange): string[] | null {
     const template = this.pathOf(path);
     const operation = this.operationOf({ method, path });
@@ -135,7 +135,7 @@ export class InterfaceDocument {
   }
 }
 
-/** The one that describes a body of this media type: itself, or all; null for none. */
+/** The entry for a body of this media type: its own, or the wildcard; null if there is none. */
 function mediaTypeIn(content: object, mediaType: string): string | null {
   return [mediaType, '*/*'].find((type) => Object.hasOwn(content, type)) ?? null;
 }
@@ -157,12 +157,12 @@ export function documentOf(url: string): Promise<InterfaceDocument> {
   if (known !== undefined) return known;
   const fetched = fetchDocument(url);
   documents.set(url, fetched);
-  // The next one tries again.
+  // A failed fetch is not cached.
   fetched.catch(() => documents.delete(url));
   return fetched;
 }
 
-/** Asks for something, and rejects for an answer that is not as the document has it. For what is no matter of a client. */
+/** Sends a request that is not a client's; rejects if the answer does not match the document. */
 export async function fetchChecked(url: string, path: string, init: RequestInit = {}): Promise<Exchange> {
   const document = await documentOf(url);
   const response = await fetch(`${url}${path}`, init);

@@ -2,7 +2,7 @@
 import type { Answer, Client } from './client.ts';
 import { sleepUntil } from './server.ts';
 
-/** The job's last answer, once it is not running any more. */
+/** Polls a job until it has ended; resolves to the last answer. */
 export async function untilDone(client: Client, jobId: string): Promise<Answer> {
   let answer: Answer | undefined;
   await sleepUntil(async () => {

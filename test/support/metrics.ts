@@ -1,4 +1,4 @@
-/** Reads what `/metrics` gives: the text format of Prometheus. */
+/** Parses `/metrics`: the text format of Prometheus. */
 
 export interface Sample {
   readonly name: string;
@@ -9,7 +9,7 @@ export interface Sample {
 const samplePattern = /^(?<name>[a-z][a-z0-9_]*)(?:\{(?<labels>[^{}]*)\})? (?<value>[0-9.e+-]+|Nan)$/;
 const labelPattern = /^(?<name>[a-z_]+)="(?<value>[^"\\]*)"$/;
 
-/** Throws for a line that is none of the format, and for a sample that is there twice. */
+/** Throws if a line is not in the format, or if a sample occurs twice. */
 export function parseMetrics(text: string): Sample[] {
   const lines = text.split('\n').filter((line) => line !== '' && !/^# (HELP|TYPE) [a-z]/.test(line));
   if (new Set(lines.map((line) => line.split(' ', 1)[0])).size !== lines.length) throw new Error(`twice in:\n${text}`);
@@ -23,7 +23,7 @@ export function parseMetrics(text: string): Sample[] {
   });
 }
 
-/** The sum of the samples of this name that have these labels, whatever others they have; undefined when there is none. */
+/** The sum of the samples with this name and at least these labels; undefined if there are none. */
 export function sumOf(samples: readonly Sample[], name: string, labels: Sample['labels'] = {}): number | undefined {
   const found = samples.filter((sample) => {
     return sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value);
@@ -31,7 +31,7 @@ export function sumOf(samples: readonly Sample[], name: string, labels: Sample['
   return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0);
 }
 
-/** The values that a label of a metric has, sorted. */
+/** The values of a metric's label, sorted. */
 export function labelValues(samples: readonly Sample[], name: string, label: string): string[] {
   const found = samples.filter((sample) => sample.name === name).map(({ labels }) => labels[label] ?? '');
   return [...new Set(found)].toSorted();

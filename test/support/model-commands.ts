@@ -1,4 +1,4 @@
-/** Random commands for the model test: what clients may ask, right and wrong, so that sequences of them meet the same few tables and stashes. */
+/** Random commands for the model test: valid and invalid requests on a few tables and stashes, so that sequences of them interact. */
 import { fc } from './property.ts';
 import type { Json } from './column-types.ts';
 import type { Cells, Mode } from './model.ts';
@@ -13,7 +13,7 @@ const valueArb = fc.constantFrom<Json[]>(
 const idArb = fc.constantFrom('a', 'b', '10', '__proto__');
 const givenIdArb = fc.oneof({ weight: 30, arbitrary: idArb }, { weight: 1, arbitrary: fc.constant('$stashID') });
 
-/** Up to three pairs of a column ID and something, no ID twice. */
+/** Up to three pairs of a column ID and a value, without repeated IDs. */
 function cellsArb<T>(ids: fc.Arbitrary<string>, things: fc.Arbitrary<T>): fc.Arbitrary<[string, T][]> {
   return fc.uniqueArray(fc.tuple(ids, things), { maxLength: 3, selector: ([id]) => id });
 }
@@ -27,7 +27,7 @@ export interface Create {
   readonly kind: 'create';
   readonly columns: readonly (readonly [string, string])[] | null;
   readonly rows: readonly Cells[];
-  /** The stash whose rows are taken in their place; null: none. */
+  /** The stash that is imported instead of the rows; null: none. */
   readonly stash: string | null;
   readonly mode: Mode;
 }
@@ -64,7 +64,7 @@ export interface Overwrite {
   readonly columns: Create['columns'];
   readonly rows: readonly Cells[];
   readonly stash: Create['stash'];
-  /** Of each row: which of all rows that there ever were it is to be; null for none. */
+  /** For each row, the number of the row whose ID it comes with, among all rows that ever existed; null: none. */
   readonly kept: readonly (number | null)[];
   readonly times: number;
   readonly mode: Mode;
@@ -77,7 +77,7 @@ export interface PutChunk {
   readonly serial: string;
   readonly rows: readonly Cells[];
   readonly times: number;
-  /** The table whose rows' identities they come with, as with an overwrite. */
+  /** The table whose row IDs the rows come with, as in an overwrite. */
   readonly table: number;
   readonly kept: Overwrite['kept'];
 }
@@ -87,7 +87,7 @@ export interface DeleteStash {
   readonly stash: string;
 }
 
-/** What a client asks; what it names by numbers and names is to be found among what there is then. */
+/** A client's request. Numbers and names in it are resolved among the tables, rows and stashes that exist when it is run. */
 export type Command = Create | Add | Overwrite | Patch | Delete | PutChunk | DeleteStash;
 
 const place = fc.nat(12);
@@ -97,7 +97,7 @@ export const createArb: fc.Arbitrary<Create> = fc.record({
   kind: fc.constant('create'), columns: columnsArb, rows: fc.array(rowArb, { maxLength: 4 }), stash: sourceArb, mode: modeArb,
 });
 const addArb: fc.Arbitrary<Add> = fc.record({
-  // Many rows are stored otherwise than few.
+  // Many rows are stored differently from few.
   kind: fc.constant('add'), table: place, rows: fc.array(rowArb, { maxLength: 4 }), times: fc.constantFrom(1, 1, 1, 1, 1, 60),
   stash: sourceArb, mode: modeArb, match: matchArb,
 });

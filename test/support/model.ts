@@ -1,29 +1,29 @@
 /**
- * The interface in memory, as simple as it can be said: tables of rows, their schema and their versions. It is told the
- * version that a change was given, and knows when there must be none. Numbers are compared by value.
+ * A reference model of the interface in memory, as simple as possible: tables of rows, their schemas and versions. It is told the version
+ * of each change, and knows when there must be none. Numbers are compared by value.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { boundOf, fits, itemOf, naturalType, presented, type Json } from './column-types.ts';
 
-/** A row as it is sent, in the order of its keys: objects of JavaScript would reorder them. */
+/** A row in the order of its keys as sent, which JavaScript objects would change. */
 export type Cells = readonly (readonly [string, Json])[];
 export type Mode = 'abort' | 'dropColumns' | 'updateSchema';
 
 export interface ModelRow {
   readonly id: string;
   cells: Map<string, Json>;
-  /** Its own version, which widenings leave. */
+  /** The row's own version, which a widening does not change. */
   version: bigint;
 }
 
-/** What a write came to: an error, or its effect once the version is known; `changed` tells whether there is one. */
+/** The result of a write: an error, or an effect to apply once the version is known; `changed`: whether it has an effect. */
 export type Outcome =
   | { readonly error: string }
   | { readonly changed: boolean; take(version: bigint, ids: readonly string[]): void };
 
 interface Fitted {
   readonly columns: ReadonlyMap<string, string>;
-  /** By row: the cells that are taken; null clears. */
+  /** The accepted cells of each row; null clears a cell. */
   readonly rows: readonly ReadonlyMap<string, Json>[];
   readonly widened: boolean;
 }
@@ -34,12 +34,12 @@ export class ModelTable {
   columns: ReadonlyMap<string, string>;
   rows: ModelRow[] = [];
   version = 0n;
-  /** The IDs of all rows that there ever were. */
+  /** The IDs of all rows that ever existed. */
   readonly issued = new Set<string>();
   /** The version of the last widening. */
   widened = 0n;
 
-  /** Columns null: they are inferred from the first rows. */
+  /** Columns null: infer them from the first rows. */
   constructor(columns: ReadonlyMap<string, string> | null) {
     this.columns = columns ?? new Map();
   }
@@ -48,7 +48,7 @@ export class ModelTable {
     return version > this.widened ? version : this.widened;
   }
 
-  /** `given` null: a stash that is not there. `ifMatch` null: none. */
+  /** `given` null: the stash does not exist. `ifMatch` null: no precondition. */
   add(given: readonly Cells[] | null, mode: Mode, ifMatch: bigint | null): Outcome {
     if (ifMatch !== null && this.version > ifMatch) return { error: '412 precondition_failed' };
     if (given === null) return { error: noStash };
@@ -64,7 +64,7 @@ export class ModelTable {
     };
   }
 
-  /** `columns` null: those of the table are kept. `ids`: what rows come with, one for each; null for none. */
+  /** `columns` null: keep the table's. `ids`: for each row, the ID that it comes with; null: none. */
   overwrite(
     columns: ReadonlyMap<string, string> | null,
     given: readonly Cells[] | null,
@@ -132,7 +132,7 @@ export class ModelTable {
   }
 }
 
-/** A table as it is created: without columns they are inferred, and then every value finds its place. */
+/** Creates a table. Without columns they are inferred, and then every value fits. */
 export function createModelTable(
   columns: ReadonlyMap<string, string> | null,
   given: readonly Cells[] | null,
@@ -148,7 +148,7 @@ export function createModelTable(
   return { table, outcome: { changed: true, take } };
 }
 
-/** What becomes of rows under a schema, or the error of the first offending cell. */
+/** Fits rows to a schema; returns the error of the first offending cell if there is one. */
 function fitRows(columns: ReadonlyMap<string, string>, given: readonly Cells[], mode: Mode): Fitted | string {
   const cells = given.flat();
   for (const [id, value] of cells) {
@@ -183,7 +183,7 @@ function widen(columns: ReadonlyMap<string, string>, cells: readonly (readonly [
   return new Map([...wider].map(([id, type]) => [id, type ?? 'string']));
 }
 
-/** Whether a scalar fits the items of an array column. */
+/** Whether a scalar fits an array column as its only item. */
 function isWrapped(type: string, value: Json): boolean {
   const item = itemOf(type);
   return item !== null && typeof value !== 'object' && fits(item, value);
@@ -197,7 +197,7 @@ function withoutEmpty(cells: ReadonlyMap<string, Json>): Map<string, Json> {
   return new Map([...cells].filter(([, value]) => value !== null));
 }
 
-/** Rows, and for each the ID that it comes with; null for none. */
+/** Rows, and for each the ID that it comes with; null: none. */
 export interface Chunk {
   readonly rows: readonly Cells[];
   readonly ids: readonly (string | null)[];
@@ -217,12 +217,12 @@ export class ModelStashes {
     if (this.#chunks.delete(stash)) this.#ended.add(stash);
   }
 
-  /** Whether there was one of this name, and is none now. */
+  /** Whether a stash of this name existed and has ended, with no new one since. */
   hasEnded(stash: string): boolean {
     return this.#ended.has(stash);
   }
 
-  /** All its chunks as one; null when it is not there. */
+  /** The rows of all its chunks, joined; null if the stash does not exist. */
   content(stash: string): Chunk | null {
     const chunks = this.#chunks.get(stash);
     if (chunks === undefined) return null;

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { readConfig } from '../../src/app/config.ts';
 import { openService, type Service } from '../../src/app/service.ts';
 
-/** A process of the service that answers nobody and does nothing by itself. `environment`: its settings. The caller closes it. */
+/** Opens the service in this process, without HTTP or background work. `environment`: its settings. The caller closes it. */
 export async function openOperator(environment: Readonly<Record<string, string>>): Promise<Service> {
   const service = await openService(readConfig(environment), pino({ level: 'silent' }), new AbortController().signal, { projects: false });
   try {

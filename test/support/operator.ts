@@ -4,8 +4,8 @@ import type { ApiOfFile } from './api.ts';
 import { openOperator } from './open-operator.ts';
 
 /**
- * A process of the file's service that answers nobody and does nothing by itself: what is done in the background, tests do with it.
- * A file that has one loads the whole service; most need none. To be used within tests.
+ * Joins the file's service as an operator, without HTTP or background work: tests run the background work through it. Loading it loads
+ * the whole service; most files need none. Call the result within tests.
  */
 export function useOperator({ api }: Pick<ApiOfFile, 'api'>): () => Service {
   let operator: Service | undefined;

@@ -1,10 +1,10 @@
-/** Databases in the Postgres that the tests share (shared-postgres.ts): each test file makes its own. */
+/** Databases in the shared Postgres of the tests (shared-postgres.ts): each test file creates its own. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
 let databases = 0;
 
-/** A new, empty database in the shared Postgres, and how to drop it. */
+/** Creates an empty database in the shared Postgres; returns its URL, and how to drop it. */
 export async function createDatabase(template = 'template1'): Promise<{ readonly url: string; drop(): Promise<void> }> {
   const shared = process.env['TABLOG_TEST_POSTGRES'];
   if (!shared) throw new Error('the shared Postgres was not started: see test/support/start-postgres.ts');
@@ -16,16 +16,16 @@ export async function createDatabase(template = 'template1'): Promise<{ readonly
   return { url: url.href, drop: () => administer(shared, `drop database ${name} with (force)`) };
 }
 
-/** A copy of a database that nobody is connected to, and how to drop it. */
+/** Copies a database that has no connections; returns the copy's URL, and how to drop it. */
 export async function cloneDatabase(url: string): Promise<{ readonly url: string; drop(): Promise<void> }> {
   return createDatabase(new URL(url).pathname.slice(1));
 }
 
-/** A connection that was closed just now may be there still, for Postgres. */
+/** Postgres may still count a connection that was just closed. */
 const inUse = '55006';
 const releasedWithin = 10_000;
 
-/** `again`: the code of an error that passes by itself. */
+/** `again`: the error code on which to retry. */
 async function administer(url: string, statement: string, again?: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -1,6 +1,6 @@
 /**
- * Properties with random inputs (fast-check), each tried for as long as the run has time for it (test/scale.ts). Each says what it did
- * and with which seed; SEED does the same again.
+ * Property tests with random inputs (fast-check), each run until its time limit (test/scale.ts). Prints the number of runs and the seed;
+ * SEED reproduces a run.
  */
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
@@ -8,7 +8,7 @@ import { scale } from '../scale.ts';
 
 const given = process.env['SEED'];
 
-/** For runs that must not be left in the middle when the time is over: as many as the property says. */
+/** For runs that must not be interrupted: lifts the time limit, so that `numRuns` decides. */
 export const uncut = { interruptAfterTimeLimit: 2 ** 31 - 1 };
 
 fc.configureGlobal({

@@ -1,4 +1,4 @@
-/** HTTP by the byte, for what no client library sends. */
+/** HTTP byte by byte, for requests that no client library sends. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { documentOf } from './interface-document.ts';
@@ -6,14 +6,14 @@ import { checkShape } from './shapes.ts';
 import type { Answer } from './client.ts';
 
 export interface RawSend {
-  /** Whether the client closes its side after the bytes; else it waits until the service closes the connection. */
+  /** Whether the client closes its side after the bytes; otherwise it waits until the service closes the connection. */
   readonly end?: boolean;
-  /** For the check of the answer's shape. */
+  /** The method and path, for checking the shape of the answer. */
   readonly method?: string;
   readonly path?: string;
 }
 
-/** Sends bytes on a connection of their own and gives the last answer that comes before the connection closes. */
+/** Sends bytes on a new connection; resolves to the last answer before the connection closes. */
 export async function exchangeRaw(
   url: string,
   bytes: string | Uint8Array,
@@ -24,7 +24,7 @@ export async function exchangeRaw(
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-  // The service may cut a connection whose rest it does not want; what it answered has come by then.
+  // The service may cut a connection without reading the rest; its answer has arrived by then.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   socket.write(bytes);

@@ -1,6 +1,6 @@
 /**
- * A process that takes in bytes for an upload, for tests that make it fail from without. Arguments: the folder of the store, the
- * upload's ID, how many bytes come, and whether they end there (`end`) or stop to come (`stall`). Writes the error's name, or `received`.
+ * A process that receives the bytes of an upload, for tests that make it fail from outside. Arguments: the folder of the store, the
+ * upload's ID, the number of bytes, and whether they then end (`end`) or stall (`stall`). Prints the error's name, or `received`.
  */
 import { LocalFileStore } from '../../src/files/local-file-store.ts';
 import { keysOf } from './secret-keys.ts';
@@ -11,7 +11,7 @@ async function* chunks(): AsyncIterable<Uint8Array> {
   for (let left = Number(bytes); left > 0; left -= 4096) yield Buffer.alloc(Math.min(left, 4096), 'x');
   if (then === 'end') return;
   process.stdout.write('stalled');
-  // Keeps the process; it is killed.
+  // Keeps the process alive until it is killed.
   await new Promise((resolve) => setTimeout(resolve, 2 ** 31 - 1));
 }
 

@@ -7,13 +7,13 @@ import { recordFact } from '../../src/log/record-fact.ts';
 import type { Team } from './api.ts';
 import { createUpload, picture } from './uploads.ts';
 
-/** Writes the creation of an upload into the log, under limits that the service is not set to. */
+/** Records the creation of an upload in the log, with limits that differ from the settings of the service. */
 export async function recordUpload(
   log: EventLog, team: Team, limits: UploadLimits, { app = 'shop', commandId }: { readonly app?: string; readonly commandId?: string } = {},
 ): Promise<ExpectedUpload> {
   const uploadId = randomUUIDv7();
   await recordFact(log, uploadCreated({ teamId: team.id, uploadId, path: { appID: app }, members: picture, limits }), commandId);
-  // Its team's next request comes behind it in the log.
+  // A later request of the same team: once it is answered, the creation has been projected.
   await createUpload(team.client);
   return { uploadId, contentType: picture.contentType, sizeMax: limits.sizeMax, expiresAt: log.now() + limits.lifeMs };
 }

@@ -1,12 +1,12 @@
-/** Passes requests on to a server, tells what they were, and has faults: what a network and proxies do to clients. */
+/** A proxy that records requests and injects the faults of networks and proxies. */
 import { once } from 'node:events';
 import { createServer, request as sendRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
 /**
- * What happens to a request. `pass`: nothing. `lose`: the server gets it, and its answer is lost. `cut`: half of the answer's
- * body comes, and the connection breaks. `busy`: the server does not get it, and the answer is 503. `hold`: it stays where it is
+ * The fault of a request. `pass`: none. `lose`: the server gets the request, and the answer is lost. `cut`: half of the answer's body
+ * arrives, then the connection breaks. `busy`: the server does not get the request, and the answer is 503. `hold`: the request is held
  * until the relay is closed.
  */
 export type Fault = 'pass' | 'lose' | 'cut' | 'busy' | 'hold';
@@ -15,7 +15,7 @@ export interface Passed {
   readonly method: string;
   readonly path: string;
   readonly fault: Fault;
-  /** Of the server's answer; null if there was none. */
+  /** The status of the server's answer; null if there was none. */
   readonly status: number | null;
 }
 
@@ -24,7 +24,7 @@ export class Relay {
   readonly #target: string;
   readonly #passed: Passed[] = [];
   #held = 0;
-  /** Is asked for each request; `attempt` counts from 0 for each method and path. */
+  /** Called for each request; `attempt` counts from 0 for each method and path. */
   faultFor: (method: string, path: string, attempt: number) => Fault = () => 'pass';
   readonly #attempts = new Map<string, number>();
 
@@ -44,17 +44,17 @@ export class Relay {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** The requests so far, in the order of their ends. */
+  /** The requests so far, in the order in which they ended. */
   get passed(): readonly Passed[] {
     return this.#passed;
   }
 
-  /** How many requests are held. */
+  /** The number of held requests. */
   get held(): number {
     return this.#held;
   }
 
-  /** Forgets the requests so far, and has no faults any more. */
+  /** Forgets the requests so far, and stops injecting faults. */
   reset(): void {
     this.#passed.length = 0;
     this.#held = 0;
@@ -100,7 +100,7 @@ export class Relay {
       }
       response.write(answer.body.subarray(0, Math.floor(answer.body.length / 2)), () => response.destroy());
     } catch {
-      // The client went away, or there is no server: a relay says nothing of either.
+      // The client went away, or the server cannot be reached: the relay does not answer in either case.
       note(null);
       response.destroy();
     }
@@ -113,7 +113,7 @@ interface RelayedAnswer {
   readonly body: Buffer;
 }
 
-/** The answer as it comes, compressed or not. */
+/** The server's answer as sent, compressed or not. */
 async function ask(url: string, { method, headers }: IncomingMessage, body: Buffer): Promise<RelayedAnswer> {
   const { host: _, ...kept } = headers;
   const asked = sendRequest(url, { method: method!, headers: { ...kept, 'content-length': body.length }, agent: false });

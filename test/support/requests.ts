@@ -1,4 +1,4 @@
-/** Requests for the table of a test of decisions (decisions.ts), and the rows that come with them. All of it is plain values. */
+/** Requests and their rows for decision tests (decisions.ts), as plain values. */
 import type { EventRows, Event, EventData, RowAddress, RowLimits, RowSource, StoredFile, UploadLimits } from '../../src/events/event.ts';
 import { joinRowBodies } from '../../src/events/row-bodies.ts';
 import { findRowIdRuns } from '../../src/events/row-id-runs.ts';
@@ -20,7 +20,7 @@ interface Arrived {
 export interface Rows {
   readonly source: RowSource;
   readonly body?: Uint8Array;
-  /** What the blocks that arrived before it hold, and how many milliseconds ago they came. */
+  /** The blocks that arrived before the request, and how many milliseconds before. */
   readonly before?: readonly Arrived[];
 }
 
@@ -42,13 +42,13 @@ export function few(...rows: readonly string[]): Rows {
   return { source: { kind: 'few', ...carried }, body };
 }
 
-/** The few rows of a CSV text. */
+/** The rows of a CSV text, as few rows. */
 export function cells(text: string): Rows {
   const { profile, body: bytes } = readCells(text);
   return { source: { kind: 'few', profile }, body: bytes };
 }
 
-/** The rows of a CSV text in a block. */
+/** The rows of a CSV text, as a block. */
 export function cellBlock(text: string): Rows {
   return { source: { kind: 'block', profile: readCells(text).profile, segmentId: 'segment' } };
 }
@@ -64,7 +64,7 @@ export function block(...rows: readonly string[]): Rows {
   return { source: { kind: 'block', ...carried, segmentId: 'segment' }, body };
 }
 
-/** A body of several blocks, each with its rows and its age in milliseconds when the request comes. */
+/** A body of several blocks, each with its age in milliseconds at the request, and its rows. */
 export function body(...blocks: readonly (readonly [age: number, ...rows: string[]])[]): Rows {
   return {
     source: { kind: 'body', bodyId: 'body', blocks: blocks.length },
@@ -104,7 +104,7 @@ export function add({ source, ...carried }: Rows, asked: Asked = {}): Request {
   };
 }
 
-/** Asks for these rows, and for this schema if one is named, in the place of all that the table has. */
+/** Overwrites the table with these rows, and with this schema if one is given. */
 export function overwrite({ source, ...carried }: Rows, asked: Asked & { readonly schema?: string } = {}): Request {
   const { schema, ifMatch = null, mode = 'abort' } = asked;
   return {
@@ -121,7 +121,7 @@ export interface AskedTable extends Asked {
   readonly apps?: readonly string[];
 }
 
-/** Asks for the table `made`. */
+/** Creates the table `made`. */
 export function create({ source, ...carried }: Rows, asked: AskedTable = {}): Request {
   const { schema, apps = null, mode = 'abort' } = asked;
   return {
@@ -147,7 +147,7 @@ export function patch(row: RowAddress, text: string, asked: Asked = {}): Request
 export interface AskedPatch {
   readonly ifMatch?: bigint | null;
   readonly name?: string;
-  /** Display names by column ID, in pairs: a repeated ID stays one. */
+  /** Pairs of a column ID and a display name; a list, so that IDs may repeat. */
   readonly columns?: readonly (readonly [id: string, displayName: string | null])[];
 }
 
@@ -175,7 +175,7 @@ export interface AskedChunk {
   readonly profiledColumnsMax?: number;
 }
 
-/** A chunk of the stash that is called `stash`. */
+/** Puts a chunk into the stash `stash`. */
 export function putChunk({ source, ...carried }: Rows, serial: string, asked: AskedChunk = {}): Request {
   if (source.kind === 'stash') throw new Error('a stash is no chunk');
   const limits = { lifeMs: 1000, chunksMax: 100, rowsMax: 100, profiledColumnsMax: 100, ...asked };
@@ -186,7 +186,7 @@ export function deleteStash(): Request {
   return { data: { type: 'StashDeleteRequested', teamId: 'team', stashId: 'stash' } };
 }
 
-/** `created`: the version of the stash that is meant. */
+/** `created`: the version of the stash that expires. */
 export function expireStash(created: bigint): Request {
   return { data: { type: 'StashExpired', teamId: 'team', stashId: 'stash', created } };
 }
@@ -202,8 +202,8 @@ export interface AskedUpload extends AskedOfUpload {
 }
 
 /**
- * An upload of at most 10 bytes that can be completed for 1000 ms, and whose file is kept for 500 ms without a row that names it; one
- * of at most 5 open ones.
+ * Creates an upload of at most 10 bytes that can be completed for 1000 ms; its file is kept for 500 ms while no row names it; the team
+ * may have 5 open uploads.
  */
 export function createUpload({ teamId = 'team', appId = 'app', uploadId = 'upload', limits = {} }: AskedUpload = {}): Request {
   return {
@@ -214,7 +214,7 @@ export function createUpload({ teamId = 'team', appId = 'app', uploadId = 'uploa
   };
 }
 
-/** Says that a file has arrived: `file-1`, of 4 bytes. */
+/** Completes an upload with the file `file-1` of 4 bytes. */
 export function completeUpload(
   { teamId = 'team', appId = 'app', uploadId = 'upload', name = 'file-1', size = 4 }: AskedOfUpload & Partial<StoredFile> = {},
 ): Request {

@@ -1,8 +1,8 @@
-/** Schemas as tests of decisions write them: `a:number b:array<date>`; with the versions of its types, `a:10:number<20:string`. */
+/** Schemas in the notation of decision tests: `a:number b:array<date>`; with the versions of types, `a:10:number<20:string`. */
 import type { ColumnType } from '../../src/values/column-type.ts';
 import { currentType, type GivenColumn, type TableSchema } from '../../src/values/table-schema.ts';
 
-/** The version at which a table was made, and its columns unless a text says another. */
+/** The version at which a table was created, and its columns too unless the text gives another. */
 export const createdAt = 10n;
 
 export function schemaFrom(text: string): TableSchema {
@@ -17,7 +17,7 @@ export function schemaFrom(text: string): TableSchema {
   return { columns };
 }
 
-/** `a:number b:array<date>` as a client gives it. */
+/** The columns of `a:number b:array<date>`, as a client gives them. */
 export function columnsFrom(text: string): GivenColumn[] {
   return schemaFrom(text).columns.map((column) => ({ id: column.id, type: currentType(column) }));
 }

@@ -1,4 +1,4 @@
-/** A Tablog process as its users run it: started, spoken to over HTTP, stopped by process ID. */
+/** Runs Tablog as its users do: as a process, used over HTTP, stopped by a signal. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -11,13 +11,13 @@ import { fileURLToPath } from 'node:url';
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 export interface ServerOptions {
-  /** Without it the server runs on an embedded Postgres in its folder. */
+  /** If omitted, the server runs on an embedded Postgres in its folder. */
   readonly databaseUrl?: string;
-  /** `DATA_DIR`; a new folder, removed by `stop`, when it is left out. */
+  /** `DATA_DIR`; if omitted, a new folder that `stop` removes. */
   readonly folder?: string;
   readonly port?: number;
   readonly environment?: Readonly<Record<string, string>>;
-  /** Arguments of Node before the script. */
+  /** Arguments for Node, before the script. */
   readonly nodeArgs?: readonly string[];
 }
 
@@ -25,15 +25,15 @@ export interface TestServer {
   readonly url: string;
   readonly folder: string;
   readonly process: ChildProcess;
-  /** What it wrote so far, to stdout and stderr. */
+  /** Its output so far, on stdout and stderr. */
   output(): string;
-  /** The token of the first team; rejects when this server did not make it. */
+  /** The token of the first team. Rejects if this server did not create it. */
   token(): Promise<string>;
-  /** Ends it with SIGTERM and resolves with its exit code, or with another signal and resolves when it is gone. */
+  /** Sends SIGTERM and resolves to the exit code, or sends another signal and resolves when the process is gone. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Resolves when the server is ready. Rejects, with what it wrote, when it ends before. */
+/** Resolves when the server is ready. Rejects, with the server's output, if it ends before that. */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const server = await launchServer(options);
   try {
@@ -45,7 +45,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   }
 }
 
-/** Starts several at once. When one of them cannot start, none is left running. */
+/** Starts several servers concurrently. If one fails to start, the others are stopped. */
 export async function startServers(all: readonly ServerOptions[]): Promise<TestServer[]> {
   const started = await Promise.allSettled(all.map((options) => startServer(options)));
   const failed = started.find((result) => result.status === 'rejected');
@@ -55,7 +55,7 @@ export async function startServers(all: readonly ServerOptions[]): Promise<TestS
   throw failed.reason;
 }
 
-/** Starts the process and does not wait for it. */
+/** Starts the process without waiting until it is ready. */
 export async function launchServer(options: ServerOptions = {}): Promise<TestServer> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'tablog-test-')));
   const port = options.port ?? (await freePort());
@@ -88,7 +88,7 @@ export async function launchServer(options: ServerOptions = {}): Promise<TestSer
   };
 }
 
-/** Rejects, with what the server wrote, when it ends before it is ready. */
+/** Rejects, with the server's output, if it ends before it is ready. */
 export async function untilReady({ url, process: child, output }: TestServer): Promise<void> {
   await sleepUntil(async () => {
     if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server ended:\n${output()}`);
@@ -97,8 +97,8 @@ export async function untilReady({ url, process: child, output }: TestServer): P
 }
 
 /**
- * The ports that tests give away lie below those that systems take for connections that go out, which may take one at any time. Each
- * worker of Jest has its own of them, and nobody is given the same one again soon.
+ * Ports for tests are below the ephemeral range, from which the system may take one at any time. Each Jest worker has a range of its
+ * own, and does not reuse a port soon.
  */
 const portsOfWorker = 1500;
 const firstPort = 20_000 + (Number(process.env['JEST_WORKER_ID'] ?? 0) % 8) * portsOfWorker;
@@ -122,7 +122,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Waits for a condition, never for a time. */
+/** Polls until a condition holds; tests never wait for a fixed time. */
 export async function sleepUntil(
   condition: () => boolean | Promise<boolean>,
   what: string,

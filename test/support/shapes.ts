@@ -1,6 +1,6 @@
 /**
- * The exact shape of every answer of the interface (spec sections 4 and 7, decisions 1 and 3): no key is missing and none
- * is there that the documents do not name, because clients generated from strict schemas reject extra keys.
+ * The exact shape of every answer of the interface (spec sections 4 and 7, decisions 1 and 3): no key is missing, and there is none that
+ * the documents do not name, because clients generated from strict schemas reject extra keys.
  */
 export interface Exchange {
   readonly method: string;
@@ -30,7 +30,7 @@ const tableId: Check = (value) =>
 
 const listOf = (item: Check): Check => (value) => Array.isArray(value) && value.every(item);
 
-/** An object with these keys and no other; a key that ends in `?` may be absent. */
+/** An object with exactly these keys; a key that ends in `?` is optional. */
 function exactly(members: Readonly<Record<string, Check>>): Check {
   const checks = new Map(Object.entries(members).map(([key, check]) => [key.replace('?', ''), check]));
   const required = Object.keys(members).filter((key) => !key.endsWith('?'));
@@ -45,7 +45,7 @@ const row: Check = (value) =>
 
 const nothing = exactly({});
 
-/** What a route answers, by status; null stands for an empty body. Routes of one table carry its version or its row's, but not with 202. */
+/** The answers of a route, by status; null: an empty body. `versioned`: answers other than 202 carry the version of the table or row. */
 interface Shape {
   readonly route: RegExp;
   readonly bodies: Readonly<Record<number, Check | null>>;
@@ -61,7 +61,7 @@ const uploadCompleted = exactly({ url: text });
 const anyOf = (...checks: readonly Check[]): Check => (value) => checks.some((check) => check(value));
 const word = (...words: readonly string[]): Check => (value) => words.includes(value as string);
 
-/** A table as its own path shows it; its schema is good for a request (spec section 2). */
+/** A table as its own path shows it; the schema can be used in a request (spec section 2). */
 const columnType = anyOf(text, exactly({ kind: word('array'), items: exactly({ kind: text }) }));
 const column = exactly({ id: text, 'displayName?': text, type: columnType });
 const table = exactly({
@@ -116,7 +116,7 @@ const shapes: readonly Shape[] = [
   { route: /^GET \/(livez|readyz)$/, bodies: { 200: exactly({ data: exactly({ status: text }) }) }, versioned: false },
 ];
 
-/** Throws for an answer that is not of the interface. */
+/** Throws if an answer does not have the shape of the interface. */
 export function checkShape(exchange: Exchange): void {
   const { method, path, status, headers, text: body } = exchange;
   const problem = status >= 400 ? problemOfError(exchange) : problemOfSuccess(exchange);
@@ -155,7 +155,7 @@ function problemOfSuccess({ method, path, status, headers, text: body }: Exchang
   return check(parse(headers, body)) ? null : 'another shape';
 }
 
-/** It names the job twice, and says when to ask. */
+/** Checks that the answer names the job in both places, and says when to ask. */
 function problemOfAccepted(headers: Headers, body: string): string | null {
   const { data } = parse(headers, body) as { data?: { jobID?: string } };
   if (headers.get('location') !== `/jobs/${data?.jobID}`) return 'another Location';

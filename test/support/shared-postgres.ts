@@ -1,4 +1,4 @@
-/** The Postgres that the tests share: the one of DATABASE_URL; else a container, where there is a Docker engine; else the embedded one. */
+/** The shared Postgres of the tests: that of DATABASE_URL; else a container, if there is a Docker engine; else the embedded one. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,12 +9,12 @@ import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
 import { hasEngine } from './docker-engine.ts';
 import { sleepUntil } from './server.ts';
 
-/** Several deployments use it, each of up to five processes with 26 connections. Nobody kills it, so that nothing has to reach the disk. */
+/** Enough connections for several deployments of up to five processes with 26 each. It is never killed, so durability is off. */
 const settings = { max_connections: '600', fsync: 'off', full_page_writes: 'off' };
 
 export interface SharedPostgres {
   readonly url: string;
-  /** Where it runs, for people. */
+  /** A description of where it runs. */
   readonly where: string;
   stop(): Promise<void>;
 }
@@ -31,7 +31,7 @@ async function inContainer(): Promise<SharedPostgres> {
   const image = process.env['POSTGRES_IMAGE'] ?? 'postgres:18';
   const container = await new PostgreSqlContainer(image).withDatabase('tablog')
     .withCommand(['postgres', ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])])
-    // The usual health checks, each a process in the container, would go on four times a second.
+    // The default health check would start a process in the container four times a second.
     .withHealthCheck({ test: ['CMD', 'true'], interval: 3_600_000 })
     .withWaitStrategy(Wait.forListeningPorts())
     .start();

@@ -1,4 +1,4 @@
-/** Decisions in a line, for tables of cases. */
+/** Prints decisions as one line each, for tables of cases. */
 import type { Decision, LogPlace } from '../../projections/engine/decision.ts';
 import type { Stash } from '../../projections/stashes/stash.ts';
 import type { Extent, Table } from '../../projections/tables/table.ts';
@@ -9,8 +9,8 @@ import type { SchemaColumn } from '../../src/values/table-schema.ts';
 import { here, type Change } from './decisions.ts';
 
 /**
- * A decision in a line: why it is refused, or `ok` and its ETag; then all that it changes, in order. Of a table only what is
- * not as usual is said: a version that is not the event's, a schema or widening that is.
+ * A decision as one line: the refusal, or `ok` and the ETag; then its changes, in order. A table is shown with what is unusual only: a
+ * version that is not the event's, a schema or widening that is.
  */
 export function shown({ outcome, changes }: Decision<Change>, at: LogPlace = here): string {
   return [shownOutcome(outcome), ...changes.map((change) => shownChange(change, at))].join(' | ');
@@ -21,7 +21,7 @@ function shownOutcome(outcome: Decision['outcome']): string {
   return outcome.etag === undefined ? 'ok' : `ok ${outcome.etag}`;
 }
 
-/** Its rows, the bytes of its files, and its open uploads, where it has any. */
+/** The team's rows, then the bytes of its files and its open uploads, if any. */
 function shownTeam({ rows, uploadBytes, openUploads }: Team): string {
   return `team ${rows}${uploadBytes === 0 ? '' : ` ${uploadBytes} bytes`}${openUploads === 0 ? '' : ` ${openUploads} open`}`;
 }
@@ -79,7 +79,7 @@ function shownColumn(column: SchemaColumn): string {
   return `${column.id}:${currentType(column)}${column.displayName === undefined ? '' : `(${column.displayName})`}`;
 }
 
-/** Its rows, and what became new with it: schema, widening; and the version of its tail, if one is open. */
+/** The table's rows, then the schema or widening if new, and the version of its open tail, if any. */
 function shownTable({ name, rows, version, schemaVersion, widened, tail, retainsIds, deleted }: Table, at: LogPlace): string {
   const words = [
     `${rows}`,

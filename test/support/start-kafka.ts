@@ -1,4 +1,4 @@
-/** Jest's global set-up for tests on Kafka: the Kafka and the Postgres that all of them share. */
+/** Jest's global setup for tests on Kafka: starts the shared Kafka and the shared Postgres. */
 import { startSharedKafka, type SharedKafka } from './kafka/shared-kafka.ts';
 import startPostgres from './start-postgres.ts';
 import stopServers from './stop-servers.ts';
@@ -14,7 +14,7 @@ export default async function startKafka(): Promise<void> {
   try {
     [globalThis.sharedKafka] = await Promise.all([startSharedKafka(), startingPostgres]);
   } catch (error) {
-    // Jest tears nothing down that was not set up whole.
+    // Jest runs no global teardown if the setup fails.
     await startingPostgres.catch(() => undefined);
     await stopServers();
     throw error;

@@ -3,20 +3,20 @@ import type { Answer, Client } from './client.ts';
 
 let made = 0;
 
-/** A name that no other stash has. */
+/** A stash ID that no other stash has. */
 export function newStashId(): string {
   made += 1;
   return `stash-${made}`;
 }
 
-/** Makes a stash of these chunks, which are sent one after the other, and gives its name. A text is CSV. */
+/** Creates a stash of these chunks, sent one after the other; resolves to its ID. A string is sent as CSV. */
 export async function stashOf(client: Client, chunks: Readonly<Record<string, unknown>>): Promise<string> {
   const stashId = newStashId();
   await putChunks(client, stashId, Object.entries(chunks));
   return stashId;
 }
 
-/** Puts chunks into a stash, one after the other; rejects when one is refused. */
+/** Puts chunks into a stash, one after the other. Rejects if one is refused. */
 export async function putChunks(client: Client, stashId: string, chunks: readonly (readonly [serial: string, rows: unknown])[]): Promise<void> {
   for (const [serial, rows] of chunks) {
     const headers = typeof rows === 'string' ? { 'content-type': 'text/csv' } : {};
@@ -24,7 +24,7 @@ export async function putChunks(client: Client, stashId: string, chunks: readonl
   }
 }
 
-/** The answer to every chunk that is taken, and to every deletion. */
+/** Throws unless it is the answer to a stored chunk or a successful deletion. */
 export function expectStored(answer: Answer): void {
   if (answer.status !== 200 || answer.text !== '{}') throw new Error(`${answer.status} ${answer.text}`);
 }

@@ -1,4 +1,4 @@
-/** Jest's global tear-down. The globals are declared in start-postgres.ts and start-kafka.ts. */
+/** Jest's global teardown. The globals are declared in start-postgres.ts and start-kafka.ts. */
 
 export default async function stopServers(): Promise<void> {
   const { deploymentServer, sharedPostgres, sharedKafka } = globalThis;

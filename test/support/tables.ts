@@ -1,4 +1,4 @@
-/** Tables for tests to work on, and what can be seen of them. */
+/** Tables for tests, and their visible state. */
 import { expect } from '@jest/globals';
 import type { Client } from './client.ts';
 
@@ -35,13 +35,13 @@ export function cellsOf(rows: readonly Record<string, unknown>[]): Record<string
   return rows.map((row) => Object.fromEntries(Object.entries(row).filter(([id]) => id !== '$rowID')));
 }
 
-/** All that can be seen of a table: its version, and the text of its rows in order. */
+/** The visible state of a table: its version, and the text of its rows in order. */
 export async function stateOf(client: Client, path: string): Promise<unknown> {
   const [page, head] = await Promise.all([client.get(path), client.head(path)]);
   return { status: head.status, version: head.version, text: page.text };
 }
 
-/** Does something that must leave the table and the list of tables as they are. */
+/** Runs `act`, and checks that the table and the list of tables stay as they were. */
 export async function leavingUnchanged<T>(client: Client, path: string, act: () => Promise<T>): Promise<T> {
   const look = async (): Promise<unknown> => [await stateOf(client, path), (await client.get('/tables')).text];
   const before = await look();
@@ -50,6 +50,6 @@ export async function leavingUnchanged<T>(client: Client, path: string, act: () 
   return result;
 }
 
-/** An ID that the service never gave. */
+/** IDs that the service never issues. */
 export const unknownTableId = '01890000-0000-7000-8000-000000000000';
 export const unknownRowId = 'AAAAAAAAAAEAAAAAAAAAAA';

@@ -1,4 +1,4 @@
-/** The command line as its users run it: a process, what it writes, and how it ends. */
+/** Runs the command line as its users do: as a process, with its output and exit code. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
@@ -13,12 +13,12 @@ export interface TablogResult {
   readonly stderr: string;
 }
 
-/** What it comes to, and the process meanwhile. */
+/** The result, and the process while it runs. */
 export type RunningTablog = Promise<TablogResult> & { readonly child: ChildProcess };
 
 /**
- * Runs `tablog` with these arguments, and these variables over those of this process. `stdin`: what it is to read. `wrapper`: a
- * command that runs it.
+ * Runs `tablog` with these arguments, and these variables on top of this process's environment. `stdin`: its input. `wrapper`: a command
+ * that runs it.
  */
 export function runTablog(
   args: readonly string[],
@@ -32,7 +32,7 @@ export function runTablog(
     env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: '', ...environment },
     stdio: [stdin === 'ignore' ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
-  // A command that ends before it has read all breaks the pipe, and what it wrote says why.
+  // A command that ends before it has read everything breaks the pipe; its output says why.
   if (stdin !== 'ignore') stdin.pipe(child.stdin!.on('error', () => stdin.destroy()));
   const result = Promise.all([text(child.stdout!), text(child.stderr!), once(child, 'close')]).then(([stdout, stderr]) => {
     return { code: child.exitCode, stdout, stderr };

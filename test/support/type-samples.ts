@@ -1,4 +1,4 @@
-/** Values of every column type, and what a table takes of them: there is no request that shows a table's schema. */
+/** Values of every column type, and how a table takes them. */
 import type { Client } from './client.ts';
 import { typeInSchema, type Json } from './column-types.ts';
 import { createTable, type MadeTable } from './tables.ts';
@@ -8,7 +8,7 @@ const uris = ['https://example.com/a?b=c#d', 'mailto:a@b.c', 'urn:isbn:045145052
 const days = ['2024-02-29', '1999-12-31', '0001-01-01', '9999-12-31', '2000-02-29'];
 const moments = ['2024-02-29T23:59:59Z', '2024-01-01T00:00', '2024-01-01T00:00:00', '2024-01-01T12:30:15.123456+02:00', '2024-01-01T12:30-11:30'];
 
-/** What fits each scalar type, and what does not, beside what the other types' values say. */
+/** Values that fit each scalar type, and values that do not. */
 export const values: Readonly<Record<string, { fit: Json[]; misfit: Json[] }>> = {
   string: { fit: [...texts, ...uris, ...days, 1, 2.5, true, false], misfit: [] },
   markdown: { fit: [...texts, '# Title\n\n* item', 1, 2.5, true], misfit: [] },
@@ -44,7 +44,7 @@ export const values: Readonly<Record<string, { fit: Json[]; misfit: Json[] }>> =
   boolean: { fit: [true, false], misfit: ['true', '', 0, 1] },
   json: { fit: ['', 'x', 1, true, [], [1, 'x', null], [[1]], {}, { a: { b: [null, { c: 1 }] } }], misfit: [] },
 };
-/** Adds each value in a row of its own, and gives what was taken of it. */
+/** Adds each value in a row of its own; resolves to the values as stored. */
 export async function takenBy(reader: Client, table: MadeTable, cells: readonly Json[], mode: string): Promise<(Json | undefined)[]> {
   if (cells.length === 0) return [];
   const added = await reader.post(`${table.path}?onSchemaError=${mode}`, cells.map((c) => ({ c })));
@@ -53,7 +53,7 @@ export async function takenBy(reader: Client, table: MadeTable, cells: readonly 
   return rows.slice(-cells.length).map((row) => row['c'] as Json | undefined);
 }
 
-/** Values by which a column of one type is told from one of another: what it takes under `dropColumns`. */
+/** Values that tell the types of columns apart by how columns take them under `dropColumns`. */
 const probes: Json[] = [
   true, 1, '2020-01-01', '2020-01-01T00:00:00Z', 'a:b', 'text', '1:2', '12:30', '+123456', 'a@b', '😀', 'P1D', {},
   [true], [1], ['2020-01-01'], ['2020-01-01T00:00:00Z'], ['a:b'], ['text'], ['12:30'], ['+123456'], ['a@b'], ['😀'], ['P1D'], [{}],
@@ -63,7 +63,7 @@ export async function signatureOf(reader: Client, table: MadeTable): Promise<str
   return JSON.stringify(await takenBy(reader, table, probes, 'dropColumns'));
 }
 
-/** The signatures of all types, from columns that were declared so. */
+/** The signature of each type, from a column declared with it. */
 const signatures = new Map<string, string>();
 
 export async function signatureOfType(client: Client, type: string): Promise<string> {

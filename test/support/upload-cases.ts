@@ -1,4 +1,4 @@
-/** What is so of uploads wherever their bytes are kept: spec sections 3, 4.8 and 4.9. */
+/** Tests of uploads for every kind of file store: spec sections 3, 4.8 and 4.9. */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import type { ApiOfFile } from './api.ts';
@@ -7,14 +7,14 @@ import { complete, createUpload, picture, sendBytes, upload } from './uploads.ts
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** What becomes of bytes that should not be sent; it depends on who takes them in. */
+/** The answers to bytes that should not be sent; they depend on the receiver. */
 export interface SendOutcomes {
-  /** For an upload that was completed, and for one that was given up. */
+  /** For a completed upload, and for one that was given up. */
   readonly completed: string;
   readonly ended: string;
-  /** Of another Content-Type than the upload's. */
+  /** With another Content-Type than the upload's. */
   readonly otherType: string;
-  /** For a URL that was changed. */
+  /** For an altered URL. */
   readonly changed: string;
 }
 
@@ -32,7 +32,7 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
     const file = await fetch(url);
     expect([file.status, file.headers.get('content-type')]).toEqual([200, 'image/png']);
     expect(Buffer.from(await file.arrayBuffer()).equals(bytes)).toBe(true);
-    // Asked again, it is the same answer, and what arrives later changes nothing.
+    // Repeating the completion gives the same answer, and bytes that arrive later change nothing.
     expect(new URL((await complete(client(), created)).json.data.url).pathname).toBe(new URL(url).pathname);
     expect(await sendBytes(created, 'other')).toBe(outcomes.completed);
     expect(new URL((await complete(client(), created)).json.data.url).pathname).toBe(new URL(url).pathname);

@@ -1,4 +1,4 @@
-/** How long uploads and their bytes are there, wherever those are kept: spec section 3, decisions 3. */
+/** Tests of the life of uploads and their bytes, for every kind of file store: spec section 3, decisions 3. */
 import { pino } from 'pino';
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
@@ -18,13 +18,13 @@ import { complete, createUpload, picture, sendBytes, upload } from './uploads.ts
 export interface LifeOfTest extends ApiOfFile {
   operator(): Service;
   life(): UploadLife;
-  /** Lets bytes arrive for an upload that the service does not know. */
+  /** Stores bytes for an upload that the service does not know. */
   leave(store: FileStore, uploadId: string, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
-  /** Opens another store that nobody uses. The caller closes it. */
+  /** Opens another, unused store. The caller closes it. */
   openOther(): Promise<FileStore>;
 }
 
-/** What becomes of bytes that come after the time of their upload; it depends on who takes them in. */
+/** The answers to bytes that arrive after their upload has expired; they depend on the receiver. */
 export interface LifeOutcomes {
   readonly late: string;
 }
@@ -37,7 +37,7 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
     await life().untilEnded(empty);
     for (const one of [sent, empty]) {
       expect(outcomeOf(await complete(client(), one))).toBe('404 upload_not_found');
-      // Its URL is as old as the upload.
+      // Its URL expires with the upload.
       expect(await sendBytes(one, 'late')).toBe(outcomes.late);
     }
     const held = await life().stored();
@@ -90,7 +90,7 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
     const team = await api().createTeam();
     await team.setPlan({ uploadBytesMax: 300 });
     const files: File[] = [];
-    // So many that it is done in several steps.
+    // Enough files that the work takes several steps.
     for (let count = 0; count < 30; count += 1) files.push(await upload(team.client, '0123456789'));
     const full = await createUpload(team.client);
     await sendBytes(full, '0');
@@ -113,7 +113,7 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
     const file = { ...closed, url: (await complete(team.client, closed)).json.data.url };
     const before = [await life().rowOf(open), await life().rowOf(file)];
     const early = life().newMaintenance({ settleDelay: -2 * hour });
-    // It is not said without end either.
+    // Nor are events appended without end.
     await sleepUntil(async () => !(await early.endDue()), 'nothing more is due');
     const stranger = await api().createTeam();
     for (const { id } of [open, file]) await recordFact(log, checkUpload(stranger.id, id));
@@ -138,7 +138,7 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
   });
 
   describe('bytes that are nobody\'s', () => {
-    /** What arrived for an upload that never was, and a sealed file of it that no upload knows. */
+    /** Leaves bytes for an unknown upload, and a sealed file of it. */
     async function leaveOrphans(store: FileStore): Promise<readonly string[]> {
       const unknown = randomUUID();
       await leave(store, unknown, Buffer.from('bytes'));
@@ -150,7 +150,7 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
     test('are removed when they are old, and nothing else', async () => {
       const file = await upload(client(), 'bytes');
       await createTable(client(), [{ n: file.url }], { n: 'string' });
-      // What arrived for it is nobody's since it was completed.
+      // The received bytes of a completed upload belong to nobody.
       const orphans = [...await leaveOrphans(life().store), file.id];
       const left = async (): Promise<readonly string[]> => {
         const held = await life().stored();
@@ -165,7 +165,7 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
           return { ...bounds, end: bounds.end + 1n };
         },
       };
-      // The read model is behind the log, which may know more.
+      // The read model is behind the log, which may know of more uploads.
       await life().removeOrphans({ orphanAge: -60_000, log: behind as EventLog });
       expect(await left()).toEqual(orphans);
       const open = await createUpload(client());

@@ -1,4 +1,4 @@
-/** What is done to uploads in the background, as tests do it themselves, and what has become of uploads and of their bytes. */
+/** Runs the background work on uploads for tests, and shows the state of uploads and of their bytes. */
 import { pino } from 'pino';
 import type { FileStore } from '../../src/files/file-store.ts';
 import type { Service } from '../../src/app/service.ts';
@@ -11,16 +11,16 @@ import type { CreatedUpload, upload } from './uploads.ts';
 /** In milliseconds. */
 export const hour = 3_600_000;
 
-/** How long a file is kept that no row names, in milliseconds. Only maintenance removes it then. */
+/** How long a file that no row names is kept, in milliseconds. Only maintenance removes it afterwards. */
 export const lifeMs = 2000;
 
-/** How long an upload may take, in milliseconds: longer than what tests do before they complete one, also on a busy machine. */
+/** How long an upload may take, in milliseconds: longer than tests need to complete one, even on a busy machine. */
 const uploadLifeMs = 6000;
 
-/** How many uploads a team may have open. */
+/** How many open uploads a team may have. */
 export const openMax = 20;
 
-/** Maintenance is for the tests to do. */
+/** Maintenance runs only when a test runs it. */
 export const lifeSettings = {
   UPLOAD_LIFE_MS: String(uploadLifeMs), UPLOAD_UNCLAIMED_LIFE_MS: String(lifeMs), MAINTENANCE_INTERVAL_MS: '3600000',
   UPLOADS_OPEN_MAX: String(openMax),
@@ -29,7 +29,7 @@ export const lifeSettings = {
 export type File = Awaited<ReturnType<typeof upload>>;
 
 export interface UploadRow {
-  /** Since when no row is known to name the file, until when it may be completed, and when it ended, in milliseconds of the log. */
+  /** Log times in milliseconds: since when no row names the file, until when the upload can be completed, and when it ended. */
   readonly since: number | null;
   readonly expires: number;
   readonly removed: number | null;
@@ -41,7 +41,7 @@ export function nameOf({ url }: Pick<File, 'url'>): string {
   return new URL(url).pathname.split('/')[2]!;
 }
 
-/** The status of an answer to its public URL. */
+/** The status of a GET of its public URL. */
 export async function statusOf({ url }: Pick<File, 'url'>): Promise<number> {
   const response = await fetch(url);
   await response.arrayBuffer();
@@ -54,7 +54,7 @@ export class UploadLife {
   readonly #operator: Service;
   readonly #maintenances: UploadMaintenance[] = [];
 
-  /** `store`: as the service has it. It is closed with this. */
+  /** `store`: a store like the service's. It is closed with this. */
   constructor(api: Api, operator: Service, store: FileStore) {
     this.#api = api;
     this.#operator = operator;
@@ -75,20 +75,20 @@ export class UploadLife {
     return maintenance;
   }
 
-  /** An upload that lasts an hour, and then its file does. */
+  /** Creates an upload that lasts an hour, as does its file. */
   async createLasting(team: Team): Promise<CreatedUpload> {
     const expected = await recordUpload(this.#operator.log, team, { sizeMax: 1000, lifeMs: hour, unclaimedLifeMs: hour });
     return { id: expected.uploadId, location: await this.store.locate(expected, this.#api.url) };
   }
 
-  /** All that is due now. The look at claims comes behind the end of what is over, so that no file ends at the time that its clock begins. */
+  /** Runs all due maintenance. Claims come last, so that no file ends at the very time at which its clock starts. */
   async keepUp(maintenance = this.newMaintenance()): Promise<void> {
     while (await maintenance.endDue());
     while (await maintenance.noteClaims());
     while (await maintenance.clear());
   }
 
-  /** One pass through the store. */
+  /** Removes orphans in one pass through the store. */
   async removeOrphans(options: Partial<UploadMaintenanceOptions>): Promise<void> {
     const maintenance = this.newMaintenance(options);
     while (await maintenance.removeOrphans());
@@ -102,13 +102,13 @@ export class UploadLife {
     return row!;
   }
 
-  /** Everything that the store holds: the IDs of uploads for which bytes have arrived, and the names of files. */
+  /** The content of the store: the IDs of uploads for which bytes have arrived, and the names of files. */
   async stored(): Promise<Set<string>> {
     const objects = await Array.fromAsync(this.store.list(Number.MAX_SAFE_INTEGER));
     return new Set(objects.map((object) => (object.kind === 'arrived' ? object.uploadId : object.name)));
   }
 
-  /** Does the maintenance until this upload, and with it every one whose time was over before, has ended. */
+  /** Runs maintenance until this upload has ended, and with it every one that expired before. */
   async untilEnded(one: { readonly id: string }): Promise<void> {
     await sleepUntil(async () => {
       await this.keepUp();

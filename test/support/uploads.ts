@@ -1,4 +1,4 @@
-/** Uploads as clients make them: created, sent, completed. */
+/** Creates, sends and completes uploads, as clients do. */
 import { outcomeOf, type Answer, type Client } from './client.ts';
 
 export interface CreatedUpload {
@@ -8,14 +8,14 @@ export interface CreatedUpload {
 
 export const picture = { contentType: 'image/png', fileName: 'photo.png' };
 
-/** Throws when it is not created. */
+/** Throws if it is not created. */
 export async function createUpload(client: Client, body: object = picture, app = 'shop'): Promise<CreatedUpload> {
   const answer = await client.post(`/apps/${app}/uploads`, body);
   if (answer.status !== 200) throw new Error(answer.text);
   return { id: answer.json.data.uploadID, location: answer.json.data.uploadLocation };
 }
 
-/** Sends bytes to where an upload wants them, as somebody without a token. */
+/** Sends bytes to the upload's location, without a token. */
 export async function sendBytes(
   { location }: Pick<CreatedUpload, 'location'>, bytes: Uint8Array | string | ReadableStream,
   headers: Readonly<Record<string, string>> = { 'content-type': picture.contentType },
@@ -24,7 +24,7 @@ export async function sendBytes(
   const response = await fetch(location, { method: 'PUT', body: bytes as string, headers, ...(isStream ? { duplex: 'half' } : {}) } as RequestInit);
   const text = await response.text();
   if (response.ok) return text === '' ? String(response.status) : `${response.status} with a body`;
-  // An S3 has errors of its own.
+  // An S3 has error formats of its own.
   return response.headers.get('content-type')!.includes('json') ? `${response.status} ${JSON.parse(text).error.type}` : String(response.status);
 }
 
@@ -32,7 +32,7 @@ export function complete(client: Client, { id }: Pick<CreatedUpload, 'id'>, app 
   return client.send(`/apps/${app}/uploads/${id}/complete`, { method: 'POST' });
 }
 
-/** A file of these bytes, and its public URL. Throws when something does not succeed. */
+/** Uploads these bytes; resolves to the upload and its public URL. Throws if a step fails. */
 export async function upload(client: Client, bytes: Uint8Array | string, body: typeof picture = picture): Promise<CreatedUpload & { readonly url: string }> {
   const created = await createUpload(client, body);
   const sent = await sendBytes(created, bytes, { 'content-type': body.contentType });

@@ -1,19 +1,19 @@
 import type { Cell, Differences } from './differences.ts';
 import type { Pair } from './merge.ts';
 
-/** A row that is compared, by the names of its columns. */
+/** A compared row, by column name. */
 export type ComparedRow = Readonly<Record<string, Cell>>;
 
 export interface Labels {
-  /** What a row is called, for people, by its keys. */
+  /** A name for the row in messages, made from its keys. */
   readonly name: (row: ComparedRow) => string;
   /** The columns of the key. */
   readonly keys: readonly string[];
-  /** The columns that are compared; all but the keys, where that is left out. */
+  /** The columns to compare; by default all but the keys. */
   readonly columns?: readonly string[];
 }
 
-/** Compares what both sides have under a key, column by column. */
+/** Compares the two rows of a key, column by column. */
 export function compareCells({ name, keys, columns }: Labels, [expected, found]: Pair<ComparedRow>, differences: Differences): void {
   if (expected === null || found === null) {
     differences.add(name((expected ?? found)!), expected && 'it to be there', found && 'it');

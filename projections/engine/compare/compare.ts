@@ -1,4 +1,4 @@
-/** Compares two read models as far as clients, and later decisions, can tell them apart. */
+/** Compares two read models, as far as clients and later decisions can tell them apart. */
 import { engineSections } from '../engine.sections.ts';
 import type { Models } from '../model.ts';
 import { Differences, type Difference } from './differences.ts';
@@ -6,15 +6,15 @@ import { compareSection } from './section.ts';
 import type { Snapshot } from './snapshot.ts';
 
 export interface ComparedReadModels {
-  /** The first ones; none when the read models are equal. */
+  /** The first differences; empty when the read models are equal. */
   readonly differences: readonly Difference[];
-  /** How much was compared, by what it is called: `{ tables: 3, rows: 1200 }`. */
+  /** How much was compared, by kind: `{ tables: 3, rows: 1200 }`. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
 /**
- * Compares everything that clients read or that decisions use. It leaves out what two equal read models may have differently: local keys,
- * segments without an extent, the rows of deleted tables, the stored form of bodies, and outcomes that have expired.
+ * Compares everything that clients read or decisions use. It skips what may differ between equivalent read models: local keys,
+ * segments without an extent, rows of deleted tables, the stored form of bodies, and expired outcomes.
  */
 export async function compareReadModels(models: Models, expected: Snapshot, found: Snapshot): Promise<ComparedReadModels> {
   const differences = new Differences();

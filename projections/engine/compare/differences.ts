@@ -1,13 +1,13 @@
-/** What was found different between two read models: the first few, in words. */
+/** The first few differences between two read models, in words. */
 
-/** How many are told; then the comparison ends. */
+/** After this many the comparison ends. */
 const differencesMax = 20;
 
 /** How much of a value is shown. */
 const excerptLength = 200;
 
 export interface Difference {
-  /** What it is that differs, down to the column: `table 0192... version`. */
+  /** The differing thing, down to the column: `table 0192... version`. */
   readonly what: string;
   readonly expected: string;
   readonly found: string;
@@ -19,12 +19,12 @@ export type Cell = string | number | bigint | boolean | null | undefined;
 export class Differences {
   readonly list: Difference[] = [];
 
-  /** Whether enough were found. */
+  /** Whether the limit is reached. */
   get full(): boolean {
     return this.list.length >= differencesMax;
   }
 
-  /** `expected` is what the log says, `found` what the read model says; null: nothing is there. */
+  /** `expected` is the value according to the log, `found` the one in the read model; null: missing. */
   add(what: string, expected: Cell, found: Cell): void {
     if (this.full) return;
     const [expectedText, foundText] = [textOf(expected), textOf(found)];
@@ -33,7 +33,7 @@ export class Differences {
   }
 }
 
-/** One line a difference. */
+/** A difference as one line. */
 export function describeDifference({ what, expected, found }: Difference): string {
   return `${what}: expected ${expected}, found ${found}`;
 }

@@ -1,9 +1,9 @@
-/** Two streams in the order of their keys, walked together. */
+/** Merges two streams that are sorted by the same key. */
 
-/** What both sides have under a key; null where one has nothing. */
+/** The rows of both sides with the same key; null where a side has none. */
 export type Pair<Row> = readonly [expected: Row | null, found: Row | null];
 
-/** Pairs the rows of two streams by these columns. Both must be in the order of `compareKeys`. */
+/** Pairs the rows of two streams by these columns. Both streams must be sorted as `compareKeys` sorts. */
 export async function* merge<Row extends object>(
   expected: AsyncGenerator<Row>,
   found: AsyncGenerator<Row>,
@@ -20,7 +20,7 @@ export async function* merge<Row extends object>(
 
 type Key = string | number | bigint;
 
-/** Numbers by value, texts by the bytes of their UTF-8: the order of `collate "C"`, and of uuid as text. */
+/** Numbers by value, strings by their UTF-8 bytes: the order of `collate "C"`, and of a uuid as text. */
 function compareKeys(a: object, b: object, keys: readonly string[]): number {
   for (const key of keys) {
     if (!(key in a)) throw new Error(`there is no column ${key} to compare by`);

@@ -1,4 +1,4 @@
-/** A part of a read model that replay must give again: a query whose rows are compared under their keys. */
+/** A part of a read model that replay must reproduce: a query whose rows are compared by key. */
 import { compareCells, type ComparedRow, type Labels } from './compare-cells.ts';
 import type { Differences } from './differences.ts';
 import { merge } from './merge.ts';
@@ -8,11 +8,11 @@ import type { Snapshot } from './snapshot.ts';
 const rowsAtOnce = 200;
 
 export interface Section extends Labels {
-  /** Selects the keys and what is compared under them, in the order of the keys: numbers by value, texts by `collate "C"`. */
+  /** Selects the keys and the compared columns, sorted by key: numbers by value, texts by `collate "C"`. */
   readonly query: string;
 }
 
-/** Joined on `partition`: the log time of each partition, for what is remembered for a while only. */
+/** Join it on `partition` for the log time of each partition: for rows that are kept for a limited time. */
 export const logTimes = 'progress as last';
 
 export async function compareSection(

@@ -1,8 +1,8 @@
-/** A read model as it was at one moment, read in order and in bounded memory. */
+/** Reads one snapshot of a read model, in order and in bounded memory. */
 import pg from 'pg';
 import { postgresTypes } from '../../../src/database/pipelined-client.ts';
 
-/** There is nothing to read. */
+/** The schema of the read model does not exist. */
 export class NoReadModel extends Error {
   override readonly name = 'NoReadModel';
 }
@@ -11,18 +11,18 @@ export class Snapshot {
   readonly #client: pg.Client;
   #cursors = 0;
 
-  /** Reads through a connection that gives bigints (`postgresTypes`) and whose transaction has one snapshot. */
+  /** The connection must return bigints (`postgresTypes`), and its transaction must have a single snapshot. */
   constructor(client: pg.Client) {
     this.#client = client;
   }
 
-  /** All that is read through it, however long that takes, was committed when it was opened. */
+  /** Opens a snapshot: all reads through it see what was committed when it was opened. Rejects with NoReadModel. */
   static async open(url: string, schema: string): Promise<Snapshot> {
     const client = new pg.Client({
       connectionString: url, application_name: 'tablog verify', options: `-c search_path=${schema} -c jit=off`,
       types: postgresTypes, connectionTimeoutMillis: 5000,
     });
-    // A connection that breaks fails the query that runs on it, or the next one.
+    // A broken connection fails the query that runs on it, or the next one.
     client.on('error', () => undefined);
     await client.connect();
     try {
@@ -39,12 +39,12 @@ export class Snapshot {
     }
   }
 
-  /** The rows of a query, for results that are small. */
+  /** The rows of a query; for small results. */
   async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     return (await this.#client.query<Row>(text, [...values])).rows;
   }
 
-  /** The rows of a query, `atOnce` of them in memory. Other queries may run meanwhile. */
+  /** Streams the rows of a query, `atOnce` of them in memory. Other queries may run meanwhile. */
   async *stream<Row extends object>(text: string, atOnce: number): AsyncGenerator<Row> {
     this.#cursors += 1;
     const cursor = `stream_${this.#cursors}`;

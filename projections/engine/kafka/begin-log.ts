@@ -1,4 +1,4 @@
-/** The start of a log in Kafka: it is given its name, or is proven to be the one that the read model was built from. */
+/** The start of a log in Kafka: gives a new log its ID, or proves that the log is the one that the read model was built from. */
 import { randomUUID } from 'node:crypto';
 import { advisoryLocks } from '../../../src/database/advisory-locks.ts';
 import type { Database } from '../../../src/database/database.ts';
@@ -11,8 +11,8 @@ import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts
 import type { KafkaReader } from '../../../src/log/kafka/kafka-reader.ts';
 
 /**
- * The first start of a log: an event in each partition that names it. A partition that is empty although the read model was
- * built from it is left so: that is another log, or one that has lost its events.
+ * Writes an event with the log's ID to each empty partition. Skips a partition that is empty although the read model was built from
+ * it: that is another log, or one that lost its events.
  */
 export async function beginLog(database: Database, connection: KafkaConnection, reader: KafkaReader): Promise<void> {
   const partitions = allPartitions(reader.partitions);
@@ -22,7 +22,7 @@ export async function beginLog(database: Database, connection: KafkaConnection, 
   };
   if ((await findEmpty()).length === 0) return;
   await inTransaction(database.pool, async (client) => {
-    // Two processes that start at once would give it two names.
+    // Without the lock, two processes that start at once could give the log two IDs.
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.nameLog]);
     const remembered = await readProgress(database.pool);
     const empty = await findEmpty();

@@ -1,6 +1,6 @@
 /**
- * The log in Kafka. Any number of processes append to it; what they append is decided where it is read, by the process that
- * owns the partition, and whoever appended waits for what became of it (ARCHITECTURE.md, "Where it runs").
+ * The log in Kafka. Any number of processes append to it. The process that owns a partition reads and decides its events; the process
+ * that appended an event waits for the outcome (ARCHITECTURE.md, "Where it runs").
  */
 import type { EncodedEvent } from '../../../src/events/event.ts';
 import type { Kafka } from 'kafkajs';
@@ -33,21 +33,21 @@ export interface KafkaEngineOptions {
   readonly database: Database;
   readonly projector: Projector;
   readonly partitions: number;
-  /** Whether this process projects partitions, or leaves that to others: always, or while there are others. */
+  /** Whether this process projects partitions: always, never, or only if no other process does at the start. */
   readonly projects: boolean | 'unless others do';
-  /** What may wait for its outcome, and what may wait to be sent, over all partitions; past it appends are refused. */
+  /** How many events may wait for their outcome, and how many bytes to be sent, over all partitions; past either, appends are refused. */
   readonly queueEventsMax: number;
   readonly queueBytesMax: number;
-  /** How many events of a partition may wait to be projected; past it appends to it are refused. */
+  /** How many events the projection of a partition may be behind; past it, appends to the partition are refused. */
   readonly lagEventsMax: number;
-  /** For how long nothing may move on a request before its outcome is called unknown, in milliseconds. */
+  /** How long a request waits without any progress before its outcome is called unknown, in milliseconds. */
   readonly unknownWait: number;
   readonly logger: Logger;
-  /** Hears of what the log does; without it nobody does. */
+  /** Notified of appends, refusals, failures and takeovers. */
   readonly observer?: LogObserver;
 }
 
-/** The connections that the log is made on. */
+/** The connections of the log. */
 interface Connections {
   readonly kafka: Kafka;
   readonly connection: KafkaConnection;
@@ -68,7 +68,7 @@ export class KafkaEngine implements EventLog {
   readonly #closing = new AbortController();
   readonly #caughtUp = Promise.withResolvers<void>();
   readonly #ends: LogEnds;
-  /** The partitions whose log is not the read model's, as this process has found out, and why. */
+  /** The partitions whose log does not match the read model, as found by this process, and why. */
   readonly #wrong: Map<number, string>;
   #isCaughtUp = false;
   readonly #queue: AppendQueue;
@@ -109,8 +109,8 @@ export class KafkaEngine implements EventLog {
   }
 
   /**
-   * Opens the log, and begins to project if this process is to. Makes the topic, and the log in it, unless they are there.
-   * Rejects with UnsafeTopic when the topic could lose events, and when Kafka or Postgres cannot be reached.
+   * Opens the log, and starts to project if this process should. Creates the topic and the log in it unless they exist. Rejects with
+   * UnsafeTopic when the topic could lose events, and when Kafka or Postgres cannot be reached.
    */
   static async open(options: KafkaEngineOptions, signal: AbortSignal): Promise<KafkaEngine> {
     const { kafka: settings, logger, database, partitions } = options;
@@ -158,14 +158,14 @@ export class KafkaEngine implements EventLog {
     const began = performance.now();
     const wait = this.#waiters.wait(partition, event.commandId);
     let placedAt: bigint | undefined;
-    // What the projection says counts, whether or not the brokers have answered the send by then.
+    // The outcome comes from the projection, possibly before the brokers acknowledge the send.
     const { next } = this.#watch.of(partition);
     const sent = this.#appenders[partition]!.append(event).then(
       ({ offset }) => {
         placedAt = offset;
         wait.placedAt(offset);
         observer.appended(performance.now() - began);
-        // What is appended after something was projected stands behind it.
+        // The event was sent after the progress was `next`, so its offset cannot be lower.
         if (offset < next) this.#distrust(partition, offset, next);
       },
       (error: Error) => wait.fail(error),
@@ -229,7 +229,7 @@ export class KafkaEngine implements EventLog {
   }
 
   async #start(): Promise<void> {
-    // Whoever waits for it hears of it; nobody has to.
+    // Avoids an unhandled rejection when nobody waits for it.
     this.#caughtUp.promise.catch(() => undefined);
     for (const [partition, reason] of this.#wrong) this.#options.logger.fatal({ partition }, reason);
     await this.#watch.start();
@@ -237,7 +237,7 @@ export class KafkaEngine implements EventLog {
     this.#ends.start();
   }
 
-  /** Gives an event a place in the queue. Throws NotAppended when it cannot be taken now: before it is sent, while that is certain. */
+  /** Queues an event. Throws NotAppended when it cannot be accepted now: before the send, while it is certain that nothing happened. */
   #admit(partition: number, event: EncodedEvent): QueuedEvent {
     const no = (reason: RefusalReason, message: string): never => {
       throw this.#queue.refuse(reason, message, partition);
@@ -254,7 +254,7 @@ export class KafkaEngine implements EventLog {
     return this.#queue.enter(partition, event.bytes.length);
   }
 
-  /** Why a partition cannot be written to; null when it can. */
+  /** Why events for a partition are refused; null if they are not. */
   #haltOf(partition: number): string | null {
     return this.#wrong.get(partition) ?? this.#watch.of(partition).halted;
   }
@@ -264,7 +264,7 @@ export class KafkaEngine implements EventLog {
     this.#owner.assign(partitions.filter((partition) => !this.#wrong.has(partition)));
   }
 
-  /** What this process has just appended. */
+  /** Handles records that this process has just appended. */
   #takeSent(records: readonly LogRecord[]): void {
     const { partition, offset, time } = records.at(-1)!;
     this.#clock.set(time);
@@ -273,7 +273,7 @@ export class KafkaEngine implements EventLog {
     this.#owner.offerSent(records);
   }
 
-  /** What this process has just projected: told to its own requests, and to other processes where the rest came from. */
+  /** Settles this process's own requests for records that it has just projected, and notifies other processes of the rest. */
   #tell(partition: number, records: readonly LogRecord[], outcomes: Projected['outcomes'] | null): void {
     const next = records.at(-1)!.offset + 1n;
     this.#watch.moved(partition, next);
@@ -297,7 +297,7 @@ export class KafkaEngine implements EventLog {
     this.#options.logger.fatal({ partition, offset: String(offset), err: error }, 'a partition has halted: its log cannot be projected any further');
   }
 
-  /** Another log lies where that of a partition was: nothing is sent there any more until this process is started anew. */
+  /** Another log has replaced that of the partition: refuses all events for it until this process is restarted. */
   #distrust(partition: number, offset: bigint, next: bigint): void {
     if (this.#wrong.has(partition)) return;
     const problem = `a new event was given offset ${offset}, the read model is at ${next}: the log was cut, or made anew`;
@@ -309,7 +309,7 @@ export class KafkaEngine implements EventLog {
 
   #checkCaughtUp(): void {
     if (this.#isCaughtUp) return;
-    // What halted can be read as it is, if it was ever whole.
+    // A halted partition can be read as it is, if it ever reached the end of its log.
     this.#isCaughtUp = allPartitions(this.partitions).every((partition) => {
       return this.#ends.leftOf(partition) === 0 || (this.#haltOf(partition) !== null && this.#watch.of(partition).caughtUp);
     });

@@ -1,7 +1,7 @@
 /**
- * The requests of this process that wait for what becomes of their commands. Whoever projects a command tells of it: this
- * process itself, or another one through Postgres. A request waits for its command, never for an offset alone: the
- * projection may be past it and the command have come too late, or stand in the log twice.
+ * The requests of this process that wait for the outcomes of their commands. The outcome comes from the projection: of this process, or
+ * of another one through Postgres. A request waits for its command, never just for an offset: when the projection is past that, the
+ * command may have come too late, or be in the log twice.
  */
 import { AppendUnknown, tooLate } from '../../../src/log/event-log.ts';
 import type { CommandId } from '../../../src/log/event-log.ts';
@@ -9,11 +9,11 @@ import type { Outcome } from '../../../src/events/outcome.ts';
 
 /** One request. */
 export interface Wait {
-  /** What becomes of its command. */
+  /** The outcome of its command. */
   readonly outcome: Promise<Outcome>;
-  /** Its event stands in the log at this offset. */
+  /** Notes that its event is in the log at this offset. */
   placedAt(offset: bigint): void;
-  /** It can wait no longer. */
+  /** Rejects the wait. */
   fail(error: Error): void;
 }
 
@@ -29,7 +29,7 @@ class Waiter {
 }
 
 export class OutcomeWaiters {
-  /** By partition and command. Two requests wait for one command when a client repeats it. */
+  /** By partition and command. Two requests wait for the same command when a client repeats it. */
   readonly #waiting: readonly Map<CommandId, Set<Waiter>>[];
   /** When the projection of each partition last moved, by `performance.now`. */
   readonly #movedAt: number[];
@@ -59,7 +59,7 @@ export class OutcomeWaiters {
     };
   }
 
-  /** The commands of a partition that somebody waits for, since `msAgo` at least. */
+  /** The commands of a partition that a request has waited for since at least `msAgo`. */
   commands(partition: number, msAgo = 0): CommandId[] {
     const before = performance.now() - msAgo;
     const commands: CommandId[] = [];
@@ -73,7 +73,7 @@ export class OutcomeWaiters {
     return commands;
   }
 
-  /** Tells what became of a command. Gives whether anybody here waited for it. */
+  /** Delivers the outcome of a command. Returns whether a request here waited for it. */
   settle(partition: number, commandId: CommandId, outcome: Outcome): boolean {
     const waiting = this.#waiting[partition]!;
     const waiters = waiting.get(commandId);
@@ -84,28 +84,28 @@ export class OutcomeWaiters {
   }
 
   /**
-   * All outcomes of records from `from` (inclusive) to `next` (exclusive) have been told. Whoever still waits for one of
-   * those records came too late to take effect.
+   * All outcomes of records from `from` (inclusive) to `next` (exclusive) have been delivered. A request that still waits for one of
+   * these records came too late to take effect.
    */
   advance(partition: number, from: bigint, next: bigint): void {
     this.moved(partition, next);
     this.#refuseLate(partition, this.#waiting[partition]!.keys(), (offset) => offset >= from && offset < next);
   }
 
-  /** The projection has come to `next`, and what these commands had come to by then, if anything, has been told. */
+  /** The progress is at `next`, and every outcome that these commands had by then has been delivered. */
   advanceFor(partition: number, commands: readonly CommandId[], next: bigint): void {
     this.moved(partition, next);
     this.#refuseLate(partition, commands, (offset) => offset < next);
   }
 
-  /** The projection of a partition has come to `next`; its outcomes may not have been told yet. */
+  /** The progress of a partition is at `next`; outcomes may not have been delivered yet. */
   moved(partition: number, next: bigint): void {
     if (next <= this.#progress[partition]!) return;
     this.#progress[partition] = next;
     this.#movedAt[partition] = performance.now();
   }
 
-  /** Gives up those for which nothing has moved for so many milliseconds: what becomes of them is not known. */
+  /** Rejects the requests for which nothing has moved for this many milliseconds: their outcomes are unknown. */
   giveUp(ms: number): void {
     const now = performance.now();
     this.#waiting.forEach((waiting, partition) => {
@@ -119,7 +119,7 @@ export class OutcomeWaiters {
     });
   }
 
-  /** Gives up all of a partition: it is not projected any further. */
+  /** Rejects all requests of a partition, because it has halted. */
   abandon(partition: number): void {
     for (const waiters of this.#waiting[partition]!.values()) {
       for (const { settled } of waiters) settled.reject(new AppendUnknown(`partition ${partition} has halted`));

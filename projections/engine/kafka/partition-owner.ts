@@ -1,6 +1,6 @@
 /**
- * The partitions that this process projects. The group says which; each is taken over from whoever had it, fetched from
- * where its progress is, and projected until it is given to another process, is lost to one, or halts.
+ * The partitions that this process projects. The consumer group assigns them. Each is taken over from its former owner, fetched from
+ * its progress on, and projected until it is assigned to another process, is lost to one, or halts.
  */
 import type { EncodedEvent } from '../../../src/events/event.ts';
 import pRetry from 'p-retry';
@@ -20,14 +20,14 @@ import { PartitionProjection, type Position } from './partition-projection.ts';
 const failureWait = 200;
 
 /**
- * A partition to which this process has just appended is not fetched for so long: its own records are known, and a record
- * of somebody else shows as a gap before the next one. In milliseconds.
+ * After this process appended to a partition, it does not fetch it for this long: its own records are known, and a record of another
+ * process shows as a gap before the next one. In milliseconds.
  */
 const ownRecordsFor = 20;
-/** Once there was a gap, others write there too, and the partition is fetched for at least so long. In milliseconds. */
+/** After a gap, other processes write too, and the partition is fetched for at least this long. In milliseconds. */
 const sharedFor = 5000;
 
-/** When a partition was lost although the group still gives it to this process, it is taken back so much later. */
+/** How long to wait before taking back a partition that was lost although it is still assigned, in milliseconds. */
 const retakeDelay = 5000;
 
 export interface PartitionOwnerOptions {
@@ -39,7 +39,7 @@ export interface PartitionOwnerOptions {
   readonly onProjected: (
     partition: number, records: readonly LogRecord[], outcomes: Projected['outcomes'] | null,
   ) => void;
-  /** Hears at which offset a partition is not projected any further, and why, for people. */
+  /** Called when a partition halts; `reason` is text for people. */
   readonly onHalted: (partition: number, offset: bigint, reason: string, error: Error) => void;
   readonly onTakenOver: (partition: number) => void;
 }
@@ -50,7 +50,7 @@ interface Owned {
   readonly epoch: bigint;
   /** The end of the log when it was taken over; null once the projection has been there. */
   catchUpTo: bigint | null;
-  /** When this process last appended to it, and until when others are known to, by `performance.now`. */
+  /** When this process last appended to it, and until when it is fetched because others append too, by `performance.now`. */
   sentAt: number;
   sharedUntil: number;
 }
@@ -79,7 +79,7 @@ export class PartitionOwner {
     return [...this.#owned.keys()];
   }
 
-  /** Takes over what is new among these partitions, and lets go of what is not among them any more. */
+  /** Takes over the partitions that are new in this list, and closes those that are no longer in it. */
   assign(partitions: readonly number[]): void {
     this.#assigned = new Set(partitions);
     for (const [partition, { projection }] of this.#owned) {
@@ -92,12 +92,12 @@ export class PartitionOwner {
     }
   }
 
-  /** This process is appending events: what their projection will need can be fetched meanwhile. */
+  /** This process is appending events: preloads what their projection looks up. */
   loadAhead(partition: number, events: readonly EncodedEvent[]): void {
     this.#owned.get(partition)?.projection.loadAhead(events);
   }
 
-  /** Takes records that this process has just appended: they need not be fetched if they are the next ones. */
+  /** Takes records that this process has just appended, so that they need not be fetched if they are the next ones. */
   offerSent(records: readonly LogRecord[]): void {
     const owned = this.#owned.get(records[0]!.partition);
     if (!owned) return;
@@ -113,7 +113,7 @@ export class PartitionOwner {
     while (this.#tasks.size > 0) await Promise.all(this.#tasks);
   }
 
-  /** Keeps hold of something that goes on by itself and never rejects. */
+  /** Tracks a background task, which must never reject, so that `close` can wait for it. */
   #run(task: Promise<void>): void {
     this.#tasks.add(task);
     void task.finally(() => this.#tasks.delete(task));
@@ -125,7 +125,7 @@ export class PartitionOwner {
     this.#run(this.#takeOver(partition, delay).finally(() => this.#takingOver.delete(partition)));
   }
 
-  /** Takes a partition over, and tries for as long as it is this process's to take. Never rejects. */
+  /** Takes a partition over, retrying while it is assigned to this process. Never rejects. */
   async #takeOver(partition: number, delay: number): Promise<void> {
     const { database, logger, reader, onHalted, onTakenOver } = this.#options;
     const { signal } = this.#closing;
@@ -165,7 +165,7 @@ export class PartitionOwner {
       onLost: () => {
         logger.warn({ partition, epoch: String(position.epoch) }, 'another process has taken a partition over');
         this.#owned.delete(partition);
-        // The group gives it to that process, or it was somebody who does not know of us.
+        // Either the group is assigning it to that process, or that process took it without being in the group.
         this.#takeOverSoon(partition, retakeDelay);
       },
       onHalted: (offset, error) => {
@@ -190,13 +190,13 @@ export class PartitionOwner {
     this.#run(this.#untilDone(partition, () => noteCaughtUp(pool, partition, owned.epoch)));
   }
 
-  /** Has other processes know why a partition is not projected. */
+  /** Records why a partition has halted, for other processes. */
   #remember(partition: number, epoch: bigint, reason: string): Promise<void> {
     const { pool } = this.#options.database;
     return this.#untilDone(partition, () => noteHalted(pool, partition, epoch, reason));
   }
 
-  /** Does something as soon as Postgres can be reached. Never rejects. */
+  /** Retries while Postgres cannot be reached. Never rejects. */
   async #untilDone(partition: number, work: () => Promise<void>): Promise<void> {
     const { signal } = this.#closing;
     try {
@@ -209,7 +209,7 @@ export class PartitionOwner {
     }
   }
 
-  /** From where on a partition is to be fetched; null while it is not. */
+  /** The offset to fetch a partition from; null if it should not be fetched now. */
   #offsetToFetch(partition: number): bigint | null {
     const owned = this.#owned.get(partition);
     if (!owned?.projection.hasRoom) return null;
@@ -225,7 +225,7 @@ export class PartitionOwner {
     else projection.offer(records);
   }
 
-  /** An offset that is not in the log: another log lies there now, or a part of it is gone. Never rejects. */
+  /** The offset to fetch is not in the log: the log was replaced, or has lost a part. Never rejects. */
   async #judgeRange(partition: number): Promise<void> {
     const projection = this.#owned.get(partition)?.projection;
     if (!projection) return;

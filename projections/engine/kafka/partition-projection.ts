@@ -1,7 +1,7 @@
 /**
- * The projection of one partition by the process that owns it. Records come in the log's order, from the brokers or from
- * the sends of this very process, and are projected in batches; the progress in Postgres decides whether they still are
- * to be (ARCHITECTURE.md, "Invariants").
+ * Projects one partition, in the process that owns it. Records come in log order, from the brokers or from this process's own sends,
+ * and are projected in batches. The progress in Postgres decides whether they still have to be projected (ARCHITECTURE.md,
+ * "Invariants").
  */
 import type { EncodedEvent } from '../../../src/events/event.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,10 +16,10 @@ import { ProjectionFailed, projectRecords, type ProjectTarget } from '../project
 import { ProgressMoved, type Projected, type Projector } from '../projector.ts';
 import type { SpeculativeBatch } from '../speculative-batch.ts';
 
-/** What may wait to be projected before no more is fetched. */
+/** How much may wait to be projected before fetching pauses. */
 const queueBytesMax = 16 * 1024 * 1024;
 
-/** How long Postgres is left alone before what it failed is tried again, in milliseconds. */
+/** How long to wait before a retry while Postgres is away, in milliseconds. */
 const retryDelay = 200;
 
 const selectEpoch: Statement<{ next: bigint; epoch: bigint }> = {
@@ -27,7 +27,7 @@ const selectEpoch: Statement<{ next: bigint; epoch: bigint }> = {
   text: 'select next, epoch from progress where partition = $1',
 };
 
-/** Where a partition stood when this process took it over, and with what. */
+/** The progress and epoch of a partition when this process took it over. */
 export type Position = Pick<Progress, 'next' | 'time' | 'epoch'>;
 
 /** What happens to a partition while it is projected. */
@@ -78,7 +78,7 @@ export class PartitionProjection {
     });
   }
 
-  /** The offset behind all that was offered. */
+  /** The offset after the last record offered. */
   get tail(): bigint {
     return this.#tail;
   }
@@ -89,8 +89,7 @@ export class PartitionProjection {
   }
 
   /**
-   * Takes records that follow those before them; what was offered already is passed over. Gives false, and takes nothing,
-   * when there is a gap.
+   * Takes the next records, and skips those that were offered before. Returns false, and takes nothing, if there is a gap before them.
    */
   offer(records: readonly LogRecord[]): boolean {
     const fresh = records.filter(({ offset }) => offset >= this.#tail);
@@ -106,23 +105,23 @@ export class PartitionProjection {
     return true;
   }
 
-  /** Events are on their way into the log: what they look up is loaded meanwhile, unless there is something to do. */
+  /** Events are being appended: preloads what they look up, unless the pipeline is busy. */
   loadAhead(events: readonly EncodedEvent[]): void {
     if (!this.#ended) this.#batches.loadAhead(this.#tail, events.map(({ event }) => event));
   }
 
-  /** Says that the log has no record where the next one should be. */
+  /** Halts the partition, because the log has no record where the next one should be. */
   halt(error: Error): void {
     if (!this.#ended) this.#halt(this.#tail, error);
   }
 
-  /** Ends it: what is in flight is waited for, what waits is left to the next owner. */
+  /** Ends the projection: waits for the batch in flight, and leaves what waits to the next owner. */
   async close(): Promise<void> {
     this.#end();
     await this.#batches.idle();
   }
 
-  /** Projects records, however long that takes. Never rejects; tells whether it was stored as it was decided ahead. */
+  /** Projects records, however long that takes. Never rejects; resolves to whether they landed as they were decided ahead. */
   async #settle(records: readonly LogRecord[], speculative: SpeculativeBatch | null): Promise<boolean> {
     const { onProjected } = this.#options;
     let left = records;
@@ -144,7 +143,7 @@ export class PartitionProjection {
     return false;
   }
 
-  /** What is left to be done of these records after a failure. Never rejects. */
+  /** The records that are still to be projected after a failure. Never rejects. */
   async #recover(records: readonly LogRecord[], error: Error): Promise<readonly LogRecord[]> {
     if (error instanceof ProjectionFailed) {
       this.#halt(error.offset, error.cause as Error);
@@ -152,7 +151,7 @@ export class PartitionProjection {
     }
     try {
       const left = await this.#notYetProjected(records);
-      // Postgres is there: the next attempt is without speculation, in a transaction.
+      // Postgres is reachable: retry without speculation, in a transaction.
       if (left.length < records.length || !isDatabaseAway(error)) return left;
     } catch (failure) {
       if (!isDatabaseAway(failure)) {
@@ -164,12 +163,12 @@ export class PartitionProjection {
     return records;
   }
 
-  /** Asks Postgres how far it is: a commit may have taken place although its answer was lost. */
+  /** Reads the progress, because a commit may have taken place although its answer was lost. */
   async #notYetProjected(records: readonly LogRecord[]): Promise<readonly LogRecord[]> {
     const { partition, position, database, onProjected, onLost } = this.#options;
     const { rows } = await database.writers.with((tx) => tx.query(selectEpoch, [partition]));
     const { next, epoch } = rows[0]!;
-    // `next` is below these records: the read model was replaced by an older one.
+    // If `next` is below these records, the read model was replaced by an older one.
     if (epoch !== position.epoch || next < records[0]!.offset) {
       this.#end();
       onLost();

@@ -1,7 +1,7 @@
 /**
- * How far the partitions are projected, by whichever process: Postgres says so, and what the commands came to that this
- * process waits for. Whoever projects a partition notifies the others; behind that there is a poll, because a
- * notification can be lost with a connection.
+ * Reads from Postgres how far the partitions are projected, by any process, and the outcomes that requests of this process wait for.
+ * The process that projects a partition notifies the others. A poll backs that up, because a notification can be lost with a
+ * connection.
  */
 import pg from 'pg';
 import type { Logger } from 'pino';
@@ -12,17 +12,17 @@ import { stillCounts } from '../outcomes/recorded-outcome.ts';
 import { readProgress, type Progress } from '../progress/progress.store.ts';
 import type { OutcomeWaiters } from './outcome-waiters.ts';
 
-/** What is known of a partition. */
+/** What this process knows of a partition. */
 export type PartitionProgress = Pick<Progress, 'next' | 'halted' | 'caughtUp'>;
 
-/** How often it is looked whether somebody has waited too long, and how often all partitions are looked at. In milliseconds. */
+/** How often overdue requests are looked for, and how often the progress of all partitions is read. In milliseconds. */
 const lookInterval = 100;
 const refreshInterval = 1000;
 
 /** How long a request waits before its outcome is looked up without a notification, in milliseconds. */
 const pollAfter = 100;
 
-/** How long to wait before a lost connection is made anew, in milliseconds. */
+/** How long to wait before listening again after the connection broke, in milliseconds. */
 const reconnectDelay = 500;
 
 export interface ProgressWatchOptions {
@@ -30,12 +30,12 @@ export interface ProgressWatchOptions {
   readonly database: Database;
   readonly waiters: OutcomeWaiters;
   readonly partitions: number;
-  /** For how long a request waits while nothing moves, in milliseconds. */
+  /** How long a request waits while nothing moves, in milliseconds. */
   readonly unknownWait: number;
   readonly logger: Logger;
   /** The log's time. */
   readonly now: () => number;
-  /** Hears of each look at all partitions. */
+  /** Called after the progress of all partitions was read. */
   readonly onRefreshed: () => void;
 }
 
@@ -43,10 +43,10 @@ export class ProgressWatch {
   readonly #options: ProgressWatchOptions;
   readonly #channel: string;
   readonly #progress: PartitionProgress[];
-  /** Partitions whose outcomes are being looked up; true: and must be once more. */
+  /** Partitions whose outcomes are being looked up; true: look again when done. */
   readonly #lookingUp = new Map<number, boolean>();
   readonly #lookUps = new Set<Promise<void>>();
-  /** How far partitions are that the others have not been told of yet. */
+  /** Progress that other processes have not been notified of yet. */
   readonly #toNotify = new Map<number, bigint>();
   #notifying: Promise<void> | null = null;
   #listener: pg.Client | null = null;
@@ -55,7 +55,7 @@ export class ProgressWatch {
   #refreshing: Promise<void> | null = null;
   #away: Error | null = null;
   readonly #closing = new AbortController();
-  /** The attempts to listen again, once the connection has broken. */
+  /** The attempts to listen again after the connection broke. */
   #listening: Promise<void> | null = null;
 
   constructor(options: ProgressWatchOptions) {
@@ -64,7 +64,7 @@ export class ProgressWatch {
     this.#progress = Array.from({ length: options.partitions }, () => ({ next: 0n, halted: null, caughtUp: false }));
   }
 
-  /** Begins to listen and to look. Rejects when Postgres is away. */
+  /** Begins to listen and to poll. Rejects when Postgres is away. */
   async start(): Promise<void> {
     await this.#listen();
     await this.refresh();
@@ -77,7 +77,7 @@ export class ProgressWatch {
     await Promise.all([this.#listener?.end(), this.#listening, this.#refreshing, this.#notifying, ...this.#lookUps]);
   }
 
-  /** Why Postgres cannot be asked; null while it can. */
+  /** Why Postgres cannot be reached; null while it can. */
   get away(): Error | null {
     return this.#away;
   }
@@ -86,13 +86,13 @@ export class ProgressWatch {
     return this.#progress[partition]!;
   }
 
-  /** Looks at all partitions. Rejects when Postgres is away. */
+  /** Reads the progress of all partitions. Rejects when Postgres is away. */
   async refresh(): Promise<void> {
     const { database, waiters } = this.#options;
     const all = await readProgress(database.pool);
     this.#refreshedAt = performance.now();
     all.forEach(({ next, halted, caughtUp }, partition) => {
-      // This process may have heard of more meanwhile.
+      // This process may know of newer progress by now.
       const known = this.#progress[partition]!.next;
       this.#progress[partition] = { next: next > known ? next : known, halted, caughtUp };
       waiters.moved(partition, next);
@@ -107,7 +107,7 @@ export class ProgressWatch {
     if (next > known.next) this.#progress[partition] = { ...known, next };
   }
 
-  /** This process has found that a partition cannot be projected any further. */
+  /** This process has found that a partition has halted. */
   halted(partition: number, reason: string): void {
     this.#progress[partition] = { ...this.#progress[partition]!, halted: reason };
     this.#options.waiters.abandon(partition);
@@ -119,7 +119,7 @@ export class ProgressWatch {
     this.#notifying ??= this.#notify();
   }
 
-  /** Looks up what the commands came to that are waited for. Never rejects. */
+  /** Looks up the outcomes that requests wait for. Never rejects. */
   lookUp(partition: number): void {
     if (this.#lookingUp.has(partition)) {
       this.#lookingUp.set(partition, true);
@@ -141,7 +141,7 @@ export class ProgressWatch {
         for (const recorded of outcomes) {
           if (stillCounts(recorded, now())) waiters.settle(partition, recorded.commandId, recorded.outcome);
         }
-        // Of those who began to wait meanwhile nothing has been asked.
+        // Only of the commands asked for: requests that arrived meanwhile were not part of the look-up.
         waiters.advanceFor(partition, commands, next);
         this.moved(partition, next);
       } while (this.#lookingUp.get(partition));
@@ -161,7 +161,7 @@ export class ProgressWatch {
         await database.pool.query('select pg_notify($1, $2)', [this.#channel, payload]);
       }
     } catch (error) {
-      // The others look by themselves before long.
+      // The others poll before long.
       logger.debug({ err: error }, 'a notification could not be sent');
     } finally {
       this.#notifying = null;
@@ -195,7 +195,7 @@ export class ProgressWatch {
       connectionString: this.#options.url, application_name: 'tablog listener', connectionTimeoutMillis: 5000,
       keepAlive: true, keepAliveInitialDelayMillis: 10_000,
     });
-    // A connection that breaks ends, which is what counts.
+    // A connection that breaks also emits `end`, which is handled below.
     client.on('error', () => undefined);
     client.on('notification', ({ payload }) => this.#hear(payload ?? ''));
     await client.connect();
@@ -214,7 +214,7 @@ export class ProgressWatch {
         if (signal.aborted) await this.#listener?.end();
         return;
       } catch {
-        // Until it succeeds the poll has to do.
+        // Until it succeeds there is only the poll.
         await pause(reconnectDelay, signal);
       }
     }

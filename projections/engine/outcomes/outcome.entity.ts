@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { StoredTable } from '../../../src/database/stored-table.ts';
 
-/** What became of each command (ARCHITECTURE.md, "outcome"). Its key makes a repeated append harmless. */
+/** The outcome of each command (ARCHITECTURE.md, "outcome"). Its key dedupes repeated appends. */
 export const OutcomeEntity = defineEntity({
   name: 'Outcome',
   tableName: 'outcomes',
@@ -9,13 +9,13 @@ export const OutcomeEntity = defineEntity({
     partition: p.smallint().primary(),
     commandId: p.uuid().primary(),
     logOffset: p.bigint(),
-    /** The record's time, in milliseconds: an outcome counts for seven days of log time. */
+    /** The record's time, in milliseconds: an outcome is valid for seven days of log time. */
     time: p.bigint('number'),
     etag: p.bigint().nullable(),
-    /** A refusal or a result, as JSON; null for an applied command whose answer holds nothing. */
+    /** A refusal or a result, as JSON; null for an applied command with an empty result. */
     detail: p.text().nullable(),
     requestDigest: p.text().nullable(),
-    /** The time of the outcome that it took the place of; null where there was none. Only jobs ask for it, no decision does. */
+    /** The time of the outcome that this one replaced; null if there was none. Read for jobs only, never by a decision. */
     replacedTime: p.bigint('number').nullable(),
   },
 });

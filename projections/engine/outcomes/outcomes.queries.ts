@@ -1,16 +1,16 @@
-/** What HTTP reads of outcomes: what has become of one command. */
+/** What HTTP reads of outcomes. */
 import type { Database } from '../../../src/database/database.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import { findProgressAndOutcomes } from './outcomes.store.ts';
 import { stillCounts, type KnownOutcome } from './recorded-outcome.ts';
 
-/** A try of a command: the log time when it was sent, and until when it could take effect. */
+/** One attempt at a command: the log time when it was sent, and until when it could take effect. */
 export interface Try {
   readonly at: number;
   readonly notAfter: number;
 }
 
-/** Null: nothing yet. `forgotten`: it had one, which a later try has replaced whose command counted as new. */
+/** Null: no outcome yet. `forgotten`: it had one, but a later attempt that counted as a new command has replaced it. */
 export type TryOutcome = Outcome | 'forgotten' | null;
 
 function outcomeOfTry(recorded: KnownOutcome, { at, notAfter }: Try): TryOutcome {
@@ -26,7 +26,7 @@ export class OutcomeQueries {
     this.#database = database;
   }
 
-  /** How far the command's partition is projected, and what a try of the command has come to by then. */
+  /** How far the command's partition is projected, and the outcome of this attempt up to there. */
   async find(partition: number, commandId: string, tried: Try): Promise<{ readonly next: bigint; readonly outcome: TryOutcome }> {
     const { next, outcomes } = await findProgressAndOutcomes(this.#database.reader, partition, [commandId]);
     const [recorded] = outcomes;

@@ -1,4 +1,4 @@
-/** Outcomes in Postgres: looked up by command, stored with the batch that decided them. */
+/** Outcomes in Postgres: looked up by command, and stored with the batch that decided them. */
 import type { BoundStatement } from '../../../src/database/combine.ts';
 import type { Statement, Tx } from '../../../src/database/pipelined-client.ts';
 import type { RowOf } from '../../../src/database/stored-table.ts';
@@ -14,7 +14,7 @@ const selectOutcomes: Statement<OutcomeRow> = {
   text: `select ${storedOutcomes.columns()} from outcomes where partition = $1 and command_id = any($2::uuid[])`,
 };
 
-/** What these commands have come to, as far as it is known. */
+/** The outcomes of these commands, as far as there are any. */
 export async function findOutcomes(
   tx: Tx,
   partition: number,
@@ -28,7 +28,7 @@ function toRecordedOutcome({ commandId, logOffset: offset, time, etag, detail, r
   return { commandId, offset, time, outcome: decodeOutcome(etag, detail, requestDigest) };
 }
 
-/** The progress, and one of the outcomes; where there is none, all of its columns are null. */
+/** The progress joined with one outcome; if there is none, all outcome columns are null. */
 type ProgressAndOutcome = { readonly next: bigint; readonly replacedTime: number | null } & (OutcomeRow | { readonly commandId: null });
 
 const selectProgressAndOutcomes: Statement<ProgressAndOutcome> = {
@@ -38,7 +38,7 @@ const selectProgressAndOutcomes: Statement<ProgressAndOutcome> = {
     where progress.partition = $1`,
 };
 
-/** How far a partition is projected, and what these commands have come to by then. */
+/** How far a partition is projected, and the outcomes of these commands up to there, in one snapshot. */
 export async function findProgressAndOutcomes(
   tx: Tx,
   partition: number,
@@ -63,8 +63,8 @@ export function isDuplicateOutcome(error: unknown): boolean {
 }
 
 /**
- * A command's ID may be there already only when its time is over: then the newer outcome takes its place (`replace`), or,
- * where nobody looked, the statement fails.
+ * A command's ID may exist already only if its outcome has expired: then the new outcome replaces it (`replace`), or the statement fails
+ * (`fail`: nobody looked earlier outcomes up).
  */
 export function storeOutcomes(
   partition: number,
@@ -80,10 +80,10 @@ export function outcomeRow(partition: number, { commandId, offset: logOffset, ti
   return { partition, commandId, logOffset, time, etag, detail: encodeDetail(outcome), requestDigest };
 }
 
-/** Version, ordinal, first, count; the table where rows have retained row IDs, or null; how many extents, where they are several. */
+/** Version, ordinal, first, count; the table in which rows have retained row IDs, or null; the number of extents, if several. */
 type StoredRange = readonly [version: string, ordinal: number, first: number, count: number, retainedIn?: string | null, extents?: number];
 
-/** A result whose ranges of rows are packed. */
+/** A result with packed row ranges. */
 type StoredResult = Omit<AppliedResult, 'rows'> & { readonly rows?: readonly StoredRange[] };
 
 function encodeDetail(outcome: Outcome): string | null {

@@ -1,7 +1,7 @@
-/** Outcomes as they are recorded, and for how long they count. */
+/** Recorded outcomes, and how long they are valid. */
 import type { Outcome } from '../../../src/events/outcome.ts';
 
-/** An outcome, and the time of the record that it came of. */
+/** An outcome, and the offset and time of its record. */
 export interface RecordedOutcome {
   readonly commandId: string;
   readonly offset: bigint;
@@ -9,19 +9,19 @@ export interface RecordedOutcome {
   readonly outcome: Outcome;
 }
 
-/** An outcome that may have taken the place of an older one. */
+/** An outcome that may have replaced an older one. */
 export interface KnownOutcome extends RecordedOutcome {
-  /** The time of the older one's record; null: there was none. */
+  /** The time of the replaced outcome's record; null if there was none. */
   readonly replacedTime: number | null;
 }
 
-/** For how much log time a command's ID is remembered (docs/spec/decisions.md 1): seven days, in milliseconds. */
+/** How long a command's ID is remembered, in milliseconds of log time (docs/spec/decisions.md 1): seven days. */
 export const outcomeLife = 7 * 24 * 3_600_000;
 
-/** For how much log time it is stored. A try under an old key has an old outcome and a job that is young: it can be asked for as long again. */
+/** How long it is stored, in log time. A retry under an old key makes a new job for an old outcome, and is readable as long again. */
 export const outcomesKept = 2 * outcomeLife;
 
-/** Whether an outcome is that of a command which is tried at this time, or one of so long ago that the command counts as new. */
+/** Whether an outcome still applies to a command tried at this time; if it is too old, the command counts as new. */
 export function stillCounts({ time }: Pick<RecordedOutcome, 'time'>, now: number): boolean {
   return now - time < outcomeLife;
 }

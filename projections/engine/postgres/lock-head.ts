@@ -1,7 +1,7 @@
 import type { Statement } from '../../../src/database/pipelined-client.ts';
 import { logSchema } from '../../../src/log/postgres/log-tables.ts';
 
-/** Waits for the head, then tells where it is and what time it is here, and how far the read model is. */
+/** Locks the head of a partition; returns its position, the server's time, and the progress of the read model. */
 export const lockHead: Statement<{ next: bigint; time: bigint; serverTime: bigint; projected: bigint }> = {
   name: 'lock_head',
   text: `select heads.next, heads.time, (extract(epoch from clock_timestamp()) * 1000)::int8 as "serverTime", progress.next as projected

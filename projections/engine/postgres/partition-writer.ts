@@ -1,7 +1,7 @@
 /**
- * Group commit for one partition of the log in Postgres. A batch is appended, decided and stored by one statement or in
- * one transaction, so one flush acknowledges all of it. While a batch is in flight the next one is gathered and decided
- * ahead, as if that one had landed already; what this rests on is checked when it is stored.
+ * Group commit for one partition of the log in Postgres. A batch is appended, decided and stored by one statement or in one
+ * transaction, so one flush acknowledges all of it. While a batch is in flight, the next one is gathered and decided speculatively,
+ * as if the first had landed; storing it checks that assumption.
  */
 import type { EncodedEvent } from '../../../src/events/event.ts';
 import { combine, isGuardFailure } from '../../../src/database/combine.ts';
@@ -24,10 +24,10 @@ import type { SpeculativeBatch } from '../speculative-batch.ts';
 import { lockHead } from './lock-head.ts';
 import { CommitUnknown, findCommitted } from './unknown-commit.ts';
 
-/** After another process was met on this partition, so many batches take the lock first instead of guessing the head. */
+/** After another process wrote to this partition, this many batches lock the head first instead of guessing it. */
 const cautiousBatches = 16;
 
-/** How often a batch is tried anew after it met another process or a deadlock. */
+/** How often a batch is retried after it met another process or a deadlock. */
 const attemptsMax = 20;
 
 interface Waiter {
@@ -38,7 +38,7 @@ interface Waiter {
 
 interface LockedOptions {
   readonly duplicates: Duplicates;
-  /** Where the head would be if nobody else had written; null where that is not asked. */
+  /** Where the head would be if nobody else had written; null: do not check. */
   readonly expected: bigint | null;
 }
 
@@ -47,9 +47,9 @@ export interface PartitionWriterOptions {
   readonly database: Database;
   readonly projector: Projector;
   readonly clock: LogClock;
-  /** Brings the read model to the head of the partition. */
+  /** Projects the log up to the head of the partition. */
   readonly catchUp: (partition: number) => Promise<void>;
-  /** For how long it tries to find out what became of a commit without an answer, in milliseconds. */
+  /** How long to look for the result of an unanswered commit, in milliseconds. */
   readonly unknownWait: number;
   readonly observer: LogObserver;
 }
@@ -77,7 +77,7 @@ export class PartitionWriter {
     return new Promise((resolve, reject) => this.#batches.push([{ event, resolve, reject }]));
   }
 
-  /** Settles when nothing waits any more. */
+  /** Settles when nothing waits. */
   async idle(): Promise<void> {
     await this.#batches.idle();
   }
@@ -88,7 +88,7 @@ export class PartitionWriter {
     return this.#lastTime;
   }
 
-  /** Writes a batch and answers each of its waiters. Never rejects; tells whether it was written as it was decided ahead. */
+  /** Writes a batch and answers its waiters. Never rejects; resolves to whether it landed as it was decided ahead. */
   async #settle(batch: readonly Waiter[], speculative: SpeculativeBatch | null): Promise<boolean> {
     const { observer } = this.#options;
     try {
@@ -106,7 +106,7 @@ export class PartitionWriter {
       } else if (batch.length === 1) {
         batch[0]!.reject(new ProjectionBug('the projection failed on this event', { cause: error }));
       } else {
-        // A bug: the events are tried one by one, so that only the one that it is about fails.
+        // A bug: retry the events one by one, so that only the faulty one fails.
         for (const waiter of batch) await this.#settle([waiter], null);
       }
       return false;
@@ -115,7 +115,7 @@ export class PartitionWriter {
 
   async #write(batch: readonly Waiter[], speculative: SpeculativeBatch | null): Promise<Projected['outcomes']> {
     let duplicates: Duplicates = 'fail';
-    // Where a speculative batch was to stand that did not hold. Only under the lock can be seen why.
+    // The offset that a failed speculative batch expected. Only under the lock can we see why it failed.
     let missed: bigint | null = null;
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -135,8 +135,8 @@ export class PartitionWriter {
   }
 
   /**
-   * The common case: one statement appends and stores what was decided ahead. It fails whole when the head or the progress
-   * is elsewhere by then.
+   * The common case: one statement appends and stores what was decided ahead. It fails as a whole if the head or the progress has
+   * moved.
    */
   async #writeSpeculative(tx: PipelinedClient, batch: readonly Waiter[], speculative: SpeculativeBatch): Promise<Projected['outcomes']> {
     const { partition } = this.#options;
@@ -155,8 +155,8 @@ export class PartitionWriter {
   }
 
   /**
-   * Takes the head's lock first: where other processes write too, where a batch takes more than one statement, and where a
-   * speculative batch did not hold.
+   * Locks the head first: when other processes write too, when a batch takes more than one statement, or after a speculative batch
+   * failed.
    */
   async #writeLocked(tx: PipelinedClient, batch: readonly Waiter[], options: LockedOptions): Promise<Projected['outcomes']> {
     const { duplicates, expected } = options;
@@ -165,7 +165,7 @@ export class PartitionWriter {
     let sent: number | null = null;
     try {
       const offset = await this.#takeHead(tx);
-      // Where the head is as expected nobody else has written: rows were moved, which ends with this batch.
+      // If the head is where we expected, nobody else wrote: the layout was raised, which affects this batch only.
       if (expected !== null && offset !== expected) this.#cautious = cautiousBatches;
       if (this.#cautious > 0) this.#cautious -= 1;
       const records = this.#place(batch, offset, this.#timeNow());
@@ -180,7 +180,7 @@ export class PartitionWriter {
       this.#batches.landedAt(offset + BigInt(records.length));
       return outcomes;
     } catch (error) {
-      // A connection that is ended may say so behind a commit that took place and before its answer.
+      // When a connection ends, that may be reported after a commit took place and before its answer arrives.
       if (sent !== null && (tx.broken || isDatabaseAway(error))) throw new CommitUnknown(tx, sent, error);
       if (tx.broken) throw error;
       if (sent === null) await tx.query(rollback);
@@ -194,7 +194,7 @@ export class PartitionWriter {
     return batch.map(({ event: { bytes, event } }, at) => ({ partition, offset: offset + BigInt(at), time, bytes, event }));
   }
 
-  /** Locks the head, so that nobody else can move it, and has the read model brought there first where it is behind. */
+  /** Locks the head so that nobody else can move it. If the read model is behind, catches up and throws ProgressMoved. */
   async #takeHead(tx: PipelinedClient): Promise<bigint> {
     const { partition, clock, catchUp } = this.#options;
     const { rows } = await tx.query(lockHead, [partition]);
@@ -209,7 +209,7 @@ export class PartitionWriter {
     return next;
   }
 
-  /** Finds out what became of a batch, and answers each of its waiters. Never rejects. */
+  /** Finds out whether a batch was committed, and answers its waiters. Never rejects. */
   async #settleUnknown(batch: readonly Waiter[], unknown: CommitUnknown): Promise<void> {
     const { partition, database, unknownWait, clock } = this.#options;
     const commandIds = batch.map(({ event }) => event.commandId);

@@ -1,6 +1,6 @@
 /**
- * The log in a table of Postgres: any number of processes append to it, and each append is decided and stored in the
- * transaction that makes it (projections/engine/README.md).
+ * The log in a Postgres table: any number of processes append to it, and each append is decided and stored in its own transaction
+ * (projections/engine/README.md).
  */
 import type { EncodedEvent } from '../../../src/events/event.ts';
 import { randomUUID } from 'node:crypto';
@@ -25,13 +25,13 @@ import { PostgresReader } from '../../../src/log/postgres/postgres-reader.ts';
 export interface PostgresEngineOptions {
   readonly database: Database;
   readonly projector: Projector;
-  /** What may wait to be appended, over all partitions; past it appends are refused. */
+  /** How many events may wait to be appended, and how many bytes of them, over all partitions; past either, appends are refused. */
   readonly queueEventsMax: number;
   readonly queueBytesMax: number;
-  /** For how long it tries to find out what became of a commit without an answer, in milliseconds. */
+  /** How long to look for the result of an unanswered commit, in milliseconds. */
   readonly unknownWait: number;
   readonly logger: Logger;
-  /** Hears of what the log does; without it nobody does. */
+  /** Notified of appends, refusals and failures. */
   readonly observer?: LogObserver;
 }
 
@@ -59,8 +59,8 @@ export class PostgresEngine implements EventLog {
   }
 
   /**
-   * Opens the log, and brings the read model to its end. Makes the log unless it is there. Rejects with WrongLog when it is
-   * not the one that the read model was built from.
+   * Opens the log and brings the read model to its end. Creates the log unless it exists. Rejects with WrongLog when it is not the one
+   * that the read model was built from.
    */
   static async open(options: PostgresEngineOptions, signal: AbortSignal): Promise<PostgresEngine> {
     const log = new PostgresEngine(options);
@@ -110,7 +110,7 @@ export class PostgresEngine implements EventLog {
 
   readonly isCaughtUp = true;
 
-  /** The read model is brought to the end of the log by `open`, and by every append. */
+  /** `open` and every append bring the read model to the end of the log. */
   async caughtUp(): Promise<void> {
     // There is nothing to wait for.
   }
@@ -137,7 +137,7 @@ export class PostgresEngine implements EventLog {
           await projectRecords(target, records, (done) => this.#observer.batchProjected(done.length));
         }
       } catch (error) {
-        // Another process brings it there too.
+        // Another process is catching up too.
         if (error instanceof ProgressMoved || isConflict(error)) continue;
         if (!(error instanceof ProjectionFailed)) throw error;
         const reason = `partition ${partition} has halted at offset ${error.offset}`;
@@ -154,7 +154,7 @@ export class PostgresEngine implements EventLog {
     await Promise.all(this.#writers.map((writer) => writer.idle()));
   }
 
-  /** Gives an event a place in the queue. Throws NotAppended when it cannot be taken now. */
+  /** Queues an event. Throws NotAppended when it cannot be accepted now. */
   #admit(partition: number, event: EncodedEvent): QueuedEvent {
     if (this.#closed) throw this.#queue.refuse('stopping', 'the service is stopping', partition);
     const halted = this.#halted.get(partition);
@@ -162,7 +162,7 @@ export class PostgresEngine implements EventLog {
     return this.#queue.enter(partition, event.bytes.length);
   }
 
-  /** The first start of a log: an event in each partition that names it. Only one process does it. */
+  /** The first start of a log: writes an event to each partition that names the log. A lock makes sure that only one process does. */
   async #startGeneration(): Promise<void> {
     await inTransaction(this.#options.database.pool, async (client) => {
       const { rows } = await client.query(

@@ -1,4 +1,4 @@
-/** What became of a batch when the answer to its commit was lost. */
+/** Finds out whether a batch was committed when the answer to its commit was lost. */
 import type { PipelinedClient } from '../../../src/database/pipelined-client.ts';
 import { begin, rollback } from '../../../src/database/transaction.ts';
 import { findOutcomes } from '../outcomes/outcomes.store.ts';
@@ -6,7 +6,7 @@ import { stillCounts, type RecordedOutcome } from '../outcomes/recorded-outcome.
 import { endBackend } from '../../../src/log/postgres/statements.ts';
 import { lockHead } from './lock-head.ts';
 
-/** The commit was sent and no answer came: it may have taken place, or may yet. */
+/** A commit was sent and not answered: it may have taken place, or may yet. */
 export class CommitUnknown extends Error {
   override readonly name = 'CommitUnknown';
   readonly backendId: number;
@@ -21,8 +21,8 @@ export class CommitUnknown extends Error {
 }
 
 /**
- * The outcomes of a batch, by command ID: once its connection's process is gone, and the head can be locked, it has been
- * committed or never will be. Null while that process still lives. `now`: the log's time.
+ * The outcomes of a batch, by command ID. Conclusive, because it first waits until the backend that served the connection is gone and
+ * locks the head. Null while that backend still runs. `now`: the log's time.
  */
 export async function findCommitted(
   tx: PipelinedClient,

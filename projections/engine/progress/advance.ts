@@ -1,15 +1,15 @@
-/** How the progress of a partition moves with the batch that is stored. */
+/** Advances the progress of a partition with the batch that is stored. */
 import { createHash } from 'node:crypto';
 import { bind, type BoundStatement } from '../../../src/database/combine.ts';
 import type { Statement } from '../../../src/database/pipelined-client.ts';
 import type { EventOf } from '../../../src/events/event.ts';
 import type { Entry } from '../batch.ts';
 
-/** What a partition's progress says beside how far it is. */
+/** The columns of a partition's progress that decisions and look-ups depend on. */
 export interface ProgressMark {
-  /** What is added to an offset to make a version. */
+  /** The version of an event is this base plus its offset. */
   readonly base: bigint;
-  /** How often compaction has moved rows: what was looked up under another layout is looked up again. */
+  /** Raised when compaction moves rows or garbage collection drops segments. What was loaded under another layout must be loaded again. */
   readonly layout: bigint;
 }
 
@@ -20,8 +20,8 @@ const advance: Statement<ProgressMark> = {
 };
 
 /**
- * Moves the progress over records, if it stands before the first of them; returns a row with the mark, or none.
- * `layout`: what was known of it when rows were loaded ahead; null where they are loaded in the transaction.
+ * Advances the progress past the records if it stands at the first of them; returns a row with the mark, or none. `layout`: the layout
+ * under which rows were loaded ahead; null if they are loaded in this transaction.
  */
 export function advanceProgress(partition: number, entries: readonly Entry[], epoch: bigint, layout: bigint | null): BoundStatement<ProgressMark> {
   const first = entries[0]!.record;
@@ -38,7 +38,7 @@ export function hasGenesis(entries: readonly Entry[]): boolean {
   return genesisOf(entries) !== null;
 }
 
-/** The event that names the log, if this is where it begins. Anywhere else such an event says nothing. */
+/** The event that names the log, if the log begins with it. Elsewhere such an event has no effect. */
 function genesisOf([first]: readonly Entry[]): EventOf<'GenerationStarted'> | null {
   const { record, event } = first!;
   return record.offset === 0n && event.data.type === 'GenerationStarted' ? event.data : null;

@@ -1,30 +1,31 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
-/** How far the log has been projected, a row a partition (ARCHITECTURE.md, "progress"). */
+/** How far the log has been projected, one row per partition (ARCHITECTURE.md, "progress"). */
 export const ProgressEntity = defineEntity({
   name: 'Progress',
   tableName: 'progress',
   properties: {
     partition: p.smallint().primary().autoincrement(false),
-    /** The next offset to be read. */
+    /** The next offset to project. */
     next: p.bigint(),
-    /** Whoever takes a partition over raises it: a projector that was paused past its time loses its whole batch. */
+    /** A fencing token: each takeover raises it, and then a projector that was paused can no longer store its batch. */
     epoch: p.bigint(),
-    /** The log this read model was built from, and what is added to an offset to make a version. */
+    /** The log that this read model was built from. */
     logId: p.uuid().nullable(),
+    /** The version of an event is this base plus its offset. */
     base: p.bigint(),
     /**
-     * Raised whenever compaction has moved rows of the partition: what was remembered of where they lie does not hold then.
-     * It is no part of the state that replay compares.
+     * Raised when compaction moves rows of the partition or garbage collection drops segments: what was loaded or remembered under
+     * another layout is invalid. Replay does not compare it.
      */
     layout: p.bigint().default('0'),
-    /** SHA-256 of the record before `next`, to prove at start that the log is still the same one. */
+    /** SHA-256 of the record before `next`; proves at the start that the log is still the same. */
     lastHash: p.blob().nullable(),
-    /** The time of that record. */
+    /** The time of the record before `next`. */
     time: p.bigint('number'),
-    /** Why the partition is not projected any further; null while it is. */
+    /** Why the partition has halted; null while it is projected. */
     halted: p.text().nullable(),
-    /** Whether it was ever projected to the end of its log: before that it is half a state, and answers nothing. */
+    /** Whether it was ever projected to the end of its log; until then its state is partial, and is not served. */
     caughtUp: p.boolean().default(false),
   },
 });

@@ -1,7 +1,7 @@
-/** How far partitions are projected, by whom, and what is known of their log: as the processes of a log read and write it. */
+/** Reads and writes the progress of partitions. */
 import type pg from 'pg';
 
-/** What Postgres says of a partition. */
+/** The progress of a partition, as stored. */
 export interface Progress {
   /** The next offset to be projected, and the time of the record before it. */
   readonly next: bigint;
@@ -12,7 +12,7 @@ export interface Progress {
   readonly logId: string | null;
   /** SHA-256 of the record before `next`. */
   readonly lastHash: Uint8Array | null;
-  /** Why it is not projected any further; null while it is. */
+  /** Why the partition has halted; null while it is projected. */
   readonly halted: string | null;
   /** Whether it was ever projected to the end of its log. */
   readonly caughtUp: boolean;
@@ -34,7 +34,7 @@ export async function readProgressOf(pool: pg.Pool, partition: number): Promise<
   return toProgress(rows[0]!);
 }
 
-/** Raises the epoch of a partition: whoever had it before cannot store anything for it any more. */
+/** Raises the epoch of a partition, which fences off its former owner: that one can no longer store anything for it. */
 export async function takeOver(pool: pg.Pool, partition: number): Promise<Progress> {
   const { rows } = await pool.query<ProgressRow>(
     `update progress set epoch = epoch + 1, halted = null where partition = $1 returning ${columns}`, [partition],
@@ -42,7 +42,7 @@ export async function takeOver(pool: pg.Pool, partition: number): Promise<Progre
   return toProgress(rows[0]!);
 }
 
-/** Notes why a partition is not projected any further, unless somebody else has taken it over. */
+/** Notes why a partition has halted, unless somebody else has taken it over. */
 export async function noteHalted(pool: pg.Pool, partition: number, epoch: bigint, reason: string): Promise<void> {
   const values = [partition, String(epoch), reason];
   await pool.query('update progress set halted = $3 where partition = $1 and epoch = $2', values);
@@ -54,7 +54,7 @@ export async function noteCaughtUp(pool: pg.Pool, partition: number, epoch: bigi
   await pool.query('update progress set caught_up = true where partition = $1 and epoch = $2 and not caught_up', values);
 }
 
-/** The driver gives whole numbers of 64 bits as texts. */
+/** The driver returns 64-bit integers as strings. */
 type ProgressRow = Pick<Progress, 'logId' | 'lastHash' | 'halted' | 'caughtUp'> & Readonly<Record<'next' | 'time' | 'epoch', string>>;
 
 function toProgress({ next, time, epoch, ...rest }: ProgressRow): Progress {

@@ -1,4 +1,4 @@
-/** Compares the extents of two read models, and all rows that they show: of every generation of every table, in order. */
+/** Compares all extents of two read models, and all rows that readers can reach, in order. */
 import { formatRowId } from '../../../src/events/row-id.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
 import { compareCells } from '../../engine/compare/compare-cells.ts';
@@ -11,14 +11,14 @@ import { areStoredAlike, readWindows, RowPresenter, type PresentedRow, type Stor
 
 const extentsAtOnce = 500;
 
-/** What is read at once of the rows, on each side: so many rows, or about so many bytes. */
+/** How many rows, or about how many bytes of them, are read at once on each side. */
 const rowsAtOnce = 10_000;
 const bytesAtOnce = 8 * 1024 * 1024;
 
 /** The same rows on both sides. */
 type WindowPair = readonly [expected: Window, found: Window];
 
-/** Compares all extents, and all rows that they show. Counts tables, and rows that are not deleted. */
+/** Compares all extents, and all rows that readers can reach. Counts tables, and rows that are not deleted. */
 export const compareRows: Comparison = async (expected, found, differences) => {
   const rows = await new RowComparison(expected, found, differences).run();
   const [tables] = await found.query<{ count: number }>('select count(*)::int4 from tables where not deleted');
@@ -57,7 +57,7 @@ class RowComparison {
     return this.#live;
   }
 
-  /** Cuts an extent into windows, and compares those that wait when they are enough. */
+  /** Cuts an extent into windows, and compares the queued windows once there are enough. */
   async #add(expected: ComparedExtent, found: ComparedExtent): Promise<void> {
     const rowBytes = Math.max(rowBytesOf(expected), rowBytesOf(found));
     const countMax = Math.max(1, Math.min(rowsAtOnce, Math.floor(bytesAtOnce / rowBytes)));
@@ -90,7 +90,7 @@ class RowComparison {
     }
   }
 
-  /** Row by row, as they are presented. */
+  /** Compares row by row, as the rows are presented. */
   async #compareRows([expectedWindow, foundWindow]: WindowPair, expected: StoredRows, found: StoredRows): Promise<void> {
     const [expectedRows, foundRows] = await Promise.all([
       this.#presenters[0].present(expectedWindow, expected),
@@ -127,7 +127,7 @@ class RowComparison {
   }
 }
 
-/** A bound of the bytes of a row, on average over the extent. */
+/** An upper bound of the bytes of a row, on average over the extent. */
 function rowBytesOf({ changed, bytes, rows, rowBytesMax }: ComparedExtent): number {
   return Math.max(1, changed ? rowBytesMax : Math.ceil(bytes / Math.max(1, rows)));
 }

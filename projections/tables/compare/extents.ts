@@ -1,10 +1,10 @@
-/** The extents of a read model with what reading their rows takes, in order. */
+/** The extents of a read model, in order, with what is needed to read their rows. */
 import { generationLife } from '../tables.garbage.ts';
 import { formInSql } from '../stored-body.ts';
 import type { ComparedRow, Labels } from '../../engine/compare/compare-cells.ts';
 
 /**
- * Of an extent, what replay gives again. How its bodies are stored and where is not among it: the rows are compared as they are presented.
+ * What replay must reproduce of an extent: not how and where its bodies are stored, because rows are compared as presented.
  */
 export const extentLabels: Labels = {
   name: ({ tableId, version, ordinal }) => `extent ${version} ${ordinal} of table ${tableId}`,
@@ -12,7 +12,7 @@ export const extentLabels: Labels = {
   columns: ['generation', 'schema_version', 'retained', 'rows', 'bytes', 'changed', 'deleted'],
 };
 
-/** An extent as `selectExtents` gives it: of any table that was not deleted. */
+/** An extent as `selectExtents` returns it; tables that are not deleted only. */
 export interface ComparedExtent extends ComparedRow {
   readonly tableId: string;
   readonly version: bigint;
@@ -25,9 +25,9 @@ export interface ComparedExtent extends ComparedRow {
   readonly form: string;
   readonly widened: bigint;
   readonly rowBytesMax: number;
-  /** The version of the schema that its rows are read by: the last one of its generation. */
+  /** The schema version under which its rows are read: the last one of its generation. */
   readonly readBy: bigint;
-  /** Whether readers can come to its rows. Those of a generation that was replaced long ago may be gone. */
+  /** Whether readers can reach its rows. Rows of a generation that was replaced long ago may be gone. */
   readonly isShown: boolean;
 }
 

@@ -1,27 +1,27 @@
-/** Rows of extents as they are stored, many extents at once, and as they are presented. */
+/** The rows of extents, as stored and as presented; for many extents at once. */
 import { isPresentedBy, presentersOf, type PresenterFor } from '../../../src/values/presentation.ts';
 import { decodeSchema } from '../../../src/values/table-schema.ts';
 import type { ComparedExtent } from './extents.ts';
 import { changedForm, parseForm, selectRowsOf } from '../stored-body.ts';
 import type { Snapshot } from '../../engine/compare/snapshot.ts';
 
-/** Some rows of an extent, from an index on. */
+/** Consecutive rows of an extent. */
 export interface Window {
   readonly extent: ComparedExtent;
   readonly start: number;
   readonly count: number;
 }
 
-/** The rows of a window. The lists hold an entry a row, in order; they are null where all entries are. */
+/** The rows of a window. Each list has an entry per row, in order, or is null if all its entries would be null. */
 export interface StoredRows {
   readonly extent: ComparedExtent;
   /** The bodies joined by line feeds; an empty one stands for a deleted row. */
   readonly bodies: string;
   readonly changeVersions: readonly (string | null)[] | null;
   readonly tailVersions: readonly (string | null)[] | null;
-  /** Null when they are the indexes of the window without a gap. */
+  /** Null if they are all indexes of the window, without a gap. */
   readonly indexes: readonly number[] | null;
-  /** How many are not deleted. */
+  /** The number of rows that are not deleted. */
   readonly live: number;
 }
 
@@ -32,7 +32,7 @@ export interface PresentedRow {
   readonly body: string | null;
 }
 
-/** One value a window, because handling a value for each row takes most of the time there is. */
+/** One result row per window: handling a value for each row would dominate the run time. */
 const selectRows = `
   select coalesce(bodies, '') as bodies, change_versions as "changeVersions", tail_versions as "tailVersions", indexes, live
   from unnest($1::int8[], $2::int4[], $3::int4[]) with ordinality as windows(key, start, count, place)
@@ -55,7 +55,7 @@ export async function readWindows(side: Snapshot, windows: readonly Window[]): P
   return rows.map((stored, at) => ({ ...stored, extent: windows[at]!.extent }));
 }
 
-/** Whether two windows read alike, as far as that shows without presenting them. */
+/** Whether two windows certainly read alike; false if they must be presented to find out. */
 export function areStoredAlike(a: StoredRows, b: StoredRows): boolean {
   return (
     a.bodies === b.bodies && a.indexes === null && b.indexes === null
@@ -69,7 +69,7 @@ function haveSameEntries(a: StoredRows['tailVersions'], b: StoredRows['tailVersi
   return a.length === b.length && a.every((entry, at) => entry === b[at]);
 }
 
-/** Presents the rows of one side. It keeps the schema of the table that it was last asked about. */
+/** Presents the rows of one side. Caches the schema of the last extent. */
 export class RowPresenter {
   readonly #side: Snapshot;
   #schemaKey = '';
@@ -79,7 +79,7 @@ export class RowPresenter {
     this.#side = side;
   }
 
-  /** The rows of a window by their indexes; null when the schema to read them by is missing, or a body has lines. */
+  /** The rows of a window by index; null if the schema for reading them is missing, or a body contains a line feed. */
   async present(window: Window, stored: StoredRows): Promise<ReadonlyMap<number, PresentedRow> | null> {
     const { extent, indexes, changeVersions, tailVersions } = stored;
     const presenterFor = await this.#presentersFor(extent);

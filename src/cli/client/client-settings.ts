@@ -1,6 +1,6 @@
 /**
- * Where the command line finds the service and what it identifies itself with: the only reader of the client's settings.
- * A flag counts before the environment, and that before the file.
+ * The only reader of the client's settings: the URL of the service, and the access token. Flags take precedence over the
+ * environment, and that over the file.
  */
 import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -20,7 +20,7 @@ const settings = z.strictObject({
 export type ClientSettings = z.output<typeof settings>;
 type Name = keyof ClientSettings;
 
-/** What the flags give. */
+/** The values of the flags. */
 export type ClientFlags = Readonly<Partial<Record<Name, string | undefined>>>;
 
 const variables = { url: 'TABLOG_URL', token: 'TABLOG_TOKEN' } as const;
@@ -30,19 +30,19 @@ type FileContent = z.output<typeof fileContent>;
 
 export interface ReadSettings {
   readonly settings: ClientSettings;
-  /** What its user should know of the file; null if there is nothing. */
+  /** A warning about the file for the user; null if there is none. */
   readonly warning: string | null;
 }
 
-/** Where the file with the settings is looked for. */
+/** The path of the settings file. */
 export function settingsFileOf(environment: Environment): string {
   const given = environment['XDG_CONFIG_HOME'];
-  // The XDG specification has relative paths ignored.
+  // The XDG specification says to ignore relative paths.
   const folder = given !== undefined && isAbsolute(given) ? given : join(homedir(), '.config');
   return join(folder, 'tablog', 'config.json');
 }
 
-/** Reads the settings. An empty variable counts as one that is not set. Throws UserError with all problems. */
+/** Reads the settings. An empty variable counts as unset. Throws UserError with all problems. */
 export async function readClientSettings(flags: ClientFlags, environment: Environment = process.env): Promise<ReadSettings> {
   const file = settingsFileOf(environment);
   const { content, problems, isOpenToOthers } = await readSettingsFile(file);
@@ -57,7 +57,7 @@ export async function readClientSettings(flags: ClientFlags, environment: Enviro
       problems.push(`Nothing says ${what}: give --${name}, set ${variables[name]}, or put "${name}" into ${file}.`);
       continue;
     }
-    // The value is not told: it may be a secret that went to the wrong place.
+    // The value is not shown: it may be a secret in the wrong place.
     const result = settings.shape[name].safeParse(value);
     if (result.success) given[name] = result.data;
     else problems.push(`${source}: ${result.error.issues[0]!.message}`);
@@ -93,7 +93,7 @@ async function readSettingsFile(file: string): Promise<SettingsFile> {
   return { content: {}, problems, isOpenToOthers: false };
 }
 
-/** Undefined for what is not JSON. The parser's own message would show a part of the file, and so perhaps of the token. */
+/** Undefined if the text is not JSON. The parser's message would quote a part of the file, and so perhaps of the token. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -1,4 +1,4 @@
-/** Finds the table that is meant on the command line. */
+/** Finds the table that the command line names. */
 import { z } from 'zod';
 import { UserError } from '../run-to-end.ts';
 import type { TablogClient } from './tablog-client.ts';
@@ -9,7 +9,7 @@ export type NamedTable = z.output<typeof tableList>['data'][number];
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The table with this ID or name; null if there is none. Throws UserError for a name of several, and for an unknown ID. */
+/** The table with this ID or name; null if there is none. Throws UserError for an ambiguous name, and for an unknown ID. */
 export async function findTable(client: TablogClient, idOrName: string): Promise<NamedTable | null> {
   const { data: tables } = await client.get('/tables', tableList);
   const id = idOrName.toLowerCase();
@@ -20,7 +20,7 @@ export async function findTable(client: TablogClient, idOrName: string): Promise
     const ids = named.map((table) => table.id).join(', ');
     throw new UserError(`${named.length} tables are named ${JSON.stringify(idOrName)}; say which by its ID: ${ids}`);
   }
-  // A name may look like an ID, but hardly anybody means a new one that does.
+  // A name may look like an ID, but hardly any new table is meant to have such a name.
   if (named.length === 0 && uuid.test(id)) throw new UserError(`There is no table of the ID ${idOrName}.`);
   return named[0] ?? null;
 }

@@ -1,9 +1,9 @@
-/** What the commands that are clients of a running service have in common. */
+/** Shared by the commands that are clients of a running service. */
 import type { Command } from 'commander';
 import { readClientSettings, type ClientFlags } from './client-settings.ts';
 import { TablogClient } from './tablog-client.ts';
 
-/** How often it is said that requests are sent again, in milliseconds: several may fail for one reason. */
+/** Minimum interval between messages about retries, in milliseconds: several requests may fail for one reason. */
 const sayIntervalMs = 5_000;
 
 export function withClientOptions(command: Command): Command {
@@ -12,7 +12,7 @@ export function withClientOptions(command: Command): Command {
     .option('--token <token>', 'an access token; else TABLOG_TOKEN, or "token" in that file');
 }
 
-/** A client by the flags, the environment and the file with the settings. Throws UserError. */
+/** A client with the settings of the flags, the environment and the settings file. Throws UserError. */
 export async function openClient(flags: ClientFlags, signal: AbortSignal, say: (words: string) => void): Promise<TablogClient> {
   const { settings, warning } = await readClientSettings(flags);
   if (warning !== null) say(warning);

@@ -1,13 +1,13 @@
-/** What goes wrong between the command line and the service, in words for its user. */
+/** Errors between the command line and the service, in terms of the user. */
 import { UserError } from '../run-to-end.ts';
 
-/** The service refused a request, or could not do it. */
+/** The service refused a request, or failed to do it. */
 export class ServerRefusal extends UserError {
   /** Null for a job that failed. */
   readonly status: number | null;
-  /** An error type of the interface; null where the answer is not one of the interface. */
+  /** An error type of the interface; null if the answer has none. */
   readonly type: string | null;
-  /** The message as the service gave it. */
+  /** The message of the service. */
   readonly told: string;
   /** How long to wait before the next attempt, in milliseconds. */
   readonly retryAfterMs: number;
@@ -20,38 +20,38 @@ export class ServerRefusal extends UserError {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** The same, told with the place that it is about. */
+  /** The same error, prefixed with the place that it is about. */
   within(place: string): ServerRefusal {
     return new ServerRefusal(this.status, this.type, this.told, this.retryAfterMs, `${place}: `);
   }
 
-  /** Whether there were too many requests, or rows: the same one goes through when the server says. */
+  /** Whether a rate limit was exceeded: the request succeeds after `retryAfterMs`. */
   get isRateLimited(): boolean {
     return this.status === 429;
   }
 
-  /** Whether the service is away: the same request may go through later. */
+  /** Whether the service is temporarily unavailable: a retry may succeed. */
   get isPassing(): boolean {
     return this.status !== null && passingStatuses.has(this.status);
   }
 }
 
-/** An answer that is none of the interface. */
+/** The answer is not in the format of the interface. */
 export function notTablog(status: number, retryAfterMs = 0): ServerRefusal {
   return new ServerRefusal(status, null, `The server answers ${status}, but not as Tablog does: is its URL right?`, retryAfterMs);
 }
 
-/** What a service, or a proxy before it, answers while it is away. */
+/** What a service, or a proxy in front of it, answers while it is unavailable. */
 const passingStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
 
-/** No answer, or half of one. Whether the service did what it was asked is not known. */
+/** No answer, or an incomplete one. Whether the request took effect is unknown. */
 export class ServerAway extends UserError {
   constructor(url: string, cause: unknown) {
     super(`The server at ${url} cannot be reached: ${reasonOf(cause)}`, { cause });
   }
 }
 
-/** `fetch` says only that it failed; why stands in its cause, and a host with several addresses fails once for each. */
+/** `fetch` reports only that it failed; the reason is in its cause, and a host with several addresses fails once for each. */
 function reasonOf(error: unknown): string {
   const { cause, errors, message } = error as Partial<AggregateError>;
   const inner: unknown = errors?.[0] ?? cause;

@@ -1,36 +1,36 @@
-/** Requests to the service, as the command line sends them: each may be sent again without doing anything twice. */
+/** Sends the requests of the command line to the service, with retries. */
 import pRetry from 'p-retry';
 import { z } from 'zod';
 import { pause } from '../../pause.ts';
 import type { ClientSettings } from './client-settings.ts';
 import { ServerAway, ServerRefusal, notTablog } from './server-error.ts';
 
-/** How long a request is sent again while there is no answer, in milliseconds: a server that restarts is back by then. */
+/** How long a request is retried without an answer, in milliseconds: enough for a server to restart. */
 const patienceMs = 120_000;
 const delayMinMs = 200;
 const delayMaxMs = 5_000;
-/** How long a client waits for a limit, whatever the server says: at least, and at most, in milliseconds. */
+/** Bounds of the wait for a rate limit, whatever the server says, in milliseconds. */
 const limitMinMs = 1_000;
 const limitMaxMs = 3_600_000;
-/** How long one attempt may take, in milliseconds. */
+/** Timeout of one attempt, in milliseconds. */
 const attemptMs = 300_000;
-/** How long an attempt may go on that is better not broken off, once this process was told to stop, in milliseconds. */
+/** How long an attempt with `mayFinish` may continue once this process was told to stop, in milliseconds. */
 const graceMs = 5_000;
 
 export interface ClientOptions {
   readonly settings: ClientSettings;
-  /** Ends every request. */
+  /** Aborts every request. */
   readonly signal: AbortSignal;
-  /** Is told why a request is sent again. */
+  /** Called with the reason for each retry. */
   readonly onRetry?: (reason: string) => void;
 }
 
 export interface Sending {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
-  /** In place of the client's. */
+  /** Replaces the client's signal. */
   readonly signal?: AbortSignal;
-  /** Whether an attempt that is under way may come to its end when the signal ends the request. */
+  /** Whether an attempt in flight may finish for a while after the signal aborts. */
   readonly mayFinish?: boolean;
 }
 
@@ -38,7 +38,7 @@ const errorBody = z.object({ error: z.object({ type: z.string(), message: z.stri
 
 export class TablogClient {
   readonly #options: ClientOptions;
-  /** Ends the attempts that may finish. */
+  /** Aborts the attempts that may finish. */
   readonly #lateSignal: AbortSignal;
   #hasAnswered = false;
 
@@ -48,10 +48,10 @@ export class TablogClient {
   }
 
   /**
-   * Sends a request until it has an answer, and gives what `read` makes of that. To be used only for what can be done
-   * twice without harm: reads, chunks of a stash, and what carries an `Idempotency-Key`. A server that cannot be reached
-   * at first is not waited for: its URL is probably wrong. One that answers 429 is waited for as long as it says, however
-   * often: that is no failure, and the limit is there again when its window has ended.
+   * Sends a request until it is answered, and returns what `read` makes of the answer. Only for idempotent requests: reads, chunks
+   * of a stash, and requests with an `Idempotency-Key`. A server that has never answered is not retried: its URL is probably wrong.
+   * After 429 it waits as long as the server says, however often: that is not a failure, and the limit is available again when its
+   * window ends.
    * @throws ServerRefusal, ServerAway, and the reason of the signal
    */
   async request<T>(method: string, path: string, sending: Sending, read: (response: Response) => Promise<T>): Promise<T> {
@@ -67,7 +67,7 @@ export class TablogClient {
     }
   }
 
-  /** Sends a request until it has an answer, or patience is at its end. Throws ServerRefusal for 429 at once. */
+  /** Sends a request with retries until it is answered, or patience ends. Throws ServerRefusal for 429 at once. */
   #requestPatiently<T>(
     method: string, path: string, sending: Sending, signal: AbortSignal, read: (response: Response) => Promise<T>,
   ): Promise<T> {
@@ -116,7 +116,7 @@ export class TablogClient {
   }
 }
 
-/** Aborts when another signal has been aborted for a while. */
+/** Aborts a while after another signal. */
 function later(signal: AbortSignal): AbortSignal {
   const controller = new AbortController();
   signal.addEventListener('abort', () => setTimeout(() => controller.abort(signal.reason), graceMs).unref(), { once: true });
@@ -124,22 +124,22 @@ function later(signal: AbortSignal): AbortSignal {
 }
 
 /**
- * Whether an error of `fetch` is one of the connection: it says so with TypeErrors that have a cause, which those of bugs do
- * not have, for an answer that is cut short too.
+ * Whether `fetch` failed with a connection error: a TypeError with a cause, which TypeErrors of bugs lack. This includes answers
+ * that are cut short.
  */
 function isLost(error: unknown): boolean {
   const { name, cause } = error as Error;
   return name === 'TimeoutError' || (name === 'TypeError' && cause !== undefined);
 }
 
-/** The JSON of an answer. Throws ServerRefusal where it is not what the interface says. */
+/** The JSON of an answer. Throws ServerRefusal if it does not match the schema. */
 export async function readJson<S extends z.ZodType>(response: Response, schema: S): Promise<z.output<S>> {
   const parsed = schema.safeParse(parseJson(await response.text()));
   if (!parsed.success) throw notTablog(response.status);
   return parsed.data;
 }
 
-/** The version in the ETag of an answer. Throws ServerRefusal where there is none. */
+/** The version in the ETag of an answer. Throws ServerRefusal if there is none. */
 export function versionOf(response: Response): string {
   const version = /^(?:W\/)?"(\d+)"$/.exec(response.headers.get('etag') ?? '')?.[1];
   if (version === undefined) throw notTablog(response.status);
@@ -160,7 +160,7 @@ async function refusalOf(response: Response): Promise<ServerRefusal> {
   return new ServerRefusal(status, type, message, retryAfterMs);
 }
 
-/** Undefined for what is not JSON. */
+/** Undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

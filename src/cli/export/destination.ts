@@ -1,4 +1,4 @@
-/** Where an export goes: to stdout as it comes, or into a file that is there when it is whole. */
+/** The destination of an export: stdout, as it is read, or a file, which appears only once it is complete. */
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { realpath, rename, rm, stat } from 'node:fs/promises';
@@ -12,11 +12,11 @@ import { UserError } from '../run-to-end.ts';
 
 const encoders = {
   gzip: () => createGzip(),
-  // With its checksum, as the command `zstd` writes it.
+  // With a checksum, as the `zstd` command writes it.
   zstd: () => createZstdCompress({ params: { [constants.ZSTD_c_checksumFlag]: 1 } }),
 } as const;
 
-/** Writes to stdout. Resolves with false if whoever reads it has had enough (`| head`). */
+/** Writes to stdout. Resolves to false if the reader has closed it (`| head`). */
 export async function writeToStdout(text: AsyncIterable<string>, compression: Compression | null, signal: AbortSignal): Promise<boolean> {
   try {
     await write(text, compression, process.stdout, signal, false);
@@ -27,7 +27,7 @@ export async function writeToStdout(text: AsyncIterable<string>, compression: Co
   }
 }
 
-/** Writes beside the file and renames when all is written, so that nobody takes a part for the whole. Throws UserError. */
+/** Writes to a temporary file and renames it at the end, so that nobody mistakes a part for the whole. Throws UserError. */
 export async function writeToFile(
   file: string, text: AsyncIterable<string>, compression: Compression | null, signal: AbortSignal,
 ): Promise<void> {
@@ -44,7 +44,7 @@ export async function writeToFile(
   }
 }
 
-/** What the system says names the file that is written, which its user does not know. */
+/** The system's message names the temporary file, which the user does not know. */
 function describeProblem(error: unknown, file: string): unknown {
   const { code, errno, syscall } = error as NodeJS.ErrnoException;
   if (syscall === undefined || errno === undefined) return error;
@@ -55,7 +55,7 @@ function describeProblem(error: unknown, file: string): unknown {
   return new UserError(`${file} cannot be written: ${problem}`, { cause: error });
 }
 
-/** A device or a pipe is written to as it is; a link goes on pointing to what it points to. */
+/** A device or a pipe is written directly; a symbolic link is kept, and its target replaced. */
 async function targetOf(file: string): Promise<{ readonly path: string; readonly isReplaced: boolean }> {
   try {
     const path = await realpath(file);

@@ -18,14 +18,14 @@ export interface ExportFlags extends ClientFlags {
   readonly rowIds?: boolean;
 }
 
-/** What has been exported. */
+/** What has been exported so far. */
 interface Exported {
   rows: number;
-  /** In order, without those that come again. */
+  /** In order, without consecutive repeats. */
   readonly versions: string[];
 }
 
-/** Exports a table, and says on stderr what came of it. Throws UserError. */
+/** Exports a table, and reports the result on stderr. Throws UserError. */
 export async function runExport(idOrName: string, flags: ExportFlags): Promise<void> {
   const started = performance.now();
   const { output } = flags;
@@ -42,7 +42,7 @@ export async function runExport(idOrName: string, flags: ExportFlags): Promise<v
   const writer = writerFor(format, table.columns, flags.rowIds ?? false);
   const exported: Exported = { rows: 0, versions: [] };
   const isFile = output !== undefined && output !== '-';
-  // Between rows on a terminal a bar would be in the way.
+  // Rows on the same terminal would garble a progress bar.
   progress = showProgress('Writing', table.rows, process.stderr.isTTY && (isFile || !process.stdout.isTTY));
   const text = textOf(client, table.id, writer, exported, () => progress.update(exported.rows, exported.rows));
   try {
@@ -50,7 +50,7 @@ export async function runExport(idOrName: string, flags: ExportFlags): Promise<v
     else if (!(await writeToStdout(text, compression, signal))) return;
   } finally {
     progress.stop();
-    // A page may have been asked for that nobody takes any more.
+    // A page that is no longer needed may still be requested.
     ended.abort();
   }
   const ms = performance.now() - started;
@@ -59,7 +59,7 @@ export async function runExport(idOrName: string, flags: ExportFlags): Promise<v
     + `${describeVersions(exported.versions)}, in ${Math.round(ms / 10) / 100} s (${showNumber(rateOf(exported.rows, ms))} rows/s).`);
 }
 
-/** The text of the file, a page at a time. The next page is asked for while one is being written. */
+/** The text of the file, page by page. The next page is requested while one is being written. */
 async function* textOf(
   client: TablogClient, tableId: string, writer: RowWriter, exported: Exported, onPage: () => void,
 ): AsyncGenerator<string, void, undefined> {
@@ -74,7 +74,7 @@ async function* textOf(
       exported.rows += 1;
     });
     next = continuation === null ? null : readPage(client, tableId, continuation);
-    // It is waited for when the text has been taken, and must not be unhandled if it fails before.
+    // Awaited once the text was consumed; a failure before that must not count as unhandled.
     next?.catch(() => {});
     yield `${before}${writer.take()}`;
     before = '';
@@ -83,7 +83,7 @@ async function* textOf(
   yield writer.end();
 }
 
-/** A page is one snapshot, but not all of them together. */
+/** A page is one snapshot, but pages may be of different versions. */
 function describeVersions(versions: readonly string[]): string {
   if (versions.length <= 1) return `version ${versions[0]}`;
   return `versions ${versions[0]} to ${versions.at(-1)} (it changed meanwhile: rows of different pages may be of different versions)`;

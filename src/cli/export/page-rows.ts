@@ -1,20 +1,20 @@
-/** Reads a page of rows without making values of it, so that every number keeps its digits. */
+/** Reads a page of rows without parsing values, so that every number keeps its digits. */
 import { RefusedText, UnfinishedText, closeBrace, closeBracket, comma, openBrace, openBracket } from '../../formats/json-scanner.ts';
 import { RowScanner } from '../../formats/row-scanner.ts';
 import { notTablog } from '../client/server-error.ts';
 
-/** What the service presents may be longer than what it accepts: an array around a widened value, for one. */
+/** The service may return more than it accepts, for example an array around a widened value. */
 const noLimits = {
   blockRows: Infinity, blockBytes: Infinity, rowBytes: Infinity, cellBytes: Infinity, columnIdBytes: Infinity, columns: Infinity,
   envelopeBytes: Infinity,
 };
 
-/** Pages of one table: their rows are much alike, which makes reading them faster. */
+/** Reads the pages of one table: their rows are much alike, which makes scanning faster. */
 export class PageRows {
-  /** Where the row is that `visit` is called for: see `row` and `text`. */
+  /** Holds the row for which `visit` is called: see `row` and `text`. */
   readonly scanner = new RowScanner([], noLimits);
 
-  /** Calls `visit` for each row of a page, and gives the continuation; null on the last page. Throws ServerRefusal. */
+  /** Calls `visit` for each row of a page, and returns the continuation; null on the last page. Throws ServerRefusal. */
   read(page: Buffer, visit: () => void): string | null {
     const { scanner } = this;
     scanner.bytes = Buffer.concat([page, Buffer.alloc(1)]);

@@ -1,4 +1,4 @@
-/** Rows of pages as the text of a file. */
+/** Formats rows of pages as the text of a file. */
 import Papa from 'papaparse';
 import { quote } from '../../formats/json-scanner.ts';
 import { rowIdKey, type RowScanner } from '../../formats/row-scanner.ts';
@@ -7,17 +7,17 @@ import { UserError } from '../run-to-end.ts';
 import { tableChanged, type ExportedColumn } from './table-pages.ts';
 
 export interface RowWriter {
-  /** What comes before all rows. */
+  /** The text before all rows. */
   begin(): string;
-  /** Takes the row that was scanned last. */
+  /** Adds the last scanned row. */
   add(scanner: RowScanner): void;
   /** The text of the rows since the last call. */
   take(): string;
-  /** What comes behind all rows. */
+  /** The text behind all rows. */
   end(): string;
 }
 
-/** Throws UserError where the format cannot have these columns. */
+/** Throws UserError if the format does not support these columns. */
 export function writerFor(format: Format, columns: readonly ExportedColumn[], withRowIds: boolean): RowWriter {
   switch (format) {
     case 'csv': return new DelimitedWriter(',', columns, withRowIds);
@@ -36,7 +36,7 @@ interface Punctuation {
   readonly end: string;
 }
 
-/** Rows as the service gives them, a line each. */
+/** Rows as the service returns them, one per line. */
 class JsonWriter implements RowWriter {
   readonly #punctuation: Punctuation;
   readonly #withRowIds: boolean;
@@ -55,7 +55,7 @@ class JsonWriter implements RowWriter {
   add(scanner: RowScanner): void {
     const { before, separator } = this.#punctuation;
     const text = this.#withRowIds ? scanner.text(scanner.row.start, scanner.row.end) : withoutRowId(scanner);
-    // Line breaks stand between tokens only: within strings they are escaped.
+    // Line breaks occur between tokens only: in strings they are escaped.
     this.#text += `${this.#hasRows ? separator : before}${/[\r\n]/.test(text) ? text.replaceAll(/[\r\n]+/g, ' ') : text}`;
     this.#hasRows = true;
   }
@@ -87,11 +87,11 @@ function withoutRowId(scanner: RowScanner): string {
   return `{${cells.join(',')}}`;
 }
 
-/** A header, and a line for each row with the columns in the order of the schema. */
+/** A header, and one line per row with the columns in schema order. */
 class DelimitedWriter implements RowWriter {
   readonly #config: Papa.UnparseConfig;
   readonly #header: readonly string[];
-  /** Columns by their ID: their place in a line, and whether their values are JSON. */
+  /** Columns by ID: their position in a line, and whether their values are JSON. */
   readonly #places: ReadonlyMap<string, { readonly place: number; readonly isJson: boolean }>;
   readonly #withRowIds: boolean;
   #rows: string[][] = [];
@@ -103,7 +103,7 @@ class DelimitedWriter implements RowWriter {
     this.#places = new Map(all.map(({ id, isJson }, place) => [id, { place, isJson }]));
     this.#withRowIds = withRowIds;
     const isNarrow = all.length === 1;
-    // A line with nothing in it is no row.
+    // An empty line is no row, so a single empty cell is quoted.
     this.#config = { delimiter, newline: '\n', quotes: (value: unknown) => isNarrow && value === '' };
   }
 

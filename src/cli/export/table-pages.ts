@@ -1,4 +1,4 @@
-/** The rows of a table as the service has them, page by page (docs/spec/decisions.md 3). */
+/** Reads the rows of a table, page by page (docs/spec/decisions.md 3). */
 import { z } from 'zod';
 import { versionOf, type TablogClient } from '../client/tablog-client.ts';
 import { UserError } from '../run-to-end.ts';
@@ -14,21 +14,21 @@ const tableBody = z.object({
 export interface ExportedTable {
   readonly id: string;
   readonly name: string;
-  /** How many there are now. */
+  /** The current number of rows. */
   readonly rows: number;
   readonly columns: readonly ExportedColumn[];
 }
 
 export interface ExportedColumn {
   readonly id: string;
-  /** Whether its values are JSON, so that a text among them needs its quotes to be one. */
+  /** Whether its values are JSON, so that strings keep their quotes. */
   readonly isJson: boolean;
 }
 
 export interface Page {
   /** The JSON text of the answer. */
   readonly bytes: Buffer;
-  /** Of the table when the page was read. */
+  /** The version of the table when the page was read. */
   readonly version: string;
 }
 
@@ -41,7 +41,7 @@ export async function readTable(client: TablogClient, id: string): Promise<Expor
   return { id, name, rows, columns };
 }
 
-/** A page; the first one without `continuation`. Throws ServerRefusal, ServerAway. */
+/** Reads a page; null as `continuation`: the first one. Throws ServerRefusal, ServerAway. */
 export async function readPage(client: TablogClient, tableId: string, continuation: string | null): Promise<Page> {
   const query = new URLSearchParams(continuation === null ? {} : { continuation });
   return client.request('GET', `/tables/${tableId}/rows?${query}`, {}, async (response) => {
@@ -50,7 +50,7 @@ export async function readPage(client: TablogClient, tableId: string, continuati
   });
 }
 
-/** What to say where the table got another schema while it was read. */
+/** The table's columns changed during the export. */
 export function tableChanged(): UserError {
   return new UserError('The table got other columns while it was exported: export it again.');
 }

@@ -1,37 +1,37 @@
 /** Pieces of a file, each of which is uploaded as one chunk of a stash. */
-/** How large chunks are made. */
+/** Upper bounds of a chunk. */
 export interface ChunkLimits {
   readonly rows: number;
-  /** Of the body, as it is before it is compressed. A row and the header may go beyond. */
+  /** Bytes of the body before compression. A row and the header may exceed it. */
   readonly bytes: number;
 }
 
-/** As many rows as the interface recommends (spec 4.13), and well below the largest body that the service takes. */
+/** As many rows as the interface recommends (spec 4.13), and well below the largest body that the service accepts. */
 export const defaultChunkLimits: ChunkLimits = { rows: 1_000, bytes: 8_000_000 };
 
-/** The lines of the file in which the rows of a chunk begin. Where each row takes one line, it is only known where they begin. */
+/** The lines of the file in which the rows of a chunk begin. */
 export interface RowLines {
   readonly first: number;
-  /** By the place of the row in its chunk; null if each is a line behind the one before. */
+  /** By row index in the chunk; null if every row takes one line. */
   readonly each: Uint32Array | null;
 }
 
 export interface Chunk {
-  /** A body that the service takes for rows. */
+  /** A request body of rows. */
   readonly body: Buffer<ArrayBuffer>;
   readonly rows: number;
   readonly lines: RowLines;
 }
 
-/** Cuts the bytes of a file into chunks, however they come. Every method throws MalformedFile. */
+/** Cuts the bytes of a file into chunks, however they arrive. Every method throws MalformedFile. */
 export interface Cutter {
   /** The media type of the chunks. */
   readonly mediaType: string;
-  /** The line in which the names of the columns stand; null if there is none. */
+  /** The line with the column names; null if there is none. */
   readonly headerLine: number | null;
-  /** Takes the next bytes, which it does not keep, and gives the chunks that are full by then. */
+  /** Takes the next bytes, without keeping them, and returns the chunks that are full. */
   push(bytes: Uint8Array): Iterable<Chunk>;
-  /** Gives what is left. There is one chunk at least, so that a file without rows is one too. */
+  /** Returns the remaining chunks. A file yields at least one chunk, even without rows. */
   end(): Iterable<Chunk>;
 }
 
@@ -42,7 +42,7 @@ export function lineOfRow({ first, each }: RowLines, row: number): number {
 
 const bytesAtFirst = 64 * 1024;
 
-/** The chunks of a file, of which the last one grows. */
+/** The chunks of a file, of which the last one is being filled. */
 export class ChunkBuilder {
   readonly #limits: ChunkLimits;
   #bytes = Buffer.allocUnsafeSlow(bytesAtFirst);
@@ -61,7 +61,7 @@ export class ChunkBuilder {
     return this.#rows;
   }
 
-  /** Whether the chunk is to be closed before a row of so many bytes. */
+  /** Whether to close the chunk before a row of this many bytes. */
   isFull(rowBytes: number): boolean {
     const { rows, bytes } = this.#limits;
     return this.#rows > 0 && (this.#rows >= rows || this.#length + rowBytes > bytes);
@@ -79,7 +79,7 @@ export class ChunkBuilder {
     this.#length = needed;
   }
 
-  /** Whether something is left to be closed at the end of the file. There is one chunk at least. */
+  /** Whether a chunk must be closed at the end of the file, which yields at least one. */
   get hasRest(): boolean {
     return !this.#hasClosed || this.#rows > 0;
   }
@@ -91,12 +91,12 @@ export class ChunkBuilder {
     return full;
   }
 
-  /** Closes the chunk, in memory of its own, and begins another one. */
+  /** Closes the chunk, and begins another one in its own memory. */
   close(): void {
     const body = this.#bytes.subarray(0, this.#length);
     const rows = this.#rows;
     const lines = this.#closeLines();
-    // The next one is probably as large.
+    // The next chunk is probably as large.
     this.#bytes = Buffer.allocUnsafeSlow(Math.max(bytesAtFirst, this.#length));
     this.#length = 0;
     this.#rows = 0;

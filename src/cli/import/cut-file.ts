@@ -13,7 +13,7 @@ export function cutterFor(format: Format, limits?: ChunkLimits): Cutter {
   }
 }
 
-/** The chunks of a file, in order. No more is read than is asked for. Throws UserError. */
+/** The chunks of a file, in order, read on demand. Throws UserError. */
 export async function* cutFile(source: Source, cutter: Cutter): AsyncGenerator<Chunk, void, undefined> {
   for await (const piece of source.pieces()) yield* cutter.push(piece);
   yield* cutter.end();

@@ -1,4 +1,4 @@
-/** CSV and TSV cut into chunks: the records as they stand in the file, below its header. */
+/** Cuts CSV and TSV into chunks: unchanged records of the file, below its header. */
 import { firstMistake, type Delimiter } from '../../formats/delimited-records.ts';
 import { defaultRowLimits } from '../../formats/row-limits.ts';
 import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type Cutter } from './chunk.ts';
@@ -12,19 +12,19 @@ const byteOrderMark = Buffer.from('\ufeff');
 const { rowBytes: recordBytesMax } = defaultRowLimits;
 
 /**
- * Looks only for where records end: at line ends that are not within quotes. A quoted cell has an even number of quotes, so
- * it is enough to count them. Whether they stand where they may is for the service to say; up to the first mistake records
- * are found where it finds them, so that it names the same row. Keeps at most one unfinished record.
+ * Finds only where records end: at line ends outside of quotes. A quoted cell has an even number of quotes, so counting them is
+ * enough. The service checks whether they are well placed; up to the first mistake both find the same records, so that the service
+ * names the right row. Buffers at most one unfinished record.
  */
 export class DelimitedCutter implements Cutter {
   readonly mediaType: string;
   readonly #delimiter: Delimiter;
   readonly #unread = new UnreadBytes();
   readonly #chunk: ChunkBuilder;
-  /** With its line end; null until it has been read. */
+  /** Includes its line end; null until it has been read. */
   #header: Buffer | null = null;
   #headerLine: number | null = null;
-  /** What stands before this index has been looked at. */
+  /** Bytes before this index have been scanned. */
   #looked = 0;
   #isQuoted = false;
   #sawBeginning = false;
@@ -63,7 +63,7 @@ export class DelimitedCutter implements Cutter {
     return this.#chunk.takeFull();
   }
 
-  /** False while more bytes are needed to know whether there is one. */
+  /** False while more bytes are needed to detect a byte order mark. */
   #skipByteOrderMark(isEnd: boolean): boolean {
     if (this.#sawBeginning) return true;
     const unread = this.#unread;
@@ -74,7 +74,7 @@ export class DelimitedCutter implements Cutter {
     return true;
   }
 
-  /** Reads the records whose line ends are there. */
+  /** Reads the records whose line end has arrived. */
   #readRecords(): void {
     const unread = this.#unread;
     const { bytes, end } = unread;
@@ -92,7 +92,7 @@ export class DelimitedCutter implements Cutter {
     this.#looked = end;
   }
 
-  /** Adds a record from `start` to `end`, whose line end reaches to `next`. Blank lines are none. */
+  /** Adds a record from `start` to `end`; its line end extends to `next`. Blank lines are skipped. */
   #addRecord(start: number, end: number, next: number): void {
     if (end === start) return;
     const unread = this.#unread;
@@ -116,7 +116,7 @@ export class DelimitedCutter implements Cutter {
     this.#chunk.close();
   }
 
-  /** Refuses a record that is too long, or whose last quote is never closed: by what is wrong in it, if that can be seen. */
+  /** Refuses a record that is too long, or whose last quote is never closed; reports the first mistake in it if there is one. */
   #refuse(start: number, end: number): never {
     const unread = this.#unread;
     const line = unread.lineOf(start);

@@ -1,4 +1,4 @@
-/** Work on items in parallel, a bounded number at a time. */
+/** Bounded concurrency over an asynchronous iterable. */
 
 interface Failure {
   readonly place: number;
@@ -6,11 +6,10 @@ interface Failure {
 }
 
 /**
- * Calls `work` for each item with its place, for at most `parallel` at a time; the next item is asked for when there is
- * room for it. After a failure nothing new is begun, what is under way is waited for, and the error of the first item in
- * order is thrown: what is told of a file with many mistakes is then the first of them.
- * @param stop is called at the first failure, so that nothing is waited for that need not come any more: `items` may then
- *   throw whatever it wants
+ * Calls `work` for each item and its index, at most `parallel` at a time; the next item is pulled when there is room for it. After
+ * a failure nothing new is started, work in flight is awaited, and the error of the first failed item in order is thrown: for a
+ * file with many mistakes that is the first of them.
+ * @param stop is called at the first failure, to end waiting for further items: `items` may then throw anything
  */
 export async function eachInParallel<T>(
   items: AsyncIterable<T>, parallel: number, work: (item: T, place: number) => Promise<void>, stop: () => void,

@@ -22,7 +22,7 @@ export interface ImportFlags extends ClientFlags {
   readonly json?: boolean;
 }
 
-/** Imports a file, and says what came of it. Throws UserError. */
+/** Imports a file, and reports the result. Throws UserError. */
 export async function runImport(file: string, flags: ImportFlags): Promise<void> {
   const started = performance.now();
   const ifMatch = flags.ifMatch === undefined ? null : parseVersion(flags.ifMatch);

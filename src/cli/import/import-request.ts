@@ -1,4 +1,4 @@
-/** The one request that has the rows of a stash imported (spec 4.13), and what becomes of it. */
+/** The request that imports the rows of a stash (spec 4.13), and its outcome. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -25,8 +25,7 @@ const failedBody = z.object({ data: z.object({ error: z.object({ message: z.stri
 const pollMs = 1000;
 
 /**
- * Asks for the import and waits until it is done. The request has a key, so that the service does it once however often it
- * is sent.
+ * Requests the import and waits until it is done. An idempotency key makes it safe to retry.
  * @throws ServerRefusal, ServerAway
  */
 export async function requestImport(
@@ -40,7 +39,7 @@ export async function requestImport(
   const answer = await client.request(method, path, { headers, body: JSON.stringify(body) }, (response) => readAnswer(response, target));
   if (answer.kind === 'done') return answer.imported;
   await untilJobEnds(client, answer.jobId, signal);
-  // A job does not tell the version; this one is that of the import, or a later one.
+  // A job does not have the version; this one is that of the import, or a later one.
   const version = await client.request('HEAD', `/tables/${answer.tableId}/rows`, {}, async (response) => versionOf(response));
   return { tableId: answer.tableId, version };
 }
@@ -79,7 +78,7 @@ async function readAnswer(response: Response, target: Target): Promise<Answer> {
   return { kind: 'done', imported: { version, tableId: tableIdIn(await readBeginning(response)) } };
 }
 
-/** The answer lists the ID of every row behind that of the table, and nobody here wants to know those. */
+/** Only the table ID at the beginning is needed: the answer goes on with the IDs of all rows. */
 async function readBeginning(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let beginning = '';
@@ -90,7 +89,7 @@ async function readBeginning(response: Response): Promise<string> {
   return beginning;
 }
 
-/** Progress is asked for, because the job itself lists the ID of every row. Throws ServerRefusal if the job fails. */
+/** Polls the progress, because the job itself lists the ID of every row. Throws ServerRefusal if the job fails. */
 async function untilJobEnds(client: TablogClient, jobId: string, signal: AbortSignal): Promise<void> {
   const path = `/jobs/${encodeURIComponent(jobId)}`;
   for (;;) {
@@ -104,7 +103,7 @@ async function untilJobEnds(client: TablogClient, jobId: string, signal: AbortSi
   }
 }
 
-/** `"7"` for 7 and for "7". Throws UserError for what is no version. */
+/** `"7"` for 7 and for "7". Throws UserError for an invalid version. */
 export function parseVersion(text: string): string {
   const version = /^(?:W\/)?"?(\d+)"?$/.exec(text)?.[1];
   if (version === undefined) throw new UserError('--if-match: it must be a version, a whole number as an ETag has it.');

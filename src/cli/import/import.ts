@@ -1,4 +1,4 @@
-/** A file of rows into a table: chunk by chunk into a stash, and from there with one request (spec 4.13). */
+/** Imports a file of rows into a table: uploads it in chunks to a stash, and imports that with one request (spec 4.13). */
 import { randomUUID } from 'node:crypto';
 import { ServerRefusal } from '../client/server-error.ts';
 import type { TablogClient } from '../client/tablog-client.ts';
@@ -20,14 +20,14 @@ export interface ImportOptions {
   readonly format: FileFormat;
   readonly target: Target;
   readonly onSchemaError: OnSchemaError;
-  /** How many chunks are uploaded at a time. */
+  /** How many chunks are uploaded concurrently. */
   readonly parallel: number;
   readonly signal: AbortSignal;
-  /** Is told the size of the file, null if that is not known, before anything is uploaded. */
+  /** Called with the size of the file, null if unknown, before anything is uploaded. */
   readonly onStart: (size: number | null) => void;
-  /** Is told of rows that have been uploaded, and of the bytes of the file that they took. */
+  /** Called with the rows uploaded so far, and the bytes of the file that they took. */
   readonly onProgress: (rows: number, bytes: number) => void;
-  /** Is told what is under way, and what became of the stash. */
+  /** Called with messages for the user, such as the fate of the stash. */
   readonly say: (words: string) => void;
 }
 
@@ -35,7 +35,7 @@ export interface ImportResult extends Imported {
   readonly rows: number;
 }
 
-/** Throws UserError: MalformedFile with its file, ServerRefusal with the place in the file, ServerAway. Leaves no stash behind. */
+/** Throws UserError: MalformedFile with its file, ServerRefusal with the place in the file, ServerAway. Deletes the stash in any case. */
 export async function importFile(options: ImportOptions): Promise<ImportResult> {
   const { client, file, format, signal, say } = options;
   const stopReading = new AbortController();
@@ -79,7 +79,7 @@ interface Work {
   readonly stopReading: AbortController;
 }
 
-/** Has the chunks of the file in the stash. */
+/** Uploads the chunks of the file to the stash. */
 async function fill(options: ImportOptions, work: Work): Promise<void> {
   const { source, cutter, places, stash } = work;
   let rows = 0;
@@ -111,7 +111,7 @@ async function* placed(source: Source, cutter: Cutter, places: Places): AsyncGen
   }
 }
 
-/** What the service says of rows is told with their place in the file. */
+/** Adds the place in the file to the service's errors about rows. */
 async function toldInFile<T>({ source, cutter, places }: Work, serial: number | null, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

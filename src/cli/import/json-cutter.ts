@@ -1,4 +1,4 @@
-/** JSON arrays and NDJSON cut into chunks: arrays of the objects as they stand in the file, each token as it is written. */
+/** Cuts JSON arrays and NDJSON into chunks: arrays of unchanged objects of the file, each token as written. */
 import {
   RefusedText, UnfinishedText, closeBracket, comma, openBracket, skipByteOrderMark,
 } from '../../formats/json-scanner.ts';
@@ -9,12 +9,12 @@ import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type Cu
 import { MalformedFile } from './malformed-file.ts';
 import { UnreadBytes } from './unread-bytes.ts';
 
-/** What comes next in the file, after blanks. */
+/** What comes next in the file, after white space. */
 type State = 'beginning' | 'array' | 'firstRow' | 'row' | 'nextRow' | 'line' | 'lineEnd' | 'end';
 
 const [open, separator, close] = [Buffer.from('['), Buffer.from(','), Buffer.from(']')];
 
-/** Keeps what has not been read yet: at most one unfinished object. */
+/** Buffers unread bytes: at most one unfinished object. */
 export class JsonCutter implements Cutter {
   readonly mediaType = 'application/json';
   readonly headerLine = null;
@@ -23,7 +23,7 @@ export class JsonCutter implements Cutter {
   readonly #unread = new UnreadBytes();
   readonly #chunk: ChunkBuilder;
   #state: State = 'beginning';
-  /** Below this many unread bytes another attempt is not worth its while: the last one had half of it. */
+  /** Below this many unread bytes a new attempt is not worthwhile: the last one failed with half as many. */
   #unreadMin = 0;
 
   constructor(form: 'json' | 'ndjson', limits: ChunkLimits = defaultChunkLimits) {
@@ -62,7 +62,7 @@ export class JsonCutter implements Cutter {
     } catch (error) {
       if (error instanceof UnfinishedText) {
         const unread = this.#unread.end - this.#unread.position;
-        // Doubling them keeps the work linear in the file's bytes.
+        // Doubling keeps the work linear in the size of the file.
         this.#unreadMin = Math.min(2 * unread, defaultRowLimits.rowBytes + 1);
         return;
       }
@@ -74,7 +74,7 @@ export class JsonCutter implements Cutter {
     }
   }
 
-  /** Reads on until the buffer is used up. */
+  /** Reads until the buffer is used up. */
   #readAll(): void {
     const [scanner, unread] = [this.#scanner, this.#unread];
     if (this.#state === 'beginning') {
@@ -86,7 +86,7 @@ export class JsonCutter implements Cutter {
       scanner.sawBreak = false;
       const position = unread.position = scanner.space(before);
       if (position >= scanner.end) {
-        // A break that was skipped is not seen again.
+        // A skipped line break is not seen again.
         if (this.#state === 'lineEnd' && unread.bytes.subarray(before, position).includes('\n')) this.#state = 'line';
         return;
       }
@@ -129,7 +129,7 @@ export class JsonCutter implements Cutter {
     const end = this.#scanner.scanRow(start);
     unread.requireUtf8(start, end);
     const chunk = this.#chunk;
-    // The comma before it and the closing bracket.
+    // Plus the comma before it and the closing bracket.
     if (chunk.isFull(end - start + 2)) this.#closeChunk();
     chunk.append(chunk.rows === 0 ? open : separator);
     chunk.append(unread.bytes, start, end);

@@ -1,8 +1,8 @@
 import { UserError } from '../run-to-end.ts';
 
-/** The file cannot be read as its format says. */
+/** The file is not valid in its format. */
 export class MalformedFile extends UserError {
-  /** The line of the file in which the mistake is, from 1; null where lines say nothing. */
+  /** The line of the mistake, from 1; null if a line has no meaning. */
   readonly line: number | null;
   readonly reason: string;
 
@@ -12,7 +12,7 @@ export class MalformedFile extends UserError {
     this.reason = reason;
   }
 
-  /** The same of a file with a name. */
+  /** The same error, with the name of the file. */
   within(file: string): MalformedFile {
     return new MalformedFile(this.line, this.reason, file);
   }

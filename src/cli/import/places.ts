@@ -1,7 +1,7 @@
-/** Where in a file the service found something wrong: it names rows by their place in a chunk. */
+/** Maps places in the service's messages to places in the file: the service names rows by their index in a chunk. */
 import { lineOfRow, type RowLines } from './chunk.ts';
 
-/** What the service's messages begin with. */
+/** The beginning of such messages. */
 const placePattern = /^(?:chunk (?<serial>[^,:\s]+)[,:] *)?(?:rows\[(?<row>\d+)\]|(?<header>header\[\d+\]))/;
 
 export interface PlaceInFile {
@@ -15,12 +15,12 @@ interface KnownChunk {
   readonly lines: RowLines;
 }
 
-/** The chunks of a file that were cut so far, as little as is needed of each. */
+/** The chunks of a file cut so far, with just enough to locate their rows. */
 export class Places {
   readonly #chunks: KnownChunk[] = [];
   #rows = 0;
 
-  /** To be called for each chunk in order. Returns its serial. */
+  /** Call it for each chunk in order. Returns its serial. */
   add({ rows, lines }: { readonly rows: number; readonly lines: RowLines }): number {
     this.#chunks.push({ rowsBefore: this.#rows, lines });
     this.#rows += rows;

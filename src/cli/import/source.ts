@@ -1,4 +1,4 @@
-/** The bytes of a file, or of stdin, decompressed, piece by piece. */
+/** The bytes of a file or of stdin, decompressed, as a stream. */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { addAbortSignal, pipeline } from 'node:stream';
@@ -11,24 +11,24 @@ const pieceBytes = 256 * 1024;
 const decoders = { gzip: createGunzip, zstd: createZstdDecompress } as const;
 
 export interface Source {
-  /** As its user calls it. */
+  /** The name as the user gave it. */
   readonly name: string;
-  /** In bytes, as it is stored; null where that is not known. */
+  /** In bytes, as stored; null if unknown. */
   readonly size: number | null;
-  /** How many of those have been read. */
+  /** How many of those bytes have been read. */
   readonly bytesRead: number;
-  /** To be read once. Throws UserError. */
+  /** Can be read once. Throws UserError. */
   pieces(): AsyncIterable<Buffer>;
 }
 
-/** Opens a file, or stdin for `-`. Throws UserError where there is none. */
+/** Opens a file, or stdin for `-`. Throws UserError if it does not exist. */
 export async function openSource(file: string, compression: Compression | null, signal: AbortSignal): Promise<Source> {
   const isStdin = file === '-';
   const size = isStdin ? null : await sizeOf(file);
   const name = isStdin ? 'stdin' : file;
   let bytesRead = 0;
   async function* counted(): AsyncGenerator<Buffer, void, undefined> {
-    // Else a stop would wait for whoever writes to stdin.
+    // Otherwise a stop would wait for the writer of stdin.
     const stream = addAbortSignal(signal, isStdin ? process.stdin : createReadStream(file, { highWaterMark: pieceBytes }));
     try {
       for await (const piece of stream as AsyncIterable<Buffer>) {
@@ -49,7 +49,7 @@ export async function openSource(file: string, compression: Compression | null, 
   };
 }
 
-/** Null for what has no size to begin with, such as a pipe. */
+/** Null for what has no size, such as a pipe. */
 async function sizeOf(file: string): Promise<number | null> {
   try {
     const stats = await stat(file);
@@ -76,7 +76,7 @@ async function* decompressed(pieces: AsyncIterable<Buffer>, compression: Compres
       throw error;
     }
   }
-  // Whatever fails is thrown to the loop below by the decoder, so the callback has nothing to do.
+  // The decoder rethrows every failure in the loop below, so the callback is empty.
   pipeline(counted, decoder, () => {});
   try {
     yield* decoder as AsyncIterable<Buffer>;
@@ -88,7 +88,7 @@ async function* decompressed(pieces: AsyncIterable<Buffer>, compression: Compres
       ? `the ${compression} data ends too soon: the file is cut short`
       : `this is not ${compression} data as it should be: ${message}`);
   }
-  // A Zstandard decoder stops at the end of its first frame and says nothing of what follows.
+  // A Zstandard decoder silently stops at the end of its first frame.
   if (decoder.bytesWritten !== bytesIn) {
     throw new MalformedFile(null, `something follows the ${compression} data; decompress it first and import it from stdin`);
   }

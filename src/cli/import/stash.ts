@@ -5,12 +5,12 @@ import type { TablogClient } from '../client/tablog-client.ts';
 import { UserError } from '../run-to-end.ts';
 
 const compressZstd = promisify(zstdCompress);
-/** The fast level: it takes off most, and costs so little that it is no loss on the machine of the service either. */
+/** The fast level: it saves most, at a cost that is no loss even if the service runs on the same machine. */
 const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-/** Below this many bytes compression is not worth its while. */
+/** Below this many bytes compression is not worthwhile. */
 const worthwhile = 1024;
 
-/** How long the stash may take to be removed, in milliseconds; it goes away by itself in the end. */
+/** Timeout of deleting the stash, in milliseconds; it expires by itself anyway. */
 const removalMs = 15_000;
 
 export class Stash {
@@ -27,8 +27,8 @@ export class Stash {
   }
 
   /**
-   * Puts a chunk into its place. To send it again only replaces it by itself. An attempt is not broken off: the service
-   * could come to it after the stash was removed, and would make it anew.
+   * Puts a chunk into its place. A retry replaces it by itself. An attempt is never aborted at once: the service might process it
+   * after the stash was deleted, and create the stash again.
    */
   async put(serial: number, body: Buffer<ArrayBuffer>): Promise<void> {
     const compress = body.length >= worthwhile;
@@ -39,7 +39,7 @@ export class Stash {
     }, drain);
   }
 
-  /** Removes it, also when this process has been told to stop. Resolves with why it could not be; null if it is gone. */
+  /** Deletes the stash, even if this process has been told to stop. Resolves to null, or to why it could not be deleted. */
   async remove(): Promise<string | null> {
     if (!this.#mayExist) return null;
     const signal = AbortSignal.timeout(removalMs);
@@ -53,13 +53,13 @@ export class Stash {
     }
   }
 
-  /** Whether there may be something to remove. */
+  /** Whether the stash may exist. */
   get mayExist(): boolean {
     return this.#mayExist;
   }
 }
 
-/** The connection is of use again only when the answer was read. */
+/** The connection can be reused only once the answer was read. */
 async function drain(response: Response): Promise<void> {
   await response.arrayBuffer();
 }

@@ -1,21 +1,21 @@
-/** What has come of a file and was not read yet, with the number of each line. */
+/** The unread bytes of a file, with line numbers. */
 import { isUtf8 } from 'node:buffer';
 import { MalformedFile } from './malformed-file.ts';
 
 const lineFeed = 10;
 
 /**
- * Bytes from `position` to `end` of a buffer are unread, and `bytes[end]` is 0, as a JsonScanner wants it. Positions are
- * indexes into `bytes`; `append` moves them all.
+ * Bytes from `position` to `end` of a buffer are unread, and `bytes[end]` is 0, as JsonScanner requires. Positions are indexes into
+ * `bytes`; `append` may shift them all.
  */
 export class UnreadBytes {
   bytes = Buffer.alloc(1);
   end = 0;
   position = 0;
-  /** The line in which `#lineAt` stands. */
+  /** The number of the line that contains `#lineAt`. */
   #line = 1;
   #lineAt = 0;
-  /** The first line feed at or behind `#lineAt`; `end` if it has not come yet. */
+  /** The first line feed at or behind `#lineAt`; `end` if it has not arrived yet. */
   #nextLineFeed = 0;
 
   append(piece: Uint8Array): void {
@@ -24,11 +24,11 @@ export class UnreadBytes {
     this.bytes.set(piece, end);
     this.end += piece.length;
     this.bytes[this.end] = 0;
-    // Where none was found before, the search goes on in what is new.
+    // If none was found before, the search continues in the new bytes.
     if (this.#nextLineFeed === end) this.#nextLineFeed = this.#findLineFeed(end);
   }
 
-  /** The number of the line in which a byte stands, from 1. To be asked for positions that never go back. */
+  /** The number of the line that contains a byte, from 1. Positions must not decrease between calls. */
   lineOf(position: number): number {
     while (this.#nextLineFeed < position) {
       this.#line += 1;
@@ -38,7 +38,7 @@ export class UnreadBytes {
     return this.#line;
   }
 
-  /** Throws unless what stands here is UTF-8. It must not begin or end within a character. */
+  /** Throws unless these bytes are UTF-8. They must not begin or end within a character. */
   requireUtf8(start: number, end: number): void {
     const bytes = this.bytes.subarray(start, end);
     if (isUtf8(bytes)) return;
@@ -55,7 +55,7 @@ export class UnreadBytes {
     return found === -1 ? this.end : from + found;
   }
 
-  /** Moves what is unread to the front of a buffer with room for twice as much, so that no byte is moved often. */
+  /** Moves unread bytes to the front of a buffer with room for twice as many, so that no byte is moved often. */
   #makeRoom(bytes: number): void {
     this.lineOf(this.position);
     const { position, end } = this;

@@ -1,7 +1,4 @@
-/**
- * What a token may do: whether it may change anything, and which app and tables it reaches. It is decided here, for all routes
- * (docs/decisions/0016).
- */
+/** Authorization: whether a token may write, and which app and tables it can access. Decided here for all routes (docs/decisions/0016). */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Principal } from './authenticate.ts';
@@ -10,13 +7,13 @@ import { HttpError } from '../answers/http-error.ts';
 import { replyMissing } from '../answers/missing.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 
-/** Whether a table of the team is linked to an app. One that was deleted may be linked still. */
+/** Whether a table of the team is linked to an app. A deleted table may still be linked. */
 export type IsLinked = (teamId: string, tableId: string, appId: string) => boolean | Promise<boolean>;
 
-/** How many links are remembered. */
+/** How many links are cached. */
 const linksMax = 10_000;
 
-/** The hook that lets a principal in where it may go. Only a token of an app costs a look-up. */
+/** The hook that authorizes a principal. Only a token of an app costs a look-up. */
 export function buildAccessCheck(isLinked: IsLinked) {
   return function onRequest(request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
     const { teamId, readOnly, appId } = request.principal;
@@ -37,7 +34,7 @@ export function buildAccessCheck(isLinked: IsLinked) {
       done();
       return;
     }
-    // Tables of other apps are not told from those that are not there.
+    // Tables of other apps look as if they did not exist.
     const admit = (linked: boolean): void => {
       if (linked) done();
       else replyMissing(reply, 'table_not_found');
@@ -48,7 +45,7 @@ export function buildAccessCheck(isLinked: IsLinked) {
   };
 }
 
-/** Remembers the links that it finds: they are made with the table, and never change. */
+/** Caches links that exist: they are created with the table, and never change. */
 export function cacheLinks(isLinked: IsLinked): IsLinked {
   const known = new LRUCache<string, true>({ max: linksMax });
 
@@ -62,8 +59,8 @@ export function cacheLinks(isLinked: IsLinked): IsLinked {
 }
 
 /**
- * The apps that a new table is linked to: those that were asked for, or null where none was; with the token of an app, that one.
- * Throws HttpError `forbidden` when such a token asks for another one.
+ * The apps that a new table is linked to: those requested, or null if none was; with the token of an app, that app. Throws
+ * HttpError `forbidden` when such a token requests another app.
  */
 export function appsToLinkOf({ appId }: Principal, asked: readonly string[] | null): readonly string[] | null {
   if (appId === null) return asked;
@@ -72,7 +69,7 @@ export function appsToLinkOf({ appId }: Principal, asked: readonly string[] | nu
   throw new HttpError('forbidden', `appsToLink: this token is for another app than ${JSON.stringify(other)}.`);
 }
 
-/** No ID has a blank in it, and what comes last may have any. */
+/** IDs of teams and tables contain no blank; the app ID comes last, so it may. */
 function keyOf(teamId: string, tableId: string, appId: string): string {
   return `${teamId} ${tableId} ${appId}`;
 }

@@ -1,18 +1,18 @@
-/** Who asks: the bearer token of a request (spec section 5). */
+/** Authentication: the bearer token of a request (spec section 5). */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { replyWithError } from '../answers/error-reply.ts';
 
-/** What a token stands for. */
+/** The identity and rights behind a token. */
 export interface Principal {
   readonly teamId: string;
   readonly tokenId: string;
-  /** Whether it may change nothing. */
+  /** Whether it may only read. */
   readonly readOnly: boolean;
-  /** The only app that it is for; null: for all of the team. */
+  /** The only app that the token grants access to; null: the whole team. */
   readonly appId: string | null;
 }
 
-/** The principal of a token; null for one that is unknown, revoked or expired. Rejections are the service's fault. */
+/** The principal of a token; null if it is unknown, revoked or expired. Rejects only if the service fails. */
 export type Authenticate = (token: string) => Principal | null | Promise<Principal | null>;
 
 declare module 'fastify' {
@@ -21,14 +21,14 @@ declare module 'fastify' {
     principal: Principal;
   }
   interface FastifyContextConfig {
-    /** Whether the route asks for no bearer token. */
+    /** Whether the route needs no bearer token. */
     public?: boolean;
   }
 }
 
 const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 
-/** The hook that lets a request in. A principal that is known at once costs no turn of the event loop. */
+/** The hook that authenticates a request. A cached principal costs no turn of the event loop. */
 export function buildAuthenticator(authenticate: Authenticate) {
   return function onRequest(request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
     const token = bearerToken(request.raw.rawHeaders);
@@ -48,7 +48,7 @@ function admit(
   done: HookHandlerDoneFunction,
 ): void {
   if (principal === null) {
-    // One body for all causes, so that nobody learns which tokens there are.
+    // The same answer for all causes, so that it does not reveal which tokens exist.
     replyWithError(reply, 'request_error', 'The bearer token does not exist or is incorrect.');
     return;
   }
@@ -56,7 +56,7 @@ function admit(
   done();
 }
 
-/** The token; null when there is none, it is malformed, or there are two such headers (Node would take the first). */
+/** The token; null if it is missing or malformed, or if the header is repeated (Node would take the first). */
 function bearerToken(rawHeaders: readonly string[]): string | null {
   let header: string | null = null;
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -1,10 +1,10 @@
-/** Remembers for a moment what a token stands for, so that not every request asks Postgres for it. */
+/** Caches the principals of tokens briefly, so that not every request queries Postgres. */
 import { LRUCache } from 'lru-cache';
 import type { KnownToken } from '../../../projections/teams/teams.queries.ts';
 import { isAccessToken } from '../../security/access-token.ts';
 import type { Authenticate, Principal } from './authenticate.ts';
 
-/** How long an answer is trusted after it was asked for, in milliseconds: a revocation takes effect within it on every process. */
+/** How long an answer is cached after the query began, in milliseconds: a revocation takes effect within this time on every process. */
 const lifeMs = 1000;
 const entriesMax = 10_000;
 
@@ -15,17 +15,17 @@ interface Entry {
 }
 
 export interface TokenCacheOptions {
-  /** Gives null for a token that is unknown or revoked. */
+  /** Null for a token that is unknown or revoked. */
   readonly find: (token: string) => Promise<KnownToken | null>;
   /** The log's time, in milliseconds. */
   readonly now: () => number;
-  /** Hears of the use of a token, and of further ones while this one is remembered only once. */
+  /** Called with the use of a token; at most once while the token is cached. */
   readonly onUse: (tokenId: string, time: number) => void;
 }
 
-/** Wraps the look-up of a token. What cannot be a token is refused without asking. */
+/** Wraps the look-up of a token. Malformed tokens are refused without a query. */
 export function cacheTokens({ find, now, onUse }: TokenCacheOptions): Authenticate {
-  // Each look asks the clock itself: a time that is remembered, however shortly, grows old while the thread is busy.
+  // Every `get` reads the clock (`ttlResolution: 0`): a cached time grows stale while the thread is busy.
   const entries = new LRUCache<string, Entry>({ max: entriesMax, ttl: lifeMs, ttlResolution: 0 });
 
   async function lookUp(token: string): Promise<Principal | null> {
@@ -37,7 +37,7 @@ export function cacheTokens({ find, now, onUse }: TokenCacheOptions): Authentica
     return principal;
   }
 
-  /** What a token stands for now. */
+  /** The principal, or null once the token has expired. */
   function principalOf({ principal, expiresAt }: Entry): Principal | null {
     return expiresAt !== Infinity && now() >= expiresAt ? null : principal;
   }

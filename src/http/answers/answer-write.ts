@@ -1,4 +1,4 @@
-/** Answering a write that the client may permit to be answered before it is done (spec 4.2, decisions 3). */
+/** Answers a write that the client may allow to be answered before it is done (spec 4.2, decisions 3). */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { RowQueries } from '../../../projections/tables/rows.queries.ts';
@@ -14,13 +14,13 @@ const json = 'application/json; charset=utf-8';
 /** The header `x-service-asynchronous`. */
 export const asynchronous = z.enum(['true', 'false'], { error: 'must be true or false' });
 
-/** Whether the client permits to be answered with a job. Throws HttpError for a malformed header. */
+/** Whether the client accepts a job as the answer. Throws HttpError for a malformed header. */
 export function readAsynchronous(request: FastifyRequest): boolean {
   const value = request.raw.headers['x-service-asynchronous'];
   return value !== undefined && parseOrRefuse(asynchronous, value, 'x-service-asynchronous') === 'true';
 }
 
-/** What answering a write takes. */
+/** The dependencies of answering a write. */
 export interface WriteDependencies {
   readonly submitter: Submitter;
   readonly rows: RowQueries;
@@ -29,17 +29,17 @@ export interface WriteDependencies {
 export interface Write {
   readonly teamId: string;
   readonly identity: RequestIdentity;
-  /** Whether the client permits a job for an answer. */
+  /** Whether the client accepts a job as the answer. */
   readonly asynchronous: boolean;
   readonly event: EventData;
   readonly body?: PackedBody | undefined;
-  /** How many rows it is about; null where that is not known yet. */
+  /** How many rows it affects; null if not known yet. */
   readonly rows: number | null;
 }
 
 /**
- * Submits a write whose body has been read, and answers it: with what it came to and `status`, or 202 with its job where the
- * client permits that and the outcome takes longer, or is not known. Throws as `Submitter.submit` does.
+ * Submits a write whose body has been read, and answers it: with its result and `status`, or 202 with its job if the client accepts
+ * that and the outcome takes longer, or is unknown. Throws as `Submitter.submit` does.
  */
 export async function answerWrite(
   reply: FastifyReply,
@@ -57,7 +57,7 @@ export async function answerWrite(
   return setVersion(reply, etag).code(status).type(json).send(data);
 }
 
-/** Of several tries under one key the first in the log creates the table: which ID it has is not known before the outcome. */
+/** Of several tries under one key the first in the log creates the table: its ID is not known before the outcome. */
 function mayBeJob({ asynchronous, event, identity }: Write): boolean {
   return asynchronous && !(event.type === 'TableCreateRequested' && identity.digest !== null);
 }

@@ -1,4 +1,4 @@
-/** Compresses answers for clients that ask for it (`Accept-Encoding`). */
+/** Compresses answers for clients that accept it (`Accept-Encoding`). */
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
 import type { DoneFuncWithErrOrRes, FastifyReply, FastifyRequest } from 'fastify';
@@ -6,7 +6,7 @@ import type { DoneFuncWithErrOrRes, FastifyReply, FastifyRequest } from 'fastify
 /** Below this many characters or bytes, compression costs more than it saves. */
 const worthwhile = 1_024;
 
-/** The fast levels: on rows of JSON they take off 75 to 80 %, and the slow ones gain little. */
+/** The fast levels: they reduce JSON rows by 75 to 80 %, and slow ones gain little more. */
 const gzipFast = { level: 1 };
 const brotliFast = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 const zstdFast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
@@ -16,19 +16,19 @@ const compressGzip = promisify(gzip);
 const compressBrotli = promisify(brotliCompress);
 const compressZstd = promisify(zstdCompress);
 
-/** In order of preference, where the client has none: the cheapest first. */
+/** In order of preference if the client has none: the cheapest first. */
 const encodings: ReadonlyMap<string, Compress> = new Map<string, Compress>([
   ['zstd', (text) => compressZstd(text, zstdFast)],
   ['br', (text) => compressBrotli(text, brotliFast)],
   ['gzip', (text) => compressGzip(text, gzipFast)],
 ]);
 
-/** A text as this encoding has it, of those that `chooseEncoding` gives. */
+/** Compresses a text with an encoding that `chooseEncoding` returned. */
 export function compress(encoding: string, text: string | Buffer): Promise<Buffer> {
   return encodings.get(encoding)!(text);
 }
 
-/** Hook: compresses texts, also those that are encoded already. Streams, and what has an encoding, pass as they are. */
+/** Hook: compresses texts and buffers. Streams, and payloads that have an encoding, pass unchanged. */
 export function compressReply(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -48,14 +48,14 @@ export function compressReply(
   }
   compress(encoding, payload).then((compressed) => {
     void reply.header('content-encoding', encoding);
-    // The type allows errors only; Fastify takes the new payload in the second place.
+    // The type allows errors only; Fastify takes the new payload as the second argument.
     (done as (error: null, payload: Buffer) => void)(null, compressed);
   }, done);
 }
 
 /**
- * The encoding that the client likes best of those we have; null to send the text as it is. `@fastify/accept-negotiator` is not
- * enough: `*` would stand for the first of ours, also where the client has refused that one (RFC 9110, section 12.5.3).
+ * The supported encoding that the client prefers; null to send the text uncompressed. `@fastify/accept-negotiator` is not enough:
+ * it takes `*` as our first encoding, even if the client has refused that one (RFC 9110, section 12.5.3).
  */
 export function chooseEncoding(header: string | string[] | undefined): string | null {
   if (header === undefined) return null;

@@ -1,7 +1,4 @@
-/**
- * The errors of the interface (spec section 7, decisions section 1): one table from type to status, and the one place
- * that turns what was thrown into an answer.
- */
+/** The errors of the interface (spec section 7, decisions section 1): the one place that turns exceptions into answers. */
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseAway } from '../../database/database-away.ts';
 import { KeysNotRead } from '../../security/secret-keys.ts';
@@ -11,7 +8,7 @@ import { HttpError, isErrorType, statusOf, type ErrorType } from './http-error.t
 import { ClientGone, discardBody } from '../bodies/request-body.ts';
 import { describeRequest } from '../server/request-log.ts';
 
-/** Types that say "later": they carry `Retry-After`, in seconds. */
+/** Types that are worth a retry: they carry `Retry-After`, in seconds. */
 const retryAfter: Partial<Record<ErrorType, string>> = {
   rate_limited: '1',
   service_unavailable: '1',
@@ -23,7 +20,7 @@ export function errorBody(type: ErrorType, message: string): string {
   return JSON.stringify({ error: { type, message } });
 }
 
-/** Answers with an error. For refusals on hot paths, which need no exception. */
+/** Answers with an error. For refusals on hot paths, which avoid the cost of an exception. */
 export function replyWithError(
   reply: FastifyReply,
   type: ErrorType,
@@ -41,7 +38,7 @@ export function replyWithError(
     .send(errorBody(type, message));
 }
 
-/** The handler of all that is thrown by routes and hooks. */
+/** Handles all exceptions of routes and hooks. */
 export function buildErrorHandler(log: FastifyBaseLogger) {
   return function handleError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     if (error instanceof ClientGone) {
@@ -60,7 +57,7 @@ export function buildErrorHandler(log: FastifyBaseLogger) {
   };
 }
 
-/** What the log says of an error: the request, where in the log of events it happened if that is known, and all of the error. */
+/** The fields of a log line for an error: the request, the place in the event log if known, and the error. */
 function describeFailure(error: unknown, request: FastifyRequest): object {
   const { partition, offset } = placeOf(error);
   return { ...describeRequest(request), partition, offset: offset?.toString(), err: error };
@@ -73,7 +70,7 @@ function placeOf(error: unknown): LogPlace {
   return {};
 }
 
-/** What the interface calls this error, or null for a bug. */
+/** The error as the client sees it; null for a bug. */
 function toHttpError(error: unknown): HttpError | null {
   if (error instanceof HttpError) return error;
   if (!(error instanceof Error)) return null;

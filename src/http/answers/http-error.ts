@@ -1,4 +1,4 @@
-/** Errors of the interface as values that can be thrown. */
+/** Errors of the interface, as exceptions. */
 
 /** Each error type of the interface and its status (spec section 7, decisions sections 1, 3 and 5). */
 export const statusOf = {
@@ -37,7 +37,7 @@ export function isErrorType(type: unknown): type is ErrorType {
   return typeof type === 'string' && Object.hasOwn(statusOf, type);
 }
 
-/** A failure that the client is told as it is. */
+/** An error that is reported to the client unchanged. */
 export class HttpError extends Error {
   override readonly name: string = 'HttpError';
   readonly type: ErrorType;

@@ -8,7 +8,7 @@ const messages = {
   continuation_expired: 'query.continuation: the rows that it goes on in were replaced too long ago.',
 } as const;
 
-/** Answers that what was asked for is not there, or not to be had. */
+/** Answers that the requested resource does not exist, or is not available. */
 export function replyMissing(reply: FastifyReply, type: keyof typeof messages): FastifyReply {
   return replyWithError(reply, type, messages[type]);
 }

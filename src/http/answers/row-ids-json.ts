@@ -1,22 +1,22 @@
-/** The IDs of rows as JSON: of a few rows, or of millions. */
+/** Row IDs as JSON: of a few rows, or of millions. */
 import { Readable } from 'node:stream';
 import { countRowsOf, type RetainingRange, type RowRange } from '../../events/outcome.ts';
 import { rowIdPrefix, writeRowIdSuffix } from '../../events/row-id.ts';
 
-/** An ID takes 22 characters; quotes and a comma come with it. */
+/** An ID is 22 characters, plus quotes and a comma. */
 const idLength = 22;
 const idBytes = idLength + 3;
 const quote = 34;
 const idsAtOnce = 4096;
-/** Up to here the whole text is made at once. */
+/** Up to this many IDs the whole text is built in memory. */
 const wholeIdsMax = 20_000;
 
-/** The IDs that rows of a range retain, by their indexes; the other rows have those of their places. */
+/** The retained row IDs of a range, by index; all other rows have the IDs of their places. */
 export type FindRetainedIds = (range: RetainingRange) => Promise<ReadonlyMap<number, string>>;
 
 /**
- * `before`, the IDs as a JSON array in the order of the input (spec section 1, rule 3), and `after`. So many that their text
- * would take much memory come as a stream, made as it is read.
+ * `before`, the IDs as a JSON array in input order (spec section 1, rule 3), and `after`. A long list is a stream, produced as it
+ * is read, to save memory.
  */
 export async function encloseRowIds(
   before: string,
@@ -58,7 +58,7 @@ function* eachExtent(ranges: readonly RowRange[]): Generator<RowRange, void, und
   }
 }
 
-/** Each with a comma before it. */
+/** IDs, each preceded by a comma. */
 function idsOf(prefix: Buffer, start: number, count: number): Buffer {
   const bytes = Buffer.allocUnsafe(count * idBytes);
   let at = 0;
@@ -71,7 +71,7 @@ function idsOf(prefix: Buffer, start: number, count: number): Buffer {
   return bytes;
 }
 
-/** Puts the IDs that rows retain over those of their places. */
+/** Overwrites the IDs of places with retained IDs. */
 function putRetained(ids: Buffer, start: number, retained: ReadonlyMap<number, string>): void {
   for (let at = 0; at < ids.length; at += idBytes) {
     const id = retained.get(start + at / idBytes);

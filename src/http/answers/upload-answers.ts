@@ -1,4 +1,4 @@
-/** What requests that concern uploads are answered: at once, and later as the results of their jobs. */
+/** Formats the results of upload requests, for their answers and for their jobs. */
 import type { FastifyRequest } from 'fastify';
 import type { UploadResult } from '../../events/outcome.ts';
 import { filePath } from '../../files/file-name.ts';
@@ -6,7 +6,7 @@ import type { FileStore } from '../../files/file-store.ts';
 
 export interface UploadAnswersOptions {
   readonly files: FileStore;
-  /** The address under which clients reach the service; undefined: where each of them does. */
+  /** The address under which clients reach the service; undefined: the one that each client used. */
   readonly publicUrl: string | undefined;
 }
 
@@ -17,7 +17,7 @@ export class UploadAnswers {
     this.#options = options;
   }
 
-  /** The `data` of the answer (spec 4.8 and 4.9): where to send the bytes, or, once it is completed, where the file is. */
+  /** The `data` of the answer (spec 4.8 and 4.9): where to send the bytes or, once the upload is completed, the URL of the file. */
   async dataOf(upload: UploadResult, request: FastifyRequest): Promise<object> {
     const { id, contentType, fileName, sizeMax, expiresAt, file } = upload;
     const base = this.#options.publicUrl?.replace(/\/+$/, '') ?? originOf(request);
@@ -27,7 +27,7 @@ export class UploadAnswers {
   }
 }
 
-/** Where the client has reached this service, as it says itself; only its own answers depend on it. */
+/** The origin under which the client reached this service, from its Host header; only its own answers depend on it. */
 function originOf({ host, raw }: FastifyRequest): string {
   const named = `http://${host}`;
   if (URL.canParse(named)) return new URL(named).origin;

@@ -4,7 +4,7 @@ import { HttpError } from '../answers/http-error.ts';
 
 export type MediaType = 'application/json' | 'text/csv' | 'text/tab-separated-values';
 
-/** The media type of the body, one of those accepted. Throws HttpError for another one, or for a charset but UTF-8. */
+/** The media type of the body. Throws HttpError if it is not accepted, or for a charset other than UTF-8. */
 export function readMediaType<T extends MediaType>(request: FastifyRequest, accepted: readonly T[]): T {
   const header = request.raw.headers['content-type'];
   if (header === undefined) throw refusal(`is missing; ${listOf(accepted)} is accepted.`);
@@ -17,7 +17,7 @@ export function readMediaType<T extends MediaType>(request: FastifyRequest, acce
   return type;
 }
 
-/** A media type in the form that all its spellings have in common; null for what is none. */
+/** The canonical form of a media type; null for a text that is none. */
 export function normalMediaType(text: string): string | null {
   try {
     return String(new MIMEType(text));
@@ -32,7 +32,7 @@ function parseMediaType(header: string): { essence: string; charset: string | nu
     const { essence, params } = new MIMEType(header);
     return { essence, charset: params.get('charset') };
   } catch {
-    // MIMEType throws on what is no media type, and on nothing else.
+    // MIMEType throws only for an invalid media type.
     throw refusal('is not a media type.');
   }
 }

@@ -1,7 +1,6 @@
 /**
- * Rows that come in a request's body: cut into blocks as they stream in, each with its profile. One block travels in the
- * request's own event; of more, each gets an event of its own as soon as it is full (ARCHITECTURE.md,
- * "What a table is made of").
+ * Receives the rows of a request body: cuts them into blocks as they stream in, each with its profile. A single block travels in
+ * the request's own event; of several, each gets its own event as soon as it is full (ARCHITECTURE.md, "What a table is made of").
  */
 import { randomUUIDv7 } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
@@ -20,65 +19,65 @@ import { bodyChunks } from './request-body.ts';
 import type { RequestIdentity, Submitter } from '../submit/submitter.ts';
 import type { Turns } from './turns.ts';
 
-/** Up to here rows are few: they join the table's tail instead of becoming a segment. */
+/** Up to this size rows count as few: they join the table's tail instead of a segment. */
 const fewRowsMax = 100;
 const fewBytesMax = 64 * 1024;
 
 export interface RowReceiver {
   readonly submitter: Submitter;
   readonly bodyBytesMax: number;
-  /** Of the process: there is one thread. */
+  /** Shared by the whole process: there is one thread. */
   readonly turns: Turns;
-  /** What bounds the rows that a team writes. */
+  /** Limits the rows that a team writes. */
   readonly rateLimits: RateLimits | null;
-  /** Writes the rows of a segment before the event that names it, where that can be done. */
+  /** Writes the rows of a segment before the event that references it. */
   readonly writeAhead: (teamId: string, segmentId: string, block: RowBlock) => Promise<void>;
 }
 
-/** Where rows are that came in a body. */
+/** Where the rows of a body are stored. */
 export type StoredSource = Exclude<RowSource, { readonly kind: 'stash' }>;
 
 export interface ReceivedRows {
-  /** The members of the body beside its rows; null for a bare array, CSV and TSV. */
+  /** The members of the body except its rows; null for a bare array, CSV and TSV. */
   readonly members: Readonly<Record<string, unknown>> | null;
-  /** Whether the body held rows, or a place for them. */
+  /** Whether the body had rows, or an array or header for them. */
   readonly hasRows: boolean;
-  /** How many rows it held. */
+  /** How many rows the body had. */
   readonly rowCount: number;
   /**
-   * Puts the rows where the request's event will find them. To be called once the request is known to be well formed.
-   * Throws HttpError `rate_limited` when the team may not write as many.
+   * Stores the rows where the request's event refers to them. To be called once the request is known to be well-formed. Throws
+   * HttpError `rate_limited` when the team may not write as many.
    */
   store(): Promise<{ readonly source: StoredSource; readonly body?: PackedBody }>;
 }
 
-/** The profiles of a body's blocks are all in memory when it is decided: so many columns, each counted in each block. */
+/** Limit of columns, summed over the blocks of a body: a decision holds the profiles of all blocks in memory. */
 const profiledColumnsMax = 250_000;
 
-/** Reading so many bytes of rows takes no longer than other requests do. */
+/** Rows of this many bytes take no longer to read than other requests. */
 export const smallBodyBytesMax = 8 * 1024;
 
 const rowTypes = ['application/json', 'text/csv', 'text/tab-separated-values'] as const;
 
-/** How many rows a request is about whose rows are here; null where only the decision can know. */
+/** How many rows a request affects; null if only the decision can know. */
 export function rowsIn({ rowCount }: ReceivedRows, source: RowSource): number | null {
   return source.kind === 'stash' ? null : rowCount;
 }
 
 export interface ReceiveRowsOptions {
-  /** Columns whose order is known already. */
+  /** Column IDs whose order is already fixed. */
   readonly columns?: readonly string[];
-  /** Whether the rows may retain the row IDs that they come with. */
+  /** Whether rows may keep the row IDs that they came with. */
   readonly retainIds?: boolean;
-  /** Whether all rows come to lie in segments, also when they are few. */
+  /** Whether even few rows are stored in segments. */
   readonly asSegments?: boolean;
-  /** What JSON may be; `envelope`: an array of rows, or an object around it. */
+  /** The form of JSON bodies; `envelope`: an array of rows, or an object around it. */
   readonly form?: 'rows' | 'envelope';
 }
 
 /**
- * Reads the body, of one of the types for rows, to its end. Throws HttpError, `rate_limited` when the team may not write the
- * rows that came first, and MalformedBody.
+ * Reads a body of rows to its end. Throws HttpError, `rate_limited` if the team may not write the first block of several, and
+ * MalformedBody.
  */
 export async function receiveRows(
   receiver: RowReceiver,
@@ -165,7 +164,7 @@ class BodyBlocks {
     const { submitter, rateLimits, writeAhead } = this.#receiver;
     const segmentId = randomUUIDv7();
     const number = this.#sent;
-    // A body that has begun comes to its end.
+    // Once a body has begun it is accepted whole.
     if (number === 0) rateLimits?.takeRows(this.#teamId, block.profile.rows);
     else rateLimits?.countRows(this.#teamId, block.profile.rows);
     this.#sent += 1;

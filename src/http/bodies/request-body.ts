@@ -1,6 +1,6 @@
 /**
- * Request bodies as streams of bytes, decompressed and bounded. Fastify hands the body over unread, so a body is read
- * where it is used: whole with `collectBody`, or piece by piece, with back pressure, with `bodyChunks`.
+ * Request bodies as streams of bytes, decompressed and limited. Fastify leaves bodies unread, so each is read where it is used:
+ * whole with `collectBody`, or in chunks, with backpressure, with `bodyChunks`.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream';
@@ -8,7 +8,7 @@ import { constants, createBrotliDecompress, createGunzip, createZstdDecompress }
 import type { FastifyRequest } from 'fastify';
 import { HttpError } from '../answers/http-error.ts';
 
-/** The client went away in the middle of its body: there is nobody to answer. */
+/** The client disconnected before its body was complete: there is nobody to answer. */
 export class ClientGone extends HttpError {
   override readonly name = 'ClientGone';
 
@@ -17,7 +17,7 @@ export class ClientGone extends HttpError {
   }
 }
 
-/** How long the rest of a refused body is read and dropped, so that the client gets to see the answer. */
+/** How long the rest of a refused body is read and dropped, so that the client receives the answer. */
 const lingerMs = 1_000;
 
 /** Zstandard allows windows of gigabytes; HTTP allows 8 MiB (RFC 9659). */
@@ -32,22 +32,22 @@ const decoders = {
 } as const;
 type Encoding = keyof typeof decoders;
 
-/** What was found wrong with a body by the parser of the connection, which knows before its reader does. */
+/** Errors that the connection's parser found in a body, which it does before the body's reader. */
 const faults = new WeakMap<IncomingMessage, HttpError>();
 const faultEvent = 'body-fault';
 
-/** Bodies that the client sends only once it is told to (`Expect: 100-continue`), and how to tell it. */
+/** Bodies that the client sends only after 100 Continue, with the callback that sends it. */
 const awaitingContinue = new WeakMap<IncomingMessage, () => void>();
 
-/** Ends the body of a request with an error, for whoever reads it now or later. */
+/** Fails the body of a request, for its current or later reader. */
 export function failBody(raw: IncomingMessage, error: HttpError): void {
   faults.set(raw, error);
   raw.emit(faultEvent);
 }
 
 /**
- * Tells the client to send its body when the body is first read, not before, so that a refusal comes instead of it.
- * Answered without it, the connection closes: the client may or may not send the body then.
+ * Sends 100 Continue when the body is first read, so that a refusal can precede it. If the request is answered without reading, the
+ * connection closes: the client may or may not send the body then.
  */
 export function deferContinue(raw: IncomingMessage, response: ServerResponse): void {
   const { shouldKeepAlive } = response;
@@ -59,11 +59,11 @@ export function deferContinue(raw: IncomingMessage, response: ServerResponse): v
 }
 
 /**
- * Reads and drops what is left of a body once its request has been answered, for a short while; then the connection is
- * cut. Closing it at once would reset it, and the client might never see the answer.
+ * After a request has been answered, reads and drops the rest of its body for a short while; then cuts the connection. Closing it
+ * at once would reset it, and the client might never see the answer.
  */
 export function discardBody(raw: IncomingMessage, response: ServerResponse): void {
-  // Only a body that is still on its way has `complete` false; requests without one are complete by now or in a moment.
+  // `complete` is false only while a body is in transit; requests without one are complete now or in a moment.
   if (raw.complete !== false || !hasBody(raw)) return;
   response.once('finish', () => {
     raw.resume();
@@ -73,8 +73,8 @@ export function discardBody(raw: IncomingMessage, response: ServerResponse): voi
 }
 
 /**
- * The whole body. Throws HttpError: `payload_too_large` over `maxBytes` (counted after decompression), or
- * `request_validation_error` for a body that is cut short or does not inflate; ClientGone when nobody waits any more.
+ * The whole body. Throws HttpError: `payload_too_large` over `maxBytes` (also after decompression), or `request_validation_error`
+ * for a body that is truncated or cannot be decompressed; ClientGone if the client disconnected.
  */
 export async function collectBody(request: FastifyRequest, maxBytes: number): Promise<Buffer> {
   const { raw } = request;
@@ -87,7 +87,7 @@ export async function collectBody(request: FastifyRequest, maxBytes: number): Pr
   return collectPlain(raw, maxBytes);
 }
 
-/** The body piece by piece: nothing is read ahead of what is asked for. Throws as `collectBody` does. */
+/** The body in chunks, with backpressure. Throws as `collectBody` does. */
 export async function* bodyChunks(request: FastifyRequest, maxBytes: number): AsyncGenerator<Buffer, void, undefined> {
   const { raw } = request;
   const encoding = encodingOf(raw);
@@ -96,7 +96,7 @@ export async function* bodyChunks(request: FastifyRequest, maxBytes: number): As
   yield* encoding === null ? plain : bounded(decoded(plain, encoding), maxBytes);
 }
 
-/** Refuses what can be refused without reading, and asks for the body if the client waits for that. */
+/** Refuses what can be refused without reading, and sends 100 Continue if the client waits for it. */
 function beginReading(raw: IncomingMessage, maxBytes: number): void {
   if (Number(raw.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   if (raw.readableEnded) throw new Error('this body has been read already');
@@ -106,7 +106,7 @@ function beginReading(raw: IncomingMessage, maxBytes: number): void {
   awaitingContinue.delete(raw);
 }
 
-/** The hot path: with plain listeners it costs what Fastify's own parser does. */
+/** The hot path: with plain listeners it costs no more than Fastify's own parser. */
 function collectPlain(raw: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -117,7 +117,7 @@ function collectPlain(raw: IncomingMessage, maxBytes: number): Promise<Buffer> {
       reject(error);
     }
     function onClose(): void {
-      // Every request closes in the end; an error made for nothing, with its stack, would cost more than all the rest.
+      // Every request closes eventually; an unneeded error, with its stack, would cost more than all the rest.
       if (!raw.readableEnded) reject(new ClientGone());
     }
     function onData(chunk: Buffer): void {
@@ -135,7 +135,7 @@ function collectPlain(raw: IncomingMessage, maxBytes: number): Promise<Buffer> {
   });
 }
 
-/** The body as it came over the wire. */
+/** The body as received, still compressed. */
 async function* rawChunks(raw: IncomingMessage): AsyncGenerator<Buffer, void, undefined> {
   let wake = (): void => {};
   const onChange = (): void => wake();
@@ -159,7 +159,7 @@ function throwIfFailed(raw: IncomingMessage): void {
   if (raw.destroyed) throw new ClientGone();
 }
 
-/** The same chunks, until they are too many. */
+/** Passes the chunks on; throws when they exceed the limit. */
 async function* bounded(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer, void, undefined> {
   let bytes = 0;
   for await (const chunk of chunks) {
@@ -169,7 +169,7 @@ async function* bounded(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncG
   }
 }
 
-/** What the chunks hold once they are decompressed: all of them, or an error. */
+/** Decompresses the chunks: all of them, or an error. */
 async function* decoded(chunks: AsyncIterable<Buffer>, encoding: Encoding): AsyncGenerator<Buffer, void, undefined> {
   const decoder = decoders[encoding]();
   let bytesRead = 0;
@@ -179,7 +179,7 @@ async function* decoded(chunks: AsyncIterable<Buffer>, encoding: Encoding): Asyn
       yield chunk;
     }
   }
-  // Whatever fails is thrown to the loop below by the decoder, so the callback has nothing to do.
+  // The decoder rethrows every failure in the loop below, so the callback is empty.
   pipeline(counted, decoder, () => {});
   try {
     yield* decoder as AsyncIterable<Buffer>;
@@ -187,7 +187,7 @@ async function* decoded(chunks: AsyncIterable<Buffer>, encoding: Encoding): Asyn
     if (error instanceof HttpError) throw error;
     throw new HttpError('request_validation_error', `Content-Encoding: the body is not valid ${encoding}.`);
   }
-  // Brotli and Zstandard decoders stop at the end of their first frame and say nothing of what follows.
+  // Brotli and Zstandard decoders silently stop at the end of their first frame.
   if (decoder.bytesWritten !== bytesRead) {
     throw new HttpError('request_validation_error', `Content-Encoding: something follows the ${encoding} data.`);
   }
@@ -203,7 +203,7 @@ function encodingOf(raw: IncomingMessage): Encoding | null {
   throw new HttpError('request_validation_error', 'Content-Encoding: gzip, br and zstd are accepted, one at a time.');
 }
 
-/** Whether the request says of itself that its body has at most so many bytes. What a compressed one holds is not known. */
+/** Whether the headers limit the body to this many bytes. The size of a compressed body is unknown. */
 export function isBodyWithin(bytes: number, { headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= bytes
     && headers['content-encoding'] === undefined;

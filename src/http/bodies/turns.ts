@@ -1,22 +1,21 @@
-/** For so long after a small request others are expected, in milliseconds. */
+/** How long after a small request more are expected, in milliseconds. */
 const othersExpectedMs = 100;
 
-/** While others are expected, so many times as long as a step took nothing is done behind it; at most `restMaxMs`. */
+/** While small requests are expected, a pause follows each step: its duration times this ratio, at most `restMaxMs`. */
 const restRatio = 6;
 const restMaxMs = 20;
 
 /**
- * Shares the thread out among large bodies: one step of one of them in each turn of the event loop, so that between two steps
- * the requests of others are read and answered, however many bodies are being read. What a step reads is compressed, stored and
- * flushed afterwards, and all of that takes processors and disk from small requests too: while there are such, each step is
- * followed by a rest. With nobody to give way to there is none.
+ * Shares the thread among large bodies: one step of one body per turn of the event loop, so that other requests are read and
+ * answered between steps, however many bodies are being read. What a step reads is then compressed, stored and flushed, which takes
+ * CPU and disk from small requests too: while there are any, a pause follows each step.
  */
 export class Turns {
   readonly #waiting: (() => void)[] = [];
   #isRunning = false;
   #lastSmall = -Infinity;
 
-  /** Resolves when it is the caller's turn, in the order in which they asked. */
+  /** Resolves when it is the caller's turn, first come, first served. */
   take(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -26,7 +25,7 @@ export class Turns {
     });
   }
 
-  /** A small request has come: large bodies give way to it and to those that may follow it. */
+  /** A small request has arrived: large bodies yield to it, and to those that may follow it. */
   giveWay(): void {
     this.#lastSmall = performance.now();
   }
@@ -39,7 +38,7 @@ export class Turns {
     }
     const began = performance.now();
     resolve();
-    // What is set here runs in the next turn: the step has been taken then, and the event loop has looked at its sockets.
+    // Runs in the next turn: by then the step is done, and the event loop has polled its sockets.
     setImmediate(() => {
       const now = performance.now();
       if (now - this.#lastSmall > othersExpectedMs) this.#next();

@@ -1,29 +1,29 @@
-/** Writes whose body holds rows: create, add and overwrite. */
+/** Writes with rows in the body: create, add and overwrite. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EventOf, RowSource } from '../../events/event.ts';
 import { answerWrite, readAsynchronous, type WriteDependencies } from '../answers/answer-write.ts';
 import { receiveRows, rowsIn, type ReceiveRowsOptions, type RowReceiver } from './receive-rows.ts';
 import { identify } from '../submit/submitter.ts';
 
-/** What writing a body of rows takes. */
+/** The dependencies of writing a body of rows. */
 export interface RowWriteDependencies extends WriteDependencies {
   readonly receiver: RowReceiver;
 }
 
 export interface RowsWrite extends ReceiveRowsOptions {
   /**
-   * Makes the event of the members of the body beside its rows (null for a bare array) and of where the rows are (null when
-   * the body held none). Throws InvalidRequest.
+   * Builds the event from the members of the body except its rows (null for a bare array), and from where the rows are (null if the
+   * body had none). Throws InvalidRequest.
    */
   readonly command: (
     members: Readonly<Record<string, unknown>> | null,
     rows: RowSource | null,
   ) => EventOf<'TableCreateRequested' | 'RowsAddRequested' | 'TableOverwriteRequested'>;
-  /** That of success. */
+  /** The status of success. */
   readonly status: 200 | 201;
 }
 
-/** Reads the body, submits what it asks for, and answers it. Throws as `receiveRows` and `answerWrite` do. */
+/** Reads the body, submits the command, and answers. Throws as `receiveRows` and `answerWrite` do. */
 export async function writeRows(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -34,7 +34,7 @@ export async function writeRows(
   const identity = identify(request);
   const asynchronous = readAsynchronous(request);
   const received = await receiveRows(dependencies.receiver, request, identity, options);
-  // What is malformed is refused before anything is stored.
+  // Malformed requests are refused before anything is stored.
   const asked = command(received.members, received.hasRows ? { kind: 'none' } : null);
   const { source, body } = asked.rows.kind === 'stash' ? { source: asked.rows } : await received.store();
   const event = { ...asked, rows: source };

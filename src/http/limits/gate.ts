@@ -6,28 +6,28 @@ interface Waiter {
 }
 
 /**
- * Lets only so many in at once; the others wait in order. What waits outside has not begun to read its body.
+ * Limits concurrency; the others wait in order, before they read their bodies.
  *
- * A team takes a place only while it has fewer than are free. So one team alone has at most a half of them, two have at most
+ * A team takes a place only while it holds fewer than are free. So one team alone gets at most half of the places, two get at most
  * three quarters together, and however slowly these send there is a place for the next team.
  */
 export class Gate {
   readonly #max: number;
   readonly #waitMs: number;
   readonly #waiting = new Set<Waiter>();
-  /** How many of each team are inside; teams of which nobody is are left out. */
+  /** How many of each team are inside; teams with none are left out. */
   readonly #teams = new Map<string, number>();
   #inside = 0;
 
-  /** `waitMs`: how long anybody waits. */
+  /** `waitMs`: how long a caller waits for a place. */
   constructor(max: number, waitMs: number) {
     this.#max = max;
     this.#waitMs = waitMs;
   }
 
-  /** Rejects with NotAppended when there was no place for this team in time. */
+  /** Rejects with NotAppended if there was no place for this team in time. */
   async run<T>(team: string, work: () => Promise<T>): Promise<T> {
-    // Nobody who waits could enter now: whoever can does so at once when a place becomes free.
+    // This overtakes no waiter that could enter: waiters enter as soon as there is a place for their team.
     if (this.#hasPlaceFor(team)) this.#enter(team);
     else await this.#wait(team);
     try {
@@ -51,7 +51,7 @@ export class Gate {
     this.#inside -= 1;
     if (left === 0) this.#teams.delete(team);
     else this.#teams.set(team, left);
-    // Who waits longest comes first, of those that there is a place for.
+    // The longest waiter comes first, if there is a place for its team.
     for (const waiter of this.#waiting) {
       if (this.#inside === this.#max) break;
       if (this.#hasPlaceFor(waiter.team)) waiter.enter();

@@ -1,10 +1,10 @@
-/** One limit: how much a team has asked for in a window of time, and how much of it is left (docs/rate-limits.md). */
+/** One rate limit: what a team has used in a time window, and what is left (docs/rate-limits.md). */
 import { LRUCache } from 'lru-cache';
 import type { LimitName } from '../server/request-observer.ts';
 
-/** A window of a team. */
+/** The current window of a team. */
 interface Window {
-  /** How many units were counted in it. */
+  /** How many units were used in it. */
   readonly used: number;
   /** When it ends, in milliseconds of `performance.now()`. */
   readonly endsAt: number;
@@ -15,12 +15,12 @@ export interface Refusal {
   readonly headers: { readonly 'retry-after': string };
 }
 
-/** Of so many teams the windows are kept: those that were looked at last. */
+/** Windows are kept for this many teams, the most recently used. */
 const teamsMax = 100_000;
 
-/** A limit of each team: so many units (requests or rows) in a window, which begins with the first that is counted. */
+/** A limit per team: units (requests or rows) in a window that begins with the first use. */
 export class RateLimit {
-  /** The fields call the policy so. */
+  /** The name of the policy in the `RateLimit` fields. */
   readonly name: LimitName;
   readonly #max: number;
   readonly #windowMs: number;
@@ -34,8 +34,8 @@ export class RateLimit {
   }
 
   /**
-   * Counts units before they are used. Where fewer are left it counts none, and says why; but a window in which nothing was
-   * counted yet takes any number, so that nothing is too large for ever.
+   * Counts units before they are used. If fewer are left it counts none, and returns the refusal; but an unused window takes any
+   * number, so that no request is too large for ever.
    */
   take(teamId: string, units: number): Refusal | null {
     const { used } = this.#windowOf(teamId);
@@ -44,7 +44,7 @@ export class RateLimit {
     return null;
   }
 
-  /** Counts units that it is too late to refuse. What goes beyond the limit keeps the window open for as long as the limit takes for it. */
+  /** Counts units that can no longer be refused. Units over the limit extend the window in proportion. */
   count(teamId: string, units: number): void {
     if (units === 0) return;
     const { used, endsAt } = this.#windowOf(teamId);
@@ -53,18 +53,18 @@ export class RateLimit {
     this.#windows.set(teamId, { used: total, endsAt: endsAt + (beyond / this.#max) * this.#windowMs });
   }
 
-  /** How many units are left to the team, and for how many seconds more. */
+  /** How many units the team has left, and for how many more seconds. */
   left(teamId: string): { readonly units: number; readonly seconds: number } {
     const { used, endsAt } = this.#windowOf(teamId);
     return { units: Math.max(0, this.#max - used), seconds: toSeconds(endsAt - performance.now()) };
   }
 
-  /** The limit as `RateLimit-Policy` has it: units, and seconds of the window. */
+  /** The limit as in `RateLimit-Policy`: units, and the window in seconds. */
   get policy(): { readonly max: number; readonly seconds: number } {
     return { max: this.#max, seconds: toSeconds(this.#windowMs) };
   }
 
-  /** The window that is open, or one that would begin now. */
+  /** The current window, or one that would begin now. */
   #windowOf(teamId: string): Window {
     const now = performance.now();
     const open = this.#windows.get(teamId);
@@ -81,7 +81,7 @@ export class RateLimit {
   }
 }
 
-/** The fields know whole seconds only. Up, so that whoever waits so long has waited long enough. */
+/** The fields have whole seconds only. Rounded up, so that a client that waits this long has waited long enough. */
 function toSeconds(ms: number): number {
   return Math.max(0, Math.ceil(ms / 1000));
 }

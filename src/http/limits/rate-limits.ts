@@ -1,6 +1,6 @@
 /**
- * How much a team may ask for in a window of time: requests, and rows that it writes (docs/rate-limits.md). Counted in the
- * memory of this process. Every answer says what is left, in the fields `RateLimit-Policy` and `RateLimit` of
+ * Rate limits per team and time window: of requests, and of rows written (docs/rate-limits.md). Counted in the memory of this
+ * process. Every answer says what is left, in the fields `RateLimit-Policy` and `RateLimit` of
  * draft-ietf-httpapi-ratelimit-headers-10.
  */
 import type { FastifyRequest } from 'fastify';
@@ -12,7 +12,7 @@ import { HttpError } from '../answers/http-error.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { LimitName, RequestObserver } from '../server/request-observer.ts';
 
-/** The limits that there are, and what they mean for requests. */
+/** The configured limits, applied to requests. */
 export class RateLimits {
   readonly #requests: RateLimit | null;
   readonly #rows: RateLimit | null;
@@ -24,7 +24,7 @@ export class RateLimits {
     this.#observer = observer;
   }
 
-  /** Null where the settings limit nothing. */
+  /** Null if the settings have no limit. */
   static of(
     config: Pick<Config, 'RATE_LIMIT_REQUESTS' | 'RATE_LIMIT_ROWS' | 'RATE_LIMIT_WINDOW_MS'>,
     observer: Pick<RequestObserver, 'rateLimited'>,
@@ -37,7 +37,7 @@ export class RateLimits {
     return new RateLimits(limit('requests', requestsMax), limit('rows', rowsMax), observer);
   }
 
-  /** Has each request that a token was found for counted, before anything of it is read, and its answer say what is left. */
+  /** Counts every authenticated request before its body is read, and adds the rate limit headers to its answer. */
   addTo(app: App): void {
     const requests = this.#requests;
     if (requests !== null) {
@@ -63,7 +63,7 @@ export class RateLimits {
     });
   }
 
-  /** Counts rows that are about to be put into the log. Throws HttpError `rate_limited` where fewer are left. */
+  /** Counts rows that are about to be appended to the log. Throws HttpError `rate_limited` if fewer are left. */
   takeRows(teamId: string, rows: number): void {
     const refusal = this.#rows?.take(teamId, rows) ?? null;
     if (refusal === null) return;
@@ -71,13 +71,13 @@ export class RateLimits {
     throw new HttpError('rate_limited', refusal.message, refusal.headers);
   }
 
-  /** Counts rows of a body of which others are in the log already. */
+  /** Counts further rows of a body of which some are in the log already. */
   countRows(teamId: string, rows: number): void {
     this.#rows?.count(teamId, rows);
   }
 }
 
-/** Without a token that is known there is no team: public routes, paths where nothing is, and refused tokens. */
+/** There is no team without a valid token: on public routes, unknown paths, and for refused tokens. */
 function teamOf(request: FastifyRequest): string | undefined {
   return (request as Partial<Pick<FastifyRequest, 'principal'>>).principal?.teamId;
 }
@@ -85,7 +85,7 @@ function teamOf(request: FastifyRequest): string | undefined {
 /** `"requests";q=100;w=60, "rows";q=5000;qu="rows";w=60` */
 function formatPolicies(limits: readonly RateLimit[]): string {
   return serializeList(limits.map(({ name, policy: { max, seconds } }) => {
-    // Requests are the unit where none is named.
+    // Requests are the default unit.
     const unit = name === 'requests' ? [] : [['qu', name] as const];
     return [name, new Map<string, number | string>([['q', max], ...unit, ['w', seconds]])];
   }));

@@ -3,13 +3,13 @@ import { z } from 'zod';
 export type JsonSchema = Readonly<z.core.JSONSchema.BaseSchema>;
 
 /**
- * The JSON Schemas of zod schemas. One with an `id` in its metadata stands once, under `components`, and is referred to.
- * One with a `jsonSchema` in its metadata is that: for texts of a query that stand for something else.
+ * Converts zod schemas to JSON Schemas. A schema with an `id` in its metadata is emitted once, under `components`, and referenced.
+ * One with a `jsonSchema` in its metadata is replaced by that: for query parameters whose text stands for another type.
  */
 export class DocumentSchemas {
   readonly components: Record<string, JsonSchema> = {};
 
-  /** `io`: whether it is what a client sends, or what it gets. */
+  /** `io`: whether a client sends it, or receives it. */
   convert(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     const { $schema: _, $defs = {}, ...converted } = z.toJSONSchema(schema, { io, override: useGivenSchema });
     for (const [id, definition] of Object.entries($defs)) this.#addComponent(id, referToComponents(definition));

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document of the service: made from its routes, from the schemas that check their requests, and from what each
- * route says of itself (`Operation`).
+ * The OpenAPI document of the service: generated from its routes, the schemas that validate their requests, and each route's
+ * description (`Operation`).
  */
 import type { RouteOptions } from 'fastify';
 import { z } from 'zod';
@@ -10,10 +10,10 @@ import { errorMeanings } from './error-meanings.ts';
 import { tags, type Answer, type Contents, type Operation } from './operation.ts';
 import { pathParameters, requestHeaders, responseHeaders, type DescribedHeader, type ResponseHeader } from './parameters.ts';
 
-/** What the document says of the service as a whole. */
+/** General information about the service. */
 export interface DocumentInfo {
   readonly version: string;
-  /** Where the service is; a path is meant from where the document came from. */
+  /** The address of the service; a path is relative to where the document came from. */
   readonly serverUrl: string;
 }
 
@@ -67,7 +67,7 @@ export interface OpenApiDocument {
   };
 }
 
-/** What paths that are not in the document answer, and methods that a path does not know. */
+/** Errors for paths that are not in the document, and for methods that a path does not have. */
 export const sharedErrors = ['not_found', 'method_not_allowed', 'request_validation_error'] as const;
 
 const description = `Tables of rows for teams, on an append-only log. A request needs a bearer token of its team. A token may be
@@ -77,7 +77,7 @@ Every version is the place of an event in the team's log: versions of rows and o
 one shape, \`{"error":{"type","message"}}\`; tell them apart by \`type\`. Every answer of 503 says that it is worth trying
 again, and an \`Idempotency-Key\` makes that safe for writes.`;
 
-/** Throws for a route that says nothing of itself. */
+/** Throws for a route without an operation. */
 export function buildDocument(routes: readonly RouteOptions[], { version, serverUrl }: DocumentInfo): OpenApiDocument {
   const parts = new DocumentParts();
   const paths: Record<string, Record<string, OperationObject>> = {};
@@ -106,7 +106,7 @@ function describeRoute(route: RouteOptions, method: string, parts: DocumentParts
   const { operation, public: isPublic = false } = route.config ?? {};
   if (operation === undefined) throw new Error(`${method} ${route.url} has no operation in its config`);
   const { operationId, tag, summary, description, body, answers } = operation;
-  // HEAD beside GET is the same operation without its body.
+  // HEAD next to GET is the same operation without a body.
   const isTwin = method === 'HEAD' && [route.method].flat().includes('GET');
   const withBodies = method !== 'HEAD';
   return {
@@ -148,7 +148,7 @@ function describeParameters(
   return [...path, ...query, ...headers];
 }
 
-/** The description and an example stand beside a parameter's schema rather than in it, where every tool shows them. */
+/** Moves the description and an example from the schema to the parameter, where every tool shows them. */
 function parameterOf(
   name: string, place: ParameterObject['in'], required: boolean,
   { description, examples: [example] = [], ...schema }: JsonSchema,
@@ -173,7 +173,7 @@ function requestHeadersOf(operation: Operation, method: string) {
   ];
 }
 
-/** All errors of an operation: its own, and those that follow from what it is. */
+/** All errors of an operation: its own, and those implied by its properties. */
 function errorTypesOf(operation: Operation, method: string, url: string, isPublic: boolean): ErrorType[] {
   const { ifMatch, body, errors = [] } = operation;
   return [...new Set<ErrorType>([
@@ -187,7 +187,7 @@ function errorTypesOf(operation: Operation, method: string, url: string, isPubli
   ])];
 }
 
-/** What a token is told that may not do it (src/http/access/access.ts). */
+/** The errors for a token without sufficient rights (src/http/access/access.ts). */
 function accessErrorsOf(method: string, url: string): ErrorType[] {
   return [
     ...(isWrite(method) || url.includes('/:appID') ? ['forbidden'] as const : []),
@@ -203,7 +203,7 @@ function isWrite(method: string): boolean {
   return method !== 'GET' && method !== 'HEAD';
 }
 
-/** Without its own answer for it, 304 carries the version. */
+/** Whether 304 is implied, with the version: a read whose 200 has one. */
 function isVersionRead(method: string, { answers }: Operation): boolean {
   return !isWrite(method) && answers[200]?.versioned === true;
 }
@@ -217,7 +217,7 @@ function byStatus(types: readonly ErrorType[]): [status: number, types: readonly
   return statuses.map((status) => [status, types.filter((type) => statusOf[type] === status)]);
 }
 
-/** The parts of the document that stand once and are referred to. */
+/** The parts of the document that are emitted once and referenced. */
 class DocumentParts {
   readonly schemas = new DocumentSchemas();
   readonly responses: Record<string, ResponseObject> = {};
@@ -243,7 +243,7 @@ class DocumentParts {
     };
   }
 
-  /** The answer of errors of one status. */
+  /** The response for errors with the same status. */
   errorResponse(types: readonly ErrorType[], withBody = true): Reference {
     const name = [statusOf[types[0]!], ...types, ...(withBody ? [] : ['head'])].join('.');
     this.responses[name] ??= {
@@ -270,7 +270,7 @@ class DocumentParts {
   }
 }
 
-/** On answers to requests with a token, where there are limits. */
+/** On answers to authenticated requests, if there are limits. */
 const rateLimitHeaders = ['RateLimit-Policy', 'RateLimit'] as const;
 
 function errorHeaders(types: readonly ErrorType[]): ResponseHeader[] {

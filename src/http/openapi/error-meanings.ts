@@ -1,6 +1,6 @@
 import type { ErrorType } from '../answers/http-error.ts';
 
-/** For each error type what it means, and a message as it may come. */
+/** The meaning of each error type, with an example message. */
 export const errorMeanings: Readonly<Record<ErrorType, readonly [meaning: string, message: string]>> = {
   request_validation_error: ['The request is malformed. The message names the place.', 'rows[3]: must be an object.'],
   limit_exceeded: ['A limit of tables, stashes, rows or cells is exceeded.', 'rows[0].a: the cell has more than 262144 bytes'],

@@ -1,9 +1,9 @@
-/** What a route says of itself in the OpenAPI document. What follows from its method, path, query and body is added to it. */
+/** The description of a route in the OpenAPI document. What follows from its method, path, query and body is added to it. */
 import type { z } from 'zod';
 import type { ErrorType } from '../answers/http-error.ts';
 import type { ResponseHeader } from './parameters.ts';
 
-/** The parts of the interface, in the order in which the document has them. */
+/** The parts of the interface, in document order. */
 export const tags = {
   Tables: 'Tables and what they are made of.',
   Rows: 'The rows of a table, their versions, and changes to them.',
@@ -14,38 +14,38 @@ export const tags = {
 } as const;
 
 export interface Operation {
-  /** Unique: generated clients have a method of this name. */
+  /** Unique: generated clients name a method after it. */
   readonly operationId: string;
   readonly tag: keyof typeof tags;
   readonly summary: string;
   readonly description: string;
-  /** What `If-Match` is compared with; without it the operation does not know the header. */
+  /** What `If-Match` is compared with; absent: the operation ignores the header. */
   readonly ifMatch?: 'row' | 'table';
-  /** Whether it takes `x-service-asynchronous`. */
+  /** Whether it supports `x-service-asynchronous`. */
   readonly asynchronous?: boolean;
-  /** Whether it is a command, which appends an event; without it all are but GET and HEAD. */
+  /** Whether it is a command, which appends an event; by default all but GET and HEAD are. */
   readonly isCommand?: boolean;
   readonly body?: Contents;
-  /** Whether the body is kept byte for byte, so that it cannot come compressed. */
+  /** Whether the body is stored byte for byte, so that it must not be compressed. */
   readonly isBodyKept?: boolean;
-  /** What it answers when it succeeds, by status; with 206 it knows `Range`, with 304 `If-None-Match`. */
+  /** Successful answers by status; 206 implies `Range`, 304 implies `If-None-Match`. */
   readonly answers: Readonly<Record<number, Answer>>;
-  /** Its errors, beside those that follow from the rest (`errorTypesOf`). */
+  /** Its errors, besides the implied ones (`errorTypesOf`). */
   readonly errors?: readonly ErrorType[];
 }
 
 export interface Answer {
   readonly description: string;
-  /** Whether it carries a version as ETag. A GET or HEAD that does knows `If-None-Match`. */
+  /** Whether it carries a version as ETag. A GET or HEAD with one supports `If-None-Match`. */
   readonly versioned?: boolean;
-  /** Its headers beside those of a version; and those that it has now and then. */
+  /** Headers besides those of a version; and those that are sent only sometimes. */
   readonly headers?: readonly ResponseHeader[];
   readonly headersAtTimes?: readonly ResponseHeader[];
-  /** None for an empty body. */
+  /** Absent: an empty body. */
   readonly body?: Contents;
 }
 
-/** What a body may be, by media type. */
+/** The alternatives for a body, by media type. */
 export type Contents = Readonly<Record<string, Content>>;
 
 export interface Content {
@@ -54,7 +54,7 @@ export interface Content {
   readonly examples: Readonly<Record<string, unknown>>;
 }
 
-/** A body of JSON. */
+/** A JSON body. */
 export function json(schema: z.ZodType, examples: Content['examples']): Contents {
   return { 'application/json': { schema, examples } };
 }

@@ -1,10 +1,10 @@
-/** The parameters of paths, and the headers of requests and answers, as the document has them. */
+/** Path parameters, and the headers of requests and answers, as described in the document. */
 import { z } from 'zod';
 import { stashId } from '../../../commands/inputs.ts';
 import { idempotencyKey } from '../submit/idempotency.ts';
 import { ifMatch, ifNoneMatch } from '../requests/versions.ts';
 
-/** The parameters of the paths, by name. An ID that cannot be one is answered as one that is unknown. */
+/** Path parameters by name. A malformed ID is answered like an unknown one. */
 export const pathParameters: Readonly<Record<string, z.ZodType>> = {
   tableID: z.string().meta({ description: 'The ID of a table.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
   jobID: z.string().meta({ description: 'The ID of a job.' }),
@@ -18,7 +18,7 @@ export const pathParameters: Readonly<Record<string, z.ZodType>> = {
   file: z.string().meta({ description: 'The name of a file.', examples: ['swagger-ui.css'] }),
 };
 
-/** The headers of requests. They have no examples: pages that try requests out would send them. */
+/** Request headers. They have no examples: pages that try requests out would send them. */
 export const requestHeaders = {
   ifMatchRow: {
     name: 'If-Match',
@@ -63,9 +63,9 @@ export const requestHeaders = {
   },
 } as const;
 
-/** A header of answers. */
+/** A response header. */
 export interface DescribedHeader {
-  /** Its name, where it is not the one that it has here. */
+  /** Its name, if it differs from its key here. */
   readonly header?: string;
   readonly schema: z.ZodType;
   readonly required: boolean;
@@ -73,7 +73,7 @@ export interface DescribedHeader {
   readonly description: string;
 }
 
-/** The headers of answers, beside those that HTTP has anyway. */
+/** Response headers, except those that HTTP has anyway. */
 export const responseHeaders = {
   'ETag': {
     schema: z.string().regex(/^"[0-9]+"$/), required: true, example: '"42"',

@@ -1,6 +1,6 @@
 /**
- * The `continuation` of a page of rows: a place in a generation of one table. It is self-contained, so it outlives
- * restarts and is understood by every process (docs/spec/decisions.md 3).
+ * The `continuation` of a page of rows: a position in a generation of one table. It is self-contained, so it survives restarts and
+ * works on every process (docs/spec/decisions.md 3).
  */
 import { createHash } from 'node:crypto';
 import type { PagePosition } from '../../../projections/tables/pages.queries.ts';
@@ -9,7 +9,10 @@ import { HttpError } from '../answers/http-error.ts';
 const positionBytes = 24;
 const checksumBytes = 6;
 
-/** The largest values that a position can have: those of `int8` and `int4`. An index, added to one in a segment, is an `int4` still. */
+/**
+ * The largest values of a position: those of `int8` and `int4`. The index is smaller, so that adding a segment's index to it still
+ * fits an `int4`.
+ */
 const versionMax = 2n ** 63n - 1n;
 const ordinalMax = 2 ** 31 - 1;
 const indexMax = 2 ** 30;
@@ -23,7 +26,7 @@ export function formatContinuation(tableId: string, { generation, version, ordin
   return Buffer.concat([bytes, checksum(tableId, bytes)]).toString('base64url');
 }
 
-/** Throws HttpError for a text that no page of this table gave. */
+/** Throws HttpError for a text that no page of this table returned. */
 export function parseContinuation(tableId: string, text: string): PagePosition {
   const bytes = Buffer.from(text, 'base64url');
   const position = bytes.subarray(0, positionBytes);
@@ -46,7 +49,7 @@ function notGiven(): HttpError {
   return new HttpError('request_validation_error', 'query.continuation: no page of this table gave it.');
 }
 
-/** Guards against mistakes, such as the continuation of another table. It is no signature: the query checks what it points to. */
+/** Detects mistakes, such as the continuation of another table. It is not a signature: the query checks what it points to. */
 function checksum(tableId: string, position: Buffer): Buffer {
   return createHash('sha256').update(tableId).update(position).digest().subarray(0, checksumBytes);
 }

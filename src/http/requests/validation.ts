@@ -1,15 +1,15 @@
-/** Checks what a request carries with zod, and says in the interface's words what is wrong with it. */
+/** Validates parts of requests with zod, and reports errors in the wording of the interface. */
 import type { FastifySchemaCompiler } from 'fastify';
 import type { z } from 'zod';
 import { HttpError } from '../answers/http-error.ts';
 
-/** How the message begins for a part of a request; a body's places stand alone (`rows[3].age`). */
+/** The prefix of messages for each part of a request; places in a body have none (`rows[3].age`). */
 const partNames: Readonly<Record<string, string>> = { querystring: 'query', params: 'path', headers: 'header' };
 
 /** Validates route schemas. Used by Fastify for the query and the path of each request. */
 export const compileValidator: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   const part = partNames[httpPart ?? ''] ?? '';
-  // Most requests have no query: what that comes to is found out once.
+  // Most requests have no query: its result is computed once.
   const withoutQuery = httpPart === 'querystring' ? schema.safeParse({}) : null;
   return (value: unknown) => {
     if (withoutQuery?.success && isEmpty(value)) return { value: withoutQuery.data };
@@ -24,8 +24,8 @@ function isEmpty(value: unknown): boolean {
 }
 
 /**
- * The value as the schema has it. `part` is how the message begins (`If-Match`, `query`); empty for a body.
- * Throws HttpError `request_validation_error`.
+ * Validates a value and returns the parsed one. `part` is the prefix of the message (`If-Match`, `query`); empty for a body. Throws
+ * HttpError `request_validation_error`.
  */
 export function parseOrRefuse<S extends z.ZodType>(schema: S, value: unknown, part: string): z.output<S> {
   const result = schema.safeParse(value);
@@ -37,7 +37,7 @@ function toRefusal(error: z.ZodError, part: string): HttpError {
   return new HttpError('request_validation_error', describeIssue(error.issues[0]!, part));
 }
 
-/** The first thing that is wrong, and where. */
+/** Describes the first problem, and its place. */
 function describeIssue(issue: z.core.$ZodIssue, part: string): string {
   if (issue.code === 'unrecognized_keys') {
     const place = placeOf([...issue.path, issue.keys[0]!], part);

@@ -5,7 +5,7 @@ import { parseOrRefuse } from './validation.ts';
 
 const versionMax = 2n ** 63n - 1n;
 
-/** The header `If-Match`: `"n"`, or `W/"n"` as proxies make of it. A version past the last one counts as the last. */
+/** The header `If-Match`: `"n"`, or `W/"n"`, into which proxies may turn it. A version beyond the maximum counts as the maximum. */
 export const ifMatch = z.string()
   .regex(/^(?:W\/)?"[0-9]+"$/, 'must be a version in quotes, like "42"')
   .transform((tag) => {
@@ -13,12 +13,12 @@ export const ifMatch = z.string()
     return version < versionMax ? version : versionMax;
   });
 
-/** The header `If-None-Match`: `*`, or entity tags. Null stands for `*`; weakness is dropped. */
+/** The header `If-None-Match`: `*`, or entity tags. Null stands for `*`; the weak prefix is dropped. */
 export const ifNoneMatch = z.string()
   .regex(/^(?:\*|(?:(?:W\/)?"[^"]*"[ \t]*(?:,[ \t]*|$))+)$/, 'must be * or a list of entity tags')
   .transform((list) => (list === '*' ? null : list.match(/"[^"]*"/g)!));
 
-/** The version that the request wants to find unchanged, if it names one. Throws HttpError for a malformed header. */
+/** The version that must be unchanged, if the request names one. Throws HttpError for a malformed header. */
 export function readIfMatch(request: FastifyRequest): bigint | undefined {
   const value = request.raw.headers['if-match'];
   return value === undefined ? undefined : parseOrRefuse(ifMatch, value, 'If-Match');
@@ -29,7 +29,7 @@ export function formatEtag(version: bigint): string {
   return `"${version}"`;
 }
 
-/** Puts the version on a response, with what caches must know of it. */
+/** Adds the version to a response, with the headers for caches. */
 export function setVersion(reply: FastifyReply, version: bigint): FastifyReply {
   return reply
     .header('etag', formatEtag(version))
@@ -38,15 +38,15 @@ export function setVersion(reply: FastifyReply, version: bigint): FastifyReply {
 }
 
 /**
- * Tells of a version whether the client has it already, so that 304 answers it. To be called before anything is looked up: it
- * throws HttpError for a malformed header, and what is malformed is refused before what is missing (docs/spec/decisions.md 6).
+ * Returns a test whether the client has a version already, so that 304 answers it. Call it before any look-up: it throws HttpError
+ * for a malformed header, and malformed requests are refused before missing resources (docs/spec/decisions.md 6).
  */
 export function readIfNoneMatch(request: FastifyRequest): (version: bigint) => boolean {
   const hasTag = readKnownTags(request);
   return (version) => hasTag(formatEtag(version));
 }
 
-/** The same of any entity tag. Throws HttpError for a malformed header. */
+/** The same for any entity tag. Throws HttpError for a malformed header. */
 export function readKnownTags(request: FastifyRequest): (etag: string) => boolean {
   const value = request.raw.headers['if-none-match'];
   if (value === undefined) return hasNone;

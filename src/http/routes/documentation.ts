@@ -1,4 +1,4 @@
-/** `/openapi.json`: the interface as a document. `/docs`: a page that shows it, and asks no other host for anything. */
+/** `/openapi.json`: the OpenAPI document. `/docs`: a page that shows it, without requests to other hosts. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -10,16 +10,16 @@ import { replyWithError } from '../answers/error-reply.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
 import { readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
 
-/** A text that stays the same while the process runs. Its version is made from it, so that all processes agree on it. */
+/** A text that does not change while the process runs. Its version is a hash of it, so that all processes agree on it. */
 interface File {
   readonly type: string;
   readonly text: string;
   readonly version: bigint;
-  /** By encoding: anybody may ask for these, and to compress them takes as long as many writes do. */
+  /** Cached by encoding: these routes are public, and compressing takes as long as many writes. */
   readonly compressed: Map<string, Promise<Buffer>>;
 }
 
-/** Addresses are relative, so that the page works behind a path of a proxy too. */
+/** URLs are relative, so that the page also works behind a path prefix of a proxy. */
 const page = `<!doctype html>
 <html lang="en">
 <head>
@@ -38,11 +38,11 @@ const page = `<!doctype html>
 </html>
 `;
 
-/** With no validator, since that would be another host. */
+/** Without the validator, which is on another host. */
 const startScript = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#page', deepLinking: true, validatorUrl: null });
 `;
 
-/** The page may load what comes from this service, and nothing else. The icons in its style sheet are data. */
+/** The page may load resources of this service only. The icons in its style sheet are data URLs. */
 const contentSecurityPolicy = [
   'default-src \'none\'', 'script-src \'self\'', 'style-src \'self\'', 'img-src \'self\' data:', 'connect-src \'self\'',
   'base-uri \'none\'', 'form-action \'none\'', 'frame-ancestors \'none\'',
@@ -50,7 +50,7 @@ const contentSecurityPolicy = [
 
 const swaggerUi = createRequire(import.meta.url);
 
-/** `document` is asked for once all routes are there. */
+/** `document` is called once all routes are registered. */
 export function addDocumentationRoutes(app: App, document: () => OpenApiDocument): void {
   const method = ['GET', 'HEAD'];
   const documentFile = once(() => makeFile('application/json; charset=utf-8', JSON.stringify(document())));
@@ -78,7 +78,7 @@ export function addDocumentationRoutes(app: App, document: () => OpenApiDocument
   });
 }
 
-/** Asked for again with each use, and sent only if it has changed: a new version of the service shows at once. */
+/** Revalidated on each use, and sent only if changed: a new version of the service shows at once. */
 async function replyWithFile(request: FastifyRequest, reply: FastifyReply, file: File): Promise<FastifyReply> {
   const { type, text, version } = file;
   if (readIfNoneMatch(request)(version)) return replyNotModified(reply, version);
@@ -107,14 +107,14 @@ async function readSwaggerUi(type: string, name: string): Promise<File> {
   return makeFile(type, await readFile(swaggerUi.resolve(`@fastify/swagger-ui/static/${name}`), 'utf8'));
 }
 
-/** Most processes are never asked for these. */
+/** Lazy, because most processes never serve these. */
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | null = null;
   return () => {
     if (made !== null) return made.value;
     const value = make();
     made = { value };
-    // What failed is tried again with the next use.
+    // Failures are not cached.
     if (value instanceof Promise) value.catch(() => (made = null));
     return value;
   };

@@ -1,6 +1,6 @@
 /**
- * The public URLs of files. What a browser gets from here can run no script in the name of this service, whatever somebody has
- * uploaded: it is of the type that it says, in a sandbox, and shown only where that type has no script.
+ * The public URLs of files. Whatever somebody uploads, it can run no script in this service's origin: it is sent with its declared
+ * type and `nosniff`, in a sandbox, and shown inline only if its type has no scripts.
  */
 import { create as contentDisposition } from 'content-disposition';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -15,7 +15,7 @@ import { readKnownTags } from '../requests/versions.ts';
 
 const path = z.object({ fileID: z.string(), fileName: z.string() });
 
-/** Media types that a browser shows without running anything. Others are saved. */
+/** Media types that a browser shows without running anything. All others are downloads. */
 const shown: ReadonlySet<string> = new Set([
   'image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp', 'image/x-icon', 'image/vnd.microsoft.icon',
   'audio/mpeg', 'audio/mp4', 'audio/aac', 'audio/ogg', 'audio/opus', 'audio/wav', 'audio/x-wav', 'audio/flac', 'audio/webm',
@@ -25,7 +25,7 @@ const shown: ReadonlySet<string> = new Set([
 export interface FilesRouteDependencies {
   readonly uploads: UploadQueries;
   readonly files: FileStore;
-  /** Rejects while the read model is not at the end of its log. */
+  /** Rejects while the read model has not caught up with its log. */
   readonly requireReadModel: () => Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export function addFileRoutes(app: App, { uploads, files, requireReadModel }: Fi
       const { fileID, fileName } = request.params as z.output<typeof path>;
       const hasTag = readKnownTags(request);
       const file = isFileName(fileID) ? await uploads.file(fileID) : null;
-      // Under another name it would be another file: nobody but its team says what it is called.
+      // The name is part of the URL: otherwise anyone could publish the file under a name of their choice.
       if (file?.fileName !== fileName) return replyWithError(reply, 'not_found', 'There is no such file.');
       const etag = `"${file.name}"`;
       if (hasTag(etag)) return reply.headers(headersOf(file, etag)).code(304).send();
@@ -63,20 +63,20 @@ async function sendFile(request: FastifyRequest, reply: FastifyReply, { files, f
   const isEmpty = request.method === 'HEAD' || size === 0;
   const bytes = isEmpty ? undefined : await files.read(name, range ?? undefined);
   if (bytes === null) throw new Error(`the store has no file ${name}, which an upload says was completed`);
-  // Only now: an error must have none of them, or caches would keep it for a year.
+  // Only now: on an error, caches would keep them for a year.
   void reply.headers(headersOf(file, etag));
   const { start, end } = range ?? { start: 0, end: size - 1 };
   if (range !== null) void reply.code(206).header('content-range', `bytes ${start}-${end}/${size}`);
   return reply.header('content-length', String(end - start + 1)).send(bytes);
 }
 
-/** One range of bytes, in RFC 9110, section 14.1.1: `first-last`, `first-` or `-length of the end`. */
+/** A single byte range of RFC 9110, section 14.1.1: `first-last`, `first-` or `-suffix length`. */
 const oneRange = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i;
 
 /**
- * RFC 9110, section 14.2. Null for all of the file: what is malformed, of another unit, or several ranges is passed over. So is the
- * end of a file that has no bytes, which no `Content-Range` can tell. `range-parser` answers 416 to a suffix longer than the
- * file, which is all of it, and to what is malformed.
+ * RFC 9110, section 14.2. Null for the whole file: a header that is malformed, of another unit, or with several ranges is ignored.
+ * So is a suffix of an empty file, which no `Content-Range` can express. `range-parser` is not used: it answers 416 to a malformed
+ * header, and to a suffix longer than the file, which means the whole file.
  */
 function rangeOf(header: string | undefined, size: number): { start: number; end: number } | 'unsatisfiable' | null {
   const [, first, last, suffix] = oneRange.exec(header ?? '') ?? [];
@@ -97,10 +97,10 @@ function headersOf({ contentType, fileName }: PublicFile, etag: string): Record<
     'content-disposition': contentDisposition(fileName, { type: shown.has(essence!) ? 'inline' : 'attachment' }),
     'x-content-type-options': 'nosniff',
     'content-security-policy': "default-src 'none'; sandbox",
-    // Pages elsewhere may show it: that is what its URL is for.
+    // Pages elsewhere may embed it: that is what its URL is for.
     'cross-origin-resource-policy': 'cross-origin',
     'accept-ranges': 'bytes',
-    // Its bytes never change, and its name is no other file's.
+    // Its bytes never change, and its name is unique.
     'cache-control': 'public, max-age=31536000, immutable',
   };
 }

@@ -2,17 +2,17 @@ import { replyWithError } from '../answers/error-reply.ts';
 import type { App } from '../server/app-type.ts';
 import { serviceOperations } from '../openapi/operations/service.ts';
 
-/** How the service is, a sentence for each thing that is wrong. */
+/** The state of the service, a sentence for each problem. */
 export interface Health {
-  /** Why it cannot take requests. */
+  /** Why it cannot serve requests. */
   readonly notReady: readonly string[];
-  /** What does not work although it takes requests. */
+  /** What fails although it serves requests. */
   readonly problems: readonly string[];
 }
 
 export type CheckHealth = () => Health | Promise<Health>;
 
-/** `/livez`: the process runs. `/readyz`: it takes requests; 503 with the reasons when it does not. */
+/** `/livez`: the process runs. `/readyz`: it serves requests; 503 with the reasons if not. */
 export function addHealthRoutes(app: App, checkHealth: CheckHealth): void {
   const ok = { data: { status: 'ok' } };
   const method = ['GET', 'HEAD'];

@@ -1,4 +1,4 @@
-/** Spec 4.7: what has become of a request that was answered 202, or 503 with a job's ID. */
+/** Spec 4.7: the state of a request that was answered 202, or 503 with a job's ID. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RowQueries } from '../../../projections/tables/rows.queries.ts';
 import type { UploadQueries } from '../../../projections/uploads/uploads.queries.ts';
@@ -44,7 +44,7 @@ export function addJobRoutes(app: App, { jobs, rows, uploads, uploadAnswers }: J
   }));
 }
 
-/** Finds the job, and answers what all its routes answer alike. */
+/** Finds the job, and does what all job routes have in common. */
 function answerJob(jobs: Jobs, answer: Answer) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { jobID } = request.params as { readonly jobID: string };
@@ -56,7 +56,7 @@ function answerJob(jobs: Jobs, answer: Answer) {
   };
 }
 
-/** Where bytes are to be sent is for tokens that could have created the upload: whoever knows it needs no token to write. */
+/** The upload location is only for tokens that could have created the upload: it allows writing without a token. */
 async function maySendTo(uploads: UploadQueries, { id }: UploadResult, { teamId, appId, readOnly }: Principal): Promise<boolean> {
   if (readOnly) return false;
   return appId === null || (await uploads.upload(id, { teamId, appId })) !== null;

@@ -2,13 +2,13 @@ import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyBaseLogger, type RouteOptions } from 'fastify';
 import { serviceOperations } from '../openapi/operations/service.ts';
 
-/** What the service measures, as text. */
+/** The metrics of the service, as text. */
 export interface Scraped {
   readonly contentType: string;
   scrape(): Promise<string>;
 }
 
-/** `/metrics`: what the service measures, in the text format of Prometheus. */
+/** `/metrics`: the metrics of the service, in the text format of Prometheus. */
 export function metricsRoute(metrics: Scraped): RouteOptions {
   return {
     method: 'GET',
@@ -18,7 +18,7 @@ export function metricsRoute(metrics: Scraped): RouteOptions {
   };
 }
 
-/** Serves `/metrics` on a port of its own, and nothing else there. Gives what ends it; rejects when it cannot listen. */
+/** Serves `/metrics`, and nothing else, on its own port. Resolves to a function that closes it; rejects when it cannot listen. */
 export async function serveMetrics(
   metrics: Scraped,
   address: { readonly host: string; readonly port: number },

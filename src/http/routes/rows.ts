@@ -25,10 +25,10 @@ import { writeRows, type RowWriteDependencies } from '../bodies/write-rows.ts';
 
 const json = 'application/json; charset=utf-8';
 
-/** Decisions 3: without a limit clients must not lose rows, and a larger one counts as this. */
+/** Decisions 3: a page without a limit must not drop rows, and a larger limit counts as this one. */
 const pageRowsMax = 10_000;
 
-/** A patch of so many bytes needs no place among the large bodies. */
+/** A patch of at most this many bytes need not wait for a place among the large bodies. */
 const smallPatchBytesMax = 16 * 1024;
 
 const pageQuery = z.strictObject({
@@ -52,7 +52,7 @@ export interface RowsRouteDependencies extends RowWriteDependencies {
   readonly tables: TableQueries;
   readonly pages: PageQueries;
   readonly gate: Gate;
-  /** Null where teams are not limited in what they ask for. */
+  /** Null if there are no rate limits. */
   readonly rateLimits: RateLimits | null;
   readonly limits: RowLimits;
   readonly bodyBytesMax: number;
@@ -146,7 +146,7 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, rateLimits, limit
   });
 }
 
-/** An address that no row has: an ID that cannot be one is answered as an unknown one. */
+/** An address that no row has: a malformed ID is answered like an unknown one. */
 const neverARow: RowAddress = { version: 0n, ordinal: 0, index: 0 };
 
 function rowOf(request: FastifyRequest): RowAddress | null {

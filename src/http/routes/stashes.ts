@@ -1,4 +1,4 @@
-/** Spec 4.10 and 4.11: chunks of stashes, and the end of stashes. */
+/** Spec 4.10 and 4.11: putting chunks into stashes, and deleting stashes. */
 import { deleteStash, stashPath } from '../../../commands/end-stash.ts';
 import { chunkPath, putChunk } from '../../../commands/put-chunk.ts';
 import type { StashLimits } from '../../events/event.ts';

@@ -1,4 +1,4 @@
-/** Looking after one table: what it is, its names, its end. Paths of our own (docs/decisions/0009). */
+/** A single table: reading it, renaming it and its columns, deleting it. These paths are ours, not the spec's (docs/decisions/0009). */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { deleteTable } from '../../../commands/delete-table.ts';
 import { patchTable } from '../../../commands/patch-table.ts';
@@ -51,7 +51,7 @@ export function addTableRoute(app: App, { submitter, tables, gate, bodyBytesMax 
     return setVersion(reply, etag).type(json).send('{}');
   });
 
-  // Nothing is left of it that could have a version.
+  // No ETag: nothing remains that could have a version.
   app.delete(path, { config: { operation: oneTableOperations.remove } }, async (request, reply) => {
     const { teamId } = request.principal;
     const ifMatch = readIfMatch(request) ?? null;
@@ -71,7 +71,7 @@ function present(id: string, { name, version, createdAt, rows, schema, appIds }:
   };
 }
 
-/** As clients may write it (spec section 2): the schema of an answer is good for a request. */
+/** A type in a spelling that requests accept too (spec section 2). */
 function spellType(type: ColumnType): unknown {
   return isArrayType(type) ? { kind: 'array', items: { kind: itemKind(type) } } : type;
 }

@@ -1,4 +1,4 @@
-/** Where the bytes of uploads arrive when this service keeps them itself: the URL that an upload was created with (spec 4.8). */
+/** Receives the bytes of uploads when this service stores files itself: the signed URL of an upload (spec 4.8). */
 import { z } from 'zod';
 import type { SecretKeys } from '../../security/secret-keys.ts';
 import { UploadTooLarge, type LocalFileStore } from '../../files/local-file-store.ts';
@@ -16,12 +16,12 @@ export interface UploadBytesDependencies {
   readonly keys: SecretKeys;
   readonly log: Pick<EventLog, 'now'>;
   readonly uploads: UploadQueries;
-  /** Rejects while the read model is not at the end of its log. */
+  /** Rejects while the read model has not caught up with its log. */
   readonly requireReadModel: () => Promise<void>;
 }
 
 const path = z.object({ uploadID: z.string() });
-/** Which there must be is part of what is signed: what is missing, changed or added is refused as that. */
+/** All optional: the signature covers the parameters, so a missing, changed or added one is refused with it. */
 const query = z.looseObject({
   contentType: z.string().optional(), sizeMax: z.string().optional(), expiresAt: z.string().optional(), keyID: z.string().optional(),
   signature: z.string().optional(),
@@ -51,7 +51,7 @@ export function addUploadBytesRoute(app: App, dependencies: UploadBytesDependenc
   });
 }
 
-/** The file is what the client sends, byte for byte, and of the type that it was announced with. */
+/** The file is stored byte for byte as sent, with the media type declared at its creation. */
 function requireMediaType(headers: Readonly<Record<string, string | string[] | undefined>>, contentType: string): void {
   const given = headers['content-type'];
   if (typeof given !== 'string' || normalMediaType(given) !== normalMediaType(contentType)) {

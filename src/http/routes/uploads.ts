@@ -23,7 +23,7 @@ export interface UploadsRouteDependencies {
   readonly uploadLimits: UploadLimits;
 }
 
-/** What the body of a creation may have: a media type, a file name, and what older clients send besides. */
+/** Limit of the body of a creation: a media type, a file name, and further members from older clients. */
 const bodyBytesMax = 64 * 1024;
 
 export function addUploadRoutes(app: App, { submitter, uploads, files, uploadAnswers, uploadLimits }: UploadsRouteDependencies): void {
@@ -49,16 +49,16 @@ export function addUploadRoutes(app: App, { submitter, uploads, files, uploadAns
     const identity = await identifyWithBody(request, bodyBytesMax);
     const upload = isUploadId(uploadID) ? await uploads.upload(uploadID, { teamId, appId }) : null;
     if (upload === null || (upload.isRemoved && upload.file === null)) throw notFound();
-    // What would be sealed for a request that is refused would lie about for a day. A key's outcome is for the log to say.
+    // Refused here, because a sealed file of a refused request would stay for a day. With a key, the log has the outcome.
     if (upload.isSuspended && identity.digest === null) throw new HttpError('payment_required', 'The team is suspended.');
     const file = upload.file ?? (await seal(files, uploadID, upload));
     const { result } = await submitter.submit(teamId, identity, completeUpload(teamId, request.params, file));
-    // Where another request has completed it meanwhile, what this one sealed is nobody's, and is removed as such.
+    // If another request has completed it meanwhile, no upload owns the file sealed here, and it is removed as an orphan.
     return { data: await uploadAnswers.dataOf(result.upload!, request) };
   });
 }
 
-/** Throws HttpError `upload_incomplete` where nothing has arrived whole. */
+/** Throws HttpError `upload_incomplete` if the bytes have not arrived completely. */
 async function seal(files: FileStore, uploadId: string, { contentType, sizeMax }: UploadState): Promise<StoredFile> {
   const name = newFileName();
   const sealed = await files.seal({ uploadId, contentType, sizeMax }, name);

@@ -1,4 +1,4 @@
-/** Which methods each path knows, learnt from the routes as they are registered, for 405 and its `Allow` header. */
+/** The methods of each path, collected as routes are registered, for 405 and its `Allow` header. */
 export class AllowedMethods {
   readonly #methodsByUrl = new Map<string, Set<string>>();
 
@@ -9,7 +9,7 @@ export class AllowedMethods {
     this.#methodsByUrl.set(url, known);
   }
 
-  /** The methods of a path as it was requested, sorted; none for an unknown path. */
+  /** The methods of a requested path, sorted; empty for an unknown path. */
   of(path: string): readonly string[] {
     const segments = path.split('/');
     const found = [...this.#methodsByUrl].filter(([url]) => matches(url.split('/'), segments));

@@ -1,4 +1,4 @@
-/** The HTTP server without a port: routes, hooks and errors. `listen` is the caller's. */
+/** The HTTP server without a port: routes, hooks and errors. The caller calls `listen`. */
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { createRequire } from 'node:module';
@@ -39,13 +39,13 @@ export interface AppDependencies {
   readonly routes: (app: App) => void;
 }
 
-/** Bytes of request line and header: room for a path of IDs and a query, and for a token. */
+/** Limit of request line and headers in bytes: room for a path of IDs, a query, and a token. */
 const headerBytesMax = 16 * 1024;
 const noQuery = z.strictObject({});
 
 const { version } = createRequire(import.meta.url)('../../../package.json') as { readonly version: string };
 
-/** The server. `app.close()` drains it: requests under way finish within DRAIN_TIMEOUT_MS. */
+/** Builds the server. `app.close()` drains it: requests in flight finish within DRAIN_TIMEOUT_MS. */
 export function buildApp({ config, log, authenticate, isLinked, checkHealth, observer, routes }: AppDependencies): App {
   const allowedMethods = new AllowedMethods();
   const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connectionsMax: config.CONNECTIONS_MAX, headerBytesMax };
@@ -56,16 +56,16 @@ export function buildApp({ config, log, authenticate, isLinked, checkHealth, obs
     genReqId: buildRequestIds(),
     exposeHeadRoutes: false,
     return503OnClosing: false,
-    // A host name with two addresses makes two servers.
+    // A host name with two addresses creates two servers.
     serverFactory: (handler) => {
       const server = createServer(handler, limits);
       servers.push(server);
       return server;
     },
-    // No ID is too long for the router: what an ID looks like is judged where it is looked up.
+    // The router accepts IDs of any length: they are validated where they are looked up.
     routerOptions: { maxParamLength: headerBytesMax },
     clientErrorHandler: () => {
-      // The server has its own, which its twin of the other address shares.
+      // The server has its own handler, shared by the servers of both addresses.
     },
     frameworkErrors: (_error, _request, reply) => {
       replyWithError(reply as FastifyReply, 'request_validation_error', 'path: it is not validly percent-encoded.');
@@ -73,7 +73,7 @@ export function buildApp({ config, log, authenticate, isLinked, checkHealth, obs
   }).withTypeProvider<ZodTypeProvider>() as App;
 
   leaveBodiesUnread(app);
-  // A logger for each request costs more than the routing does; log lines name the request themselves.
+  // A child logger per request costs more than routing; log lines name the request themselves.
   app.setChildLoggerFactory((logger) => logger);
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(() => JSON.stringify);
@@ -95,7 +95,7 @@ export function buildApp({ config, log, authenticate, isLinked, checkHealth, obs
   return app;
 }
 
-/** Every route asks for a token that may do this, unless it is public, and refuses query parameters that it does not know. */
+/** Every route that is not public needs a token with sufficient rights, and every route refuses unknown query parameters. */
 function prepareRoute(
   route: RouteOptions,
   admission: readonly onRequestHookHandler[],
@@ -106,7 +106,7 @@ function prepareRoute(
   route.schema = { querystring: noQuery, ...route.schema };
 }
 
-/** The parser of the query leaves broken percent-encoding as it is, and a wrong text would be taken for a right one. */
+/** The query parser keeps broken percent-encoding as text, so that a wrong text would pass for a right one. */
 function refuseBrokenQuery(request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void {
   const url = request.raw.url!;
   const start = url.indexOf('?');
@@ -127,23 +127,23 @@ function isPercentEncoded(text: string): boolean {
     decodeURIComponent(text);
     return true;
   } catch {
-    // decodeURIComponent throws for broken escapes and for what is no UTF-8, and for nothing else.
+    // decodeURIComponent throws only for broken escapes and invalid UTF-8.
     return false;
   }
 }
 
 /**
- * How long connections stay open for requests that were on their way when the stop was asked for: so many pauses, in
- * milliseconds. Behind each one all is read that has arrived, however late the pause ends on a busy machine.
+ * How long a stop waits for requests in transit: several pauses, in milliseconds. After each pause everything that has arrived is
+ * read, even if a busy machine delays it.
  */
 const lastRequests = { pauses: 5, pauseMs: 20 };
 
-/** Makes `app.close()` wait for the requests under way. Returns whether that has begun. */
+/** Makes `app.close()` wait for requests in flight. Returns whether draining has begun. */
 function drainOnClose(app: App, servers: readonly Server[], timeoutMs: number): () => boolean {
   let draining = false;
   let stopWatch: (() => void) | null = null;
   app.addHook('onSend', (_request, reply, payload, done) => {
-    // So that no client sends its next request on a connection that is about to close.
+    // So that clients send no further request on a connection that is about to close.
     if (draining) void reply.header('connection', 'close');
     done(null, payload);
   });
@@ -159,14 +159,14 @@ function drainOnClose(app: App, servers: readonly Server[], timeoutMs: number): 
   return () => draining;
 }
 
-/** Routes read bodies themselves, as streams: to Fastify no method has a body. */
+/** Routes read bodies as streams: Fastify must treat every method as one without a body. */
 function leaveBodiesUnread(app: App): void {
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }
 }
 
-/** 405 for a path that has other methods, 404 for one that has none. */
+/** 405 if the path has other methods, else 404. */
 function replyNotRouted(request: FastifyRequest, reply: FastifyReply, allowedMethods: AllowedMethods): void {
   const methods = allowedMethods.of(pathOf(request));
   if (methods.length === 0) {
@@ -177,7 +177,7 @@ function replyNotRouted(request: FastifyRequest, reply: FastifyReply, allowedMet
   replyWithError(reply, 'method_not_allowed', `This path knows ${allow}, not ${request.method}.`, { allow });
 }
 
-/** IDs that differ between requests and between processes, at the price of a counter. */
+/** IDs that are unique across requests and processes, for the cost of a counter. */
 function buildRequestIds(): () => string {
   const process = randomBytes(6).toString('base64url');
   let last = 0;

@@ -1,4 +1,4 @@
-/** What happens below a request: malformed HTTP, idle clients, `Expect`, and the end of the server. */
+/** Connection handling below requests: malformed HTTP, idle clients, `Expect`, and draining. */
 import {
   createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse,
 } from 'node:http';
@@ -7,26 +7,26 @@ import { errorBody } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { deferContinue, failBody } from '../bodies/request-body.ts';
 
-/** How long a connection on which we gave up stays open, so that the client gets to see the answer. */
+/** How long a connection that is given up stays open, so that the client receives the answer. */
 const lingerMs = 1_000;
 const idleCheckMs = 50;
-/** A client that takes longer for its header is cut off, so that slow ones cannot hold connections. */
+/** A client that takes longer to send its headers is disconnected, so that slow ones cannot hold connections. */
 const headerTimeoutMs = 15_000;
-/** Longer than the 60 s of usual proxies, so that it is they who close. */
+/** Longer than the 60 s of most proxies, so that the proxy closes first. */
 const keepAliveTimeoutMs = 72_000;
 
-/** A socket of Node's HTTP server. `_httpMessage` is the response being made on it; Node's own handlers use it too. */
+/** A socket of Node's HTTP server. `_httpMessage` is its current response; Node's own handlers use it too. */
 type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
 
 export interface ConnectionLimits {
   /** How long a client may neither send nor read anything within a request. */
   readonly idleMs: number;
   readonly connectionsMax: number;
-  /** Bytes of a request's first line and header. */
+  /** Bytes of a request's first line and headers. */
   readonly headerBytesMax: number;
 }
 
-/** A server for `handler` that answers in the interface's shape also where no request reaches the handler. */
+/** A server for `handler` that answers in the interface's format even if a request never reaches the handler. */
 export function createServer(handler: RequestListener, limits: ConnectionLimits): Server {
   function handle(request: IncomingMessage, response: ServerResponse): void {
     const lacksHost = request.headers.host === undefined && request.httpVersion === '1.1';
@@ -37,10 +37,10 @@ export function createServer(handler: RequestListener, limits: ConnectionLimits)
     headersTimeout: headerTimeoutMs,
     connectionsCheckingInterval: headerTimeoutMs / 3,
     keepAliveTimeout: keepAliveTimeoutMs,
-    // An import may take its time; a client that stalls is found by its idleness.
+    // An import may take long; stalled clients are caught by the idle timeout.
     requestTimeout: 0,
     maxHeaderSize: limits.headerBytesMax,
-    // Node's own answer to a request without Host has no body; `handle` gives ours.
+    // Node's own answer to a request without Host has no body; `handle` sends ours.
     requireHostHeader: false,
   }, handle);
   server.maxConnections = limits.connectionsMax;
@@ -67,7 +67,7 @@ function refuseRequest(response: ServerResponse, message: string): void {
   }).end(body);
 }
 
-/** Answers what is no HTTP. `error` is of Node's parser, or says that the headers took too long. */
+/** Answers invalid HTTP. `error` is from Node's parser, or says that the headers took too long. */
 function onClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) {
     socket.destroy();
@@ -85,7 +85,7 @@ function describeClientError(code: string | undefined): string {
   }
 }
 
-/** Nothing moved on a connection. Only the client's idleness counts: a request may take us as long as it needs. */
+/** The connection was idle. Only the client's idleness counts: the service may take as long as it needs. */
 function onIdle(socket: HttpSocket): void {
   const response = socket._httpMessage;
   if (response) {
@@ -100,8 +100,8 @@ function onIdle(socket: HttpSocket): void {
 }
 
 /**
- * Ends a connection whose client broke the rules. A request that is being answered on it keeps its own answer, since
- * it may have taken effect: if its body is what broke, whoever reads it is told. The connection ends after the answer.
+ * Closes a connection whose client broke the protocol. A request in progress on it keeps its own answer, since it may have taken
+ * effect; if its body is broken, the reader gets the error. The connection closes after the answer.
  */
 function giveUp(socket: HttpSocket, message: string): void {
   const response = socket._httpMessage;
@@ -114,7 +114,7 @@ function giveUp(socket: HttpSocket, message: string): void {
   if (!response.req.complete) failBody(response.req, new HttpError('request_validation_error', message));
 }
 
-/** Answers 400 on a socket that has no request. */
+/** Answers 400 on a socket without a request. */
 function refuse(socket: Socket, message: string): void {
   if (!socket.writable) return;
   const body = errorBody('request_validation_error', message);
@@ -125,7 +125,7 @@ function refuse(socket: Socket, message: string): void {
   endSoon(socket);
 }
 
-/** Says goodbye, and cuts the connection if the client does not. */
+/** Half-closes the connection, and destroys it if the client does not close. */
 function endSoon(socket: Socket): void {
   socket.end();
   const timer = setTimeout(() => socket.destroy(), lingerMs).unref();
@@ -133,11 +133,11 @@ function endSoon(socket: Socket): void {
 }
 
 /**
- * Lets the requests under way finish, up to `timeoutMs`, then cuts their connections. To be called as the servers begin
- * to close; the function returned ends the watch.
+ * Lets requests in flight finish, for up to `timeoutMs`, then cuts their connections. Call it when the servers begin to close; the
+ * returned function stops the timers.
  */
 export function drainConnections(servers: readonly Server[], timeoutMs: number): () => void {
-  // A connection turns idle when its last answer is out, which `server.close` does not wait to see.
+  // A connection becomes idle after its last answer, which `server.close` does not detect.
   const check = setInterval(() => servers.forEach((server) => server.closeIdleConnections()), idleCheckMs);
   const deadline = setTimeout(() => servers.forEach((server) => server.closeAllConnections()), timeoutMs);
   return () => {

@@ -2,8 +2,8 @@ import { LogController, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { RequestObserver } from './request-observer.ts';
 
 /**
- * What is told of requests: to the observer of each one; to the log, if wanted, in one line an answer, without the query,
- * which may hold a signature. The log also has what Fastify finds wrong with an answer.
+ * Reports every request to the observer, and logs a line per answer if enabled, without the query, which may contain a signature.
+ * Also logs the errors that Fastify finds in answers.
  */
 export class RequestLog extends LogController {
   readonly #enabled: boolean;
@@ -17,7 +17,7 @@ export class RequestLog extends LogController {
 
   override incomingRequest(request: FastifyRequest, reply: FastifyReply): void {
     this.#observer.began();
-    // Each answer closes, also one that the client did not wait for, which never completes.
+    // Every answer closes, even one that the client did not wait for, which never completes.
     reply.raw.on('close', () => this.#ended(request, reply));
   }
 
@@ -35,7 +35,7 @@ export class RequestLog extends LogController {
   }
 
   override streamError(error: Error & { code?: string }, request: FastifyRequest): void {
-    // A client that left has its line as a request that was cut off.
+    // A disconnected client is logged as a request that was cut off.
     if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') this.#warn(error, request, 'an answer broke off');
   }
 
@@ -56,7 +56,7 @@ export class RequestLog extends LogController {
   }
 }
 
-/** What tells a request from others in the log. The team is there once the token has been looked up. */
+/** The fields of log lines that identify a request. The team is known once the token was looked up. */
 export interface RequestDetails {
   readonly requestId: string;
   readonly teamId: string | undefined;

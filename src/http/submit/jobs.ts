@@ -1,6 +1,6 @@
 /**
- * What has become of a request that nobody waits for: its job, in every process that answers requests (ARCHITECTURE.md,
- * "Vocabulary"). A job is nowhere but in its ID; all else is the log's and the read model's.
+ * Jobs: the state of requests whose clients do not wait, on every process that serves requests (ARCHITECTURE.md, "Words"). A
+ * job is stored only in its ID; its state comes from the log and the read model.
  */
 import type { OutcomeQueries } from '../../../projections/engine/outcomes/outcomes.queries.ts';
 import { outcomeLife } from '../../../projections/engine/outcomes/recorded-outcome.ts';
@@ -11,13 +11,12 @@ import type { EventLog } from '../../log/event-log.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { keyReusedMessage, notAfterDelay } from './submitter.ts';
 
-/** For how long a job can be asked for, in milliseconds of log time (docs/spec/decisions.md 3). */
+/** How long a job can be queried, in milliseconds of log time (docs/spec/decisions.md 3). */
 const jobLife = outcomeLife;
 
 /**
- * How long after its `notAfter` a job without an outcome may be called failed, in milliseconds. What this process takes for
- * the log's time may be ahead of it, and a record may be on its way between replicas: to say that nothing happened must be
- * true, and there is no hurry.
+ * How long after `notAfter` a job without an outcome counts as failed, in milliseconds. This process's log clock may be ahead, and
+ * a record may be in replication: "nothing happened" must be true, and there is no hurry.
  */
 const settleDelay = 60_000;
 
@@ -41,7 +40,10 @@ export class Jobs {
     this.#options = options;
   }
 
-  /** Null for an ID that was never given to this team, or too long ago, or whose outcome is remembered no more. Throws HttpError while the log is away. */
+  /**
+   * Null for an ID that this team never got, or got too long ago, or whose outcome is forgotten. Throws HttpError while the log is
+   * away.
+   */
   async find(teamId: string, jobId: string): Promise<{ readonly job: Job; readonly state: JobState } | null> {
     const { log, keys } = this.#options;
     const job = parseJobId(keys, jobId);
@@ -50,7 +52,7 @@ export class Jobs {
     return state && { job, state };
   }
 
-  /** How many events of the job's partition are to be projected yet, as far as this process knows. */
+  /** How many events of the job's partition are yet to be projected, as far as this process knows. */
   eventsAhead({ partition }: Job): number {
     return this.#options.log.status().kafka?.lag[partition] ?? 0;
   }
@@ -62,7 +64,7 @@ export class Jobs {
     const { outcome } = await outcomes.find(partition, commandId, tried);
     if (outcome !== null) return settled(job, outcome);
     if (log.now() <= notAfter + settleDelay) return { status: 'running' };
-    // Whatever is written behind this end comes too late. Once all before it is projected, nothing can come any more.
+    // Records written behind this end are too late. Once everything before it is projected, no outcome can follow.
     const end = await this.#endOf(partition);
     const then = await outcomes.find(partition, commandId, tried);
     if (then.outcome !== null) return settled(job, then.outcome);
@@ -80,7 +82,7 @@ export class Jobs {
 
 function settled({ requestTag }: Job, outcome: Outcome | 'forgotten'): JobState | null {
   if (outcome === 'forgotten') return null;
-  // Two requests under one key are one command, and the first one's outcome says nothing of the second.
+  // Two requests under one key are one command: the outcome of the first says nothing about the second.
   if (requestTag !== requestTagOf(outcome.requestDigest ?? null)) return { status: 'failed', message: keyReusedMessage };
   if (outcome.status === 'refused') return { status: 'failed', message: outcome.refusal.message };
   return { status: 'succeeded', result: outcome.result };

@@ -1,7 +1,4 @@
-/**
- * From a command to its outcome: the event is appended, and the answer waits for what becomes of this command
- * (ARCHITECTURE.md, "Invariants").
- */
+/** Submits commands: appends their events, and waits for their outcomes (ARCHITECTURE.md, "Invariants"). */
 import { createHash, randomUUIDv7, type Hash } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { commandIdOf } from '../../events/command-id.ts';
@@ -17,45 +14,45 @@ import { HttpError } from '../answers/http-error.ts';
 import { readIdempotencyKey } from './idempotency.ts';
 import { bodyChunks } from '../bodies/request-body.ts';
 
-/** For how long after it was made an event may take effect, in milliseconds of log time (docs/spec/decisions.md 1). */
+/** How long after its creation an event may take effect, in milliseconds of log time (docs/spec/decisions.md 1). */
 export const notAfterDelay = 60_000;
 
 export const keyReusedMessage = 'Idempotency-Key: it was used for another request.';
 
-/** Who asks for a command, and how it is told from others. */
+/** Identifies a command, and the request behind it. */
 export interface RequestIdentity {
   readonly commandId: string;
-  /** With an Idempotency-Key: takes in the body, and in the end tells this request from others under the same key. */
+  /** With an Idempotency-Key: a running hash of the request and its body, which tells it from other requests under the same key. */
   readonly digest: Hash | null;
 }
 
-/** What a command came to. */
+/** The result of a command that was applied. */
 export interface Applied {
   readonly result: AppliedResult;
-  /** The version for the answer's ETag; 0 where there is none. */
+  /** The version for the answer's ETag; 0 if there is none. */
   readonly etag: bigint;
 }
 
-/** What becomes of a command can be asked for by this job. */
+/** A job that tells the outcome of a command. */
 export interface Accepted {
   readonly jobId: string;
 }
 
-/** A command on its way. */
+/** A command in flight. */
 interface Sent {
-  /** What it comes to. Rejects with HttpError when it is refused, with NotAppended when it has no effect. */
+  /** Rejects with HttpError when the command is refused, with NotAppended when it has no effect. */
   readonly applied: Promise<Applied>;
   readonly job: Job;
 }
 
-/** The identity of a request: made anew, or, with an Idempotency-Key, the same for each try (docs/spec/decisions.md 1 and 6). */
+/** The identity of a request: random or, with an Idempotency-Key, the same for each try (docs/spec/decisions.md 1 and 6). */
 export function identify(request: FastifyRequest): RequestIdentity {
   const key = readIdempotencyKey(request);
   if (key === undefined) return { commandId: randomUUIDv7(), digest: null };
   const { method, url, headers } = request.raw;
   const path = url!.split('?', 1)[0]!;
   const { teamId, appId } = request.principal;
-  // The keys of an app are its own: what was answered to others is not for its token.
+  // Each app has its own keys: its token must not see answers given to others.
   const commandId = commandIdOf(teamId, method!, path, key, ...(appId === null ? [] : [appId]));
   const digest = createHash('sha256').update(
     JSON.stringify([url, headers['content-type'], headers['if-match'], headers['x-service-asynchronous']]),
@@ -64,7 +61,7 @@ export function identify(request: FastifyRequest): RequestIdentity {
 }
 
 /**
- * The same where the request needs no body. One that comes nevertheless is read for its key alone: another body makes another
+ * The same for a request that needs no body. If it has one, it is read only to be hashed for the key: another body makes another
  * request. Throws HttpError as `bodyChunks` does.
  */
 export async function identifyWithBody(request: FastifyRequest, bodyBytesMax: number): Promise<RequestIdentity> {
@@ -77,18 +74,18 @@ export async function identifyWithBody(request: FastifyRequest, bodyBytesMax: nu
 export interface SubmitterOptions {
   /** How long a command that may become a job waits for its outcome, in milliseconds. */
   readonly asyncWaitMs: number;
-  /** Hears of what nobody waits for any more. */
+  /** Logs failures that no client waits for any more. */
   readonly logger: Pick<FastifyBaseLogger, 'warn' | 'error'>;
 }
 
-/** How commands get from requests to the log, and what became of them back. */
+/** Submits commands of requests to the log, and returns their results. */
 export class Submitter {
   readonly #log: EventLog;
   readonly #keys: SecretKeys;
   readonly #options: SubmitterOptions;
-  /** What tells a request that waits that nobody waits any longer. */
+  /** Callbacks that stop the waiting of requests. */
   readonly #waiting = new Set<() => void>();
-  /** Whoever begins to wait now is told at once. */
+  /** Requests that begin to wait now are stopped at once. */
   #hasGivenUp = false;
 
   constructor(log: EventLog, keys: SecretKeys, options: SubmitterOptions) {
@@ -98,9 +95,8 @@ export class Submitter {
   }
 
   /**
-   * Appends a command's event and gives what it came to. `rows`: how many it is about, for those who ask for its job.
-   * Throws HttpError when it is refused, or when what becomes of it is not known in time, and NotAppended, which is certain,
-   * when it never will be appended.
+   * Appends a command's event and resolves to its result. `rows`: how many it affects, for its job. Throws HttpError when it is
+   * refused, or when its outcome is not known in time, and NotAppended, which is certain, when it will never be appended.
    */
   async submit(
     teamId: string,
@@ -119,8 +115,8 @@ export class Submitter {
   }
 
   /**
-   * Does the same, but gives the job where the outcome does not come within a short wait, or is not known. What becomes of
-   * the command then is for those who ask for the job; where it has no outcome, the log of the process says so.
+   * Does the same, but resolves to a job if the outcome does not come within a short wait, or is unknown. If a job then gets no
+   * outcome, the log of the process says so.
    */
   async submitOrAccept(
     teamId: string,
@@ -145,8 +141,8 @@ export class Submitter {
   }
 
   /**
-   * Appends a part of a request that takes effect with a later event only. Throws NotAppended, for the whole request, also
-   * when what becomes of the part is not known: the later event will not be appended.
+   * Appends a part of a request that takes effect only with a later event. Throws NotAppended, for the whole request, even if the
+   * outcome of the part is unknown: the later event will not be appended.
    */
   async submitPart(teamId: string, data: EventData, body: PackedBody): Promise<void> {
     try {
@@ -157,13 +153,13 @@ export class Submitter {
     }
   }
 
-  /** Answers all that wait: what becomes of them is not known, and how it can be asked for. */
+  /** Ends the waiting of all requests: each is answered that its outcome is unknown, with its job. */
   giveUp(): void {
     this.#hasGivenUp = true;
     for (const giveUp of this.#waiting) giveUp();
   }
 
-  /** Throws HttpError when the event is too large. */
+  /** Throws HttpError if the event is too large. */
   #send(
     teamId: string,
     { commandId, digest }: RequestIdentity,
@@ -179,7 +175,7 @@ export class Submitter {
     return { applied, job: { teamId, partition, commandId, notAfter, rows, requestTag: requestTagOf(requestDigest) } };
   }
 
-  /** Rejects with AppendUnknown when `giveUp` comes first. */
+  /** Rejects with AppendUnknown if `giveUp` comes first. */
   #untilGivenUp<T>(settled: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const giveUp = (): void => reject(new AppendUnknown('the service is stopping'));
@@ -189,7 +185,7 @@ export class Submitter {
     });
   }
 
-  /** A refusal is no failure: whoever asks for the job is told of it. */
+  /** A refusal is not logged: the job reports it. */
   #tellOfFailure(error: unknown, { teamId, partition, commandId }: Job, { jobId }: Accepted): void {
     if (error instanceof HttpError) return;
     const { offset } = error instanceof AppendError ? error.place : {};
@@ -199,7 +195,7 @@ export class Submitter {
   }
 }
 
-/** Throws HttpError for what was refused, and for the outcome of another request under the same key. */
+/** Throws HttpError for a refusal, and for the outcome of another request under the same key. */
 function toApplied(outcome: Outcome, requestDigest: string | null): Applied {
   if (requestDigest !== null && outcome.requestDigest !== requestDigest) {
     throw new HttpError('idempotency_key_reused', keyReusedMessage);
@@ -208,12 +204,12 @@ function toApplied(outcome: Outcome, requestDigest: string | null): Applied {
   return { result: outcome.result, etag: outcome.etag ?? 0n };
 }
 
-/** How many rows a command is about that names one row, or none. */
+/** How many rows a command affects that names at most one row. */
 function rowsOf(data: EventData): number {
   return 'row' in data ? 1 : 0;
 }
 
-/** Resolves after so many milliseconds; 0: in the next turn of the event loop, so that what fails at once is seen. */
+/** Resolves after this many milliseconds; 0: in the next turn of the event loop, so that immediate failures are seen. */
 function pause(ms: number): { readonly over: Promise<'over'>; end(): void } {
   const { promise, resolve } = Promise.withResolvers<'over'>();
   if (ms === 0) setImmediate(resolve, 'over');

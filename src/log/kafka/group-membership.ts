@@ -1,20 +1,20 @@
 /**
- * Which partitions this process is to project. A consumer group of Kafka shares them out among the processes that live; it
- * is asked for nothing else. What a partition holds is fetched elsewhere, and how far it is projected is in Postgres.
+ * Which partitions this process projects. A Kafka consumer group assigns partitions to live processes, and serves no other purpose:
+ * records are fetched elsewhere, and progress of the projection is in Postgres.
  */
 import type { Admin, Kafka } from 'kafkajs';
 import type { Logger } from 'pino';
 import { pause } from '../../pause.ts';
 
-/** A process that says nothing for so long has its partitions given to others, in milliseconds. */
+/** Session timeout in milliseconds: a process that sends no heartbeat for this long loses its partitions. */
 export const sessionTimeout = 8000;
 const heartbeatInterval = 1000;
-/** How long the others have to join anew when that happens. */
+/** How long members have to rejoin in a rebalance, in milliseconds. */
 const rebalanceTimeout = 6000;
-/** How often kafkajs looks whether there is something to fetch, which there never is, and sends a heartbeat if it is due. */
+/** How often kafkajs polls, in milliseconds. There is never anything to fetch; each poll sends a heartbeat if one is due. */
 const idleInterval = 500;
 
-/** How long to wait before a membership that broke is begun anew. */
+/** Delay before rejoining after the membership broke, in milliseconds. */
 const rejoinDelay = 500;
 
 export interface GroupMembershipOptions {
@@ -22,7 +22,7 @@ export interface GroupMembershipOptions {
   readonly topic: string;
   readonly group: string;
   readonly logger: Logger;
-  /** Hears, each time the group has shared the partitions out, which are this process's. */
+  /** Called after each rebalance with the partitions of this process. */
   readonly onAssigned: (partitions: readonly number[]) => void;
 }
 
@@ -35,18 +35,18 @@ export class GroupMembership {
     this.#options = options;
   }
 
-  /** Begins to join the group, and joins it anew whenever that breaks. */
+  /** Joins the group, and rejoins whenever the membership breaks. */
   join(): void {
     this.#membership ??= this.#stayJoined();
   }
 
-  /** Leaves the group, so that others need not wait for it to be missed. */
+  /** Leaves the group, so that others need not wait for the session timeout. */
   async leave(): Promise<void> {
     this.#leaving.abort();
     await this.#membership;
   }
 
-  /** Settles when the group has been left. Never rejects. */
+  /** Settles once the process has left the group. Never rejects. */
   async #stayJoined(): Promise<void> {
     const { group, logger } = this.#options;
     const { signal } = this.#leaving;
@@ -60,7 +60,7 @@ export class GroupMembership {
     }
   }
 
-  /** Resolves when the group is to be left, and rejects when the membership has broken. */
+  /** Resolves when the process is to leave the group; rejects when the membership broke. */
   async #beMember(): Promise<void> {
     const { kafka, topic, group, onAssigned } = this.#options;
     const consumer = kafka.consumer({
@@ -70,7 +70,7 @@ export class GroupMembership {
     const end = Promise.withResolvers<void>();
     const leave = (): void => end.resolve();
     this.#leaving.signal.addEventListener('abort', leave, { once: true });
-    // To be listened to before it runs: the first one is not repeated.
+    // Registered before `run`: the first event is not repeated.
     consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
       consumer.pause([{ topic }]);
       onAssigned(payload.memberAssignment[topic] ?? []);
@@ -89,7 +89,7 @@ export class GroupMembership {
   }
 }
 
-/** Whether any process is a member of a group. One that was killed still is, until it is missed. */
+/** Whether a consumer group has members. A killed process counts until its session times out. */
 export async function hasMembers(admin: Admin, group: string): Promise<boolean> {
   const { groups } = await admin.describeGroups([group]);
   return groups[0]!.members.length > 0;

@@ -1,4 +1,4 @@
-/** What kafkajs throws when no connection to a broker could be made or kept, or nobody answered on it. */
+/** kafkajs errors: no connection to a broker could be made or kept, or a request timed out. */
 const names = new Set([
   'KafkaJSConnectionError', 'KafkaJSConnectionClosedError', 'KafkaJSRequestTimeoutError', 'KafkaJSBrokerNotFound',
   'KafkaJSNoBrokerAvailableError',

@@ -1,4 +1,4 @@
-/** The Kafka client as this project uses it: kafkajs with what it lacks, and without what it does too much of. */
+/** kafkajs as this project uses it: with zstd, patched, and with few retries of its own. */
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
 import kafkajs, { type Admin, type Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
@@ -8,26 +8,26 @@ import { patchKafkajs } from './kafkajs-internals.ts';
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 
-/** How the brokers are reached, and where the log is in them. */
+/** The connection to the brokers, and the topic of the log. */
 export interface KafkaSettings {
   readonly brokers: readonly string[];
   readonly topic: string;
-  /** The consumer group that shares the partitions out. */
+  /** The consumer group that assigns the partitions. */
   readonly group: string;
-  /** How many copies of the log there must be at least; undefined: three, or as many as there are brokers. */
+  /** Minimum replication factor of the log; undefined: three, or the number of brokers if there are fewer. */
   readonly replicas: number | undefined;
   readonly ssl: NonNullable<KafkaConfig['ssl']>;
   readonly sasl: SASLOptions | undefined;
 }
 
-/** How long a broker may take to answer, beyond what it was asked to wait for, in milliseconds. */
+/** Request timeout in milliseconds, on top of the wait that the request itself asks for. */
 const requestTimeout = 10_000;
 const connectionTimeout = 3000;
 
-/** What one compressed batch of records may grow to: brokers take batches of about a megabyte. */
+/** Limit of one decompressed batch of records, in bytes: brokers accept batches of about a megabyte. */
 const inflatedBytesMax = 64 * 1024 * 1024;
 
-/** Tells kafkajs of zstd, which brokers may have compressed the log with. */
+/** Registers zstd with kafkajs: brokers may have compressed the log with it. */
 function registerZstd(): void {
   const compress = promisify(zstdCompress);
   const decompress = promisify(zstdDecompress);
@@ -40,10 +40,7 @@ function registerZstd(): void {
 registerZstd();
 patchKafkajs();
 
-/**
- * A client of the brokers. It tries little by itself: whoever uses it knows whether trying again is safe, and for how
- * long it is worth it.
- */
+/** Creates a client. It retries little: its callers know whether a retry is safe, and for how long it is worthwhile. */
 export function createKafka({ brokers, ssl, sasl }: KafkaSettings, logger: Logger): Kafka {
   return new kafkajs.Kafka({
     clientId: 'tablog', brokers: [...brokers], ssl, ...(sasl && { sasl }), requestTimeout, connectionTimeout,
@@ -51,28 +48,28 @@ export function createKafka({ brokers, ssl, sasl }: KafkaSettings, logger: Logge
     logLevel: kafkajs.logLevel.INFO,
     logCreator: () => ({ level, log }) => {
       const { message, timestamp: _timestamp, logger: _logger, ...details } = log;
-      // What it calls an error it goes on to try again, and whoever asked for it hears of it.
+      // kafkajs goes on to retry what it logs as an error, and the caller gets the final error.
       logger[level === kafkajs.logLevel.ERROR ? 'warn' : 'debug']({ kafka: details }, `kafkajs: ${message}`);
     },
   });
 }
 
 /**
- * Does something at the start that brokers refuse for a moment: while a topic has just been made and its leaders are being
- * elected, or while the coordinator of groups is. To be used only for what may be done twice.
+ * Retries an operation at startup that brokers refuse for a moment: while leaders of a new topic, or the group coordinator, are
+ * being elected. Only for operations that may be done twice.
  */
 export function whenSettled<T>(work: () => Promise<T>): Promise<T> {
   return pRetry(work, {
     retries: 30, minTimeout: 100, factor: 1.5, maxTimeout: 1000,
     shouldRetry: ({ error }) => {
       const { name, retriable } = error as { name?: string; retriable?: boolean };
-      // Not reaching a broker at all is something that an operator wants to hear at once.
+      // Unreachable brokers are not retried: an operator wants to hear of that at once.
       return retriable === true && name === 'KafkaJSProtocolError';
     },
   });
 }
 
-/** Lends a connection for the administration of brokers. */
+/** Lends an admin connection. */
 export async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
   const admin = kafka.admin();
   try {

@@ -1,9 +1,9 @@
 /**
- * One process's line to the topic of the log: sends to a partition, and reads from an offset.
+ * A process's connection to the topic of the log: sends to a partition, and reads from an offset.
  *
- * It speaks to brokers through kafkajs's cluster, below its producer and its consumer. The producer tells a send that
- * never left from one that was lost on the way with the same error, and nothing may be said of an event before that is
- * known. The consumer cannot be given partitions and offsets, and silently goes elsewhere when an offset is out of range.
+ * It uses kafkajs's cluster, below its producer and consumer. The producer throws the same error for a send that never left and for
+ * one that was lost in transit, and an event has no outcome before that is known. The consumer cannot be assigned partitions and
+ * offsets, and silently resets when an offset is out of range.
  */
 import type { Kafka } from 'kafkajs';
 import { NotAppended } from '../event-log.ts';
@@ -11,7 +11,7 @@ import type { LogRecord } from '../event-log.ts';
 import { whenSettled } from './kafka-client.ts';
 import { clusterOf, type KafkajsBroker, type KafkajsCluster } from './kafkajs-internals.ts';
 
-/** What the broker gave to the first of the records of a send. */
+/** What the broker assigned to the first record of a send. */
 export interface SentPlace {
   readonly offset: bigint;
   readonly time: number;
@@ -19,7 +19,7 @@ export interface SentPlace {
 
 export interface FetchedPartition {
   readonly records: readonly LogRecord[];
-  /** The offset behind the last record that the log holds. */
+  /** The high watermark: the offset behind the last record of the log. */
   readonly end: bigint;
 }
 
@@ -29,7 +29,7 @@ export interface FetchOptions {
   readonly bytesMax: number;
 }
 
-/** A partition's offset is not in the log. */
+/** The log does not have this offset of a partition. */
 export class OffsetOutOfRange extends Error {
   override readonly name = 'OffsetOutOfRange';
   readonly partition: number;
@@ -40,10 +40,10 @@ export class OffsetOutOfRange extends Error {
   }
 }
 
-/** How long a send waits for the other replicas, in milliseconds. */
+/** How long the broker waits for the in-sync replicas to acknowledge a send, in milliseconds. */
 const ackTimeout = 5000;
 
-/** Refusals of a broker that came before it wrote anything. All others leave it open whether the records are there. */
+/** Errors with which a broker refuses a send before it writes anything. After any other error the records may be there. */
 const refusedBeforeWriting = new Set([
   'NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'UNKNOWN_TOPIC_OR_PARTITION', 'NOT_ENOUGH_REPLICAS',
   'MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'TOPIC_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED',
@@ -85,8 +85,8 @@ export class KafkaConnection {
   }
 
   /**
-   * Sends records to a partition; all replicas that are in sync have them when it resolves. Rejects with NotAppended when
-   * they certainly are not in the log, and never will be; with any other error they may be.
+   * Sends records to a partition. Resolves when all in-sync replicas have them. Rejects with NotAppended when they certainly are
+   * not, and never will be, in the log; after any other error they may be.
    */
   async send(partition: number, values: readonly Uint8Array[]): Promise<SentPlace> {
     const broker = await this.#leader(partition);
@@ -105,15 +105,15 @@ export class KafkaConnection {
     }
   }
 
-  /** The partitions by the broker that leads them, as far as it is known. Rejects when no broker can be reached. */
+  /** The partitions by leading broker, as far as known. Rejects when no broker can be reached. */
   async leaders(partitions: readonly number[]): Promise<ReadonlyMap<string, readonly number[]>> {
     await this.#cluster.refreshMetadataIfNecessary();
     return new Map(Object.entries(this.#cluster.findLeaderForPartitions(this.topic, [...partitions])));
   }
 
   /**
-   * What a broker has of its partitions from these offsets on; at once if it has anything, else after `waitMs`. Rejects
-   * with OffsetOutOfRange.
+   * Fetches a broker's partitions from these offsets on. Resolves at once if there are records, else after `waitMs`. Rejects with
+   * OffsetOutOfRange.
    */
   async fetch(
     leader: string,
@@ -131,10 +131,10 @@ export class KafkaConnection {
       return new Map(responses.flatMap((response) => response.partitions).map(({ partition, highWatermark, messages }) => {
         const from = offsets.get(partition)!;
         const records = messages.map(({ offset, timestamp, value }): LogRecord => {
-          // A record without a value is none of ours, and halts whoever reads it.
+          // A record without a value was not written by this service, and halts its reader.
           return { partition, offset: BigInt(offset), time: Number(timestamp), bytes: value ?? new Uint8Array(0) };
         });
-        // A compressed batch comes whole, from its first record on.
+        // Brokers return a compressed batch whole, from its first record on.
         return [partition, { records: records.filter(({ offset }) => offset >= from), end: BigInt(highWatermark) }];
       }));
     } catch (error) {
@@ -145,7 +145,7 @@ export class KafkaConnection {
     }
   }
 
-  /** From which offset on the log holds a partition, and the offset behind its last record. */
+  /** The first offset of each partition, and the offset behind its last record. */
   async bounds(partitions: readonly number[]): Promise<ReadonlyMap<number, { readonly start: bigint; readonly end: bigint }>> {
     try {
       await this.#cluster.refreshMetadataIfNecessary();
@@ -164,13 +164,13 @@ export class KafkaConnection {
     }
   }
 
-  /** Fails what is under way, which opens no connection again. */
+  /** Disconnects. Requests in flight fail, and open no new connection. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#cluster.disconnect();
   }
 
-  /** Rejects with NotAppended when there is none now. */
+  /** Rejects with NotAppended when no leader can be reached now. */
   async #leader(partition: number): Promise<KafkajsBroker> {
     try {
       await this.#cluster.refreshMetadataIfNecessary();
@@ -182,7 +182,7 @@ export class KafkaConnection {
     }
   }
 
-  /** After a failure another broker may lead: that is asked before the next try. */
+  /** Refreshes the metadata before the next try: another broker may lead now. */
   async #forgetLeader(error: unknown): Promise<void> {
     if (this.#isClosed) return;
     const { host, port } = error as { host?: string; port?: number };
@@ -190,7 +190,7 @@ export class KafkaConnection {
     try {
       await this.#cluster.refreshMetadata();
     } catch {
-      // When nobody can be asked, the next try finds that out.
+      // If no broker can be reached, the next try fails with that.
     }
   }
 }

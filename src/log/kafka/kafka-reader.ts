@@ -1,4 +1,4 @@
-/** Reading a log in Kafka from any offset on: for replay, and for proofs. */
+/** Reads a log in Kafka from any offset: for replay, and for proofs of identity. */
 import pRetry, { AbortError } from 'p-retry';
 import type { Logger } from 'pino';
 import type { LogReader, LogRecord, PartitionBounds } from '../event-log.ts';
@@ -9,7 +9,7 @@ import { KafkaConnection } from './kafka-connection.ts';
 const bytesAtOnce = 4 * 1024 * 1024;
 const fetchWait = 500;
 
-/** How often a fetch that failed, or that gave nothing, is tried again, and after how many milliseconds. */
+/** Retries of a fetch that failed or returned nothing, and the delay between them in milliseconds. */
 const retriesMax = 19;
 const retryDelay = 200;
 
@@ -17,18 +17,18 @@ export class KafkaReader implements LogReader {
   readonly partitions: number;
   readonly #connection: KafkaConnection;
 
-  /** The connection is this reader's own: it closes it. */
+  /** The reader owns the connection, and closes it. */
   constructor(connection: KafkaConnection, partitions: number) {
     this.#connection = connection;
     this.partitions = partitions;
   }
 
-  /** Connects; rejects when no broker can be reached, or the topic is not there. */
+  /** Connects; rejects when no broker can be reached, or the topic does not exist. */
   static async open(settings: KafkaSettings, partitions: number, logger: Logger): Promise<KafkaReader> {
     return new KafkaReader(await KafkaConnection.open(createKafka(settings, logger), settings.topic), partitions);
   }
 
-  /** The time of the records never falls, if it is read from offset 0. */
+  /** Record times never decrease if reading starts at offset 0. */
   async *read(partition: number, from: bigint, to: bigint): AsyncGenerator<readonly LogRecord[]> {
     let time = 0;
     for (let next = from; next < to; ) {
@@ -49,7 +49,7 @@ export class KafkaReader implements LogReader {
     await this.#connection.close();
   }
 
-  /** Records from this offset on, at least one. Rejects with WrongLog when it is not there. */
+  /** The records from this offset on, at least one. Rejects with WrongLog when the offset is missing. */
   #fetch(partition: number, offset: bigint): Promise<readonly LogRecord[]> {
     return pRetry(async () => {
       const [leader] = (await this.#connection.leaders([partition])).keys();

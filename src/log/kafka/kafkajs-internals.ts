@@ -1,13 +1,13 @@
 /**
- * All that is used of kafkajs beyond its documented interface. It is checked when this process first needs Kafka, so that
- * another kafkajs stops the start with one line that says what is missing, and breaks nothing later.
+ * Everything used of kafkajs beyond its documented interface. It is checked when this process first needs Kafka: an incompatible
+ * kafkajs fails the start with one line that says what is missing, instead of breaking later.
  */
 import { createRequire } from 'node:module';
 import type { Broker, Cluster, Kafka } from 'kafkajs';
 
 const expectedVersion = '2.2.4';
 
-/** The installed kafkajs is not the one that this code was written for. The message is one line. */
+/** The installed kafkajs is not the version that this code supports. The message is one line. */
 export class UnsupportedKafkajs extends Error {
   override readonly name = 'UnsupportedKafkajs';
 }
@@ -19,10 +19,10 @@ const clusterMethods = [
 
 const brokerMethods = ['fetch', 'produce'] as const satisfies readonly (keyof Broker)[];
 
-/** The methods of a broker that are checked, and so may be used. */
+/** The broker methods that are checked, and therefore may be used. */
 export type KafkajsBroker = Pick<Broker, (typeof brokerMethods)[number]>;
 
-/** The methods of a cluster that are checked, and so may be used. */
+/** The cluster methods that are checked, and therefore may be used. */
 export type KafkajsCluster = Pick<Cluster, Exclude<(typeof clusterMethods)[number], 'findBroker'>> & {
   findBroker(node: { nodeId: string }): Promise<KafkajsBroker>;
 };
@@ -44,7 +44,7 @@ interface Connection {
 const requestQueuePath = 'kafkajs/src/network/requestQueue';
 const connectionPath = 'kafkajs/src/network/connection';
 
-/** The methods that a class must have, by the module that exports it. */
+/** The methods that a class must have, by the module that exports the class. */
 const requiredMethods = {
   [requestQueuePath]: ['scheduleCheckPendingRequests'],
   [connectionPath]: ['connect'],
@@ -56,9 +56,9 @@ const requiredMethods = {
 export type LoadModule = (path: string) => unknown;
 
 /**
- * Checks the installed kafkajs, and patches it. Version 2.2.4 looks for pending requests every millisecond on each connection, even
- * while there are none; and of two requests at once that need a connection, each opens a socket, one of which is never closed. To be
- * called once. Throws UnsupportedKafkajs, with nothing patched.
+ * Checks the installed kafkajs, then patches two bugs of 2.2.4: each connection polls for pending requests every millisecond, even
+ * while there are none; and two concurrent requests that need a connection open a socket each, one of which is never closed. Call
+ * it once. Throws UnsupportedKafkajs before anything is patched.
  */
 export function patchKafkajs(load: LoadModule = createRequire(import.meta.url)): void {
   const version = attempt(() => (load('kafkajs/package.json') as { readonly version: string }).version) ?? 'an unknown version';
@@ -77,7 +77,7 @@ export function patchKafkajs(load: LoadModule = createRequire(import.meta.url)):
   connectOnce((load(connectionPath) as { readonly prototype: Connection }).prototype);
 }
 
-/** Has those who ask for a connection while it is being made wait for the same attempt. */
+/** Shares one connection attempt among concurrent callers. */
 function connectOnce(prototype: Connection): void {
   const { connect } = prototype;
   const attempts = new WeakMap<Connection, Promise<unknown>>();
@@ -90,7 +90,7 @@ function connectOnce(prototype: Connection): void {
   };
 }
 
-/** The cluster of a client: kafkajs makes clusters for its own clients only, and hands that of a consumer to what assigns partitions. */
+/** The cluster of a client. kafkajs makes clusters only for its own clients, and passes that of a consumer to its partition assigners. */
 export function clusterOf(kafka: Kafka): KafkajsCluster {
   let found: Cluster | undefined;
   kafka.consumer({
@@ -104,7 +104,7 @@ export function clusterOf(kafka: Kafka): KafkajsCluster {
   return found;
 }
 
-/** The methods and fields that are not as they are used here. */
+/** The required methods and fields that are missing. */
 function findMissing(load: LoadModule): string[] {
   const missing = Object.entries(requiredMethods).flatMap(([path, methods]) => {
     const prototype = attempt(() => (load(path) as { readonly prototype: Readonly<Record<string, unknown>> }).prototype);
@@ -114,7 +114,7 @@ function findMissing(load: LoadModule): string[] {
   return Array.isArray(queue?.pending) ? missing : [...missing, `${requestQueuePath}#pending`];
 }
 
-/** Undefined for what throws. */
+/** The result of `look`, or undefined if it throws. */
 function attempt<T>(look: () => T): T | undefined {
   try {
     return look();

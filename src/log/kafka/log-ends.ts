@@ -1,28 +1,27 @@
 /**
- * Where the partitions of the log end, and how far their projection is from there, whichever process does it: whether it
- * has caught up with what the log held at the start, how far it is behind now, and where nobody looks after it. Asking for
- * the ends also tells whether Kafka is there.
+ * Tracks where the partitions end, and how far their projection, by any process, is behind: whether it has caught up with the log
+ * as of startup, its lag now, and which partitions nobody projects. Polling the ends also tells whether Kafka can be reached.
  */
 import type { Logger } from 'pino';
 import { allPartitions } from '../partition.ts';
 import type { KafkaConnection } from './kafka-connection.ts';
 
-/** How often the brokers are asked where the log ends, in milliseconds. */
+/** Interval of polling the ends of the log, in milliseconds. */
 const askInterval = 1000;
 
-/** A partition that has more to be projected, and is not projected for so long, is looked after by nobody. In milliseconds. */
+/** A partition with a backlog that makes no progress for this long counts as unattended. In milliseconds. */
 const standsStillAfter = 15_000;
 
 export interface LogEndsOptions {
   readonly connection: Pick<KafkaConnection, 'bounds'>;
-  /** The end of each partition at the start. */
+  /** The end of each partition at startup. */
   readonly ends: readonly bigint[];
   /** How far a partition is projected, as far as this process knows. */
   readonly nextOf: (partition: number) => bigint;
   readonly logger: Logger;
 }
 
-/** Where a partition was when it was last looked at, and since when it has been there although there is more. */
+/** Where the projection of a partition was at the last check, and since when it stands still despite a backlog (null: it does not). */
 interface Standing {
   readonly next: bigint;
   readonly since: number | null;
@@ -64,7 +63,7 @@ export class LogEnds {
     return this.#away;
   }
 
-  /** A broker has answered, and the partition goes to here at least. */
+  /** A broker has answered, and the partition ends at `end` or later. */
   heard(partition: number, end: bigint): void {
     this.#away = null;
     if (end > this.#ends[partition]!) this.#ends[partition] = end;
@@ -75,12 +74,12 @@ export class LogEnds {
     return distance(this.#options.nextOf(partition), this.#ends[partition]!);
   }
 
-  /** How many of the events that a partition held at the start are yet to be projected. */
+  /** How many of the events that a partition held at startup are yet to be projected. */
   leftOf(partition: number): number {
     return distance(this.#options.nextOf(partition), this.#options.ends[partition]!);
   }
 
-  /** The partitions that nobody projects although there is something to be projected. */
+  /** The partitions that nobody projects despite a backlog. */
   unattended(): number[] {
     const before = performance.now() - standsStillAfter;
     return this.#partitions.filter((partition) => (this.#standing[partition]!.since ?? Infinity) < before);
@@ -110,7 +109,7 @@ export class LogEnds {
   }
 }
 
-/** What is heard of the one may be older than what is heard of the other. */
+/** Zero if `next` is ahead: the two values may be of different age. */
 function distance(next: bigint, end: bigint): number {
   return next < end ? Number(end - next) : 0;
 }

@@ -1,6 +1,6 @@
 /**
- * Group commit for one partition of the log in Kafka: one send is in flight, and all that waits meanwhile goes into the
- * next. So records never overtake each other, and how many share an acknowledgement follows the load.
+ * Group commit for one partition of the log in Kafka: one send is in flight, and what arrives meanwhile goes into the next. Records
+ * never overtake each other, and the batch size follows the load.
  */
 import type { EncodedEvent } from '../../events/event.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,14 +9,14 @@ import { AppendUnknown, NotAppended } from '../event-log.ts';
 import type { LogRecord } from '../event-log.ts';
 import type { KafkaConnection } from './kafka-connection.ts';
 
-/** What one send may hold. Brokers take batches of up to a megabyte by default. */
+/** Limits of one send. Brokers accept batches of up to a megabyte by default. */
 const sendBytesMax = 900_000;
 const sendEventsMax = 500;
 
-/** How long a send that was refused, or that nobody answered, is left alone before it is tried again, in milliseconds. */
+/** Delay before a refused or unanswered send is retried, in milliseconds. */
 const retryDelay = 100;
 
-/** How long a send that certainly changed nothing is tried again: long enough for a partition to get another leader. */
+/** How long a send that certainly changed nothing is retried, in milliseconds: long enough to elect a new leader. */
 const refusedFor = 1000;
 
 interface Waiter {
@@ -33,13 +33,13 @@ interface Send {
 export interface PartitionAppenderOptions {
   readonly partition: number;
   readonly connection: Pick<KafkaConnection, 'send'>;
-  /** For how long a send without an answer is sent again, in milliseconds. A second copy does no harm: it has the first one's outcome. */
+  /** How long an unanswered send is retried, in milliseconds. A duplicate is harmless: it gets the first copy's outcome. */
   readonly unknownWait: number;
-  /** Hears of events that are being sent for the first time. */
+  /** Called with events that are being sent for the first time. */
   readonly onSending: (events: readonly EncodedEvent[]) => void;
-  /** Hears of all records that were sent, in their order, before anybody else does. */
+  /** Called with all sent records in order, before their appends resolve. */
   readonly onSent: (records: readonly LogRecord[]) => void;
-  /** Aborted when the service ends: nothing is tried again then. */
+  /** Aborted when the service stops: nothing is retried after that. */
   readonly signal: AbortSignal;
 }
 
@@ -68,17 +68,17 @@ export class PartitionAppender {
     });
   }
 
-  /** The event as it stands in the log. Rejects with NotAppended, which is certain, or with AppendUnknown. */
+  /** Resolves to the record in the log. Rejects with NotAppended, which is certain, or with AppendUnknown. */
   append(event: EncodedEvent): Promise<LogRecord> {
     return new Promise((resolve, reject) => this.#pipeline.push([{ event, resolve, reject }]));
   }
 
-  /** Settles when nothing waits any more. */
+  /** Settles when nothing waits and nothing is in flight. */
   async idle(): Promise<void> {
     await this.#pipeline.idle();
   }
 
-  /** Sends events and answers each of them. Never rejects. */
+  /** Sends events and settles their appends. Never rejects. */
   async #settle(waiters: readonly Waiter[]): Promise<void> {
     try {
       const events = waiters.map(({ event }) => event);

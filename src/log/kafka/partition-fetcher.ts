@@ -1,18 +1,18 @@
 /**
- * Fetches the partitions of a process: from each broker that leads some of them with one long poll, for as long as it
- * does. What is asked for, and what becomes of it, is said by whoever owns them.
+ * Fetches the partitions of a process, with one long poll per broker that leads any of them. The owner decides what is fetched, and
+ * handles the records.
  */
 import type { Logger } from 'pino';
 import { pause } from '../../pause.ts';
 import type { LogRecord } from '../event-log.ts';
 import { OffsetOutOfRange, type KafkaConnection } from './kafka-connection.ts';
 
-/** How long a broker waits for a first record, in milliseconds; less when some partitions are not asked for meanwhile. */
+/** How long a broker waits for a first record, in milliseconds; shorter while some of its partitions are not being fetched. */
 const fetchWait = 500;
 const shortFetchWait = 50;
 const fetchBytesMax = 4 * 1024 * 1024;
 
-/** How long to wait when nothing is to be fetched now, or after a failure, in milliseconds. */
+/** Pause when there is nothing to fetch now, and after a failure, in milliseconds. */
 const idleWait = 10;
 const failureWait = 200;
 
@@ -21,11 +21,11 @@ export interface PartitionFetcherOptions {
   readonly logger: Logger;
   /** The partitions to be fetched, now or later. */
   readonly partitions: () => readonly number[];
-  /** From which offset on a partition is to be fetched; null: not now. */
+  /** The offset to fetch a partition from; null: not now. */
   readonly offsetOf: (partition: number) => bigint | null;
-  /** Hears what a partition held from an offset on, at least one record. */
+  /** Called with the records of a partition from an offset on, at least one. */
   readonly onFetched: (partition: number, from: bigint, records: readonly LogRecord[]) => void;
-  /** Hears that the log has no such offset. Never rejects. */
+  /** Called when the log does not have the offset. Never rejects. */
   readonly onOutOfRange: (partition: number) => Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export class PartitionFetcher {
     this.#options = options;
   }
 
-  /** To be called when there are partitions that there were not before. */
+  /** To be called when partitions were added. */
   start(): void {
     this.#starting ??= this.#start().finally(() => {
       this.#starting = null;
@@ -53,7 +53,7 @@ export class PartitionFetcher {
     while (this.#fetching.size > 0) await Promise.all(this.#fetching.values());
   }
 
-  /** Makes sure that each broker that leads a partition is fetched from. Never rejects. */
+  /** Starts fetching from each broker that leads a partition. Never rejects. */
   async #start(): Promise<void> {
     const { connection, partitions, logger } = this.#options;
     const { signal } = this.#closing;

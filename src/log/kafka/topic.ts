@@ -1,15 +1,15 @@
-/** The topic of the log: made if it is not there, and refused if it could lose events. */
+/** Creates the topic of the log if it does not exist, and refuses one that could lose events. */
 import kafkajs, { type Admin } from 'kafkajs';
 import type { KafkaSettings } from './kafka-client.ts';
 
 const { ConfigResourceTypes } = kafkajs;
 
-/** The topic is not fit to hold a log. The message has every problem, and what to do. */
+/** The topic is unfit to hold a log. The message lists every problem, and what to do. */
 export class UnsafeTopic extends Error {
   override readonly name = 'UnsafeTopic';
 }
 
-/** What the topic has to be set to. Each value is the only one that keeps every event, with the time that the broker gave it. */
+/** Required settings of the topic. Only these values keep every event, with the time that the broker assigned. */
 const required = {
   'cleanup.policy': 'delete',
   'retention.ms': '-1',
@@ -18,12 +18,12 @@ const required = {
   'unclean.leader.election.enable': 'false',
 } as const;
 
-/** What one message may take at least: the largest send, with its framing. */
+/** The minimum of `max.message.bytes`: the largest send, with its framing. */
 const messageBytesMin = 1_000_000;
 
 type TopicSettings = Pick<KafkaSettings, 'topic' | 'replicas'>;
 
-/** Makes the topic unless it is there. Rejects with UnsafeTopic when it is there and cannot be trusted with a log. */
+/** Creates the topic unless it exists. Rejects with UnsafeTopic when it could lose events, or the brokers are fewer than its replicas. */
 export async function ensureTopic(admin: Admin, settings: TopicSettings, partitions: number): Promise<void> {
   const { topic } = settings;
   const { brokers } = await admin.describeCluster();
@@ -32,7 +32,7 @@ export async function ensureTopic(admin: Admin, settings: TopicSettings, partiti
   if (!isThere && replicas > brokers.length) {
     throw new UnsafeTopic(`KAFKA_REPLICAS asks for ${replicas} copies of the log, and there are ${brokers.length} brokers to hold them`);
   }
-  // Another process may make it at the same time; then it is there, which is as good.
+  // Another process may create it at the same time, which is as good.
   if (!isThere) await createTopic(admin, topic, partitions, replicas);
   const problems = await findProblems(admin, topic, partitions, replicas);
   if (problems.length === 0) return;
@@ -46,7 +46,7 @@ async function createTopic(admin: Admin, topic: string, numPartitions: number, r
   await admin.createTopics({ topics: [{ topic, numPartitions, replicationFactor, configEntries }], waitForLeaders: false });
 }
 
-/** An event counts once so many brokers have it: of three, one may be down. */
+/** An event counts once this many brokers have it: of three, one may be down. */
 function inSyncMin(replicas: number): number {
   return Math.max(1, replicas - 1);
 }

@@ -1,11 +1,11 @@
-/** Appending to the log in Postgres: the statements, to be run in one transaction or as parts of one statement. */
+/** The statements that append to the log in Postgres, to be run in one transaction or combined into one. */
 import { bind, type BoundStatement } from '../../database/combine.ts';
 import type { LogRecord } from '../event-log.ts';
 import { insertRecord, insertRecords, moveHead } from './statements.ts';
 
 /**
- * Moves the head over records, if it is before the first of them, and writes them. All have the time of the first. The first statement
- * returns no row where the head is elsewhere.
+ * Advances the head past the records, if it points at the first of them, and inserts them. All get the time of the first. The first
+ * statement returns no row if the head is elsewhere.
  */
 export function appendStatements(partition: number, records: readonly LogRecord[]): [BoundStatement, BoundStatement] {
   const { offset, time } = records[0]!;

@@ -1,4 +1,4 @@
-/** The tables of a log in Postgres. They are the log: they are kept, whatever becomes of the read models beside them. */
+/** The tables of a log in Postgres. They are the log: they are kept, whatever happens to the read models beside them. */
 import type pg from 'pg';
 import { advisoryLocks } from '../../database/advisory-locks.ts';
 import { inTransaction } from '../../database/transaction.ts';
@@ -7,7 +7,7 @@ export const logSchema = 'tablog_log';
 
 const statements = [
   `create schema if not exists ${logSchema}`,
-  // The next offset of each partition. Whoever appends holds its row, so that offsets have no gaps and one order.
+  // The next offset of each partition. Appending locks its row, so that offsets have no gaps and one order.
   `create table if not exists ${logSchema}.heads (
     partition smallint primary key,
     next bigint not null,
@@ -20,11 +20,11 @@ const statements = [
     bytes bytea not null,
     primary key (partition, log_offset)
   )`,
-  // What is large in a record is compressed already.
+  // Large parts of a record are compressed already.
   `alter table ${logSchema}.records alter column bytes set storage external`,
 ];
 
-/** Makes them unless they are there, with an empty partition each. */
+/** Creates the tables, with empty partitions, unless they exist. */
 export async function createLogTables(pool: pg.Pool, partitions: number): Promise<void> {
   await inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.createLog]);

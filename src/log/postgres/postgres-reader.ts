@@ -8,7 +8,7 @@ import { selectEnd, selectRecords } from './statements.ts';
 
 const recordsAtOnce = 500;
 
-/** A row of the records. The driver gives whole numbers of 64 bits as texts. */
+/** A row of `records`. The driver returns bigint as text. */
 interface StoredRecord {
   readonly log_offset: string;
   readonly time: string;
@@ -25,15 +25,15 @@ export class PostgresReader implements LogReader {
     this.#ownsPool = ownsPool;
   }
 
-  /** Reads over a pool that somebody else closes. */
+  /** Reads over a pool that the caller closes. */
   static over(pool: pg.Pool): PostgresReader {
     return new PostgresReader(pool, false);
   }
 
-  /** Reads over connections of its own. Makes the log, empty, unless it is there. */
+  /** Reads over its own connections. Creates an empty log unless one exists. */
   static async open(url: string): Promise<PostgresReader> {
     const pool = new pg.Pool({ connectionString: url, max: 2, connectionTimeoutMillis: 5000 });
-    // A connection that breaks while it is idle is made anew when it is needed.
+    // Ignored: the pool replaces an idle connection that breaks.
     pool.on('error', () => undefined);
     try {
       await createLogTables(pool, partitionCount);

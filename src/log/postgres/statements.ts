@@ -2,7 +2,7 @@
 import type { Statement } from '../../database/pipelined-client.ts';
 import { logSchema } from './log-tables.ts';
 
-/** Moves the head over records if it is where they belong and none is older than the one before; else returns no row. */
+/** Advances the head past the records, if it points at the first of them and is not newer than they are; else returns no row. */
 export const moveHead: Statement = {
   name: 'move_head',
   text: `update ${logSchema}.heads set next = $3, time = $4
@@ -15,7 +15,7 @@ export const insertRecord: Statement = {
   text: `insert into ${logSchema}.records (partition, log_offset, time, bytes) values ($1, $2, $3, $4)`,
 };
 
-/** Writes records. All bytes come as one string and are cut here: an array of them would be written in hexadecimal. */
+/** Inserts records. Their bytes come concatenated and are cut here: an array would be sent in hexadecimal. */
 export const insertRecords: Statement = {
   name: 'insert_records',
   text: `insert into ${logSchema}.records (partition, log_offset, time, bytes)
@@ -24,8 +24,8 @@ export const insertRecords: Statement = {
 };
 
 /**
- * Ends the process that served a lost connection, and waits: it must not do later what it was told. The time in seconds
- * since it was told tells it from a new process of the same number. No row: it is gone already; false: it still lives.
+ * Terminates the backend of a lost connection and waits, so that it cannot execute later what it was sent. $2, the seconds since
+ * then, excludes a newer backend with the same process ID. No row: it is gone already; false: it is still alive.
  */
 export const endBackend: Statement<{ ended: boolean }> = {
   name: 'end_backend',

@@ -1,4 +1,4 @@
-/** How the logs that tests replay are generated: for each model, what a team does with it. */
+/** How test logs are generated: for each model, what a team does with it. */
 import type { PackedBody } from '../../../src/events/event-codec.ts';
 import type { RowSource } from '../../../src/events/event.ts';
 import type { SchemaErrorMode } from '../../../src/values/decide-schema.ts';
@@ -7,31 +7,31 @@ import type { KnownTables } from '../known-tables.ts';
 import type { Random } from '../random.ts';
 import type { SampleRows } from '../row-samples.ts';
 
-/** What the generators of a team have in common. */
+/** What all generators of a team share. */
 export interface TeamMaterial {
   readonly teamId: string;
   readonly random: Random;
   readonly sender: EventSender;
   readonly tables: KnownTables;
   readonly blocks: readonly SampleRows[];
-  /** The names of its first files. Rows name them, whoever's they are. */
+  /** The names of the first files that the team creates. Rows of any team name them. */
   readonly files: readonly string[];
-  /** Asks for rows to be added. */
+  /** Sends an event that adds rows. */
   addRows(tableId: string, rows: RowSource, body?: PackedBody, onSchemaError?: SchemaErrorMode): void;
-  /** Sends these blocks ahead, and gives the body that they are of. */
+  /** Sends these blocks first; returns the body that they form. */
   sendBody(blocks: readonly SampleRows[]): Extract<RowSource, { readonly kind: 'body' }>;
 }
 
-/** A step is taken as often as its weight says. */
+/** A step, with its weight among all steps. */
 export type Step = readonly [weight: number, take: () => void | Promise<void>];
 
 export interface Generator {
   readonly steps: readonly Step[];
-  /** What every log begins with, in the order of the models. */
+  /** Called at the start of every log, in the order of the models. */
   begin?(): Promise<void>;
-  /** Before so many steps that wait for no outcome. */
+  /** Called before a burst of this many steps, which wait for no outcome. */
   beginBurst?(steps: number): void | Promise<void>;
-  /** Before a step of those. */
+  /** Called before each step of a burst. */
   beforeStep?(step: number): void;
   endBurst?(): void;
 }

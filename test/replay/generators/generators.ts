@@ -1,4 +1,4 @@
-/** A generator for each model: whoever adds a model adds its generator, and then replay is tried with its events. */
+/** One generator per model, enforced by type, so that replay is tested with the events of every model. */
 import type { models } from '../../../projections/models.ts';
 import type { GeneratorOf } from './generator.ts';
 import { generateSegments } from './segments.ts';

@@ -1,4 +1,4 @@
-/** Bodies whose blocks never came. Those that did are sent for what their rows go into (`sendBody`). */
+/** Bodies whose blocks never arrived. Complete bodies are sent along with the requests that use them (`sendBody`). */
 import type { GeneratorOf } from './generator.ts';
 
 export const generateSegments: GeneratorOf = ({ random: r, tables, addRows }) => ({

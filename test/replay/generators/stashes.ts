@@ -1,4 +1,4 @@
-/** Stashes: chunks in order or not, one more time, of stashes that have ended; and imports of them. */
+/** Stashes: chunks in any order, repeated, and for ended stashes; and imports. */
 import type { RowSource } from '../../../src/events/event.ts';
 import type { SchemaErrorMode } from '../../../src/values/decide-schema.ts';
 import { rowsOf, sampleNames, type SampleRows } from '../row-samples.ts';
@@ -9,12 +9,12 @@ const modes: readonly SchemaErrorMode[] = ['abort', 'dropColumns', 'updateSchema
 
 export type StashSource = Extract<RowSource, { readonly kind: 'stash' }>;
 
-/** One of few stashes, so that they are met again. */
+/** One of a few stashes, so that each is used repeatedly. */
 export function anyStash({ random: r }: Pick<TeamMaterial, 'random'>): StashSource {
   return { kind: 'stash', stashId: `stash${r.below(4)}` };
 }
 
-/** Puts a chunk of these rows, or of any. */
+/** Puts a chunk with the given rows, or with random ones. */
 export async function putChunk({ random: r, sender, teamId, blocks, sendBody }: TeamMaterial, stashId: string, given?: SampleRows): Promise<void> {
   const { carried, body } = given ?? (await rowsOf(r, 1 + r.below(5), r.chance(0.7) ? 'plain' : r.pick(sampleNames)));
   const kind = r.pick(['none', 'block', 'block', 'body']);
@@ -22,7 +22,7 @@ export async function putChunk({ random: r, sender, teamId, blocks, sendBody }: 
     ? { kind } as const
     : kind === 'block' ? { kind, ...carried, segmentId: r.uuid() } as const : sendBody([r.pick(blocks), r.pick(blocks)]);
   const serial = r.chance(0.1) ? r.pick(['a', '-x', 'B_1']) : r.pick(['1', '2', '007', '7', '10', '9']);
-  // Now and then its time is over before anything can come of it.
+  // Now and then the stash expires at once.
   const limits = { lifeMs: r.chance(0.1) ? 0 : hour, chunksMax: r.chance(0.02) ? 0 : 1000, rowsMax: 1e6, profiledColumnsMax: 1e6 };
   sender.send({ type: 'ChunkPutRequested', teamId, stashId, serial, limits, rows }, body);
 }
@@ -30,7 +30,7 @@ export async function putChunk({ random: r, sender, teamId, blocks, sendBody }: 
 export const generateStashes: GeneratorOf = (team) => {
   const { teamId, random: r, sender, tables, addRows } = team;
 
-  /** Mostly chunks. Gives the stash, unless it ends it. */
+  /** Mostly puts a chunk. Returns the stash, unless it was ended. */
   async function changeStash(): Promise<StashSource | null> {
     const stash = anyStash(team);
     const { stashId } = stash;
@@ -49,7 +49,7 @@ export const generateStashes: GeneratorOf = (team) => {
       }],
       [10, () => addRows(tables.any(), anyStash(team))],
     ],
-    // A stash that holds rows, and ends.
+    // Every log has a stash with rows that is ended.
     begin: async () => {
       const { stashId } = anyStash(team);
       await putChunk(team, stashId);

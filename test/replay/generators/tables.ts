@@ -55,7 +55,7 @@ export class TablesGenerator implements Generator {
     const { teamId, random: r, tables, sender } = this.#team;
     const tableId = tables.any();
     const columns = r.chance(0.4) ? [] : Array.from({ length: 1 + r.below(2) }, () => ({
-      // Now and then one that no table has; two may be the same.
+      // Now and then an unknown column; two may be the same.
       id: r.chance(0.1) ? 'nobody' : r.pick(givenColumns).id, displayName: r.chance(0.3) ? null : `Shown ${r.below(3)}`,
     }));
     sender.send({
@@ -63,7 +63,7 @@ export class TablesGenerator implements Generator {
     });
   }
 
-  /** Asks for the end of a table, and of it for more: what stands right behind its end, and what was on its way. */
+  /** Deletes a table, and then sends more events for it, as if they had been in flight. */
   async #deleteTable(): Promise<void> {
     const { teamId, random: r, tables, sender, addRows } = this.#team;
     const tableId = tables.any();
@@ -89,7 +89,7 @@ export class TablesGenerator implements Generator {
     addRows(tableId, { kind: 'few', ...carried }, body);
   }
 
-  /** Rows of before retain their IDs, now and then those of all generations, or twice, or ones that there never were. */
+  /** Existing rows retain their IDs; now and then IDs are of any generation, repeated or unknown. */
   async #overwrite(): Promise<void> {
     const { teamId, random: r, tables, sender, blocks, sendBody } = this.#team;
     const tableId = tables.any();
@@ -107,7 +107,7 @@ export class TablesGenerator implements Generator {
     }, body);
   }
 
-  /** A row retains its ID through an overwrite and through another, so that there are such IDs in generations that were replaced. */
+  /** Retains a row's ID through two overwrites, so that replaced generations have retained IDs too. */
   async #retainTwice(): Promise<void> {
     const { teamId, random: r, tables, sender } = this.#team;
     const tableId = tables.pick();
@@ -121,7 +121,7 @@ export class TablesGenerator implements Generator {
     }
   }
 
-  /** A stash that holds these rows, beside others. */
+  /** A stash that holds these rows, and possibly others. */
   async #stashOf(rows: SampleRows): Promise<RowSource> {
     const stash = anyStash(this.#team);
     await putChunk(this.#team, stash.stashId, rows);

@@ -1,4 +1,4 @@
-/** Teams that are suspended and planned while they write, tokens, and facts of teams that nobody knows. */
+/** Teams that are suspended and get plans while they write, tokens, and facts about unknown teams. */
 import type { GeneratorOf } from './generator.ts';
 
 export const generateTeams: GeneratorOf = ({ teamId, random: r, sender }) => {
@@ -8,7 +8,7 @@ export const generateTeams: GeneratorOf = ({ teamId, random: r, sender }) => {
 
   function changeTokens(): void {
     tokenSteps += 1;
-    // Every other step, so that no log is without.
+    // Every second token step revokes, so that every log has a revocation.
     if (tokenSteps % 2 === 0) {
       sender.send({ type: 'TokenRevoked', teamId: r.chance(0.2) ? r.uuid() : teamId, tokenId: r.pick(tokens) });
       return;

@@ -1,6 +1,6 @@
 /**
- * What a team does with uploads: files that rows name and others, too large ones, some that the plan does not allow, unknown and
- * repeated ones, and looks at all of them at any time.
+ * What a team does with uploads: files that rows name or not, too large files, files beyond the plan, unknown and repeated completions,
+ * and checks of any upload at any time.
  */
 import type { RowSource } from '../../../src/events/event.ts';
 import { packRows, pictureOf } from '../row-samples.ts';
@@ -23,12 +23,12 @@ export class UploadsGenerator implements Generator {
     return this.#isUsed ? [[333, () => this.#step()]] : [];
   }
 
-  /** A look at an upload has its whole batch decided in a transaction: in most bursts others are to be decided ahead. */
+  /** `UploadChecked` forces its batch into a transaction; most bursts do without, so that others are decided speculatively. */
   endBurst(): void {
     this.#isUsed = this.#team.random.chance(0.25);
   }
 
-  /** A file that was completed is named now and then, before anybody looks or after that. */
+  /** May add a row that names a completed file, before or after the file is checked. */
   async #step(): Promise<void> {
     const { random: r, tables, addRows } = this.#team;
     const file = this.#use();
@@ -38,7 +38,7 @@ export class UploadsGenerator implements Generator {
     addRows(tables.pick(), rows, body, 'updateSchema');
   }
 
-  /** Gives the name of a file that may be there now, or null. */
+  /** Takes a random step; returns the name of a file that may exist now, or null. */
   #use(): string | null {
     const r = this.#team.random;
     const roll = r.next();
@@ -49,7 +49,7 @@ export class UploadsGenerator implements Generator {
     return null;
   }
 
-  /** Mostly one that was created; now and then one that nobody has. */
+  /** Mostly an upload that was created; now and then an unknown one. */
   #any(): string {
     return this.#team.random.chance(0.05) ? this.#team.random.uuid() : this.#team.random.pick(this.#uploadIds);
   }
@@ -61,7 +61,7 @@ export class UploadsGenerator implements Generator {
     this.#team.sender.send({
       type: 'UploadCreateRequested', teamId: this.#team.teamId, uploadId, appId: 'app one', contentType: r.pick(['image/png', 'text/csv']),
       fileName: r.pick(['a.png', 'ü 🙂/b']),
-      // Now and then its time is over before anything can come of it; mostly that of a file that no row names soon is.
+      // Now and then the upload expires at once; files that no row names mostly expire soon.
       limits: {
         sizeMax: 100, lifeMs: r.chance(0.15) ? 0 : hour, unclaimedLifeMs: r.pick([0, 0, 30, hour]), openMax: r.chance(0.2) ? r.below(4) : 1000,
       },

@@ -4,12 +4,12 @@ import { brokerSettings, type Broker, type BrokerPorts } from './broker-settings
 import { freePort } from '../server.ts';
 import { untilBrokerAnswers } from './until-broker-answers.ts';
 
-/** A busy machine takes more than the minute that is the default. */
+/** On a busy machine the default of a minute is too short. */
 const startWithinMs = 180_000;
 
 export const kafkaImage = process.env['KAFKA_IMAGE'] ?? 'apache/kafka:4.3.1';
 
-/** Starts a broker whose port is published on 127.0.0.1. The port is chosen first: a broker tells clients where it is. */
+/** Starts a broker whose port is published on 127.0.0.1. The port is chosen first, because a broker advertises its address. */
 export async function startBrokerContainer(ports: BrokerPorts = {}): Promise<Broker> {
   const port = ports.port ?? (await freePort());
   const address = `127.0.0.1:${ports.advertised ?? port}`;

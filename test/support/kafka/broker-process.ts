@@ -1,4 +1,4 @@
-/** A broker as a process of this machine, from the jars that Maven fetches once. */
+/** A broker as a local process, from jars that Maven fetches once. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { access, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ const run = promisify(execFile);
 const here = import.meta.dirname;
 const jars = join(here, '..', '..', '..', 'node_modules', '.cache', 'tablog', 'kafka-4.3.1');
 
-/** Whether there are Java, of version 17 or later, and Maven or jars that were fetched already. */
+/** Whether Java 17 or later is installed, and either Maven or the fetched jars. */
 export async function canRunBroker(): Promise<boolean> {
   const works = (command: string, args: readonly string[]): Promise<boolean> => run(command, args).then(() => true, () => false);
   const hasJars = await access(jars).then(() => true, () => false);
@@ -63,7 +63,7 @@ export async function startBrokerProcess(ports: BrokerPorts = {}): Promise<Broke
   };
 }
 
-/** Fetches the jars unless they are there. Several at once do no harm. */
+/** Fetches the jars unless they exist. Safe to call concurrently. */
 async function fetchJars(): Promise<void> {
   if (await access(jars).then(() => true, () => false)) return;
   await mkdir(join(jars, '..'), { recursive: true });

@@ -1,6 +1,6 @@
-/** How a single broker for tests is set up: KRaft, and no more of everything than one needs. */
+/** The settings of a single test broker: KRaft, and everything at its minimum. */
 
-/** The settings, but for listeners and folders. Under these names in a file; in a container as KAFKA_NODE_ID and so on. */
+/** All settings except listeners and folders. A file uses these names; a container uses KAFKA_NODE_ID and so on. */
 export const brokerSettings: Readonly<Record<string, string>> = {
   'process.roles': 'broker,controller',
   'node.id': '1',
@@ -19,22 +19,22 @@ export const brokerSettings: Readonly<Record<string, string>> = {
 };
 
 export interface BrokerPorts {
-  /** Where it listens on 127.0.0.1; a free port when it is left out. */
+  /** Its port on 127.0.0.1; a free port if omitted. */
   readonly port?: number;
-  /** Where it tells clients that it is, when that is the port of a proxy. */
+  /** The port that it advertises to clients, if that is the port of a proxy. */
   readonly advertised?: number;
 }
 
-/** A broker that tests may kill and start again: what it has acknowledged it still has then. */
+/** A broker that tests may kill and start again; it keeps what it has acknowledged. */
 export interface Broker {
   /** For KAFKA_BROKERS. */
   readonly address: string;
-  /** Where it runs, for people. */
+  /** A description of where it runs. */
   readonly where: string;
-  /** Ends it as a power cut does. */
+  /** Kills it, like a power failure. */
   kill(): Promise<void>;
   /** Starts it again, at the same address. */
   start(): Promise<void>;
-  /** Ends it for good, with all that it stored. */
+  /** Ends it for good, and removes its data. */
   remove(): Promise<void>;
 }

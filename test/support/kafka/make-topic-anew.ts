@@ -8,13 +8,13 @@ export interface NewTopic {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Deletes a topic, and makes another one of its name. */
+/** Deletes a topic, and creates a new one with its name. */
 export async function makeTopicAnew(admin: Admin, { topic, numPartitions, settings = {} }: NewTopic): Promise<void> {
   const exists = async (): Promise<boolean> => (await admin.listTopics()).includes(topic);
   const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
   await admin.deleteTopics({ topics: [topic] });
   await sleepUntil(async () => !(await exists()), 'the topic is gone', 30_000);
-  // A busy broker may make it and answer too late.
+  // A busy broker may create it although its answer comes too late.
   await sleepUntil(async () => {
     const isMade = await admin.createTopics({ topics: [{ topic, numPartitions, configEntries }] }).catch(() => false);
     return isMade || exists();

@@ -1,6 +1,6 @@
 /**
- * The Kafka that the tests share: the one of KAFKA_BROKERS; else a container, where there is a Docker engine; else a process
- * from the Apache jars, where there are Java and Maven.
+ * The shared Kafka of the tests: that of KAFKA_BROKERS; else a container, if there is a Docker engine; else a process from the Apache
+ * jars, if there are Java and Maven.
  */
 import { hasEngine } from '../docker-engine.ts';
 import { startBrokerContainer } from './broker-container.ts';
@@ -10,12 +10,12 @@ import type { Broker, BrokerPorts } from './broker-settings.ts';
 export interface SharedKafka {
   /** For KAFKA_BROKERS. */
   readonly brokers: string;
-  /** Where it runs, for people. */
+  /** A description of where it runs. */
   readonly where: string;
   stop(): Promise<void>;
 }
 
-/** How a Kafka can be had on this machine; null when it cannot. */
+/** How this machine can provide a Kafka; null if it cannot. */
 export async function findKafka(): Promise<'given' | 'container' | 'process' | null> {
   if (process.env['KAFKA_BROKERS']) return 'given';
   if (await hasEngine()) return 'container';
@@ -30,7 +30,7 @@ export async function startSharedKafka(): Promise<SharedKafka> {
   return { brokers: broker.address, where: broker.where, stop: () => broker.remove() };
 }
 
-/** A broker of one's own, which may be killed. */
+/** Starts a separate broker, which may be killed. */
 export async function startBroker(ports: BrokerPorts = {}): Promise<Broker> {
   const how = await findKafka();
   if (how === 'process') return startBrokerProcess(ports);

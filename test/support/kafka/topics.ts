@@ -1,9 +1,9 @@
-/** Topics in the Kafka that the tests share (shared-kafka.ts): each log is one of its own. */
+/** Topics in the shared Kafka of the tests (shared-kafka.ts): one for each log. */
 import kafkajs from 'kafkajs';
 
 let topics = 0;
 
-/** The settings for a log of one's own, and how to delete it. The topic is made by whoever starts with them. */
+/** The settings for a new log, and how to delete it. The first process that starts with them creates the topic. */
 export async function createTopic(brokers = process.env['TABLOG_TEST_KAFKA']): Promise<{
   readonly environment: Readonly<Record<string, string>>;
   drop(): Promise<void>;

@@ -3,7 +3,7 @@ import kafkajs from 'kafkajs';
 import { sleepUntil } from '../server.ts';
 
 const withinMs = 180_000;
-/** A try of kafkajs whose connection is closed as the broker starts may never end. */
+/** The limit of one attempt: kafkajs may hang if its connection is closed while the broker starts. */
 const tryMs = 10_000;
 
 /** Waits until a broker answers requests. Rejects when it does not within three minutes. */
@@ -21,7 +21,7 @@ async function answers(kafka: kafkajs.Kafka): Promise<boolean> {
   } catch {
     return false;
   } finally {
-    // What is closed already cannot be closed.
+    // Disconnecting fails if the connection is closed already.
     await admin.disconnect().catch(() => undefined);
   }
 }

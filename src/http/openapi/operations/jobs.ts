@@ -1,4 +1,4 @@
-/** What the document says of the routes of jobs, and of the answers that name one. */
+/** The operations of the job routes, and the answers that name a job. */
 import { z } from 'zod';
 import { json, type Answer, type Operation } from '../operation.ts';
 import { examples, nothing, rowIds, tableId } from './schemas.ts';
@@ -7,14 +7,14 @@ const jobId = z.string().meta({ description: 'The ID of the job.' });
 const exampleId = 'AgEFAZnC9G0eejCMVR8KKzxNXgGZwvRtHnownFUfCis8TV4BmcL0bR4AAAAAAGSp0kMhSVPc0NAVm3oQ';
 const link = ['Location', 'Retry-After'] as const;
 
-/** The answer to a request that goes on as a job. */
+/** The answer to a request that continues as a job. */
 export const accepted: Answer = {
   description: 'The request goes on as a job. `Location` is where to ask for it.',
   headers: link,
   body: json(z.strictObject({ data: z.strictObject({ jobID: jobId }) }), { accepted: { data: { jobID: exampleId } } }),
 };
 
-/** The same where a table is created: it is there once the job has succeeded. */
+/** The same for creating a table, which exists once the job has succeeded. */
 export const acceptedTable: Answer = {
   ...accepted,
   body: json(z.strictObject({ data: z.strictObject({ tableID: tableId, jobID: jobId }) }), {

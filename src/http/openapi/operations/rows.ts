@@ -1,4 +1,4 @@
-/** What the document says of the routes of rows. */
+/** The operations of the row routes. */
 import { z } from 'zod';
 import { addRowsBody } from '../../../../commands/add-rows.ts';
 import { stashReference } from '../../../../commands/inputs.ts';

@@ -1,4 +1,4 @@
-/** What the bodies of several operations are made of. */
+/** Schemas and examples that several operations share. */
 import { z } from 'zod';
 import type { Contents } from '../operation.ts';
 
@@ -8,7 +8,7 @@ export const rowId = z.string().regex(/^[A-Za-z0-9_-]{22}$/).meta({ description:
 
 export const rowIds = z.array(rowId).meta({ description: 'The IDs of the rows, in the order of the input.' });
 
-/** A value as a column may have it; an empty column is left out. */
+/** The value of a column; empty columns are left out. */
 const cell = z.union([z.string(), z.number(), z.boolean(), z.array(z.unknown()), z.looseObject({})]);
 
 export const row = z.object({ $rowID: rowId }).catchall(cell).meta({
@@ -37,7 +37,7 @@ export const inputCells: Contents = {
   },
 };
 
-/** The answer of a write that gives nothing back. */
+/** The answer of a write without a result. */
 export const nothing = z.strictObject({});
 
 export const examples = {

@@ -1,4 +1,4 @@
-/** What the document says of the routes that tell how the service is. */
+/** The operations of the service routes: health, metrics and documentation. */
 import { z } from 'zod';
 import { json, type Operation } from '../operation.ts';
 

@@ -1,4 +1,4 @@
-/** What the document says of the routes of stashes. */
+/** The operations of the stash routes. */
 import { json, type Operation } from '../operation.ts';
 import { examples, inputCells, inputRows, nothing } from './schemas.ts';
 
@@ -13,7 +13,7 @@ const put: Operation = {
     + '`$rowID`s that rows may come with to keep their identity in an overwrite.',
   body: { ...json(inputRows, { rows: examples.inputRows }), ...inputCells },
   answers: { 200: { description: 'The chunk is in the stash.', body: json(nothing, { stored: {} }) } },
-  // Of a header.
+  // In the header of CSV or TSV.
   errors: ['column_id_not_unique', 'column_id_reserved'],
 };
 

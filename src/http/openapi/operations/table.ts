@@ -1,4 +1,4 @@
-/** What the document says of the routes that look after one table. */
+/** The operations of the routes of a single table. */
 import { z } from 'zod';
 import { patchTableBody } from '../../../../commands/patch-table.ts';
 import { scalarKinds } from '../../../values/column-type.ts';

@@ -1,4 +1,4 @@
-/** What the document says of the routes of tables. */
+/** The operations of the table routes. */
 import { z } from 'zod';
 import { createTableBody } from '../../../../commands/create-table.ts';
 import { stashReference } from '../../../../commands/inputs.ts';

@@ -1,4 +1,4 @@
-/** What the document says of the routes of uploads and files. */
+/** The operations of the upload and file routes. */
 import { z } from 'zod';
 import { newUpload } from '../../../../commands/create-upload.ts';
 import { json, type Contents, type Operation } from '../operation.ts';
