@@ -140,8 +140,13 @@ async function mergeExtents(database: Database): Promise<boolean> {
     rows += extent.rows;
     bytes += extent.bytes;
   }
-  // An overwrite or the deletion of the table came in between, or the first two extents exceed a limit together.
-  if (merged.length < 2) return false;
+  // An overwrite or the deletion of the table came in between.
+  if (small.length < 2) return false;
+  if (merged.length < 2) {
+    // It exceeds a limit together with the next one. Left as it is, it would be found again and again, and no other table would.
+    await database.pool.query('update extents set merged = true where key = $1', [small[0]!.key]);
+    return true;
+  }
   const moved = await createSegment(database, rows, async (client, key) => {
     const moving = merged.map((extent) => ({ ...extent, newSegment: key, presented: null }));
     await run(client, copyRows, moving);

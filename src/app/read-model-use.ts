@@ -80,8 +80,9 @@ export class ReadModelUse {
   async #retake(): Promise<void> {
     while (!this.#ended) {
       await sleep(retakeDelay);
+      let client: pg.Client | null = null;
       try {
-        const client = await takeLock(this.#url, 'shared');
+        client = await takeLock(this.#url, 'shared');
         // Kept only once nothing can fail: otherwise both its `end` event and this loop would reconnect.
         const identity = await identityOf(client, this.#schema);
         if (this.#ended) return await client.end();
@@ -92,6 +93,8 @@ export class ReadModelUse {
         }
         return;
       } catch (error) {
+        // With its lock, unless it has broken already.
+        await client?.end().catch(() => undefined);
         if (isDatabaseAway(error)) continue;
         return this.#lost.resolve(error instanceof ReadModelInUse ? error.message : `the read model is lost: ${String(error)}`);
       }

@@ -7,6 +7,7 @@ export class PipelinedPool {
   readonly #idle: PipelinedClient[] = [];
   readonly #waiting: (() => void)[] = [];
   #lent = 0;
+  #isClosed = false;
 
   constructor(connect: () => Promise<PipelinedClient>, max: number) {
     this.#connect = connect;
@@ -22,7 +23,7 @@ export class PipelinedPool {
       client = this.#takeIdle() ?? (await this.#connect());
       return await use(client);
     } finally {
-      if (client?.free) this.#idle.push(client);
+      if (client?.free && !this.#isClosed) this.#idle.push(client);
       else client?.destroy();
       this.#lent -= 1;
       this.#waiting.shift()?.();
@@ -30,6 +31,7 @@ export class PipelinedPool {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await Promise.all(this.#idle.splice(0).map((client) => client.close()));
   }
 

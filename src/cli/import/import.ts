@@ -125,5 +125,5 @@ async function toldInFile<T>({ source, cutter, places }: Work, serial: number | 
 }
 
 function describeLeftOver(stash: Stash, problem: string): string {
-  return `The stash ${stash.id} could not be deleted: ${problem} The service removes it in two days.`;
+  return `The stash ${stash.id} could not be deleted: ${problem} The service removes it when its time is over (STASH_LIFE_MS).`;
 }
