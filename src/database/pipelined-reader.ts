@@ -27,7 +27,7 @@ export class PipelinedReader {
   }
 
   async close(): Promise<void> {
-    await Promise.allSettled(this.#connecting);
+    await Promise.allSettled(this.#connecting.filter((connecting) => connecting !== null));
     const open = this.#clients.filter((client) => client !== null && client.broken === null);
     await Promise.all(open.map((client) => client!.close()));
   }
