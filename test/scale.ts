@@ -31,6 +31,11 @@ export const scale = {
     { teams: 16, eventsOfTeam: 6300, blocksOfTeam: 70, rowsOfBlock: 1000 },
   ),
   replayedAtLeast: scaled({ events: 1900, rows: 15_000 }, { events: 100_000, rows: 1_000_000 }),
+  /** The log in which one value after the other is altered, and compared each time. */
+  alteredLog: scaled(
+    { teams: 3, eventsOfTeam: 400, blocksOfTeam: 6, rowsOfBlock: 60 },
+    { teams: 5, eventsOfTeam: 400, blocksOfTeam: 15, rowsOfBlock: 60 },
+  ),
   /** The log that is compacted and garbage-collected. */
   compactedLog: scaled(
     { teams: 2, eventsOfTeam: 400, blocksOfTeam: 150, rowsOfBlock: 25 },
@@ -41,11 +46,13 @@ export const scale = {
   startsAtOnce: scaled(1, 3),
   stopsUnderLoad: scaled(2, 5),
   /** How often connections to Postgres are ended or cut, and how often Postgres is killed. */
-  cuts: scaled(5, 20),
-  postgresKills: scaled(2, 4),
+  cuts: scaled(3, 20),
+  postgresKills: scaled(1, 4),
   /** How often the service and its embedded Postgres are killed, and how often one or all parts of the deployment on Kafka. */
   kills: killsOf(2, 50),
-  killsOnKafka: killsOf(2, 50),
+  killsOnKafka: killsOf(1, 50),
+  /** When the first start of an embedded Postgres is killed, in milliseconds after its begin. */
+  firstStartKilledAfter: scaled([100, 400], [30, 100, 200, 400]),
   importKills: killsOf(1, 20),
   uploadKills: killsOf(1, 10),
   uploadKillsOnKafka: killsOf(1, 4),

@@ -11,6 +11,7 @@ import pg from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
 import { findPostmaster } from '../../src/embedded/postmaster.ts';
 import { isAlive } from '../../src/embedded/processes.ts';
+import { scale } from '../scale.ts';
 
 const MODULE = new URL('../../src/embedded/embedded-postgres.ts', import.meta.url).href;
 
@@ -219,7 +220,7 @@ describe('what a crash leaves', () => {
     await server.stop();
   });
 
-  test.each([30, 100, 200, 400])('a first start that is killed after %d ms can be repeated', async (delayMs) => {
+  test.each(scale.firstStartKilledAfter)('a first start that is killed after %d ms can be repeated', async (delayMs) => {
     const script = `await (await import(${JSON.stringify(MODULE)})).startEmbeddedPostgres({
       folder: ${JSON.stringify(folder)}, log: () => {} })`;
     const parent = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' });

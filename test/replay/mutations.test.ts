@@ -14,13 +14,14 @@ import { rebuild } from '../../src/replay/rebuild.ts';
 import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
 import { cloneDatabase } from '../support/postgres.ts';
 import { runTablog } from '../support/tablog.ts';
+import { scale } from '../scale.ts';
 import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
 const rebuilt = `${readModelSchema}_verify`;
 let generated: GeneratedLog;
 
 beforeAll(async () => {
-  generated = await createGeneratedLog({ seed: chooseSeed(), teams: 5, eventsOfTeam: 400, blocksOfTeam: 15, rowsOfBlock: 60 });
+  generated = await createGeneratedLog({ seed: chooseSeed(), ...scale.alteredLog });
   await rebuild({
     url: generated.url, log: generated.log, schema: rebuilt, batchEvents: 500, onProgress: () => undefined, signal: new AbortController().signal,
   });
