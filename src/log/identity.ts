@@ -39,7 +39,7 @@ export async function readLogId(log: Pick<LogReader, 'read'>, partition: number)
   throw new WrongLog(`partition ${partition} does not begin with the event that names its log`);
 }
 
-/** Checks that a partition is what the read model was built from. Rejects with WrongLog, which says what to do. */
+/** Checks that the read model was built from this partition. Rejects with WrongLog, whose message says how to recover. */
 export async function proveIdentity(
   log: Pick<LogReader, 'read' | 'bounds'>,
   partition: number,

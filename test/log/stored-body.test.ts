@@ -1,4 +1,4 @@
-/** What SQL says of how a body is stored is what programs say of it. */
+/** The SQL fragments and the TypeScript functions of stored-body.ts give the same form of a body. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { changedForm, changedFormInSql, formInSql, formOf, parseForm } from '../../projections/tables/stored-body.ts';

@@ -41,7 +41,7 @@ export function notTablog(status: number, retryAfterMs = 0): ServerRefusal {
   return new ServerRefusal(status, null, `The server answers ${status}, but not as Tablog does: is its URL right?`, retryAfterMs);
 }
 
-/** What a service, or a proxy in front of it, answers while it is unavailable. */
+/** Statuses that a service, or a proxy in front of it, answers while it is unavailable. */
 const passingStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** No answer, or an incomplete one. Whether the request took effect is unknown. */

@@ -1,4 +1,4 @@
-/** One rate limit: what a team has used in a time window, and what is left (docs/rate-limits.md). */
+/** One rate limit: a team's usage in a time window, and the rest of its quota (docs/rate-limits.md). */
 import { LRUCache } from 'lru-cache';
 import type { LimitName } from '../server/request-observer.ts';
 
