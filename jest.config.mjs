@@ -8,7 +8,7 @@ import { findKafka } from './test/support/kafka/shared-kafka.ts';
  */
 const onKafka = {
   log: ['event-log', 'plans'],
-  api: ['idempotency', 'imports', 'jobs', 'model', 'stashes', 'tokens', 'versions'],
+  api: ['idempotency', 'imports', 'imports-at-once', 'jobs', 'model', 'stashes', 'tokens', 'versions'],
   replay: isFull ? ['batches', 'compaction', 'mutations', 'read-model-use', 'replay', 'written-before'] : ['replay', 'written-before'],
   faults: isFull ? ['*'] : ['kills', 'imports'],
 };

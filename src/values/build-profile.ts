@@ -102,7 +102,7 @@ export class ProfileBuilder {
   }
 }
 
-/** The profile of no rows: the identity of `concatenate`. */
+/** The profile of no rows. */
 export const emptyProfile: Profile = { rows: 0, bytes: 0, rowBytesMax: 0, columns: [] };
 
 /**
@@ -141,16 +141,11 @@ export class ProfileChain {
   }
 }
 
-/** The profile of all these parts, in order. */
+/** The profile of all these parts, in order. Associative; `emptyProfile` is its identity. */
 export function concatenateAll(parts: Iterable<Profile>): Profile {
   const chain = new ProfileChain();
   for (const part of parts) chain.add(part);
   return chain.build();
-}
-
-/** The profile of the rows of `a` followed by those of `b`. Associative. */
-export function concatenate(a: Profile, b: Profile): Profile {
-  return concatenateAll([a, b]);
 }
 
 function shifted(column: ColumnProfile, rows: number): ColumnProfile {

@@ -104,13 +104,6 @@ export function presentersOf(schema: TableSchema): PresenterFor {
   };
 }
 
-/** A body as the schema presents it; see `presenterOf`. */
-export function presentRow(
-  body: string, schema: TableSchema, decidedAt: bigint, stored: StoredForm, wrap: boolean,
-): string {
-  return presenterOf(schema, decidedAt, stored, wrap)(body);
-}
-
 /** How a column's values are read; null if the column did not exist when they were decided. */
 function readerOf(column: SchemaColumn, decidedAt: bigint, stored: StoredForm, wrap: boolean): Reading['read'] | null {
   const decided = typeAt(column, decidedAt);

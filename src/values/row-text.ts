@@ -1,5 +1,5 @@
 /**
- * Splits row bodies into cells, and joins them. A body is the JSON text of an object without nulls (ARCHITECTURE.md, "segment"). It
+ * Splits row bodies into cells. A body is the JSON text of an object without nulls (ARCHITECTURE.md, "segment"). It
  * is never parsed: keys keep their order and values their text.
  */
 import { decodeString, skipBlanks, stringEnd, valueEnd } from './json-text.ts';
@@ -17,11 +17,6 @@ export function parseRow(body: string): Cell[] {
   const cells: Cell[] = [];
   eachCell(body, (key, token) => cells.push({ id: decodeString(key), token }));
   return cells;
-}
-
-/** The body with these cells, in their order. */
-export function formatRow(cells: readonly Cell[]): string {
-  return `{${cells.map(({ id, token }) => `${JSON.stringify(id)}:${token}`).join(',')}}`;
 }
 
 /** Calls `visit` for each cell with its key and its value, both as JSON text. */

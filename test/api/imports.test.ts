@@ -1,13 +1,12 @@
 /** Spec 4.13, decisions 2, 3 and 6: the rows of a stash become those of a table, in one step. */
 import { describe, expect, test } from '@jest/globals';
-import { scale } from '../scale.ts';
 import { promptly, useApi } from '../support/api.ts';
 import { outcomeOf, type Answer, type Client } from '../support/client.ts';
 import { untilDone } from '../support/jobs.ts';
 import { expectStored, newStashId, putChunks, stashOf } from '../support/stashes.ts';
 import { cellsOf, createTable, leavingUnchanged, schemaOf, unknownTableId, type MadeTable } from '../support/tables.ts';
 
-const { api, client } = useApi(promptly);
+const { client } = useApi(promptly);
 const permitted = { 'x-service-asynchronous': 'true' };
 const noStash = '400 stash_not_found';
 const malformed = '400 request_validation_error';
@@ -253,92 +252,4 @@ describe('an import', () => {
     expect(await message({ 2: [{ $rowID: a }], 10: [{ n: 1 }, { $rowID: a }] })).toBe(`chunk 10, rows[1].$rowID: "${a}" occurs twice`);
     expect(await message({ 2: [{ $rowID: a }], 10: '$rowID\nx\n' })).toBe("chunk 10, rows[0].$rowID: it is no row's ID");
   });
-
-  test('of the same stash at once brings all rows, each time', async () => {
-    const table = await createTable(client(), [], { n: 'number' });
-    const stashId = await stashOf(client(), { 1: numbered(0, 5), 2: numbered(5, 120) });
-    const answers = await Promise.all(Array.from({ length: 6 }, (_, at) => (at % 2 === 0 ? add(table, stashId) : create(table, stashId))));
-    expect(answers.map(outcomeOf)).toEqual(answers.map(() => '201'));
-    const added = answers.filter((_, at) => at % 2 === 0).map(({ version, json }) => ({ version: version!, ids: json.data.rowIDs as string[] }));
-    const rows = await client().rows(table.id);
-    expect(idsOf(rows)).toEqual(added.toSorted((a, b) => (a.version < b.version ? -1 : 1)).flatMap(({ ids }) => ids));
-    expect(cellsOf(rows)).toEqual([...numbered(0, 125), ...numbered(0, 125), ...numbered(0, 125)]);
-  });
-
-  test('has all of a chunk or all of the one that takes its place', async () => {
-    const stashId = await stashOf(client(), { 1: [{ v: 0 }, { v: 0 }], 2: [{ v: 0 }], 3: 'v\n0\n0\n0\n' });
-    for (let round = 1; round <= 25; round += 1) {
-      const rows = Array.from({ length: 1 + (round % 3) }, () => ({ v: round }));
-      const [put, ...made] = await Promise.all([
-        client().put(`/stashes/${stashId}/2`, rows), create({} as MadeTable, stashId), create({} as MadeTable, stashId),
-      ]);
-      expectStored(put);
-      for (const answer of made) {
-        const values = cellsOf(await client().rows(answer.json.data.tableID)).map(({ v }) => v);
-        const last = Array.from({ length: round === 1 ? 1 : 1 + ((round - 1) % 3) }, () => round - 1);
-        const next = rows.map(({ v }) => v);
-        expect([[0, 0, ...last, 0, 0, 0], [0, 0, ...next, 0, 0, 0]]).toContainEqual(values);
-        expect(answer.json.data.rowIDs).toHaveLength(values.length);
-      }
-    }
-  });
-
-  test('has all rows or finds no stash while that is deleted', async () => {
-    const table = await createTable(client(), [], { n: 'number' });
-    let rows = 0;
-    for (let round = 0; round < 20; round += 1) {
-      const stashId = await stashOf(client(), { 1: numbered(0, 2), 2: numbered(2, 3) });
-      const [first, removed, second] = await Promise.all([add(table, stashId), client().delete(`/stashes/${stashId}`), add(table, stashId)]);
-      expectStored(removed!);
-      for (const answer of [first, second]) {
-        expect(['201', noStash]).toContain(outcomeOf(answer!));
-        if (answer!.status === 201) rows += 5;
-      }
-      expect(outcomeOf(await add(table, stashId))).toBe(noStash);
-    }
-    expect(await client().rows(table.id)).toHaveLength(rows);
-  });
-
-  test('of a stash whose chunks come at the same time has those that were answered before it', async () => {
-    const stashId = newStashId();
-    const table = await createTable(client(), [], { n: 'number' });
-    for (let round = 0; round < 8; round += 1) {
-      const sent = Promise.all(Array.from({ length: 10 }, (_, at) => client().put(`/stashes/${stashId}/${round * 10 + at}`, [{ n: round * 10 + at }])));
-      const during = round === 0 ? null : overwrite(table, stashId);
-      const answers = await sent;
-      answers.forEach(expectStored);
-      if (during === null) continue;
-      expect(outcomeOf(await during)).toBe('200');
-      const numbers = cellsOf(await client().rows(table.id)).map(({ n }) => n as number);
-      expect(numbers.slice(0, round * 10)).toEqual(Array.from({ length: round * 10 }, (_, n) => n));
-      expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
-    }
-    expect(outcomeOf(await overwrite(table, stashId))).toBe('200');
-    expect(cellsOf(await client().rows(table.id))).toEqual(numbered(0, 80));
-  });
 });
-
-test.each([['numbers', (at: number) => String(at)], ['words', (at: number) => `part-${String(at).padStart(5, '0')}`]])(
-  `${scale.smallChunks} small chunks, sent by sixteen at once, come in the order of their serials: %s`,
-  async (_name, serialOf) => {
-    const { client: by } = await api().createTeam();
-    const stashId = newStashId();
-    // Scattered, so that neighbours come at different times.
-    const order = Array.from({ length: scale.smallChunks }, (_, at) => (at * 1237) % scale.smallChunks);
-    await Promise.all(Array.from({ length: 16 }, async (_, worker) => {
-      for (let at = worker; at < order.length; at += 16) {
-        const serial = order[at]!;
-        expectStored(await by.put(`/stashes/${stashId}/${serialOf(serial)}`, [{ n: serial * 2 }, { n: serial * 2 + 1 }].slice(serial % 7 === 0 ? 1 : 0)));
-      }
-    }));
-    const numbers = numbered(0, scale.smallChunks * 2).map(({ n }) => n).filter((n) => n % 14 !== 0);
-    const answer = await by.post('/tables', { name: 'n', rows: { $stashID: stashId } });
-    expect(outcomeOf(answer)).toBe('201');
-    const { tableID, rowIDs } = answer.json.data;
-    const rows = await by.rows(tableID, 700);
-    expect(rows.map(({ n }) => n)).toEqual(numbers);
-    expect(idsOf(rows)).toEqual(rowIDs);
-    const at = numbers.length - 1;
-    expect((await by.get(`/tables/${tableID}/rows/${rowIDs[at]}`)).json.data.n).toBe(numbers[at]);
-  },
-);

@@ -1,83 +1,19 @@
-/** Files into tables and back, by the command line and a running service, over a line that has faults. */
-import { access, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+/** Files into tables and back by the command line: formats, choice of the table, stdin and stdout, settings. */
+import { access, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PassThrough, Readable } from 'node:stream';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Readable } from 'node:stream';
+import { describe, expect, test } from '@jest/globals';
 import Papa from 'papaparse';
 import { isFull } from '../scale.ts';
-import { Client } from '../support/client.ts';
+import { useCommandLine } from '../support/command-line.ts';
 import { readContent, readDataSet, writeContent } from '../support/files.ts';
-import { Relay } from '../support/relay.ts';
-import { freePort, sleepUntil, startServer, type TestServer } from '../support/server.ts';
+import { freePort, sleepUntil } from '../support/server.ts';
 import { cellsOf } from '../support/tables.ts';
 import { runTablog, type RunningTablog, type TablogResult } from '../support/tablog.ts';
 
-let server: TestServer;
-let relay: Relay;
-let client: Client;
-let folder: string;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tablog-import-'));
-  server = await startServer({ folder: join(folder, 'data') });
-  relay = await Relay.open(server.url);
-  client = new Client(server.url, await server.token());
-});
-
-afterAll(async () => {
-  await relay?.close();
-  await server?.stop();
-  await rm(folder, { recursive: true, force: true });
-});
-
-beforeEach(() => relay.reset());
-
-function tablog(args: readonly string[], stdin?: Readable): RunningTablog {
-  // No file with settings of whoever runs this is read.
-  return runTablog(args, { TABLOG_URL: relay.url, TABLOG_TOKEN: client.token, XDG_CONFIG_HOME: folder }, [], stdin);
-}
-
-/** Runs a command that must succeed, and gives what it wrote to stdout. */
-async function output(...args: readonly string[]): Promise<string> {
-  const result = await tablog(args);
-  expect(result).toMatchObject({ code: 0 });
-  return result.stdout;
-}
-
-interface Imported {
-  readonly tableID: string;
-  readonly name: string;
-  readonly action: string;
-  readonly rows: number;
-  readonly version: string;
-}
-
-async function imported(...args: readonly string[]): Promise<Imported> {
-  return JSON.parse(await output('import', '--json', ...args)) as Imported;
-}
-
-/** Writes a file of these lines, and gives its path. */
-function fileOf(name: string, lines: readonly string[]): Promise<string> {
-  return writeContent(join(folder, name), `${lines.join('\n')}\n`);
-}
+const { folder, relay, client, tablog, output, imported, fileOf, stateOfStash } = useCommandLine();
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
-
-/** The stash that was filled; undefined if none was. */
-function stashId(): string | undefined {
-  return relay.passed.find(({ path }) => path.startsWith('/stashes/'))?.path.split('/')[2];
-}
-
-/** The message of the service for an import of the stash that was filled. */
-async function stateOfStash(): Promise<string> {
-  const { json } = await client.post('/tables?name=x', { rows: { $stashID: stashId() } });
-  return json.error.message;
-}
-
-async function tableNames(): Promise<string[]> {
-  return (await client.get('/tables')).json.data.map(({ name }: { name: string }) => name);
-}
 
 describe('files of each format go in and come out', () => {
   /** Each scalar as its text: the type of its column may present a number as a string. */
@@ -103,10 +39,10 @@ describe('files of each format go in and come out', () => {
     const content = make(await readDataSet(file.replace('.ndjson', '.json')));
     const wanted = read(content) as unknown[];
     for (const [from, to] of isFull ? ([['.gz', '.zst'], ['.zst', '.gz']] as const) : ([['.gz', '.zst']] as const)) {
-      const source = await writeContent(join(folder, `${file}${from}`), content);
+      const source = await writeContent(join(folder(), `${file}${from}`), content);
       const { tableID, rows } = await imported(source, '--table', file, '--create');
       expect(rows).toBe(file.endsWith('sv') ? wanted.length - 1 : wanted.length);
-      const target = join(folder, `out-${file}${to}`);
+      const target = join(folder(), `out-${file}${to}`);
       await output('export', tableID, '--output', target);
       expect(read(await readContent(target))).toEqual(wanted);
     }
@@ -149,10 +85,10 @@ describe('which table', () => {
     expect(made).toMatchObject({ name: 'which', action: 'created', rows: 1 });
     const added = await imported(two, '--table', 'which');
     expect(added).toMatchObject({ tableID: made.tableID, action: 'added' });
-    expect((await client.head(`/tables/${made.tableID}/rows`)).version).toBe(BigInt(added.version));
-    expect((await client.rows(made.tableID)).map(({ n }) => n)).toEqual([1, 2]);
+    expect((await client().head(`/tables/${made.tableID}/rows`)).version).toBe(BigInt(added.version));
+    expect((await client().rows(made.tableID)).map(({ n }) => n)).toEqual([1, 2]);
     await imported(two, '--table', made.tableID.toUpperCase(), '--overwrite');
-    expect((await client.rows(made.tableID)).map(({ n }) => n)).toEqual([2]);
+    expect((await client().rows(made.tableID)).map(({ n }) => n)).toEqual([2]);
   });
 
   test('a name of several tables is refused, and one that looks like an unknown ID', async () => {
@@ -177,7 +113,7 @@ describe('which table', () => {
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refused.stderr).toMatch(/^The stash import-\S+ has been deleted\.\nprecondition_failed: /);
       expect(await stateOfStash()).toMatch(/was deleted$/);
-      relay.reset();
+      relay().reset();
     }
     expect(await tablog(['import', one, '--table', 'matched', '--if-match', 'x'])).toMatchObject({ code: 1 });
   });
@@ -187,19 +123,19 @@ describe('which table', () => {
     const more = await fileOf('more.csv', ['n,m', 'x,2']);
     expect((await tablog(['import', more, '--table', 'wider'])).code).toBe(1);
     const { tableID } = await imported(more, '--table', 'wider', '--on-schema-error', 'updateSchema');
-    expect(cellsOf(await client.rows(tableID))).toEqual([{ n: '1' }, { n: 'x', m: 2 }]);
+    expect(cellsOf(await client().rows(tableID))).toEqual([{ n: '1' }, { n: 'x', m: 2 }]);
   });
 
   test('an overwrite from an export with row IDs keeps the rows that were not touched, with their IDs', async () => {
     const { tableID } = await imported(await fileOf('people.csv', ['name,age', 'Ada,36', '"Grace, H.",85', 'Alan,41']), '--table', 'people');
-    const before = await client.rows(tableID);
-    const file = join(folder, 'people.out.csv');
+    const before = await client().rows(tableID);
+    const file = join(folder(), 'people.out.csv');
     await output('export', 'people', '--row-ids', '--output', file);
     const [header, ada, grace] = (await readContent(file)).split('\n');
     expect([header, ada]).toEqual(['$rowID,name,age', `${String(before[0]!['$rowID'])},Ada,36`]);
     const edited = await fileOf('people.new.csv', [header!, grace!.replace('85', '86'), ',Barbara,28', ada!]);
     await imported(edited, '--table', 'people', '--overwrite');
-    const after = await client.rows(tableID);
+    const after = await client().rows(tableID);
     expect(cellsOf(after)).toEqual([{ name: 'Grace, H.', age: 86 }, { name: 'Barbara', age: 28 }, { name: 'Ada', age: 36 }]);
     expect([after[0], after[2]].map((row) => row!['$rowID'])).toEqual([before[1], before[0]].map((row) => row!['$rowID']));
   });
@@ -210,14 +146,14 @@ describe('stdin and stdout', () => {
     const rows = numbers(2_500).map((n) => `{"n":${n}}`);
     const piped = await tablog(['import', '-', '--format', 'ndjson', '--table', 'piped', '--json'], Readable.from([rows.join('\n')]));
     expect(JSON.parse(piped.stdout)).toMatchObject({ rows: 2_500 });
-    expect((await client.rows(JSON.parse(piped.stdout).tableID)).map(({ n }) => n)).toEqual(numbers(2_500));
+    expect((await client().rows(JSON.parse(piped.stdout).tableID)).map(({ n }) => n)).toEqual(numbers(2_500));
     expect(await tablog(['import', '-', '--table', 'piped'])).toEqual({
       code: 1, stdout: '', stderr: 'What comes on stdin has no name: give --format csv, tsv, json, or ndjson.\n',
     });
   });
 
   test('whoever reads stdout may have had enough', async () => {
-    const source = await writeContent(join(folder, 'much.csv'), await readDataSet('zipcodes.csv'));
+    const source = await writeContent(join(folder(), 'much.csv'), await readDataSet('zipcodes.csv'));
     await imported(source, '--table', 'much');
     const running = tablog(['export', 'much']);
     running.child.stdout!.once('data', () => running.child.stdout!.destroy());
@@ -228,11 +164,11 @@ describe('stdin and stdout', () => {
 
   test('a file that cannot be made is named, with the folder that is in the way', async () => {
     await imported(await fileOf('here.csv', ['n', '1']), '--table', 'here');
-    const [missing, file] = [join(folder, 'missing'), join(folder, 'here.csv')];
+    const [missing, file] = [join(folder(), 'missing'), join(folder(), 'here.csv')];
     for (const [output, problem] of [
       [join(missing, 'x.csv'), `there is no folder ${missing}`],
       [join(file, 'x.csv'), `${file} is no folder`],
-      [join(folder, `${'x'.repeat(300)}.csv`), 'name too long'],
+      [join(folder(), `${'x'.repeat(300)}.csv`), 'name too long'],
     ] as const) {
       const result = await tablog(['export', 'here', '--output', output]);
       expect(result).toEqual({ code: 1, stdout: '', stderr: `${output} cannot be written: ${problem}\n` });
@@ -241,10 +177,10 @@ describe('stdin and stdout', () => {
 
   test('a file that cannot be made whole is not made', async () => {
     await imported(await fileOf('one.csv', ['n', '1']), '--table', 'gone');
-    const into = join(folder, 'into');
+    const into = join(folder(), 'into');
     await mkdir(into);
     await writeFile(join(into, 'old.csv'), 'old');
-    relay.faultFor = (_method, path) => (path.includes('/rows') ? 'hold' : 'pass');
+    relay().faultFor = (_method, path) => (path.includes('/rows') ? 'hold' : 'pass');
     for (const file of ['new.csv', 'old.csv']) {
       const running = tablog(['export', 'gone', '--output', join(into, file)]);
       await sleepUntil(async () => (await readdir(into)).some((name) => name.endsWith('.part')), 'the export has begun');
@@ -263,137 +199,9 @@ function untilClosed({ child }: RunningTablog): Promise<TablogResult> {
   });
 }
 
-describe('what the service refuses is told with its place in the file', () => {
-  const rows = numbers(2_500).map((n) => `${n},x`);
-
-  test.each([
-    ['a cell of CSV', 'bad.csv', ['n,s', ...rows.with(1_776, '"12\n3",x')], 'line 1778 (row 1777): column_has_invalid_value: chunk 1, rows[776].n: '],
-    ['behind blank lines and cells of several lines', 'bad.csv', ['', 'n,s', ...rows.with(3, '\n3,"x\ny"').with(1_776, 'no,x')],
-      'line 1781 (row 1777): column_has_invalid_value: chunk 1, rows[776].n: '],
-    ['a line of NDJSON', 'bad.ndjson', rows.map((_, n) => `{"n":${n === 2_499 ? '"no"' : n}}`),
-      'line 2500 (row 2500): column_has_invalid_value: chunk 2, rows[499].n: "no"'],
-    ['an unknown column', 'bad.ndjson', rows.map((_, n) => `{"n":${n}${n === 7 ? ',"more":1' : ''}}`),
-      'line 8 (row 8): column_id_not_found: chunk 0, rows[7].more: '],
-    ['a line with too many cells', 'bad.csv', ['n,s', ...rows.with(1_500, '1,x,2').with(2_400, '1,x,2')],
-      'line 1502 (row 1501): request_validation_error: rows[500]: the line has 3 cells, the header 2'],
-    ['a header', 'bad.csv', ['', 'n,n', '1,2'], 'line 2: column_id_not_unique: header[1]: '],
-  ])('%s', async (_what, name, lines, message) => {
-    const table = `places ${_what}`;
-    const { tableID } = await imported(await fileOf('good.csv', ['n,s', '1,x']), '--table', table);
-    relay.reset();
-    const file = await fileOf(name, lines);
-    const refused = await tablog(['import', file, '--table', table]);
-    expect(refused).toMatchObject({ code: 1, stdout: '' });
-    const [words, told] = refused.stderr.trimEnd().split('\n');
-    expect(words).toBe(`The stash ${stashId()} has been deleted.`);
-    expect(told).toContain(`${file}, ${message}`);
-    expect(await stateOfStash()).toMatch(/was deleted$|^there is no stash/);
-    expect(await client.rows(tableID)).toHaveLength(1);
-  });
-
-  test('what is malformed is told before all of it was sent', async () => {
-    const file = await fileOf('malformed.ndjson', [...rows.map((_, n) => `{"n":${n}}`), '{"n":}']);
-    const refused = await tablog(['import', file, '--table', 'malformed']);
-    expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toContain(`${file}, line 2501: n: broken JSON, unexpected "}"\n`);
-    const cut = await writeContent(join(folder, 'cut.csv.gz'), `n,s\n${rows.join('\n')}`);
-    await writeFile(cut, (await readFile(cut)).subarray(0, -20));
-    expect((await tablog(['import', cut, '--table', 'malformed'])).stderr).toContain(`${cut}: the gzip data ends too soon`);
-    expect(await tableNames()).not.toContain('malformed');
-  });
-});
-
-describe('nothing is done twice, and nothing is left behind', () => {
-  const isImport = (method: string, path: string): boolean => method !== 'GET' && path.startsWith('/tables');
-
-  test('answers that are lost, cut short, or 503', async () => {
-    const rows = numbers(8_500);
-    const file = await fileOf('faults.csv', ['n', ...rows.map(String)]);
-    relay.faultFor = (method, path, attempt) => {
-      if (method === 'PUT' && path.startsWith('/stashes')) return (['lose', 'cut', 'busy', 'pass'] as const)[Math.min(3, (Number(path.split('/')[3]) + attempt) % 5)]!;
-      return isImport(method, path) ? (['lose', 'busy', 'lose', 'pass'] as const)[Math.min(3, attempt)]! : 'pass';
-    };
-    const { tableID } = await imported(file, '--table', 'faults');
-    expect((await client.rows(tableID)).map(({ n }) => n)).toEqual(rows);
-    expect(relay.passed.filter(({ method, path, status }) => isImport(method, path) && status === 201)).toHaveLength(3);
-
-    relay.faultFor = (method, path, attempt) => (isImport(method, path) && attempt < 2 ? 'lose' : 'pass');
-    await imported(file, '--table', 'faults');
-    expect((await client.rows(tableID)).map(({ n }) => n)).toEqual([...rows, ...rows]);
-    await imported(file, '--table', 'faults', '--overwrite');
-    expect((await client.rows(tableID)).map(({ n }) => n)).toEqual(rows);
-    expect((await tableNames()).filter((name) => name === 'faults')).toHaveLength(1);
-    expect(await stateOfStash()).toMatch(/was deleted$/);
-  });
-
-  test('a server that is killed in the middle and comes back', async () => {
-    const input = new PassThrough();
-    const running = tablog(['import', '-', '--format', 'ndjson', '--table', 'killed', '--json'], input);
-    const lines = numbers(20_000).map((n) => `{"n":${n}}\n`);
-    input.write(lines.slice(0, 12_500).join(''));
-    await sleepUntil(() => relay.passed.filter(({ method }) => method === 'PUT').length >= 3, 'chunks have come', 30_000);
-    const port = Number(new URL(server.url).port);
-    await server.stop('SIGKILL');
-    input.end(lines.slice(12_500).join(''));
-    server = await startServer({ folder: server.folder, port });
-    const { code, stdout } = await running;
-    expect(code).toBe(0);
-    expect((await client.rows(JSON.parse(stdout).tableID)).map(({ n }) => n)).toEqual(numbers(20_000));
-    expect(await stateOfStash()).toMatch(/was deleted$/);
-  });
-
-  test('Ctrl-C deletes the stash and says so', async () => {
-    const input = new PassThrough();
-    const running = tablog(['import', '-', '--format', 'csv', '--table', 'interrupted'], input);
-    input.write(`n\n${numbers(2_500).join('\n')}\n`);
-    await sleepUntil(() => relay.passed.filter(({ method }) => method === 'PUT').length === 2, 'two chunks have come', 30_000);
-    running.child.kill('SIGINT');
-    expect(await running).toEqual({ code: 1, stdout: '', stderr: `The stash ${stashId()} has been deleted.\nInterrupted.\n` });
-    expect(await stateOfStash()).toMatch(/was deleted$/);
-    expect(await tableNames()).not.toContain('interrupted');
-  });
-
-  test('Ctrl-C while the import is asked for: that it may have taken effect is said', async () => {
-    relay.faultFor = (method, path) => (isImport(method, path) ? 'hold' : 'pass');
-    const running = tablog(['import', await fileOf('held.csv', ['n', '1']), '--table', 'held']);
-    await sleepUntil(() => relay.passed.some(({ method }) => method === 'PUT'), 'the chunk has come', 30_000);
-    await sleepUntil(() => relay.held > 0, 'the import is asked for');
-    running.child.kill('SIGINT');
-    const { code, stderr } = await running;
-    expect(code).toBe(1);
-    expect(stderr).toBe(`The stash ${stashId()} has been deleted.\nInterrupted. Whether the import has taken effect is not known: look at the table.\n`);
-  });
-});
-
-test('an import that goes on as a job is waited for, and refused with its place', async () => {
-  await using stack = new AsyncDisposableStack();
-  const waiting = await startServer({ environment: { ASYNC_WAIT_MS: '0' } });
-  stack.defer(async () => void await waiting.stop());
-  const between = await Relay.open(waiting.url);
-  stack.defer(() => between.close());
-  const environment = { TABLOG_URL: between.url, TABLOG_TOKEN: await waiting.token(), XDG_CONFIG_HOME: folder };
-  const other = new Client(waiting.url, environment.TABLOG_TOKEN);
-  const rows = numbers(2_500);
-  const file = await fileOf('job.csv', ['n', ...rows.map(String)]);
-  let tableId = '';
-  for (const [flags, wanted] of [[['--create'], rows], [[], [...rows, ...rows]], [['--overwrite'], rows]] as const) {
-    const { code, stdout } = await runTablog(['import', file, '--table', 'job', '--json', ...flags], environment);
-    expect(code).toBe(0);
-    const result = JSON.parse(stdout) as Imported;
-    tableId = result.tableID;
-    expect((await other.rows(tableId)).map(({ n }) => n)).toEqual(wanted);
-    expect((await other.head(`/tables/${tableId}/rows`)).version).toBe(BigInt(result.version));
-  }
-  expect(between.passed.filter(({ status }) => status === 202)).toHaveLength(2);
-  const bad = await fileOf('job-bad.csv', ['n', ...rows.map(String), 'x']);
-  const refused = await runTablog(['import', bad, '--table', 'job'], environment);
-  expect(refused.stderr).toContain(`${bad}, line 2502 (row 2501): chunk 2, rows[500].n: `);
-  expect(await other.rows(tableId)).toHaveLength(2_500);
-});
-
 describe('settings', () => {
   test('all that is missing is named at once', async () => {
-    const home = join(folder, 'empty');
+    const home = join(folder(), 'empty');
     const refused = await runTablog(['export', 'x'], { TABLOG_URL: '', TABLOG_TOKEN: '', XDG_CONFIG_HOME: home });
     const file = join(home, 'tablog', 'config.json');
     expect(refused).toEqual({ code: 1, stdout: '', stderr: [
@@ -414,11 +222,11 @@ describe('settings', () => {
   });
 
   test('a file with them, which says so if others can read it', async () => {
-    await mkdir(join(folder, 'tablog'));
-    const file = join(folder, 'tablog', 'config.json');
-    await writeFile(file, JSON.stringify({ url: relay.url, token: client.token }), { mode: 0o644 });
+    await mkdir(join(folder(), 'tablog'));
+    const file = join(folder(), 'tablog', 'config.json');
+    await writeFile(file, JSON.stringify({ url: relay().url, token: client().token }), { mode: 0o644 });
     const source = await fileOf('one.csv', ['n', '1']);
-    const made = await runTablog(['import', source, '--table', 'by file'], { TABLOG_URL: '', TABLOG_TOKEN: '', XDG_CONFIG_HOME: folder });
+    const made = await runTablog(['import', source, '--table', 'by file'], { TABLOG_URL: '', TABLOG_TOKEN: '', XDG_CONFIG_HOME: folder() });
     await rm(file);
     expect(made).toMatchObject({ code: 0, stderr: `Others can read ${file}, which has a token in it: chmod 600 ${file}\n` });
   });

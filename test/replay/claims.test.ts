@@ -1,40 +1,20 @@
 /** Which files rows name: at each place in the log this depends only on what comes before it. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { removeGarbage } from '../../projections/engine/garbage.ts';
-import { createReadModel } from '../../projections/engine/read-model.ts';
-import { models, readModelSchema } from '../../projections/models.ts';
+import { models } from '../../projections/models.ts';
 import { compactOnce } from '../../projections/tables/compaction.ts';
 import { selectClaims } from '../../projections/uploads/file-references.store.ts';
-import type { Database } from '../../src/database/database.ts';
 import type { RowAddress } from '../../src/events/event.ts';
-import { createDatabase } from '../support/postgres.ts';
-import { DrivenLog, DrivenTeam, type DrivenUpload } from './driven-team.ts';
-import { openReadModel } from './generated-log.ts';
+import { DrivenTeam, naming, type DrivenUpload } from './driven-team.ts';
+import { useDrivenLog } from './use-driven-log.ts';
 
 const plain = '{"n":1}';
-let created: Awaited<ReturnType<typeof createDatabase>>;
-let database: Database;
-let log: DrivenLog;
-
-beforeAll(async () => {
-  created = await createDatabase();
-  database = await openReadModel(created.url);
-  expect(database.schema).toBe(readModelSchema);
-  await createReadModel(models, database, 12);
-  log = new DrivenLog(database);
-});
-
-afterAll(async () => {
-  await database?.close();
-  await created?.drop();
-});
+const log = useDrivenLog();
 
 async function count(query: string): Promise<number> {
-  return Number((await database.pool.query(`select count(*) from ${query}`)).rows[0].count);
+  return Number((await log().database.pool.query(`select count(*) from ${query}`)).rows[0].count);
 }
-
-const naming = ({ url }: DrivenUpload): string => `{"a":"${url}"}`;
 
 interface Given {
   readonly team: DrivenTeam;
@@ -44,7 +24,7 @@ interface Given {
 
 /** A table, and an upload whose file no row names. */
 async function given(): Promise<Given> {
-  const team = await DrivenTeam.create(log);
+  const team = await DrivenTeam.create(log());
   const upload = await team.uploaded();
   const tableId = await team.table(plain);
   expect(await team.isClaimed(upload)).toBe(false);
@@ -127,7 +107,7 @@ describe.each(['few', 'block'] as const)('a row that came among %s', (kind) => {
 
   test('names no file of another team', async () => {
     const { team, upload, tableId } = await given();
-    const stranger = await DrivenTeam.create(log);
+    const stranger = await DrivenTeam.create(log());
     const other = await stranger.uploaded();
     await team.add(tableId, kind, naming(other));
     expect(await stranger.isClaimed(other)).toBe(false);
@@ -181,7 +161,7 @@ describe('what is read to answer for a file', () => {
 
   /** The number of rows read from each table. */
   async function readFor({ id }: DrivenUpload): Promise<Record<string, number>> {
-    const { rows: [row] } = await database.pool.query(`explain (analyze, format json) ${selectClaims.text}`, [[id]]);
+    const { rows: [row] } = await log().database.pool.query(`explain (analyze, format json) ${selectClaims.text}`, [[id]]);
     const read: Record<string, number> = { file_references: 0, change_references: 0, extents: 0 };
     const add = (node: PlanNode): void => {
       const name = node['Relation Name'];
@@ -204,7 +184,7 @@ describe('what is read to answer for a file', () => {
 
   test('is what its own team says of it, however often others name it', async () => {
     const { team, upload } = await given();
-    const stranger = await DrivenTeam.create(log);
+    const stranger = await DrivenTeam.create(log());
     await nameOften(stranger, upload, 30);
     expect(await count(`file_references where file = '${upload.file}'`)).toBe(30);
     expect(await count(`change_references where file = '${upload.file}'`)).toBe(30);
@@ -259,14 +239,14 @@ describe('compaction and garbage collection', () => {
     await expectClaims(claims);
     const merged = await count('extents where merged');
     let steps = 0;
-    for (; await compactOnce(database); steps += 1) if (steps % 20 === 0) await expectClaims(claims);
+    for (; await compactOnce(log().database); steps += 1) if (steps % 20 === 0) await expectClaims(claims);
     expect(steps).toBeGreaterThan(20);
     expect(await count('extents where merged')).toBeGreaterThan(merged);
     await expectClaims(claims);
 
     const held = await count('file_references');
     const heldOfChanges = await count('change_references');
-    while (await removeGarbage(models, database, 15 * 86_400_000)) continue;
+    while (await removeGarbage(models, log().database, 15 * 86_400_000)) continue;
     await expectClaims(claims);
     expect(await count('file_references')).toBeLessThan(held);
     expect(await count('file_references')).toBeGreaterThan(0);
@@ -274,87 +254,5 @@ describe('compaction and garbage collection', () => {
     expect(await count('change_references')).toBeGreaterThan(0);
     expect(await count('file_references left join segment_rows using (segment, index) where body is null')).toBe(0);
     expect(await count('change_references left join changes using (extent, index) where body is null')).toBe(0);
-  });
-});
-
-describe('a batch', () => {
-  test.each([1, 2, 3, 7, 500])('of at most %d decides each look by what stands before it', async (batchEvents) => {
-    // One partition per batch size, so that versions are the same in each.
-    const team = await DrivenTeam.create(log, [1, 2, 3, 7].includes(batchEvents) ? batchEvents : 9);
-    const [early, late, both, never, incomplete] = Array.from({ length: 5 }, () => team.upload());
-    const tableId = randomUUID();
-    const [first, second] = await Promise.all([
-      team.adding(tableId, 'few', [naming(early!), naming(both!)]), team.adding(tableId, 'block', [naming(late!), naming(both!)]),
-    ]);
-    const state = async (): Promise<Record<string, unknown>> => {
-      const { rows } = await database.pool.query('select id, unclaimed_since, removed_at from uploads where team_id = $1', [team.id]);
-      const { rows: [{ upload_bytes: bytes }] } = await database.pool.query('select upload_bytes from teams where id = $1', [team.id]);
-      const nameOf = new Map(Object.entries({ early, late, both, never, incomplete }).map(([name, upload]) => [upload!.id, name]));
-      const clocks = rows.map((row) => [nameOf.get(row.id), `${row.unclaimed_since ?? '-'} ${row.removed_at ?? '-'}`]);
-      return { ...Object.fromEntries(clocks), bytes: Number(bytes) };
-    };
-    const [all, completed] = [[early!, late!, both!, never!, incomplete!], [early!, late!, both!, never!]];
-    const checks = (): ReturnType<typeof team.checking>[] => all.map((upload) => team.checking(upload));
-
-    const addedIn = await team.project(100, [
-      ...all.map((upload) => team.creating(upload)), ...completed.map((upload) => team.completing(upload)), ...checks(),
-      await team.creatingTable(tableId), first, ...checks(), second, team.checking(both!),
-    ], batchEvents);
-    expect(await state()).toEqual({ early: '- -', late: '100 -', both: '- -', never: '100 -', incomplete: '- -', bytes: 28 });
-
-    const [firstRow, secondRow] = addedIn.slice(-8).filter(({ status }) => status === 'applied')
-      .flatMap((outcome) => (outcome.status === 'applied' ? outcome.result.rows ?? [] : []))
-      .map(({ version, ordinal, first: index }) => ({ version, ordinal, index }));
-    await team.project(105, [
-      team.checking(late!), team.deletingRow(tableId, firstRow!), team.checking(early!), team.checking(late!),
-      await team.patching(tableId, { ...firstRow!, index: firstRow!.index + 1 }, '{"a":"x"}'), team.checking(both!),
-      await team.patching(tableId, secondRow!, '{"a":"x"}'), team.checking(both!), team.checking(late!),
-    ], batchEvents);
-    expect(await state()).toEqual({ early: '105 -', late: '105 -', both: '- -', never: '100 -', incomplete: '- -', bytes: 28 });
-
-    // Named again before the check: the clock starts anew. Named only after it: the file is given up.
-    await team.project(115, [
-      await team.adding(tableId, 'block', [naming(early!)]), team.checking(early!), team.checking(late!), team.checking(never!),
-      await team.adding(tableId, 'few', [naming(late!)]), team.checking(late!), team.checking(late!),
-      team.deletingTable(tableId), team.checking(both!), team.checking(early!),
-    ], batchEvents);
-    expect(await state()).toEqual({ early: '115 -', late: '105 115', both: '115 -', never: '100 115', incomplete: '- -', bytes: 14 });
-
-    await team.project(2000, [team.checking(incomplete!), team.checking(early!), team.checking(both!), ...checks()], batchEvents);
-    expect(await state()).toEqual({
-      early: '115 2000', late: '105 115', both: '115 2000', never: '100 115', incomplete: '- 2000', bytes: 0,
-    });
-  });
-
-  test('takes what it stored itself for stored, also schemas', async () => {
-    const team = await DrivenTeam.create(log);
-    const upload = team.upload();
-    const tableId = randomUUID();
-    await team.project(1, [
-      await team.creatingTable(tableId, plain), team.creating(upload), team.completing(upload), team.checking(upload),
-      await team.adding(tableId, 'few', [`{"new":"${upload.url}"}`]), team.checking(upload),
-      await team.adding(tableId, 'few', ['{"new":4}', '{"newer":4}']), team.checking(upload), await team.adding(tableId, 'few', ['{"newer":"x"}']),
-    ]);
-    expect(await team.isClaimed(upload)).toBe(true);
-    const { rows: [{ rows }] } = await database.pool.query('select rows from tables where id = $1', [tableId]);
-    expect(Number(rows)).toBe(5);
-  });
-
-  test('that fails in its middle leaves nothing of itself, and what it read is not remembered', async () => {
-    const team = await DrivenTeam.create(log, 10);
-    const upload = await team.uploaded();
-    const tableId = randomUUID();
-    const broken = team.event({ type: 'TokenRevoked', teamId: team.id, tokenId: 'no uuid' });
-    const adding = async (row: string): ReturnType<typeof team.adding> => team.adding(tableId, 'few', [row]);
-    await expect(team.project(1, [
-      await team.creatingTable(tableId, '{"x":1}', naming(upload)), team.checking(upload), await adding('{"x":2}'),
-      team.checking(upload), broken,
-    ])).rejects.toThrow('no uuid');
-    expect(await team.isClaimed(upload)).toBe(false);
-    // Other events take the offsets of those rolled back.
-    await team.project(1, [await team.creatingTable(tableId, plain), team.checking(upload), await adding('{"x":"text"}')]);
-    expect(await team.isClaimed(upload)).toBe(false);
-    const { rows: [table] } = await database.pool.query('select rows, widened from tables where id = $1', [tableId]);
-    expect(table).toEqual({ rows: '2', widened: '0' });
   });
 });

@@ -24,6 +24,11 @@ export interface DrivenUpload {
   readonly url: string;
 }
 
+/** The text of a row that names the file of an upload. */
+export function naming({ url }: DrivenUpload): string {
+  return `{"a":"${url}"}`;
+}
+
 /** A log in memory: projects events at the next offsets of their partition. */
 export class DrivenLog {
   readonly database: Database;

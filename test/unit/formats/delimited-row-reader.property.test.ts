@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 import Papa from 'papaparse';
 import type { Delimiter } from '../../../src/formats/delimited-records.ts';
-import { ProfileBuilder, concatenate } from '../../../src/values/build-profile.ts';
+import { ProfileBuilder, concatenateAll } from '../../../src/values/build-profile.ts';
 import { classifyCell, fitCell } from '../../../src/values/cell-value.ts';
 import { allTypes, columnTypes, typeBit } from '../../../src/values/column-type.ts';
 import { storedAs } from '../../../src/values/profile.ts';
@@ -56,7 +56,7 @@ describe('what is accepted', () => {
   test('the profile is what comes of looking at each cell', () => {
     fc.assert(fc.property(tables, ({ ids, rows }) => {
       const { blocks } = readCells([Papa.unparse([ids, ...rows], { quotes: true })]);
-      const profile = blocks.map((block) => block.profile).reduce(concatenate);
+      const profile = concatenateAll(blocks.map((block) => block.profile));
       const bodies = bodiesRead({ blocks }).map((body) => Buffer.byteLength(body));
       const builder = new ProfileBuilder();
       const columns = ids.map((id, at) => builder.column(id, 0, at));
@@ -76,7 +76,7 @@ describe('what is accepted', () => {
   test('the profile names the first cell that each type cannot present', () => {
     fc.assert(fc.property(fc.array(cellText, { minLength: 1, maxLength: 8 }), (cells) => {
       const { blocks } = readCells([Papa.unparse([['c'], ...cells.map((text) => [text])], { quotes: true })]);
-      const [{ misfits }] = blocks.map((block) => block.profile).reduce(concatenate).columns as [Profile['columns'][number]];
+      const [{ misfits }] = concatenateAll(blocks.map((block) => block.profile)).columns as [Profile['columns'][number]];
       for (const type of columnTypes) {
         const first = cells.findIndex((text) => fitCell(text, type, false) === undefined && !(type === 'json' && text.trim() === 'null'));
         const misfit = misfits.find(({ types }) => (types & typeBit(type)) !== 0);

@@ -5,7 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 
 import type { RowBlock } from '../../../src/formats/block-writer.ts';
-import { ProfileBuilder, concatenate, emptyProfile } from '../../../src/values/build-profile.ts';
+import { ProfileBuilder, concatenateAll } from '../../../src/values/build-profile.ts';
 import { allTypes } from '../../../src/values/column-type.ts';
 import { classify } from '../../../src/values/json-value.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
@@ -42,7 +42,7 @@ describe('what is accepted', () => {
   test('the profile is what comes of looking at each value', () => {
     fc.assert(fc.property(rows, (entries) => {
       const { blocks } = readRows([compactText(entries)]);
-      const profile = blocks.reduce((all, block) => concatenate(all, block.profile), emptyProfile);
+      const profile = concatenateAll(blocks.map((block) => block.profile));
       const bodies = bodiesOf({ blocks }).map((body) => Buffer.byteLength(body));
       const builder = new ProfileBuilder();
       entries.forEach((row, index) => row.forEach(([key, cell], position) => {

@@ -7,7 +7,7 @@ import { columnTypes } from '../../../src/values/column-type.ts';
 import type { ColumnType } from '../../../src/values/column-type.ts';
 import { decideSchema } from '../../../src/values/decide-schema.ts';
 import { isAtMost } from '../../../src/values/lattice.ts';
-import { holdsCells, isPlain, presentRow, presenterOf, widenToken } from '../../../src/values/presentation.ts';
+import { holdsCells, isPlain, presenterOf, widenToken } from '../../../src/values/presentation.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
 import { currentType, findColumn, schemaOf } from '../../../src/values/table-schema.ts';
 import type { TableSchema } from '../../../src/values/table-schema.ts';
@@ -45,7 +45,7 @@ test.each<[body: string, types: ColumnType[], presented: string]>([
   ['{"c":"x"}', ['number', 'string'], '{}'],
   ['{"d":"x"}', ['string'], '{}'],
 ])('%s under %j reads %s', (body, types, presented) => {
-  expect(presentRow(body, schemaFrom(...types), 1n, 'cells', false)).toBe(presented);
+  expect(presenterOf(schemaFrom(...types), 1n, 'cells', false)(body)).toBe(presented);
 });
 
 test('each cell reads as it fits the type, and then as that was widened', () => {

@@ -5,11 +5,10 @@ import { allTypes, columnTypes, isArrayType, itemKind, typeBit } from '../../../
 import { fitToken, widenToken } from '../../../src/values/fit-value.ts';
 import { classify } from '../../../src/values/json-value.ts';
 import { isAtMost } from '../../../src/values/lattice.ts';
-import { isPlain, presentRow, presenterOf } from '../../../src/values/presentation.ts';
-import { formatRow } from '../../../src/values/row-text.ts';
+import { isPlain, presenterOf } from '../../../src/values/presentation.ts';
 import { schemaOf } from '../../../src/values/table-schema.ts';
 import type { TableSchema } from '../../../src/values/table-schema.ts';
-import { anyRows, anyToken, profileOf, profileOfRows } from './rows.ts';
+import { anyRows, anyToken, formatRow, profileOf, profileOfRows } from './rows.ts';
 
 const anyType = fc.constantFrom(...columnTypes);
 
@@ -126,13 +125,13 @@ describe('a row', () => {
     ['{"10":1,"__proto__":2}', '__proto__:number@1 10:number@1', 1n, '{"__proto__":2,"10":1}'],
     ['{}', 'a:number@1', 1n, '{}'],
   ])('%s under %s, received at %s, reads %s', (body, schema, decidedAt, presented) => {
-    expect(presentRow(body, schemaFrom(schema), decidedAt, 'received', false)).toBe(presented);
+    expect(presenterOf(schemaFrom(schema), decidedAt, 'received', false)(body)).toBe(presented);
   });
 
   test('that was presented is only widened', () => {
     const schema = schemaFrom('a:number@1,array<number>@3 b:date@1,string@2');
-    expect(presentRow('{"a":1,"b":"2024-01-01"}', schema, 1n, 'presented', false)).toBe('{"a":[1],"b":"2024-01-01"}');
-    expect(presentRow('{"a":[1]}', schema, 3n, 'presented', false)).toBe('{"a":[1]}');
+    expect(presenterOf(schema, 1n, 'presented', false)('{"a":1,"b":"2024-01-01"}')).toBe('{"a":[1],"b":"2024-01-01"}');
+    expect(presenterOf(schema, 3n, 'presented', false)('{"a":[1]}')).toBe('{"a":[1]}');
   });
 
   test('that was presented once reads the same as one that is presented now', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
-import { ProfileBuilder, concatenate, concatenateAll, emptyProfile, excerptOf } from '../../../src/values/build-profile.ts';
+import { ProfileBuilder, concatenateAll, emptyProfile, excerptOf } from '../../../src/values/build-profile.ts';
 import { columnTypes, isArrayType, scalarKinds, typeBit, arrayOf, allTypes } from '../../../src/values/column-type.ts';
 import { classify } from '../../../src/values/json-value.ts';
 import { boundOfKnown } from '../../../src/values/lattice.ts';
@@ -65,10 +65,10 @@ describe('a profile', () => {
       const parts = bounds.slice(1).map((end, at) => profileOf(rows.slice(bounds[at], end)));
       const whole = profileOf(rows);
       expect(concatenateAll(parts)).toEqual(whole);
-      expect(parts.reduce(concatenate)).toEqual(whole);
-      expect(parts.reduceRight((right, left) => concatenate(left, right))).toEqual(whole);
-      expect(concatenate(emptyProfile, whole)).toEqual(whole);
-      expect(concatenate(whole, emptyProfile)).toEqual(whole);
+      expect(parts.reduce((left, right) => concatenateAll([left, right]))).toEqual(whole);
+      expect(parts.reduceRight((right, left) => concatenateAll([left, right]))).toEqual(whole);
+      expect(concatenateAll([emptyProfile, whole])).toEqual(whole);
+      expect(concatenateAll([whole, emptyProfile])).toEqual(whole);
     }), { numRuns: 1000 });
   });
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
-import { formatRow, parseRow } from '../../../src/values/row-text.ts';
+import { parseRow } from '../../../src/values/row-text.ts';
 import type { Cell } from '../../../src/values/row-text.ts';
+import { formatRow } from './rows.ts';
 
 describe('a row body', () => {
   test.each<[body: string, cells: Cell[]]>([

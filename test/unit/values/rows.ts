@@ -35,6 +35,11 @@ export function profileOfRows(...rows: readonly string[]): Profile {
   return profileOf(rows.map(parseRow));
 }
 
+/** The body with these cells, in their order. */
+export function formatRow(cells: readonly Cell[]): string {
+  return `{${cells.map(({ id, token }) => `${JSON.stringify(id)}:${token}`).join(',')}}`;
+}
+
 export const anyScalarToken = fc.constantFrom(
   '1', '-2.50', '1e3', 'true', 'false', '"a"', '""', '"1"', '"2024-01-01"', '"2024-01-01T10:00Z"', '"10:30"', '"a:b"',
   '"a@b"', '"\\u0061\\""', '"😀"', '"P1D"', '"555-0100"', '9007199254740993',
