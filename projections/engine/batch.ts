@@ -14,6 +14,7 @@ import type { AnyModel, Loading } from './model.ts';
 import type { ModelSet, States } from './model-set.ts';
 import { findOutcomes, storeOutcomes } from './outcomes/outcomes.store.ts';
 import { stillCounts, type RecordedOutcome } from './outcomes/recorded-outcome.ts';
+import { baseAt } from './progress/advance.ts';
 
 /** A record, and the event that its bytes hold. */
 export interface Entry {
@@ -91,14 +92,16 @@ export class Batch {
     return writes;
   }
 
-  /** Decides events in their order; `base` is that of the partition. */
-  decide(run: readonly Entry[], base: bigint): void {
+  /** Decides events in their order; `before` is the base of the partition before them. Returns the base after them. */
+  decide(run: readonly Entry[], before: bigint): bigint {
     const { models } = this.#options;
+    let base = before;
     for (const { record, event } of run) {
+      base = baseAt(event, base);
       const { commandId, notAfter, requestDigest } = event;
-      const before = this.#outcomeBefore(commandId);
-      if (before && stillCounts(before, record.time)) {
-        this.outcomes.set(commandId, before.outcome);
+      const earlier = this.#outcomeBefore(commandId);
+      if (earlier && stillCounts(earlier, record.time)) {
+        this.outcomes.set(commandId, earlier.outcome);
         continue;
       }
       if (notAfter !== null && record.time > notAfter) continue;
@@ -110,6 +113,7 @@ export class Batch {
       this.outcomes.set(commandId, outcome);
       this.#fresh.set(commandId, { commandId, offset, time, outcome });
     }
+    return base;
   }
 
   /** The net changes of all models, and the outcomes. */

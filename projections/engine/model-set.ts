@@ -45,8 +45,8 @@ export class ModelSet {
   /** Decides one event. Throws only on bugs, and on a type that no model knows, such as one of a newer version. */
   decide(states: States, event: Event, at: LogPlace): Decision {
     const { type } = event.data;
-    // The engine itself reads this event, when it advances the progress.
-    if (type === 'GenerationStarted') return apply([]);
+    // The engine itself reads these events, when it advances the progress.
+    if (type === 'GenerationStarted' || type === 'LogResumed') return apply([]);
     const decide = this.#decisions.get(type);
     if (!decide) throw new Error(`an event of the unknown type ${type}`);
     return decide(states, event, at);

@@ -14,7 +14,7 @@ import { runsOf, stretchesOf } from './cuts.ts';
 import { LocalKeys } from './local-keys.ts';
 import type { Models } from './model.ts';
 import { ModelSet, type States } from './model-set.ts';
-import { advanceProgress, hasGenesis, type ProgressMark } from './progress/advance.ts';
+import { advanceProgress, raisesBase, type ProgressMark } from './progress/advance.ts';
 import { SpeculativeBatch } from './speculative-batch.ts';
 
 /** Another process has projected these records, or taken the partition over: roll this transaction back. */
@@ -70,19 +70,20 @@ export class Projector {
     const advanced = this.#advance(tx, partition, entries, epoch);
     const outcomes = new Map<CommandId, Outcome>();
     let committed = this.#committed;
+    let base: bigint | undefined;
     let sent: Promise<unknown> = advanced;
     for (const stretch of stretchesOf(this.#models, entries)) {
       const batch = this.#batch({ partition, duplicates, committed, memory: null });
       for (const run of runsOf(this.#models, stretch)) {
         const loading = batch.load(tx, run);
         loading.catch(() => undefined);
-        const base = await advanced;
+        base ??= await advanced;
         // Report the first failure: every later statement of the transaction fails because of it.
         await sent;
         const writes = await loading;
         sent = Promise.all(writes.map((write) => write(tx)));
         sent.catch(() => undefined);
-        batch.decide(run, base);
+        base = batch.decide(run, base);
       }
       sent = Promise.all([sent, store(tx, batch.changes())]);
       sent.catch(() => undefined);
@@ -110,7 +111,7 @@ export class Projector {
     return new Batch({ ...options, models: this.#models, keys: this.#keys.open() });
   }
 
-  /** Advances the progress past all records, and gives the partition's base. */
+  /** Advances the progress past all records, and gives the partition's base before them. */
   async #advance(tx: Tx, partition: number, entries: readonly Entry[], epoch: bigint): Promise<bigint> {
     const { statement, values } = advanceProgress(partition, entries, epoch, null);
     const { rows } = await tx.query(statement, values);
@@ -118,7 +119,9 @@ export class Projector {
     if (mark === undefined) {
       throw new ProgressMoved(`partition ${partition} is not at offset ${entries[0]!.record.offset}`);
     }
-    if (!hasGenesis(entries)) this.#marks.set(partition, mark);
+    // This transaction may yet be rolled back. Until the next one, it is not known which base holds.
+    if (raisesBase(entries)) this.#marks.delete(partition);
+    else this.#marks.set(partition, mark);
     return mark.base;
   }
 }

@@ -11,7 +11,7 @@ import type { BatchMemory } from './batch-memory.ts';
 import { toEntry, type Batch, type Entry } from './batch.ts';
 import { runsOf } from './cuts.ts';
 import type { ModelSet } from './model-set.ts';
-import { advanceProgress, type ProgressMark } from './progress/advance.ts';
+import { advanceProgress, raisesBase, type ProgressMark } from './progress/advance.ts';
 
 export interface SpeculativeBatchOptions extends ProgressMark {
   readonly models: ModelSet;
@@ -50,14 +50,15 @@ export class SpeculativeBatch {
   }
 
   /**
-   * Decides the records from `end` on. Throws if one of them reads stored rows (`readsStored`) or needs a prior write. Discard the
-   * batch if this throws.
+   * Decides the records from `end` on. Throws if one of them reads stored rows (`readsStored`), needs a prior write, or raises the
+   * base. Discard the batch if this throws.
    */
   async add(reader: Tx, records: readonly LogRecord[]): Promise<void> {
     const { models, batch, base } = this.#options;
     const entries = records.map(toEntry);
     const late = entries.find(({ event }) => models.readsStored(event.data));
     if (late) throw new Error(`${late.event.data.type} reads what is stored, and cannot be decided ahead`);
+    if (raisesBase(entries)) throw new Error('the base is raised, and it is not known yet from where');
     for (const run of runsOf(models, entries)) {
       const writes = await batch.load(reader, run);
       if (writes.length > 0) throw new Error('something was not written ahead');

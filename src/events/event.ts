@@ -73,6 +73,11 @@ export interface RowAddress {
 
 export type EventData =
   | { readonly type: 'GenerationStarted'; readonly logId: string; readonly base: bigint }
+  /**
+   * A part of the log was lost, or may have been. From here on the base is at least this, so that no version is given out a second
+   * time: it is above every version of the lost part.
+   */
+  | { readonly type: 'LogResumed'; readonly base: bigint }
   | { readonly type: 'TeamCreated'; readonly teamId: string; readonly name: string }
   | { readonly type: 'TeamSuspended'; readonly teamId: string }
   | { readonly type: 'TeamResumed'; readonly teamId: string }

@@ -13,7 +13,7 @@ import { Projector } from '../../projections/engine/projector.ts';
 import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
 import type { Database } from '../../src/database/database.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
-import type { EncodedEvent } from '../../src/events/event.ts';
+import type { EncodedEvent, EventData } from '../../src/events/event.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
 import { partitionCount } from '../../src/log/partition.ts';
@@ -28,14 +28,19 @@ let url: string;
 let database: Database;
 let schemas = 0;
 
-type Step = readonly ['TeamCreated' | 'TeamSuspended' | 'TeamResumed', number];
+/** The number is that of a team, or, in thousands, the base of a LogResumed. */
+type Step = readonly ['TeamCreated' | 'TeamSuspended' | 'TeamResumed' | 'LogResumed', number];
 
 const teams = Array.from({ length: 4 }, () => randomUUID());
 
-function event([type, team]: Step, commandId: string = randomUUID()): EncodedEvent {
-  const teamId = teams[team]!;
-  const data = type === 'TeamCreated' ? { type, teamId, name: 'counted' } as const : { type, teamId } as const;
-  return encodeEvent({ commandId, notAfter: null, requestDigest: null }, data);
+function event(step: Step, commandId: string = randomUUID()): EncodedEvent {
+  return encodeEvent({ commandId, notAfter: null, requestDigest: null }, dataOf(step));
+}
+
+function dataOf([type, number]: Step): EventData {
+  if (type === 'LogResumed') return { type, base: BigInt(number) * 1000n };
+  const teamId = teams[number]!;
+  return type === 'TeamCreated' ? { type, teamId, name: 'counted' } : { type, teamId };
 }
 
 /** The steps as log records, from offset 0 on. */
@@ -85,7 +90,7 @@ async function project(where: Database, records: readonly LogRecord[], sizes: re
 }
 
 const anySteps = fc.array(
-  fc.tuple(fc.constantFrom('TeamSuspended' as const, 'TeamSuspended' as const, 'TeamResumed' as const), fc.integer({ min: 0, max: 3 })),
+  fc.tuple(fc.constantFrom('TeamSuspended' as const, 'TeamSuspended' as const, 'TeamResumed' as const, 'LogResumed' as const), fc.integer({ min: 0, max: 3 })),
   { minLength: 1, maxLength: 30 },
 ).map((steps): Step[] => [...teams.map((_, team): Step => ['TeamCreated', team]), ...steps]);
 
@@ -100,6 +105,21 @@ test('state and outcomes do not depend on where records are cut into batches', a
     await Promise.all(snapshots.map((snapshot) => snapshot.close()));
     for (const each of [whole, cut]) await each.pool.query(`drop schema ${each.schema} cascade`);
   }), { ...uncut, numRuns: 6 });
+});
+
+describe('a LogResumed', () => {
+  const steps: Step[] = [
+    ['TeamCreated', 0], ['TeamSuspended', 0], ['LogResumed', 2], ['TeamSuspended', 0], ['LogResumed', 1], ['TeamSuspended', 0],
+    ['LogResumed', 3], ['TeamSuspended', 0],
+  ];
+  const etags = [undefined, 1n, undefined, 2003n, undefined, 2005n, undefined, 3007n];
+
+  test.each([[[8]], [[1]], [[3, 2, 3]]])('raises the base of the events behind it, and never lowers it; in batches of %j', async (sizes) => {
+    const outcomes = await project(database, recordsOf(steps), sizes);
+    expect(outcomes.map((outcome) => 'etag' in outcome ? outcome.etag : undefined)).toEqual(etags);
+    const { rows } = await database.pool.query('select base from progress where partition = $1', [partition]);
+    expect(rows).toEqual([{ base: '3000' }]);
+  });
 });
 
 test('one batch looks each thing up once, and stores net changes', async () => {
@@ -167,6 +187,20 @@ describe('appended through the log in Postgres', () => {
     const outcomes = await Promise.all(Array.from({ length: 12 }, (_, at) => engines[at % 2]!.append(partition, event(['TeamSuspended', 1]))));
     expect(outcomes.filter(({ status }) => status === 'applied')).toHaveLength(countMax - 1);
     expect(await counted(database)).toContainEqual({ team_id: teams[1], count: countMax, seen: 0 });
+  });
+
+  test('a LogResumed raises the base for events that are decided ahead, in every process', async () => {
+    const [one, other] = [await openEngine(), await openEngine()];
+    const { end } = await one.bounds(partition);
+    const versionsOf = async (engine: PostgresEngine, ...steps: readonly Step[]): Promise<unknown[]> => {
+      const outcomes = await Promise.all(steps.map((step) => engine.append(partition, event(step))));
+      return outcomes.map((outcome) => ('etag' in outcome ? outcome.etag : undefined));
+    };
+    expect(await versionsOf(one, ['TeamCreated', 2], ['TeamSuspended', 2])).toEqual([undefined, end + 1n]);
+    expect(await versionsOf(other, ['TeamSuspended', 2])).toEqual([end + 2n]);
+    expect(await versionsOf(one, ['TeamCreated', 3], ['LogResumed', 7], ['TeamSuspended', 3])).toEqual([undefined, undefined, end + 7005n]);
+    expect(await versionsOf(other, ['TeamSuspended', 3])).toEqual([end + 7006n]);
+    expect(await versionsOf(one, ['TeamSuspended', 3])).toEqual([end + 7007n]);
   });
 });
 

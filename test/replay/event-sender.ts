@@ -55,6 +55,13 @@ export class EventSender {
     this.#append(encodeEvent(envelope, { type: 'TeamResumed', teamId }));
   }
 
+  /** Appends a LogResumed to the team's partition: it raises the base, or comes again. */
+  resume(): void {
+    const { random: r } = this.#options;
+    const envelope = { commandId: r.uuid(), notAfter: null, requestDigest: null };
+    this.#append(encodeEvent(envelope, { type: 'LogResumed', base: BigInt(r.below(1000)) * 2n ** 32n }));
+  }
+
   /** Settles when every event sent has its outcome. */
   async settle(): Promise<void> {
     const sent = this.#sent;

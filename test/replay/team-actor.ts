@@ -65,9 +65,11 @@ export class TeamActor {
     for (const generator of this.#generators) await generator.beginBurst?.(steps);
     this.#sender.repeats = r.chance(0.25);
     const repeat: Step = [15, () => this.#sender.repeat()];
+    const resumeAt = r.chance(0.3) ? r.below(steps) : null;
     const choices = [...this.#generators.flatMap((generator) => generator.steps), repeat];
     for (let step = 0; step < steps; step += 1) {
       for (const generator of this.#generators) generator.beforeStep?.(step);
+      if (step === resumeAt) this.#sender.resume();
       await r.weighted(choices)();
     }
     for (const generator of this.#generators) generator.endBurst?.();

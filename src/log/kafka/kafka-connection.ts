@@ -43,9 +43,12 @@ export class OffsetOutOfRange extends Error {
 /** How long the broker waits for the in-sync replicas to acknowledge a send, in milliseconds. */
 const ackTimeout = 5000;
 
-/** Errors with which a broker refuses a send before it writes anything. After any other error the records may be there. */
-const refusedBeforeWriting = new Set([
-  'NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'UNKNOWN_TOPIC_OR_PARTITION', 'NOT_ENOUGH_REPLICAS',
+/**
+ * Errors about the send itself: a broker checks these before it writes anything, and a repetition fails in the same way. After any
+ * other error the records may be in the log. A leader that is deposed while it waits for replicas answers NOT_LEADER_FOR_PARTITION
+ * (also UNKNOWN_TOPIC_OR_PARTITION or LEADER_NOT_AVAILABLE) although the next leader may have the records.
+ */
+const refusals = new Set([
   'MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'TOPIC_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED',
   'CORRUPT_MESSAGE', 'INVALID_REQUIRED_ACKS', 'UNSUPPORTED_FOR_MESSAGE_FORMAT', 'POLICY_VIOLATION',
 ]);
@@ -100,7 +103,7 @@ export class KafkaConnection {
     } catch (error) {
       await this.#forgetLeader(error);
       const { type } = error as { type?: string };
-      if (type === undefined || !refusedBeforeWriting.has(type)) throw error;
+      if (type === undefined || !refusals.has(type)) throw error;
       throw new NotAppended(`Kafka refused a send: ${(error as Error).message}`, { cause: error });
     }
   }

@@ -12,8 +12,8 @@ const produce = 0;
 export interface Harm {
   /** How long it is on its way, in milliseconds. */
   readonly delayMs?: number;
-  /** The broker's answer is lost, and the connection with it or not. */
-  readonly answer?: 'swallowed' | 'cut';
+  /** The broker's answer is lost, and the connection with it or not; or it becomes this error code although the broker wrote the records. */
+  readonly answer?: 'swallowed' | 'cut' | number;
 }
 
 export class KafkaProxy {
@@ -24,8 +24,8 @@ export class KafkaProxy {
   #held: PromiseWithResolvers<void> | null = null;
   /** What becomes of the next send. */
   harm: () => Harm = () => ({});
-  /** How many sends went on to the broker, and how many answers it kept. */
-  readonly sends = { passed: 0, unanswered: 0 };
+  /** How many sends went on to the broker, how many of its answers were lost, and how many became errors. */
+  readonly sends = { passed: 0, unanswered: 0, falsified: 0 };
 
   private constructor(target: number) {
     this.#target = target;
@@ -86,6 +86,11 @@ export class KafkaProxy {
         near.write(message);
         return;
       }
+      if (typeof answer === 'number') {
+        this.sends.falsified += 1;
+        near.write(withError(message, answer));
+        return;
+      }
       this.sends.unanswered += 1;
       if (answer === 'cut') near.destroy();
     });
@@ -102,6 +107,17 @@ export class KafkaProxy {
     // What was held back reaches the broker although the client has long hung up: so it is with a slow network.
     if (far.writable) far.write(message);
   }
+}
+
+/**
+ * The answer to a send to one partition, with another error code. Behind its length and number, an answer has how many topics follow,
+ * the name of the first after its length, how many partitions follow, the number of the first, and its error code.
+ */
+function withError(message: Buffer, code: number): Buffer {
+  const changed = Buffer.from(message);
+  const nameBytes = message.readInt16BE(12);
+  changed.writeInt16BE(code, 14 + nameBytes + 8);
+  return changed;
 }
 
 /** Calls the listener with each whole message, its length included. */

@@ -51,6 +51,7 @@ type FieldsOf<T extends EventType> = {
 /** Every event there is: a new one does not compile until it is named here. */
 const fields: { readonly [T in EventType]: FieldsOf<T> } = {
   GenerationStarted: { logId: id, base: version },
+  LogResumed: { base: version },
   TeamCreated: { teamId: id, name: id },
   TeamSuspended: { teamId: id },
   TeamResumed: { teamId: id },
