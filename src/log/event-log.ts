@@ -55,6 +55,11 @@ export interface KafkaStatus {
 export interface EventLog extends LogReader {
   /** The current log time, as well as this process knows it (milliseconds since 1970). */
   now(): number;
+  /**
+   * The least time that the next record of a partition will have, as well as this process knows it: the log time, or the time of the
+   * last record if a clock was ahead when that was written.
+   */
+  nextTime(partition: number): number;
   /** Resolves when everything that the log held at startup has been projected, by any process. */
   caughtUp(): Promise<void>;
   /** Appends an event. Resolves to its outcome. Rejects with NotAppended (certain), AppendUnknown or ProjectionBug. */

@@ -225,3 +225,21 @@ describe('bounds', () => {
     await expect(append(make(createTeam(randomUUID(), 'closed')), closed)).rejects.toThrow(NotAppended);
   });
 });
+
+test('a partition whose last record came from a clock that was ahead takes events all the same', async () => {
+  const teamId = randomUUID();
+  const { partition } = make(createTeam(teamId, 'ahead'));
+  await append(make(createTeam(teamId, 'ahead')));
+  await log.close();
+  const ahead = Date.now() + 600_000;
+  await database.pool.query('update progress set time = $2 where partition = $1', [partition, ahead]);
+  const { rowCount } = await database.pool.query("select 1 from pg_namespace where nspname = 'tablog_log'");
+  if (rowCount === 1) await database.pool.query('update tablog_log.heads set time = $2 where partition = $1', [partition, ahead]);
+  log = await open(config);
+  expect(log.nextTime(partition)).toBeGreaterThanOrEqual(ahead);
+  expect(log.nextTime((partition + 1) % partitionCount)).toBeLessThan(ahead);
+  for (const rowsMax of [1, 2]) {
+    const made = make(setPlan(teamId, { rowsMax }), { notAfter: log.nextTime(partition) + 60_000 });
+    expect(await append(made)).toMatchObject({ status: 'applied' });
+  }
+});

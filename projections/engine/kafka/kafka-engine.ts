@@ -70,6 +70,8 @@ export class KafkaEngine implements EventLog {
   readonly #ends: LogEnds;
   /** The partitions whose log does not match the read model, as found by this process, and why. */
   readonly #wrong: Map<number, string>;
+  /** The latest time that a broker gave to a record of this process, by partition. */
+  readonly #sentAt: number[];
   #isCaughtUp = false;
   readonly #queue: AppendQueue;
 
@@ -85,6 +87,7 @@ export class KafkaEngine implements EventLog {
     this.#connections = connections;
     this.#wrong = wrong;
     this.partitions = options.partitions;
+    this.#sentAt = allPartitions(options.partitions).map(() => 0);
     const { kafka: { topic, group }, database, projector, partitions, projects, unknownWait, logger } = options;
     const { kafka, connection, reader } = connections;
     this.#waiters = new OutcomeWaiters(partitions);
@@ -142,6 +145,10 @@ export class KafkaEngine implements EventLog {
 
   now(): number {
     return this.#clock.now();
+  }
+
+  nextTime(partition: number): number {
+    return Math.max(this.#clock.now(), this.#watch.of(partition).time, this.#sentAt[partition]!);
   }
 
   get isCaughtUp(): boolean {
@@ -268,6 +275,7 @@ export class KafkaEngine implements EventLog {
   #takeSent(records: readonly LogRecord[]): void {
     const { partition, offset, time } = records.at(-1)!;
     this.#clock.set(time);
+    this.#sentAt[partition] = Math.max(this.#sentAt[partition]!, time);
     this.#ends.heard(partition, offset + 1n);
     this.#observer.batchAppended(records.length);
     this.#owner.offerSent(records);

@@ -13,7 +13,7 @@ import { readProgress, type Progress } from '../progress/progress.store.ts';
 import type { OutcomeWaiters } from './outcome-waiters.ts';
 
 /** What this process knows of a partition. */
-export type PartitionProgress = Pick<Progress, 'next' | 'halted' | 'caughtUp'>;
+export type PartitionProgress = Pick<Progress, 'next' | 'time' | 'halted' | 'caughtUp'>;
 
 /** How often overdue requests are looked for, and how often the progress of all partitions is read. In milliseconds. */
 const lookInterval = 100;
@@ -61,7 +61,7 @@ export class ProgressWatch {
   constructor(options: ProgressWatchOptions) {
     this.#options = options;
     this.#channel = `${options.database.schema}_progress`;
-    this.#progress = Array.from({ length: options.partitions }, () => ({ next: 0n, halted: null, caughtUp: false }));
+    this.#progress = Array.from({ length: options.partitions }, () => ({ next: 0n, time: 0, halted: null, caughtUp: false }));
   }
 
   /** Begins to listen and to poll. Rejects when Postgres is away. */
@@ -91,10 +91,10 @@ export class ProgressWatch {
     const { database, waiters } = this.#options;
     const all = await readProgress(database.pool);
     this.#refreshedAt = performance.now();
-    all.forEach(({ next, halted, caughtUp }, partition) => {
+    all.forEach(({ next, time, halted, caughtUp }, partition) => {
       // This process may know of newer progress by now.
-      const known = this.#progress[partition]!.next;
-      this.#progress[partition] = { next: next > known ? next : known, halted, caughtUp };
+      const known = this.#progress[partition]!;
+      this.#progress[partition] = { next: next > known.next ? next : known.next, time: Math.max(time, known.time), halted, caughtUp };
       waiters.moved(partition, next);
       if (halted !== null) waiters.abandon(partition);
     });

@@ -82,9 +82,18 @@ export class PartitionWriter {
     await this.#batches.idle();
   }
 
-  /** The log's time never falls, whatever the clock does. */
+  /** The least time of the next record: the log's time never falls, whatever the clock does. */
+  nextTime(): number {
+    return Math.max(this.#lastTime, this.#options.clock.now());
+  }
+
+  /** A record of this partition has this time. */
+  noteTime(time: number): void {
+    this.#lastTime = Math.max(this.#lastTime, time);
+  }
+
   #timeNow(): number {
-    this.#lastTime = Math.max(this.#lastTime, this.#options.clock.now());
+    this.#lastTime = this.nextTime();
     return this.#lastTime;
   }
 

@@ -72,6 +72,10 @@ export class PostgresEngine implements EventLog {
     return this.#clock.now();
   }
 
+  nextTime(partition: number): number {
+    return this.#writers[partition]!.nextTime();
+  }
+
   async #start(signal: AbortSignal): Promise<void> {
     await createLogTables(this.#options.database.pool, this.partitions);
     await this.#startGeneration();
@@ -129,7 +133,8 @@ export class PostgresEngine implements EventLog {
     const { database, projector, logger } = this.#options;
     const { end } = await this.bounds(partition);
     for (;;) {
-      const { next, epoch } = await readProgressOf(database.pool, partition);
+      const { next, epoch, time } = await readProgressOf(database.pool, partition);
+      this.#writers[partition]!.noteTime(time);
       if (next >= end) break;
       try {
         for await (const records of this.read(partition, next, end)) {

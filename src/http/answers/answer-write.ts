@@ -52,9 +52,10 @@ export async function answerWrite(
     ? await submitter.submitOrAccept(teamId, identity, event, body, rows)
     : await submitter.submit(teamId, identity, event, body, rows);
   if ('jobId' in submitted) return replyAccepted(reply, submitted.jobId, event);
-  const { result, etag } = submitted;
-  const data = await encloseResult('{"data":', result, '}', (range) => queries.retainedIds(range));
-  return setVersion(reply, etag).code(status).type(json).send(data);
+  const data = await submitter.answering(submitted, (result) => {
+    return encloseResult('{"data":', result, '}', (range) => queries.retainedIds(range));
+  });
+  return setVersion(reply, submitted.etag).code(status).type(json).send(data);
 }
 
 /** Of several tries under one key the first in the log creates the table: its ID is not known before the outcome. */

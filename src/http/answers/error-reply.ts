@@ -70,6 +70,11 @@ function placeOf(error: unknown): LogPlace {
   return {};
 }
 
+/** Whether a request that fails with this error before its event is appended is answered 503 `service_unavailable`. */
+export function isUnavailable(error: unknown): boolean {
+  return toHttpError(error)?.type === 'service_unavailable';
+}
+
 /** The error as the client sees it; null for a bug. */
 function toHttpError(error: unknown): HttpError | null {
   if (error instanceof HttpError) return error;

@@ -37,8 +37,8 @@ export function addUploadRoutes(app: App, { submitter, uploads, files, uploadAns
     identity.digest?.update(bytes);
     const members = readMembers(bytes);
     const event = createUpload({ teamId, uploadId: randomUUIDv7(), path: request.params, members, limits: uploadLimits });
-    const { result } = await submitter.submit(teamId, identity, event);
-    return { data: await uploadAnswers.dataOf(result.upload!, request) };
+    const applied = await submitter.submit(teamId, identity, event);
+    return submitter.answering(applied, async ({ upload }) => ({ data: await uploadAnswers.dataOf(upload!, request) }));
   });
 
   app.post('/apps/:appID/uploads/:uploadID/complete', {
@@ -52,9 +52,9 @@ export function addUploadRoutes(app: App, { submitter, uploads, files, uploadAns
     // Refused here, because a sealed file of a refused request would stay for a day. With a key, the log has the outcome.
     if (upload.isSuspended && identity.digest === null) throw new HttpError('payment_required', 'The team is suspended.');
     const file = upload.file ?? (await seal(files, uploadID, upload));
-    const { result } = await submitter.submit(teamId, identity, completeUpload(teamId, request.params, file));
+    const applied = await submitter.submit(teamId, identity, completeUpload(teamId, request.params, file));
     // If another request has completed it meanwhile, no upload owns the file sealed here, and it is removed as an orphan.
-    return { data: await uploadAnswers.dataOf(result.upload!, request) };
+    return submitter.answering(applied, async ({ upload }) => ({ data: await uploadAnswers.dataOf(upload!, request) }));
   });
 }
 

@@ -10,6 +10,7 @@ import { formatJobId, requestTagOf, type Job } from '../../security/job-id.ts';
 import { AppendError, AppendUnknown, NotAppended } from '../../log/event-log.ts';
 import type { EventLog } from '../../log/event-log.ts';
 import { partitionOf } from '../../log/partition.ts';
+import { isUnavailable } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { readIdempotencyKey } from './idempotency.ts';
 import { bodyChunks } from '../bodies/request-body.ts';
@@ -31,6 +32,8 @@ export interface Applied {
   readonly result: AppliedResult;
   /** The version for the answer's ETag; 0 if there is none. */
   readonly etag: bigint;
+  /** Finds the same result later. */
+  readonly job: Job;
 }
 
 /** A job that tells the outcome of a command. */
@@ -110,7 +113,7 @@ export class Submitter {
       return await this.#untilGivenUp(applied);
     } catch (error) {
       if (!(error instanceof AppendUnknown)) throw error;
-      throw outcomeUnknown(formatJobId(this.#keys, job), error);
+      throw outcomeUnknown(formatJobId(this.#keys, job), 'Nobody could tell in time whether the request took effect.', error);
     }
   }
 
@@ -153,6 +156,19 @@ export class Submitter {
     }
   }
 
+  /**
+   * Builds the answer to a command that was applied. If what it needs cannot be read now, throws HttpError `outcome_unknown` with the
+   * job, where the client finds the result: `service_unavailable` would promise that nothing was changed.
+   */
+  async answering<T>({ result, job }: Applied, build: (result: AppliedResult) => Promise<T>): Promise<T> {
+    try {
+      return await build(result);
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      throw outcomeUnknown(formatJobId(this.#keys, job), 'The request took effect, but its answer cannot be built now.', error as Error);
+    }
+  }
+
   /** Ends the waiting of all requests: each is answered that its outcome is unknown, with its job. */
   giveUp(): void {
     this.#hasGivenUp = true;
@@ -168,11 +184,12 @@ export class Submitter {
     rows: number | null,
   ): Sent {
     const requestDigest = digest === null ? null : digest.digest('base64url');
-    const notAfter = this.#log.now() + notAfterDelay;
     const partition = partitionOf(teamId, this.#log.partitions);
+    const notAfter = this.#log.nextTime(partition) + notAfterDelay;
     const event = encode({ commandId, notAfter, requestDigest }, data, body);
-    const applied = this.#log.append(partition, event).then((outcome) => toApplied(outcome, requestDigest));
-    return { applied, job: { teamId, partition, commandId, notAfter, rows, requestTag: requestTagOf(requestDigest) } };
+    const job = { teamId, partition, commandId, notAfter, rows, requestTag: requestTagOf(requestDigest) };
+    const applied = this.#log.append(partition, event).then((outcome) => toApplied(outcome, requestDigest, job));
+    return { applied, job };
   }
 
   /** Rejects with AppendUnknown if `giveUp` comes first. */
@@ -196,12 +213,12 @@ export class Submitter {
 }
 
 /** Throws HttpError for a refusal, and for the outcome of another request under the same key. */
-function toApplied(outcome: Outcome, requestDigest: string | null): Applied {
+function toApplied(outcome: Outcome, requestDigest: string | null, job: Job): Applied {
   if (requestDigest !== null && outcome.requestDigest !== requestDigest) {
     throw new HttpError('idempotency_key_reused', keyReusedMessage);
   }
   if (outcome.status === 'refused') throw new HttpError(outcome.refusal.type, outcome.refusal.message);
-  return { result: outcome.result, etag: outcome.etag ?? 0n };
+  return { result: outcome.result, etag: outcome.etag ?? 0n, job };
 }
 
 /** How many rows a command affects that names at most one row. */
@@ -217,8 +234,7 @@ function pause(ms: number): { readonly over: Promise<'over'>; end(): void } {
   return { over: promise, end: () => clearTimeout(timer) };
 }
 
-function outcomeUnknown(jobId: string, cause: Error): HttpError {
-  const message = 'Nobody could tell in time whether the request took effect.';
+function outcomeUnknown(jobId: string, message: string, cause: Error): HttpError {
   return new HttpError('outcome_unknown', message, { 'job-id': jobId }, { cause });
 }
 

@@ -6,6 +6,7 @@ import type { EncodedEvent, EventData } from '../../../src/events/event.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import { Submitter } from '../../../src/http/submit/submitter.ts';
 import { parseJobId } from '../../../src/security/job-id.ts';
+import { StoreAway } from '../../../src/files/file-store.ts';
 import { AppendUnknown, NotAppended, ProjectionBug, type EventLog } from '../../../src/log/event-log.ts';
 
 const key = { id: 1, bytes: new Uint8Array(32) };
@@ -44,7 +45,7 @@ function prepare(append: (event: EncodedEvent) => Promise<Outcome>, asyncWaitMs 
     const { jobId, err } = details as { jobId: string; err: Error };
     lines.push({ level, jobId, error: err.name });
   };
-  const log = { partitions: 12, now: () => now, append: (_: number, given: EncodedEvent) => append(given) } as unknown as EventLog;
+  const log = { partitions: 12, nextTime: () => now, append: (_: number, given: EncodedEvent) => append(given) } as unknown as EventLog;
   const logger = { warn: write('warn'), error: write('error') };
   return { submitter: new Submitter(log, keys, { asyncWaitMs, logger }), lines };
 }
@@ -52,7 +53,7 @@ function prepare(append: (event: EncodedEvent) => Promise<Outcome>, asyncWaitMs 
 describe('a client that permits a job is answered', () => {
   test('at once, when the outcome comes soon', async () => {
     const { submitter } = prepare(async () => applied);
-    expect(await submitter.submitOrAccept(teamId, identity, event)).toEqual({ result: {}, etag: 7n });
+    expect(await submitter.submitOrAccept(teamId, identity, event)).toMatchObject({ result: {}, etag: 7n });
   });
 
   test('with a refusal that comes soon', async () => {
@@ -139,7 +140,7 @@ describe('a client that permits none', () => {
     const answer = submitter.submit(teamId, identity, event);
     await turns();
     outcome.resolve(applied);
-    expect(await answer).toEqual({ result: {}, etag: 7n });
+    expect(await answer).toMatchObject({ result: {}, etag: 7n });
   });
 
   test.each([
@@ -151,5 +152,30 @@ describe('a client that permits none', () => {
     const error = await submitter.submit(teamId, identity, event).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ type: 'outcome_unknown' });
     expect(parseJobId(keys, (error as { headers: Record<string, string> }).headers['job-id']!)).toMatchObject({ commandId, rows: 1 });
+  });
+});
+
+describe('the answer to what was applied', () => {
+  const away = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+
+  test.each<[string, Error]>([
+    ['Postgres is away', away], ['the file store is away', new StoreAway({ cause: away })], ['nothing can be appended', new NotAppended('full')],
+  ])('cannot be built: never that nothing was changed, but the job, when %s', async (_name, error) => {
+    const { submitter } = prepare(async () => applied);
+    const submitted = await submitter.submit(teamId, identity, event);
+    const thrown = await submitter.answering(submitted, () => Promise.reject(error)).catch((reason: unknown) => reason);
+    expect(thrown).toMatchObject({ type: 'outcome_unknown', message: 'The request took effect, but its answer cannot be built now.' });
+    expect(parseJobId(keys, (thrown as { headers: Record<string, string> }).headers['job-id']!)).toMatchObject({ teamId, commandId, rows: 1 });
+  });
+
+  test('is built', async () => {
+    const { submitter } = prepare(async () => applied);
+    expect(await submitter.answering(await submitter.submit(teamId, identity, event), async (result) => ({ data: result }))).toEqual({ data: {} });
+  });
+
+  test('has a bug, which is reported as one', async () => {
+    const { submitter } = prepare(async () => applied);
+    const submitted = await submitter.submit(teamId, identity, event);
+    await expect(submitter.answering(submitted, () => Promise.reject(new TypeError('a bug')))).rejects.toThrow(TypeError);
   });
 });
