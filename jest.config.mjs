@@ -10,7 +10,7 @@ const onKafka = {
   log: ['event-log', 'plans'],
   api: ['idempotency', 'imports', 'imports-at-once', 'jobs', 'model', 'stashes', 'tokens', 'versions'],
   replay: isFull ? ['batches', 'compaction', 'mutations', 'read-model-use', 'replay', 'written-before'] : ['replay', 'written-before'],
-  faults: isFull ? ['*'] : ['kills', 'imports'],
+  faults: isFull ? ['*'] : ['false-refusals', 'imports', 'kills'],
 };
 const onSplitKafka = [...onKafka.api, 'metrics', 'secret-keys'];
 

@@ -8,7 +8,7 @@ import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { newLogger } from '../src/cli/console.ts';
 import { readConfig } from '../src/app/config.ts';
-import { openLogReader } from '../src/app/open-log.ts';
+import { openRecordLog } from '../src/app/open-log.ts';
 import { startClient } from './client-process.ts';
 import { makeRows, rowsPerRequest, seededRandom } from './data.ts';
 import { query, settle } from './environment.ts';
@@ -83,7 +83,7 @@ async function fillLog(rows: number, settings: ServiceSettings, signal: AbortSig
 
 /** Reads every record of every partition and ignores its content; resolves to their number. */
 async function readLog({ environment }: ServiceSettings, databaseUrl: string, signal: AbortSignal): Promise<number> {
-  const log = await openLogReader(readConfig(environment), databaseUrl, newLogger());
+  const log = await openRecordLog(readConfig(environment), databaseUrl, newLogger());
   try {
     let events = 0;
     for (let partition = 0; partition < log.partitions; partition++) {

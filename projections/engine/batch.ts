@@ -4,27 +4,17 @@
  */
 import type { Tx } from '../../src/database/pipelined-client.ts';
 import type { BoundStatement } from '../../src/database/combine.ts';
-import { decodeEvent } from '../../src/events/event-codec.ts';
 import type { Event } from '../../src/events/event.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
-import type { CommandId, LogRecord } from '../../src/log/event-log.ts';
+import type { CommandId } from '../../src/log/event-log.ts';
 import { BatchMemory } from './batch-memory.ts';
+import type { Entry } from './entry.ts';
 import type { KeyReservation } from './local-keys.ts';
 import type { AnyModel, Loading } from './model.ts';
 import type { ModelSet, States } from './model-set.ts';
 import { findOutcomes, storeOutcomes } from './outcomes/outcomes.store.ts';
 import { stillCounts, type RecordedOutcome } from './outcomes/recorded-outcome.ts';
-import { baseAt } from './progress/advance.ts';
-
-/** A record, and the event that its bytes hold. */
-export interface Entry {
-  readonly record: LogRecord;
-  readonly event: Event;
-}
-
-export function toEntry(record: LogRecord): Entry {
-  return { record, event: record.event ?? decodeEvent(record.bytes) };
-}
+import { versionsAt, type Versions } from './progress/versions.ts';
 
 /** Whether earlier outcomes are looked up for all commands (see `ProjectOptions`). */
 export type Duplicates = 'replace' | 'fail';
@@ -92,12 +82,12 @@ export class Batch {
     return writes;
   }
 
-  /** Decides events in their order; `before` is the base of the partition before them. Returns the base after them. */
-  decide(run: readonly Entry[], before: bigint): bigint {
+  /** Decides events in their order; `before` says the versions of the partition before them. Returns those after them. */
+  decide(run: readonly Entry[], before: Versions): Versions {
     const { models } = this.#options;
-    let base = before;
+    let versions = before;
     for (const { record, event } of run) {
-      base = baseAt(event, base);
+      versions = versionsAt(event, record.offset, versions);
       const { commandId, notAfter, requestDigest } = event;
       const earlier = this.#outcomeBefore(commandId);
       if (earlier && stillCounts(earlier, record.time)) {
@@ -107,13 +97,13 @@ export class Batch {
       if (notAfter !== null && record.time > notAfter) continue;
 
       const { partition, offset, time } = record;
-      const decision = models.decide(this.#states, event, { partition, offset, version: base + offset, time });
+      const decision = models.decide(this.#states, event, { partition, offset, version: versions.base + offset, gaps: versions.gaps, time });
       models.apply(this.#states, decision.changes);
       const outcome = { ...decision.outcome, requestDigest: requestDigest ?? undefined };
       this.outcomes.set(commandId, outcome);
       this.#fresh.set(commandId, { commandId, offset, time, outcome });
     }
-    return base;
+    return versions;
   }
 
   /** The net changes of all models, and the outcomes. */

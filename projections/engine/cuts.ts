@@ -1,5 +1,5 @@
 /** Where records are cut for loading. Decisions do not depend on where the cuts are. */
-import type { Entry } from './batch.ts';
+import type { Entry } from './entry.ts';
 import type { ModelSet } from './model-set.ts';
 
 /**

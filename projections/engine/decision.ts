@@ -1,5 +1,6 @@
 /** The result of deciding an event: its outcome and its changes, as plain values. A decision does no I/O. */
 import type { Event, EventData } from '../../src/events/event.ts';
+import type { Gap } from './progress/versions.ts';
 import type { AppliedResult, Outcome, Refusal, RefusalType } from '../../src/events/outcome.ts';
 
 /** Where in the log an event stands. */
@@ -8,6 +9,8 @@ export interface LogPlace {
   readonly offset: bigint;
   /** base + offset: the version of all that the event changes. */
   readonly version: bigint;
+  /** Lower versions that stand for nothing, because a part of the log was lost. */
+  readonly gaps: readonly Gap[];
   /** The record's time in milliseconds since 1970: the only time a decision knows. */
   readonly time: number;
 }

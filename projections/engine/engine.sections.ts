@@ -7,7 +7,7 @@ export const engineSections: readonly Section[] = [
   {
     name: ({ partition }) => `progress of partition ${partition}`,
     keys: ['partition'],
-    query: `select partition, next, base, log_id, encode(last_hash, 'hex') as last_hash, time from progress order by partition`,
+    query: `select partition, next, base, gaps, log_id, encode(last_hash, 'hex') as last_hash, time from progress order by partition`,
   },
   {
     name: ({ partition, command_id: id }) => `outcome of command ${id} in partition ${partition}`,

@@ -9,12 +9,14 @@ import { combine, type BoundStatement } from '../../src/database/combine.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import type { CommandId, LogRecord } from '../../src/log/event-log.ts';
 import type { BatchMemory } from './batch-memory.ts';
-import { Batch, toEntry, type BatchOptions, type Duplicates, type Entry } from './batch.ts';
+import { Batch, type BatchOptions, type Duplicates } from './batch.ts';
 import { runsOf, stretchesOf } from './cuts.ts';
+import { toEntry, type Entry } from './entry.ts';
 import { LocalKeys } from './local-keys.ts';
 import type { Models } from './model.ts';
 import { ModelSet, type States } from './model-set.ts';
-import { advanceProgress, raisesBase, type ProgressMark } from './progress/advance.ts';
+import { advanceProgress, readVersions, storeVersions } from './progress/advance.ts';
+import { changesVersions, type Versions } from './progress/versions.ts';
 import { SpeculativeBatch } from './speculative-batch.ts';
 
 /** Another process has projected these records, or taken the partition over: roll this transaction back. */
@@ -33,6 +35,12 @@ export interface ProjectOptions {
   readonly duplicates?: Duplicates;
 }
 
+/** What decisions and look-ups of a partition depend on, besides its state. */
+export interface Mark {
+  readonly versions: Versions;
+  readonly layout: bigint;
+}
+
 /** The result of projecting a batch. */
 export interface Projected {
   /** The outcome of each command; none for an event that came after its `notAfter`. */
@@ -49,7 +57,7 @@ export class Projector {
   readonly #keys = new LocalKeys();
   readonly #committed: States;
   /** The last progress mark seen of each partition. */
-  readonly #marks = new Map<number, ProgressMark>();
+  readonly #marks = new Map<number, Mark>();
 
   constructor(models: Models) {
     this.#models = new ModelSet(models);
@@ -70,20 +78,20 @@ export class Projector {
     const advanced = this.#advance(tx, partition, entries, epoch);
     const outcomes = new Map<CommandId, Outcome>();
     let committed = this.#committed;
-    let base: bigint | undefined;
+    let versions: Versions | undefined;
     let sent: Promise<unknown> = advanced;
     for (const stretch of stretchesOf(this.#models, entries)) {
       const batch = this.#batch({ partition, duplicates, committed, memory: null });
       for (const run of runsOf(this.#models, stretch)) {
         const loading = batch.load(tx, run);
         loading.catch(() => undefined);
-        base ??= await advanced;
+        versions ??= await advanced;
         // Report the first failure: every later statement of the transaction fails because of it.
         await sent;
         const writes = await loading;
         sent = Promise.all(writes.map((write) => write(tx)));
         sent.catch(() => undefined);
-        base = batch.decide(run, base);
+        versions = batch.decide(run, versions);
       }
       sent = Promise.all([sent, store(tx, batch.changes())]);
       sent.catch(() => undefined);
@@ -91,6 +99,7 @@ export class Projector {
       // From here on, this transaction itself may have stored what is loaded.
       committed = this.#models.openCommitted();
     }
+    if (versions !== undefined && versions !== (await advanced)) sent = Promise.all([sent, store(tx, [storeVersions(partition, versions)])]);
     const stored = sent.then(() => undefined);
     stored.catch(() => undefined);
     return { outcomes, stored };
@@ -111,18 +120,19 @@ export class Projector {
     return new Batch({ ...options, models: this.#models, keys: this.#keys.open() });
   }
 
-  /** Advances the progress past all records, and gives the partition's base before them. */
-  async #advance(tx: Tx, partition: number, entries: readonly Entry[], epoch: bigint): Promise<bigint> {
+  /** Advances the progress past all records, and gives the partition's versions before them. */
+  async #advance(tx: Tx, partition: number, entries: readonly Entry[], epoch: bigint): Promise<Versions> {
     const { statement, values } = advanceProgress(partition, entries, epoch, null);
     const { rows } = await tx.query(statement, values);
     const [mark] = rows;
     if (mark === undefined) {
       throw new ProgressMoved(`partition ${partition} is not at offset ${entries[0]!.record.offset}`);
     }
-    // This transaction may yet be rolled back. Until the next one, it is not known which base holds.
-    if (raisesBase(entries)) this.#marks.delete(partition);
-    else this.#marks.set(partition, mark);
-    return mark.base;
+    const versions = readVersions(mark);
+    // This transaction may yet be rolled back. Until the next one, it is not known which versions hold.
+    if (changesVersions(entries)) this.#marks.delete(partition);
+    else this.#marks.set(partition, { versions, layout: mark.layout });
+    return versions;
   }
 }
 

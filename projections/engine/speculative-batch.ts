@@ -8,12 +8,16 @@ import type { Event } from '../../src/events/event.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import type { CommandId, LogRecord } from '../../src/log/event-log.ts';
 import type { BatchMemory } from './batch-memory.ts';
-import { toEntry, type Batch, type Entry } from './batch.ts';
+import type { Batch } from './batch.ts';
+import { toEntry, type Entry } from './entry.ts';
 import { runsOf } from './cuts.ts';
 import type { ModelSet } from './model-set.ts';
-import { advanceProgress, raisesBase, type ProgressMark } from './progress/advance.ts';
+import { advanceProgress } from './progress/advance.ts';
+import { changesVersions, type Versions } from './progress/versions.ts';
 
-export interface SpeculativeBatchOptions extends ProgressMark {
+export interface SpeculativeBatchOptions {
+  readonly versions: Versions;
+  readonly layout: bigint;
   readonly models: ModelSet;
   readonly batch: Batch;
   readonly partition: number;
@@ -54,15 +58,15 @@ export class SpeculativeBatch {
    * base. Discard the batch if this throws.
    */
   async add(reader: Tx, records: readonly LogRecord[]): Promise<void> {
-    const { models, batch, base } = this.#options;
+    const { models, batch, versions } = this.#options;
     const entries = records.map(toEntry);
     const late = entries.find(({ event }) => models.readsStored(event.data));
     if (late) throw new Error(`${late.event.data.type} reads what is stored, and cannot be decided ahead`);
-    if (raisesBase(entries)) throw new Error('the base is raised, and it is not known yet from where');
+    if (changesVersions(entries)) throw new Error('the base is raised, and it is not known yet from where');
     for (const run of runsOf(models, entries)) {
       const writes = await batch.load(reader, run);
       if (writes.length > 0) throw new Error('something was not written ahead');
-      batch.decide(run, base);
+      batch.decide(run, versions);
     }
     this.#entries.push(...entries);
   }

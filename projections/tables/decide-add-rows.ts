@@ -9,7 +9,7 @@ import { unchangedTable } from './guards.ts';
 /** Spec 4.12, decisions 3. Guards: table, suspension, If-Match, cells, limits, plan. Adding no rows changes no version. */
 export function decideAddRows(states: TableStates, event: Event<EventOf<'RowsAddRequested'>>, at: LogPlace): Decision<TableChange> {
   const { data } = event;
-  const found = unchangedTable(states, data);
+  const found = unchangedTable(states, data, at);
   if ('refused' in found) return found.refused;
   const { table, team } = found;
 

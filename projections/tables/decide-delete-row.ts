@@ -17,7 +17,7 @@ export function decideDeleteRow(
   const { table, team } = found;
   const row = states.tables.row(table, data.row);
   if (row === null || row.body === null) return apply([], table.version);
-  const changed = changedSince('row', row.version, data.ifMatch);
+  const changed = changedSince('row', row.version, data.ifMatch, at);
   if (changed !== null) return changed;
 
   const extent = { ...row.extent, changed: true, deleted: row.extent.deleted + 1 };

@@ -12,7 +12,7 @@ import { tableOf, unchangedTable } from './guards.ts';
  */
 export function decideDeleteTable(states: TableStates, { data }: Event<EventOf<'TableDeleteRequested'>>, at: LogPlace): Decision<TableChange> {
   if (tableOf(states, data.teamId, data.tableId) === null) return apply([]);
-  const found = unchangedTable(states, data);
+  const found = unchangedTable(states, data, at);
   if ('refused' in found) return found.refused;
   const { table, team } = found;
   return apply([

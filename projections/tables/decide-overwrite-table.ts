@@ -28,7 +28,7 @@ export function decideOverwriteTable(
   at: LogPlace,
 ): Decision<TableChange> {
   const { data } = event;
-  const found = unchangedTable(states, data);
+  const found = unchangedTable(states, data, at);
   if ('refused' in found) return found.refused;
   const { table, team } = found;
 

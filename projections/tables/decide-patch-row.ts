@@ -21,7 +21,7 @@ export function decidePatchRow(
   const { table } = found;
   const row = states.tables.row(table, data.row);
   if (row === null || row.body === null) return refuse('row_not_found', 'there is no such row');
-  const changed = changedSince('row', row.version, data.ifMatch);
+  const changed = changedSince('row', row.version, data.ifMatch, at);
   if (changed !== null) return changed;
 
   const before = states.tables.schema(table);

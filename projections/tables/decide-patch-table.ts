@@ -11,7 +11,7 @@ import { unchangedTable } from './guards.ts';
  * no name changes no version. Column types stay, so rows read as before.
  */
 export function decidePatchTable(states: TableStates, { data }: Event<EventOf<'TablePatchRequested'>>, at: LogPlace): Decision<TableChange> {
-  const found = unchangedTable(states, data);
+  const found = unchangedTable(states, data, at);
   if ('refused' in found) return found.refused;
   const { table } = found;
   const before = states.tables.schema(table);

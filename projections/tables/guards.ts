@@ -1,5 +1,5 @@
 /** The first guards of every request on a table: the table, its team's suspension, If-Match (docs/spec/decisions.md 2). */
-import { refuse, type Decision } from '../engine/decision.ts';
+import { refuse, type Decision, type LogPlace } from '../engine/decision.ts';
 import { suspendedMessage } from '../teams/guards.ts';
 import type { Team } from '../teams/team.ts';
 import type { Table } from './table.ts';
@@ -19,10 +19,10 @@ interface TableRequest {
 }
 
 /** The table, if the team has it and may use it, and it has not changed since the client saw it. */
-export function unchangedTable(states: TableStates, { teamId, tableId, ifMatch }: TableRequest): ReturnType<typeof usableTable> {
+export function unchangedTable(states: TableStates, { teamId, tableId, ifMatch }: TableRequest, at: LogPlace): ReturnType<typeof usableTable> {
   const found = usableTable(states, teamId, tableId);
   if ('refused' in found) return found;
-  const refused = changedSince('table', found.table.version, ifMatch);
+  const refused = changedSince('table', found.table.version, ifMatch, at);
   return refused === null ? found : { refused };
 }
 
@@ -40,8 +40,12 @@ export function usableTable(
   return { table, team };
 }
 
-/** Null if nothing has changed since the version that the client saw. */
-export function changedSince(what: string, version: bigint, ifMatch: bigint | null): Decision<never> | null {
-  if (ifMatch === null || version <= ifMatch) return null;
+/** Null if nothing has changed since the version that the client saw. A version that was lost is one that nobody knows. */
+export function changedSince(what: string, version: bigint, ifMatch: bigint | null, { gaps }: LogPlace): Decision<never> | null {
+  if (ifMatch === null) return null;
+  if (gaps.some(({ from, to }) => ifMatch >= from && ifMatch < to)) {
+    return refuse('precondition_failed', `the version ${ifMatch} is lost: that of the ${what} is ${version}`);
+  }
+  if (version <= ifMatch) return null;
   return refuse('precondition_failed', `the ${what} has changed: its version is ${version}, not ${ifMatch} or older`);
 }

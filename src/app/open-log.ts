@@ -6,7 +6,7 @@ import { Projector } from '../../projections/engine/projector.ts';
 import { models } from '../../projections/models.ts';
 import { ConfigError, type Config } from './config.ts';
 import type { Database } from '../database/database.ts';
-import type { EventLog, LogReader } from '../log/event-log.ts';
+import type { EventLog, RecordLog } from '../log/event-log.ts';
 import type { KafkaSettings } from '../log/kafka/kafka-client.ts';
 import type { LogObserver } from '../log/log-observer.ts';
 import { partitionCount } from '../log/partition.ts';
@@ -43,8 +43,8 @@ export async function openLog(
   return KafkaEngine.open({ ...common, kafka, databaseUrl, lagEventsMax, partitions: partitionCount, projects }, signal);
 }
 
-/** Opens the log for reading. */
-export async function openLogReader(config: Config, databaseUrl: string, logger: Logger): Promise<LogReader> {
+/** Opens the records of the log. */
+export async function openRecordLog(config: Config, databaseUrl: string, logger: Logger): Promise<RecordLog> {
   const kafka = readKafkaSettings(config);
   if (kafka === null) {
     const { PostgresReader } = await import('../log/postgres/postgres-reader.ts');

@@ -26,7 +26,10 @@ export interface ReadModel {
   readonly url: string;
   readonly database: Database;
   readonly queries: Queries;
-  /** Calls the listener, with the reason, when the read model becomes unusable: Postgres has ended, or it was replaced. */
+  /**
+   * Calls the listener, with the reason, when the read model becomes unusable: it was replaced, Postgres has ended, or goes on from
+   * another history.
+   */
   onFailure(listener: (reason: string) => void): void;
   /** An embedded Postgres keeps running while other processes use it. */
   close(): Promise<void>;
@@ -39,7 +42,7 @@ export interface Service {
   readonly keys: SecretKeys;
   /** Writes the rows of a segment before the event that references it. */
   writeAhead(teamId: string, segmentId: string, block: RowBlock): Promise<void>;
-  /** Calls the listener, with the reason, when the service cannot go on: Postgres has ended, or its read model was replaced. */
+  /** Calls the listener, with the reason, when the service cannot go on, as that of `ReadModel` does. */
   onFailure(listener: (reason: string) => void): void;
   /** Closes everything. An embedded Postgres keeps running while other processes use it. */
   close(): Promise<void>;
@@ -98,6 +101,7 @@ export async function openReadModel(config: Config, logger: Logger): Promise<Rea
       url: postgres.url, database, queries: openQueries(models, database),
       onFailure: (listener) => {
         use.onLost(listener);
+        database.history.onChanged(listener);
         postgres.embedded?.onExit(() => listener('the embedded Postgres has ended; start the service again to recover it'));
       },
     };
@@ -124,7 +128,11 @@ export async function openService(
     closers.push(() => keys.close());
     const localKeys = new LocalKeys();
     return {
-      database, log, queries, keys, onFailure,
+      database, log, queries, keys,
+      onFailure: (listener) => {
+        onFailure(listener);
+        log.onFailure(listener);
+      },
       writeAhead: (teamId, segmentId, block) => database.fills.with(async (tx) => {
         const reserved = localKeys.open();
         await reserved.reserve(tx, 1);

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
 import { describeDifference } from '../../projections/engine/compare/differences.ts';
-import type { RebuildOptions } from '../replay/rebuild.ts';
+import type { ReplayOptions } from '../replay/replay.ts';
 import { newLogger, wholeNumber, writeOut, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
 import { ProgressLine } from './progress-line.ts';
@@ -14,7 +14,7 @@ interface ReplayFlags {
   readonly json?: boolean;
 }
 
-type Work = Pick<RebuildOptions, 'url' | 'log' | 'batchEvents' | 'onProgress' | 'signal'>;
+type Work = Pick<ReplayOptions, 'url' | 'log' | 'batchEvents' | 'onProgress' | 'signal'>;
 
 export function addReplayCommands(program: Command): void {
   const command = (name: string): Command => {
@@ -34,9 +34,15 @@ async function runReplay(flags: ReplayFlags): Promise<void> {
   const started = performance.now();
   // Imported here, so that other commands start faster.
   const { replay } = await import('../replay/replay.ts');
-  const events = await withPostgres(flags, replay);
-  if (flags.json) writeOut(JSON.stringify({ events, ...seconds(started) }));
-  else writeOut(`The read model was built anew from ${events} events in ${seconds(started).seconds} s.`);
+  const { events, shortened } = await withPostgres(flags, replay);
+  if (flags.json) writeOut(JSON.stringify({ events, shortened, ...seconds(started) }));
+  else {
+    writeOut(`The read model was built anew from ${events} events in ${seconds(started).seconds} s.`);
+    if (shortened.length > 0) {
+      writeOut(`Partition ${shortened.join(', ')} of the log lacks events that had been projected: their changes are gone. `
+        + 'The log was resumed, so that no version is given out a second time.');
+    }
+  }
 }
 
 async function runVerify(flags: ReplayFlags): Promise<void> {
@@ -60,13 +66,13 @@ async function runVerify(flags: ReplayFlags): Promise<void> {
 async function withPostgres<T>(flags: ReplayFlags, work: (work: Work) => Promise<T>): Promise<T> {
   const signal = interruption();
   const progress = new ProgressLine('events', writeWords);
-  const [{ openPostgres }, { openLogReader }] = await Promise.all([import('../app/service.ts'), import('../app/open-log.ts')]);
+  const [{ openPostgres }, { openRecordLog }] = await Promise.all([import('../app/service.ts'), import('../app/open-log.ts')]);
   const config = readConfig();
   const logger = newLogger();
   await using resources = new AsyncDisposableStack();
   const postgres = await openPostgres(config, logger);
   resources.defer(() => postgres.close());
-  const log = await openLogReader(config, postgres.url, logger);
+  const log = await openRecordLog(config, postgres.url, logger);
   resources.defer(() => log.close());
   signal.throwIfAborted();
   return await work({

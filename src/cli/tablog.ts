@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
 import { addClientCommands } from './client-commands.ts';
 import { addKeyCommands } from './keys.ts';
+import { addLogCommands } from './log.ts';
 import { addPlanCommands } from './plans.ts';
 import { addReplayCommands } from './replay.ts';
 import { runToEnd } from './run-to-end.ts';
@@ -26,6 +27,7 @@ addTeamCommands(program);
 addPlanCommands(program);
 addTokenCommands(program);
 addKeyCommands(program);
+addLogCommands(program);
 addReplayCommands(program);
 addClientCommands(program);
 

@@ -12,6 +12,7 @@
  * | verify          | the schema that `tablog verify` builds          | session     | alone, or not at all        |
  * | changeKeys      | creating, reading and changing the signing keys | transaction | alone                       |
  * | nameLog         | naming a new log in Kafka                       | transaction | alone                       |
+ * | resumeLog       | resuming a log in Postgres in another history   | transaction | alone                       |
  * | createNotes     | creating the tables of notes about tokens       | transaction | alone                       |
  * | maintenance     | background work on one read model               | session     | alone, or not at all        |
  * | useServer       | the embedded Postgres in use                    | session     | shared; alone to stop it    |
@@ -25,6 +26,7 @@ export const advisoryLocks = {
   changeKeys: 7_460_231_006,
   nameLog: 7_460_231_007,
   createNotes: 7_460_231_009,
+  resumeLog: 7_460_231_010,
   /** The first of two 32-bit keys; the second is `hashtext` of the read model's schema. Two-key locks never conflict with one-key locks. */
   maintenance: 1_017_780_060,
   /** "tablog" in ASCII. Taken in the database `postgres`, not in the one of `DATABASE_URL`. */

@@ -4,6 +4,7 @@
  */
 import { MikroORM, type EntitySchema } from '@mikro-orm/postgresql';
 import type pg from 'pg';
+import { HistoryGuard } from './history.ts';
 import { PipelinedClient, type Flush } from './pipelined-client.ts';
 import { PipelinedPool } from './pipelined-pool.ts';
 import { PipelinedReader } from './pipelined-reader.ts';
@@ -51,6 +52,8 @@ export class Database {
   readonly schema: string;
   readonly orm: MikroORM;
   readonly pool: pg.Pool;
+  /** Checks each connection below, so that no process reads or writes on top of a history that it does not know. */
+  readonly history: HistoryGuard;
   /** Point reads. */
   readonly reader: PipelinedReader;
   /** Transactions of the log and the projector. */
@@ -63,10 +66,11 @@ export class Database {
    */
   readonly fills: PipelinedPool;
 
-  private constructor(schema: string, orm: MikroORM, pool: pg.Pool, connections: Connections) {
+  private constructor(schema: string, orm: MikroORM, pool: pg.Pool, history: HistoryGuard, connections: Connections) {
     this.schema = schema;
     this.orm = orm;
     this.pool = pool;
+    this.history = history;
     this.reader = connections.reader;
     this.writers = connections.writers;
     this.scans = connections.scans;
@@ -77,10 +81,21 @@ export class Database {
   static async open(options: DatabaseOptions): Promise<Database> {
     const settings = [...sessionSettings, `search_path=${options.schema}`];
     const config = configOf(options.url, options.synchronousCommit === false ? [...settings, withoutFlush] : settings);
-    const connect = (flush?: Flush): Promise<PipelinedClient> => {
-      return PipelinedClient.connect({ ...config, query_timeout: queryTimeout }, flush);
+    const history = new HistoryGuard();
+    const checked = async (connecting: Promise<PipelinedClient>): Promise<PipelinedClient> => {
+      const client = await connecting;
+      try {
+        await history.check(client);
+        return client;
+      } catch (error) {
+        client.destroy();
+        throw error;
+      }
     };
-    const fill = (): Promise<PipelinedClient> => PipelinedClient.connect(configOf(options.url, [...settings, withoutFlush]));
+    const connect = (flush?: Flush): Promise<PipelinedClient> => {
+      return checked(PipelinedClient.connect({ ...config, query_timeout: queryTimeout }, flush));
+    };
+    const fill = (): Promise<PipelinedClient> => checked(PipelinedClient.connect(configOf(options.url, [...settings, withoutFlush])));
     const orm = await MikroORM.init({
       entities: [...options.entities],
       clientUrl: options.url,
@@ -89,7 +104,7 @@ export class Database {
       logger: () => undefined,
     });
     const pool = await orm.em.getConnection().getNativeClient();
-    return new Database(options.schema, orm, pool, {
+    return new Database(options.schema, orm, pool, history, {
       reader: new PipelinedReader(() => connect('turn'), 4),
       writers: new PipelinedPool(connect, options.writersMax ?? 4),
       scans: new PipelinedPool(connect, 4),

@@ -32,6 +32,12 @@ export interface LogReader {
   close(): Promise<void>;
 }
 
+/** The records of a log, without their outcomes: for the tools of operators. */
+export interface RecordLog extends LogReader {
+  /** Writes a record to the end of a partition. Whoever projects the partition decides it. */
+  appendRecord(partition: number, bytes: Uint8Array): Promise<void>;
+}
+
 /** The current state of a log, for operators. */
 export interface LogStatus {
   /** The backlog: events that await their outcome, and bytes of events to be acknowledged. */
@@ -66,6 +72,8 @@ export interface EventLog extends LogReader {
   append(partition: number, event: EncodedEvent): Promise<Outcome>;
   /** Whether everything that the log held at startup has been projected. Until then the read model serves no reads. */
   readonly isCaughtUp: boolean;
+  /** Calls the listener once, with the reason, when this process has to start anew: what it remembers of the log is wrong. */
+  onFailure(listener: (reason: string) => void): void;
   /** Current problems, a sentence each; empty when all is well. */
   problems(): readonly string[];
   status(): LogStatus;

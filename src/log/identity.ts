@@ -5,7 +5,16 @@ import type { LogReader } from './event-log.ts';
 
 /** The log is not the one that the read model was built from, or parts of it are missing. */
 export class WrongLog extends Error {
-  override readonly name = 'WrongLog';
+  override readonly name: string = 'WrongLog';
+}
+
+/** The log is the one that the read model was built from, but has lost records since. It may get others in their place. */
+export class RecordsLost extends WrongLog {
+  override readonly name = 'RecordsLost';
+
+  constructor(partition: number, problem: string) {
+    super(`partition ${partition}: ${problem}; restore the log and run \`tablog log resume\`, or give up what it lacks with \`tablog replay\``);
+  }
 }
 
 /** What a read model remembers of the log it was built from. */
@@ -22,6 +31,16 @@ export interface RememberedLog {
 export function wrongLog(partition: number, problem: string): WrongLog {
   return new WrongLog(`partition ${partition}: ${problem}; if this is the right log, rebuild the read model with `
     + '`tablog replay`; else restore the log, or name the right one');
+}
+
+/** The error for a log that ends before the place up to which it was projected. */
+export function shortLog(partition: number, end: bigint, next: bigint): RecordsLost {
+  return new RecordsLost(partition, `the log ends at ${end}, the read model is at ${next}: it was cut, or made anew`);
+}
+
+/** The error for a log with another record where the last one was projected. */
+export function changedLog(partition: number, next: bigint): RecordsLost {
+  return new RecordsLost(partition, `the record before offset ${next} is another one than was read`);
 }
 
 /** The genesis event, first in every partition of a log. */
@@ -53,9 +72,9 @@ export async function proveIdentity(
   if (end === 0n) throw wrongLog(partition, `the log is empty, the read model is at ${next}`);
   const present = await readLogId(log, partition);
   if (present !== logId) throw wrongLog(partition, `the log is ${present}, not ${logId}`);
-  if (next > end) throw wrongLog(partition, `the log ends at ${end}, the read model is at ${next}`);
+  if (next > end) throw shortLog(partition, end, next);
   for await (const [last] of log.read(partition, next - 1n, next)) {
     const hash = createHash('sha256').update(last!.bytes).digest();
-    if (!lastHash || !hash.equals(lastHash)) throw wrongLog(partition, `the record before offset ${next} is another one than was read`);
+    if (!lastHash || !hash.equals(lastHash)) throw changedLog(partition, next);
   }
 }

@@ -1,35 +1,52 @@
 /** Replaces the read model by one that is rebuilt from the log. */
+import { selectVersions } from '../../projections/engine/progress/progress.store.ts';
 import { readModelSchema } from '../../projections/models.ts';
 import { ReadModelUse } from '../app/read-model-use.ts';
+import type { RecordLog } from '../log/event-log.ts';
+import { resumeLog } from '../log/resume.ts';
 import { rebuild, type RebuildOptions } from './rebuild.ts';
 
-export interface ReplayOptions extends Pick<RebuildOptions, 'url' | 'log' | 'batchEvents' | 'onProgress' | 'signal'> {
+export interface ReplayOptions extends Pick<RebuildOptions, 'url' | 'batchEvents' | 'onProgress' | 'signal'> {
   /** The Postgres schema of the read model. */
   readonly schema?: string;
+  readonly log: RecordLog;
+}
+
+export interface Replayed {
+  readonly events: number;
+  /** The partitions whose log has lost events that the replaced read model had. The log was resumed after them. */
+  readonly shortened: readonly number[];
 }
 
 /**
  * Builds a read model beside the existing one, then swaps them atomically. Until then nothing changes, so it can be aborted at any
- * time. Rejects with ReadModelInUse while another process uses the read model, and as `rebuild` does. Resolves to the number of
- * events.
+ * time. If the log has lost events that the existing one has, resumes the log, so that their versions are not given out again.
+ * Rejects with ReadModelInUse while another process uses the read model, and as `rebuild` does.
  */
-export async function replay({ schema = readModelSchema, ...options }: ReplayOptions): Promise<number> {
+export async function replay({ schema = readModelSchema, ...options }: ReplayOptions): Promise<Replayed> {
   const rebuilt = `${schema}_rebuild`;
   const replaced = `${schema}_replaced`;
   const use = await ReadModelUse.exclude(options.url, schema);
   try {
     const events = await rebuild({ ...options, schema: rebuilt });
-    await use.holding(async (client) => {
+    const shortened = await use.holding(async (client) => {
+      const after = await selectVersions(client, rebuilt);
+      const { rowCount } = await client.query('select 1 from pg_namespace where nspname = $1', [schema]);
+      const before = rowCount === 0 ? after : await selectVersions(client, schema);
+      const lost = before.flatMap((version, partition) => (version > after[partition]! ? [partition] : []));
+      // Before the swap: if this fails, the next replay does it again.
+      const highest = before.map((version, partition) => (version > after[partition]! ? version : after[partition]!));
+      if (lost.length > 0) await resumeLog(options.log, highest);
       // The rebuild did not wait for the disk. This commit does, and flushes everything written before it.
       await client.query('begin; set local synchronous_commit = on');
       await client.query(`drop schema if exists ${replaced} cascade`);
-      const { rowCount } = await client.query('select 1 from pg_namespace where nspname = $1', [schema]);
       if (rowCount !== 0) await client.query(`alter schema ${schema} rename to ${replaced}`);
       await client.query(`alter schema ${rebuilt} rename to ${schema}`);
       await client.query('commit');
       await client.query(`drop schema if exists ${replaced} cascade`);
+      return lost;
     });
-    return events;
+    return { events, shortened };
   } finally {
     await use.end();
   }

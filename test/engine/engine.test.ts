@@ -19,6 +19,7 @@ import type { LogRecord } from '../../src/log/event-log.ts';
 import { partitionCount } from '../../src/log/partition.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { fc, uncut } from '../support/property.ts';
+import { sleepUntil } from '../support/server.ts';
 import { asked, countMax, toyModels } from './counter-model.ts';
 
 const partition = 0;
@@ -117,8 +118,9 @@ describe('a LogResumed', () => {
   test.each([[[8]], [[1]], [[3, 2, 3]]])('raises the base of the events behind it, and never lowers it; in batches of %j', async (sizes) => {
     const outcomes = await project(database, recordsOf(steps), sizes);
     expect(outcomes.map((outcome) => 'etag' in outcome ? outcome.etag : undefined)).toEqual(etags);
-    const { rows } = await database.pool.query('select base from progress where partition = $1', [partition]);
-    expect(rows).toEqual([{ base: '3000' }]);
+    const { rows } = await database.pool.query('select base, gaps from progress where partition = $1', [partition]);
+    // What may have been lost is left out: the versions that came next, up to those that come now.
+    expect(rows).toEqual([{ base: '3000', gaps: '[["2","2002"],["2006","3006"]]' }]);
   });
 });
 
@@ -159,9 +161,9 @@ test('an event that no model decides halts the projection there, and what is bef
 });
 
 describe('appended through the log in Postgres', () => {
-  async function openEngine(): Promise<PostgresEngine> {
+  async function openEngine(on = database): Promise<PostgresEngine> {
     const engine = await PostgresEngine.open({
-      database, projector: new Projector(models), logger: pino({ level: 'silent' }), queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 1000,
+      database: on, projector: new Projector(models), logger: pino({ level: 'silent' }), queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 1000,
     }, new AbortController().signal);
     closers.push(() => engine.close());
     return engine;
@@ -187,6 +189,17 @@ describe('appended through the log in Postgres', () => {
     const outcomes = await Promise.all(Array.from({ length: 12 }, (_, at) => engines[at % 2]!.append(partition, event(['TeamSuspended', 1]))));
     expect(outcomes.filter(({ status }) => status === 'applied')).toHaveLength(countMax - 1);
     expect(await counted(database)).toContainEqual({ team_id: teams[1], count: countMax, seen: 0 });
+  });
+
+  test('events of a process with another read model are projected soon, although nobody appends here', async () => {
+    const other = await newReadModel();
+    const [here] = [await openEngine(), await openEngine(other)];
+    await here.append(partition, event(['TeamCreated', 1]));
+    const { rows: [wanted] } = await database.pool.query('select next, time from progress where partition = $1', [partition]);
+    await sleepUntil(async () => {
+      const { rows: [found] } = await other.pool.query('select next, time from progress where partition = $1', [partition]);
+      return found.next === wanted.next && found.time === wanted.time;
+    }, 'the other read model has it', 10_000);
   });
 
   test('a LogResumed raises the base for events that are decided ahead, in every process', async () => {

@@ -16,7 +16,7 @@ import { readPatchRow } from '../../src/formats/read-patch-row.ts';
 import { NotAppended, type EventLog } from '../../src/log/event-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
-import { openLog, openLogReader } from '../../src/app/open-log.ts';
+import { openLog, openRecordLog } from '../../src/app/open-log.ts';
 import { createLog } from '../support/deployment-kind.ts';
 import { createDatabase } from '../support/postgres.ts';
 
@@ -180,7 +180,7 @@ async function tableNaming(teamId: string, file: string): Promise<Made> {
 }
 
 test('a reader of its own reads the same', async () => {
-  const reader = await openLogReader(config, config.DATABASE_URL!, pino({ level: 'silent' }));
+  const reader = await openRecordLog(config, config.DATABASE_URL!, pino({ level: 'silent' }));
   try {
     for (let partition = 0; partition < log.partitions; partition += 1) {
       expect(await reader.bounds(partition)).toEqual(await log.bounds(partition));

@@ -4,10 +4,10 @@ import { createReadModel, openDatabase } from '../../projections/engine/read-mod
 import { models, readModelSchema } from '../../projections/models.ts';
 import { readConfig } from '../../src/app/config.ts';
 import type { Database } from '../../src/database/database.ts';
-import type { LogReader } from '../../src/log/event-log.ts';
+import type { RecordLog } from '../../src/log/event-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount } from '../../src/log/partition.ts';
-import { openLog, openLogReader } from '../../src/app/open-log.ts';
+import { openLog, openRecordLog } from '../../src/app/open-log.ts';
 import { createLog } from '../support/deployment-kind.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { generateLog, type LogPlan } from './log-generator.ts';
@@ -16,7 +16,7 @@ export interface GeneratedLog {
   readonly url: string;
   /** The environment variables with which the command line finds it. */
   readonly environment: Readonly<Record<string, string>>;
-  readonly log: LogReader;
+  readonly log: RecordLog;
   readonly events: number;
   drop(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export async function createGeneratedLog(plan: LogPlan): Promise<GeneratedLog> {
     await log.caughtUp();
     const events = await generateLog(log, plan);
     await log.close();
-    const reader = await openLogReader(config, url, logger);
+    const reader = await openRecordLog(config, url, logger);
     return {
       url, environment, log: reader, events,
       drop: async () => {

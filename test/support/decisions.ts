@@ -18,7 +18,7 @@ import { eventOf, type Request } from './requests.ts';
 import { createdAt, schemaFrom } from './schema-text.ts';
 
 /** The place in the log where events are decided, by default. */
-export const here: LogPlace = { partition: 3, offset: 90n, version: 100n, time: 1_000_000_000 };
+export const here: LogPlace = { partition: 3, offset: 90n, version: 100n, gaps: [], time: 1_000_000_000 };
 
 /** The versions of the table's rows: those of a block, then those of the open tail. The table was created at version 10. */
 const blockAt = 20n;

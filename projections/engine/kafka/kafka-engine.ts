@@ -4,13 +4,16 @@
  */
 import type { EncodedEvent } from '../../../src/events/event.ts';
 import type { Kafka } from 'kafkajs';
+import pRetry from 'p-retry';
 import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
+import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
+import { noteContradicted, readProgressOf } from '../progress/progress.store.ts';
 import type { Projected, Projector } from '../projector.ts';
 import { NotAppended } from '../../../src/log/event-log.ts';
 import type { EventLog, LogRecord, LogStatus, PartitionBounds } from '../../../src/log/event-log.ts';
-import { wrongLog } from '../../../src/log/identity.ts';
+import { proveIdentity, RecordsLost, shortLog, WrongLog } from '../../../src/log/identity.ts';
 import { LogClock } from '../../../src/log/log-clock.ts';
 import { fail, noLogObserver, type LogObserver, type RefusalReason } from '../../../src/log/log-observer.ts';
 import { allPartitions } from '../../../src/log/partition.ts';
@@ -26,6 +29,9 @@ import { PartitionAppender } from '../../../src/log/kafka/partition-appender.ts'
 import { PartitionOwner } from './partition-owner.ts';
 import { ProgressWatch } from './progress-watch.ts';
 import { ensureTopic } from '../../../src/log/kafka/topic.ts';
+
+/** How long to wait before a halt is noted again, in milliseconds. */
+const noteDelay = 200;
 
 export interface KafkaEngineOptions {
   readonly kafka: KafkaSettings;
@@ -59,7 +65,7 @@ export class KafkaEngine implements EventLog {
   readonly #options: KafkaEngineOptions;
   readonly #observer: LogObserver;
   readonly #connections: Connections;
-  readonly #clock = new LogClock();
+  readonly #clock = new LogClock('the brokers');
   readonly #waiters: OutcomeWaiters;
   readonly #watch: ProgressWatch;
   readonly #owner: PartitionOwner;
@@ -70,8 +76,17 @@ export class KafkaEngine implements EventLog {
   readonly #ends: LogEnds;
   /** The partitions whose log does not match the read model, as found by this process, and why. */
   readonly #wrong: Map<number, string>;
+  /** The partitions that are noted as contradicted, for all processes. */
+  readonly #contradicted = new Set<number>();
+  #assigned: readonly number[] = [];
   /** The latest time that a broker gave to a record of this process, by partition. */
   readonly #sentAt: number[];
+  /** The doubts of the connection when a partition was last proved. At the start, all were. */
+  readonly #provenAt: number[];
+  readonly #noting = new Set<Promise<void>>();
+  /** Why this process has to start anew; null while it need not. */
+  #lost: string | null = null;
+  readonly #failure = Promise.withResolvers<string>();
   #isCaughtUp = false;
   readonly #queue: AppendQueue;
 
@@ -88,14 +103,19 @@ export class KafkaEngine implements EventLog {
     this.#wrong = wrong;
     this.partitions = options.partitions;
     this.#sentAt = allPartitions(options.partitions).map(() => 0);
+    this.#provenAt = allPartitions(options.partitions).map(() => 0);
     const { kafka: { topic, group }, database, projector, partitions, projects, unknownWait, logger } = options;
     const { kafka, connection, reader } = connections;
     this.#waiters = new OutcomeWaiters(partitions);
     this.#watch = new ProgressWatch({
       url: options.databaseUrl, database, waiters: this.#waiters, partitions, unknownWait, logger,
-      now: () => this.#clock.now(), onRefreshed: () => this.#checkCaughtUp(),
+      now: () => this.#clock.now(), onRefreshed: () => this.#takeRefreshed(),
+      onFallen: (partition) => this.#lose(`the projection of partition ${partition} is behind where it was: Postgres lost commits`),
     });
-    this.#ends = new LogEnds({ connection, ends, logger, nextOf: (partition) => this.#watch.of(partition).next });
+    this.#ends = new LogEnds({
+      connection, ends, logger, nextOf: (partition) => this.#watch.of(partition).next,
+      onShort: (partition, end, next) => this.#distrust(partition, shortLog(partition, end, next)),
+    });
     this.#owner = new PartitionOwner({
       connection, reader, database, projector, logger,
       onProjected: (partition, records, outcomes) => this.#tell(partition, records, outcomes),
@@ -106,7 +126,7 @@ export class KafkaEngine implements EventLog {
       ? new GroupMembership({ kafka, topic, group, logger, onAssigned: (assigned) => this.#assign(assigned) })
       : null;
     this.#appenders = Array.from({ length: partitions }, (_, partition) => new PartitionAppender({
-      partition, connection, unknownWait, signal: this.#closing.signal, onSending: (events) => this.#owner.loadAhead(partition, events),
+      partition, connection, unknownWait, signal: this.#closing.signal, prove: () => this.#prove(partition), onSending: (events) => this.#owner.loadAhead(partition, events),
       onSent: (records) => this.#takeSent(records),
     }));
   }
@@ -159,6 +179,10 @@ export class KafkaEngine implements EventLog {
     await this.#caughtUp.promise;
   }
 
+  onFailure(listener: (reason: string) => void): void {
+    void this.#failure.promise.then(listener);
+  }
+
   async append(partition: number, event: EncodedEvent): Promise<Outcome> {
     const observer = this.#observer;
     const queued = this.#admit(partition, event);
@@ -173,7 +197,9 @@ export class KafkaEngine implements EventLog {
         wait.placedAt(offset);
         observer.appended(performance.now() - began);
         // The event was sent after the progress was `next`, so its offset cannot be lower.
-        if (offset < next) this.#distrust(partition, offset, next);
+        if (offset < next) {
+          this.#distrust(partition, new RecordsLost(partition, `a new event was given offset ${offset}, the read model is at ${next}: the log was cut, or made anew`));
+        }
       },
       (error: Error) => wait.fail(error),
     );
@@ -204,6 +230,9 @@ export class KafkaEngine implements EventLog {
       const left = partitions.reduce((sum, partition) => sum + this.#ends.leftOf(partition), 0);
       problems.push(`The read model is being brought to the end of the log: ${left} events to go.`);
     }
+    if (this.#lost !== null) problems.push(this.#lost);
+    const clockProblem = this.#clockProblem();
+    if (clockProblem !== null) problems.push(clockProblem);
     if (this.#ends.away) problems.push('Kafka cannot be reached.');
     const unattended = this.#ends.unattended().filter((partition) => this.#haltOf(partition) === null);
     if (unattended.length > 0) problems.push(`Nobody projects partition ${unattended.join(', ')}: is there a projector that runs?`);
@@ -230,7 +259,7 @@ export class KafkaEngine implements EventLog {
     await this.#membership?.leave();
     await this.#owner.close();
     await Promise.all(this.#appenders.map((appender) => appender.idle()));
-    await Promise.all([this.#watch.close(), this.#ends.close()]);
+    await Promise.all([this.#watch.close(), this.#ends.close(), ...this.#noting]);
     await Promise.all([this.#connections.connection.close(), this.#connections.reader.close()]);
     this.#caughtUp.reject(new NotAppended('the service is stopping'));
   }
@@ -253,12 +282,25 @@ export class KafkaEngine implements EventLog {
     const halt = this.#haltOf(partition);
     if (halt !== null) no('halted', halt);
     if (!this.#isCaughtUp) no('catching_up', 'the read model is being brought to the end of the log');
+    if (this.#lost !== null) no('lost', this.#lost);
+    const clockProblem = this.#clockProblem();
+    if (clockProblem !== null) no('clock', clockProblem);
     if (this.#ends.away) no('kafka_away', 'Kafka cannot be reached');
     if (this.#watch.away) no('postgres_away', 'Postgres cannot be reached');
     if (this.#ends.lagOf(partition) > this.#options.lagEventsMax) {
       no('projection_lag', `the projection of partition ${partition} is too far behind its log`);
     }
     return this.#queue.enter(partition, event.bytes.length);
+  }
+
+  #clockProblem(): string | null {
+    return this.#clock.problem ?? this.#watch.clockProblem;
+  }
+
+  /** The log has everything, so nothing needs to be resumed: but what this process remembers of the read model is wrong. */
+  #lose(reason: string): void {
+    this.#lost ??= reason;
+    this.#failure.resolve(this.#lost);
   }
 
   /** Why events for a partition are refused; null if they are not. */
@@ -268,7 +310,22 @@ export class KafkaEngine implements EventLog {
 
   #assign(partitions: readonly number[]): void {
     this.#options.logger.info({ partitions }, 'the group has shared the partitions out');
+    this.#assigned = partitions;
     this.#owner.assign(partitions.filter((partition) => !this.#wrong.has(partition)));
+  }
+
+  /** The progress of all partitions was read. Partitions that an operator has resumed go on. */
+  #takeRefreshed(): void {
+    const resumed = [...this.#contradicted].filter((partition) => !this.#watch.of(partition).contradicted);
+    for (const partition of resumed) {
+      this.#contradicted.delete(partition);
+      this.#wrong.delete(partition);
+    }
+    for (const partition of allPartitions(this.partitions)) {
+      if (this.#watch.of(partition).contradicted) this.#contradicted.add(partition);
+    }
+    if (resumed.length > 0) this.#assign(this.#assigned);
+    this.#checkCaughtUp();
   }
 
   /** Handles records that this process has just appended. */
@@ -305,14 +362,45 @@ export class KafkaEngine implements EventLog {
     this.#options.logger.fatal({ partition, offset: String(offset), err: error }, 'a partition has halted: its log cannot be projected any further');
   }
 
-  /** Another log has replaced that of the partition: refuses all events for it until this process is restarted. */
-  #distrust(partition: number, offset: bigint, next: bigint): void {
+  /**
+   * Whenever a connection broke, or another broker leads: proves that the partition still has all that was projected of it, before
+   * anything is appended. Else new events would take the offsets, and versions, of lost ones. Rejects with NotAppended.
+   */
+  async #prove(partition: number): Promise<void> {
+    const { connection, reader } = this.#connections;
+    const { doubts } = connection;
+    if (this.#provenAt[partition] === doubts) return;
+    try {
+      await proveIdentity(reader, partition, await readProgressOf(this.#options.database.pool, partition));
+    } catch (error) {
+      if (error instanceof WrongLog) this.#distrust(partition, error);
+      throw new NotAppended(`it is not certain that partition ${partition} of the log is complete`, { cause: error });
+    }
+    this.#provenAt[partition] = doubts;
+  }
+
+  /**
+   * The log of the partition is another one than was projected, or lost a part: it takes no events until an operator has resumed the log,
+   * or rebuilt the read model.
+   */
+  #distrust(partition: number, error: WrongLog): void {
     if (this.#wrong.has(partition)) return;
-    const problem = `a new event was given offset ${offset}, the read model is at ${next}: the log was cut, or made anew`;
-    const { message } = wrongLog(partition, problem);
+    const { message } = error;
     this.#wrong.set(partition, message);
     this.#waiters.abandon(partition);
-    this.#options.logger.fatal({ partition, offset: String(offset) }, message);
+    this.#options.logger.fatal({ partition }, message);
+    if (error instanceof RecordsLost) this.#noteContradicted(partition, message);
+  }
+
+  /** For all processes, and for those that are started later. */
+  #noteContradicted(partition: number, reason: string): void {
+    const { database: { pool }, logger } = this.#options;
+    const noting = pRetry(() => noteContradicted(pool, partition, reason), {
+      retries: Infinity, minTimeout: noteDelay, factor: 1, signal: this.#closing.signal, shouldRetry: ({ error }) => isDatabaseAway(error),
+    }).catch((error: unknown) => {
+      if (!this.#closing.signal.aborted) logger.error({ partition, err: error }, 'a halt could not be noted');
+    }).finally(() => this.#noting.delete(noting));
+    this.#noting.add(noting);
   }
 
   #checkCaughtUp(): void {

@@ -8,10 +8,10 @@ import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import { pause } from '../../../src/pause.ts';
-import { noteCaughtUp, noteHalted, takeOver } from '../progress/progress.store.ts';
+import { noteCaughtUp, noteContradicted, noteHalted, takeOver } from '../progress/progress.store.ts';
 import type { Projected, Projector } from '../projector.ts';
 import type { LogReader, LogRecord } from '../../../src/log/event-log.ts';
-import { proveIdentity, WrongLog, wrongLog } from '../../../src/log/identity.ts';
+import { changedLog, proveIdentity, RecordsLost, shortLog, WrongLog } from '../../../src/log/identity.ts';
 import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import { PartitionFetcher } from '../../../src/log/kafka/partition-fetcher.ts';
 import { PartitionProjection, type Position } from './partition-projection.ts';
@@ -50,6 +50,9 @@ interface Owned {
   readonly epoch: bigint;
   /** The end of the log when it was taken over; null once the projection has been there. */
   catchUpTo: bigint | null;
+  /** The doubts of the connection when the log was last proved to have all that was projected, and those at the fetch in flight. */
+  provenAt: number;
+  fetchedAt: number;
   /** When this process last appended to it, and until when it is fetched because others append too, by `performance.now`. */
   sentAt: number;
   sharedUntil: number;
@@ -100,7 +103,8 @@ export class PartitionOwner {
   /** Takes records that this process has just appended, so that they need not be fetched if they are the next ones. */
   offerSent(records: readonly LogRecord[]): void {
     const owned = this.#owned.get(records[0]!.partition);
-    if (!owned) return;
+    // What came since the last proof is fetched: only behind a proof is it certain that it follows.
+    if (!owned || this.#isDoubtful(owned)) return;
     const now = performance.now();
     owned.sentAt = now;
     if (!owned.projection.offer(records)) owned.sharedUntil = now + sharedFor;
@@ -127,24 +131,26 @@ export class PartitionOwner {
 
   /** Takes a partition over, retrying while it is assigned to this process. Never rejects. */
   async #takeOver(partition: number, delay: number): Promise<void> {
-    const { database, logger, reader, onHalted, onTakenOver } = this.#options;
+    const { connection, database, logger, reader, onHalted, onTakenOver } = this.#options;
     const { signal } = this.#closing;
     await pause(delay, signal);
     while (this.#assigned.has(partition) && !this.#owned.has(partition) && !signal.aborted) {
       try {
+        const { doubts } = connection;
         const claim = await takeOver(database.pool, partition);
         onTakenOver(partition);
+        // What is left once others are tried again: the log was found to contradict the read model.
+        if (claim.halted !== null) return onHalted(partition, claim.next, claim.halted, new WrongLog(claim.halted));
         try {
           await proveIdentity(reader, partition, claim);
         } catch (error) {
           if (!(error instanceof WrongLog)) throw error;
-          await this.#remember(partition, claim.epoch, error.message);
-          onHalted(partition, claim.next, error.message, error);
-          return;
+          await this.#note(partition, claim.epoch, error.message, error);
+          return onHalted(partition, claim.next, error.message, error);
         }
         const { end } = await reader.bounds(partition);
         if (!this.#assigned.has(partition)) return;
-        this.#own(partition, claim, end);
+        this.#own(partition, claim, end, doubts);
         logger.info({ partition, offset: String(claim.next), epoch: String(claim.epoch) }, 'took a partition over');
         return;
       } catch (error) {
@@ -154,7 +160,7 @@ export class PartitionOwner {
     }
   }
 
-  #own(partition: number, position: Position, end: bigint): void {
+  #own(partition: number, position: Position, end: bigint, provenAt: number): void {
     const { database, projector, logger } = this.#options;
     const projection = new PartitionProjection({
       partition, position, database, projector,
@@ -163,7 +169,7 @@ export class PartitionOwner {
         this.#noteCaughtUp(partition, records.at(-1)!.offset + 1n);
       },
       onLost: () => {
-        logger.warn({ partition, epoch: String(position.epoch) }, 'another process has taken a partition over');
+        logger.warn({ partition, epoch: String(position.epoch) }, 'another process has taken a partition over, or halted it');
         this.#owned.delete(partition);
         // Either the group is assigning it to that process, or that process took it without being in the group.
         this.#takeOverSoon(partition, retakeDelay);
@@ -171,12 +177,12 @@ export class PartitionOwner {
       onHalted: (offset, error) => {
         this.#owned.delete(partition);
         const reason = error instanceof WrongLog ? error.message : `partition ${partition} has halted at offset ${offset}: ${error.message}`;
-        this.#run(this.#remember(partition, position.epoch, reason));
+        this.#run(this.#note(partition, position.epoch, reason, error));
         this.#options.onHalted(partition, offset, reason, error);
       },
     });
     this.#owned.set(partition, {
-      projection, epoch: position.epoch, catchUpTo: end, sentAt: -Infinity, sharedUntil: -Infinity,
+      projection, epoch: position.epoch, catchUpTo: end, provenAt, fetchedAt: provenAt, sentAt: -Infinity, sharedUntil: -Infinity,
     });
     this.#noteCaughtUp(partition, position.next);
     this.#fetcher.start();
@@ -190,10 +196,15 @@ export class PartitionOwner {
     this.#run(this.#untilDone(partition, () => noteCaughtUp(pool, partition, owned.epoch)));
   }
 
-  /** Records why a partition has halted, for other processes. */
-  #remember(partition: number, epoch: bigint, reason: string): Promise<void> {
+  /**
+   * Notes why a partition has halted, for other processes. Lost records halt it until an operator resumes the log; a wrong log or an
+   * event that cannot be projected, until somebody takes it over with the right settings or code.
+   */
+  #note(partition: number, epoch: bigint, reason: string, error: Error): Promise<void> {
     const { pool } = this.#options.database;
-    return this.#untilDone(partition, () => noteHalted(pool, partition, epoch, reason));
+    return this.#untilDone(partition, () => {
+      return error instanceof RecordsLost ? noteContradicted(pool, partition, reason) : noteHalted(pool, partition, epoch, reason);
+    });
   }
 
   /** Retries while Postgres cannot be reached. Never rejects. */
@@ -213,16 +224,31 @@ export class PartitionOwner {
   #offsetToFetch(partition: number): bigint | null {
     const owned = this.#owned.get(partition);
     if (!owned?.projection.hasRoom) return null;
+    owned.fetchedAt = this.#options.connection.doubts;
+    const { tail } = owned.projection;
+    // The record before the tail is the proof.
+    if (this.#isDoubtful(owned)) return tail === 0n ? tail : tail - 1n;
     const now = performance.now();
     const knowsWhatComes = now < owned.sentAt + ownRecordsFor && now > owned.sharedUntil;
-    return knowsWhatComes ? null : owned.projection.tail;
+    return knowsWhatComes ? null : tail;
+  }
+
+  /** Whether the log may have lost records since it was proved. */
+  #isDoubtful({ provenAt }: Owned): boolean {
+    return provenAt !== this.#options.connection.doubts;
   }
 
   #offerFetched(partition: number, from: bigint, records: readonly LogRecord[]): void {
-    const projection = this.#owned.get(partition)?.projection;
-    if (!projection) return;
-    if (records[0]!.offset > from) projection.halt(wrongLog(partition, `the log has no record at offset ${from}`));
-    else projection.offer(records);
+    const owned = this.#owned.get(partition);
+    if (!owned) return;
+    const { projection, fetchedAt } = owned;
+    const [first] = records;
+    if (first!.offset > from) projection.halt(new RecordsLost(partition, `the log has no record at offset ${from}`));
+    else if (owned.provenAt === fetchedAt) projection.offer(records);
+    else if (projection.tail === 0n || projection.endsWith(first!)) {
+      owned.provenAt = fetchedAt;
+      projection.offer(records);
+    } else projection.halt(changedLog(partition, projection.tail));
   }
 
   /** The offset to fetch is not in the log: the log was replaced, or has lost a part. Never rejects. */
@@ -232,8 +258,7 @@ export class PartitionOwner {
     try {
       const { start, end } = await this.#options.reader.bounds(partition);
       if (projection.tail >= start && projection.tail <= end) return;
-      const problem = `it holds offsets ${start} to ${end}, the read model is at ${projection.tail}: it was cut, or made anew`;
-      projection.halt(wrongLog(partition, problem));
+      projection.halt(shortLog(partition, end, projection.tail));
     } catch (error) {
       this.#options.logger.debug({ partition, err: error }, 'the bounds of a partition are not known yet');
     }

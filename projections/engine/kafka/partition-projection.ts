@@ -3,6 +3,7 @@
  * and are projected in batches. The progress in Postgres decides whether they still have to be projected (ARCHITECTURE.md,
  * "Invariants").
  */
+import { createHash } from 'node:crypto';
 import type { EncodedEvent } from '../../../src/events/event.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { combine, isGuardFailure } from '../../../src/database/combine.ts';
@@ -22,19 +23,19 @@ const queueBytesMax = 16 * 1024 * 1024;
 /** How long to wait before a retry while Postgres is away, in milliseconds. */
 const retryDelay = 200;
 
-const selectEpoch: Statement<{ next: bigint; epoch: bigint }> = {
-  name: 'select_epoch',
-  text: 'select next, epoch from progress where partition = $1',
+const selectPosition: Statement<{ next: bigint; epoch: bigint; contradicted: boolean }> = {
+  name: 'select_position',
+  text: 'select next, epoch, contradicted from progress where partition = $1',
 };
 
 /** The progress and epoch of a partition when this process took it over. */
-export type Position = Pick<Progress, 'next' | 'time' | 'epoch'>;
+export type Position = Pick<Progress, 'next' | 'time' | 'epoch' | 'lastHash'>;
 
 /** What happens to a partition while it is projected. */
 export interface ProjectionEvents {
   /** Records were projected. `outcomes` is null if an earlier attempt committed but its answer was lost. */
   readonly onProjected: (records: readonly LogRecord[], outcomes: Projected['outcomes'] | null) => void;
-  /** Another process has taken the partition over. */
+  /** Another process has taken the partition over, or found that its log contradicts the read model. */
   readonly onLost: () => void;
   /** The record at this offset cannot be projected, or is not there. */
   readonly onHalted: (offset: bigint, error: Error) => void;
@@ -53,6 +54,8 @@ export class PartitionProjection {
   readonly #batches: PartitionBatches<LogRecord>;
   #tail: bigint;
   #tailTime: number;
+  /** The record before the tail; null while none was offered. */
+  #last: LogRecord | null = null;
   #queuedBytes = 0;
   #ended = false;
 
@@ -83,6 +86,14 @@ export class PartitionProjection {
     return this.#tail;
   }
 
+  /** Whether this is the record before the tail: the log still has what was offered last. */
+  endsWith({ offset, bytes }: LogRecord): boolean {
+    if (offset !== this.#tail - 1n) return false;
+    if (this.#last !== null) return Buffer.compare(this.#last.bytes, bytes) === 0;
+    const { lastHash } = this.#options.position;
+    return lastHash !== null && createHash('sha256').update(bytes).digest().equals(lastHash);
+  }
+
   /** Whether more may be offered. */
   get hasRoom(): boolean {
     return !this.#ended && this.#queuedBytes < queueBytesMax;
@@ -95,6 +106,7 @@ export class PartitionProjection {
     const fresh = records.filter(({ offset }) => offset >= this.#tail);
     if (this.#ended || fresh.length === 0) return true;
     if (fresh[0]!.offset > this.#tail) return false;
+    this.#last = fresh.at(-1)!;
     this.#batches.push(fresh.map((record) => {
       // The brokers' clocks may differ; the log's time never falls.
       this.#tailTime = Math.max(this.#tailTime, record.time);
@@ -166,10 +178,10 @@ export class PartitionProjection {
   /** Reads the progress, because a commit may have taken place although its answer was lost. */
   async #notYetProjected(records: readonly LogRecord[]): Promise<readonly LogRecord[]> {
     const { partition, position, database, onProjected, onLost } = this.#options;
-    const { rows } = await database.writers.with((tx) => tx.query(selectEpoch, [partition]));
-    const { next, epoch } = rows[0]!;
+    const { rows } = await database.writers.with((tx) => tx.query(selectPosition, [partition]));
+    const { next, epoch, contradicted } = rows[0]!;
     // If `next` is below these records, the read model was replaced by an older one.
-    if (epoch !== position.epoch || next < records[0]!.offset) {
+    if (epoch !== position.epoch || next < records[0]!.offset || contradicted) {
       this.#end();
       onLost();
       return [];

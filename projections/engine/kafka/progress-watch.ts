@@ -9,11 +9,12 @@ import { pause } from '../../../src/pause.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { findProgressAndOutcomes } from '../outcomes/outcomes.store.ts';
 import { stillCounts } from '../outcomes/recorded-outcome.ts';
-import { readProgress, type Progress } from '../progress/progress.store.ts';
+import { readProgressNow, type Progress } from '../progress/progress.store.ts';
+import { LogClock } from '../../../src/log/log-clock.ts';
 import type { OutcomeWaiters } from './outcome-waiters.ts';
 
 /** What this process knows of a partition. */
-export type PartitionProgress = Pick<Progress, 'next' | 'time' | 'halted' | 'caughtUp'>;
+export type PartitionProgress = Pick<Progress, 'next' | 'time' | 'halted' | 'contradicted' | 'caughtUp'>;
 
 /** How often overdue requests are looked for, and how often the progress of all partitions is read. In milliseconds. */
 const lookInterval = 100;
@@ -35,6 +36,8 @@ export interface ProgressWatchOptions {
   readonly logger: Logger;
   /** The log's time. */
   readonly now: () => number;
+  /** The progress of a partition is lower than it was: Postgres lost commits. */
+  readonly onFallen: (partition: number) => void;
   /** Called after the progress of all partitions was read. */
   readonly onRefreshed: () => void;
 }
@@ -49,6 +52,7 @@ export class ProgressWatch {
   /** Progress that other processes have not been notified of yet. */
   readonly #toNotify = new Map<number, bigint>();
   #notifying: Promise<void> | null = null;
+  readonly #clock = new LogClock('Postgres');
   #listener: pg.Client | null = null;
   #timer: NodeJS.Timeout | undefined;
   #refreshedAt = -Infinity;
@@ -61,7 +65,7 @@ export class ProgressWatch {
   constructor(options: ProgressWatchOptions) {
     this.#options = options;
     this.#channel = `${options.database.schema}_progress`;
-    this.#progress = Array.from({ length: options.partitions }, () => ({ next: 0n, time: 0, halted: null, caughtUp: false }));
+    this.#progress = Array.from({ length: options.partitions }, () => ({ next: 0n, time: 0, halted: null, contradicted: false, caughtUp: false }));
   }
 
   /** Begins to listen and to poll. Rejects when Postgres is away. */
@@ -77,6 +81,11 @@ export class ProgressWatch {
     await Promise.all([this.#listener?.end(), this.#listening, this.#refreshing, this.#notifying, ...this.#lookUps]);
   }
 
+  /** A sentence that says that the clocks of Postgres and of this process differ by too much, or null. */
+  get clockProblem(): string | null {
+    return this.#clock.problem;
+  }
+
   /** Why Postgres cannot be reached; null while it can. */
   get away(): Error | null {
     return this.#away;
@@ -88,13 +97,18 @@ export class ProgressWatch {
 
   /** Reads the progress of all partitions. Rejects when Postgres is away. */
   async refresh(): Promise<void> {
-    const { database, waiters } = this.#options;
-    const all = await readProgress(database.pool);
+    const { database, waiters, onFallen } = this.#options;
+    const before = this.#progress.map(({ next }) => next);
+    const { progress, serverTime } = await readProgressNow(database.pool);
     this.#refreshedAt = performance.now();
-    all.forEach(({ next, time, halted, caughtUp }, partition) => {
+    this.#clock.set(serverTime);
+    progress.forEach(({ next, time, halted, contradicted, caughtUp }, partition) => {
+      if (next < before[partition]!) onFallen(partition);
       // This process may know of newer progress by now.
       const known = this.#progress[partition]!;
-      this.#progress[partition] = { next: next > known.next ? next : known.next, time: Math.max(time, known.time), halted, caughtUp };
+      this.#progress[partition] = {
+        next: next > known.next ? next : known.next, time: Math.max(time, known.time), halted, contradicted, caughtUp,
+      };
       waiters.moved(partition, next);
       if (halted !== null) waiters.abandon(partition);
     });

@@ -4,23 +4,32 @@
  */
 import type { EncodedEvent } from '../../../src/events/event.ts';
 import { randomUUID } from 'node:crypto';
+import pRetry from 'p-retry';
 import type { Logger } from 'pino';
+import { advisoryLocks } from '../../../src/database/advisory-locks.ts';
 import type { Database } from '../../../src/database/database.ts';
+import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import { inTransaction } from '../../../src/database/transaction.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
-import { readProgressOf } from '../progress/progress.store.ts';
+import { readProgress, readProgressOf } from '../progress/progress.store.ts';
 import { ProgressMoved, type Projector } from '../projector.ts';
 import { NotAppended } from '../../../src/log/event-log.ts';
 import { encodeGenesis, proveIdentity, readLogId } from '../../../src/log/identity.ts';
 import type { EventLog, LogRecord, LogStatus, PartitionBounds } from '../../../src/log/event-log.ts';
 import { LogClock } from '../../../src/log/log-clock.ts';
 import { fail, noLogObserver, type LogObserver } from '../../../src/log/log-observer.ts';
-import { partitionCount } from '../../../src/log/partition.ts';
+import { allPartitions, partitionCount } from '../../../src/log/partition.ts';
 import { AppendQueue, type QueuedEvent } from '../append-queue.ts';
 import { isConflict, ProjectionFailed, projectRecords } from '../project-records.ts';
-import { createLogTables, logSchema } from '../../../src/log/postgres/log-tables.ts';
+import { resumeLog } from '../../../src/log/resume.ts';
+import { appendRecord } from '../../../src/log/postgres/append-record.ts';
+import { createLogTables, logSchema, noteHistory, selectHistory } from '../../../src/log/postgres/log-tables.ts';
+import { HeadWatch } from './head-watch.ts';
 import { PartitionWriter } from './partition-writer.ts';
 import { PostgresReader } from '../../../src/log/postgres/postgres-reader.ts';
+
+/** How long to wait before the log is resumed again, in milliseconds. */
+const resumeDelay = 500;
 
 export interface PostgresEngineOptions {
   readonly database: Database;
@@ -39,12 +48,17 @@ export class PostgresEngine implements EventLog {
   readonly partitions = partitionCount;
   readonly #reader: PostgresReader;
   readonly #options: PostgresEngineOptions;
-  readonly #clock = new LogClock();
+  readonly #clock = new LogClock('Postgres');
   readonly #observer: LogObserver;
   readonly #writers: readonly PartitionWriter[];
   readonly #halted = new Map<number, string>();
   readonly #queue: AppendQueue;
-  #closed = false;
+  #watch: HeadWatch | null = null;
+  /** Why nothing is appended any more; null while it is. */
+  #lost: string | null = null;
+  readonly #failure = Promise.withResolvers<string>();
+  #resuming: Promise<void> | null = null;
+  readonly #closing = new AbortController();
 
   private constructor(options: PostgresEngineOptions) {
     this.#options = options;
@@ -79,11 +93,66 @@ export class PostgresEngine implements EventLog {
   async #start(signal: AbortSignal): Promise<void> {
     await createLogTables(this.#options.database.pool, this.partitions);
     await this.#startGeneration();
-    for (let partition = 0; partition < this.partitions; partition += 1) {
+    for (const partition of allPartitions(this.partitions)) {
       signal.throwIfAborted();
       await proveIdentity(this, partition, await readProgressOf(this.#options.database.pool, partition));
       await this.catchUp(partition);
     }
+    await this.#resumeInNewHistory();
+    const { pool } = this.#options.database;
+    this.#watch = new HeadWatch({
+      pool, logger: this.#options.logger,
+      onTime: (serverTime) => this.#clock.set(serverTime),
+      onBehind: (partition) => this.catchUp(partition),
+      onFallen: (partition, versions) => this.#lose(partition, versions),
+    });
+  }
+
+  /**
+   * Postgres lost commits and tells of no new history, so only a process that ran before can know: it resumes the log for all, and
+   * then has to start anew.
+   */
+  #lose(partition: number, versions: readonly bigint[]): void {
+    if (this.#lost !== null) return;
+    const lost = `partition ${partition} of the log is shorter than it was: Postgres lost commits`;
+    this.#lost = lost;
+    const { pool } = this.#options.database;
+    const resume = (): Promise<void> => inTransaction(pool, (client) => {
+      return resumeLog({ appendRecord: (to, bytes) => appendRecord(client, to, bytes) }, versions);
+    });
+    const resuming = pRetry(resume, {
+      retries: Infinity, minTimeout: resumeDelay, factor: 1, signal: this.#closing.signal, shouldRetry: ({ error }) => isDatabaseAway(error),
+    });
+    this.#resuming = resuming.then(() => this.#failure.resolve(lost), (error: unknown) => {
+      this.#options.logger.error({ err: error }, 'the log could not be resumed');
+      this.#failure.resolve(`${lost}; versions may come again, because the log could not be resumed`);
+    });
+  }
+
+  onFailure(listener: (reason: string) => void): void {
+    void this.#failure.promise.then(listener);
+  }
+
+  /**
+   * Where Postgres goes on from another history than the log was last written in, its last commits may be gone: resumes the log. A log
+   * without a noted history is from a version that did not note it. To be called when the read model is at the end of the log.
+   */
+  async #resumeInNewHistory(): Promise<void> {
+    const { database: { pool, writers, history }, logger } = this.#options;
+    // A connection that writes has checked the history.
+    await writers.with(async () => undefined);
+    await inTransaction(pool, async (client) => {
+      await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.resumeLog]);
+      const { rows: [noted] } = await client.query<{ name: string }>(selectHistory);
+      if (noted?.name === history.known) return;
+      if (noted !== undefined) {
+        logger.warn({ from: noted.name, to: history.known }, 'Postgres goes on from another history: the versions of all partitions rise above those that may be lost');
+        const versions = (await readProgress(pool)).map(({ base, next }) => base + next);
+        await resumeLog({ appendRecord: (to, bytes) => appendRecord(client, to, bytes) }, versions);
+      }
+      await client.query(noteHistory, [history.known]);
+    });
+    for (const partition of allPartitions(this.partitions)) await this.catchUp(partition);
   }
 
   async append(partition: number, event: EncodedEvent): Promise<Outcome> {
@@ -120,7 +189,7 @@ export class PostgresEngine implements EventLog {
   }
 
   problems(): readonly string[] {
-    return [...this.#halted.values()];
+    return [this.#lost, this.#clock.problem, ...this.#halted.values()].filter((problem) => problem !== null);
   }
 
   status(): LogStatus {
@@ -155,13 +224,17 @@ export class PostgresEngine implements EventLog {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort();
+    await Promise.all([this.#watch?.close(), this.#resuming]);
     await Promise.all(this.#writers.map((writer) => writer.idle()));
   }
 
   /** Queues an event. Throws NotAppended when it cannot be accepted now. */
   #admit(partition: number, event: EncodedEvent): QueuedEvent {
-    if (this.#closed) throw this.#queue.refuse('stopping', 'the service is stopping', partition);
+    if (this.#closing.signal.aborted) throw this.#queue.refuse('stopping', 'the service is stopping', partition);
+    if (this.#lost !== null) throw this.#queue.refuse('lost', this.#lost, partition);
+    const differing = this.#clock.problem;
+    if (differing !== null) throw this.#queue.refuse('clock', differing, partition);
     const halted = this.#halted.get(partition);
     if (halted !== undefined) throw this.#queue.refuse('halted', halted, partition);
     return this.#queue.enter(partition, event.bytes.length);
@@ -177,13 +250,7 @@ export class PostgresEngine implements EventLog {
       this.#clock.set(Number(rows[0].time));
       const empty = rows.filter((head) => head.next === '0');
       const logId = empty.length === rows.length ? randomUUID() : await readLogId(this, 0);
-      for (const { partition, time } of empty) {
-        await client.query(
-          `insert into ${logSchema}.records (partition, log_offset, time, bytes) values ($1, 0, $2, $3)`,
-          [partition, time, encodeGenesis(logId)],
-        );
-        await client.query(`update ${logSchema}.heads set next = 1, time = $2 where partition = $1`, [partition, time]);
-      }
+      for (const { partition } of empty) await appendRecord(client, partition, encodeGenesis(logId));
     });
   }
 }

@@ -14,6 +14,8 @@ export const ProgressEntity = defineEntity({
     logId: p.uuid().nullable(),
     /** The version of an event is this base plus its offset. */
     base: p.bigint(),
+    /** Lower versions that stand for nothing, because a part of the log was lost: a JSON array of [from, to], `to` exclusive. */
+    gaps: p.text().default('[]'),
     /**
      * Raised when compaction moves rows of the partition or garbage collection drops segments: what was loaded or remembered under
      * another layout is invalid. Replay does not compare it.
@@ -25,6 +27,11 @@ export const ProgressEntity = defineEntity({
     time: p.bigint('number'),
     /** Why the partition has halted; null while it is projected. */
     halted: p.text().nullable(),
+    /**
+     * Whether it has halted because its log contradicts the read model. Then it stays halted until an operator resumes the log or
+     * rebuilds the read model. Other halts are tried again whenever the partition is taken over.
+     */
+    contradicted: p.boolean().default(false),
     /** Whether it was ever projected to the end of its log; until then its state is partial, and is not served. */
     caughtUp: p.boolean().default(false),
   },

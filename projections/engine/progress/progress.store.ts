@@ -1,11 +1,14 @@
 /** Reads and writes the progress of partitions. */
 import type pg from 'pg';
+import { timeline } from '../../../src/database/history.ts';
 
 /** The progress of a partition, as stored. */
 export interface Progress {
   /** The next offset to be projected, and the time of the record before it. */
   readonly next: bigint;
   readonly time: number;
+  /** The version of an event is this base plus its offset. */
+  readonly base: bigint;
   /** A fencing token: raised at each takeover. */
   readonly epoch: bigint;
   /** The log that the read model was built from; null when nothing has been projected yet. */
@@ -14,16 +17,32 @@ export interface Progress {
   readonly lastHash: Uint8Array | null;
   /** Why the partition has halted; null while it is projected. */
   readonly halted: string | null;
+  /** Whether it has halted because its log contradicts the read model. */
+  readonly contradicted: boolean;
   /** Whether it was ever projected to the end of its log. */
   readonly caughtUp: boolean;
 }
 
-const columns = 'next, time, epoch, log_id as "logId", last_hash as "lastHash", halted, caught_up as "caughtUp"';
+const columns = 'next, time, base, epoch, log_id as "logId", last_hash as "lastHash", halted, contradicted, caught_up as "caughtUp"';
 
 /** The progress of all partitions, in their order. Rejects when Postgres is away. */
 export async function readProgress(pool: pg.Pool): Promise<Progress[]> {
-  const { rows } = await pool.query<ProgressRow>({ name: 'read_progress', text: `select ${columns} from progress order by partition` });
-  return rows.map(toProgress);
+  return (await readProgressNow(pool)).progress;
+}
+
+/** The same, with the time of the server in milliseconds since 1970. */
+export async function readProgressNow(pool: pg.Pool): Promise<{ readonly progress: Progress[]; readonly serverTime: number }> {
+  const { rows } = await pool.query<ProgressRow & { serverTime: string }>({
+    name: 'read_progress',
+    text: `select ${columns}, (extract(epoch from clock_timestamp()) * 1000)::int8 as "serverTime" from progress order by partition`,
+  });
+  return { progress: rows.map(toProgress), serverTime: Number(rows[0]!.serverTime) };
+}
+
+/** For each partition of the read model in this schema, the version behind the last event that was projected. */
+export async function selectVersions(client: pg.ClientBase, schema: string): Promise<bigint[]> {
+  const { rows } = await client.query<{ version: string }>(`select base + next as version from ${schema}.progress order by partition`);
+  return rows.map(({ version }) => BigInt(version));
 }
 
 /** The progress of one partition. */
@@ -34,18 +53,36 @@ export async function readProgressOf(pool: pg.Pool, partition: number): Promise<
   return toProgress(rows[0]!);
 }
 
-/** Raises the epoch of a partition, which fences off its former owner: that one can no longer store anything for it. */
+/**
+ * Raises the epoch of a partition, which fences off its former owner: that one can no longer store anything for it. The timeline of
+ * Postgres is a part of the epoch, so that none is given out twice although the last takeover may be lost with a timeline.
+ */
 export async function takeOver(pool: pg.Pool, partition: number): Promise<Progress> {
   const { rows } = await pool.query<ProgressRow>(
-    `update progress set epoch = epoch + 1, halted = null where partition = $1 returning ${columns}`, [partition],
+    `update progress set epoch = greatest(epoch + 1, ${timeline} << 32), halted = case when contradicted then halted end
+      where partition = $1 returning ${columns}`, [partition],
   );
   return toProgress(rows[0]!);
+}
+
+/**
+ * Notes that the log of a partition contradicts the read model, and how. From then on nobody can store anything for the partition. An
+ * earlier contradiction stays.
+ */
+export async function noteContradicted(pool: pg.Pool, partition: number, reason: string): Promise<void> {
+  const values = [partition, reason];
+  await pool.query('update progress set halted = $2, contradicted = true where partition = $1 and not contradicted', values);
+}
+
+/** Lets partitions be projected again whose logs have been proved to match the read model. */
+export async function clearContradictions(pool: pg.Pool, partitions: readonly number[]): Promise<void> {
+  await pool.query('update progress set halted = null, contradicted = false where partition = any($1) and contradicted', [partitions]);
 }
 
 /** Notes why a partition has halted, unless somebody else has taken it over. */
 export async function noteHalted(pool: pg.Pool, partition: number, epoch: bigint, reason: string): Promise<void> {
   const values = [partition, String(epoch), reason];
-  await pool.query('update progress set halted = $3 where partition = $1 and epoch = $2', values);
+  await pool.query('update progress set halted = $3 where partition = $1 and epoch = $2 and not contradicted', values);
 }
 
 /** Notes that a partition was projected to the end of its log, unless somebody else has taken it over. */
@@ -55,8 +92,8 @@ export async function noteCaughtUp(pool: pg.Pool, partition: number, epoch: bigi
 }
 
 /** The driver returns 64-bit integers as strings. */
-type ProgressRow = Pick<Progress, 'logId' | 'lastHash' | 'halted' | 'caughtUp'> & Readonly<Record<'next' | 'time' | 'epoch', string>>;
+type ProgressRow = Pick<Progress, 'logId' | 'lastHash' | 'halted' | 'contradicted' | 'caughtUp'> & Readonly<Record<'next' | 'time' | 'base' | 'epoch', string>>;
 
-function toProgress({ next, time, epoch, ...rest }: ProgressRow): Progress {
-  return { next: BigInt(next), time: Number(time), epoch: BigInt(epoch), ...rest };
+function toProgress({ next, time, base, epoch, logId, lastHash, halted, contradicted, caughtUp }: ProgressRow): Progress {
+  return { next: BigInt(next), time: Number(time), base: BigInt(base), epoch: BigInt(epoch), logId, lastHash, halted, contradicted, caughtUp };
 }

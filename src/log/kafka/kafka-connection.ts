@@ -72,6 +72,9 @@ interface FetchResponse {
 export class KafkaConnection {
   readonly topic: string;
   readonly #cluster: KafkajsCluster;
+  /** The broker that led a partition when it was last sent to. */
+  readonly #leaders = new Map<number, string>();
+  #doubts = 0;
   #isClosed = false;
 
   private constructor(topic: string, cluster: KafkajsCluster) {
@@ -85,6 +88,14 @@ export class KafkaConnection {
     await cluster.connect();
     await whenSettled(() => cluster.addTargetTopic(topic));
     return new KafkaConnection(topic, cluster);
+  }
+
+  /**
+   * How often a request failed, or another broker led a partition than before. After each time, a partition may have lost records that
+   * were read or acknowledged: a broker restarted without its last writes, or one became the leader that did not have them.
+   */
+  get doubts(): number {
+    return this.#doubts;
   }
 
   /**
@@ -179,14 +190,20 @@ export class KafkaConnection {
       await this.#cluster.refreshMetadataIfNecessary();
       const [nodeId] = Object.keys(this.#cluster.findLeaderForPartitions(this.topic, [partition]));
       if (nodeId === undefined) throw new Error(`partition ${partition} has no leader`);
-      return await this.#cluster.findBroker({ nodeId });
+      const broker = await this.#cluster.findBroker({ nodeId });
+      const before = this.#leaders.get(partition) ?? nodeId;
+      this.#leaders.set(partition, nodeId);
+      if (before === nodeId) return broker;
     } catch (error) {
       throw new NotAppended('Kafka cannot be reached', { cause: error });
     }
+    this.#doubts += 1;
+    throw new NotAppended(`another broker leads partition ${partition} now`);
   }
 
   /** Refreshes the metadata before the next try: another broker may lead now. */
   async #forgetLeader(error: unknown): Promise<void> {
+    this.#doubts += 1;
     if (this.#isClosed) return;
     const { host, port } = error as { host?: string; port?: number };
     if (host !== undefined && port !== undefined) this.#cluster.removeBroker({ host, port });

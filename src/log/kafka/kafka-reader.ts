@@ -1,7 +1,7 @@
-/** Reads a log in Kafka from any offset: for replay, and for proofs of identity. */
+/** The records of a log in Kafka, from any offset: for replay, for proofs of identity, and to resume the log. */
 import pRetry, { AbortError } from 'p-retry';
 import type { Logger } from 'pino';
-import type { LogReader, LogRecord, PartitionBounds } from '../event-log.ts';
+import type { LogRecord, PartitionBounds, RecordLog } from '../event-log.ts';
 import { WrongLog } from '../identity.ts';
 import { createKafka, type KafkaSettings } from './kafka-client.ts';
 import { KafkaConnection } from './kafka-connection.ts';
@@ -13,7 +13,7 @@ const fetchWait = 500;
 const retriesMax = 19;
 const retryDelay = 200;
 
-export class KafkaReader implements LogReader {
+export class KafkaReader implements RecordLog {
   readonly partitions: number;
   readonly #connection: KafkaConnection;
 
@@ -43,6 +43,10 @@ export class KafkaReader implements LogReader {
 
   async bounds(partition: number): Promise<PartitionBounds> {
     return (await this.#connection.bounds([partition])).get(partition)!;
+  }
+
+  async appendRecord(partition: number, bytes: Uint8Array): Promise<void> {
+    await this.#connection.send(partition, [bytes]);
   }
 
   async close(): Promise<void> {

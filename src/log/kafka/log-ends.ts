@@ -18,6 +18,8 @@ export interface LogEndsOptions {
   readonly ends: readonly bigint[];
   /** How far a partition is projected, as far as this process knows. */
   readonly nextOf: (partition: number) => bigint;
+  /** A partition ends before the place up to which it was projected. */
+  readonly onShort: (partition: number, end: bigint, next: bigint) => void;
   readonly logger: Logger;
 }
 
@@ -86,11 +88,15 @@ export class LogEnds {
   }
 
   async #ask(): Promise<void> {
-    const { connection, logger } = this.#options;
+    const { connection, nextOf, onShort, logger } = this.#options;
     try {
+      const before = this.#partitions.map(nextOf);
       const bounds = await connection.bounds(this.#partitions);
       if (this.#away) logger.info('Kafka can be reached again');
-      for (const [partition, { end }] of bounds) this.heard(partition, end);
+      for (const [partition, { end }] of bounds) {
+        this.heard(partition, end);
+        if (end < before[partition]!) onShort(partition, end, before[partition]!);
+      }
       this.#lookForStandstill();
     } catch (error) {
       if (this.#closed) return;

@@ -35,6 +35,8 @@ export interface PartitionAppenderOptions {
   readonly connection: Pick<KafkaConnection, 'send'>;
   /** How long an unanswered send is retried, in milliseconds. A duplicate is harmless: it gets the first copy's outcome. */
   readonly unknownWait: number;
+  /** Called before each attempt to send. Rejects, with NotAppended, while it is not certain that the log has all that was read of it. */
+  readonly prove: () => Promise<void>;
   /** Called with events that are being sent for the first time. */
   readonly onSending: (events: readonly EncodedEvent[]) => void;
   /** Called with all sent records in order, before their appends resolve. */
@@ -93,11 +95,12 @@ export class PartitionAppender {
   }
 
   async #send(events: readonly EncodedEvent[]): Promise<LogRecord[]> {
-    const { partition, connection, unknownWait, signal } = this.#options;
+    const { partition, connection, prove, unknownWait, signal } = this.#options;
     const started = performance.now();
     let unknown = false;
     for (;;) {
       try {
+        await prove();
         const { offset, time } = await connection.send(partition, events.map(({ bytes }) => bytes));
         return events.map(({ bytes, event }, at) => ({ partition, offset: offset + BigInt(at), time, bytes, event }));
       } catch (error) {

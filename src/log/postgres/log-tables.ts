@@ -6,7 +6,6 @@ import { inTransaction } from '../../database/transaction.ts';
 export const logSchema = 'tablog_log';
 
 const statements = [
-  `create schema if not exists ${logSchema}`,
   // The next offset of each partition. Appending locks its row, so that offsets have no gaps and one order.
   `create table if not exists ${logSchema}.heads (
     partition smallint primary key,
@@ -24,10 +23,22 @@ const statements = [
   `alter table ${logSchema}.records alter column bytes set storage external`,
 ];
 
+/** The history of Postgres (src/database/history.ts) that the log was last written in, in one row; none if nobody noted it. */
+const createHistory = `create table if not exists ${logSchema}.history (
+  singleton boolean primary key default true check (singleton),
+  name text not null
+)`;
+
+export const selectHistory = `select name from ${logSchema}.history`;
+export const noteHistory = `insert into ${logSchema}.history (name) values ($1) on conflict (singleton) do update set name = excluded.name`;
+
 /** Creates the tables, with empty partitions, unless they exist. */
 export async function createLogTables(pool: pg.Pool, partitions: number): Promise<void> {
   await inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.createLog]);
+    await client.query(`create schema if not exists ${logSchema}`);
+    // Logs of earlier versions do not have it.
+    await client.query(createHistory);
     const { rows } = await client.query(`select to_regclass('${logSchema}.records') as records`);
     if (rows[0].records !== null) return;
     for (const statement of statements) await client.query(statement);

@@ -1,8 +1,10 @@
-/** Reading the log in Postgres. */
+/** The records of a log in Postgres. */
 import pg from 'pg';
-import type { LogReader, LogRecord, PartitionBounds } from '../event-log.ts';
+import type { LogRecord, PartitionBounds, RecordLog } from '../event-log.ts';
 import { WrongLog } from '../identity.ts';
 import { partitionCount } from '../partition.ts';
+import { inTransaction } from '../../database/transaction.ts';
+import { appendRecord } from './append-record.ts';
 import { createLogTables } from './log-tables.ts';
 import { selectEnd, selectRecords } from './statements.ts';
 
@@ -15,7 +17,7 @@ interface StoredRecord {
   readonly bytes: Buffer;
 }
 
-export class PostgresReader implements LogReader {
+export class PostgresReader implements RecordLog {
   readonly partitions = partitionCount;
   readonly #pool: pg.Pool;
   readonly #ownsPool: boolean;
@@ -59,6 +61,10 @@ export class PostgresReader implements LogReader {
   async bounds(partition: number): Promise<PartitionBounds> {
     const { rows } = await this.#pool.query<{ next: string }>({ ...selectEnd, values: [partition] });
     return { start: 0n, end: BigInt(rows[0]!.next) };
+  }
+
+  async appendRecord(partition: number, bytes: Uint8Array): Promise<void> {
+    await inTransaction(this.#pool, (client) => appendRecord(client, partition, bytes));
   }
 
   async close(): Promise<void> {

@@ -86,7 +86,7 @@ test('with the appender', async () => {
     const connection = await KafkaConnection.open(kafka, topic);
     closers.push(() => connection.close());
     const appender = new PartitionAppender({
-      partition: 0, connection, unknownWait: 10_000, onSending: () => undefined, onSent: () => undefined,
+      partition: 0, connection, unknownWait: 10_000, prove: async () => undefined, onSending: () => undefined, onSent: () => undefined,
       signal: new AbortController().signal,
     });
     return (bytes) => appender.append({ commandId: '', bytes, event: undefined as never });

@@ -1,4 +1,6 @@
 /** A broker in a container. */
+import { dirname } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
 import { brokerSettings, type Broker, type BrokerPorts } from './broker-settings.ts';
 import { freePort } from '../server.ts';
@@ -6,6 +8,8 @@ import { untilBrokerAnswers } from './until-broker-answers.ts';
 
 /** On a busy machine the default of a minute is too short. */
 const startWithinMs = 180_000;
+
+const dataFolder = '/tmp/tablog-data';
 
 export const kafkaImage = process.env['KAFKA_IMAGE'] ?? 'apache/kafka:4.3.1';
 
@@ -21,6 +25,7 @@ export async function startBrokerContainer(ports: BrokerPorts = {}): Promise<Bro
       KAFKA_LISTENERS: 'PLAINTEXT://:9092,CONTROLLER://:9093',
       KAFKA_ADVERTISED_LISTENERS: `PLAINTEXT://${address}`,
       KAFKA_CONTROLLER_QUORUM_VOTERS: '1@localhost:9093',
+      KAFKA_LOG_DIRS: dataFolder,
       KAFKA_HEAP_OPTS: '-Xms128m -Xmx384m',
     })
     .withAutoRemove(false)
@@ -30,10 +35,18 @@ export async function startBrokerContainer(ports: BrokerPorts = {}): Promise<Bro
   await untilBrokerAnswers(address);
   const { container: engine } = await getContainerRuntimeClient();
   const handle = engine.getById(container.getId());
+  const backups = new Map<string, Buffer>();
   return {
     address, where: `the container image ${kafkaImage}`,
     kill: async () => {
       await handle.kill();
+    },
+    backUp: async (name) => {
+      backups.set(name, await buffer(await handle.getArchive({ path: dataFolder })));
+    },
+    // The files of a log have the same names, and newer ones than its end are ignored.
+    restore: async (name) => {
+      await handle.putArchive(backups.get(name)!, { path: dirname(dataFolder) });
     },
     start: async () => {
       await handle.start();

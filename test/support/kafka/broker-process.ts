@@ -1,7 +1,7 @@
 /** A broker as a local process, from jars that Maven fetches once. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { access, cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -60,6 +60,11 @@ export async function startBrokerProcess(ports: BrokerPorts = {}): Promise<Broke
   }
   return {
     address, where: 'a process, from the jars of Apache Kafka 4.3.1', kill, start, remove,
+    backUp: (name) => cp(join(folder, 'data'), join(folder, `backup-${name}`), { recursive: true }),
+    restore: async (name) => {
+      await rm(join(folder, 'data'), { recursive: true });
+      await cp(join(folder, `backup-${name}`), join(folder, 'data'), { recursive: true });
+    },
   };
 }
 

@@ -35,6 +35,10 @@ export interface Broker {
   kill(): Promise<void>;
   /** Starts it again, at the same address. */
   start(): Promise<void>;
+  /** Copies its data, under a name. While it is killed. */
+  backUp(name: string): Promise<void>;
+  /** Puts a copy in the place of its data. While it is killed. */
+  restore(name: string): Promise<void>;
   /** Ends it for good, and removes its data. */
   remove(): Promise<void>;
 }

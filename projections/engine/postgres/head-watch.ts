@@ -1,0 +1,71 @@
+/**
+ * Watches the heads of the log in Postgres, and the clock of the server. Another process may append with a read model of its own, of
+ * another version: nobody else projects its events into this one. A head that falls shows that Postgres lost commits.
+ */
+import type { Logger } from 'pino';
+import type pg from 'pg';
+import { logSchema } from '../../../src/log/postgres/log-tables.ts';
+
+/** How often the heads are read, in milliseconds: that old is what a process reads of events that only others project. */
+const lookInterval = 500;
+
+const selectHeads = {
+  name: 'select_heads',
+  text: `select heads.next, progress.next as projected, progress.base + heads.next as version,
+      (extract(epoch from clock_timestamp()) * 1000)::int8 as "serverTime"
+    from ${logSchema}.heads join progress using (partition) order by partition`,
+};
+
+export interface HeadWatchOptions {
+  readonly pool: pg.Pool;
+  readonly logger: Logger;
+  readonly onTime: (serverTime: number) => void;
+  /** The read model is behind the head of this partition. */
+  readonly onBehind: (partition: number) => Promise<void>;
+  /** The head of a partition has fallen. `versions`: for each partition, the version behind the last that this process knew of. */
+  readonly onFallen: (partition: number, versions: readonly bigint[]) => void;
+}
+
+export class HeadWatch {
+  readonly #options: HeadWatchOptions;
+  /** For each partition, the version behind the last event, and the highest that it ever was. */
+  #versions: readonly bigint[] = [];
+  readonly #timer: NodeJS.Timeout;
+  #looking: Promise<void> | null = null;
+
+  constructor(options: HeadWatchOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => {
+      this.#looking ??= this.#look().finally(() => {
+        this.#looking = null;
+      });
+    }, lookInterval);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#looking;
+  }
+
+  /** Never rejects. */
+  async #look(): Promise<void> {
+    const { pool, logger, onTime, onBehind, onFallen } = this.#options;
+    try {
+      const { rows } = await pool.query<Record<'next' | 'projected' | 'version' | 'serverTime', string>>(selectHeads);
+      onTime(Number(rows[0]!.serverTime));
+      const known = this.#versions;
+      this.#versions = rows.map(({ version }, partition) => max(BigInt(version), known[partition] ?? 0n));
+      for (const [partition, { next, projected, version }] of rows.entries()) {
+        if (BigInt(version) < this.#versions[partition]!) onFallen(partition, this.#versions);
+        else if (BigInt(projected) < BigInt(next)) await onBehind(partition);
+      }
+    } catch (error) {
+      // Requests say so when Postgres is away.
+      logger.debug({ err: error }, 'the heads of the log could not be read');
+    }
+  }
+}
+
+function max(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}

@@ -1,0 +1,26 @@
+/** The versions of a partition's events (ARCHITECTURE.md, "Invariants"). */
+import type { Event } from '../../../src/events/event.ts';
+
+/** Versions that stand for nothing: those of events that were lost, and those that were left out when the log was resumed. */
+export interface Gap {
+  readonly from: bigint;
+  /** Exclusive. */
+  readonly to: bigint;
+}
+
+export interface Versions {
+  /** The version of an event is this base plus its offset. */
+  readonly base: bigint;
+  readonly gaps: readonly Gap[];
+}
+
+/** The versions from an event on. The base never falls, so a LogResumed that comes again changes nothing. */
+export function versionsAt({ data }: Event, offset: bigint, before: Versions): Versions {
+  if (!('base' in data) || data.base <= before.base) return before;
+  return { base: data.base, gaps: [...before.gaps, { from: before.base + offset, to: data.base + offset }] };
+}
+
+/** Whether they may change with these records. Such records are not decided ahead. */
+export function changesVersions(entries: readonly { readonly event: Event }[]): boolean {
+  return entries.some(({ event }) => 'base' in event.data);
+}

@@ -1,0 +1,67 @@
+/** A part of the log was lost: which versions its partition has afterwards, and what If-Match says of those that are lost. */
+import { describe, expect, test } from '@jest/globals';
+import { versionsAt, type Versions } from '../../../projections/engine/progress/versions.ts';
+import { changedSince } from '../../../projections/tables/guards.ts';
+import type { Event, EventData } from '../../../src/events/event.ts';
+import { resumedBase } from '../../../src/log/resume.ts';
+import { here } from '../../support/decisions.ts';
+import { fc } from '../../support/property.ts';
+
+const event = (data: EventData): Event => ({ commandId: 'a', notAfter: null, requestDigest: null, data, body: () => new Uint8Array(0) });
+const resumed = (base: bigint): Event => event({ type: 'LogResumed', base });
+const begin: Versions = { base: 0n, gaps: [] };
+
+describe('the versions of a partition', () => {
+  test.each<[what: string, Event, offset: bigint, Versions, Versions]>([
+    ['begin at 0', event({ type: 'GenerationStarted', logId: 'log', base: 0n }), 0n, begin, begin],
+    ['go on with other events', event({ type: 'TeamResumed', teamId: 'team' }), 9n, { base: 5n, gaps: [] }, { base: 5n, gaps: [] }],
+    ['leave a gap', resumed(100n), 9n, begin, { base: 100n, gaps: [{ from: 9n, to: 109n }] }],
+    [
+      'leave another one', resumed(300n), 20n, { base: 100n, gaps: [{ from: 9n, to: 109n }] },
+      { base: 300n, gaps: [{ from: 9n, to: 109n }, { from: 120n, to: 320n }] },
+    ],
+    ['never fall', resumed(99n), 20n, { base: 100n, gaps: [] }, { base: 100n, gaps: [] }],
+    ['do not change when the event comes again', resumed(100n), 20n, { base: 100n, gaps: [] }, { base: 100n, gaps: [] }],
+  ])('%s', (_what, given, offset, before, after) => {
+    expect(versionsAt(given, offset, before)).toEqual(after);
+  });
+
+  test('rise, and each is given once or lies in a gap', () => {
+    fc.assert(fc.property(fc.array(fc.option(fc.nat(2000)), { maxLength: 60 }), (bases) => {
+      let versions = begin;
+      let next = 0n;
+      for (const [at, base] of bases.entries()) {
+        const offset = BigInt(at);
+        const known = versions.gaps.length;
+        versions = versionsAt(base === null ? event({ type: 'TeamResumed', teamId: 'team' }) : resumed(BigInt(base)), offset, versions);
+        const version = versions.base + offset;
+        expect(versions.gaps.slice(known)).toEqual(version === next ? [] : [{ from: next, to: version }]);
+        next = version + 1n;
+      }
+    }));
+  });
+
+  test.each([[0n, 2n ** 32n], [1n, 2n ** 32n], [2n ** 32n - 1n, 2n ** 32n], [2n ** 32n, 2n ** 33n], [2n ** 33n + 7n, 3n * 2n ** 32n]])(
+    'where those below %d may have been given out resume above the next multiple of 2^32', (version, base) => expect(resumedBase(version)).toBe(base),
+  );
+});
+
+describe('If-Match', () => {
+  const at = { ...here, gaps: [{ from: 30n, to: 1000n }, { from: 1010n, to: 2000n }] };
+
+  test.each<[ifMatch: bigint | null, refused: string | null]>([
+    [null, null],
+    [19n, 'the row has changed: its version is 20, not 19 or older'],
+    [20n, null],
+    [29n, null],
+    [30n, 'the version 30 is lost: that of the row is 20'],
+    [999n, 'the version 999 is lost: that of the row is 20'],
+    [1000n, null],
+    [1009n, null],
+    [1010n, 'the version 1010 is lost: that of the row is 20'],
+    [2000n, null],
+  ])('of %s on a row of version 20: %s', (ifMatch, message) => {
+    const refused = changedSince('row', 20n, ifMatch, at);
+    expect(refused?.outcome ?? null).toEqual(message && { status: 'refused', refusal: { type: 'precondition_failed', message } });
+  });
+});
