@@ -4,14 +4,14 @@ import { encodeEvent } from '../events/event-codec.ts';
 import type { RecordLog } from './event-log.ts';
 
 /**
- * The room for versions that nobody here knows of: nobody loses that many events of a partition at once. Versions stay below 2^53,
- * so there is room for two million resumptions.
+ * The base of a partition that resumes is a multiple of this. A partition holds far fewer events, so the next multiple is also above lost
+ * versions that this process never saw. Versions stay below 2^53, which leaves room for two million resumptions.
  */
-const room = 2n ** 32n;
+const baseStep = 2n ** 32n;
 
 /** The base of a partition that resumes, if any version below `version` may have been given out: the next multiple of 2^32. */
 export function resumedBase(version: bigint): bigint {
-  return (version / room + 1n) * room;
+  return (version / baseStep + 1n) * baseStep;
 }
 
 /** The record that a partition resumes with, if any version below `version` may have been given out. */

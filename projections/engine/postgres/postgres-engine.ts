@@ -103,7 +103,10 @@ export class PostgresEngine implements EventLog {
     this.#watch = new HeadWatch({
       pool, logger: this.#options.logger,
       onTime: (serverTime) => this.#clock.set(serverTime),
-      onBehind: (partition) => this.catchUp(partition),
+      // A halted partition would fail again, and keep the others from being caught up.
+      onBehind: async (partition) => {
+        if (!this.#halted.has(partition)) await this.catchUp(partition);
+      },
       onFallen: (partition, versions) => this.#lose(partition, versions),
     });
   }
