@@ -4,21 +4,19 @@
  */
 import type { EncodedEvent } from '../../../src/events/event.ts';
 import type { Kafka } from 'kafkajs';
-import pRetry from 'p-retry';
 import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
-import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
-import { noteContradicted, readProgressOf } from '../progress/progress.store.ts';
 import type { Projected, Projector } from '../projector.ts';
 import { NotAppended } from '../../../src/log/event-log.ts';
 import type { EventLog, LogRecord, LogStatus, PartitionBounds } from '../../../src/log/event-log.ts';
-import { proveIdentity, RecordsLost, shortLog, WrongLog } from '../../../src/log/identity.ts';
+import { RecordsLost, shortLog } from '../../../src/log/identity.ts';
 import { LogClock } from '../../../src/log/log-clock.ts';
 import { fail, noLogObserver, type LogObserver, type RefusalReason } from '../../../src/log/log-observer.ts';
 import { allPartitions } from '../../../src/log/partition.ts';
 import { AppendQueue, type QueuedEvent } from '../append-queue.ts';
 import { beginLog, findWrongPartitions } from './begin-log.ts';
+import { Contradictions } from './contradictions.ts';
 import { GroupMembership, hasMembers } from '../../../src/log/kafka/group-membership.ts';
 import { createKafka, whenSettled, withAdmin, type KafkaSettings } from '../../../src/log/kafka/kafka-client.ts';
 import { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
@@ -29,9 +27,6 @@ import { PartitionAppender } from '../../../src/log/kafka/partition-appender.ts'
 import { PartitionOwner } from './partition-owner.ts';
 import { ProgressWatch } from './progress-watch.ts';
 import { ensureTopic } from '../../../src/log/kafka/topic.ts';
-
-/** How long to wait before a halt is noted again, in milliseconds. */
-const noteDelay = 200;
 
 export interface KafkaEngineOptions {
   readonly kafka: KafkaSettings;
@@ -74,16 +69,10 @@ export class KafkaEngine implements EventLog {
   readonly #closing = new AbortController();
   readonly #caughtUp = Promise.withResolvers<void>();
   readonly #ends: LogEnds;
-  /** The partitions whose log does not match the read model, as found by this process, and why. */
-  readonly #wrong: Map<number, string>;
-  /** The partitions that are noted as contradicted, for all processes. */
-  readonly #contradicted = new Set<number>();
+  readonly #contradictions: Contradictions;
   #assigned: readonly number[] = [];
   /** The latest time that a broker gave to a record of this process, by partition. */
   readonly #sentAt: number[];
-  /** The doubts of the connection when a partition was last proved. At the start, all were. */
-  readonly #provenAt: number[];
-  readonly #noting = new Set<Promise<void>>();
   /** Why this process has to start anew; null while it need not. */
   #lost: string | null = null;
   readonly #failure = Promise.withResolvers<string>();
@@ -94,19 +83,20 @@ export class KafkaEngine implements EventLog {
     options: KafkaEngineOptions,
     connections: Connections,
     ends: readonly bigint[],
-    wrong: Map<number, string>,
+    wrong: ReadonlyMap<number, string>,
   ) {
     this.#options = options;
     this.#observer = options.observer ?? noLogObserver;
     this.#queue = new AppendQueue({ eventsMax: options.queueEventsMax, bytesMax: options.queueBytesMax, observer: this.#observer });
     this.#connections = connections;
-    this.#wrong = wrong;
     this.partitions = options.partitions;
     this.#sentAt = allPartitions(options.partitions).map(() => 0);
-    this.#provenAt = allPartitions(options.partitions).map(() => 0);
     const { kafka: { topic, group }, database, projector, partitions, projects, unknownWait, logger } = options;
     const { kafka, connection, reader } = connections;
     this.#waiters = new OutcomeWaiters(partitions);
+    this.#contradictions = new Contradictions({
+      partitions, reader, connection, database, logger, found: wrong, onFound: (partition) => this.#waiters.abandon(partition),
+    });
     this.#watch = new ProgressWatch({
       url: options.databaseUrl, database, waiters: this.#waiters, partitions, unknownWait, logger,
       now: () => this.#clock.now(), onRefreshed: () => this.#takeRefreshed(),
@@ -114,7 +104,7 @@ export class KafkaEngine implements EventLog {
     });
     this.#ends = new LogEnds({
       connection, ends, logger, nextOf: (partition) => this.#watch.of(partition).next,
-      onShort: (partition, end, next) => this.#distrust(partition, shortLog(partition, end, next)),
+      onShort: (partition, end, next) => this.#contradictions.add(partition, shortLog(partition, end, next)),
     });
     this.#owner = new PartitionOwner({
       connection, reader, database, projector, logger,
@@ -126,7 +116,7 @@ export class KafkaEngine implements EventLog {
       ? new GroupMembership({ kafka, topic, group, logger, onAssigned: (assigned) => this.#assign(assigned) })
       : null;
     this.#appenders = Array.from({ length: partitions }, (_, partition) => new PartitionAppender({
-      partition, connection, unknownWait, signal: this.#closing.signal, prove: () => this.#prove(partition), onSending: (events) => this.#owner.loadAhead(partition, events),
+      partition, connection, unknownWait, signal: this.#closing.signal, prove: () => this.#contradictions.prove(partition), onSending: (events) => this.#owner.loadAhead(partition, events),
       onSent: (records) => this.#takeSent(records),
     }));
   }
@@ -198,7 +188,7 @@ export class KafkaEngine implements EventLog {
         observer.appended(performance.now() - began);
         // The event was sent after the progress was `next`, so its offset cannot be lower.
         if (offset < next) {
-          this.#distrust(partition, new RecordsLost(partition, `a new event was given offset ${offset}, the read model is at ${next}: the log was cut, or made anew`));
+          this.#contradictions.add(partition, new RecordsLost(partition, `a new event was given offset ${offset}, the read model is at ${next}: the log was cut, or made anew`));
         }
       },
       (error: Error) => wait.fail(error),
@@ -259,7 +249,7 @@ export class KafkaEngine implements EventLog {
     await this.#membership?.leave();
     await this.#owner.close();
     await Promise.all(this.#appenders.map((appender) => appender.idle()));
-    await Promise.all([this.#watch.close(), this.#ends.close(), ...this.#noting]);
+    await Promise.all([this.#watch.close(), this.#ends.close(), this.#contradictions.close()]);
     await Promise.all([this.#connections.connection.close(), this.#connections.reader.close()]);
     this.#caughtUp.reject(new NotAppended('the service is stopping'));
   }
@@ -267,7 +257,6 @@ export class KafkaEngine implements EventLog {
   async #start(): Promise<void> {
     // Avoids an unhandled rejection when nobody waits for it.
     this.#caughtUp.promise.catch(() => undefined);
-    for (const [partition, reason] of this.#wrong) this.#options.logger.fatal({ partition }, reason);
     await this.#watch.start();
     this.#membership?.join();
     this.#ends.start();
@@ -305,25 +294,18 @@ export class KafkaEngine implements EventLog {
 
   /** Why events for a partition are refused; null if they are not. */
   #haltOf(partition: number): string | null {
-    return this.#wrong.get(partition) ?? this.#watch.of(partition).halted;
+    return this.#contradictions.of(partition) ?? this.#watch.of(partition).halted;
   }
 
   #assign(partitions: readonly number[]): void {
     this.#options.logger.info({ partitions }, 'the group has shared the partitions out');
     this.#assigned = partitions;
-    this.#owner.assign(partitions.filter((partition) => !this.#wrong.has(partition)));
+    this.#owner.assign(partitions.filter((partition) => this.#contradictions.of(partition) === null));
   }
 
   /** The progress of all partitions was read. Partitions that an operator has resumed go on. */
   #takeRefreshed(): void {
-    const resumed = [...this.#contradicted].filter((partition) => !this.#watch.of(partition).contradicted);
-    for (const partition of resumed) {
-      this.#contradicted.delete(partition);
-      this.#wrong.delete(partition);
-    }
-    for (const partition of allPartitions(this.partitions)) {
-      if (this.#watch.of(partition).contradicted) this.#contradicted.add(partition);
-    }
+    const resumed = this.#contradictions.refresh((partition) => this.#watch.of(partition).contradicted);
     if (resumed.length > 0) this.#assign(this.#assigned);
     this.#checkCaughtUp();
   }
@@ -360,47 +342,6 @@ export class KafkaEngine implements EventLog {
   #halt(partition: number, offset: bigint, reason: string, error: Error): void {
     this.#watch.halted(partition, reason);
     this.#options.logger.fatal({ partition, offset: String(offset), err: error }, 'a partition has halted: its log cannot be projected any further');
-  }
-
-  /**
-   * Whenever a connection broke, or another broker leads: proves that the partition still has all that was projected of it, before
-   * anything is appended. Else new events would take the offsets, and versions, of lost ones. Rejects with NotAppended.
-   */
-  async #prove(partition: number): Promise<void> {
-    const { connection, reader } = this.#connections;
-    const { doubts } = connection;
-    if (this.#provenAt[partition] === doubts) return;
-    try {
-      await proveIdentity(reader, partition, await readProgressOf(this.#options.database.pool, partition));
-    } catch (error) {
-      if (error instanceof WrongLog) this.#distrust(partition, error);
-      throw new NotAppended(`it is not certain that partition ${partition} of the log is complete`, { cause: error });
-    }
-    this.#provenAt[partition] = doubts;
-  }
-
-  /**
-   * The log of the partition is another one than was projected, or lost a part: it takes no events until an operator has resumed the log,
-   * or rebuilt the read model.
-   */
-  #distrust(partition: number, error: WrongLog): void {
-    if (this.#wrong.has(partition)) return;
-    const { message } = error;
-    this.#wrong.set(partition, message);
-    this.#waiters.abandon(partition);
-    this.#options.logger.fatal({ partition }, message);
-    if (error instanceof RecordsLost) this.#noteContradicted(partition, message);
-  }
-
-  /** For all processes, and for those that are started later. */
-  #noteContradicted(partition: number, reason: string): void {
-    const { database: { pool }, logger } = this.#options;
-    const noting = pRetry(() => noteContradicted(pool, partition, reason), {
-      retries: Infinity, minTimeout: noteDelay, factor: 1, signal: this.#closing.signal, shouldRetry: ({ error }) => isDatabaseAway(error),
-    }).catch((error: unknown) => {
-      if (!this.#closing.signal.aborted) logger.error({ partition, err: error }, 'a halt could not be noted');
-    }).finally(() => this.#noting.delete(noting));
-    this.#noting.add(noting);
   }
 
   #checkCaughtUp(): void {

@@ -1,0 +1,109 @@
+/**
+ * The partitions whose log contradicts the read model: another log, or one that lost records. They take no events. Where records are
+ * lost, that is stored for all processes, and holds until an operator has resumed the log or rebuilt the read model.
+ */
+import pRetry from 'p-retry';
+import type { Logger } from 'pino';
+import type { Database } from '../../../src/database/database.ts';
+import { isDatabaseAway } from '../../../src/database/database-away.ts';
+import { NotAppended } from '../../../src/log/event-log.ts';
+import type { LogReader } from '../../../src/log/event-log.ts';
+import { proveIdentity, RecordsLost, WrongLog } from '../../../src/log/identity.ts';
+import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
+import { allPartitions } from '../../../src/log/partition.ts';
+import { noteContradicted, readProgressOf } from '../progress/progress.store.ts';
+
+/** How long to wait before a halt is noted again, in milliseconds. */
+const noteDelay = 200;
+
+export interface ContradictionsOptions {
+  readonly partitions: number;
+  readonly reader: Pick<LogReader, 'read' | 'bounds'>;
+  readonly connection: Pick<KafkaConnection, 'doubts'>;
+  readonly database: Pick<Database, 'pool'>;
+  readonly logger: Logger;
+  /** Those found at the start, and why. */
+  readonly found: ReadonlyMap<number, string>;
+  /** Called when a partition is found to contradict the read model. */
+  readonly onFound: (partition: number) => void;
+}
+
+export class Contradictions {
+  readonly #options: ContradictionsOptions;
+  /** As found by this process, and why. */
+  readonly #found: Map<number, string>;
+  /** Those that are stored, for all processes. */
+  readonly #stored = new Set<number>();
+  /** The doubts of the connection when a partition was last proved. At the start, all were. */
+  readonly #provenAt: number[];
+  readonly #noting = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
+
+  constructor(options: ContradictionsOptions) {
+    this.#options = options;
+    this.#found = new Map(options.found);
+    this.#provenAt = allPartitions(options.partitions).map(() => 0);
+    for (const [partition, reason] of this.#found) options.logger.fatal({ partition }, reason);
+  }
+
+  /** How the log of a partition contradicts the read model, as found by this process; null if it does not. */
+  of(partition: number): string | null {
+    return this.#found.get(partition) ?? null;
+  }
+
+  /**
+   * Whenever a connection broke, or another broker leads: proves that the partition still has all that was projected of it, before
+   * anything is appended. Else new events would take the offsets, and versions, of lost ones. Rejects with NotAppended.
+   */
+  async prove(partition: number): Promise<void> {
+    const { reader, connection: { doubts }, database } = this.#options;
+    if (this.#provenAt[partition] === doubts) return;
+    try {
+      await proveIdentity(reader, partition, await readProgressOf(database.pool, partition));
+    } catch (error) {
+      if (error instanceof WrongLog) this.add(partition, error);
+      throw new NotAppended(`it is not certain that partition ${partition} of the log is complete`, { cause: error });
+    }
+    this.#provenAt[partition] = doubts;
+  }
+
+  /** The log of the partition is another one than was projected, or lost a part. */
+  add(partition: number, error: WrongLog): void {
+    if (this.#found.has(partition)) return;
+    const { message } = error;
+    this.#found.set(partition, message);
+    this.#options.onFound(partition);
+    this.#options.logger.fatal({ partition }, message);
+    if (error instanceof RecordsLost) this.#store(partition, message);
+  }
+
+  /** The progress was read, and says which partitions are stored as contradicted. Returns those that an operator has resumed since. */
+  refresh(isStored: (partition: number) => boolean): readonly number[] {
+    const resumed = [...this.#stored].filter((partition) => !isStored(partition));
+    for (const partition of resumed) {
+      this.#stored.delete(partition);
+      this.#found.delete(partition);
+    }
+    for (const partition of allPartitions(this.#options.partitions)) {
+      if (isStored(partition)) this.#stored.add(partition);
+    }
+    return resumed;
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all(this.#noting);
+  }
+
+  /** For all processes, and for those that are started later. */
+  #store(partition: number, reason: string): void {
+    const { database: { pool }, logger } = this.#options;
+    const { signal } = this.#closing;
+    const noting = pRetry(() => noteContradicted(pool, partition, reason), {
+      retries: Infinity, minTimeout: noteDelay, factor: 1, signal, shouldRetry: ({ error }) => isDatabaseAway(error),
+    }).catch((error: unknown) => {
+      if (!signal.aborted) logger.error({ partition, err: error }, 'a halt could not be noted');
+    }).finally(() => this.#noting.delete(noting));
+    this.#noting.add(noting);
+  }
+}
