@@ -25,12 +25,12 @@ export interface OpenLogOptions {
 export async function openLog(
   config: Config,
   database: Database,
-  databaseUrl: string,
   { logger, projects, signal, observer }: OpenLogOptions,
 ): Promise<EventLog> {
   const common = {
     database, projector: new Projector(models), logger, observer, queueEventsMax: config.APPEND_QUEUE_EVENTS_MAX,
     queueBytesMax: config.APPEND_QUEUE_BYTES_MAX, unknownWait: config.OUTCOME_WAIT_MS,
+    partitions: partitionCount,
   };
   const kafka = readKafkaSettings(config);
   // Loaded on demand: the Kafka client costs nothing where the log is in Postgres.
@@ -40,7 +40,7 @@ export async function openLog(
   }
   const { KafkaEngine } = await import('../../projections/engine/kafka/kafka-engine.ts');
   const lagEventsMax = config.PROJECTION_LAG_EVENTS_MAX;
-  return KafkaEngine.open({ ...common, kafka, databaseUrl, lagEventsMax, partitions: partitionCount, projects }, signal);
+  return KafkaEngine.open({ ...common, kafka, lagEventsMax, projects }, signal);
 }
 
 /** Opens the records of the log. */

@@ -121,8 +121,8 @@ export async function openService(
   return openAll(async (closers) => {
     const readModel = await openReadModel(config, logger);
     closers.push(() => readModel.close());
-    const { url, database, queries, onFailure } = readModel;
-    const log = await openLog(config, database, url, { logger, projects, signal, observer });
+    const { database, queries, onFailure } = readModel;
+    const log = await openLog(config, database, { logger, projects, signal, observer });
     closers.push(() => log.close());
     const keys = await StoredSecretKeys.open(database.pool);
     closers.push(() => keys.close());

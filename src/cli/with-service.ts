@@ -35,7 +35,7 @@ export async function withReadModel<T>(work: (readModel: ReadModel, withLog: Wit
     const over = once(limit, 'abort');
     signal.throwIfAborted();
     const options = { logger, projects: 'unless others do', signal, observer: noLogObserver } as const;
-    const log = await openLog(config, readModel.database, readModel.url, options);
+    const log = await openLog(config, readModel.database, options);
     try {
       await Promise.race([log.caughtUp(), over]);
       signal.throwIfAborted();

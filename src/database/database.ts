@@ -5,6 +5,7 @@
 import { MikroORM, type EntitySchema } from '@mikro-orm/postgresql';
 import type pg from 'pg';
 import { HistoryGuard } from './history.ts';
+import { Listener } from './listener.ts';
 import { PipelinedClient, type Flush } from './pipelined-client.ts';
 import { PipelinedPool } from './pipelined-pool.ts';
 import { PipelinedReader } from './pipelined-reader.ts';
@@ -65,8 +66,10 @@ export class Database {
    * everything written before it.
    */
   readonly fills: PipelinedPool;
+  readonly #url: string;
 
-  private constructor(schema: string, orm: MikroORM, pool: pg.Pool, history: HistoryGuard, connections: Connections) {
+  private constructor(url: string, schema: string, orm: MikroORM, pool: pg.Pool, history: HistoryGuard, connections: Connections) {
+    this.#url = url;
     this.schema = schema;
     this.orm = orm;
     this.pool = pool;
@@ -104,12 +107,17 @@ export class Database {
       logger: () => undefined,
     });
     const pool = await orm.em.getConnection().getNativeClient();
-    return new Database(options.schema, orm, pool, history, {
+    return new Database(options.url, options.schema, orm, pool, history, {
       reader: new PipelinedReader(() => connect('turn'), 4),
       writers: new PipelinedPool(connect, options.writersMax ?? 4),
       scans: new PipelinedPool(connect, 4),
       fills: new PipelinedPool(fill, 4),
     });
+  }
+
+  /** Listens to a channel: `hear` gets the payloads. The caller closes the listener. Rejects when Postgres is away. */
+  listen(channel: string, hear: (payload: string) => void): Promise<Pick<Listener, 'close'>> {
+    return Listener.open({ ...configOf(this.#url, []), application_name: 'tablog listener', keepAliveInitialDelayMillis: 10_000 }, channel, hear);
   }
 
   async close(): Promise<void> {

@@ -163,7 +163,7 @@ test('an event that no model decides halts the projection there, and what is bef
 describe('appended through the log in Postgres', () => {
   async function openEngine(on = database): Promise<PostgresEngine> {
     const engine = await PostgresEngine.open({
-      database: on, projector: new Projector(models), logger: pino({ level: 'silent' }), queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 1000,
+      database: on, projector: new Projector(models), partitions: partitionCount, logger: pino({ level: 'silent' }), queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 1000,
     }, new AbortController().signal);
     closers.push(() => engine.close());
     return engine;

@@ -26,7 +26,7 @@ let log: EventLog;
 const closers: (() => Promise<unknown>)[] = [];
 
 async function open(settings: Config): Promise<EventLog> {
-  const opened = await openLog(settings, database, settings.DATABASE_URL!, {
+  const opened = await openLog(settings, database, {
     logger: pino({ level: 'silent' }), projects: true, observer: noLogObserver, signal: new AbortController().signal,
   });
   await opened.caughtUp();

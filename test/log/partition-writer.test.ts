@@ -24,7 +24,7 @@ let locks = 0;
 
 function openLog(through: Database): Promise<EventLog> {
   return PostgresEngine.open({
-    database: through, projector: new Projector(models), logger: pino({ level: 'silent' }), observer: noLogObserver,
+    database: through, projector: new Projector(models), partitions: partitionCount, logger: pino({ level: 'silent' }), observer: noLogObserver,
     queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 1000,
   }, new AbortController().signal);
 }

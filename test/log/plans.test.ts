@@ -31,7 +31,7 @@ beforeAll(async () => {
   database = await openDatabase(models, { url, schema: readModelSchema });
   closers.push(() => database.close());
   await createReadModel(models, database, partitionCount);
-  log = await openLog(readConfig({ ...home.environment, DATABASE_URL: url }), database, url, {
+  log = await openLog(readConfig({ ...home.environment, DATABASE_URL: url }), database, {
     logger: pino({ level: 'silent' }), projects: true, observer: noLogObserver, signal: new AbortController().signal,
   });
   closers.push(() => log.close());

@@ -41,7 +41,7 @@ export async function createGeneratedLog(plan: LogPlan): Promise<GeneratedLog> {
   const database = await openReadModel(url);
   try {
     await createReadModel(models, database, partitionCount);
-    const log = await openLog(config, database, url, {
+    const log = await openLog(config, database, {
       logger, projects: true, observer: noLogObserver, signal: new AbortController().signal,
     });
     await log.caughtUp();

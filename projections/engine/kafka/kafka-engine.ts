@@ -3,7 +3,6 @@
  * that appended an event waits for the outcome (ARCHITECTURE.md, "Where it runs").
  */
 import type { EncodedEvent } from '../../../src/events/event.ts';
-import type { Kafka } from 'kafkajs';
 import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
@@ -29,13 +28,9 @@ import { ProgressWatch } from './progress-watch.ts';
 import { ensureTopic } from '../../../src/log/kafka/topic.ts';
 
 export interface KafkaEngineOptions {
-  readonly kafka: KafkaSettings;
-  readonly databaseUrl: string;
   readonly database: Database;
   readonly projector: Projector;
   readonly partitions: number;
-  /** Whether this process projects partitions: always, never, or only if no other process does at the start. */
-  readonly projects: boolean | 'unless others do';
   /** How many events may wait for their outcome, and how many bytes to be sent, over all partitions; past either, appends are refused. */
   readonly queueEventsMax: number;
   readonly queueBytesMax: number;
@@ -48,9 +43,21 @@ export interface KafkaEngineOptions {
   readonly observer?: LogObserver;
 }
 
+export interface OpenOptions extends KafkaEngineOptions {
+  readonly kafka: KafkaSettings;
+  /** Whether this process projects partitions: always, never, or only if no other process does at the start. */
+  readonly projects: boolean | 'unless others do';
+}
+
+/** The way to the brokers. */
+export interface Brokers {
+  connect(): Promise<KafkaConnection>;
+  /** Has partitions assigned to this process; null if it should not project any. */
+  readonly membership: ((onAssigned: (partitions: readonly number[]) => void) => Pick<GroupMembership, 'join' | 'leave'>) | null;
+}
+
 /** The connections of the log. */
 interface Connections {
-  readonly kafka: Kafka;
   readonly connection: KafkaConnection;
   readonly reader: KafkaReader;
 }
@@ -64,7 +71,7 @@ export class KafkaEngine implements EventLog {
   readonly #waiters: OutcomeWaiters;
   readonly #watch: ProgressWatch;
   readonly #owner: PartitionOwner;
-  readonly #membership: GroupMembership | null;
+  readonly #membership: Pick<GroupMembership, 'join' | 'leave'> | null;
   readonly #appenders: readonly PartitionAppender[];
   readonly #closing = new AbortController();
   readonly #caughtUp = Promise.withResolvers<void>();
@@ -81,6 +88,7 @@ export class KafkaEngine implements EventLog {
 
   private constructor(
     options: KafkaEngineOptions,
+    { membership }: Brokers,
     connections: Connections,
     ends: readonly bigint[],
     wrong: ReadonlyMap<number, string>,
@@ -91,14 +99,14 @@ export class KafkaEngine implements EventLog {
     this.#connections = connections;
     this.partitions = options.partitions;
     this.#sentAt = allPartitions(options.partitions).map(() => 0);
-    const { kafka: { topic, group }, database, projector, partitions, projects, unknownWait, logger } = options;
-    const { kafka, connection, reader } = connections;
+    const { database, projector, partitions, unknownWait, logger } = options;
+    const { connection, reader } = connections;
     this.#waiters = new OutcomeWaiters(partitions);
     this.#contradictions = new Contradictions({
       partitions, reader, connection, database, logger, found: wrong, onFound: (partition) => this.#waiters.abandon(partition),
     });
     this.#watch = new ProgressWatch({
-      url: options.databaseUrl, database, waiters: this.#waiters, partitions, unknownWait, logger,
+      database, waiters: this.#waiters, partitions, unknownWait, logger,
       now: () => this.#clock.now(), onRefreshed: () => this.#takeRefreshed(),
       onFallen: (partition) => this.#lose(`the projection of partition ${partition} is behind where it was: Postgres lost commits`),
     });
@@ -112,9 +120,7 @@ export class KafkaEngine implements EventLog {
       onHalted: (partition, offset, reason, error) => this.#halt(partition, offset, reason, error),
       onTakenOver: () => this.#observer.tookOver(),
     });
-    this.#membership = projects
-      ? new GroupMembership({ kafka, topic, group, logger, onAssigned: (assigned) => this.#assign(assigned) })
-      : null;
+    this.#membership = membership?.((assigned) => this.#assign(assigned)) ?? null;
     this.#appenders = Array.from({ length: partitions }, (_, partition) => new PartitionAppender({
       partition, connection, unknownWait, signal: this.#closing.signal, prove: () => this.#contradictions.prove(partition), onSending: (events) => this.#owner.loadAhead(partition, events),
       onSent: (records) => this.#takeSent(records),
@@ -125,25 +131,35 @@ export class KafkaEngine implements EventLog {
    * Opens the log, and starts to project if this process should. Creates the topic and the log in it unless they exist. Rejects with
    * UnsafeTopic when the topic could lose events, and when Kafka or Postgres cannot be reached.
    */
-  static async open(options: KafkaEngineOptions, signal: AbortSignal): Promise<KafkaEngine> {
-    const { kafka: settings, logger, database, partitions } = options;
+  static async open(options: OpenOptions, signal: AbortSignal): Promise<KafkaEngine> {
+    const { kafka: settings, logger, partitions } = options;
+    const { topic, group } = settings;
     const kafka = createKafka(settings, logger);
     const projects = await withAdmin(kafka, async (admin) => {
       await whenSettled(() => ensureTopic(admin, settings, partitions));
-      return options.projects === 'unless others do' ? !(await hasMembers(admin, settings.group)) : options.projects;
+      return options.projects === 'unless others do' ? !(await hasMembers(admin, group)) : options.projects;
     });
     signal.throwIfAborted();
-    const connection = await KafkaConnection.open(kafka, settings.topic);
+    return KafkaEngine.over({
+      connect: () => KafkaConnection.open(kafka, topic),
+      membership: projects ? (onAssigned) => new GroupMembership({ kafka, topic, group, logger, onAssigned }) : null,
+    }, options, signal);
+  }
+
+  /** The same on a topic that exists. */
+  static async over(brokers: Brokers, options: KafkaEngineOptions, signal: AbortSignal): Promise<KafkaEngine> {
+    const { database, partitions } = options;
+    const connection = await brokers.connect();
     let reader: KafkaReader | undefined;
     let log: KafkaEngine | undefined;
     try {
-      reader = new KafkaReader(await KafkaConnection.open(kafka, settings.topic), partitions);
+      reader = new KafkaReader(await brokers.connect(), partitions);
       await beginLog(database, connection, reader);
       const wrong = await findWrongPartitions(database, reader);
       const bounds = await connection.bounds(allPartitions(partitions));
       const ends = allPartitions(partitions).map((partition) => bounds.get(partition)!.end);
       signal.throwIfAborted();
-      log = new KafkaEngine({ ...options, projects }, { kafka, connection, reader }, ends, wrong);
+      log = new KafkaEngine(options, brokers, { connection, reader }, ends, wrong);
       await log.#start();
       return log;
     } catch (error) {

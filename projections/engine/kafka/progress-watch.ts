@@ -3,9 +3,7 @@
  * The process that projects a partition notifies the others. A poll backs that up, because a notification can be lost with a
  * connection.
  */
-import pg from 'pg';
 import type { Logger } from 'pino';
-import { pause } from '../../../src/pause.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { findProgressAndOutcomes } from '../outcomes/outcomes.store.ts';
 import { stillCounts } from '../outcomes/recorded-outcome.ts';
@@ -23,11 +21,7 @@ const refreshInterval = 1000;
 /** How long a request waits before its outcome is looked up without a notification, in milliseconds. */
 const pollAfter = 100;
 
-/** How long to wait before listening again after the connection broke, in milliseconds. */
-const reconnectDelay = 500;
-
 export interface ProgressWatchOptions {
-  readonly url: string;
   readonly database: Database;
   readonly waiters: OutcomeWaiters;
   readonly partitions: number;
@@ -53,14 +47,12 @@ export class ProgressWatch {
   readonly #toNotify = new Map<number, bigint>();
   #notifying: Promise<void> | null = null;
   readonly #clock = new LogClock('Postgres');
-  #listener: pg.Client | null = null;
+  #listener: Awaited<ReturnType<Database['listen']>> | null = null;
   #timer: NodeJS.Timeout | undefined;
   #refreshedAt = -Infinity;
   #refreshing: Promise<void> | null = null;
   #away: Error | null = null;
   readonly #closing = new AbortController();
-  /** The attempts to listen again after the connection broke. */
-  #listening: Promise<void> | null = null;
 
   constructor(options: ProgressWatchOptions) {
     this.#options = options;
@@ -70,7 +62,7 @@ export class ProgressWatch {
 
   /** Begins to listen and to poll. Rejects when Postgres is away. */
   async start(): Promise<void> {
-    await this.#listen();
+    this.#listener = await this.#options.database.listen(this.#channel, (payload) => this.#hear(payload));
     await this.refresh();
     this.#timer = setInterval(() => this.#look(), lookInterval);
   }
@@ -78,7 +70,7 @@ export class ProgressWatch {
   async close(): Promise<void> {
     this.#closing.abort();
     clearInterval(this.#timer);
-    await Promise.all([this.#listener?.end(), this.#listening, this.#refreshing, this.#notifying, ...this.#lookUps]);
+    await Promise.all([this.#listener?.close(), this.#refreshing, this.#notifying, ...this.#lookUps]);
   }
 
   /** A sentence that says that the clocks of Postgres and of this process differ by too much, or null. */
@@ -202,36 +194,6 @@ export class ProgressWatch {
       .finally(() => {
         this.#refreshing = null;
       });
-  }
-
-  async #listen(): Promise<void> {
-    const client = new pg.Client({
-      connectionString: this.#options.url, application_name: 'tablog listener', connectionTimeoutMillis: 5000,
-      keepAlive: true, keepAliveInitialDelayMillis: 10_000,
-    });
-    // A connection that breaks also emits `end`, which is handled below.
-    client.on('error', () => undefined);
-    client.on('notification', ({ payload }) => this.#hear(payload ?? ''));
-    await client.connect();
-    await client.query(`listen ${this.#channel}`);
-    this.#listener = client;
-    client.once('end', () => {
-      this.#listening = this.#listenAgain();
-    });
-  }
-
-  async #listenAgain(): Promise<void> {
-    const { signal } = this.#closing;
-    while (!signal.aborted) {
-      try {
-        await this.#listen();
-        if (signal.aborted) await this.#listener?.end();
-        return;
-      } catch {
-        // Until it succeeds there is only the poll.
-        await pause(reconnectDelay, signal);
-      }
-    }
   }
 
   #hear(payload: string): void {

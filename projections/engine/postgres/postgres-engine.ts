@@ -18,7 +18,7 @@ import { encodeGenesis, proveIdentity, readLogId } from '../../../src/log/identi
 import type { EventLog, LogRecord, LogStatus, PartitionBounds } from '../../../src/log/event-log.ts';
 import { LogClock } from '../../../src/log/log-clock.ts';
 import { fail, noLogObserver, type LogObserver } from '../../../src/log/log-observer.ts';
-import { allPartitions, partitionCount } from '../../../src/log/partition.ts';
+import { allPartitions } from '../../../src/log/partition.ts';
 import { AppendQueue, type QueuedEvent } from '../append-queue.ts';
 import { isConflict, ProjectionFailed, projectRecords } from '../project-records.ts';
 import { resumeLog } from '../../../src/log/resume.ts';
@@ -34,6 +34,7 @@ const resumeDelay = 500;
 export interface PostgresEngineOptions {
   readonly database: Database;
   readonly projector: Projector;
+  readonly partitions: number;
   /** How many events may wait to be appended, and how many bytes of them, over all partitions; past either, appends are refused. */
   readonly queueEventsMax: number;
   readonly queueBytesMax: number;
@@ -45,7 +46,7 @@ export interface PostgresEngineOptions {
 }
 
 export class PostgresEngine implements EventLog {
-  readonly partitions = partitionCount;
+  readonly partitions: number;
   readonly #reader: PostgresReader;
   readonly #options: PostgresEngineOptions;
   readonly #clock = new LogClock('Postgres');
@@ -62,12 +63,13 @@ export class PostgresEngine implements EventLog {
 
   private constructor(options: PostgresEngineOptions) {
     this.#options = options;
-    const { database, projector, unknownWait, observer = noLogObserver } = options;
+    const { database, projector, partitions, unknownWait, observer = noLogObserver } = options;
+    this.partitions = partitions;
     this.#observer = observer;
     this.#queue = new AppendQueue({ eventsMax: options.queueEventsMax, bytesMax: options.queueBytesMax, observer });
     this.#reader = PostgresReader.over(database.pool);
     const catchUp = (partition: number): Promise<void> => this.catchUp(partition);
-    this.#writers = Array.from({ length: partitionCount }, (_, partition) => {
+    this.#writers = allPartitions(partitions).map((partition) => {
       return new PartitionWriter({ partition, database, projector, clock: this.#clock, catchUp, unknownWait, observer });
     });
   }

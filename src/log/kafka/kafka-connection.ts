@@ -83,8 +83,12 @@ export class KafkaConnection {
   }
 
   /** Connects; rejects when no broker can be reached. */
-  static async open(kafka: Kafka, topic: string): Promise<KafkaConnection> {
-    const cluster = clusterOf(kafka);
+  static open(kafka: Kafka, topic: string): Promise<KafkaConnection> {
+    return KafkaConnection.over(clusterOf(kafka), topic);
+  }
+
+  /** The same over a cluster that is not connected yet. */
+  static async over(cluster: KafkajsCluster, topic: string): Promise<KafkaConnection> {
     await cluster.connect();
     await whenSettled(() => cluster.addTargetTopic(topic));
     return new KafkaConnection(topic, cluster);
