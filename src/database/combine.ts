@@ -14,9 +14,16 @@ export function bind<Row extends object>(statement: Statement<Row>, values: read
   return { statement, values };
 }
 
+/** A statement that does what others do. */
+export interface CombinedStatement extends Statement {
+  readonly parts: readonly Statement[];
+  /** How many of the first parts must return a row. */
+  readonly guards: number;
+}
+
 /** How many combinations are prepared: each costs memory on every connection. Others are parsed each time. */
 const combinedMax = 300;
-const combined = new Map<string, Statement>();
+const combined = new Map<string, CombinedStatement>();
 
 /**
  * One statement that does what all parts do, atomically. The parts see the same snapshot, so no two may touch the same rows. Each
@@ -28,7 +35,8 @@ export function combine(parts: readonly BoundStatement[], guards = 0): BoundStat
   let statement = combined.get(key);
   if (!statement) {
     const isPrepared = combined.size < combinedMax;
-    statement = { name: isPrepared ? `combined_${combined.size + 1}` : '', text: combineTexts(parts, guards) };
+    const name = isPrepared ? `combined_${combined.size + 1}` : '';
+    statement = { name, text: combineTexts(parts, guards), parts: parts.map((part) => part.statement), guards };
     if (isPrepared) combined.set(key, statement);
   }
   return { statement, values: parts.flatMap(({ values }) => values) };

@@ -7,7 +7,7 @@ import type { EncodedEvent, EventData } from '../../src/events/event.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import { NotAppended, type EventLog } from '../../src/log/event-log.ts';
 import { partitionOf } from '../../src/log/partition.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../support/random.ts';
 
 const hour = 3_600_000;
 

@@ -1,7 +1,7 @@
 /** The tables and rows that later events of a team can name; now and then it gives one that does not exist. */
 import type { RowAddress } from '../../src/events/event.ts';
 import type { Outcome, RowRange } from '../../src/events/outcome.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../support/random.ts';
 
 interface KnownTable {
   readonly id: string;

@@ -2,7 +2,7 @@
  * Fills a log from a seed: every kind of event and of refusal, repeated and late events, by several teams that write concurrently.
  */
 import type { EventLog } from '../../src/log/event-log.ts';
-import { Random } from './random.ts';
+import { Random } from '../support/random.ts';
 import { rowsOf, sampleFiles, sampleNames } from './row-samples.ts';
 import { TeamActor } from './team-actor.ts';
 

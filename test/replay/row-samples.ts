@@ -9,7 +9,7 @@ import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
 import { readPatchRow } from '../../src/formats/read-patch-row.ts';
 import type { GivenColumn } from '../../src/values/table-schema.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../support/random.ts';
 
 /** The columns of tables that are created with a schema. */
 export const givenColumns: readonly GivenColumn[] = [

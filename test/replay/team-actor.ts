@@ -10,7 +10,7 @@ import type { Generator, Step, TeamMaterial } from './generators/generator.ts';
 import { generators } from './generators/generators.ts';
 import { KnownTables } from './known-tables.ts';
 import type { LogPlan } from './log-generator.ts';
-import { Random } from './random.ts';
+import { Random } from '../support/random.ts';
 
 const modes: readonly SchemaErrorMode[] = ['abort', 'dropColumns', 'updateSchema'];
 const limits = rowLimits(10_000_000);

@@ -4,7 +4,7 @@ import type { RowSource } from '../../../src/events/event.ts';
 import type { SchemaErrorMode } from '../../../src/values/decide-schema.ts';
 import type { EventSender } from '../event-sender.ts';
 import type { KnownTables } from '../known-tables.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../../support/random.ts';
 import type { SampleRows } from '../row-samples.ts';
 
 /** What all generators of a team share. */

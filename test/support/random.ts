@@ -18,6 +18,11 @@ export class Random {
     return Math.floor(this.next() * end);
   }
 
+  /** A number from `from` (inclusive) to `end` (exclusive). */
+  between(from: number, end: number): number {
+    return from + this.next() * (end - from);
+  }
+
   chance(probability: number): boolean {
     return this.next() < probability;
   }

@@ -1,0 +1,222 @@
+/**
+ * A model of Kafka's brokers, as far as Kafka promises anything: records of a partition have consecutive offsets, acknowledged or not;
+ * what was acknowledged stays, unless a fault says that it is lost. Requests and answers take their time, and faults decide what
+ * becomes of them.
+ */
+import type { KafkajsBroker, KafkajsCluster } from '../../src/log/kafka/kafkajs-internals.ts';
+import type { Random } from '../support/random.ts';
+import { clock, wallClock, type SimulatedProcess } from './clock.ts';
+
+interface StoredRecord {
+  readonly time: number;
+  readonly value: Buffer;
+}
+
+interface Partition {
+  readonly records: StoredRecord[];
+  leader: number;
+  /** Called when records come. */
+  readonly waiting: Set<() => void>;
+}
+
+/**
+ * What becomes of a send. `lost`: nothing is written, and the connection breaks. `unanswered`: the same, but it is written. `late`: it is
+ * written long after the connection broke. Otherwise the error that is answered, although (`written`) or because (`refused`) it is.
+ */
+export type Fate = 'taken' | 'lost' | 'unanswered' | 'late' | { readonly written: string } | { readonly refused: string };
+
+const brokerIds = [1, 2, 3];
+
+/** How long a client waits for an answer, in milliseconds (the default of kafkajs). */
+const requestTimeout = 30_000;
+
+/** An error as kafkajs gives it. */
+function answerOf(type: string): Error {
+  return Object.assign(new Error(`the broker answers ${type}`), { name: 'KafkaJSProtocolError', type });
+}
+
+export class Brokers {
+  readonly random: Random;
+  readonly partitions: readonly Partition[];
+  /** By how much the clocks of all brokers are ahead, in milliseconds. */
+  skew = 0;
+  /** Whether no broker can be reached. */
+  away = false;
+  /** What becomes of the next send to a partition. */
+  fateOf: (partition: number) => Fate = () => 'taken';
+  /** How often the connections were broken. */
+  breaks = 0;
+
+  constructor(random: Random, partitions: number) {
+    this.random = random;
+    this.partitions = Array.from({ length: partitions }, () => ({ records: [], leader: random.pick(brokerIds), waiting: new Set() }));
+  }
+
+  append(partition: number, values: readonly Uint8Array[]): { readonly offset: number; readonly time: number } {
+    const { records, waiting } = this.partitions[partition]!;
+    const offset = records.length;
+    const time = Math.floor(wallClock() + this.skew);
+    for (const value of values) records.push({ time, value: Buffer.from(value) });
+    for (const wake of waiting) wake();
+    waiting.clear();
+    return { offset, time };
+  }
+
+  /** Another broker leads a partition. */
+  elect(partition: number): void {
+    const led = this.partitions[partition]!;
+    led.leader = (led.leader % brokerIds.length) + 1;
+  }
+
+  /** The last records of a partition are gone. Returns them. */
+  loseTail(partition: number, count: number): readonly StoredRecord[] {
+    const { records } = this.partitions[partition]!;
+    // The first record names the log.
+    return records.splice(Math.max(1, records.length - count));
+  }
+
+  /** A connection of a process. */
+  connect(process: SimulatedProcess): KafkajsCluster {
+    return new Cluster(this, process) as unknown as KafkajsCluster;
+  }
+}
+
+type Produce = Parameters<KafkajsBroker['produce']>[0];
+type Fetch = Parameters<KafkajsBroker['fetch']>[0];
+
+/** A process's view of the brokers, with the methods of kafkajs's class. */
+class Cluster {
+  readonly #brokers: Brokers;
+  readonly #process: SimulatedProcess;
+  /** The leaders as this process knows them. */
+  #leaders: readonly number[] = [];
+
+  constructor(brokers: Brokers, process: SimulatedProcess) {
+    this.#brokers = brokers;
+    this.#process = process;
+  }
+
+  async connect(): Promise<void> {
+    await this.refreshMetadata();
+  }
+
+  async addTargetTopic(): Promise<void> {
+    await this.refreshMetadata();
+  }
+
+  async refreshMetadata(): Promise<void> {
+    await this.#ask(() => {
+      this.#leaders = this.#brokers.partitions.map(({ leader }) => leader);
+    });
+  }
+
+  async refreshMetadataIfNecessary(): Promise<void> {
+    // It is refreshed after each failure.
+  }
+
+  findLeaderForPartitions(_topic: string, partitions: readonly number[]): Record<string, number[]> {
+    return Object.fromEntries(Map.groupBy(partitions, (partition) => String(this.#leaders[partition]))) as Record<string, number[]>;
+  }
+
+  async findBroker({ nodeId }: { readonly nodeId: string }): Promise<Pick<KafkajsBroker, 'produce' | 'fetch'>> {
+    const id = Number(nodeId);
+    return {
+      produce: (request: Produce) => this.#produce(id, request),
+      fetch: (request: Fetch) => this.#fetch(id, request),
+    } as unknown as KafkajsBroker;
+  }
+
+  async fetchTopicsOffset([{ partitions, fromBeginning }]: readonly [{ partitions: readonly { partition: number }[]; fromBeginning: boolean }]): Promise<unknown> {
+    return this.#ask(() => [{
+      partitions: partitions.map(({ partition }) => ({
+        partition, offset: fromBeginning ? '0' : String(this.#brokers.partitions[partition]!.records.length),
+      })),
+    }]);
+  }
+
+  removeBroker(): void {
+    // Each request makes its own way.
+  }
+
+  async disconnect(): Promise<void> {
+    // Nothing is kept open.
+  }
+
+  async #produce(broker: number, { topicData: [topic] }: Produce): Promise<unknown> {
+    const [{ partition, messages }] = topic!.partitions as unknown as [{ partition: number; messages: readonly { value: Buffer }[] }];
+    const brokers = this.#brokers;
+    let fate: Fate = brokers.fateOf(partition);
+    return this.#ask(() => {
+      if (brokers.partitions[partition]!.leader !== broker) fate = { refused: 'NOT_LEADER_FOR_PARTITION' };
+      if (fate === 'lost') throw this.#broken();
+      if (typeof fate === 'object' && 'refused' in fate) throw answerOf(fate.refused);
+      const values = messages.map(({ value }) => value);
+      if (fate === 'late') {
+        clock.schedule(brokers.random.between(100, 90_000), () => brokers.append(partition, values), null);
+        throw this.#broken();
+      }
+      const { offset, time } = brokers.append(partition, values);
+      if (fate === 'unanswered') throw this.#broken();
+      if (typeof fate === 'object') throw answerOf(fate.written);
+      return { topics: [{ partitions: [{ baseOffset: String(offset), logAppendTime: String(time) }] }] };
+    });
+  }
+
+  async #fetch(broker: number, { topics: [topic], maxWaitTime = 0 }: Fetch): Promise<unknown> {
+    const wanted = (topic!.partitions as readonly { partition: number; fetchOffset: string }[])
+      .map(({ partition, fetchOffset }) => ({ partition, from: Number(fetchOffset), records: this.#brokers.partitions[partition]!.records }));
+    const isThere = (): boolean => wanted.some(({ from, records }) => from !== records.length);
+    await this.#ask(() => undefined);
+    if (!isThere()) await this.#untilRecordsCome(wanted.map(({ partition }) => partition), maxWaitTime);
+    return this.#ask(() => {
+      for (const { partition, from, records } of wanted) {
+        if (this.#brokers.partitions[partition]!.leader !== broker) throw answerOf('NOT_LEADER_FOR_PARTITION');
+        if (from > records.length) throw Object.assign(new Error('there is no such offset'), { name: 'KafkaJSOffsetOutOfRange', partition });
+      }
+      return {
+        responses: [{
+          partitions: wanted.map(({ partition, from, records }) => ({
+            partition, highWatermark: String(records.length),
+            messages: records.slice(from, from + 100).map(({ time, value }, at) => ({ offset: String(from + at), timestamp: String(time), value })),
+          })),
+        }],
+      };
+    });
+  }
+
+  #untilRecordsCome(partitions: readonly number[], ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        for (const partition of partitions) this.#brokers.partitions[partition]!.waiting.delete(wake);
+        resolve();
+      };
+      for (const partition of partitions) this.#brokers.partitions[partition]!.waiting.add(wake);
+      clock.schedule(ms, wake, null);
+    });
+  }
+
+  /** Has a broker do something, after a while, and gives its answer, after another. */
+  #ask<T>(work: () => T): Promise<T> {
+    const { random } = this.#brokers;
+    const { breaks } = this.#brokers;
+    const process = this.#process;
+    return new Promise((resolve, reject) => {
+      const later = (ms: number, run: () => void): unknown => clock.schedule(ms, run, process);
+      // What is on its way when the process dies arrives, or not.
+      clock.schedule(random.between(0.1, 2), () => {
+        if (this.#brokers.away) return later(random.chance(0.8) ? 1 : requestTimeout, () => reject(this.#broken()));
+        if (!process.isAlive && random.chance(0.5)) return;
+        try {
+          const answer = work();
+          later(random.between(0.1, 2), () => (breaks === this.#brokers.breaks ? resolve(answer) : reject(this.#broken())));
+        } catch (error) {
+          later(random.between(0.1, 2), () => reject(error as Error));
+        }
+      }, null);
+    });
+  }
+
+  #broken(): Error {
+    return Object.assign(new Error('the connection to a broker is broken'), { name: 'KafkaJSConnectionError' });
+  }
+}

@@ -1,0 +1,195 @@
+/** Clients of a simulated deployment: they write and read rows of one table, and record their calls for the checker. */
+import { createHash } from 'node:crypto';
+import { inspect } from 'node:util';
+import type { EventData, RowAddress } from '../../src/events/event.ts';
+import { formatRowId } from '../../src/events/row-id.ts';
+import { readPatchRow } from '../../src/formats/read-patch-row.ts';
+import { HttpError } from '../../src/http/answers/http-error.ts';
+import { NotAppended } from '../../src/log/event-log.ts';
+import { isDatabaseAway } from '../../src/database/database-away.ts';
+import type { Applied } from '../../src/http/submit/submitter.ts';
+import type { Operation, WriteOutcome } from '../support/history.ts';
+import { Recorder } from '../faults/recorded-table.ts';
+import type { Random } from '../support/random.ts';
+import { clock } from './clock.ts';
+import type { Place, Serving } from './service.ts';
+
+const limits = { rowsPerTableMax: 1000, columnsMax: 100, rowBytesMax: 10_000 };
+
+/** Answers that say: nothing happened. */
+const refusals = new Set(['row_not_found', 'service_unavailable', 'table_not_found']);
+
+interface Row {
+  readonly id: string;
+  readonly address: RowAddress;
+}
+
+/** The one table that all clients work on, and what they know of its rows. */
+export class SharedTable {
+  readonly teamId: string;
+  readonly tableId: string;
+  readonly recorder = new Recorder();
+  /** Rows that nobody deletes, and rows that may be. */
+  readonly rows: Row[] = [];
+
+  constructor(random: Random) {
+    this.teamId = random.uuid();
+    this.tableId = random.uuid();
+  }
+}
+
+export class SimulatedClient {
+  readonly #name: string;
+  readonly #random: Random;
+  readonly #places: readonly Place[];
+  readonly #table: SharedTable;
+  #values = 0;
+  readonly #own: Row[] = [];
+
+  constructor(name: string, random: Random, places: readonly Place[], table: SharedTable) {
+    this.#name = name;
+    this.#random = random;
+    this.#places = places;
+    this.#table = table;
+  }
+
+  /** Creates the team and the table, and adds some rows, however long it takes. */
+  async prepare(rows: number): Promise<void> {
+    const { teamId, tableId } = this.#table;
+    const team = { type: 'TeamCreated', teamId, name: 'team' } as const;
+    const table = {
+      type: 'TableCreateRequested', teamId, tableId, name: 'table', columns: [{ id: 'value', type: 'string' }], onSchemaError: 'refuse',
+      appsToLink: null, limits, rows: { kind: 'none' },
+    } as unknown as EventData;
+    for (const data of [team, table]) await this.#untilApplied(data);
+    while (this.#table.rows.length < rows) this.#table.rows.push(...(await this.add()));
+  }
+
+  /** Takes one step, chosen at random. */
+  async step(): Promise<void> {
+    const random = this.#random;
+    const row = random.pick(this.#table.rows);
+    const kind = random.below(20);
+    if (kind < 9) {
+      const version = await this.read(row);
+      if (version !== null) await this.patch(row, random.chance(0.8) ? version : null);
+    } else if (kind < 11) await this.patch(row, null);
+    else if (kind < 15) this.#own.push(...(await this.add()));
+    else if (kind < 17) {
+      const own = this.#own.pop();
+      if (own) await this.delete(own);
+    } else if (kind < 18) await this.head();
+    else await this.read(row);
+  }
+
+  async read(row: Row): Promise<bigint | null> {
+    const { teamId, tableId } = this.#table;
+    const operation = await this.#record(async (serving) => {
+      const found = await serving.queries.tables.rows.row(teamId, tableId, row.address);
+      if (found === 'row_not_found') return { kind: 'read', row: row.id, seen: null };
+      if (typeof found === 'string') throw new Error(`a read is answered ${found}`);
+      return { kind: 'read', row: row.id, seen: { version: found.etag, value: JSON.parse(found.json).value } };
+    });
+    return operation?.kind === 'read' ? (operation.seen?.version ?? null) : null;
+  }
+
+  async head(): Promise<void> {
+    const { teamId, tableId } = this.#table;
+    await this.#record(async (serving) => {
+      const version = await serving.queries.tables.tables.version(teamId, tableId);
+      return version === null ? null : { kind: 'head', version };
+    });
+  }
+
+  async add(): Promise<readonly Row[]> {
+    const value = this.#newValue();
+    const { teamId, tableId } = this.#table;
+    const { block } = readPatchRow(Buffer.from(JSON.stringify({ value })));
+    const added: Row[] = [];
+    await this.#write((applied) => {
+      const { version, ordinal, first } = applied.result.rows![0]!;
+      const address = { version, ordinal, index: first };
+      added.push({ id: formatRowId(address), address });
+    }, {
+      type: 'RowsAddRequested', teamId, tableId, ifMatch: null, onSchemaError: 'refuse', limits, rows: { kind: 'few', profile: block.profile },
+    } as unknown as EventData, block.body, (outcome) => ({ kind: 'add', values: [value], rows: added.map(({ id }) => id), outcome }));
+    return added;
+  }
+
+  async patch({ id: row, address }: Row, ifMatch: bigint | null): Promise<void> {
+    const value = this.#newValue();
+    const { teamId, tableId } = this.#table;
+    const { block } = readPatchRow(Buffer.from(JSON.stringify({ value })));
+    await this.#write(() => undefined, {
+      type: 'RowPatchRequested', teamId, tableId, row: address, ifMatch, onSchemaError: 'refuse', limits, profile: block.profile,
+    } as unknown as EventData, block.body, (outcome) => ({ kind: 'patch', row, value, ifMatch, outcome }));
+  }
+
+  async delete({ id: row, address }: Row): Promise<void> {
+    const { teamId, tableId } = this.#table;
+    await this.#write(() => undefined, { type: 'RowDeleteRequested', teamId, tableId, row: address, ifMatch: null }, undefined,
+      (outcome) => ({ kind: 'delete', row, ifMatch: null, outcome }));
+  }
+
+  #newValue(): string {
+    this.#values += 1;
+    return `${this.#name}.${this.#values}`;
+  }
+
+  async #untilApplied(data: EventData): Promise<void> {
+    const commandId = this.#random.uuid();
+    while ((await this.#submit(data, undefined, commandId, () => undefined)).status !== 'applied') await clock.sleep(500);
+  }
+
+  /** With a key, a client repeats a write until it knows what became of it. */
+  async #write(onApplied: (applied: Applied) => void, data: EventData, body: Uint8Array | undefined, operationOf: (outcome: WriteOutcome) => Operation): Promise<void> {
+    const commandId = this.#random.uuid();
+    const repeats = this.#random.chance(0.5) ? 6 : 0;
+    await this.#table.recorder.record(this.#name, async () => {
+      let outcome = await this.#submit(data, body, commandId, onApplied);
+      for (let repeat = 0; repeat < repeats && outcome.status === 'unknown'; repeat += 1) {
+        await clock.sleep(this.#random.between(100, 3000));
+        const next = await this.#submit(data, body, commandId, onApplied);
+        // What is refused because the service is away was not repeated: the first attempt may have been taken.
+        if (next.status !== 'refused' || next.changed) outcome = next;
+      }
+      return operationOf(outcome);
+    });
+  }
+
+  /** Sends a command to one of the processes. */
+  async #submit(data: EventData, body: Uint8Array | undefined, commandId: string, onApplied: (applied: Applied) => void): Promise<WriteOutcome> {
+    const place = this.#random.pick(this.#places);
+    const { serving } = place;
+    if (serving === null) return { status: 'refused', changed: false };
+    const digest = createHash('sha256').update(commandId);
+    try {
+      const packed = body === undefined ? undefined : { codec: 0, bytes: body };
+      const applied = await Promise.race([serving.submitter.submit(this.#table.teamId, { commandId, digest }, data, packed), place.ended.promise]);
+      onApplied(applied);
+      return { status: 'applied', version: applied.etag };
+    } catch (error) {
+      if (error instanceof NotAppended) return { status: 'refused', changed: false };
+      if (error instanceof HttpError) {
+        if (error.type === 'precondition_failed') return { status: 'refused', changed: true };
+        if (refusals.has(error.type)) return { status: 'refused', changed: false };
+        if (error.type !== 'outcome_unknown') this.#table.recorder.unexpected.push(`${error.type}: ${error.message}`);
+      } else if (!place.hasEnded(serving)) this.#table.recorder.unexpected.push(inspect(error));
+      return { status: 'unknown' };
+    }
+  }
+
+  #record(work: (serving: Serving) => Promise<Operation | null>): Promise<Operation | null> {
+    const place = this.#random.pick(this.#places);
+    return this.#table.recorder.record(this.#name, async () => {
+      const { serving } = place;
+      if (serving === null) return null;
+      try {
+        return await Promise.race([work(serving), place.ended.promise]);
+      } catch (error) {
+        if (!isDatabaseAway(error) && !place.hasEnded(serving)) throw error;
+        return null;
+      }
+    });
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * Simulated time: all timers of this process run on it, in the order of one queue. Nothing waits, and a seed decides what happens. Each
+ * timer belongs to the simulated process that set it, which can be paused, or killed; then its timers are late, or never run.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
+import timers from 'node:timers/promises';
+import type { Random } from '../support/random.ts';
+
+/** When simulated time begins, in milliseconds since 1970. */
+const epoch = Date.UTC(2026, 0, 1);
+
+interface Timer {
+  at: number;
+  readonly order: number;
+  readonly run: () => void;
+  readonly process: SimulatedProcess | null;
+  isCleared: boolean;
+}
+
+/** A process as the clock knows it: a machine with a clock of its own, that may be paused or killed. */
+export class SimulatedProcess {
+  readonly name: string;
+  /** By how much its wall clock is ahead of the simulated time, in milliseconds. */
+  skew = 0;
+  isAlive = true;
+  #held: Timer[] | null = null;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** Runs work as a part of this process. */
+  run<T>(work: () => T): T {
+    return processes.run(this, work);
+  }
+
+  kill(): void {
+    this.isAlive = false;
+  }
+
+  /** It stands still until `resume`. */
+  pause(): void {
+    this.#held ??= [];
+  }
+
+  resume(): void {
+    const held = this.#held ?? [];
+    this.#held = null;
+    for (const timer of held) clock.put(timer);
+  }
+
+  /** Keeps a timer that is due while the process stands still. Returns false when it may run. */
+  hold(timer: Timer): boolean {
+    this.#held?.push(timer);
+    return this.#held !== null;
+  }
+}
+
+const processes = new AsyncLocalStorage<SimulatedProcess>();
+
+/** How many turns of the queue of promises come between two timers. */
+const turnsAtOnce = 20;
+
+/** A binary heap of timers. */
+export class Clock {
+  /** Milliseconds since the simulation began. */
+  now = 0;
+  #timers: Timer[] = [];
+  #order = 0;
+
+  /** Runs a function after this many milliseconds, as a part of the process that is running, or of `process`. */
+  schedule(ms: number, run: () => void, process: SimulatedProcess | null = processes.getStore() ?? null): Timer {
+    this.#order += 1;
+    const timer = { at: this.now + Math.max(ms, 0), order: this.#order, run, process, isCleared: false };
+    this.put(timer);
+    return timer;
+  }
+
+  put(timer: Timer): void {
+    timer.at = Math.max(timer.at, this.now);
+    const heap = this.#timers;
+    let at = heap.push(timer) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!isBefore(timer, heap[parent]!)) break;
+      heap[at] = heap[parent]!;
+      at = parent;
+    }
+    heap[at] = timer;
+  }
+
+  /** Resolves after this many milliseconds; never if the process that is running is killed before. */
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.schedule(ms, resolve));
+  }
+
+  /** Runs timers until the promise settles. Rejects when simulated time passes `limit` (milliseconds) before. */
+  async runUntil<T>(promise: Promise<T>, limit: number): Promise<T> {
+    let isSettled = false;
+    void promise.catch(() => undefined).finally(() => {
+      isSettled = true;
+    });
+    for (;;) {
+      // What waits for no timer runs first, or most of it: the rest is like a slow processor. A turn of the event loop costs more than this.
+      for (let turn = 0; turn < turnsAtOnce; turn += 1) await Promise.resolve();
+      if (isSettled) return promise;
+      const timer = this.#take();
+      if (timer === null) throw new Error('everything waits, and nothing is going to happen');
+      this.now = timer.at;
+      if (this.now > limit) throw new Error(`it goes on after ${limit} ms`);
+      if (timer.process?.isAlive !== false && !timer.process?.hold(timer)) timer.run();
+    }
+  }
+
+  #take(): Timer | null {
+    const heap = this.#timers;
+    for (;;) {
+      const [first] = heap;
+      if (first === undefined) return null;
+      const last = heap.pop()!;
+      if (heap.length > 0) this.#sink(last);
+      if (!first.isCleared) return first;
+    }
+  }
+
+  #sink(timer: Timer): void {
+    const heap = this.#timers;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child += 1;
+      if (!isBefore(heap[child]!, timer)) break;
+      heap[at] = heap[child]!;
+      at = child;
+    }
+    heap[at] = timer;
+  }
+}
+
+function isBefore(a: Timer, b: Timer): boolean {
+  return a.at < b.at || (a.at === b.at && a.order < b.order);
+}
+
+/** The clock of the history that is simulated now. */
+export let clock = new Clock();
+
+/** Begins a history: time, and all IDs. */
+export function beginHistory(random: Random): void {
+  clock = new Clock();
+  newId = () => random.uuid();
+}
+
+/** The simulated wall clock of the process that is running. */
+export function wallClock(): number {
+  return epoch + clock.now + (processes.getStore()?.skew ?? 0);
+}
+
+let newId: () => string;
+
+/** Puts simulated time and seeded IDs into the place of those of Node.js. Call it before the code that is to use them is imported. */
+export function simulateTime(): void {
+  const set = (ms: number, run: (...args: unknown[]) => void, args: unknown[]): Timer => clock.schedule(ms, () => run(...args));
+  const clear = (timer: Timer | undefined): void => {
+    if (timer) timer.isCleared = true;
+  };
+  const simulated = {
+    setTimeout: (run: () => void, ms = 0, ...args: unknown[]) => set(ms, run, args),
+    setImmediate: (run: () => void, ...args: unknown[]) => set(0, run, args),
+    setInterval: (run: () => void, ms: number) => {
+      const repeat = (): void => {
+        run();
+        if (!timer.isCleared) clock.put(Object.assign(timer, { at: clock.now + ms }));
+      };
+      const timer = clock.schedule(ms, repeat);
+      return timer;
+    },
+    clearTimeout: clear, clearInterval: clear, clearImmediate: clear,
+    performance: {
+      now: () => clock.now,
+      get timeOrigin() {
+        return wallClock() - clock.now;
+      },
+    },
+  };
+  for (const [name, value] of Object.entries(simulated)) Object.defineProperty(globalThis, name, { value, configurable: true });
+  Date.now = () => Math.floor(wallClock());
+  const sleep = (ms = 0, value?: unknown, { signal }: { signal?: AbortSignal } = {}): Promise<unknown> => new Promise((resolve, reject) => {
+    const abort = (): void => {
+      clear(timer);
+      reject(signal!.reason as Error);
+    };
+    const timer = clock.schedule(ms, () => {
+      signal?.removeEventListener('abort', abort);
+      resolve(value);
+    });
+    if (signal?.aborted) abort();
+    else signal?.addEventListener('abort', abort, { once: true });
+  });
+  Object.assign(timers, { setTimeout: sleep });
+  Object.assign(crypto, { randomUUID: () => newId(), randomUUIDv7: () => newId() });
+  syncBuiltinESMExports();
+}

@@ -1,0 +1,116 @@
+/** The faults of simulated histories: what happens, in which deployment, and what may have been lost by it. */
+import type { Random } from '../support/random.ts';
+import { findProblems, type History } from '../support/history.ts';
+import type { Fate } from './brokers.ts';
+import { clock } from './clock.ts';
+import type { SharedTable } from './clients.ts';
+import { ConsumerGroup } from './consumer-group.ts';
+import { partitions } from './partitions.ts';
+import { Place, type Role, type World } from './service.ts';
+
+export interface Deployment {
+  readonly world: World;
+  readonly places: readonly Place[];
+  readonly random: Random;
+  readonly table: SharedTable;
+  readonly problems: string[];
+}
+
+export interface Fault {
+  readonly name: string;
+  readonly log: 'kafka' | 'postgres';
+  readonly places: (world: World) => readonly Place[];
+  readonly strike: (deployment: Deployment) => Promise<void>;
+  /** What is wrong in the history. */
+  readonly judge: (deployment: Deployment, history: History) => readonly string[];
+}
+
+export type FaultName = string;
+
+const nothingIsLost: Fault['judge'] = (_, history) => findProblems(history);
+
+function placesOf(...roles: readonly Role[]): Fault['places'] {
+  return (world) => roles.map((role) => new Place(world, role));
+}
+
+const together = placesOf('all', 'all');
+const apart: Fault['places'] = (world) => (world.random.chance(0.5) ? together(world) : placesOf('api', 'api', 'projector', 'projector')(world));
+
+/** Sends have this fate with this probability, for a while. */
+function sending(name: string, fateOf: (random: Random) => Fate, probability = 0.5): Fault {
+  return {
+    name, log: 'kafka', places: apart, judge: nothingIsLost,
+    strike: async ({ world, random }) => {
+      const { brokers } = world.kafka!;
+      brokers.fateOf = () => (random.chance(probability) ? fateOf(random) : 'taken');
+      await clock.sleep(random.between(200, 3000));
+      brokers.fateOf = () => 'taken';
+    },
+  };
+}
+
+/** What Kafka answers although the leader wrote the records (https://kafka.apache.org/protocol#protocol_error_codes). */
+const falseRefusals = [
+  'UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_FOR_PARTITION', 'REQUEST_TIMED_OUT', 'NOT_ENOUGH_REPLICAS',
+  'NOT_ENOUGH_REPLICAS_AFTER_APPEND',
+];
+
+/** Things that happen to the processes, to Postgres or to the lines between them, whichever log there is. */
+const disturbances: readonly (readonly [name: string, strike: Fault['strike']])[] = [
+  ['a process is killed', async ({ places, random }) => {
+    random.pick(places).kill();
+    await clock.sleep(random.between(0, 2000));
+  }],
+  ['all processes are killed', async ({ places, random }) => {
+    for (const place of places) place.kill();
+    await clock.sleep(random.between(0, 2000));
+  }],
+  ['a process stands still', async ({ places, random }) => {
+    const ms = random.between(100, 20_000);
+    random.pick(places).pause(ms);
+    await clock.sleep(ms);
+  }],
+  ['lines to Postgres are cut', async ({ places, random }) => {
+    for (let count = random.below(5); count >= 0; count -= 1) {
+      random.pick(places).cut();
+      await clock.sleep(random.between(0, 300));
+    }
+  }],
+  ['Postgres is restarted', async ({ world: { postgres }, random }) => {
+    postgres.away = true;
+    postgres.endAll();
+    await clock.sleep(random.between(10, 4000));
+    postgres.away = false;
+  }],
+];
+
+const onBothLogs = disturbances.flatMap(([name, strike]): Fault[] => [
+  { name, log: 'kafka', places: apart, strike, judge: nothingIsLost },
+  { name, log: 'postgres', places: together, strike, judge: nothingIsLost },
+]);
+
+const faults: readonly Fault[] = [
+  ...onBothLogs,
+  sending('sends are lost', () => 'lost'),
+  sending('sends are not answered', () => 'unanswered'),
+  sending('sends are refused after they were written', (random) => ({ written: random.pick(falseRefusals) })),
+  sending('sends come late', () => 'late', 0.2),
+  {
+    name: 'other brokers lead', log: 'kafka', places: apart, judge: nothingIsLost,
+    strike: async ({ world, random }) => {
+      for (let count = random.below(4); count >= 0; count -= 1) {
+        world.kafka!.brokers.elect(random.below(partitions));
+        await clock.sleep(random.between(0, 500));
+      }
+    },
+  },
+  {
+    name: 'two groups of projectors', log: 'kafka', judge: nothingIsLost,
+    places: (world) => [new Place(world, 'api'), new Place(world, 'projector'), new Place(world, 'projector', new ConsumerGroup(world.random, partitions))],
+    strike: ({ random }) => clock.sleep(random.between(2000, 12_000)),
+  },
+];
+
+export function faultsOf(log: 'kafka' | 'postgres'): readonly Fault[] {
+  return faults.filter((fault) => fault.log === log);
+}

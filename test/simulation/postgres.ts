@@ -1,0 +1,215 @@
+/**
+ * A model of a Postgres server, as far as Postgres promises anything: transactions are atomic, see what was committed before each
+ * statement, and wait for the locks of others; what was committed stays, unless a fault says that it is lost. It keeps rows in memory, and
+ * knows the statements of the engine and of the models by their names (statements.ts).
+ */
+import type { CombinedStatement } from '../../src/database/combine.ts';
+import type { Statement } from '../../src/database/pipelined-client.ts';
+import type { Random } from '../support/random.ts';
+import { clock, wallClock } from './clock.ts';
+import { handlerOf } from './statements.ts';
+import { postgresError, View, type Row, type Server, type Tables } from './view.ts';
+
+export interface Result {
+  readonly rows: readonly Row[];
+  readonly rowCount: number;
+  readonly command: string;
+}
+
+interface Lock {
+  owner: Session;
+  readonly waiting: (() => void)[];
+}
+
+export class PostgresServer implements Server {
+  readonly random: Random;
+  readonly tables: Tables = new Map();
+  /** By how much the clock of the server is ahead, in milliseconds. */
+  skew = 0;
+  timeline = 1n;
+  /** Whether it cannot be reached. */
+  away = false;
+  localKeys = 1n;
+  readonly listeners = new Set<(channel: string, payload: string) => void>();
+  readonly sessions = new Set<Session>();
+  readonly #locks = new Map<string, Lock>();
+  /** How to undo each commit, for those that get lost. */
+  readonly #undo: { readonly rows: readonly (readonly [table: string, key: string, before: Row | undefined])[]; readonly localKeys: bigint }[] = [];
+
+  constructor(random: Random) {
+    this.random = random;
+  }
+
+  get time(): number {
+    return Math.floor(wallClock() + this.skew);
+  }
+
+  commit(changes: ReadonlyMap<string, ReadonlyMap<string, Row | null>>): void {
+    const undo: (readonly [string, string, Row | undefined])[] = [];
+    for (const [table, rows] of changes) {
+      const stored = this.tables.get(table) ?? new Map<string, Row>();
+      this.tables.set(table, stored);
+      for (const [key, row] of rows) {
+        undo.push([table, key, stored.get(key)]);
+        if (row === null) stored.delete(key);
+        else stored.set(key, row);
+      }
+    }
+    this.#undo.push({ rows: undo, localKeys: this.localKeys });
+  }
+
+  /** How many transactions were committed. */
+  get commits(): number {
+    return this.#undo.length;
+  }
+
+  /** All connections end, and the last commits down to this number are gone. */
+  loseCommits(commits: number): void {
+    this.endAll();
+    while (this.#undo.length > commits) {
+      const { rows, localKeys } = this.#undo.pop()!;
+      for (const [table, key, before] of rows.toReversed()) {
+        if (before === undefined) this.tables.get(table)!.delete(key);
+        else this.tables.get(table)!.set(key, before);
+      }
+      this.localKeys = localKeys;
+    }
+  }
+
+  /** All backends end. */
+  endAll(): void {
+    for (const session of this.sessions) session.end();
+  }
+
+  /** Resolves when the session has the lock. */
+  lock(name: string, session: Session): Promise<void> {
+    if (!session.isAlive) return new Promise(() => undefined);
+    const lock = this.#locks.get(name);
+    if (lock?.owner === session) return Promise.resolve();
+    if (lock === undefined) {
+      this.#locks.set(name, { owner: session, waiting: [] });
+      session.locks.add(name);
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      lock.waiting.push(() => {
+        if (session.isAlive) {
+          lock.owner = session;
+          session.locks.add(name);
+          resolve();
+        } else this.#pass(name, lock);
+      });
+    });
+  }
+
+  unlock(name: string): void {
+    this.#pass(name, this.#locks.get(name)!);
+  }
+
+  #pass(name: string, lock: Lock): void {
+    const next = lock.waiting.shift();
+    if (next === undefined) this.#locks.delete(name);
+    else next();
+  }
+}
+
+let backends = 0;
+
+/** A backend: it runs the statements of one connection, one after the other. */
+export class Session {
+  readonly id = (backends += 1);
+  readonly server: PostgresServer;
+  readonly locks = new Set<string>();
+  isAlive = true;
+  /** Called when the backend ends. */
+  onEnd: () => void = () => undefined;
+  #transaction: View | null = null;
+  #hasFailed = false;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(server: PostgresServer) {
+    this.server = server;
+    server.sessions.add(this);
+  }
+
+  get isInTransaction(): boolean {
+    return this.#transaction !== null;
+  }
+
+  /** Ends at once: what is not committed is rolled back, and nothing is answered. */
+  end(): void {
+    if (!this.isAlive) return;
+    this.isAlive = false;
+    this.server.sessions.delete(this);
+    this.#unlock();
+    this.onEnd();
+  }
+
+  /** Runs a statement after all earlier ones. Never settles if the backend ends before. */
+  run(statement: Statement, values: readonly unknown[]): Promise<Result> {
+    const running = this.#last.then(() => this.#run(statement, values));
+    this.#last = running.catch(() => undefined);
+    return running;
+  }
+
+  async #run(statement: Statement, values: readonly unknown[]): Promise<Result> {
+    if (!this.isAlive) return new Promise(() => undefined);
+    const { text } = statement;
+    if (text === 'begin') return this.#begin();
+    if (text === 'commit' || text === 'rollback') return this.#endTransaction(text === 'commit');
+    if (this.#hasFailed) throw postgresError('25P02');
+    try {
+      const result = await this.#execute(statement, values);
+      if (this.#transaction === null) this.#unlock();
+      return result;
+    } catch (error) {
+      if (this.#transaction === null) this.#unlock();
+      else this.#hasFailed = true;
+      throw error;
+    }
+  }
+
+  async #execute(statement: Statement, values: readonly unknown[]): Promise<Result> {
+    const { parts = [statement], guards = 0 } = statement as Partial<CombinedStatement>;
+    let at = 0;
+    const calls = parts.map((part) => {
+      const handler = handlerOf(part);
+      const given = values.slice(at, (at += handler.parameters));
+      return { handler, given };
+    });
+    for (const { handler, given } of calls) for (const lock of handler.locks(given)) await this.server.lock(lock, this);
+    // What a statement does takes time, in which others run.
+    await clock.sleep(this.server.random.between(0, 0.5));
+    if (!this.isAlive) return new Promise(() => undefined);
+    const view = this.#transaction ?? new View(this.server);
+    const results = calls.map(({ handler, given }, part) => {
+      const rows = handler.run(view, given);
+      // Postgres runs the parts that guard before those that nobody reads from.
+      if (part < guards && rows.length === 0) throw postgresError('22012');
+      return rows;
+    });
+    if (this.#transaction === null) view.commit();
+    const rows = results.at(-1)!;
+    return { rows, rowCount: rows.length, command: 'SELECT' };
+  }
+
+  #begin(): Result {
+    this.#transaction = new View(this.server);
+    this.#hasFailed = false;
+    return { rows: [], rowCount: 0, command: 'BEGIN' };
+  }
+
+  #endTransaction(commits: boolean): Result {
+    const isCommitted = commits && !this.#hasFailed;
+    if (isCommitted) this.#transaction?.commit();
+    this.#transaction = null;
+    this.#hasFailed = false;
+    this.#unlock();
+    return { rows: [], rowCount: 0, command: isCommitted ? 'COMMIT' : 'ROLLBACK' };
+  }
+
+  #unlock(): void {
+    for (const lock of this.locks) this.server.unlock(lock);
+    this.locks.clear();
+  }
+}

@@ -1,0 +1,171 @@
+/** A simulated process of the service: the real engine and the real way of a request through it, on models of Kafka and Postgres. */
+import { pino } from 'pino';
+import { KafkaEngine } from '../../projections/engine/kafka/kafka-engine.ts';
+import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
+import { openQueries } from '../../projections/engine/model.ts';
+import { Projector } from '../../projections/engine/projector.ts';
+import { models } from '../../projections/models.ts';
+import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
+import type { EventLog } from '../../src/log/event-log.ts';
+import { Jobs } from '../../src/http/submit/jobs.ts';
+import { Submitter } from '../../src/http/submit/submitter.ts';
+import { OutcomeQueries } from '../../projections/engine/outcomes/outcomes.queries.ts';
+import { keysOf } from '../support/secret-keys.ts';
+import type { Random } from '../support/random.ts';
+import { Brokers } from './brokers.ts';
+import { clock, SimulatedProcess } from './clock.ts';
+import { ConsumerGroup } from './consumer-group.ts';
+import { SimulatedDatabase } from './database.ts';
+import { partitions } from './partitions.ts';
+import { PostgresServer } from './postgres.ts';
+
+const logger = pino({ level: process.env['LOG_LEVEL'] ?? 'silent' });
+const keys = keysOf(1);
+
+/** What a deployment consists of besides the service. */
+export interface World {
+  readonly random: Random;
+  readonly postgres: PostgresServer;
+  /** Null when the log is in Postgres. */
+  readonly kafka: { readonly brokers: Brokers; readonly group: ConsumerGroup } | null;
+}
+
+/** An empty read model, and an empty log. */
+export function newWorld(random: Random, log: 'kafka' | 'postgres'): World {
+  const postgres = new PostgresServer(random);
+  const rows = (row: (partition: number) => Readonly<Record<string, unknown>>) => new Map(Array.from({ length: partitions }, (_, partition) => [String(partition), row(partition)]));
+  postgres.tables.set('progress', rows((partition) => ({
+    partition, next: 0n, epoch: 0n, logId: null, base: 0n, gaps: '[]', layout: 0n, lastHash: null, time: 0, halted: null, contradicted: false, caughtUp: false,
+  })));
+  postgres.tables.set('heads', rows((partition) => ({ partition, next: 0n, time: 0 })));
+  return { random, postgres, kafka: log === 'kafka' ? { brokers: new Brokers(random, partitions), group: new ConsumerGroup(random, partitions) } : null };
+}
+
+export interface Serving {
+  readonly log: EventLog;
+  readonly submitter: Submitter;
+  readonly jobs: Jobs;
+  readonly queries: ReturnType<typeof openQueries<typeof models>>;
+}
+
+export type Role = 'all' | 'api' | 'projector';
+
+/** A place in which a process runs: when one ends, a supervisor starts the next. */
+export class Place {
+  readonly #world: World;
+  readonly #role: Role;
+  readonly #group: ConsumerGroup | null;
+  #serving: Serving | null = null;
+  #process: SimulatedProcess | null = null;
+  #database: SimulatedDatabase | null = null;
+  #starts = 0;
+  #isStopped = false;
+  /** How far the clock of its machine is ahead, in milliseconds. */
+  skew = 0;
+  /** Rejects when the process that runs now ends. */
+  ended = Promise.withResolvers<never>();
+
+  /** `group`: another consumer group than that of the others. */
+  constructor(world: World, role: Role, group: ConsumerGroup | null = world.kafka?.group ?? null) {
+    this.#world = world;
+    this.#role = role;
+    this.#group = group;
+    this.start();
+  }
+
+  /** What serves requests; null while it starts. */
+  get serving(): Serving | null {
+    return this.#role !== 'projector' && this.#serving?.log.isCaughtUp ? this.#serving : null;
+  }
+
+  /** Whether the process that served has ended. */
+  hasEnded(serving: Serving): boolean {
+    return this.#serving !== serving;
+  }
+
+  get log(): EventLog | null {
+    return this.#serving?.log ?? null;
+  }
+
+  start(): void {
+    this.#starts += 1;
+    const process = new SimulatedProcess(`${this.#role} ${this.#starts}`);
+    process.skew = this.skew;
+    this.#process = process;
+    this.ended = Promise.withResolvers();
+    this.ended.promise.catch(() => undefined);
+    process.run(() => void this.#open(process));
+  }
+
+  /** Ends it at once. Its supervisor starts it again after a while. */
+  kill(): void {
+    const process = this.#process;
+    if (process === null) return;
+    process.kill();
+    this.#process = null;
+    this.#serving = null;
+    this.#database?.cut();
+    const rejoin = this.#group?.silence(process);
+    void rejoin;
+    this.ended.reject(new Error('the process has ended'));
+    clock.schedule(this.#world.random.between(10, 3000), () => (this.#isStopped ? undefined : this.start()), null);
+  }
+
+  /** Stands still for so many milliseconds. */
+  pause(ms: number): void {
+    const process = this.#process;
+    if (process === null) return;
+    process.pause();
+    const join = this.#group?.silence(process);
+    clock.schedule(ms, () => {
+      process.resume();
+      if (process.isAlive) join?.();
+    }, null);
+  }
+
+  cut(): void {
+    this.#database?.cut();
+  }
+
+  /** Ends it for good. */
+  stop(): void {
+    this.#isStopped = true;
+    this.kill();
+  }
+
+  async #open(process: SimulatedProcess): Promise<void> {
+    const { postgres } = this.#world;
+    const database = new SimulatedDatabase(postgres, process);
+    this.#database = database;
+    const fail = (): void => {
+      if (this.#process === process) this.kill();
+    };
+    database.history.onChanged(fail);
+    try {
+      const log = await this.#openLog(database, process);
+      log.onFailure(fail);
+      this.#serving = {
+        log, submitter: new Submitter(log, keys, { asyncWaitMs: 1000, logger }),
+        jobs: new Jobs({ log, outcomes: new OutcomeQueries(database.asDatabase), keys }), queries: openQueries(models, database.asDatabase),
+      };
+    } catch (error) {
+      logger.warn({ err: error, process: process.name }, 'the process could not start');
+      // As the supervisor sees it.
+      clock.schedule(1000, fail);
+    }
+  }
+
+  #openLog(database: SimulatedDatabase, process: SimulatedProcess): Promise<EventLog> {
+    const common = {
+      database: database.asDatabase, projector: new Projector(models), partitions, logger: logger.child({ process: process.name }),
+      queueEventsMax: 1000, queueBytesMax: 1e8, unknownWait: 10_000,
+    };
+    const { signal } = new AbortController();
+    const { kafka } = this.#world;
+    if (kafka === null) return PostgresEngine.open(common, signal);
+    return KafkaEngine.over({
+      connect: () => KafkaConnection.over(kafka.brokers.connect(process), 'log'),
+      membership: this.#role === 'api' ? null : this.#group!.membershipOf(process),
+    }, { ...common, lagEventsMax: 100_000 }, signal);
+  }
+}

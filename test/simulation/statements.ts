@@ -1,0 +1,195 @@
+/** What each statement does in the model of Postgres: those of the engine and of the log. */
+import type { Statement } from '../../src/database/pipelined-client.ts';
+import { logSchema } from '../../src/log/postgres/log-tables.ts';
+import { allPartitions } from '../../src/log/partition.ts';
+import { modelStatements } from './model-statements.ts';
+import { partitions } from './partitions.ts';
+import { generatedWrite, keyOf } from './stored-rows.ts';
+import { postgresError, type Row, type View } from './view.ts';
+
+// oxlint-disable-next-line typescript/no-explicit-any
+type Values = readonly any[];
+
+export interface Handler {
+  /** How many parameters the statement has. */
+  readonly parameters: number;
+  /** The locks that it takes first, by name. */
+  locks(values: Values): readonly string[];
+  run(view: View, values: Values): readonly Row[];
+}
+
+type Run = Handler['run'];
+
+/** A lock on the head and the progress of a partition. */
+const partitionLock = (partition: number): string => `partition ${partition}`;
+
+const locksFirst = ([partition]: Values): string[] => [partitionLock(Number(partition))];
+
+function progress(view: View, partition: unknown): Row {
+  return view.get('progress', String(partition))!;
+}
+
+/** Changes the progress of a partition if that stands as `when` says. */
+function change(view: View, partition: unknown, when: (row: Row) => boolean, set: (row: Row) => Row): Row[] {
+  const before = progress(view, partition);
+  if (!when(before)) return [];
+  const row = { ...before, ...set(before) };
+  view.put('progress', String(partition), row);
+  return [row];
+}
+
+/** All rows of the progress, or of the heads, in the order of partitions. */
+function inOrder(view: View, table: string): Row[] {
+  return view.all(table).toSorted((a, b) => Number(a['partition']) - Number(b['partition']));
+}
+
+function moveHead(view: View, partition: unknown, next: bigint, time: number): Row[] {
+  const head = { partition: Number(partition), next, time };
+  view.put('heads', String(partition), head);
+  return [head];
+}
+
+function putRecord(view: View, partition: unknown, offset: bigint, time: number, bytes: Uint8Array): void {
+  const key = `${String(partition)} ${offset}`;
+  if (view.get('records', key) !== null) throw postgresError('23505', 'records_pkey');
+  view.put('records', key, { offset, time, bytes });
+}
+
+const timelineOf = ({ server: { timeline } }: View): string => timeline.toString(16).padStart(8, '0');
+
+/** Statements that change a partition, by name; they lock it. */
+const changing: Readonly<Record<string, Run>> = {
+  advance_progress: (view, [partition, first, next, time, lastHash, logId, epoch, layout]) => change(
+    view, partition,
+    (row) => row['next'] === first && row['epoch'] === epoch && row['layout'] === (layout ?? row['layout']) && row['halted'] === null,
+    (row) => ({ next, time, lastHash, logId: logId ?? row['logId'] }),
+  ),
+  store_versions: (view, [partition, base, gaps]) => change(view, partition, () => true, () => ({ base, gaps })),
+  move_head: (view, [partition, first, next, time]) => {
+    const head = view.get('heads', String(partition))!;
+    return head['next'] === first && Number(head['time']) <= time ? moveHead(view, partition, next, time) : [];
+  },
+  lock_head: (view, [partition]) => {
+    const head = view.get('heads', String(partition))!;
+    return [{ ...head, time: BigInt(Number(head['time'])), serverTime: BigInt(view.server.time), projected: progress(view, partition)['next'] }];
+  },
+};
+
+const others: Readonly<Record<string, Run>> = {
+  insert_record: (view, [partition, offset, time, bytes]) => {
+    putRecord(view, partition, offset, time, bytes);
+    return [];
+  },
+  insert_records: (view, [partition, offset, time, all, firsts, lengths]) => {
+    (firsts as number[]).forEach((first, at) => {
+      putRecord(view, partition, offset + BigInt(at), time, (all as Buffer).subarray(first - 1, first - 1 + lengths[at]));
+    });
+    return [];
+  },
+  select_records: (view, [partition, from, to, limit]) => {
+    const rows: Row[] = [];
+    for (let offset = BigInt(from); offset < BigInt(to) && rows.length < limit; offset += 1n) {
+      const record = view.get('records', `${partition} ${offset}`);
+      if (record === null) break;
+      rows.push({ log_offset: offset, time: record['time'], bytes: record['bytes'] });
+    }
+    return rows;
+  },
+  select_end: (view, [partition]) => [view.get('heads', String(partition))!],
+  select_heads: (view) => inOrder(view, 'heads').map(({ partition, next }) => {
+    const { next: projected, base } = progress(view, partition);
+    return { next, projected, version: (base as bigint) + (next as bigint), serverTime: BigInt(view.server.time) };
+  }),
+  read_progress: (view) => inOrder(view, 'progress').map((row) => ({ ...row, serverTime: BigInt(view.server.time) })),
+  read_progress_of: (view, [partition]) => [progress(view, partition)],
+  select_position: (view, [partition]) => [progress(view, partition)],
+  select_outcomes: (view, [partition, commandIds]) => outcomes(view, partition, commandIds),
+  select_progress_and_outcomes: (view, [partition, commandIds]) => {
+    const { next } = progress(view, partition);
+    const found = outcomes(view, partition, commandIds);
+    return found.length === 0 ? [{ next, commandId: null }] : found.map((row) => ({ ...row, next }));
+  },
+  next_local_keys: ({ server }, [count]) => Array.from({ length: count }, () => {
+    const first = server.localKeys;
+    server.localKeys += 1000n;
+    return { first };
+  }),
+  end_backend: ({ server }, [id]) => {
+    const ended = [...server.sessions].find((session) => session.id === id);
+    ended?.end();
+    return ended ? [{ ended: true }] : [];
+  },
+};
+
+function outcomes(view: View, partition: unknown, commandIds: readonly string[]): Row[] {
+  const found = commandIds.map((commandId) => view.get('outcomes', keyOf('outcomes', { partition, commandId })));
+  return found.filter((row) => row !== null);
+}
+
+/** Statements without a name, by how they begin: which locks they take, and what they do. */
+const unnamed: readonly (readonly [start: string, locks: Handler['locks'], run: Run])[] = [
+  ['update progress set epoch = greatest', locksFirst, (view, [partition]) => change(view, partition, () => true, ({ epoch, halted, contradicted }) => {
+    const [raised, least] = [(epoch as bigint) + 1n, view.server.timeline << 32n];
+    return { epoch: raised > least ? raised : least, halted: contradicted ? halted : null };
+  })],
+  ['update progress set halted = $2, contradicted = true', locksFirst, (view, [partition, halted]) => {
+    return change(view, partition, ({ contradicted }) => contradicted === false, () => ({ halted, contradicted: true }));
+  }],
+  ['update progress set halted = null, contradicted = false', ([partitions]) => (partitions as number[]).map(partitionLock), (view, [partitions]) => {
+    return (partitions as number[]).flatMap((partition) => {
+      return change(view, partition, ({ contradicted }) => contradicted === true, () => ({ halted: null, contradicted: false }));
+    });
+  }],
+  ['update progress set halted = $3', locksFirst, (view, [partition, epoch, halted]) => {
+    return change(view, partition, (row) => row['epoch'] === BigInt(epoch) && row['contradicted'] === false, () => ({ halted }));
+  }],
+  ['update progress set caught_up = true', locksFirst, (view, [partition, epoch]) => {
+    return change(view, partition, (row) => row['epoch'] === BigInt(epoch), () => ({ caughtUp: true }));
+  }],
+  ['select pg_notify', () => [], ({ server }, [channel, payload]) => {
+    for (const hear of server.listeners) hear(channel, payload);
+    return [];
+  }],
+  ['select pg_advisory_xact_lock', ([lock]) => [`advisory ${lock}`], () => []],
+  ['create ', () => [], () => []],
+  ['select to_regclass', () => [], () => [{ records: 'there' }]],
+  ['select partition, next, (extract', () => allPartitions(partitions).map(partitionLock), (view) => inOrder(view, 'heads').map((head) => ({ ...head, time: view.server.time }))],
+  ['with moved as', locksFirst, (view, [partition, bytes]) => {
+    const { next, time } = view.get('heads', String(partition)) as { next: bigint; time: number };
+    const now = Math.max(time, view.server.time);
+    putRecord(view, partition, next, now, bytes);
+    return moveHead(view, partition, next + 1n, now);
+  }],
+  [`select name from ${logSchema}.history`, () => [], (view) => view.all('history')],
+  [`insert into ${logSchema}.history`, () => [], (view, [name]) => {
+    view.put('history', '', { name });
+    return [];
+  }],
+  ['select case when not pg_is_in_recovery', () => [], (view) => [{ history: `1 ${timelineOf(view)}` }]],
+];
+
+const handlers = new WeakMap<Statement, Handler>();
+const handlersOfTexts = new Map<string, Handler>();
+
+/** Throws for a statement that the model does not know. */
+export function handlerOf(statement: Statement): Handler {
+  const known = handlers.get(statement) ?? handlersOfTexts.get(statement.text);
+  if (known) return known;
+  const parameters = Math.max(0, ...[...statement.text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)));
+  const handler = { parameters, ...findHandler(statement) };
+  handlers.set(statement, handler);
+  handlersOfTexts.set(statement.text, handler);
+  return handler;
+}
+
+function findHandler(statement: Statement): Pick<Handler, 'locks' | 'run'> {
+  const { name, text } = statement;
+  const changes = changing[name];
+  if (changes) return { locks: locksFirst, run: changes };
+  const run = others[name] ?? modelStatements(statement) ?? generatedWrite(statement);
+  if (run) return { locks: () => [], run };
+  const start = text.trimStart();
+  const found = unnamed.find(([begin]) => start.startsWith(begin));
+  if (!found) throw new Error(`the model of Postgres does not know: ${name} ${text}`);
+  return { locks: found[1], run: found[2] };
+}

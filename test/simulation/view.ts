@@ -1,0 +1,57 @@
+/** The rows of the model of Postgres, as a transaction sees them. */
+
+/** A row by property name. */
+export type Row = Readonly<Record<string, unknown>>;
+
+export type Tables = Map<string, Map<string, Row>>;
+
+/** An error as Postgres reports it. */
+export function postgresError(code: string, constraint?: string): Error {
+  return Object.assign(new Error(`Postgres reports ${code}`), { code, constraint });
+}
+
+/** What statements see of a server, besides the rows. */
+export interface Server {
+  /** Rows by their primary keys, by table. */
+  readonly tables: Tables;
+  /** The time of its clock, in milliseconds since 1970. */
+  readonly time: number;
+  readonly timeline: bigint;
+  /** The next value of the sequence of local keys. */
+  localKeys: bigint;
+  readonly listeners: Iterable<(channel: string, payload: string) => void>;
+  readonly sessions: Iterable<{ readonly id: number; end(): void }>;
+  commit(changes: ReadonlyMap<string, ReadonlyMap<string, Row | null>>): void;
+}
+
+/** The committed rows, as changed by one transaction. */
+export class View {
+  readonly server: Server;
+  readonly #changes = new Map<string, Map<string, Row | null>>();
+
+  constructor(server: Server) {
+    this.server = server;
+  }
+
+  get(table: string, key: string): Row | null {
+    const changed = this.#changes.get(table)?.get(key);
+    return changed === undefined ? (this.server.tables.get(table)?.get(key) ?? null) : changed;
+  }
+
+  /** `null`: deletes the row. */
+  put(table: string, key: string, row: Row | null): void {
+    const changes = this.#changes.get(table) ?? new Map<string, Row | null>();
+    this.#changes.set(table, changes.set(key, row));
+  }
+
+  all(table: string): Row[] {
+    const changes = this.#changes.get(table);
+    const committed = this.server.tables.get(table) ?? new Map<string, Row>();
+    if (changes === undefined) return [...committed.values()];
+    return [...new Map([...committed, ...changes]).values()].filter((row) => row !== null);
+  }
+
+  commit(): void {
+    if (this.#changes.size > 0) this.server.commit(this.#changes);
+  }
+}
