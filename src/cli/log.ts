@@ -1,22 +1,13 @@
 /** `tablog log`: the state of the log, and how to go on after a part of it was lost (docs/operations.md). */
 import type { Command } from 'commander';
-import { clearContradictions, readProgress, type Progress } from '../../projections/engine/progress/progress.store.ts';
 import { readConfig } from '../app/config.ts';
 import type { ReadModel } from '../app/service.ts';
-import type { PartitionBounds, RecordLog } from '../log/event-log.ts';
-import { proveIdentity, WrongLog } from '../log/identity.ts';
-import { allPartitions } from '../log/partition.ts';
-import { resumeLog, resumedBase } from '../log/resume.ts';
+import type { RecordLog } from '../log/event-log.ts';
+import { readPartitionStates, resumeAfterLoss } from '../replay/resume-after-loss.ts';
 import { newLogger, writeOut, writeTable, writeWords } from './console.ts';
-import { UserError } from './run-to-end.ts';
 
 interface Flags {
   readonly json?: boolean;
-}
-
-interface PartitionState extends Progress {
-  readonly partition: number;
-  readonly bounds: PartitionBounds;
 }
 
 export function addLogCommands(program: Command): void {
@@ -30,7 +21,7 @@ export function addLogCommands(program: Command): void {
 }
 
 async function status(flags: Flags): Promise<void> {
-  const states = await withLog(async (log, readModel) => readStates(log, readModel));
+  const states = await withLog((log, { database }) => readPartitionStates(log, database));
   if (states.some(({ halted }) => halted !== null)) process.exitCode = 1;
   if (flags.json) {
     return writeOut(JSON.stringify(states.map(({ partition, next, base, bounds, halted, contradicted }) => ({
@@ -48,37 +39,9 @@ async function status(flags: Flags): Promise<void> {
 }
 
 async function resume(flags: Flags): Promise<void> {
-  const versions = await withLog(async (log, readModel) => {
-    const states = await readStates(log, readModel);
-    const problems = (await Promise.all(states.map((state) => findProblem(log, state)))).filter((problem) => problem !== null);
-    if (problems.length > 0) throw new UserError(problems.join('\n'));
-    const known = states.map(({ base, next }) => base + next);
-    // Whoever projects a partition again finds this record first.
-    await resumeLog(log, known);
-    await clearContradictions(readModel.database.pool, allPartitions(log.partitions));
-    return known.map(resumedBase);
-  });
+  const versions = await withLog((log, { database }) => resumeAfterLoss(log, database));
   if (flags.json) writeOut(JSON.stringify(versions.map((version, partition) => ({ partition, versionsFrom: String(version) }))));
   else writeWords(`The log was resumed: new versions of each partition are above ${versions.reduce((a, b) => (a < b ? a : b))}. Running processes go on by themselves.`);
-}
-
-/** Why a partition cannot be resumed; null if it can. */
-async function findProblem(log: RecordLog, { partition, bounds, ...progress }: PartitionState): Promise<string | null> {
-  try {
-    await proveIdentity(log, partition, progress);
-  } catch (error) {
-    if (!(error instanceof WrongLog)) throw error;
-    return error.message;
-  }
-  const behind = bounds.end - progress.next;
-  // Events that are not projected yet may have raised the base already.
-  if (behind > 0n && !progress.contradicted) return `partition ${partition} is ${behind} events behind its log; wait until it is projected, and try again`;
-  return null;
-}
-
-async function readStates(log: RecordLog, { database }: ReadModel): Promise<PartitionState[]> {
-  const progress = await readProgress(database.pool);
-  return Promise.all(progress.map(async (state, partition) => ({ ...state, partition, bounds: await log.bounds(partition) })));
 }
 
 async function withLog<T>(work: (log: RecordLog, readModel: ReadModel) => Promise<T>): Promise<T> {

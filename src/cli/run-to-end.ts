@@ -10,6 +10,7 @@ import { WrongLog } from '../log/identity.ts';
 import { isKafkaAway } from '../log/kafka/kafka-away.ts';
 import { UnsupportedKafkajs } from '../log/kafka/kafkajs-internals.ts';
 import { UnsafeTopic } from '../log/kafka/topic.ts';
+import { CannotResume } from '../replay/resume-after-loss.ts';
 import { ReadModelInUse } from '../app/read-model-use.ts';
 import { NoReadModel } from '../../projections/engine/compare/snapshot.ts';
 
@@ -22,7 +23,7 @@ export class UserError extends Error {
 const insufficientPrivilege = '42501';
 
 const userErrors = [
-  UserError, InvalidRequest, ConfigError, EmbeddedPostgresError, WrongLog, UnsafeTopic, UnsupportedKafkajs, ReadModelInUse, NoReadModel,
+  UserError, InvalidRequest, ConfigError, EmbeddedPostgresError, WrongLog, UnsafeTopic, UnsupportedKafkajs, ReadModelInUse, NoReadModel, CannotResume,
 ];
 
 /** Runs the work of a process, and exits. On failure, reports it on stderr and sets the exit code to 1. */

@@ -1,0 +1,53 @@
+/** Goes on after a part of the log was lost, or may have been: what an operator asks for with `tablog log resume` (docs/operations.md). */
+import { clearContradictions, readProgress, type Progress } from '../../projections/engine/progress/progress.store.ts';
+import type { Database } from '../database/database.ts';
+import type { PartitionBounds, RecordLog } from '../log/event-log.ts';
+import { proveIdentity, WrongLog } from '../log/identity.ts';
+import { allPartitions } from '../log/partition.ts';
+import { resumeLog, resumedBase } from '../log/resume.ts';
+
+/** How far a partition is projected, and how far its log goes. */
+export interface PartitionState extends Progress {
+  readonly partition: number;
+  readonly bounds: PartitionBounds;
+}
+
+/** The log cannot be resumed as it is. The message has a line for each partition that stands in the way. */
+export class CannotResume extends Error {
+  override readonly name = 'CannotResume';
+}
+
+export async function readPartitionStates(log: RecordLog, database: Pick<Database, 'pool'>): Promise<PartitionState[]> {
+  const progress = await readProgress(database.pool);
+  return Promise.all(progress.map(async (state, partition) => ({ ...state, partition, bounds: await log.bounds(partition) })));
+}
+
+/**
+ * Raises the versions of all partitions above all that were given out, and lets partitions be projected again that have halted because
+ * their log lacked records. Resolves to the new base of each partition. Rejects with CannotResume while one still lacks what was
+ * projected, or is not projected to its end.
+ */
+export async function resumeAfterLoss(log: RecordLog, database: Pick<Database, 'pool'>): Promise<bigint[]> {
+  const states = await readPartitionStates(log, database);
+  const problems = (await Promise.all(states.map((state) => findProblem(log, state)))).filter((problem) => problem !== null);
+  if (problems.length > 0) throw new CannotResume(problems.join('\n'));
+  const known = states.map(({ base, next }) => base + next);
+  // Whoever projects a partition again finds this record first.
+  await resumeLog(log, known);
+  await clearContradictions(database.pool, allPartitions(log.partitions));
+  return known.map(resumedBase);
+}
+
+/** Why a partition cannot be resumed; null if it can. */
+async function findProblem(log: RecordLog, { partition, bounds, ...progress }: PartitionState): Promise<string | null> {
+  try {
+    await proveIdentity(log, partition, progress);
+  } catch (error) {
+    if (!(error instanceof WrongLog)) throw error;
+    return error.message;
+  }
+  const behind = bounds.end - progress.next;
+  // Events that are not projected yet may have raised the base already.
+  if (behind > 0n && !progress.contradicted) return `partition ${partition} is ${behind} events behind its log; wait until it is projected, and try again`;
+  return null;
+}
