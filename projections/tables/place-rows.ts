@@ -167,7 +167,10 @@ function rangeOf({ version, ordinal, retained, tableId }: Extent, first: number,
   return { version, ordinal, first, count, ...(retained === null ? {} : { retainedIn: tableId }) };
 }
 
-/** Adds a few rows to the open tail, as they are presented. A tail with another schema or without room closes first. */
+/**
+ * Adds a few rows to the open tail, as they are presented. A tail with another schema or without room closes first, and so does one from
+ * before versions were lost: IDs of lost rows at its end would be given out again.
+ */
 function placeFew(
   tables: TablesState,
   { table, schema, wrap, retainsIds }: Target,
@@ -180,6 +183,7 @@ function placeFew(
   const open = table.tail === null ? null : tables.extent(table.tail);
   const joins =
     open !== null &&
+    open.version >= (at.gaps.at(-1)?.to ?? 0n) &&
     open.schemaVersion === table.schemaVersion &&
     open.rows + few.length <= tailRowsMax &&
     open.bytes + bytes <= tailBytesMax;

@@ -5,11 +5,12 @@
  */
 import type { Statement, Tx } from './pipelined-client.ts';
 
-/** The name of the present history. A standby has none: it takes no writes. */
-const selectHistory: Statement<{ history: string | null }> = {
+/** The name of the present history, and when the server was started. A standby has no history: it takes no writes. */
+const selectHistory: Statement<{ history: string | null; started: string }> = {
   name: '',
   text: `select case when not pg_is_in_recovery() then
-    (select system_identifier from pg_control_system()) || ' ' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) end as history`,
+    (select system_identifier from pg_control_system()) || ' ' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) end as history,
+    pg_postmaster_start_time()::text as started`,
 };
 
 /** The number of the timeline, as an SQL expression of type bigint. */
@@ -36,14 +37,25 @@ export class IsStandby extends Error {
 export class HistoryGuard {
   readonly #changed = Promise.withResolvers<string>();
   #known: string | null = null;
+  #started: string | null = null;
+  /** Checks what no name of a history tells. */
+  #checkRestarted: (connection: Tx) => Promise<void> = async () => undefined;
 
-  /** Rejects with HistoryChanged if it is another history than that of the first connection, and with IsStandby. */
+  /**
+   * Rejects with HistoryChanged if it is another history than that of the first connection, with IsStandby, and, on the first connections
+   * after a restart of the server, as the check of `onRestarted` does.
+   */
   async check(connection: Tx): Promise<void> {
     const { rows: [row] } = await connection.query(selectHistory);
-    const { history } = row!;
+    const { history, started } = row!;
     if (history === null) throw new IsStandby();
     this.#known ??= history;
-    if (this.#known === history) return;
+    this.#started ??= started;
+    if (this.#known === history) {
+      if (this.#started !== started) await this.#checkRestarted(connection);
+      this.#started = started;
+      return;
+    }
     const reason = `Postgres goes on from another history (${history}, it was ${this.#known}): a standby was promoted, or a backup restored`;
     this.#changed.resolve(reason);
     throw new HistoryChanged(reason);
@@ -52,6 +64,14 @@ export class HistoryGuard {
   /** The history of the first connection; null before there is one. */
   get known(): string | null {
     return this.#known;
+  }
+
+  /**
+   * The server may have been started from an old copy of its disk, which is the same history without its end. `check` compares what it has
+   * with what this process knows, and rejects with HistoryChanged.
+   */
+  onRestarted(check: (connection: Tx) => Promise<void>): void {
+    this.#checkRestarted = check;
   }
 
   /** Calls the listener once, with the reason, if the history has changed. */

@@ -44,6 +44,8 @@ export class Brokers {
   away = false;
   /** What becomes of the next send to a partition. */
   fateOf: (partition: number) => Fate = () => 'taken';
+  /** How many records each partition had when clients began. They are never lost. */
+  firstRecords: readonly number[] = [];
   /** How often the connections were broken. */
   breaks = 0;
 
@@ -68,11 +70,33 @@ export class Brokers {
     led.leader = (led.leader % brokerIds.length) + 1;
   }
 
-  /** The last records of a partition are gone. Returns them. */
+  /** From here on, records may get lost. */
+  begin(): void {
+    this.firstRecords = this.partitions.map(({ records }) => records.length);
+  }
+
+  /** All brokers restart: what is on its way fails. */
+  restart(): void {
+    this.breaks += 1;
+    for (const { waiting } of this.partitions) {
+      for (const wake of waiting) wake();
+      waiting.clear();
+    }
+  }
+
+  /** They restart without the last records of a partition. Returns all records that there were. */
   loseTail(partition: number, count: number): readonly StoredRecord[] {
     const { records } = this.partitions[partition]!;
-    // The first record names the log.
-    return records.splice(Math.max(1, records.length - count));
+    const before = [...records];
+    records.splice(Math.max(this.firstRecords[partition]!, records.length - count));
+    this.restart();
+    return before;
+  }
+
+  /** They restart with these records of a partition, and no others. */
+  restore(partition: number, records: readonly StoredRecord[]): void {
+    this.partitions[partition]!.records.splice(0, Infinity, ...records);
+    this.restart();
   }
 
   /** A connection of a process. */
@@ -90,6 +114,9 @@ class Cluster {
   readonly #process: SimulatedProcess;
   /** The leaders as this process knows them. */
   #leaders: readonly number[] = [];
+  /** The brokers that this process has used, and the breaks when it connected to each. */
+  readonly #known = new Map<string, KafkajsBroker>();
+  readonly #connectedAt = new Map<string, number>();
 
   constructor(brokers: Brokers, process: SimulatedProcess) {
     this.#brokers = brokers;
@@ -118,12 +145,16 @@ class Cluster {
     return Object.fromEntries(Map.groupBy(partitions, (partition) => String(this.#leaders[partition]))) as Record<string, number[]>;
   }
 
-  async findBroker({ nodeId }: { readonly nodeId: string }): Promise<Pick<KafkajsBroker, 'produce' | 'fetch'>> {
+  async findBroker({ nodeId }: { readonly nodeId: string }): Promise<KafkajsBroker> {
     const id = Number(nodeId);
-    return {
+    const broker = this.#known.get(nodeId) ?? {
       produce: (request: Produce) => this.#produce(id, request),
       fetch: (request: Fetch) => this.#fetch(id, request),
+      isConnected: () => this.#connectedAt.get(nodeId) === this.#brokers.breaks,
     } as unknown as KafkajsBroker;
+    this.#known.set(nodeId, broker);
+    this.#connectedAt.set(nodeId, this.#brokers.breaks);
+    return broker;
   }
 
   async fetchTopicsOffset([{ partitions, fromBeginning }]: readonly [{ partitions: readonly { partition: number }[]; fromBeginning: boolean }]): Promise<unknown> {
@@ -165,10 +196,12 @@ class Cluster {
   async #fetch(broker: number, { topics: [topic], maxWaitTime = 0 }: Fetch): Promise<unknown> {
     const wanted = (topic!.partitions as readonly { partition: number; fetchOffset: string }[])
       .map(({ partition, fetchOffset }) => ({ partition, from: Number(fetchOffset), records: this.#brokers.partitions[partition]!.records }));
+    const { breaks } = this.#brokers;
     const isThere = (): boolean => wanted.some(({ from, records }) => from !== records.length);
     await this.#ask(() => undefined);
     if (!isThere()) await this.#untilRecordsCome(wanted.map(({ partition }) => partition), maxWaitTime);
     return this.#ask(() => {
+      if (breaks !== this.#brokers.breaks) throw this.#broken();
       for (const { partition, from, records } of wanted) {
         if (this.#brokers.partitions[partition]!.leader !== broker) throw answerOf('NOT_LEADER_FOR_PARTITION');
         if (from > records.length) throw Object.assign(new Error('there is no such offset'), { name: 'KafkaJSOffsetOutOfRange', partition });
@@ -206,6 +239,7 @@ class Cluster {
       clock.schedule(random.between(0.1, 2), () => {
         if (this.#brokers.away) return later(random.chance(0.8) ? 1 : requestTimeout, () => reject(this.#broken()));
         if (!process.isAlive && random.chance(0.5)) return;
+        if (breaks !== this.#brokers.breaks) return later(1, () => reject(this.#broken()));
         try {
           const answer = work();
           later(random.between(0.1, 2), () => (breaks === this.#brokers.breaks ? resolve(answer) : reject(this.#broken())));

@@ -29,8 +29,10 @@ export class SharedTable {
   readonly teamId: string;
   readonly tableId: string;
   readonly recorder = new Recorder();
-  /** Rows that nobody deletes, and rows that may be. */
+  /** Rows that nobody deletes. */
   readonly rows: Row[] = [];
+  /** Whether nobody asks for anything. */
+  isQuiet = false;
 
   constructor(random: Random) {
     this.teamId = random.uuid();
@@ -68,6 +70,7 @@ export class SimulatedClient {
   /** Takes one step, chosen at random. */
   async step(): Promise<void> {
     const random = this.#random;
+    if (this.#table.isQuiet) return;
     const row = random.pick(this.#table.rows);
     const kind = random.below(20);
     if (kind < 9) {
@@ -159,6 +162,7 @@ export class SimulatedClient {
 
   /** Sends a command to one of the processes. */
   async #submit(data: EventData, body: Uint8Array | undefined, commandId: string, onApplied: (applied: Applied) => void): Promise<WriteOutcome> {
+    while (this.#table.isQuiet) await clock.sleep(100);
     const place = this.#random.pick(this.#places);
     const { serving } = place;
     if (serving === null) return { status: 'refused', changed: false };

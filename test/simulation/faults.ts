@@ -1,12 +1,15 @@
 /** The faults of simulated histories: what happens, in which deployment, and what may have been lost by it. */
 import type { Random } from '../support/random.ts';
+import { partitionOf } from '../../src/log/partition.ts';
+import { findAmbiguities } from './ambiguities.ts';
 import { findProblems, type History } from '../support/history.ts';
 import type { Fate } from './brokers.ts';
 import { clock } from './clock.ts';
 import type { SharedTable } from './clients.ts';
 import { ConsumerGroup } from './consumer-group.ts';
 import { partitions } from './partitions.ts';
-import { Place, type Role, type World } from './service.ts';
+import type { PostgresServer } from './postgres.ts';
+import { Place, replay, resumeLog, type Role, type World } from './service.ts';
 
 export interface Deployment {
   readonly world: World;
@@ -25,9 +28,10 @@ export interface Fault {
   readonly judge: (deployment: Deployment, history: History) => readonly string[];
 }
 
-export type FaultName = string;
-
 const nothingIsLost: Fault['judge'] = (_, history) => findProblems(history);
+
+/** Acknowledged writes may be gone, but no version and no row ID means two things. */
+const nothingMeansTwoThings: Fault['judge'] = (_, { calls }) => findAmbiguities(calls);
 
 function placesOf(...roles: readonly Role[]): Fault['places'] {
   return (world) => roles.map((role) => new Place(world, role));
@@ -78,7 +82,7 @@ const disturbances: readonly (readonly [name: string, strike: Fault['strike']])[
   }],
   ['Postgres is restarted', async ({ world: { postgres }, random }) => {
     postgres.away = true;
-    postgres.endAll();
+    postgres.restart();
     await clock.sleep(random.between(10, 4000));
     postgres.away = false;
   }],
@@ -89,7 +93,7 @@ const onBothLogs = disturbances.flatMap(([name, strike]): Fault[] => [
   { name, log: 'postgres', places: together, strike, judge: nothingIsLost },
 ]);
 
-const faults: readonly Fault[] = [
+const disturbing: readonly Fault[] = [
   ...onBothLogs,
   sending('sends are lost', () => 'lost'),
   sending('sends are not answered', () => 'unanswered'),
@@ -111,6 +115,83 @@ const faults: readonly Fault[] = [
   },
 ];
 
-export function faultsOf(log: 'kafka' | 'postgres'): readonly Fault[] {
-  return faults.filter((fault) => fault.log === log);
+/** The partition of the team that all clients write for. */
+function partitionOfClients({ table }: Deployment): number {
+  return partitionOf(table.teamId, partitions);
 }
+
+/** Waits until the partition is noted as one whose log lacks records. Returns whether it is, after a while. */
+async function isHalted({ world: { postgres } }: Deployment, partition: number): Promise<boolean> {
+  for (let count = 0; count < 50; count += 1) {
+    if (postgres.tables.get('progress')!.get(String(partition))!['contradicted'] === true) return true;
+    await clock.sleep(200);
+  }
+  return false;
+}
+
+/** Longer than a process takes to see how far the log goes, and a request to be answered, in milliseconds. */
+const quietFor = 3000;
+
+const losing: readonly Fault[] = [
+  {
+    name: 'brokers lose the end of the log, and get it back', log: 'kafka', places: apart, judge: nothingIsLost,
+    strike: async (deployment) => {
+      const { world, random } = deployment;
+      const { brokers } = world.kafka!;
+      const partition = partitionOfClients(deployment);
+      const whole = brokers.loseTail(partition, 1 + random.below(6));
+      if (random.chance(0.5)) brokers.elect(partition);
+      // Where nothing was lost that had been projected, the log goes on.
+      if (!(await isHalted(deployment, partition))) return;
+      brokers.restore(partition, whole);
+      // An operator takes a while.
+      await clock.sleep(random.between(2000, 5000));
+      await resumeLog(world);
+    },
+  },
+  {
+    name: 'brokers lose the end of the log for good, and it is replayed', log: 'kafka', places: apart, judge: nothingMeansTwoThings,
+    strike: async (deployment) => {
+      const { world, places, random, table } = deployment;
+      const partition = partitionOfClients(deployment);
+      world.kafka!.brokers.loseTail(partition, 1 + random.below(6));
+      if (!(await isHalted(deployment, partition))) return;
+      for (const place of places) place.stop();
+      await clock.sleep(random.between(4000, 10_000));
+      table.isQuiet = true;
+      await replay(world, places);
+      table.isQuiet = false;
+    },
+  },
+  ...postgresLosses('Postgres goes on without its last commits, on a new timeline', nothingIsLost, (server) => {
+    server.timeline += 1n;
+  }),
+  ...postgresLosses('Postgres goes on without its last commits, on the same timeline', nothingIsLost, () => undefined).map((fault) => ({
+    ...fault,
+    strike: async (deployment: Deployment) => {
+      // Only what all processes have seen is certain to be missed.
+      deployment.table.isQuiet = true;
+      await clock.sleep(quietFor);
+      await fault.strike(deployment);
+      deployment.table.isQuiet = false;
+    },
+  })),
+];
+
+/** With the log in Postgres, acknowledged writes are gone. With the log in Kafka they are there, and are projected again. */
+function postgresLosses(name: string, judgeOnKafka: Fault['judge'], change: (server: PostgresServer) => void): readonly Fault[] {
+  const strike: Fault['strike'] = async ({ world: { postgres }, random }) => {
+    const commits = postgres.commits - random.below(12);
+    postgres.away = true;
+    postgres.loseCommits(Math.max(commits, postgres.firstCommits));
+    change(postgres);
+    await clock.sleep(random.between(10, 3000));
+    postgres.away = false;
+  };
+  return [
+    { name, log: 'postgres', places: together, strike, judge: nothingMeansTwoThings },
+    { name, log: 'kafka', places: apart, strike, judge: judgeOnKafka },
+  ];
+}
+
+export const faults: readonly Fault[] = [...disturbing, ...losing];

@@ -27,9 +27,12 @@ export class PostgresServer implements Server {
   /** By how much the clock of the server is ahead, in milliseconds. */
   skew = 0;
   timeline = 1n;
+  starts = 1;
   /** Whether it cannot be reached. */
   away = false;
   localKeys = 1n;
+  /** How many commits there were when clients began. */
+  firstCommits = 0;
   readonly listeners = new Set<(channel: string, payload: string) => void>();
   readonly sessions = new Set<Session>();
   readonly #locks = new Map<string, Lock>();
@@ -63,9 +66,14 @@ export class PostgresServer implements Server {
     return this.#undo.length;
   }
 
+  /** From here on, commits may get lost. */
+  begin(): void {
+    this.firstCommits = this.commits;
+  }
+
   /** All connections end, and the last commits down to this number are gone. */
   loseCommits(commits: number): void {
-    this.endAll();
+    this.restart();
     while (this.#undo.length > commits) {
       const { rows, localKeys } = this.#undo.pop()!;
       for (const [table, key, before] of rows.toReversed()) {
@@ -76,8 +84,9 @@ export class PostgresServer implements Server {
     }
   }
 
-  /** All backends end. */
-  endAll(): void {
+  /** All backends end, and the server starts anew. */
+  restart(): void {
+    this.starts += 1;
     for (const session of this.sessions) session.end();
   }
 

@@ -165,7 +165,7 @@ const unnamed: readonly (readonly [start: string, locks: Handler['locks'], run: 
     view.put('history', '', { name });
     return [];
   }],
-  ['select case when not pg_is_in_recovery', () => [], (view) => [{ history: `1 ${timelineOf(view)}` }]],
+  ['select case when not pg_is_in_recovery', () => [], (view) => [{ history: `1 ${timelineOf(view)}`, started: String(view.server.starts) }]],
 ];
 
 const handlers = new WeakMap<Statement, Handler>();

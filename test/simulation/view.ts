@@ -17,6 +17,8 @@ export interface Server {
   /** The time of its clock, in milliseconds since 1970. */
   readonly time: number;
   readonly timeline: bigint;
+  /** How often it was started. */
+  readonly starts: number;
   /** The next value of the sequence of local keys. */
   localKeys: bigint;
   readonly listeners: Iterable<(channel: string, payload: string) => void>;

@@ -3,8 +3,10 @@ import { isDatabaseAway } from '../../src/database/database-away.ts';
 import { HistoryChanged, HistoryGuard, IsStandby } from '../../src/database/history.ts';
 import type { Tx } from '../../src/database/pipelined-client.ts';
 
-/** A connection to a Postgres with this history. */
-const connection = (history: string | null): Tx => ({ query: async () => ({ rows: [{ history }], rowCount: 1, command: 'SELECT' }) }) as unknown as Tx;
+/** A connection to a Postgres with this history, started then. */
+const connection = (history: string | null, started = 'noon'): Tx => {
+  return { query: async () => ({ rows: [{ history, started }], rowCount: 1, command: 'SELECT' }) } as unknown as Tx;
+};
 
 test('connections are taken as long as they have the history of the first one', async () => {
   const guard = new HistoryGuard();
@@ -26,4 +28,19 @@ test('a standby is away, and so is a Postgres in another history', async () => {
   expect(isDatabaseAway(refused)).toBe(true);
   expect(isDatabaseAway(new HistoryChanged('another'))).toBe(true);
   expect(guard.known).toBeNull();
+});
+
+test('the first connections after a restart are checked, until one has passed', async () => {
+  const guard = new HistoryGuard();
+  const checked: Tx[] = [];
+  guard.onRestarted(async (tx) => {
+    checked.push(tx);
+    if (checked.length === 1) throw new HistoryChanged('the head has fallen');
+  });
+  await guard.check(connection('7 00000001'));
+  const [first, second] = [connection('7 00000001', 'evening'), connection('7 00000001', 'evening')];
+  await expect(guard.check(first)).rejects.toThrow('the head has fallen');
+  await guard.check(second);
+  await guard.check(connection('7 00000001', 'evening'));
+  expect(checked).toEqual([first, second]);
 });

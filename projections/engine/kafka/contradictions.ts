@@ -19,7 +19,7 @@ const noteDelay = 200;
 export interface ContradictionsOptions {
   readonly partitions: number;
   readonly reader: Pick<LogReader, 'read' | 'bounds'>;
-  readonly connection: Pick<KafkaConnection, 'doubts'>;
+  readonly connection: Pick<KafkaConnection, 'doubtsAbout'>;
   readonly database: Pick<Database, 'pool'>;
   readonly logger: Logger;
   /** Those found at the start, and why. */
@@ -34,15 +34,14 @@ export class Contradictions {
   readonly #found: Map<number, string>;
   /** Those that are stored, for all processes. */
   readonly #stored = new Set<number>();
-  /** The doubts of the connection when a partition was last proved. At the start, all were. */
-  readonly #provenAt: number[];
+  /** The doubts about a partition when it was last proved here. */
+  readonly #provenAt = new Map<number, number>();
   readonly #noting = new Set<Promise<void>>();
   readonly #closing = new AbortController();
 
   constructor(options: ContradictionsOptions) {
     this.#options = options;
     this.#found = new Map(options.found);
-    this.#provenAt = allPartitions(options.partitions).map(() => 0);
     for (const [partition, reason] of this.#found) options.logger.fatal({ partition }, reason);
   }
 
@@ -52,19 +51,23 @@ export class Contradictions {
   }
 
   /**
-   * Whenever a connection broke, or another broker leads: proves that the partition still has all that was projected of it, before
+   * At first, and whenever a connection broke or another broker leads: proves that the partition still has all that was projected of it, before
    * anything is appended. Else new events would take the offsets, and versions, of lost ones. Rejects with NotAppended.
    */
   async prove(partition: number): Promise<void> {
-    const { reader, connection: { doubts }, database } = this.#options;
-    if (this.#provenAt[partition] === doubts) return;
-    try {
-      await proveIdentity(reader, partition, await readProgressOf(database.pool, partition));
-    } catch (error) {
-      if (error instanceof WrongLog) this.add(partition, error);
-      throw new NotAppended(`it is not certain that partition ${partition} of the log is complete`, { cause: error });
+    const { reader, connection, database } = this.#options;
+    for (;;) {
+      const doubts = connection.doubtsAbout(partition);
+      if (doubts === this.#provenAt.get(partition)) return;
+      try {
+        await proveIdentity(reader, partition, await readProgressOf(database.pool, partition));
+      } catch (error) {
+        if (error instanceof WrongLog) this.add(partition, error);
+        throw new NotAppended(`it is not certain that partition ${partition} of the log is complete`, { cause: error });
+      }
+      // By now there may be new doubts.
+      this.#provenAt.set(partition, doubts);
     }
-    this.#provenAt[partition] = doubts;
   }
 
   /** The log of the partition is another one than was projected, or lost a part. */
@@ -101,6 +104,9 @@ export class Contradictions {
     const { signal } = this.#closing;
     const noting = pRetry(() => noteContradicted(pool, partition, reason), {
       retries: Infinity, minTimeout: noteDelay, factor: 1, signal, shouldRetry: ({ error }) => isDatabaseAway(error),
+    }).then(() => {
+      // An operator may resume it before this process reads the progress again.
+      this.#stored.add(partition);
     }).catch((error: unknown) => {
       if (!signal.aborted) logger.error({ partition, err: error }, 'a halt could not be noted');
     }).finally(() => this.#noting.delete(noting));

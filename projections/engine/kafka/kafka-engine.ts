@@ -5,6 +5,7 @@
 import type { EncodedEvent } from '../../../src/events/event.ts';
 import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
+import { HistoryChanged } from '../../../src/database/history.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import type { Projected, Projector } from '../projector.ts';
 import { NotAppended } from '../../../src/log/event-log.ts';
@@ -274,6 +275,10 @@ export class KafkaEngine implements EventLog {
     // Avoids an unhandled rejection when nobody waits for it.
     this.#caughtUp.promise.catch(() => undefined);
     await this.#watch.start();
+    this.#options.database.history.onRestarted(async () => {
+      await this.#watch.refresh();
+      if (this.#lost !== null) throw new HistoryChanged(this.#lost);
+    });
     this.#membership?.join();
     this.#ends.start();
   }

@@ -50,7 +50,7 @@ interface Owned {
   readonly epoch: bigint;
   /** The end of the log when it was taken over; null once the projection has been there. */
   catchUpTo: bigint | null;
-  /** The doubts of the connection when the log was last proved to have all that was projected, and those at the fetch in flight. */
+  /** The doubts about the partition when the log was last proved to have all that was projected, and those at the fetch in flight. */
   provenAt: number;
   fetchedAt: number;
   /** When this process last appended to it, and until when it is fetched because others append too, by `performance.now`. */
@@ -102,9 +102,10 @@ export class PartitionOwner {
 
   /** Takes records that this process has just appended, so that they need not be fetched if they are the next ones. */
   offerSent(records: readonly LogRecord[]): void {
-    const owned = this.#owned.get(records[0]!.partition);
+    const { partition } = records[0]!;
+    const owned = this.#owned.get(partition);
     // What came since the last proof is fetched: only behind a proof is it certain that it follows.
-    if (!owned || this.#isDoubtful(owned)) return;
+    if (!owned || owned.provenAt !== this.#options.connection.doubtsAbout(partition)) return;
     const now = performance.now();
     owned.sentAt = now;
     if (!owned.projection.offer(records)) owned.sharedUntil = now + sharedFor;
@@ -136,7 +137,7 @@ export class PartitionOwner {
     await pause(delay, signal);
     while (this.#assigned.has(partition) && !this.#owned.has(partition) && !signal.aborted) {
       try {
-        const { doubts } = connection;
+        const doubts = connection.doubtsAbout(partition);
         const claim = await takeOver(database.pool, partition);
         onTakenOver(partition);
         // What is left once others are tried again: the log was found to contradict the read model.
@@ -224,18 +225,13 @@ export class PartitionOwner {
   #offsetToFetch(partition: number): bigint | null {
     const owned = this.#owned.get(partition);
     if (!owned?.projection.hasRoom) return null;
-    owned.fetchedAt = this.#options.connection.doubts;
+    owned.fetchedAt = this.#options.connection.doubtsAbout(partition);
     const { tail } = owned.projection;
     // The record before the tail is the proof.
-    if (this.#isDoubtful(owned)) return tail === 0n ? tail : tail - 1n;
+    if (owned.provenAt !== owned.fetchedAt) return tail === 0n ? tail : tail - 1n;
     const now = performance.now();
     const knowsWhatComes = now < owned.sentAt + ownRecordsFor && now > owned.sharedUntil;
     return knowsWhatComes ? null : tail;
-  }
-
-  /** Whether the log may have lost records since it was proved. */
-  #isDoubtful({ provenAt }: Owned): boolean {
-    return provenAt !== this.#options.connection.doubts;
   }
 
   #offerFetched(partition: number, from: bigint, records: readonly LogRecord[]): void {

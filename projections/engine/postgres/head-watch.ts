@@ -4,12 +4,22 @@
  */
 import type { Logger } from 'pino';
 import type pg from 'pg';
+import { HistoryChanged } from '../../../src/database/history.ts';
+import type { Statement, Tx } from '../../../src/database/pipelined-client.ts';
 import { logSchema } from '../../../src/log/postgres/log-tables.ts';
 
 /** How often the heads are read, in milliseconds: that old is what a process reads of events that only others project. */
 const lookInterval = 500;
 
-const selectHeads = {
+interface Head {
+  readonly next: string | bigint;
+  readonly projected: string | bigint;
+  /** The version behind the last event. */
+  readonly version: string | bigint;
+  readonly serverTime: string | bigint;
+}
+
+const selectHeads: Statement<Head> = {
   name: 'select_heads',
   text: `select heads.next, progress.next as projected, progress.base + heads.next as version,
       (extract(epoch from clock_timestamp()) * 1000)::int8 as "serverTime"
@@ -47,22 +57,36 @@ export class HeadWatch {
     await this.#looking;
   }
 
+  /** Through a connection to a server that was restarted: rejects with HistoryChanged if it lost commits. */
+  async check(connection: Tx): Promise<void> {
+    const { rows } = await connection.query(selectHeads);
+    if (this.#findFallen(rows) !== null) throw new HistoryChanged('Postgres lost commits');
+  }
+
   /** Never rejects. */
   async #look(): Promise<void> {
-    const { pool, logger, onTime, onBehind, onFallen } = this.#options;
+    const { pool, logger, onTime, onBehind } = this.#options;
     try {
-      const { rows } = await pool.query<Record<'next' | 'projected' | 'version' | 'serverTime', string>>(selectHeads);
+      const { rows } = await pool.query<Head>(selectHeads);
       onTime(Number(rows[0]!.serverTime));
-      const known = this.#versions;
-      this.#versions = rows.map(({ version }, partition) => max(BigInt(version), known[partition] ?? 0n));
-      for (const [partition, { next, projected, version }] of rows.entries()) {
-        if (BigInt(version) < this.#versions[partition]!) onFallen(partition, this.#versions);
-        else if (BigInt(projected) < BigInt(next)) await onBehind(partition);
+      if (this.#findFallen(rows) !== null) return;
+      for (const [partition, { next, projected }] of rows.entries()) {
+        if (BigInt(projected) < BigInt(next)) await onBehind(partition);
       }
     } catch (error) {
       // Requests say so when Postgres is away.
       logger.debug({ err: error }, 'the heads of the log could not be read');
     }
+  }
+
+  /** The partition whose head has fallen; null if none has. */
+  #findFallen(heads: readonly Head[]): number | null {
+    const known = this.#versions;
+    this.#versions = heads.map(({ version }, partition) => max(BigInt(version), known[partition] ?? 0n));
+    const fallen = heads.findIndex(({ version }, partition) => BigInt(version) < this.#versions[partition]!);
+    if (fallen === -1) return null;
+    this.#options.onFallen(fallen, this.#versions);
+    return fallen;
   }
 }
 

@@ -67,7 +67,7 @@ export class PostgresEngine implements EventLog {
     this.partitions = partitions;
     this.#observer = observer;
     this.#queue = new AppendQueue({ eventsMax: options.queueEventsMax, bytesMax: options.queueBytesMax, observer });
-    this.#reader = PostgresReader.over(database.pool);
+    this.#reader = PostgresReader.over(database.pool, partitions);
     const catchUp = (partition: number): Promise<void> => this.catchUp(partition);
     this.#writers = allPartitions(partitions).map((partition) => {
       return new PartitionWriter({ partition, database, projector, clock: this.#clock, catchUp, unknownWait, observer });
@@ -101,8 +101,8 @@ export class PostgresEngine implements EventLog {
       await this.catchUp(partition);
     }
     await this.#resumeInNewHistory();
-    const { pool } = this.#options.database;
-    this.#watch = new HeadWatch({
+    const { pool, history } = this.#options.database;
+    const watch = new HeadWatch({
       pool, logger: this.#options.logger,
       onTime: (serverTime) => this.#clock.set(serverTime),
       // A halted partition would fail again, and keep the others from being caught up.
@@ -111,6 +111,8 @@ export class PostgresEngine implements EventLog {
       },
       onFallen: (partition, versions) => this.#lose(partition, versions),
     });
+    this.#watch = watch;
+    history.onRestarted((connection) => watch.check(connection));
   }
 
   /**

@@ -72,8 +72,10 @@ interface FetchResponse {
 export class KafkaConnection {
   readonly topic: string;
   readonly #cluster: KafkajsCluster;
-  /** The broker that led a partition when it was last sent to. */
+  /** The broker that led a partition when that was last asked. */
   readonly #leaders = new Map<number, string>();
+  /** The brokers that are connected, as far as noticed. */
+  readonly #connected = new Map<string, KafkajsBroker>();
   #doubts = 0;
   #isClosed = false;
 
@@ -95,10 +97,17 @@ export class KafkaConnection {
   }
 
   /**
-   * How often a request failed, or another broker led a partition than before. After each time, a partition may have lost records that
-   * were read or acknowledged: a broker restarted without its last writes, or one became the leader that did not have them.
+   * How often a request failed, a connection broke, or another broker led the partition than before. After each time, the partition may
+   * have lost records that were read or acknowledged: a broker restarted without its last writes, or one became the leader that did not
+   * have them.
    */
-  get doubts(): number {
+  doubtsAbout(partition: number): number {
+    this.#noticeBreaks();
+    const leader = this.#leaderOf(partition);
+    if (leader !== undefined && leader !== this.#leaders.get(partition)) {
+      this.#leaders.set(partition, leader);
+      this.#doubts += 1;
+    }
     return this.#doubts;
   }
 
@@ -125,6 +134,7 @@ export class KafkaConnection {
 
   /** The partitions by leading broker, as far as known. Rejects when no broker can be reached. */
   async leaders(partitions: readonly number[]): Promise<ReadonlyMap<string, readonly number[]>> {
+    this.#noticeBreaks();
     await this.#cluster.refreshMetadataIfNecessary();
     return new Map(Object.entries(this.#cluster.findLeaderForPartitions(this.topic, [...partitions])));
   }
@@ -139,7 +149,7 @@ export class KafkaConnection {
     { waitMs, bytesMax }: FetchOptions,
   ): Promise<ReadonlyMap<number, FetchedPartition>> {
     try {
-      const broker = await this.#cluster.findBroker({ nodeId: leader });
+      const broker = await this.#broker(leader);
       const partitions = Array.from(offsets, ([partition, offset]) => {
         return { partition, fetchOffset: String(offset), maxBytes: bytesMax };
       });
@@ -165,6 +175,7 @@ export class KafkaConnection {
 
   /** The first offset of each partition, and the offset behind its last record. */
   async bounds(partitions: readonly number[]): Promise<ReadonlyMap<number, { readonly start: bigint; readonly end: bigint }>> {
+    this.#noticeBreaks();
     try {
       await this.#cluster.refreshMetadataIfNecessary();
       const asked = { topic: this.topic, partitions: partitions.map((partition) => ({ partition })) };
@@ -188,21 +199,41 @@ export class KafkaConnection {
     await this.#cluster.disconnect();
   }
 
-  /** Rejects with NotAppended when no leader can be reached now. */
+  /** Rejects with NotAppended when no leader can be reached now, and when it may lack records that the caller has read. */
   async #leader(partition: number): Promise<KafkajsBroker> {
+    const doubts = this.doubtsAbout(partition);
+    let broker: KafkajsBroker;
     try {
       await this.#cluster.refreshMetadataIfNecessary();
-      const [nodeId] = Object.keys(this.#cluster.findLeaderForPartitions(this.topic, [partition]));
-      if (nodeId === undefined) throw new Error(`partition ${partition} has no leader`);
-      const broker = await this.#cluster.findBroker({ nodeId });
-      const before = this.#leaders.get(partition) ?? nodeId;
-      this.#leaders.set(partition, nodeId);
-      if (before === nodeId) return broker;
+      const leader = this.#leaderOf(partition);
+      if (leader === undefined) throw new Error(`partition ${partition} has no leader`);
+      broker = await this.#broker(leader);
     } catch (error) {
       throw new NotAppended('Kafka cannot be reached', { cause: error });
     }
-    this.#doubts += 1;
-    throw new NotAppended(`another broker leads partition ${partition} now`);
+    if (this.doubtsAbout(partition) === doubts) return broker;
+    throw new NotAppended(`the broker that leads partition ${partition} has changed, or was reconnected`);
+  }
+
+  #leaderOf(partition: number): string | undefined {
+    return Object.keys(this.#cluster.findLeaderForPartitions(this.topic, [partition]))[0];
+  }
+
+  /** Connects to a broker unless it is connected. */
+  async #broker(nodeId: string): Promise<KafkajsBroker> {
+    this.#noticeBreaks();
+    const broker = await this.#cluster.findBroker({ nodeId });
+    this.#connected.set(nodeId, broker);
+    return broker;
+  }
+
+  /** To be called before anything that may connect to a broker anew. */
+  #noticeBreaks(): void {
+    for (const [nodeId, broker] of this.#connected) {
+      if (broker.isConnected()) continue;
+      this.#connected.delete(nodeId);
+      this.#doubts += 1;
+    }
   }
 
   /** Refreshes the metadata before the next try: another broker may lead now. */

@@ -18,18 +18,19 @@ interface StoredRecord {
 }
 
 export class PostgresReader implements RecordLog {
-  readonly partitions = partitionCount;
+  readonly partitions: number;
   readonly #pool: pg.Pool;
   readonly #ownsPool: boolean;
 
-  private constructor(pool: pg.Pool, ownsPool: boolean) {
+  private constructor(pool: pg.Pool, partitions: number, ownsPool: boolean) {
+    this.partitions = partitions;
     this.#pool = pool;
     this.#ownsPool = ownsPool;
   }
 
   /** Reads over a pool that the caller closes. */
-  static over(pool: pg.Pool): PostgresReader {
-    return new PostgresReader(pool, false);
+  static over(pool: pg.Pool, partitions: number): PostgresReader {
+    return new PostgresReader(pool, partitions, false);
   }
 
   /** Reads over its own connections. Creates an empty log unless one exists. */
@@ -43,7 +44,7 @@ export class PostgresReader implements RecordLog {
       await pool.end();
       throw error;
     }
-    return new PostgresReader(pool, true);
+    return new PostgresReader(pool, partitionCount, true);
   }
 
   async *read(partition: number, from: bigint, to: bigint): AsyncGenerator<readonly LogRecord[]> {

@@ -1,6 +1,7 @@
 /** Adding rows (spec 4.12): what becomes of a table with the columns `a:number b:string`, at version 100. */
 import { describe, expect, test } from '@jest/globals';
 
+import type { LogPlace } from '../../../projections/engine/decision.ts';
 import { given, here, when } from '../../support/decisions.ts';
 import { add, block, body, few, noRows, stash } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
@@ -54,6 +55,14 @@ describe('the tail', () => {
     ['goes on after a row was patched or deleted', { tailExtent: { changed: true, deleted: 1 } }, {}, joins],
   ])('%s', (_name, state, asked, beginning) => {
     const decision = shown(when(given({ tail: ['{"a":0}'], ...state }), add(few(one), asked)));
+    expect(decision.slice(0, beginning.length + 1)).toBe(`${beginning} `);
+  });
+
+  test.each<readonly [name: string, gaps: LogPlace['gaps'], beginning: string]>([
+    ['goes on if versions were lost before it', [{ from: 5n, to: 29n }], joins],
+    ['closes when versions may have been lost after it', [{ from: 5n, to: 29n }, { from: 40n, to: 90n }], closes],
+  ])('%s', (_name, gaps, beginning) => {
+    const decision = shown(when(given({ tail: ['{"a":0}'] }), add(few(one), {}), { ...here, gaps }));
     expect(decision.slice(0, beginning.length + 1)).toBe(`${beginning} `);
   });
 
