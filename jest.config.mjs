@@ -49,6 +49,7 @@ export default {
   projects: [
     project('unit'),
     project('integration'),
+    project('simulation'),
     onServers('engine', 'engine', 'postgres'),
     onServers('log', 'log', 'postgres'),
     onServers('api', 'api', 'postgres'),

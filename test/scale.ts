@@ -16,6 +16,8 @@ function killsOf(little: number, full: number): number {
 export const scale = {
   /** The time limit of a property test, in milliseconds. */
   propertyMs: scaled(500, 600_000),
+  /** For how many seconds histories are simulated; the stage `simulation` of test:all simulates far more. */
+  simulationSeconds: scaled(45, 600),
   /** The limits of the comparison of random requests with the model: in milliseconds, and in sequences. */
   modelMs: scaled(8000, 1_200_000),
   modelSequences: scaled(100, 200),

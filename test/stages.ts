@@ -27,6 +27,11 @@ export const stages: readonly Stage[] = [
   { name: 'check', proves: 'no lint and no type errors', command: ['run', 'check'] },
   { name: 'unit', proves: 'decisions, formats, types and codecs do what their cases and properties say', command: jest('unit') },
   { name: 'integration', proves: 'the command line, the start, the embedded Postgres and the file stores work as processes', command: jest('integration') },
+  { name: 'simulation', proves: 'the simulation finds each bug that is planted into it', command: jest('simulation') },
+  {
+    name: 'histories', proves: 'nothing is wrong in 1,000,000 simulated histories, each with a fault', runs: 20,
+    command: ['run', 'simulate', '--', '--histories', '50000', '--processes', '2'],
+  },
   { name: 'engine', proves: 'the engine keeps its promises to any model', command: jest('engine') },
   { name: 'log', proves: 'the log in Postgres keeps order, outcomes and plans', command: jest('log') },
   { name: 'api', proves: 'the interface is that of the specification', command: jest('api') },

@@ -1,6 +1,7 @@
 /** Clients of a simulated deployment: they write and read rows of one table, and record their calls for the checker. */
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
+import { encodeEvent } from '../../src/events/event-codec.ts';
 import type { EventData, RowAddress } from '../../src/events/event.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
 import { readPatchRow } from '../../src/formats/read-patch-row.ts';
@@ -40,6 +41,13 @@ export class SharedTable {
   }
 }
 
+/** The record of a patch that no client of this history sends. */
+export function patchOf({ teamId, tableId }: SharedTable, { address: row }: Row, value: string): Uint8Array {
+  const { block } = readPatchRow(Buffer.from(JSON.stringify({ value })));
+  const data: EventData = { type: 'RowPatchRequested', teamId, tableId, row, ifMatch: null, onSchemaError: 'abort', limits, profile: block.profile };
+  return encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data, { codec: 0, bytes: block.body }).bytes;
+}
+
 export class SimulatedClient {
   readonly #name: string;
   readonly #random: Random;
@@ -58,11 +66,11 @@ export class SimulatedClient {
   /** Creates the team and the table, and adds some rows, however long it takes. */
   async prepare(rows: number): Promise<void> {
     const { teamId, tableId } = this.#table;
-    const team = { type: 'TeamCreated', teamId, name: 'team' } as const;
-    const table = {
-      type: 'TableCreateRequested', teamId, tableId, name: 'table', columns: [{ id: 'value', type: 'string' }], onSchemaError: 'refuse',
+    const team: EventData = { type: 'TeamCreated', teamId, name: 'team' };
+    const table: EventData = {
+      type: 'TableCreateRequested', teamId, tableId, name: 'table', columns: [{ id: 'value', type: 'string' }], onSchemaError: 'abort',
       appsToLink: null, limits, rows: { kind: 'none' },
-    } as unknown as EventData;
+    };
     for (const data of [team, table]) await this.#untilApplied(data);
     while (this.#table.rows.length < rows) this.#table.rows.push(...(await this.add()));
   }
@@ -114,8 +122,8 @@ export class SimulatedClient {
       const address = { version, ordinal, index: first };
       added.push({ id: formatRowId(address), address });
     }, {
-      type: 'RowsAddRequested', teamId, tableId, ifMatch: null, onSchemaError: 'refuse', limits, rows: { kind: 'few', profile: block.profile },
-    } as unknown as EventData, block.body, (outcome) => ({ kind: 'add', values: [value], rows: added.map(({ id }) => id), outcome }));
+      type: 'RowsAddRequested', teamId, tableId, ifMatch: null, onSchemaError: 'abort', limits, rows: { kind: 'few', profile: block.profile },
+    }, block.body, (outcome) => ({ kind: 'add', values: [value], rows: added.map(({ id }) => id), outcome }));
     return added;
   }
 
@@ -124,8 +132,8 @@ export class SimulatedClient {
     const { teamId, tableId } = this.#table;
     const { block } = readPatchRow(Buffer.from(JSON.stringify({ value })));
     await this.#write(() => undefined, {
-      type: 'RowPatchRequested', teamId, tableId, row: address, ifMatch, onSchemaError: 'refuse', limits, profile: block.profile,
-    } as unknown as EventData, block.body, (outcome) => ({ kind: 'patch', row, value, ifMatch, outcome }));
+      type: 'RowPatchRequested', teamId, tableId, row: address, ifMatch, onSchemaError: 'abort', limits, profile: block.profile,
+    }, block.body, (outcome) => ({ kind: 'patch', row, value, ifMatch, outcome }));
   }
 
   async delete({ id: row, address }: Row): Promise<void> {

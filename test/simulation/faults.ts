@@ -5,11 +5,11 @@ import { findAmbiguities } from './ambiguities.ts';
 import { findProblems, type History } from '../support/history.ts';
 import type { Fate } from './brokers.ts';
 import { clock } from './clock.ts';
-import type { SharedTable } from './clients.ts';
+import { patchOf, type SharedTable } from './clients.ts';
 import { ConsumerGroup } from './consumer-group.ts';
 import { partitions } from './partitions.ts';
 import type { PostgresServer } from './postgres.ts';
-import { Place, replay, resumeLog, type Role, type World } from './service.ts';
+import { asOperator, Place, replay, resumeLog, type Role, type World } from './service.ts';
 
 export interface Deployment {
   readonly world: World;
@@ -24,6 +24,8 @@ export interface Fault {
   readonly log: 'kafka' | 'postgres';
   readonly places: (world: World) => readonly Place[];
   readonly strike: (deployment: Deployment) => Promise<void>;
+  /** Whether nobody can write afterwards. */
+  readonly isFinal?: true;
   /** What is wrong in the history. */
   readonly judge: (deployment: Deployment, history: History) => readonly string[];
 }
@@ -40,21 +42,31 @@ function placesOf(...roles: readonly Role[]): Fault['places'] {
 const together = placesOf('all', 'all');
 const apart: Fault['places'] = (world) => (world.random.chance(0.5) ? together(world) : placesOf('api', 'api', 'projector', 'projector')(world));
 
-/** Sends have this fate with this probability, for a while. */
-function sending(name: string, fateOf: (random: Random) => Fate, probability = 0.5): Fault {
+/** Sends have this fate for a while, all of them or some. Meanwhile a process may stand still. */
+function sending(name: string, fateOf: (random: Random) => Fate): Fault {
   return {
     name, log: 'kafka', places: apart, judge: nothingIsLost,
-    strike: async ({ world, random }) => {
+    strike: async ({ world, places, random }) => {
       const { brokers } = world.kafka!;
+      const probability = random.pick([0.2, 0.5, 1]);
       brokers.fateOf = () => (random.chance(probability) ? fateOf(random) : 'taken');
+      if (random.chance(0.5)) random.pick(places).pause(random.between(500, 3000));
       await clock.sleep(random.between(200, 3000));
       brokers.fateOf = () => 'taken';
     },
   };
 }
 
+const minute = 60_000;
+
+/** Longer than a process takes to see how far the log goes, and a request to be answered, in milliseconds. */
+const quietFor = 3000;
+
+/** What another version of the service wrote is seen within this time, in milliseconds. */
+const seenWithin = 600;
+
 /** What Kafka answers although the leader wrote the records (https://kafka.apache.org/protocol#protocol_error_codes). */
-const falseRefusals = [
+export const falseRefusals: readonly string[] = [
   'UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_FOR_PARTITION', 'REQUEST_TIMED_OUT', 'NOT_ENOUGH_REPLICAS',
   'NOT_ENOUGH_REPLICAS_AFTER_APPEND',
 ];
@@ -98,7 +110,7 @@ const disturbing: readonly Fault[] = [
   sending('sends are lost', () => 'lost'),
   sending('sends are not answered', () => 'unanswered'),
   sending('sends are refused after they were written', (random) => ({ written: random.pick(falseRefusals) })),
-  sending('sends come late', () => 'late', 0.2),
+  sending('sends come late', () => 'late'),
   {
     name: 'other brokers lead', log: 'kafka', places: apart, judge: nothingIsLost,
     strike: async ({ world, random }) => {
@@ -112,6 +124,57 @@ const disturbing: readonly Fault[] = [
     name: 'two groups of projectors', log: 'kafka', judge: nothingIsLost,
     places: (world) => [new Place(world, 'api'), new Place(world, 'projector'), new Place(world, 'projector', new ConsumerGroup(world.random, partitions))],
     strike: ({ random }) => clock.sleep(random.between(2000, 12_000)),
+  },
+];
+
+const misleading: readonly Fault[] = [
+  {
+    name: 'the clocks of the brokers are wrong for a while', log: 'kafka', places: apart, judge: nothingIsLost,
+    strike: async ({ world, random }) => {
+      const { brokers } = world.kafka!;
+      brokers.skew = random.between(-10, 10) * minute;
+      await clock.sleep(random.between(500, 20_000));
+      brokers.skew = 0;
+    },
+  },
+  ...(['kafka', 'postgres'] as const).map((log): Fault => ({
+    name: 'the clock of Postgres is wrong for a while', log, places: log === 'kafka' ? apart : together, judge: nothingIsLost,
+    strike: async ({ world: { postgres }, random }) => {
+      postgres.skew = random.between(-10, 10) * minute;
+      await clock.sleep(random.between(500, 20_000));
+      postgres.skew = 0;
+    },
+  })),
+  {
+    name: 'another version writes', log: 'postgres', places: together, judge: nothingIsLost,
+    strike: async (deployment) => {
+      const { world, places, table, random, problems } = deployment;
+      table.isQuiet = true;
+      await clock.sleep(quietFor);
+      const row = random.pick(table.rows);
+      const value = 'of another version';
+      await table.recorder.record('another version', async () => {
+        await asOperator(world, (log) => log.appendRecord(partitionOfClients(deployment), patchOf(table, row, value)));
+        return { kind: 'patch', row: row.id, value, ifMatch: null, outcome: { status: 'unknown' } };
+      });
+      await clock.sleep(seenWithin);
+      for (const place of places) {
+        const seen = await place.serving?.queries.tables.rows.row(table.teamId, table.tableId, row.address);
+        if (typeof seen === 'object' && !seen.json.includes(value)) problems.push('a read does not show what another version wrote');
+      }
+      table.isQuiet = false;
+    },
+  },
+  {
+    name: 'a record is no event', log: 'kafka', places: apart, judge: nothingIsLost, isFinal: true,
+    strike: async (deployment) => {
+      const { world: { kafka, postgres }, problems } = deployment;
+      const partition = partitionOfClients(deployment);
+      const { offset } = kafka!.brokers.append(partition, [Buffer.from('no event')]);
+      await clock.sleep(quietFor);
+      const { next, halted } = postgres.tables.get('progress')!.get(String(partition))!;
+      if (next !== BigInt(offset) || halted === null) problems.push(`the partition is at ${String(next)}, not halted at ${offset}`);
+    },
   },
 ];
 
@@ -129,9 +192,6 @@ async function isHalted({ world: { postgres } }: Deployment, partition: number):
   return false;
 }
 
-/** Longer than a process takes to see how far the log goes, and a request to be answered, in milliseconds. */
-const quietFor = 3000;
-
 const losing: readonly Fault[] = [
   {
     name: 'brokers lose the end of the log, and get it back', log: 'kafka', places: apart, judge: nothingIsLost,
@@ -139,7 +199,7 @@ const losing: readonly Fault[] = [
       const { world, random } = deployment;
       const { brokers } = world.kafka!;
       const partition = partitionOfClients(deployment);
-      const whole = brokers.loseTail(partition, 1 + random.below(6));
+      const whole = brokers.loseTail(partition, 1 + random.below(4));
       if (random.chance(0.5)) brokers.elect(partition);
       // Where nothing was lost that had been projected, the log goes on.
       if (!(await isHalted(deployment, partition))) return;
@@ -154,7 +214,7 @@ const losing: readonly Fault[] = [
     strike: async (deployment) => {
       const { world, places, random, table } = deployment;
       const partition = partitionOfClients(deployment);
-      world.kafka!.brokers.loseTail(partition, 1 + random.below(6));
+      world.kafka!.brokers.loseTail(partition, 1 + random.below(4));
       if (!(await isHalted(deployment, partition))) return;
       for (const place of places) place.stop();
       await clock.sleep(random.between(4000, 10_000));
@@ -194,4 +254,4 @@ function postgresLosses(name: string, judgeOnKafka: Fault['judge'], change: (ser
   ];
 }
 
-export const faults: readonly Fault[] = [...disturbing, ...losing];
+export const faults: readonly Fault[] = [...disturbing, ...misleading, ...losing];

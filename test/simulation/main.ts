@@ -1,38 +1,76 @@
 /**
- * Simulates histories: `node test/simulation/main.ts [--histories N | --seconds N] [--seed N] [--fault NAME]`. Ends with 1 at the first
- * one that has a problem, and prints its seed.
+ * Simulates histories, as many or as long as asked: `npm run simulate -- [--histories N] [--seconds N] [--seed N] [--fault NAME]...
+ * [--plant NAME] [--processes N]`. Ends with 1 at the first history that has a problem, and prints its seed: `--histories 1 --seed N`
+ * repeats it exactly.
  */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { simulateTime } from './clock.ts';
 
-const { hrtime } = process;
 const { values } = parseArgs({
   options: {
-    histories: { type: 'string', default: 'Infinity' }, seconds: { type: 'string', default: 'Infinity' }, seed: { type: 'string' },
+    histories: { type: 'string', default: 'Infinity' },
+    seconds: { type: 'string', default: 'Infinity' },
+    seed: { type: 'string', default: String(Date.now() % 1e9) },
     fault: { type: 'string', multiple: true },
+    plant: { type: 'string' },
+    processes: { type: 'string', default: '1' },
   },
 });
-const seconds = (): number => Number(hrtime.bigint()) / 1e9;
-const began = seconds();
-const first = Number(values.seed ?? Math.floor(began * 1000) % 1e9);
+const [histories, secondsMax, seed, processes] = [values.histories, values.seconds, values.seed, values.processes].map(Number) as [number, number, number, number];
 
-simulateTime();
-const { simulate } = await import('./history.ts');
+/** The seeds of processes are this far apart. */
+const seedsOfProcess = 1e9;
 
-const counts = new Map<string, number>();
-let calls = 0;
-let count = 0;
-process.stderr.write(`SEED=${first}\n`);
-for (; count < Number(values.histories) && seconds() - began < Number(values.seconds); count += 1) {
-  const simulated = await simulate(first + count, values.fault);
-  const name = `${simulated.log}: ${simulated.fault}`;
-  counts.set(name, (counts.get(name) ?? 0) + 1);
-  calls += simulated.calls;
-  if (simulated.problems.length > 0) {
-    process.stdout.write(`The history of seed ${simulated.seed} (${name}) has problems:\n${simulated.problems.slice(0, 10).join('\n')}\n`);
-    process.exit(1);
-  }
+process.exitCode = processes > 1 ? await simulateInProcesses() : await simulateHere();
+
+/** Shares the histories out. Resolves to the exit code. */
+async function simulateInProcesses(): Promise<number> {
+  const options = [...(values.fault ?? []).flatMap((fault) => ['--fault', fault]), ...(values.plant === undefined ? [] : ['--plant', values.plant])];
+  const codes = await Promise.all(Array.from({ length: processes }, async (_, number) => {
+    const child = fork(import.meta.filename, [
+      '--histories', String(Math.ceil(histories / processes)), '--seconds', values.seconds, '--seed', String(seed + number * seedsOfProcess), ...options,
+    ]);
+    const [code] = await once(child, 'exit');
+    return (code as number | null) ?? 1;
+  }));
+  return Math.max(...codes);
 }
-for (const [name, number] of [...counts].toSorted()) process.stdout.write(`${String(number).padStart(8)}  ${name}\n`);
-process.stdout.write(`${count} histories, ${calls} calls, ${Math.round(seconds() - began)} s, no problem\n`);
-process.exit(0);
+
+/** Resolves to the exit code. */
+async function simulateHere(): Promise<number> {
+  const clock = process.hrtime;
+  const began = clock.bigint();
+  const seconds = (): number => Number(clock.bigint() - began) / 1e9;
+  process.stderr.write(`SEED=${seed}\n`);
+
+  simulateTime();
+  const { simulate } = await import('./history.ts');
+  const faults = await plant(values.plant) ?? values.fault;
+
+  const counts = new Map<string, number>();
+  let [count, calls] = [0, 0];
+  for (; count < histories && seconds() < secondsMax; count += 1) {
+    const { log, fault, calls: made, problems } = await simulate(seed + count, faults);
+    const name = `${log}: ${fault}`;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+    calls += made;
+    if (problems.length === 0) continue;
+    process.stdout.write(`The history of seed ${seed + count} (${name}) has problems:\n${problems.slice(0, 10).join('\n')}\n`);
+    return 1;
+  }
+  for (const [name, number] of [...counts].toSorted()) process.stdout.write(`${String(number).padStart(8)}  ${name}\n`);
+  process.stdout.write(`${count} histories from seed ${seed} on, ${calls} calls, ${Math.round(seconds())} s: no problem\n`);
+  return 0;
+}
+
+/** Plants a bug. Resolves to the faults that show it; undefined: none is planted. */
+async function plant(name: string | undefined): Promise<readonly string[] | undefined> {
+  if (name === undefined) return undefined;
+  const { plants } = await import('./plants.ts');
+  const planted = plants[name];
+  if (planted === undefined) throw new Error(`there is no such plant: ${name}`);
+  planted.plant();
+  return planted.faults;
+}

@@ -85,7 +85,8 @@ export async function resumeLog(world: World): Promise<void> {
   await asOperator(world, (log, database) => pRetry(() => resumeAfterLoss(log, database), { retries: 100, minTimeout: 500, factor: 1 }));
 }
 
-async function asOperator(world: World, work: (log: RecordLog, database: Database) => Promise<unknown>): Promise<void> {
+/** Does something to the log and the read model from outside of the service. */
+export async function asOperator(world: World, work: (log: RecordLog, database: Database) => Promise<unknown>): Promise<void> {
   const { postgres, kafka } = world;
   const operator = new SimulatedProcess('operator');
   await operator.run(async () => {

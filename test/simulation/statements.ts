@@ -57,8 +57,8 @@ function putRecord(view: View, partition: unknown, offset: bigint, time: number,
 
 const timelineOf = ({ server: { timeline } }: View): string => timeline.toString(16).padStart(8, '0');
 
-/** Statements that change a partition, by name; they lock it. */
-const changing: Readonly<Record<string, Run>> = {
+/** Statements that change a partition, by name; they lock it. Bugs are planted here. */
+export const changing: Record<string, Run> = {
   advance_progress: (view, [partition, first, next, time, lastHash, logId, epoch, layout]) => change(
     view, partition,
     (row) => row['next'] === first && row['epoch'] === epoch && row['layout'] === (layout ?? row['layout']) && row['halted'] === null,
@@ -75,7 +75,8 @@ const changing: Readonly<Record<string, Run>> = {
   },
 };
 
-const others: Readonly<Record<string, Run>> = {
+/** Other statements of the engine and of the log, by name. Bugs are planted here. */
+export const others: Record<string, Run> = {
   insert_record: (view, [partition, offset, time, bytes]) => {
     putRecord(view, partition, offset, time, bytes);
     return [];

@@ -11,7 +11,7 @@ import { KafkaConnection, OffsetOutOfRange } from '../../../src/log/kafka/kafka-
 import { OutcomeWaiters } from '../../../projections/engine/kafka/outcome-waiters.ts';
 import { Projector } from '../../../projections/engine/projector.ts';
 
-const plants = {
+export const plants = {
   /** The progress is moved wherever it is, by whichever process. Dedupe would hide that, and is not there either. */
   'no compare-and-set': () => {
     plants['no dedupe']();

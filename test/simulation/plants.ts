@@ -1,0 +1,96 @@
+/**
+ * Bugs that are planted into a simulation (`--plant NAME`), each with the faults that show it. Every one must be found, or the simulation
+ * would be worth nothing. An offset that is reset silently is found with real processes only (test/faults/kafka/plants.ts): the proof of the last record stops it here.
+ */
+import { Batch } from '../../projections/engine/batch.ts';
+import { KafkaEngine } from '../../projections/engine/kafka/kafka-engine.ts';
+import { HistoryGuard } from '../../src/database/history.ts';
+import { NotAppended } from '../../src/log/event-log.ts';
+import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
+import { plants as realPlants } from '../faults/kafka/plants.ts';
+import { falseRefusals } from './faults.ts';
+import { changing, others } from './statements.ts';
+
+export interface Plant {
+  readonly plant: () => void;
+  readonly faults: readonly string[];
+}
+
+const lostCommits = 'Postgres goes on without its last commits, on a new timeline';
+const lostCommitsUnnoticed = 'Postgres goes on without its last commits, on the same timeline';
+
+export const plants: Readonly<Record<string, Plant>> = {
+  'errors of brokers are certain': {
+    faults: ['sends are refused after they were written'],
+    plant: () => {
+      const { send } = KafkaConnection.prototype;
+      KafkaConnection.prototype.send = async function sendForSure(...args) {
+        try {
+          return await send.apply(this, args);
+        } catch (error) {
+          const { type } = error as { type?: string };
+          throw type !== undefined && falseRefusals.includes(type) ? new NotAppended(type) : error;
+        }
+      };
+    },
+  },
+  'the log is never doubted': {
+    faults: ['brokers lose the end of the log, and get it back'],
+    plant: () => {
+      KafkaConnection.prototype.doubtsAbout = () => 0;
+    },
+  },
+  'versions do not rise after a loss': {
+    faults: [lostCommits],
+    plant: () => {
+      const { decide } = Batch.prototype;
+      Batch.prototype.decide = function decideWithoutBase(run, before) {
+        return decide.call(this, run.map(({ record, event }) => {
+          return { record, event: event.data.type === 'LogResumed' ? { ...event, data: { ...event.data, base: 0n } } : event };
+        }), before);
+      };
+    },
+  },
+  'a deadline is by the own clock': {
+    faults: ['the clocks of the brokers are wrong for a while'],
+    plant: () => {
+      KafkaEngine.prototype.nextTime = function ownTime() {
+        return this.now();
+      };
+    },
+  },
+  'histories of Postgres are not told apart': {
+    faults: [lostCommits, lostCommitsUnnoticed],
+    plant: () => {
+      HistoryGuard.prototype.check = async () => undefined;
+    },
+  },
+  'nobody watches the heads of the log': {
+    faults: ['another version writes'],
+    plant: () => {
+      const { select_heads: selectHeads } = others;
+      others['select_heads'] = (view, values) => selectHeads!(view, values).map((row) => ({ ...row, projected: row['next'] }));
+    },
+  },
+  'partitions are not fenced off': {
+    faults: ['two groups of projectors', 'a process stands still'],
+    plant: () => {
+      const { advance_progress: advance } = changing;
+      changing['advance_progress'] = (view, [partition, first, next, time, hash, logId, , layout]) => {
+        const row = view.get('progress', String(partition))!;
+        view.put('progress', String(partition), { ...row, next: first });
+        return advance!(view, [partition, first, next, time, hash, logId, row['epoch'], layout]);
+      };
+      others['select_outcomes'] = () => [];
+    },
+  },
+  'what was appended twice is decided twice': {
+    faults: ['sends are not answered'],
+    plant: () => {
+      others['select_outcomes'] = () => [];
+    },
+  },
+  'who waits is told success by the offset': { faults: ['sends are not answered'], plant: realPlants['wait by offset only'] },
+  'what cannot be projected is passed over': { faults: ['a record is no event'], plant: realPlants['skipped poison event'] },
+  'what took effect is answered with 4xx': { faults: ['a process is killed'], plant: realPlants['4xx after the append'] },
+};

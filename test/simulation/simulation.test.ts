@@ -1,0 +1,45 @@
+/** The simulation finds nothing wrong, and finds each bug that is planted into it. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { scale } from '../scale.ts';
+
+/** How many histories a planted bug may take until it is found. */
+const historiesMax = 3000;
+
+interface Ended {
+  readonly code: number;
+  readonly output: string;
+}
+
+function simulate(...options: readonly string[]): Promise<Ended> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [join(import.meta.dirname, 'main.ts'), ...options], (_error, stdout, stderr) => {
+      resolve({ code: child.exitCode ?? 1, output: stderr + stdout });
+    });
+  });
+}
+
+test('random histories have no problem', async () => {
+  const { code, output } = await simulate('--seconds', String(scale.simulationSeconds));
+  process.stderr.write(output);
+  expect({ code, output }).toMatchObject({ code: 0, output: expect.stringMatching(/: no problem\n$/) });
+}, scale.simulationSeconds * 1000 + 120_000);
+
+test('a seed always gives the same history', async () => {
+  const options = ['--histories', '20', '--seed', '1'];
+  const [first, second] = [await simulate(...options), await simulate(...options)];
+  const withoutSeconds = ({ output }: Ended): string => output.replace(/, \d+ s:/, ':');
+  expect(withoutSeconds(second)).toBe(withoutSeconds(first));
+}, 60_000);
+
+test.each([
+  'errors of brokers are certain', 'the log is never doubted', 'versions do not rise after a loss', 'a deadline is by the own clock',
+  'histories of Postgres are not told apart', 'nobody watches the heads of the log', 'partitions are not fenced off',
+  'what was appended twice is decided twice', 'who waits is told success by the offset', 'what cannot be projected is passed over',
+  'what took effect is answered with 4xx',
+])('it finds: %s', async (plant) => {
+  expect(await simulate('--histories', String(historiesMax), '--plant', plant)).toMatchObject({
+    code: 1, output: expect.stringMatching(/^SEED=\d+\nThe history of seed \d+ \(.*\) has problems:\n/),
+  });
+}, 300_000);
