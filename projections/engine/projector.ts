@@ -55,12 +55,22 @@ export interface Projected {
 export class Projector {
   readonly #models: ModelSet;
   readonly #keys = new LocalKeys();
-  readonly #committed: States;
+  #committed: States;
   /** The last progress mark seen of each partition. */
   readonly #marks = new Map<number, Mark>();
 
   constructor(models: Models) {
     this.#models = new ModelSet(models);
+    this.#committed = this.#models.openCommitted();
+  }
+
+  /**
+   * Forgets the keys that it has reserved and what it remembers of the read model. To be called when that may be wrong, because a write
+   * met a key that is taken (`isKeyTaken`). Batches that are open keep theirs, and fail in turn.
+   */
+  forget(): void {
+    this.#keys.forget();
+    this.#marks.clear();
     this.#committed = this.#models.openCommitted();
   }
 
@@ -89,17 +99,15 @@ export class Projector {
         // Report the first failure: every later statement of the transaction fails because of it.
         await sent;
         const writes = await loading;
-        sent = Promise.all(writes.map((write) => write(tx)));
-        sent.catch(() => undefined);
+        for (const write of writes) sent = inOrder(sent, write(tx));
         versions = batch.decide(run, versions);
       }
-      sent = Promise.all([sent, store(tx, batch.changes())]);
-      sent.catch(() => undefined);
+      sent = inOrder(sent, store(tx, batch.changes()));
       for (const [commandId, outcome] of batch.outcomes) outcomes.set(commandId, outcome);
       // From here on, this transaction itself may have stored what is loaded.
       committed = this.#models.openCommitted();
     }
-    if (versions !== undefined && versions !== (await advanced)) sent = Promise.all([sent, store(tx, [storeVersions(partition, versions)])]);
+    if (versions !== undefined && versions !== (await advanced)) sent = inOrder(sent, store(tx, [storeVersions(partition, versions)]));
     const stored = sent.then(() => undefined);
     stored.catch(() => undefined);
     return { outcomes, stored };
@@ -134,6 +142,14 @@ export class Projector {
     else this.#marks.set(partition, { versions, layout: mark.layout });
     return versions;
   }
+}
+
+/** Settles with both. If both fail, rejects as the earlier one does, which is why the later one failed. Need not be awaited at once. */
+function inOrder(earlier: Promise<unknown>, later: Promise<unknown>): Promise<unknown> {
+  later.catch(() => undefined);
+  const both = earlier.then(() => later);
+  both.catch(() => undefined);
+  return both;
 }
 
 /** Sends all changes as one statement. */

@@ -11,6 +11,7 @@ import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import type { PipelinedClient, Statement } from '../../../src/database/pipelined-client.ts';
 import type { LogRecord } from '../../../src/log/event-log.ts';
+import { isKeyTaken } from '../local-keys.ts';
 import { PartitionBatches } from '../partition-batches.ts';
 import type { Progress } from '../progress/progress.store.ts';
 import { ProjectionFailed, projectRecords, type ProjectTarget } from '../project-records.ts';
@@ -149,6 +150,7 @@ export class PartitionProjection {
         return false;
       } catch (error) {
         this.#batches.lost();
+        if (isKeyTaken(error)) this.#options.projector.forget();
         left = await this.#recover(left, error as Error);
       }
     }

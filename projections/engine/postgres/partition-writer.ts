@@ -16,6 +16,7 @@ import type { LogClock } from '../../../src/log/log-clock.ts';
 import type { LogObserver } from '../../../src/log/log-observer.ts';
 import { appendStatements } from '../../../src/log/postgres/append-statements.ts';
 import type { Duplicates } from '../batch.ts';
+import { isKeyTaken } from '../local-keys.ts';
 import { isDuplicateOutcome } from '../outcomes/outcomes.store.ts';
 import { PartitionBatches } from '../partition-batches.ts';
 import { isConflict } from '../project-records.ts';
@@ -133,9 +134,10 @@ export class PartitionWriter {
           return this.#writeLocked(tx, batch, { duplicates, expected: missed });
         });
       } catch (error) {
-        const again = error instanceof ProgressMoved || isConflict(error) || isDuplicateOutcome(error);
-        if (!again || attempt === attemptsMax) throw error;
         if (isDuplicateOutcome(error)) duplicates = 'replace';
+        else if (isKeyTaken(error)) this.#options.projector.forget();
+        else if (!(error instanceof ProgressMoved) && !isConflict(error)) throw error;
+        if (attempt === attemptsMax) throw error;
         this.#batches.lost();
         if (error instanceof ProgressMoved && speculative && attempt === 1) missed = speculative.records[0]!.offset;
         else this.#cautious = cautiousBatches;
