@@ -158,7 +158,7 @@ export class PartitionWriter {
     try {
       await tx.query(statement, values);
     } catch (error) {
-      if (tx.broken || isDatabaseAway(error)) throw new CommitUnknown(tx, sent, error);
+      if (tx.broken || isDatabaseAway(error)) throw new CommitUnknown(tx, sent, speculative.records, error);
       if (isGuardFailure(error)) throw new ProgressMoved(`the head of partition ${partition} has moved`);
       throw error;
     }
@@ -174,12 +174,13 @@ export class PartitionWriter {
     const { partition, projector } = this.#options;
     void tx.query(begin);
     let sent: number | null = null;
+    let records: readonly LogRecord[] = [];
     try {
       const offset = await this.#takeHead(tx);
       // If the head is where we expected, nobody else wrote: the layout was raised, which affects this batch only.
       if (expected !== null && offset !== expected) this.#cautious = cautiousBatches;
       if (this.#cautious > 0) this.#cautious -= 1;
-      const records = this.#place(batch, offset, this.#timeNow());
+      records = this.#place(batch, offset, this.#timeNow());
       const append = combine(appendStatements(partition, records), 1);
       const appending = tx.query(append.statement, append.values);
       const { outcomes, stored } = await projector.project(tx, partition, records, { duplicates });
@@ -192,7 +193,7 @@ export class PartitionWriter {
       return outcomes;
     } catch (error) {
       // When a connection ends, that may be reported after a commit took place and before its answer arrives.
-      if (sent !== null && (tx.broken || isDatabaseAway(error))) throw new CommitUnknown(tx, sent, error);
+      if (sent !== null && (tx.broken || isDatabaseAway(error))) throw new CommitUnknown(tx, sent, records, error);
       if (tx.broken) throw error;
       if (sent === null) await tx.query(rollback);
       throw error;
@@ -222,18 +223,18 @@ export class PartitionWriter {
 
   /** Finds out whether a batch was committed, and answers its waiters. Never rejects. */
   async #settleUnknown(batch: readonly Waiter[], unknown: CommitUnknown): Promise<void> {
-    const { partition, database, unknownWait, clock } = this.#options;
+    const { partition, database, unknownWait } = this.#options;
     const commandIds = batch.map(({ event }) => event.commandId);
     const deadline = performance.now() + unknownWait;
     while (performance.now() < deadline) {
       try {
-        const known = await database.writers.with((tx) => findCommitted(tx, partition, commandIds, unknown, clock.now()));
+        const known = await database.writers.with((tx) => findCommitted(tx, partition, commandIds, unknown));
         if (known === null) continue;
-        for (const waiter of batch) {
-          const recorded = known.get(waiter.event.commandId);
-          if (recorded) waiter.resolve(recorded.outcome);
+        batch.forEach((waiter, at) => {
+          const outcome = known[at];
+          if (outcome) waiter.resolve(outcome);
           else waiter.reject(new NotAppended('the database went away before the commit'));
-        }
+        });
         return;
       } catch (error) {
         if (!isDatabaseAway(error)) {
