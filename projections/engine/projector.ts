@@ -8,7 +8,7 @@ import type { Tx } from '../../src/database/pipelined-client.ts';
 import { combine, type BoundStatement } from '../../src/database/combine.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import type { CommandId, LogRecord } from '../../src/log/event-log.ts';
-import type { BatchMemory } from './batch-memory.ts';
+import { hashOf } from '../../src/log/identity.ts';
 import { Batch, type BatchOptions, type Duplicates } from './batch.ts';
 import { runsOf, stretchesOf } from './cuts.ts';
 import { toEntry, type Entry } from './entry.ts';
@@ -17,7 +17,7 @@ import type { Models } from './model.ts';
 import { ModelSet, type States } from './model-set.ts';
 import { advanceProgress, readVersions, storeVersions } from './progress/advance.ts';
 import { changesVersions, type Versions } from './progress/versions.ts';
-import { SpeculativeBatch } from './speculative-batch.ts';
+import { SpeculativeBatch, type ProgressAhead } from './speculative-batch.ts';
 
 /** Another process has projected these records, or taken the partition over: roll this transaction back. */
 export class ProgressMoved extends Error {
@@ -114,14 +114,14 @@ export class Projector {
   }
 
   /**
-   * Opens a batch that is decided before it is certain that it will stand at this offset. It may follow another speculative batch in
-   * flight, with that one's memory. Null if this process has not projected the partition yet.
+   * Opens a batch that is decided before it is certain that it will stand there. It may follow another speculative batch in flight, with
+   * that one's memory. Null if this process has not projected the partition yet.
    */
-  speculate(partition: number, offset: bigint, memory: BatchMemory | null, epoch = 0n): SpeculativeBatch | null {
+  speculate(partition: number, after: ProgressAhead, epoch = 0n): SpeculativeBatch | null {
     const mark = this.#marks.get(partition);
     if (mark === undefined) return null;
-    const batch = this.#batch({ partition, duplicates: 'fail', committed: this.#committed, memory });
-    return new SpeculativeBatch({ models: this.#models, batch, partition, offset, epoch, ...mark });
+    const batch = this.#batch({ partition, duplicates: 'fail', committed: this.#committed, memory: after.memory });
+    return new SpeculativeBatch({ models: this.#models, batch, partition, after, epoch, ...mark });
   }
 
   #batch(options: Omit<BatchOptions, 'keys' | 'models'>): Batch {
@@ -130,7 +130,7 @@ export class Projector {
 
   /** Advances the progress past all records, and gives the partition's versions before them. */
   async #advance(tx: Tx, partition: number, entries: readonly Entry[], epoch: bigint): Promise<Versions> {
-    const { statement, values } = advanceProgress(partition, entries, epoch, null);
+    const { statement, values } = advanceProgress({ partition, entries, lastHash: hashOf(entries.at(-1)!.record), epoch, assumed: null });
     const { rows } = await tx.query(statement, values);
     const [mark] = rows;
     if (mark === undefined) {

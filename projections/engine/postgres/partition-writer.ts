@@ -177,8 +177,9 @@ export class PartitionWriter {
     let records: readonly LogRecord[] = [];
     try {
       const offset = await this.#takeHead(tx);
-      // If the head is where we expected, nobody else wrote: the layout was raised, which affects this batch only.
       if (expected !== null && offset !== expected) this.#cautious = cautiousBatches;
+      // If the head is where we expected, either the layout was raised, or Postgres lost commits and others wrote instead.
+      else if (expected !== null) projector.forget();
       if (this.#cautious > 0) this.#cautious -= 1;
       records = this.#place(batch, offset, this.#timeNow());
       const append = combine(appendStatements(partition, records), 1);
@@ -189,7 +190,7 @@ export class PartitionWriter {
       const committing = tx.query(commit);
       await stored;
       if ((await committing).command !== 'COMMIT') throw new Error('the transaction was rolled back');
-      this.#batches.landedAt(offset + BigInt(records.length));
+      this.#batches.landed(records.at(-1)!);
       return outcomes;
     } catch (error) {
       // When a connection ends, that may be reported after a commit took place and before its answer arrives.
