@@ -3,6 +3,7 @@
  * from a sequence, so that a decision can hand them out without a query. Replay does not compare them.
  */
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
+import { isDuplicateOutcome } from './outcomes/outcomes.store.ts';
 
 const keysAtOnce = 1000;
 
@@ -14,9 +15,38 @@ const nextKeys: Statement<{ first: bigint }> = {
   text: `select nextval('local_keys') as first from generate_series(1, $1)`,
 };
 
+/** How often a write is tried that meets keys which are taken. Each time, the keys left of a thousand are dropped. */
+const attemptsMax = 20;
+
+/**
+ * Whether a write failed because a key is taken. If Postgres loses commits, the sequence gives keys again that processes still hand
+ * out; what they remember may be wrong, too.
+ */
+export function isKeyTaken(error: unknown): boolean {
+  return (error as { code?: unknown }).code === '23505' && !isDuplicateOutcome(error);
+}
+
+/** Runs a write that stores nothing if it fails. If a key is taken, runs it again after `forget`, which must drop the keys that are reserved. */
+export async function withFreeKeys<T>(forget: () => void, write: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isKeyTaken(error)) throw error;
+      forget();
+      if (attempt === attemptsMax) throw error;
+    }
+  }
+}
+
 /** The keys that this process has taken from the sequence and may hand out. */
 export class LocalKeys {
   #free: bigint[] = [];
+
+  /** Drops the keys that are not reserved for a batch. */
+  forget(): void {
+    this.#free = [];
+  }
 
   /** Opens a reservation for one batch. Batches are loaded concurrently, so each needs keys of its own. */
   open(): KeyReservation {

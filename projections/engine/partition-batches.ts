@@ -8,10 +8,10 @@ import { isImport } from '../../src/events/record-header.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { Event } from '../../src/events/event.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
-import type { BatchMemory } from './batch-memory.ts';
+import { hashOf } from '../../src/log/identity.ts';
 import { BatchPipeline } from '../../src/log/batch-pipeline.ts';
 import type { Projector } from './projector.ts';
-import type { SpeculativeBatch } from './speculative-batch.ts';
+import type { ProgressAhead, SpeculativeBatch } from './speculative-batch.ts';
 
 /** What one batch may hold. */
 const batchEventsMax = 500;
@@ -51,8 +51,8 @@ export interface PartitionBatchesOptions<Item> {
 export class PartitionBatches<Item> {
   readonly #options: PartitionBatchesOptions<Item>;
   readonly #pipeline: BatchPipeline<Item, Gathered<Item>>;
-  /** The offset and memory of the partition once all batches so far have landed; null when unknown. */
-  #ahead: { readonly next: bigint; readonly memory: BatchMemory | null } | null = null;
+  /** Where the partition will be once all batches so far have landed; null when unknown. */
+  #ahead: ProgressAhead | null = null;
   /** A batch opened before its items arrived, while nothing was in flight. */
   #opened: Gathered<Item> | null = null;
 
@@ -75,7 +75,7 @@ export class PartitionBatches<Item> {
       },
       store: (batch) => {
         const { speculative } = batch;
-        if (speculative) this.#ahead = { next: speculative.end, memory: speculative.memory() };
+        if (speculative) this.#ahead = speculative.ahead();
         return options.store(batch);
       },
       rest: () => this.#ahead?.memory?.forgetBefore(),
@@ -106,9 +106,9 @@ export class PartitionBatches<Item> {
     batch.loadedAhead = this.#attempt(batch, (tx) => speculative.loadAhead(tx, events));
   }
 
-  /** A batch landed, but not as it was decided ahead: the partition is at `next` now. */
-  landedAt(next: bigint): void {
-    this.#ahead = { next, memory: null };
+  /** A batch landed that ends with this record, but not as it was decided ahead. */
+  landed(last: LogRecord): void {
+    this.#ahead = { next: last.offset + 1n, lastHash: hashOf(last), memory: null };
   }
 
   /** The position of the partition is unknown. */
@@ -132,7 +132,7 @@ export class PartitionBatches<Item> {
     const { partition, projector, epoch, timeNow, maySpeculate } = this.#options;
     const ahead = maySpeculate() ? this.#ahead : null;
     batch.time = timeNow();
-    batch.speculative = ahead && projector.speculate(partition, ahead.next, ahead.memory, epoch);
+    batch.speculative = ahead && projector.speculate(partition, ahead, epoch);
   }
 
   /** An empty batch takes an item of any size. */

@@ -3,6 +3,7 @@ import { isImport } from '../../src/events/record-header.ts';
 import type { Database } from '../../src/database/database.ts';
 import { isDatabaseAway } from '../../src/database/database-away.ts';
 import { begin, commit, rollback } from '../../src/database/transaction.ts';
+import { withFreeKeys } from './local-keys.ts';
 import { ProgressMoved, type Projected, type Projector } from './projector.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
 
@@ -26,9 +27,8 @@ export class ProjectionFailed extends Error {
 }
 
 /** Projects records as one batch. If it rejects, nothing was stored, unless the answer to the commit was lost. */
-export function projectBatch(target: ProjectTarget, records: readonly LogRecord[]): Promise<Projected> {
-  const { database, projector, partition, epoch } = target;
-  return database.writers.with(async (tx) => {
+export function projectBatch({ database, projector, partition, epoch }: ProjectTarget, records: readonly LogRecord[]): Promise<Projected> {
+  return withFreeKeys(() => projector.forget(), () => database.writers.with(async (tx) => {
     void tx.query(begin);
     try {
       const projected = await projector.project(tx, partition, records, { epoch });
@@ -40,7 +40,7 @@ export function projectBatch(target: ProjectTarget, records: readonly LogRecord[
       if (!tx.broken) await tx.query(rollback);
       throw error;
     }
-  });
+  }));
 }
 
 /**

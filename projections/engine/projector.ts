@@ -8,7 +8,7 @@ import type { Tx } from '../../src/database/pipelined-client.ts';
 import { combine, type BoundStatement } from '../../src/database/combine.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import type { CommandId, LogRecord } from '../../src/log/event-log.ts';
-import type { BatchMemory } from './batch-memory.ts';
+import { hashOf } from '../../src/log/identity.ts';
 import { Batch, type BatchOptions, type Duplicates } from './batch.ts';
 import { runsOf, stretchesOf } from './cuts.ts';
 import { toEntry, type Entry } from './entry.ts';
@@ -17,7 +17,7 @@ import type { Models } from './model.ts';
 import { ModelSet, type States } from './model-set.ts';
 import { advanceProgress, readVersions, storeVersions } from './progress/advance.ts';
 import { changesVersions, type Versions } from './progress/versions.ts';
-import { SpeculativeBatch } from './speculative-batch.ts';
+import { SpeculativeBatch, type ProgressAhead } from './speculative-batch.ts';
 
 /** Another process has projected these records, or taken the partition over: roll this transaction back. */
 export class ProgressMoved extends Error {
@@ -55,12 +55,22 @@ export interface Projected {
 export class Projector {
   readonly #models: ModelSet;
   readonly #keys = new LocalKeys();
-  readonly #committed: States;
+  #committed: States;
   /** The last progress mark seen of each partition. */
   readonly #marks = new Map<number, Mark>();
 
   constructor(models: Models) {
     this.#models = new ModelSet(models);
+    this.#committed = this.#models.openCommitted();
+  }
+
+  /**
+   * Forgets the keys that it has reserved and what it remembers of the read model. To be called when that may be wrong, because a write
+   * met a key that is taken (`isKeyTaken`). Batches that are open keep theirs, and fail in turn.
+   */
+  forget(): void {
+    this.#keys.forget();
+    this.#marks.clear();
     this.#committed = this.#models.openCommitted();
   }
 
@@ -89,31 +99,29 @@ export class Projector {
         // Report the first failure: every later statement of the transaction fails because of it.
         await sent;
         const writes = await loading;
-        sent = Promise.all(writes.map((write) => write(tx)));
-        sent.catch(() => undefined);
+        for (const write of writes) sent = inOrder(sent, write(tx));
         versions = batch.decide(run, versions);
       }
-      sent = Promise.all([sent, store(tx, batch.changes())]);
-      sent.catch(() => undefined);
+      sent = inOrder(sent, store(tx, batch.changes()));
       for (const [commandId, outcome] of batch.outcomes) outcomes.set(commandId, outcome);
       // From here on, this transaction itself may have stored what is loaded.
       committed = this.#models.openCommitted();
     }
-    if (versions !== undefined && versions !== (await advanced)) sent = Promise.all([sent, store(tx, [storeVersions(partition, versions)])]);
+    if (versions !== undefined && versions !== (await advanced)) sent = inOrder(sent, store(tx, [storeVersions(partition, versions)]));
     const stored = sent.then(() => undefined);
     stored.catch(() => undefined);
     return { outcomes, stored };
   }
 
   /**
-   * Opens a batch that is decided before it is certain that it will stand at this offset. It may follow another speculative batch in
-   * flight, with that one's memory. Null if this process has not projected the partition yet.
+   * Opens a batch that is decided before it is certain that it will stand there. It may follow another speculative batch in flight, with
+   * that one's memory. Null if this process has not projected the partition yet.
    */
-  speculate(partition: number, offset: bigint, memory: BatchMemory | null, epoch = 0n): SpeculativeBatch | null {
+  speculate(partition: number, after: ProgressAhead, epoch = 0n): SpeculativeBatch | null {
     const mark = this.#marks.get(partition);
     if (mark === undefined) return null;
-    const batch = this.#batch({ partition, duplicates: 'fail', committed: this.#committed, memory });
-    return new SpeculativeBatch({ models: this.#models, batch, partition, offset, epoch, ...mark });
+    const batch = this.#batch({ partition, duplicates: 'fail', committed: this.#committed, memory: after.memory });
+    return new SpeculativeBatch({ models: this.#models, batch, partition, after, epoch, ...mark });
   }
 
   #batch(options: Omit<BatchOptions, 'keys' | 'models'>): Batch {
@@ -122,7 +130,7 @@ export class Projector {
 
   /** Advances the progress past all records, and gives the partition's versions before them. */
   async #advance(tx: Tx, partition: number, entries: readonly Entry[], epoch: bigint): Promise<Versions> {
-    const { statement, values } = advanceProgress(partition, entries, epoch, null);
+    const { statement, values } = advanceProgress({ partition, entries, lastHash: hashOf(entries.at(-1)!.record), epoch, assumed: null });
     const { rows } = await tx.query(statement, values);
     const [mark] = rows;
     if (mark === undefined) {
@@ -134,6 +142,14 @@ export class Projector {
     else this.#marks.set(partition, { versions, layout: mark.layout });
     return versions;
   }
+}
+
+/** Settles with both. If both fail, rejects as the earlier one does, which is why the later one failed. Need not be awaited at once. */
+function inOrder(earlier: Promise<unknown>, later: Promise<unknown>): Promise<unknown> {
+  later.catch(() => undefined);
+  const both = earlier.then(() => later);
+  both.catch(() => undefined);
+  return both;
 }
 
 /** Sends all changes as one statement. */

@@ -1,12 +1,13 @@
 /**
  * A batch that is decided ahead, event by event as they arrive, for the offset that it will have if nobody else writes. It is valid
- * only if the progress is there when it is stored, because only moves of the progress change what decisions read.
+ * only if the progress is there when it is stored, behind the same record, because only moves of the progress change what decisions read.
  */
 import type { Tx } from '../../src/database/pipelined-client.ts';
 import type { BoundStatement } from '../../src/database/combine.ts';
 import type { Event } from '../../src/events/event.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import type { CommandId, LogRecord } from '../../src/log/event-log.ts';
+import { hashOf } from '../../src/log/identity.ts';
 import type { BatchMemory } from './batch-memory.ts';
 import type { Batch } from './batch.ts';
 import { toEntry, type Entry } from './entry.ts';
@@ -15,20 +16,28 @@ import type { ModelSet } from './model-set.ts';
 import { advanceProgress } from './progress/advance.ts';
 import { changesVersions, type Versions } from './progress/versions.ts';
 
+/** Where a partition will be once all its batches so far have landed. */
+export interface ProgressAhead {
+  /** The offset of the next record, and the hash of the one before it. */
+  readonly next: bigint;
+  readonly lastHash: Uint8Array;
+  readonly memory: BatchMemory | null;
+}
+
 export interface SpeculativeBatchOptions {
   readonly versions: Versions;
   readonly layout: bigint;
   readonly models: ModelSet;
   readonly batch: Batch;
   readonly partition: number;
-  /** The offset of its first record. */
-  readonly offset: bigint;
+  readonly after: ProgressAhead;
   readonly epoch: bigint;
 }
 
 export class SpeculativeBatch {
   readonly #options: SpeculativeBatchOptions;
   readonly #entries: Entry[] = [];
+  #lastHash: Uint8Array | null = null;
 
   constructor(options: SpeculativeBatchOptions) {
     this.#options = options;
@@ -36,7 +45,7 @@ export class SpeculativeBatch {
 
   /** The offset after its last record. */
   get end(): bigint {
-    return this.#options.offset + BigInt(this.#entries.length);
+    return this.#options.after.next + BigInt(this.#entries.length);
   }
 
   get records(): readonly LogRecord[] {
@@ -71,14 +80,20 @@ export class SpeculativeBatch {
     this.#entries.push(...entries);
   }
 
-  /** Its changes, the progress first. Run them as one statement, or in one transaction. */
+  /** Its changes, the progress first. Run them as one statement, or in one transaction. Call it after the last `add`. */
   statements(): readonly BoundStatement[] {
-    const { batch, partition, epoch, layout } = this.#options;
-    return [advanceProgress(partition, this.#entries, epoch, layout), ...batch.changes()];
+    const { batch, partition, epoch, layout, after } = this.#options;
+    const assumed = { layout, hashBefore: after.lastHash };
+    return [advanceProgress({ partition, entries: this.#entries, lastHash: this.#hash(), epoch, assumed }), ...batch.changes()];
   }
 
-  /** What the next batch need not load. Call it once, after the last `add`. */
-  memory(): BatchMemory {
-    return this.#options.batch.memory();
+  /** Where the partition will be, and what the next batch need not load. Call it once, after the last `add`. */
+  ahead(): ProgressAhead {
+    return { next: this.end, lastHash: this.#hash(), memory: this.#options.batch.memory() };
+  }
+
+  #hash(): Uint8Array {
+    this.#lastHash ??= hashOf(this.#entries.at(-1)!.record);
+    return this.#lastHash;
   }
 }

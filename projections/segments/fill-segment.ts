@@ -32,13 +32,17 @@ const insertIds: Statement = {
     select $1, place - 1, id from string_to_table($2, E'\\n') with ordinality lines(id, place) where id <> ''`,
 };
 
-/** Throws if the body does not hold the declared number of rows: an extent would refer to missing rows. */
+/**
+ * To be called in a transaction: if the key is taken, nothing may be added to the segment that has it. Throws if the body does not hold
+ * the declared number of rows: an extent would refer to missing rows.
+ */
 export async function fillSegment(tx: Tx, segment: SegmentContent): Promise<void> {
-  // Sent before the segment, because a segment that can be found must be complete. Errors are awaited below, after those of the segment.
+  const body = Buffer.from(segment.body.buffer, segment.body.byteOffset, segment.body.byteLength);
+  const inserting = tx.query(insertSegment, [segment.key, segment.id, segment.rows, body]);
   const storing = Promise.all([storeIds(tx, segment), storeReferences(tx, segment)]);
   storing.catch(() => undefined);
-  const body = Buffer.from(segment.body.buffer, segment.body.byteOffset, segment.body.byteLength);
-  const { rowCount } = await tx.query(insertSegment, [segment.key, segment.id, segment.rows, body]);
+  // The first to fail is why the others do.
+  const { rowCount } = await inserting;
   if (rowCount !== segment.rows) {
     throw new Error(`segment ${segment.id}: ${rowCount} rows were written, not ${segment.rows}`);
   }

@@ -9,7 +9,7 @@ import { stashGarbage } from './stashes.garbage.ts';
 import { stashSections } from './stashes.sections.ts';
 import type { ChunkChange, StashChange } from './stash.ts';
 import { StashesState, type StashStates } from './stashes.state.ts';
-import { chunkBlockRows, endChunks, insertChunkBlocks, nameOfStash, upsertStashes } from './stashes.store.ts';
+import { chunkBlockRows, endChunks, insertChunkBlocks, insertStashes, nameOfStash, updateStashes } from './stashes.store.ts';
 
 export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange> = {
   entities: [StashEntity, ChunkBlockEntity],
@@ -34,7 +34,8 @@ export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange
   load: loadStashes,
   loadMore: loadStashContents,
   store: (state) => [
-    ...storing(state.changedStashes(), upsertStashes), ...storing(state.newChunks().flatMap(chunkBlockRows), insertChunkBlocks),
+    ...storing(state.newStashes(), insertStashes), ...storing(state.changedStashes(), updateStashes),
+    ...storing(state.newChunks().flatMap(chunkBlockRows), insertChunkBlocks),
     ...storing(state.replacedChunks.map((chunk) => ({ chunk })), endChunks),
   ],
   // An import needs the chunks of its stash.

@@ -10,7 +10,8 @@ export interface StashStates extends SegmentStates {
 }
 
 export class StashesState {
-  readonly newKey: () => bigint;
+  readonly #takeKey: () => bigint;
+  readonly #newKeys = new Set<bigint>();
   readonly #stashes = new PairMap<string, string, Stash>();
   readonly #chunks = new PairMap<bigint, string, ChunkSize>();
   readonly #contents = new Map<bigint, StashContent>();
@@ -19,8 +20,15 @@ export class StashesState {
   readonly #newChunks = new PairMap<bigint, string, Chunk>();
   readonly replacedChunks: bigint[] = [];
 
-  constructor(newKey: () => bigint) {
-    this.newKey = newKey;
+  constructor(takeKey: () => bigint) {
+    this.#takeKey = takeKey;
+  }
+
+  /** A key for something new. Should it be taken after all, storing the batch fails. */
+  newKey(): bigint {
+    const key = this.#takeKey();
+    this.#newKeys.add(key);
+    return key;
   }
 
   /** The newest stash of this name, even if it has ended. */
@@ -65,8 +73,13 @@ export class StashesState {
     this.#chunks.set(chunk.stash, chunk.serial, chunk);
   }
 
+  /** Changed stashes that existed before. */
   changedStashes(): Stash[] {
-    return [...this.#changedStashes.values()];
+    return [...this.#changedStashes.values()].filter(({ key }) => !this.#newKeys.has(key));
+  }
+
+  newStashes(): Stash[] {
+    return [...this.#changedStashes.values()].filter(({ key }) => this.#newKeys.has(key));
   }
 
   /** The chunks that were added in this batch. */

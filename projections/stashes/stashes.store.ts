@@ -90,7 +90,9 @@ export async function* findBlocks(tx: Tx, stash: bigint, asNumbers: boolean): As
   }
 }
 
-export const upsertStashes = storedStashes.upsert('upsert_stashes', ['chunks', 'rows', 'profiledColumns', 'words', 'endedAt']);
+/** `insertStashes`: new stashes, fails if a key is taken; `updateStashes`: existing ones. */
+export const insertStashes = storedStashes.insert('insert_stashes');
+export const updateStashes = storedStashes.update('update_stashes', ['chunks', 'rows', 'profiledColumns', 'words', 'endedAt']);
 
 export const insertChunkBlocks = storedChunkBlocks.insert('insert_chunk_blocks');
 

@@ -117,7 +117,9 @@ function toStoredRow(extent: Extent, { rowIndex: index, changeVersion, changeBod
   return { extent, index, version: tailVersion ?? extent.version, body: storedBody, form: formOf(extent) };
 }
 
-export const upsertExtents = storedExtents.upsert('upsert_extents', ['rows', 'bytes', 'changed', 'deleted']);
+/** `insertExtents`: new extents, fails if a key is taken; `updateExtents`: existing ones. */
+export const insertExtents = storedExtents.insert('insert_extents');
+export const updateExtents = storedExtents.update('update_extents', ['rows', 'bytes', 'changed', 'deleted']);
 
 export const insertTailRows = storedSegmentRows.insert('insert_tail_rows');
 

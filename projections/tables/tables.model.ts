@@ -12,7 +12,7 @@ import { decidePatchTable } from './decide-patch-table.ts';
 import { smallExtentBytes } from './compaction.ts';
 import { compareRows } from './compare/compare-rows.ts';
 import { insertRetainedIds } from './retained-ids.store.ts';
-import { changeOf, insertTailRows, upsertChanges, upsertExtents } from './extents.store.ts';
+import { changeOf, insertExtents, insertTailRows, updateExtents, upsertChanges } from './extents.store.ts';
 import { loadRetainedIds } from './load-retained-ids.ts';
 import { loadTables } from './load-tables.ts';
 import { PageQueries } from './pages.queries.ts';
@@ -79,7 +79,8 @@ export const tables: Model<TablesState, TableStates, TableChange, RememberedTabl
   store: (state) => [
     ...storing(state.newTables(), insertTables), ...storing(state.changedTables(), updateTables),
     ...storing(state.newSchemas.map(schemaRow), insertSchemas), ...storing(state.newAppLinks, insertAppLinks),
-    ...storing(state.changedExtents(), upsertExtents), ...storing(state.endedGenerations, insertGenerations),
+    ...storing(state.newExtents(), insertExtents), ...storing(state.changedExtents(), updateExtents),
+    ...storing(state.endedGenerations, insertGenerations),
     ...storing(state.newTailRows, insertTailRows), ...storing(state.newRetainedIds, insertRetainedIds),
     ...storing(state.changedRows().map(changeOf), upsertChanges),
   ],

@@ -17,7 +17,7 @@ export interface TableStates extends TeamStates, StashStates {
 }
 
 export class TablesState {
-  readonly newKey: () => bigint;
+  readonly #takeKey: () => bigint;
   readonly #tables = new Map<string, Table>();
   readonly #schemas = new PairMap<string, bigint, TableSchema>();
   readonly #extents = new ExtentMap();
@@ -28,6 +28,7 @@ export class TablesState {
   readonly #changedTables = new Set<string>();
   readonly #newTables = new Set<string>();
   readonly #changedExtents = new Set<bigint>();
+  readonly #newKeys = new Set<bigint>();
   readonly #changedRows = new PairMap<bigint, number, StoredRow>();
   readonly newSchemas: StoredSchema[] = [];
   readonly newTailRows: TailRow[] = [];
@@ -35,8 +36,15 @@ export class TablesState {
   readonly endedGenerations: Generation[] = [];
   readonly newAppLinks: AppLink[] = [];
 
-  constructor(newKey: () => bigint) {
-    this.newKey = newKey;
+  constructor(takeKey: () => bigint) {
+    this.#takeKey = takeKey;
+  }
+
+  /** A key for something new. Should it be taken after all, storing the batch fails. */
+  newKey(): bigint {
+    const key = this.#takeKey();
+    this.#newKeys.add(key);
+    return key;
   }
 
   // Reads by decisions. They throw if the object was not loaded, which is a bug.
@@ -197,8 +205,13 @@ export class TablesState {
     return [...this.#newTables].map((id) => this.find(id)!);
   }
 
+  /** Changed extents that existed before. */
   changedExtents(): Extent[] {
-    return [...this.#changedExtents].map((key) => this.extent(key));
+    return [...this.#changedExtents].filter((key) => !this.#newKeys.has(key)).map((key) => this.extent(key));
+  }
+
+  newExtents(): Extent[] {
+    return [...this.#changedExtents].filter((key) => this.#newKeys.has(key)).map((key) => this.extent(key));
   }
 
   changedRows(): StoredRow[] {
@@ -207,6 +220,6 @@ export class TablesState {
 
   /** The extents of this batch that retain row IDs, and that no query can see yet. */
   newRetainingExtents(): Extent[] {
-    return this.changedExtents().filter(({ retained }) => retained !== null);
+    return [...this.newExtents(), ...this.changedExtents()].filter(({ retained }) => retained !== null);
   }
 }

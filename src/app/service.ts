@@ -1,7 +1,7 @@
 /** Wires the service: Postgres, the log, the read model and its queries. Each resource is closed here. */
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { LocalKeys } from '../../projections/engine/local-keys.ts';
+import { LocalKeys, withFreeKeys } from '../../projections/engine/local-keys.ts';
 import { openQueries } from '../../projections/engine/model.ts';
 import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
 import { models, type Queries, readModelSchema } from '../../projections/models.ts';
@@ -10,6 +10,7 @@ import type { Config } from './config.ts';
 import { inDataFolder, makeFolder } from './data-folder.ts';
 import { checkPostgres } from '../database/check-postgres.ts';
 import type { Database } from '../database/database.ts';
+import { inPipelinedTransaction } from '../database/transaction.ts';
 import { StoredSecretKeys, type SecretKeys } from '../security/secret-keys.ts';
 import { createTokenNotes } from '../security/token-notes.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../embedded/embedded-postgres.ts';
@@ -133,13 +134,14 @@ export async function openService(
         onFailure(listener);
         log.onFailure(listener);
       },
-      writeAhead: (teamId, segmentId, block) => database.fills.with(async (tx) => {
-        const reserved = localKeys.open();
-        await reserved.reserve(tx, 1);
-        await fillSegment(tx, {
-          key: reserved.take(), id: segmentId, teamId, rows: block.profile.rows, body: block.body, ids: block.ids,
-        });
-      }),
+      writeAhead: (teamId, segmentId, { profile: { rows }, body, ids }) => {
+        return withFreeKeys(() => localKeys.forget(), () => database.fills.with(async (tx) => {
+          const reserved = localKeys.open();
+          await reserved.reserve(tx, 1);
+          const segment = { key: reserved.take(), id: segmentId, teamId, rows, body, ids };
+          await inPipelinedTransaction(tx, () => fillSegment(tx, segment));
+        }));
+      },
     };
   });
 }

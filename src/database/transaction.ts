@@ -1,6 +1,6 @@
 /** Transactions on pooled connections, and the transaction statements for pipelined ones. */
 import type pg from 'pg';
-import type { Statement } from './pipelined-client.ts';
+import type { PipelinedClient, Statement } from './pipelined-client.ts';
 
 export const begin: Statement = { name: 'begin', text: 'begin' };
 export const commit: Statement = { name: 'commit', text: 'commit' };
@@ -20,5 +20,18 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
     throw error;
   } finally {
     client.release();
+  }
+}
+
+/** The same on a pipelined connection. The statements of `work` leave together with the first one that it waits for. */
+export async function inPipelinedTransaction<T>(client: PipelinedClient, work: () => Promise<T>): Promise<T> {
+  void client.query(begin);
+  try {
+    const result = await work();
+    if ((await client.query(commit)).command !== 'COMMIT') throw new Error('the transaction was rolled back');
+    return result;
+  } catch (error) {
+    if (!client.broken) await client.query(rollback);
+    throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** Checks that a log is the one that a read model was built from. */
 import { createHash, randomUUID } from 'node:crypto';
 import { decodeEvent, encodeEvent } from '../events/event-codec.ts';
-import type { LogReader } from './event-log.ts';
+import type { LogReader, LogRecord } from './event-log.ts';
 
 /** The log is not the one that the read model was built from, or parts of it are missing. */
 export class WrongLog extends Error {
@@ -25,6 +25,11 @@ export interface RememberedLog {
   readonly logId: string | null;
   /** SHA-256 of the record before `next`. */
   readonly lastHash: Uint8Array | null;
+}
+
+/** The SHA-256 of a record, by which the read model knows the last one that was projected. */
+export function hashOf({ bytes }: Pick<LogRecord, 'bytes'>): Buffer {
+  return createHash('sha256').update(bytes).digest();
 }
 
 /** The error for a log that does not match the read model, with what to do about it. */
@@ -74,7 +79,6 @@ export async function proveIdentity(
   if (present !== logId) throw wrongLog(partition, `the log is ${present}, not ${logId}`);
   if (next > end) throw shortLog(partition, end, next);
   for await (const [last] of log.read(partition, next - 1n, next)) {
-    const hash = createHash('sha256').update(last!.bytes).digest();
-    if (!lastHash || !hash.equals(lastHash)) throw changedLog(partition, next);
+    if (!lastHash || !hashOf(last!).equals(lastHash)) throw changedLog(partition, next);
   }
 }

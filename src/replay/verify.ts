@@ -5,7 +5,7 @@ import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
 import { advisoryLocks } from '../database/advisory-locks.ts';
 import { ReadModelInUse, ReadModelUse } from '../app/read-model-use.ts';
-import { rebuild, type RebuildOptions } from './rebuild.ts';
+import { Rebuild, type RebuildOptions } from './rebuild.ts';
 
 export interface VerifyOptions extends Pick<RebuildOptions, 'url' | 'log' | 'batchEvents' | 'onProgress' | 'signal'> {
   /** The Postgres schema of the read model. */
@@ -17,9 +17,9 @@ export interface Verification extends ComparedReadModels {
 }
 
 /**
- * Compares the read model with one rebuilt up to the very offsets that it has reached. It may be in use meanwhile: the comparison
- * uses a snapshot from the beginning. Rejects with NoReadModel, with ReadModelInUse when another verification or a replay runs, and
- * as `rebuild` does.
+ * Compares the read model with one that is rebuilt from the log. It may be in use meanwhile: for each part of the comparison the rebuilt
+ * one is brought to the very offsets of a new snapshot. A snapshot keeps Postgres from removing dead rows, so none is open for longer.
+ * Rejects with NoReadModel, with ReadModelInUse when another verification or a replay runs, and as `rebuild` does.
  */
 export async function verify({ schema = readModelSchema, ...options }: VerifyOptions): Promise<Verification> {
   const { url } = options;
@@ -30,11 +30,9 @@ export async function verify({ schema = readModelSchema, ...options }: VerifyOpt
     await owner.connect();
     const { rows } = await owner.query('select pg_try_advisory_lock($1) as taken', [advisoryLocks.verify]);
     if (!rows[0].taken) throw new ReadModelInUse('another process verifies this read model already');
-    const live = await Snapshot.open(url, schema);
     try {
-      return await compareWithLog(live, `${schema}_verify`, options);
+      return await compareWithLog(schema, `${schema}_verify`, options);
     } finally {
-      await live.close();
       await owner.query(`drop schema if exists ${schema}_verify cascade`);
     }
   } finally {
@@ -42,17 +40,23 @@ export async function verify({ schema = readModelSchema, ...options }: VerifyOpt
   }
 }
 
-async function compareWithLog(
-  live: Snapshot,
-  schema: string,
-  options: Omit<VerifyOptions, 'schema'>,
-): Promise<Verification> {
-  const progress = await live.query<{ partition: number; next: bigint }>('select partition, next from progress order by partition');
-  const events = await rebuild({ ...options, schema, until: new Map(progress.map(({ partition, next }) => [partition, next])) });
-  const rebuilt = await Snapshot.open(options.url, schema);
+async function compareWithLog(schema: string, rebuiltSchema: string, options: Omit<VerifyOptions, 'schema'>): Promise<Verification> {
+  const { url } = options;
+  const present = (): Promise<ReadonlyMap<number, bigint>> => Snapshot.with(url, schema, (snapshot) => snapshot.progress());
+  const first = await present();
+  const rebuilding = await Rebuild.begin({ ...options, schema: rebuiltSchema });
   try {
-    return { events, ...(await compareReadModels(models, rebuilt, live)) };
+    await rebuilding.bringTo(first);
+    const compared = await compareReadModels(models, async (compare) => {
+      // Most of what was written meanwhile, so that little is left to do while the snapshot is open.
+      await rebuilding.bringTo(await present());
+      return Snapshot.with(url, schema, async (live) => {
+        await rebuilding.bringTo(await live.progress());
+        return Snapshot.with(url, rebuiltSchema, (rebuilt) => compare(rebuilt, live));
+      });
+    });
+    return { events: rebuilding.events, ...compared };
   } finally {
-    await rebuilt.close();
+    await rebuilding.close();
   }
 }

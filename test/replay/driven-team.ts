@@ -56,17 +56,20 @@ export class DrivenLog {
   }
 }
 
+/** Whatever decides events, in a read model that can be asked. */
+export type DecidingLog = Pick<DrivenLog, 'database' | 'project'>;
+
 export class DrivenTeam {
   readonly id = randomUUID();
-  readonly #log: DrivenLog;
+  readonly #log: DecidingLog;
   readonly #partition: number;
 
-  constructor(log: DrivenLog, partition: number) {
+  constructor(log: DecidingLog, partition: number) {
     this.#log = log;
     this.#partition = partition;
   }
 
-  static async create(log: DrivenLog, partition = 0): Promise<DrivenTeam> {
+  static async create(log: DecidingLog, partition = 0): Promise<DrivenTeam> {
     const team = new DrivenTeam(log, partition);
     await team.project(1, [team.event({ type: 'TeamCreated', teamId: team.id, name: 'team' })]);
     return team;
@@ -164,11 +167,13 @@ export class DrivenTeam {
   }
 
   async chunk(stashId: string, ...rows: readonly string[]): Promise<void> {
+    await this.project(1, [await this.puttingChunk(stashId, ...rows)]);
+  }
+
+  async puttingChunk(stashId: string, ...rows: readonly string[]): Promise<EncodedEvent> {
     const { source, body } = await sourceOf(rows, 'block');
-    const stashLimits = { lifeMs: 1000, chunksMax: 10, rowsMax: 1000, profiledColumnsMax: 1000 };
-    await this.project(1, [
-      this.event({ type: 'ChunkPutRequested', teamId: this.id, stashId, serial: '1', limits: stashLimits, rows: source }, body),
-    ]);
+    const stashLimits = { lifeMs: 3_600_000, chunksMax: 10, rowsMax: 1000, profiledColumnsMax: 1000 };
+    return this.event({ type: 'ChunkPutRequested', teamId: this.id, stashId, serial: '1', limits: stashLimits, rows: source }, body);
   }
 
   async block(bodyId: string, number: number, ...rows: readonly string[]): Promise<void> {

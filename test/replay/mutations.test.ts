@@ -41,7 +41,8 @@ async function compareAfter(statement: string): Promise<ComparedReadModels> {
   try {
     await client.query('begin isolation level repeatable read');
     expect((await client.query(statement)).rowCount).toBe(1);
-    return await compareReadModels(models, expected, new Snapshot(client));
+    const found = new Snapshot(client);
+    return await compareReadModels(models, (compare) => compare(expected, found));
   } finally {
     await Promise.all([expected.close(), client.end()]);
   }

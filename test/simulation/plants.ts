@@ -76,10 +76,10 @@ export const plants: Readonly<Record<string, Plant>> = {
     faults: ['two groups of projectors', 'a process stands still'],
     plant: () => {
       const { advance_progress: advance } = changing;
-      changing['advance_progress'] = (view, [partition, first, next, time, hash, logId, , layout]) => {
+      changing['advance_progress'] = (view, [partition, first, next, time, hash, logId]) => {
         const row = view.get('progress', String(partition))!;
         view.put('progress', String(partition), { ...row, next: first });
-        return advance!(view, [partition, first, next, time, hash, logId, row['epoch'], layout]);
+        return advance!(view, [partition, first, next, time, hash, logId, row['epoch'], null, null]);
       };
       others['select_outcomes'] = () => [];
     },

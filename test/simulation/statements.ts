@@ -59,9 +59,10 @@ const timelineOf = ({ server: { timeline } }: View): string => timeline.toString
 
 /** Statements that change a partition, by name; they lock it. Bugs are planted here. */
 export const changing: Record<string, Run> = {
-  advance_progress: (view, [partition, first, next, time, lastHash, logId, epoch, layout]) => change(
+  advance_progress: (view, [partition, first, next, time, lastHash, logId, epoch, layout, hashBefore]) => change(
     view, partition,
-    (row) => row['next'] === first && row['epoch'] === epoch && row['layout'] === (layout ?? row['layout']) && row['halted'] === null,
+    (row) => row['next'] === first && row['epoch'] === epoch && row['layout'] === (layout ?? row['layout']) && row['halted'] === null
+      && (hashBefore === null || Buffer.compare(row['lastHash'] as Uint8Array, hashBefore) === 0),
     (row) => ({ next, time, lastHash, logId: logId ?? row['logId'] }),
   ),
   store_versions: (view, [partition, base, gaps]) => change(view, partition, () => true, () => ({ base, gaps })),

@@ -39,6 +39,22 @@ export class Snapshot {
     }
   }
 
+  /** Runs `use` on a snapshot, and closes it. Rejects with NoReadModel. */
+  static async with<T>(url: string, schema: string, use: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+    const snapshot = await Snapshot.open(url, schema);
+    try {
+      return await use(snapshot);
+    } finally {
+      await snapshot.close();
+    }
+  }
+
+  /** For each partition, the next offset to be projected. */
+  async progress(): Promise<ReadonlyMap<number, bigint>> {
+    const rows = await this.query<{ partition: number; next: bigint }>('select partition, next from progress order by partition');
+    return new Map(rows.map(({ partition, next }) => [partition, next]));
+  }
+
   /** The rows of a query; for small results. */
   async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     return (await this.#client.query<Row>(text, [...values])).rows;

@@ -108,7 +108,7 @@ export class KafkaEngine implements EventLog {
     });
     this.#watch = new ProgressWatch({
       database, waiters: this.#waiters, partitions, unknownWait, logger,
-      now: () => this.#clock.now(), onRefreshed: () => this.#takeRefreshed(),
+      onRefreshed: () => this.#takeRefreshed(),
       onFallen: (partition) => this.#lose(`the projection of partition ${partition} is behind where it was: Postgres lost commits`),
     });
     this.#ends = new LogEnds({
@@ -194,14 +194,14 @@ export class KafkaEngine implements EventLog {
     const observer = this.#observer;
     const queued = this.#admit(partition, event);
     const began = performance.now();
-    const wait = this.#waiters.wait(partition, event.commandId);
+    const wait = this.#waiters.wait(partition, event.commandId, event.event.notAfter);
     let placedAt: bigint | undefined;
     // The outcome comes from the projection, possibly before the brokers acknowledge the send.
     const { next } = this.#watch.of(partition);
     const sent = this.#appenders[partition]!.append(event).then(
-      ({ offset }) => {
+      ({ offset, time }) => {
         placedAt = offset;
-        wait.placedAt(offset);
+        wait.placedAt({ offset, time });
         observer.appended(performance.now() - began);
         // The event was sent after the progress was `next`, so its offset cannot be lower.
         if (offset < next) {

@@ -6,25 +6,28 @@
 import { AppendUnknown, tooLate } from '../../../src/log/event-log.ts';
 import type { CommandId } from '../../../src/log/event-log.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
+import { answersAttempt, type Attempt, type RecordedOutcome } from '../outcomes/recorded-outcome.ts';
 
 /** One request. */
 export interface Wait {
   /** The outcome of its command. */
   readonly outcome: Promise<Outcome>;
-  /** Notes that its event is in the log at this offset. */
-  placedAt(offset: bigint): void;
+  /** Notes where in the log its event is. */
+  placedAt(place: NonNullable<Attempt['place']>): void;
   /** Rejects the wait. */
   fail(error: Error): void;
 }
 
-class Waiter {
+class Waiter implements Attempt {
   readonly commandId: CommandId;
+  readonly notAfter: number | null;
   readonly began = performance.now();
   readonly settled = Promise.withResolvers<Outcome>();
-  offset: bigint | null = null;
+  place: Attempt['place'] = null;
 
-  constructor(commandId: CommandId) {
+  constructor(commandId: CommandId, notAfter: number | null) {
     this.commandId = commandId;
+    this.notAfter = notAfter;
   }
 }
 
@@ -41,16 +44,17 @@ export class OutcomeWaiters {
     this.#progress = Array.from({ length: partitions }, () => 0n);
   }
 
-  wait(partition: number, commandId: CommandId): Wait {
-    const waiter = new Waiter(commandId);
+  /** `notAfter`: the log time until which the event can take effect; null: at any time. */
+  wait(partition: number, commandId: CommandId, notAfter: number | null): Wait {
+    const waiter = new Waiter(commandId, notAfter);
     const waiting = this.#waiting[partition]!;
     const others = waiting.get(commandId);
     if (others) others.add(waiter);
     else waiting.set(commandId, new Set([waiter]));
     return {
       outcome: waiter.settled.promise,
-      placedAt: (offset) => {
-        waiter.offset = offset;
+      placedAt: (place) => {
+        waiter.place = place;
       },
       fail: (error) => {
         this.#forget(partition, waiter);
@@ -73,7 +77,16 @@ export class OutcomeWaiters {
     return commands;
   }
 
-  /** Delivers the outcome of a command. Returns whether a request here waited for it. */
+  /** Delivers a stored outcome to the requests whose attempt it answers. The others wait for their own. */
+  settleStored(partition: number, recorded: RecordedOutcome): void {
+    for (const waiter of this.#waiting[partition]!.get(recorded.commandId) ?? []) {
+      if (!answersAttempt(recorded, waiter)) continue;
+      this.#forget(partition, waiter);
+      waiter.settled.resolve(recorded.outcome);
+    }
+  }
+
+  /** Delivers the outcome of a command that was just decided. Returns whether a request here waited for it. */
   settle(partition: number, commandId: CommandId, outcome: Outcome): boolean {
     const waiting = this.#waiting[partition]!;
     const waiters = waiting.get(commandId);
@@ -130,7 +143,7 @@ export class OutcomeWaiters {
   #refuseLate(partition: number, commands: Iterable<CommandId>, isTold: (offset: bigint) => boolean): void {
     for (const command of commands) {
       for (const waiter of this.#waiting[partition]!.get(command) ?? []) {
-        if (waiter.offset === null || !isTold(waiter.offset)) continue;
+        if (waiter.place === null || !isTold(waiter.place.offset)) continue;
         this.#forget(partition, waiter);
         waiter.settled.reject(tooLate());
       }

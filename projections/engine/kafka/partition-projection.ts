@@ -3,7 +3,6 @@
  * and are projected in batches. The progress in Postgres decides whether they still have to be projected (ARCHITECTURE.md,
  * "Invariants").
  */
-import { createHash } from 'node:crypto';
 import type { EncodedEvent } from '../../../src/events/event.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { combine, isGuardFailure } from '../../../src/database/combine.ts';
@@ -11,6 +10,8 @@ import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import type { PipelinedClient, Statement } from '../../../src/database/pipelined-client.ts';
 import type { LogRecord } from '../../../src/log/event-log.ts';
+import { hashOf } from '../../../src/log/identity.ts';
+import { isKeyTaken } from '../local-keys.ts';
 import { PartitionBatches } from '../partition-batches.ts';
 import type { Progress } from '../progress/progress.store.ts';
 import { ProjectionFailed, projectRecords, type ProjectTarget } from '../project-records.ts';
@@ -91,7 +92,7 @@ export class PartitionProjection {
     if (offset !== this.#tail - 1n) return false;
     if (this.#last !== null) return Buffer.compare(this.#last.bytes, bytes) === 0;
     const { lastHash } = this.#options.position;
-    return lastHash !== null && createHash('sha256').update(bytes).digest().equals(lastHash);
+    return lastHash !== null && hashOf({ bytes }).equals(lastHash);
   }
 
   /** Whether more may be offered. */
@@ -145,10 +146,11 @@ export class PartitionProjection {
           return true;
         }
         await projectRecords(this.#target, left, (done, { outcomes }) => onProjected(done, outcomes));
-        this.#batches.landedAt(left.at(-1)!.offset + 1n);
+        this.#batches.landed(left.at(-1)!);
         return false;
       } catch (error) {
         this.#batches.lost();
+        if (isKeyTaken(error)) this.#options.projector.forget();
         left = await this.#recover(left, error as Error);
       }
     }

@@ -6,7 +6,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
 import { findProgressAndOutcomes } from '../outcomes/outcomes.store.ts';
-import { stillCounts } from '../outcomes/recorded-outcome.ts';
 import { readProgressNow, type Progress } from '../progress/progress.store.ts';
 import { LogClock } from '../../../src/log/log-clock.ts';
 import type { OutcomeWaiters } from './outcome-waiters.ts';
@@ -28,8 +27,6 @@ export interface ProgressWatchOptions {
   /** How long a request waits while nothing moves, in milliseconds. */
   readonly unknownWait: number;
   readonly logger: Logger;
-  /** The log's time. */
-  readonly now: () => number;
   /** The progress of a partition is lower than it was: Postgres lost commits. */
   readonly onFallen: (partition: number) => void;
   /** Called after the progress of all partitions was read. */
@@ -137,16 +134,14 @@ export class ProgressWatch {
   }
 
   async #lookUpUntilDone(partition: number): Promise<void> {
-    const { database, waiters, logger, now } = this.#options;
+    const { database, waiters, logger } = this.#options;
     try {
       do {
         this.#lookingUp.set(partition, false);
         const commands = waiters.commands(partition);
         const { next, outcomes } = await findProgressAndOutcomes(database.reader, partition, commands);
         this.#away = null;
-        for (const recorded of outcomes) {
-          if (stillCounts(recorded, now())) waiters.settle(partition, recorded.commandId, recorded.outcome);
-        }
+        for (const recorded of outcomes) waiters.settleStored(partition, recorded);
         // Only of the commands asked for: requests that arrived meanwhile were not part of the look-up.
         waiters.advanceFor(partition, commands, next);
         this.moved(partition, next);

@@ -16,6 +16,7 @@ import type { LogClock } from '../../../src/log/log-clock.ts';
 import type { LogObserver } from '../../../src/log/log-observer.ts';
 import { appendStatements } from '../../../src/log/postgres/append-statements.ts';
 import type { Duplicates } from '../batch.ts';
+import { isKeyTaken } from '../local-keys.ts';
 import { isDuplicateOutcome } from '../outcomes/outcomes.store.ts';
 import { PartitionBatches } from '../partition-batches.ts';
 import { isConflict } from '../project-records.ts';
@@ -133,9 +134,10 @@ export class PartitionWriter {
           return this.#writeLocked(tx, batch, { duplicates, expected: missed });
         });
       } catch (error) {
-        const again = error instanceof ProgressMoved || isConflict(error) || isDuplicateOutcome(error);
-        if (!again || attempt === attemptsMax) throw error;
         if (isDuplicateOutcome(error)) duplicates = 'replace';
+        else if (isKeyTaken(error)) this.#options.projector.forget();
+        else if (!(error instanceof ProgressMoved) && !isConflict(error)) throw error;
+        if (attempt === attemptsMax) throw error;
         this.#batches.lost();
         if (error instanceof ProgressMoved && speculative && attempt === 1) missed = speculative.records[0]!.offset;
         else this.#cautious = cautiousBatches;
@@ -156,7 +158,7 @@ export class PartitionWriter {
     try {
       await tx.query(statement, values);
     } catch (error) {
-      if (tx.broken || isDatabaseAway(error)) throw new CommitUnknown(tx, sent, error);
+      if (tx.broken || isDatabaseAway(error)) throw new CommitUnknown(tx, sent, speculative.records, error);
       if (isGuardFailure(error)) throw new ProgressMoved(`the head of partition ${partition} has moved`);
       throw error;
     }
@@ -172,12 +174,14 @@ export class PartitionWriter {
     const { partition, projector } = this.#options;
     void tx.query(begin);
     let sent: number | null = null;
+    let records: readonly LogRecord[] = [];
     try {
       const offset = await this.#takeHead(tx);
-      // If the head is where we expected, nobody else wrote: the layout was raised, which affects this batch only.
       if (expected !== null && offset !== expected) this.#cautious = cautiousBatches;
+      // If the head is where we expected, either the layout was raised, or Postgres lost commits and others wrote instead.
+      else if (expected !== null) projector.forget();
       if (this.#cautious > 0) this.#cautious -= 1;
-      const records = this.#place(batch, offset, this.#timeNow());
+      records = this.#place(batch, offset, this.#timeNow());
       const append = combine(appendStatements(partition, records), 1);
       const appending = tx.query(append.statement, append.values);
       const { outcomes, stored } = await projector.project(tx, partition, records, { duplicates });
@@ -186,11 +190,11 @@ export class PartitionWriter {
       const committing = tx.query(commit);
       await stored;
       if ((await committing).command !== 'COMMIT') throw new Error('the transaction was rolled back');
-      this.#batches.landedAt(offset + BigInt(records.length));
+      this.#batches.landed(records.at(-1)!);
       return outcomes;
     } catch (error) {
       // When a connection ends, that may be reported after a commit took place and before its answer arrives.
-      if (sent !== null && (tx.broken || isDatabaseAway(error))) throw new CommitUnknown(tx, sent, error);
+      if (sent !== null && (tx.broken || isDatabaseAway(error))) throw new CommitUnknown(tx, sent, records, error);
       if (tx.broken) throw error;
       if (sent === null) await tx.query(rollback);
       throw error;
@@ -220,18 +224,18 @@ export class PartitionWriter {
 
   /** Finds out whether a batch was committed, and answers its waiters. Never rejects. */
   async #settleUnknown(batch: readonly Waiter[], unknown: CommitUnknown): Promise<void> {
-    const { partition, database, unknownWait, clock } = this.#options;
+    const { partition, database, unknownWait } = this.#options;
     const commandIds = batch.map(({ event }) => event.commandId);
     const deadline = performance.now() + unknownWait;
     while (performance.now() < deadline) {
       try {
-        const known = await database.writers.with((tx) => findCommitted(tx, partition, commandIds, unknown, clock.now()));
+        const known = await database.writers.with((tx) => findCommitted(tx, partition, commandIds, unknown));
         if (known === null) continue;
-        for (const waiter of batch) {
-          const recorded = known.get(waiter.event.commandId);
-          if (recorded) waiter.resolve(recorded.outcome);
+        batch.forEach((waiter, at) => {
+          const outcome = known[at];
+          if (outcome) waiter.resolve(outcome);
           else waiter.reject(new NotAppended('the database went away before the commit'));
-        }
+        });
         return;
       } catch (error) {
         if (!isDatabaseAway(error)) {

@@ -1,5 +1,4 @@
 /** Advances the progress of a partition with the batch that is stored. */
-import { createHash } from 'node:crypto';
 import { bind, type BoundStatement } from '../../../src/database/combine.ts';
 import type { Statement } from '../../../src/database/pipelined-client.ts';
 import type { Entry } from '../entry.ts';
@@ -17,18 +16,37 @@ export interface StoredMark {
 const advance: Statement<StoredMark> = {
   name: 'advance_progress',
   text: `update progress set next = $3, time = $4, last_hash = $5, log_id = coalesce($6::uuid, log_id)
-    where partition = $1 and next = $2 and epoch = $7 and layout = coalesce($8, layout) and halted is null returning base, gaps, layout`,
+    where partition = $1 and next = $2 and epoch = $7 and layout = coalesce($8, layout) and ($9::bytea is null or last_hash = $9) and halted is null
+    returning base, gaps, layout`,
 };
 
+/** What a batch was decided on that was not loaded in its transaction. */
+export interface Assumed {
+  /** The layout under which rows were loaded. */
+  readonly layout: bigint;
+  /** The hash of the record before the batch. If Postgres lost commits, the progress may be at this offset again, behind other records. */
+  readonly hashBefore: Uint8Array;
+}
+
+/** The progress behind a batch. `lastHash`: the hash of its last record. */
+export interface Advance {
+  readonly partition: number;
+  readonly entries: readonly Entry[];
+  readonly lastHash: Uint8Array;
+  readonly epoch: bigint;
+  /** Null if everything is loaded in this transaction. */
+  readonly assumed: Assumed | null;
+}
+
 /**
- * Advances the progress past the records if it stands at the first of them, and the partition has not halted; returns a row with the
- * mark, or none. `layout`: the layout under which rows were loaded ahead; null if they are loaded in this transaction.
+ * Advances the progress past the records if it stands at the first of them, what was assumed holds, and the partition has not halted;
+ * returns a row with the mark, or none.
  */
-export function advanceProgress(partition: number, entries: readonly Entry[], epoch: bigint, layout: bigint | null): BoundStatement<StoredMark> {
+export function advanceProgress({ partition, entries, lastHash, epoch, assumed }: Advance): BoundStatement<StoredMark> {
   const first = entries[0]!.record;
   const last = entries.at(-1)!.record;
   return bind(advance, [
-    partition, first.offset, last.offset + 1n, last.time, createHash('sha256').update(last.bytes).digest(), logIdOf(entries), epoch, layout,
+    partition, first.offset, last.offset + 1n, last.time, lastHash, logIdOf(entries), epoch, assumed?.layout ?? null, assumed?.hashBefore ?? null,
   ]);
 }
 

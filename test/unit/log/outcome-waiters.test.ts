@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import { AppendUnknown, NotAppended } from '../../../src/log/event-log.ts';
 import { OutcomeWaiters, type Wait } from '../../../projections/engine/kafka/outcome-waiters.ts';
+import { outcomeLife } from '../../../projections/engine/outcomes/recorded-outcome.ts';
 
 const applied: Outcome = { status: 'applied', result: {} };
 
@@ -12,8 +13,8 @@ async function told({ outcome }: Wait): Promise<string> {
 }
 
 function waitFor(waiters: OutcomeWaiters, command: string, offset?: bigint): Wait {
-  const wait = waiters.wait(0, command);
-  if (offset !== undefined) wait.placedAt(offset);
+  const wait = waiters.wait(0, command, null);
+  if (offset !== undefined) wait.placedAt({ offset, time: 1000 });
   return wait;
 }
 
@@ -68,4 +69,17 @@ test('one of two who wait for one command can be refused alone', async () => {
   expect(await Promise.all([told(first), told(second)])).toEqual(['NotAppended', 'nothing']);
   waiters.settle(0, 'same', applied);
   expect(await told(second)).toBe('applied');
+});
+
+test('a stored outcome goes to those whose attempt it answers, and the others go on waiting', async () => {
+  const waiters = new OutcomeWaiters(1);
+  const recorded = { commandId: 'same', offset: 1n, time: 1000, outcome: applied };
+  const [repeated, anew, unplaced] = [0, 1, 2].map(() => waiters.wait(0, 'same', 1000 + outcomeLife));
+  repeated!.placedAt({ offset: 8n, time: 1000 + outcomeLife - 1 });
+  anew!.placedAt({ offset: 9n, time: 1000 + outcomeLife });
+  waiters.settleStored(0, recorded);
+  expect(await Promise.all([repeated!, anew!, unplaced!].map(told))).toEqual(['applied', 'nothing', 'nothing']);
+  waiters.settleStored(0, { ...recorded, offset: 9n, time: 1000 + outcomeLife });
+  expect(await Promise.all([anew!, unplaced!].map(told))).toEqual(['applied', 'applied']);
+  expect(waiters.commands(0)).toEqual([]);
 });

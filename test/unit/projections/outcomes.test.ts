@@ -1,8 +1,8 @@
-/** What is stored of an outcome is all of it. */
-import { expect, test } from '@jest/globals';
+/** What is stored of an outcome is all of it, and whose it is. */
+import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 import { findOutcomes, outcomeRow } from '../../../projections/engine/outcomes/outcomes.store.ts';
-import { type RecordedOutcome } from '../../../projections/engine/outcomes/recorded-outcome.ts';
+import { answersAttempt, outcomeLife, type Attempt, type RecordedOutcome } from '../../../projections/engine/outcomes/recorded-outcome.ts';
 import type { AppliedResult, Outcome, RowRange } from '../../../src/events/outcome.ts';
 
 /** A field that may be left out. */
@@ -36,4 +36,23 @@ test('an outcome comes back as it was stored, ranges of many extents too', async
     const tx = { query: async () => ({ rows: rows as never[], rowCount: 1, command: 'SELECT' }) };
     expect(await findOutcomes(tx, 3, [commandId])).toEqual([recorded]);
   }), { numRuns: 1000 });
+});
+
+describe('an outcome of the record at offset 5 is that of an attempt', () => {
+  const first = { offset: 5n, time: 1_000_000 };
+  const edge = first.time + outcomeLife;
+  const placed = (offset: bigint, time: number): Attempt => ({ place: { offset, time }, notAfter: time });
+  const unplaced = (notAfter: number | null): Attempt => ({ place: null, notAfter });
+  test.each<[string, Attempt, boolean]>([
+    ['whose record this is, whatever its time', placed(5n, edge + 1), true],
+    ['whose record comes before, and so was repeated', placed(4n, edge + 1), true],
+    ['whose record comes later in the same week', placed(9n, first.time + 1), true],
+    ['whose record is the last that repeats it', placed(9n, edge - 1), true],
+    ['but not if its record is the first that counts as new', placed(9n, edge), false],
+    ['with an unknown record that repeats it or comes too late', unplaced(edge - 1), true],
+    ['but not with an unknown record that may count as new', unplaced(edge), false],
+    ['that is the only one of its command', unplaced(null), true],
+  ])('%s', (_name, attempt, expected) => {
+    expect(answersAttempt(first, attempt)).toBe(expected);
+  });
 });

@@ -18,7 +18,8 @@ describe('what is to be stored', () => {
     when(state, patch(blockRow(0), '{"a":4}'), at(103n));
     expect(state.tables.changedTables()).toMatchObject([{ id: 'table', version: 103n, rows: 3 }]);
     expect(state.teams.changedTeams()).toMatchObject([{ id: 'team', rows: 3 }]);
-    expect(state.tables.changedExtents()).toMatchObject([{ version: 100n, rows: 2 }, { version: 20n, changed: true }]);
+    expect(state.tables.newExtents()).toMatchObject([{ version: 100n, rows: 2 }]);
+    expect(state.tables.changedExtents()).toMatchObject([{ version: 20n, changed: true }]);
     expect(state.tables.changedRows()).toMatchObject([{ index: 0, version: 103n, body: '{"a":4}' }]);
     expect(state.tables.newTailRows).toMatchObject([
       { index: 0, version: 100n, body: one }, { index: 1, version: 101n, body: '{"a":2}' },

@@ -1,0 +1,151 @@
+/**
+ * A command that comes again at the end of the seven days for which it is remembered: whoever waits for it hears what was decided by
+ * the time of the record, although clocks have moved on since.
+ */
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { createTeam } from '../../commands/teams.ts';
+import { OutcomeWaiters } from '../../projections/engine/kafka/outcome-waiters.ts';
+import { ProgressWatch } from '../../projections/engine/kafka/progress-watch.ts';
+import { outcomeLife } from '../../projections/engine/outcomes/recorded-outcome.ts';
+import { PartitionWriter } from '../../projections/engine/postgres/partition-writer.ts';
+import { projectBatch } from '../../projections/engine/project-records.ts';
+import { Projector } from '../../projections/engine/projector.ts';
+import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
+import { models, readModelSchema } from '../../projections/models.ts';
+import type { Database } from '../../src/database/database.ts';
+import type { Statement } from '../../src/database/pipelined-client.ts';
+import { encodeEvent } from '../../src/events/event-codec.ts';
+import type { EncodedEvent } from '../../src/events/event.ts';
+import type { Outcome } from '../../src/events/outcome.ts';
+import { LogClock } from '../../src/log/log-clock.ts';
+import { noLogObserver } from '../../src/log/log-observer.ts';
+import { createLogTables, logSchema } from '../../src/log/postgres/log-tables.ts';
+import { createDatabase } from '../support/postgres.ts';
+
+const partition = 0;
+/** The time of the first record, and of the first that counts as new. */
+const start = 1_700_000_000_000;
+const edge = start + outcomeLife;
+
+const closers: (() => Promise<unknown>)[] = [];
+let url: string;
+let database: Database;
+
+beforeEach(async () => {
+  const created = await createDatabase();
+  ({ url } = created);
+  closers.push(() => created.drop());
+  database = await openDatabase(models, { url, schema: readModelSchema });
+  closers.push(() => database.close());
+  await createReadModel(models, database, 1);
+  await createLogTables(database.pool, 1);
+});
+
+afterEach(async () => {
+  for (const closer of closers.splice(0).toReversed()) await closer();
+});
+
+const teamId = randomUUID();
+
+function creating(notAfter: number | null): EncodedEvent {
+  return encodeEvent({ commandId: teamId, notAfter, requestDigest: 'the same request' }, createTeam(teamId, 'remembered'));
+}
+
+/** What a request hears, or the name of the error. */
+async function heard(outcome: Promise<Outcome>): Promise<string> {
+  return outcome.then(({ status }) => status, (error: Error) => error.name);
+}
+
+/** The offset of the record by which the command took effect. */
+async function offsetOfEffect(): Promise<string> {
+  return (await database.pool.query('select log_offset from outcomes')).rows[0].log_offset;
+}
+
+describe('on Kafka', () => {
+  /** The team is created at `start`, and again by a record of this time: what does the request for that hear, once both are projected? */
+  async function heardOfRepetition(time: number, notAfter: number, isPlaced: boolean): Promise<string> {
+    const waiters = new OutcomeWaiters(1);
+    const watch = new ProgressWatch({
+      database, waiters, partitions: 1, unknownWait: 60_000, logger: pino({ level: 'silent' }), onFallen: () => undefined, onRefreshed: () => undefined,
+    });
+    closers.push(() => watch.close());
+    const records = [start, time].map((each, at) => ({ partition, offset: BigInt(at), time: each, bytes: creating(at === 0 ? null : notAfter).bytes }));
+    const wait = waiters.wait(partition, teamId, notAfter);
+    const hearing = heard(wait.outcome);
+    if (isPlaced) wait.placedAt(records[1]!);
+    await projectBatch({ database, projector: new Projector(models), partition, epoch: 0n }, records);
+    watch.lookUp(partition);
+    await watch.close();
+    waiters.giveUp(0);
+    return hearing;
+  }
+
+  test.each<[string, number, number, boolean, string, string]>([
+    ['the last record that repeats it has the earlier outcome', edge - 1, edge + 59_999, true, 'applied', '0'],
+    ['the first record that counts as new has an outcome of its own', edge, edge + 60_000, true, 'applied', '1'],
+    ['a record that counts as new and came too late has no effect', edge + 60_001, edge + 60_000, true, 'NotAppended', '0'],
+    ['nobody knows of a record that may count as new, while its place is not known', edge - 1, edge + 59_999, false, 'AppendUnknown', '0'],
+    ['a record that can only repeat it has the earlier outcome, wherever it is', edge - 60_001, edge - 1, false, 'applied', '0'],
+  ])('%s', async (_name, time, notAfter, isPlaced, expected, effect) => {
+    expect(await heardOfRepetition(time, notAfter, isPlaced)).toBe(expected);
+    expect(await offsetOfEffect()).toBe(effect);
+  });
+});
+
+describe('on Postgres, when the answer to the commit is lost', () => {
+  class SetClock extends LogClock {
+    time = start;
+    override now(): number {
+      return this.time;
+    }
+    override set(): void {
+      // It goes as the test says.
+    }
+  }
+
+  /** The database, whose answers to commits get lost while `isLosing`; each time, `onLost` is called. */
+  function losing(isLosing: () => boolean, onLost: () => void): Database {
+    const writers: Pick<Database['writers'], 'with'> = {
+      with: (use) => database.writers.with((client) => use(new Proxy(client, {
+        get(target, key) {
+          const value: unknown = Reflect.get(target, key, target);
+          if (typeof value !== 'function') return value;
+          return async (...given: unknown[]) => {
+            const answer = await value.apply(target, given);
+            const { name, text } = given[0] as Statement;
+            // A batch that is decided ahead is one statement.
+            const isCommit = name === 'commit' || (text.startsWith('with part_1') && text.includes(`insert into ${logSchema}`) && text.includes('update progress'));
+            if (!isLosing() || !isCommit) return answer;
+            onLost();
+            throw new Error('Connection terminated unexpectedly');
+          };
+        },
+      }))),
+    };
+    return new Proxy(database, { get: (target, key) => (key === 'writers' ? writers : Reflect.get(target, key, target)) });
+  }
+
+  test.each<[string, number, string]>([
+    ['the last record that repeats it has the earlier outcome', edge - 1, '0'],
+    ['the first record that counts as new has an outcome of its own', edge, '1'],
+  ])('%s', async (_name, time, effect) => {
+    const clock = new SetClock('the test');
+    let losesAnswers = false;
+    const through = losing(() => losesAnswers, () => {
+      losesAnswers = false;
+      clock.time = edge + 60_000;
+    });
+    const writer = new PartitionWriter({
+      partition, database: through, projector: new Projector(models), clock, catchUp: async () => undefined, unknownWait: 60_000, observer: noLogObserver,
+    });
+    closers.push(() => writer.idle());
+    expect(await heard(writer.append(creating(null)))).toBe('applied');
+    clock.time = time;
+    losesAnswers = true;
+    expect(await heard(writer.append(creating(null)))).toBe('applied');
+    expect(losesAnswers).toBe(false);
+    expect(await offsetOfEffect()).toBe(effect);
+  });
+});
