@@ -167,7 +167,10 @@ function rangeOf({ version, ordinal, retained, tableId }: Extent, first: number,
   return { version, ordinal, first, count, ...(retained === null ? {} : { retainedIn: tableId }) };
 }
 
-/** Adds a few rows to the open tail, as they are presented. A tail with another schema or without room closes first. */
+/**
+ * Adds a few rows to the open tail, as they are presented. A tail with another schema or without room closes first. So does one from
+ * before a loss: rows that are lost may have joined it, and with them the row IDs that come next were given out.
+ */
 function placeFew(
   tables: TablesState,
   { table, schema, wrap, retainsIds }: Target,
@@ -181,6 +184,7 @@ function placeFew(
   const joins =
     open !== null &&
     open.schemaVersion === table.schemaVersion &&
+    open.version >= (at.gaps.at(-1)?.to ?? 0n) &&
     open.rows + few.length <= tailRowsMax &&
     open.bytes + bytes <= tailBytesMax;
   const tail: Extent = joins
