@@ -3,10 +3,19 @@
  * new timeline, and may lack the last commits of the old one (https://www.postgresql.org/docs/current/continuous-archiving.html).
  * A restart after a crash does not: it loses no commit.
  */
-import type { Statement, Tx } from './pipelined-client.ts';
+import type { Statement } from './pipelined-client.ts';
+
+interface History {
+  readonly history: string | null;
+}
+
+/** A connection of any kind. */
+interface Connection {
+  query(statement: Statement<History>): Promise<{ readonly rows: readonly History[] }>;
+}
 
 /** The name of the present history. A standby has none: it takes no writes. */
-const selectHistory: Statement<{ history: string | null }> = {
+const selectHistory: Statement<History> = {
   name: '',
   text: `select case when not pg_is_in_recovery() then
     (select system_identifier from pg_control_system()) || ' ' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) end as history`,
@@ -38,7 +47,7 @@ export class HistoryGuard {
   #known: string | null = null;
 
   /** Rejects with HistoryChanged if it is another history than that of the first connection, and with IsStandby. */
-  async check(connection: Tx): Promise<void> {
+  async check(connection: Connection): Promise<void> {
     const { rows: [row] } = await connection.query(selectHistory);
     const { history } = row!;
     if (history === null) throw new IsStandby();

@@ -1,10 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { isDatabaseAway } from '../../src/database/database-away.ts';
 import { HistoryChanged, HistoryGuard, IsStandby } from '../../src/database/history.ts';
-import type { Tx } from '../../src/database/pipelined-client.ts';
 
 /** A connection to a Postgres with this history. */
-const connection = (history: string | null): Tx => ({ query: async () => ({ rows: [{ history }], rowCount: 1, command: 'SELECT' }) }) as unknown as Tx;
+const connection = (history: string | null): Parameters<HistoryGuard['check']>[0] => ({ query: async () => ({ rows: [{ history }] }) });
 
 test('connections are taken as long as they have the history of the first one', async () => {
   const guard = new HistoryGuard();
