@@ -103,15 +103,16 @@ test.each(rounds)('no version and no row ID means two things when a standby with
   let goesOn = true;
   const working = clientsAtWork(clients, created, () => goesOn);
   try {
-    await untilPatched(recorder, 100);
+    await untilPatched(recorder, 50);
     replicated.cutReplication();
-    await untilPatched(recorder, 100);
+    await untilPatched(recorder, 50);
     await replicated.failOver();
     await sleepUntil(() => places.every(({ server }) => server.process.exitCode !== null), 'the processes have ended', 60_000);
   } finally {
     goesOn = false;
     await working;
   }
+  for (const { server } of places) expect(server.output()).toMatch(/Postgres goes on from another history/);
   supervisor.watch(places);
   await sleepUntil(() => supervisor.endings.length === places.length, 'they are started again');
   await sleepUntil(() => places.every(({ server }) => server.process.exitCode === null), 'they are started again');
@@ -132,7 +133,7 @@ test.each(rounds)('no version and no row ID means two things when a standby with
   goesOn = true;
   const workingAgain = clientsAtWork(clients, created, () => goesOn, 'later client');
   try {
-    await untilPatched(recorder, 200);
+    await untilPatched(recorder, 100);
   } finally {
     goesOn = false;
     await workingAgain;
