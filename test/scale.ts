@@ -50,6 +50,8 @@ export const scale = {
   /** How often connections to Postgres are ended or cut, and how often Postgres is killed. */
   cuts: scaled(3, 20),
   postgresKills: scaled(1, 4),
+  /** How often a standby of Postgres is promoted, in each way. */
+  promotions: scaled(1, 3),
   /** How often the service and its embedded Postgres are killed, and how often one or all parts of the deployment on Kafka. */
   kills: killsOf(2, 50),
   killsOnKafka: killsOf(1, 50),

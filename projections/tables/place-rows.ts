@@ -183,8 +183,8 @@ function placeFew(
   const open = table.tail === null ? null : tables.extent(table.tail);
   const joins =
     open !== null &&
-    open.version >= (at.gaps.at(-1)?.to ?? 0n) &&
     open.schemaVersion === table.schemaVersion &&
+    open.version >= (at.gaps.at(-1)?.to ?? 0n) &&
     open.rows + few.length <= tailRowsMax &&
     open.bytes + bytes <= tailBytesMax;
   const tail: Extent = joins

@@ -103,7 +103,7 @@ export class Database {
       entities: [...options.entities],
       clientUrl: options.url,
       pool: { min: 0, max: options.poolMax ?? 8 },
-      driverOptions: config,
+      driverOptions: { ...config, onConnect: (client: pg.ClientBase) => history.check(client) },
       logger: () => undefined,
     });
     const pool = await orm.em.getConnection().getNativeClient();

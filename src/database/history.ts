@@ -3,7 +3,12 @@
  * new timeline, and may lack the last commits of the old one (https://www.postgresql.org/docs/current/continuous-archiving.html).
  * A restart after a crash does not: it loses no commit.
  */
-import type { Statement, Tx } from './pipelined-client.ts';
+import type { Statement } from './pipelined-client.ts';
+
+/** A connection of any kind. 64-bit integers come as bigint or as text. */
+export interface Connection {
+  query<Row extends object>(statement: Statement<Row>): Promise<{ readonly rows: readonly Row[] }>;
+}
 
 /** The name of the present history, and when the server was started. A standby has no history: it takes no writes. */
 const selectHistory: Statement<{ history: string | null; started: string }> = {
@@ -39,13 +44,13 @@ export class HistoryGuard {
   #known: string | null = null;
   #started: string | null = null;
   /** Checks what no name of a history tells. */
-  #checkRestarted: (connection: Tx) => Promise<void> = async () => undefined;
+  #checkRestarted: (connection: Connection) => Promise<void> = async () => undefined;
 
   /**
    * Rejects with HistoryChanged if it is another history than that of the first connection, with IsStandby, and, on the first connections
    * after a restart of the server, as the check of `onRestarted` does.
    */
-  async check(connection: Tx): Promise<void> {
+  async check(connection: Connection): Promise<void> {
     const { rows: [row] } = await connection.query(selectHistory);
     const { history, started } = row!;
     if (history === null) throw new IsStandby();
@@ -70,7 +75,7 @@ export class HistoryGuard {
    * The server may have been started from an old copy of its disk, which is the same history without its end. `check` compares what it has
    * with what this process knows, and rejects with HistoryChanged.
    */
-  onRestarted(check: (connection: Tx) => Promise<void>): void {
+  onRestarted(check: (connection: Connection) => Promise<void>): void {
     this.#checkRestarted = check;
   }
 

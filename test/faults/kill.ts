@@ -16,7 +16,12 @@ export async function postmasterOf({ folder }: TestServer): Promise<number | und
 
 /** The server, its embedded Postgres, and all that they have started. */
 export async function processesOf(server: TestServer): Promise<number[]> {
-  const found = [server.process.pid!, (await postmasterOf(server)) ?? []].flat();
+  return withDescendants([server.process.pid!, (await postmasterOf(server)) ?? []].flat());
+}
+
+/** Processes, and all that they have started. */
+export async function withDescendants(pids: readonly number[]): Promise<number[]> {
+  const found = [...pids];
   const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=']);
   const parents = stdout.trim().split('\n').map((line) => line.trim().split(/\s+/).map(Number) as [number, number]);
   for (const parent of found) {

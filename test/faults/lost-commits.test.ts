@@ -1,14 +1,14 @@
 /**
- * Postgres goes on without its last commits: from a backup, like a standby that is promoted too early, or from a copy of its disk.
- * What is gone is gone, but no version, ETag or row ID that was given out means another thing afterwards.
+ * Postgres goes on from an old copy of its disk, and does not know that there was more. What is gone is gone, but no version, ETag or row
+ * ID that was given out means another thing afterwards. promoted-standby.test.ts has the losses that Postgres knows of.
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
 import { Client, outcomeOf } from '../support/client.ts';
 import { sleepUntil, startServer, type TestServer } from '../support/server.ts';
@@ -26,12 +26,12 @@ interface Lossy {
   readonly servers: readonly TestServer[];
   readonly clients: readonly Client[];
   readonly databaseUrl: string;
-  /** Ends Postgres, and starts it from the copy that was made at the start, which recovers first or not. */
-  loseCommits(recovers: boolean): Promise<void>;
+  /** Ends Postgres, and starts it from the copy that was made at the start. */
+  loseCommits(): Promise<void>;
 }
 
-async function start(folder: string, settings: Readonly<Record<string, string>> = {}): Promise<EmbeddedPostgres> {
-  return startEmbeddedPostgres({ folder, settings, log: () => undefined });
+async function start(folder: string): Promise<EmbeddedPostgres> {
+  return startEmbeddedPostgres({ folder, log: () => undefined });
 }
 
 /** Two processes on a Postgres that was copied when they had just begun. */
@@ -47,8 +47,8 @@ async function deployOnCopied(): Promise<Lossy> {
   url.port = String(line.port);
   const { servers, clients } = await deploy(2, url.href);
   closers.push(() => Promise.all(servers.map((server) => server.stop())));
-  const restart = async (on: string, settings?: Readonly<Record<string, string>>): Promise<void> => {
-    postgres = await start(on, settings);
+  const restart = async (on: string): Promise<void> => {
+    postgres = await start(on);
     line.target = portOf(postgres);
   };
   await postgres.stop();
@@ -57,11 +57,10 @@ async function deployOnCopied(): Promise<Lossy> {
   await restart(original);
   return {
     servers, clients, databaseUrl: url.href,
-    loseCommits: async (recovers) => {
+    loseCommits: async () => {
       await postgres.stop();
       line.cut(0);
-      if (recovers) await writeFile(join(copy, 'cluster', 'data', 'recovery.signal'), '');
-      await restart(copy, recovers ? { restore_command: 'false' } : {});
+      await restart(copy);
     },
   };
 }
@@ -77,44 +76,39 @@ async function untilTaken<T extends { readonly status: number }>(write: () => Pr
   return answer!;
 }
 
-describe.each([
-  ['a backup, on a new timeline', true],
-  ['a copy of its disk, on the same timeline', false],
-])('Postgres goes on from %s', (_name, recovers) => {
-  test('processes start anew, and versions and row IDs rise above those that are lost', async () => {
-    const { servers, clients: [one, other], databaseUrl, loseCommits } = await deployOnCopied();
-    const created = await untilTaken(() => one!.post('/tables', { name: 'lost', rows: [{ n: 1 }, { n: 2 }] }));
-    const { tableID, rowIDs } = created.json.data;
-    const path = `/tables/${tableID}/rows`;
-    const versions: bigint[] = [];
-    for (let n = 10; n < 40; n += 1) {
-      const patched = await other!.send(`${path}/${rowIDs[0]}`, { method: 'PATCH', body: { n } });
-      versions.push(patched.version!);
-    }
-    // All processes have seen how far the log went.
-    await sleepUntil(async () => (await one!.get(`${path}/${rowIDs[0]}`)).version === versions.at(-1), 'both have read it');
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+test('processes start anew, and versions and row IDs rise above those that are lost', async () => {
+  const { servers, clients: [one, other], databaseUrl, loseCommits } = await deployOnCopied();
+  const created = await untilTaken(() => one!.post('/tables', { name: 'lost', rows: [{ n: 1 }, { n: 2 }] }));
+  const { tableID, rowIDs } = created.json.data;
+  const path = `/tables/${tableID}/rows`;
+  const versions: bigint[] = [];
+  for (let n = 10; n < 40; n += 1) {
+    const patched = await other!.send(`${path}/${rowIDs[0]}`, { method: 'PATCH', body: { n } });
+    versions.push(patched.version!);
+  }
+  // All processes have seen how far the log went.
+  await sleepUntil(async () => (await one!.get(`${path}/${rowIDs[0]}`)).version === versions.at(-1), 'both have read it');
+  await new Promise((resolve) => setTimeout(resolve, 1500));
 
-    const ended = Promise.all(servers.map(({ process }) => once(process, 'exit')));
-    await loseCommits(recovers);
-    expect((await ended).map(([code]) => code)).toEqual([1, 1]);
-    for (const server of servers) expect(server.output()).toMatch(recovers ? /from another history/ : /Postgres lost commits/);
+  const ended = Promise.all(servers.map(({ process }) => once(process, 'exit')));
+  await loseCommits();
+  expect((await ended).map(([code]) => code)).toEqual([1, 1]);
+  for (const server of servers) expect(server.output()).toMatch(/Postgres lost commits/);
 
-    const again = await startServer({ databaseUrl });
-    closers.push(() => again.stop());
-    const client = new Client(again.url, one!.token);
-    expect((await client.get(`/tables/${tableID}`)).status).toBe(404);
-    // The same requests again, as clients would send them: none of the old names means anything of the new table.
-    const second = await client.post('/tables', { name: 'lost', rows: [{ n: 1 }, { n: 2 }] });
-    expect(outcomeOf(second)).toBe('201');
-    const newPath = `/tables/${second.json.data.tableID}/rows`;
-    expect(second.version!).toBeGreaterThan(versions.at(-1)!);
-    expect(second.json.data.rowIDs.filter((id: string) => rowIDs.includes(id))).toEqual([]);
-    for (const id of rowIDs) expect(outcomeOf(await client.get(`${newPath}/${id}`))).toBe('404 row_not_found');
-    for (const version of versions) {
-      const stale = await client.send(`${newPath}/${second.json.data.rowIDs[0]}`, { method: 'PATCH', body: { n: 0 }, headers: { 'if-match': `"${version}"` } });
-      expect(outcomeOf(stale)).toBe('412 precondition_failed');
-    }
-    expect(await verify({ DATABASE_URL: databaseUrl })).toMatchObject({ exitCode: 0 });
-  }, 180_000);
-});
+  const again = await startServer({ databaseUrl });
+  closers.push(() => again.stop());
+  const client = new Client(again.url, one!.token);
+  expect((await client.get(`/tables/${tableID}`)).status).toBe(404);
+  // The same requests again, as clients would send them: none of the old names means anything of the new table.
+  const second = await client.post('/tables', { name: 'lost', rows: [{ n: 1 }, { n: 2 }] });
+  expect(outcomeOf(second)).toBe('201');
+  const newPath = `/tables/${second.json.data.tableID}/rows`;
+  expect(second.version!).toBeGreaterThan(versions.at(-1)!);
+  expect(second.json.data.rowIDs.filter((id: string) => rowIDs.includes(id))).toEqual([]);
+  for (const id of rowIDs) expect(outcomeOf(await client.get(`${newPath}/${id}`))).toBe('404 row_not_found');
+  for (const version of versions) {
+    const stale = await client.send(`${newPath}/${second.json.data.rowIDs[0]}`, { method: 'PATCH', body: { n: 0 }, headers: { 'if-match': `"${version}"` } });
+    expect(outcomeOf(stale)).toBe('412 precondition_failed');
+  }
+  expect(await verify({ DATABASE_URL: databaseUrl })).toMatchObject({ exitCode: 0 });
+}, 180_000);

@@ -7,6 +7,10 @@ import type { Call, History, Operation, WriteOutcome } from '../support/history.
 export interface Creation {
   readonly name: string;
   readonly values: readonly string[];
+  /** The IDs of its rows, in the order of their values; empty unless it is known to be made. */
+  readonly rows: readonly string[];
+  /** The version that it was made with; null unless it is known to be made. */
+  readonly version: bigint | null;
   readonly outcome: WriteOutcome['status'];
 }
 
@@ -118,7 +122,11 @@ export class RecordedTable {
     const values = this.newValues(count);
     const body = { name: `made with ${values[0]}`, schema: { columns }, rows: values.map((value) => ({ value, padding })) };
     const answer = await this.#ask('/tables', { method: 'POST', body });
-    this.#recorder.creations.push({ name: body.name, values, outcome: this.#outcome(answer).status });
+    const outcome = this.#outcome(answer);
+    this.#recorder.creations.push({
+      name: body.name, values, rows: outcome.status === 'applied' ? answer!.json.data.rowIDs : [],
+      version: outcome.status === 'applied' ? outcome.version : null, outcome: outcome.status,
+    });
   }
 
   #send(path: string, options: Send = {}): Promise<Answer | null> {

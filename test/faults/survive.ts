@@ -17,14 +17,15 @@ const clientsAtOnce = 12;
 
 type Recorded = Awaited<ReturnType<typeof createRecordedTable>>;
 
-/** Has clients write to a table for as long as `goesOn` gives true. */
+/** Has clients write to a table for as long as `goesOn` gives true. Those that work on one table after others need other names. */
 export function clientsAtWork(
   clients: readonly Client[],
   { tableId, rows, recorder }: Recorded,
   goesOn: () => boolean,
+  name = 'client',
 ): Promise<unknown> {
   return Promise.all(Array.from({ length: clientsAtOnce }, (_, n) => {
-    const table = new RecordedTable(`client ${n}`, clients[n % clients.length]!, tableId, recorder);
+    const table = new RecordedTable(`${name} ${n}`, clients[n % clients.length]!, tableId, recorder);
     return work(table, rows, mix, randomFrom(seed + n), async () => {
       // While they are refused, clients would only heat the machine.
       await sleep(5);

@@ -144,14 +144,14 @@ export class SimulatedDatabase {
     };
     this.reader = new PipelinedReader(connect, 1);
     [this.writers, this.scans, this.fills] = [new PipelinedPool(connect, 4), new PipelinedPool(connect, 4), new PipelinedPool(connect, 4)];
-    const pooled = new PipelinedPool(async () => (await this.#connect()) as unknown as PipelinedClient, 8);
+    const pooled = new PipelinedPool(connect, 8);
     const query = async (client: PipelinedClient, text: PoolQuery, values?: readonly unknown[]): Promise<unknown> => {
       return asTexts((await client.query(...statementOf(text, values))) as unknown as Result);
     };
     this.pool = {
       query: (text: PoolQuery, values?: readonly unknown[]) => pooled.with((client) => query(client, text, values)),
       connect: async () => {
-        const client = (await this.#connect()) as unknown as PipelinedClient;
+        const client = await connect();
         return { query: (text: PoolQuery, values?: readonly unknown[]) => query(client, text, values), release: () => client.destroy() };
       },
     } as unknown as pg.Pool;

@@ -1,11 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { isDatabaseAway } from '../../src/database/database-away.ts';
-import { HistoryChanged, HistoryGuard, IsStandby } from '../../src/database/history.ts';
-import type { Tx } from '../../src/database/pipelined-client.ts';
+import { HistoryChanged, HistoryGuard, IsStandby, type Connection } from '../../src/database/history.ts';
 
 /** A connection to a Postgres with this history, started then. */
-const connection = (history: string | null, started = 'noon'): Tx => {
-  return { query: async () => ({ rows: [{ history, started }], rowCount: 1, command: 'SELECT' }) } as unknown as Tx;
+const connection = (history: string | null, started = 'noon'): Connection => {
+  return { query: async () => ({ rows: [{ history, started }] }) } as unknown as Connection;
 };
 
 test('connections are taken as long as they have the history of the first one', async () => {
@@ -32,7 +31,7 @@ test('a standby is away, and so is a Postgres in another history', async () => {
 
 test('the first connections after a restart are checked, until one has passed', async () => {
   const guard = new HistoryGuard();
-  const checked: Tx[] = [];
+  const checked: Connection[] = [];
   guard.onRestarted(async (tx) => {
     checked.push(tx);
     if (checked.length === 1) throw new HistoryChanged('the head has fallen');

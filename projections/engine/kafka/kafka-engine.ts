@@ -275,8 +275,8 @@ export class KafkaEngine implements EventLog {
     // Avoids an unhandled rejection when nobody waits for it.
     this.#caughtUp.promise.catch(() => undefined);
     await this.#watch.start();
-    this.#options.database.history.onRestarted(async () => {
-      await this.#watch.refresh();
+    this.#options.database.history.onRestarted(async (connection) => {
+      await this.#watch.refresh(connection);
       if (this.#lost !== null) throw new HistoryChanged(this.#lost);
     });
     this.#membership?.join();

@@ -5,6 +5,7 @@
  */
 import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
+import type { Connection } from '../../../src/database/history.ts';
 import { findProgressAndOutcomes } from '../outcomes/outcomes.store.ts';
 import { readProgressNow, type Progress } from '../progress/progress.store.ts';
 import { LogClock } from '../../../src/log/log-clock.ts';
@@ -85,10 +86,10 @@ export class ProgressWatch {
   }
 
   /** Reads the progress of all partitions. Rejects when Postgres is away. */
-  async refresh(): Promise<void> {
-    const { database, waiters, onFallen } = this.#options;
+  async refresh(connection: Connection = this.#options.database.pool): Promise<void> {
+    const { waiters, onFallen } = this.#options;
     const before = this.#progress.map(({ next }) => next);
-    const { progress, serverTime } = await readProgressNow(database.pool);
+    const { progress, serverTime } = await readProgressNow(connection);
     this.#refreshedAt = performance.now();
     this.#clock.set(serverTime);
     progress.forEach(({ next, time, halted, contradicted, caughtUp }, partition) => {

@@ -4,8 +4,8 @@
  */
 import type { Logger } from 'pino';
 import type pg from 'pg';
-import { HistoryChanged } from '../../../src/database/history.ts';
-import type { Statement, Tx } from '../../../src/database/pipelined-client.ts';
+import { HistoryChanged, type Connection } from '../../../src/database/history.ts';
+import type { Statement } from '../../../src/database/pipelined-client.ts';
 import { logSchema } from '../../../src/log/postgres/log-tables.ts';
 
 /** How often the heads are read, in milliseconds: that old is what a process reads of events that only others project. */
@@ -58,7 +58,7 @@ export class HeadWatch {
   }
 
   /** Through a connection to a server that was restarted: rejects with HistoryChanged if it lost commits. */
-  async check(connection: Tx): Promise<void> {
+  async check(connection: Connection): Promise<void> {
     const { rows } = await connection.query(selectHeads);
     if (this.#findFallen(rows) !== null) throw new HistoryChanged('Postgres lost commits');
   }

@@ -7,6 +7,7 @@ import type { EncodedEvent } from '../../../src/events/event.ts';
 import { combine, isGuardFailure } from '../../../src/database/combine.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
+import { HistoryChanged } from '../../../src/database/history.ts';
 import type { PipelinedClient } from '../../../src/database/pipelined-client.ts';
 import { begin, commit, rollback } from '../../../src/database/transaction.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
@@ -242,6 +243,8 @@ export class PartitionWriter {
           for (const waiter of batch) waiter.reject(new ProjectionBug('no outcome could be read', { cause: error }));
           return;
         }
+        // This process will never be able to look.
+        if (error instanceof HistoryChanged) break;
         await new Promise((resolve) => setTimeout(resolve, 200));
       }
     }

@@ -1,6 +1,6 @@
 /** Reads and writes the progress of partitions. */
 import type pg from 'pg';
-import { timeline } from '../../../src/database/history.ts';
+import { timeline, type Connection } from '../../../src/database/history.ts';
 
 /** The progress of a partition, as stored. */
 export interface Progress {
@@ -30,9 +30,9 @@ export async function readProgress(pool: pg.Pool): Promise<Progress[]> {
   return (await readProgressNow(pool)).progress;
 }
 
-/** The same, with the time of the server in milliseconds since 1970. */
-export async function readProgressNow(pool: pg.Pool): Promise<{ readonly progress: Progress[]; readonly serverTime: number }> {
-  const { rows } = await pool.query<ProgressRow & { serverTime: string }>({
+/** The same through any connection, with the time of the server in milliseconds since 1970. */
+export async function readProgressNow(connection: Connection): Promise<{ readonly progress: Progress[]; readonly serverTime: number }> {
+  const { rows } = await connection.query<ProgressRow & { serverTime: string }>({
     name: 'read_progress',
     text: `select ${columns}, (extract(epoch from clock_timestamp()) * 1000)::int8 as "serverTime" from progress order by partition`,
   });

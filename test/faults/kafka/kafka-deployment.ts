@@ -7,16 +7,16 @@ import type { Broker, BrokerPorts } from '../../support/kafka/broker-settings.ts
 import { startBroker } from '../../support/kafka/shared-kafka.ts';
 import { Client } from '../../support/client.ts';
 import { freePort, launchServer, untilReady, type TestServer } from '../../support/server.ts';
+import { startWithStandby, type Standby } from '../../support/standby.ts';
 import { CutLine } from '../cut-line.ts';
-import { kill } from '../kill.ts';
+import { kill, withDescendants } from '../kill.ts';
+import type { SupervisedPlace } from '../supervisor.ts';
 import { verify } from '../verify.ts';
 
 export type Role = 'api' | 'projector' | 'all';
 
-interface Place {
+interface Place extends SupervisedPlace {
   readonly role: Role;
-  readonly port: number;
-  server: TestServer;
 }
 
 export interface KafkaDeploymentOptions {
@@ -26,11 +26,14 @@ export interface KafkaDeploymentOptions {
   /** Whether each process is a consumer group of its own, as if nobody shared the partitions out. */
   readonly groupsApart?: boolean;
   readonly nodeArgs?: readonly string[];
+  /** Whether Postgres has an asynchronous standby, for `failOver`. Such a Postgres is not restarted. */
+  readonly hasStandby?: boolean;
 }
 
 export class KafkaDeployment {
   readonly broker: Broker;
   readonly places: readonly Place[];
+  readonly standby: Standby | null;
   readonly #folder: string;
   readonly #environment: Readonly<Record<string, string>>;
   readonly #nodeArgs: readonly string[];
@@ -41,14 +44,15 @@ export class KafkaDeployment {
 
   private constructor(
     broker: Broker,
-    postgres: EmbeddedPostgres,
+    { primary, standby }: { readonly primary: EmbeddedPostgres; readonly standby: Standby | null },
     line: CutLine,
     folder: string,
     places: readonly Place[],
     launch: Required<Pick<KafkaDeploymentOptions, 'environment' | 'nodeArgs' | 'groupsApart'>>,
   ) {
     this.broker = broker;
-    this.#postgres = postgres;
+    this.#postgres = primary;
+    this.standby = standby;
     this.#line = line;
     this.#folder = folder;
     this.places = places;
@@ -59,19 +63,22 @@ export class KafkaDeployment {
 
   /** Resolves when all of it is ready. */
   static async start(options: KafkaDeploymentOptions = {}): Promise<KafkaDeployment> {
-    const { roles = ['api', 'api', 'projector', 'projector'], ports, nodeArgs = [], groupsApart = false } = options;
+    const { roles = ['api', 'api', 'projector', 'projector'], ports, nodeArgs = [], groupsApart = false, hasStandby = false } = options;
     const folder = await mkdtemp(join(tmpdir(), 'tablog-kafka-'));
     // One after the other: where the broker does not start, no Postgres is left running.
     const broker = await startBroker(ports);
-    const postgres = await startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => undefined });
-    const line = await CutLine.open(portOf(postgres));
+    const postgres = hasStandby
+      ? await startWithStandby(join(folder, 'postgres'), { synchronous: false })
+      : { primary: await startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => undefined }), standby: null };
+    const line = await CutLine.open(portOf(postgres.primary));
     const environment = { ...options.environment, KAFKA_BROKERS: broker.address };
     const places: Place[] = [];
     const deployment = new KafkaDeployment(broker, postgres, line, folder, places, { environment, nodeArgs, groupsApart });
     try {
       for (const role of roles) {
         const port = await freePort();
-        places.push({ role, port, server: await deployment.#launch(role, port) });
+        const launch = (): Promise<TestServer> => deployment.#launch(role, port);
+        places.push({ role, launch, server: await launch() });
       }
       await deployment.untilReady();
       return deployment;
@@ -108,7 +115,7 @@ export class KafkaDeployment {
   }
 
   async restart(places: readonly Place[]): Promise<void> {
-    for (const place of places) place.server = await this.#launch(place.role, place.port);
+    for (const place of places) place.server = await place.launch();
   }
 
   async killPostgres(): Promise<void> {
@@ -120,6 +127,13 @@ export class KafkaDeployment {
     await this.#postgres.stop();
     this.#postgres = await startEmbeddedPostgres({ folder: join(this.#folder, 'postgres'), log: () => undefined });
     this.#line.target = portOf(this.#postgres);
+  }
+
+  /** Kills Postgres as a power cut does, and promotes its standby, which then has its address. */
+  async failOver(): Promise<void> {
+    this.#line.target = null;
+    await kill(await withDescendants([this.#postgres.pid]));
+    this.#line.target = portOf(await this.standby!.promote());
   }
 
   /** What `tablog verify` says of the read model. */
@@ -135,7 +149,7 @@ export class KafkaDeployment {
   /** Stops all of it, and gives how the processes of the service ended. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<(number | null)[]> {
     const exitCodes = await Promise.all(this.places.map(({ server }) => server.stop(signal)));
-    await Promise.all([this.#postgres.stop(), this.broker.remove(), this.#line.close()]);
+    await Promise.all([this.#postgres.stop(), this.standby?.stop(), this.broker.remove(), this.#line.close()]);
     await rm(this.#folder, { recursive: true, force: true });
     return exitCodes;
   }

@@ -4,8 +4,10 @@ import { versionsAt, type Versions } from '../../../projections/engine/progress/
 import { changedSince } from '../../../projections/tables/guards.ts';
 import type { Event, EventData } from '../../../src/events/event.ts';
 import { resumedBase } from '../../../src/log/resume.ts';
-import { here } from '../../support/decisions.ts';
+import { given, here, when } from '../../support/decisions.ts';
 import { fc } from '../../support/property.ts';
+import { add, few } from '../../support/requests.ts';
+import { shown } from '../../support/shown-decisions.ts';
 
 const event = (data: EventData): Event => ({ commandId: 'a', notAfter: null, requestDigest: null, data, body: () => new Uint8Array(0) });
 const resumed = (base: bigint): Event => event({ type: 'LogResumed', base });
@@ -63,5 +65,15 @@ describe('If-Match', () => {
   ])('of %s on a row of version 20: %s', (ifMatch, message) => {
     const refused = changedSince('row', 20n, ifMatch, at);
     expect(refused?.outcome ?? null).toEqual(message && { status: 'refused', refusal: { type: 'precondition_failed', message } });
+  });
+});
+
+describe('few rows', () => {
+  test.each<[what: string, gap: Versions['gaps'][number], extent: string]>([
+    ['open a tail after a loss: the next row IDs of the one before may have been given out', { from: 31n, to: 90n }, 'extent 100 1 by 10 plain | rows 100[0] {"a":2}'],
+    ['join a tail that was opened after the loss', { from: 12n, to: 29n }, 'extent 30 2 by 10 plain | rows 30[1] {"a":2}'],
+  ])('%s', (_what, gap, extent) => {
+    const added = shown(when(given({ tail: ['{"a":1}'] }), add(few('{"a":2}')), { ...here, gaps: [{ from: 5n, to: 11n }, gap] }));
+    expect(added).toBe(`ok 100 | table 2 open | ${extent} | team 2`);
   });
 });
