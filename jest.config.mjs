@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { isFull } from './test/scale.ts';
+import { canRunBroker } from './test/support/kafka/kafka-jars.ts';
 import { findKafka } from './test/support/kafka/shared-kafka.ts';
 
 /**
@@ -10,8 +11,10 @@ const onKafka = {
   log: ['event-log', 'plans'],
   api: ['idempotency', 'imports', 'imports-at-once', 'jobs', 'model', 'stashes', 'tokens', 'versions'],
   replay: isFull ? ['batches', 'compaction', 'mutations', 'read-model-use', 'replay', 'written-before'] : ['replay', 'written-before'],
-  faults: isFull ? ['*'] : ['false-refusals', 'imports', 'kills'],
+  faults: isFull ? ['*'] : ['false-refusals', 'imports', 'kills', 'leaders'],
 };
+/** These run brokers as processes even if there is a Docker engine. */
+const onBrokerProcesses = ['leaders'];
 const onSplitKafka = [...onKafka.api, 'metrics', 'secret-keys'];
 
 /** Node runs the TypeScript files as they are, so there is nothing to transform. `files`: names of test files, as patterns. */
@@ -40,6 +43,8 @@ if (!hasKafka) {
     'The suites on Kafka do not run here: there is no KAFKA_BROKERS, no Docker engine, and no Java with Maven.\n',
   );
 }
+const hasBrokerProcesses = await canRunBroker();
+if (hasKafka && !hasBrokerProcesses) process.stderr.write(`Without Java and Maven these tests do not run: ${onBrokerProcesses.join(', ')}.\n`);
 if (!isFull) process.stderr.write('This is the short run: what random tests do at length, and more on Kafka, is in `npm run test:all`.\n');
 
 export default {
@@ -61,7 +66,10 @@ export default {
         onServers('api on kafka, split', 'api', 'kafka-split', isFull ? ['*'] : onSplitKafka),
         onServers('replay on kafka', 'replay', 'kafka', onKafka.replay),
         // These kill their brokers, and so have their own.
-        project('faults on kafka', 'faults/kafka', onKafka.faults),
+        {
+          ...project('faults on kafka', 'faults/kafka', onKafka.faults),
+          testPathIgnorePatterns: hasBrokerProcesses ? [] : onBrokerProcesses.map((file) => `/${file}\\.test\\.ts$`),
+        },
       ]
       : []),
   ],
