@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { isFull } from './test/scale.ts';
-import { canRunBroker } from './test/support/kafka/kafka-jars.ts';
+import { canRunBroker, canShiftClocks } from './test/support/kafka/kafka-jars.ts';
 import { findKafka } from './test/support/kafka/shared-kafka.ts';
 
 /**
@@ -13,8 +13,6 @@ const onKafka = {
   replay: isFull ? ['batches', 'compaction', 'mutations', 'read-model-use', 'replay', 'written-before'] : ['replay', 'written-before'],
   faults: isFull ? ['*'] : ['false-refusals', 'imports', 'kills', 'leaders'],
 };
-/** These run brokers as processes even if there is a Docker engine. */
-const onBrokerProcesses = ['leaders'];
 const onSplitKafka = [...onKafka.api, 'metrics', 'secret-keys'];
 
 /** Node runs the TypeScript files as they are, so there is nothing to transform. `files`: names of test files, as patterns. */
@@ -43,8 +41,9 @@ if (!hasKafka) {
     'The suites on Kafka do not run here: there is no KAFKA_BROKERS, no Docker engine, and no Java with Maven.\n',
   );
 }
-const hasBrokerProcesses = await canRunBroker();
-if (hasKafka && !hasBrokerProcesses) process.stderr.write(`Without Java and Maven these tests do not run: ${onBrokerProcesses.join(', ')}.\n`);
+/** These run brokers as processes even if there is a Docker engine. */
+const impossible = [...((await canRunBroker()) ? [] : ['leaders']), ...((await canShiftClocks()) ? [] : ['broker-clocks'])];
+if (hasKafka && impossible.length > 0) process.stderr.write(`Without a Java JDK and Maven these tests do not run: ${impossible.join(', ')}.\n`);
 if (!isFull) process.stderr.write('This is the short run: what random tests do at length, and more on Kafka, is in `npm run test:all`.\n');
 
 export default {
@@ -68,7 +67,7 @@ export default {
         // These kill their brokers, and so have their own.
         {
           ...project('faults on kafka', 'faults/kafka', onKafka.faults),
-          testPathIgnorePatterns: hasBrokerProcesses ? [] : onBrokerProcesses.map((file) => `/${file}\\.test\\.ts$`),
+          testPathIgnorePatterns: impossible.map((file) => `/${file}\\.test\\.ts$`),
         },
       ]
       : []),
