@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { isFull } from './test/scale.ts';
+import { canRunBroker, canShiftClocks } from './test/support/kafka/kafka-jars.ts';
 import { findKafka } from './test/support/kafka/shared-kafka.ts';
 
 /**
@@ -10,7 +11,7 @@ const onKafka = {
   log: ['event-log', 'plans'],
   api: ['idempotency', 'imports', 'imports-at-once', 'jobs', 'model', 'stashes', 'tokens', 'versions'],
   replay: isFull ? ['batches', 'compaction', 'mutations', 'read-model-use', 'replay', 'written-before'] : ['replay', 'written-before'],
-  faults: isFull ? ['*'] : ['false-refusals', 'imports', 'kills'],
+  faults: isFull ? ['*'] : ['false-refusals', 'imports', 'kills', 'leaders'],
 };
 const onSplitKafka = [...onKafka.api, 'metrics', 'secret-keys'];
 
@@ -40,6 +41,9 @@ if (!hasKafka) {
     'The suites on Kafka do not run here: there is no KAFKA_BROKERS, no Docker engine, and no Java with Maven.\n',
   );
 }
+/** These run brokers as processes even if there is a Docker engine. */
+const impossible = [...((await canRunBroker()) ? [] : ['leaders']), ...((await canShiftClocks()) ? [] : ['broker-clocks'])];
+if (hasKafka && impossible.length > 0) process.stderr.write(`Without a Java JDK and Maven these tests do not run: ${impossible.join(', ')}.\n`);
 if (!isFull) process.stderr.write('This is the short run: what random tests do at length, and more on Kafka, is in `npm run test:all`.\n');
 
 export default {
@@ -62,7 +66,10 @@ export default {
         onServers('api on kafka, split', 'api', 'kafka-split', isFull ? ['*'] : onSplitKafka),
         onServers('replay on kafka', 'replay', 'kafka', onKafka.replay),
         // These kill their brokers, and so have their own.
-        project('faults on kafka', 'faults/kafka', onKafka.faults),
+        {
+          ...project('faults on kafka', 'faults/kafka', onKafka.faults),
+          testPathIgnorePatterns: impossible.map((file) => `/${file}\\.test\\.ts$`),
+        },
       ]
       : []),
   ],

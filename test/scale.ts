@@ -57,6 +57,8 @@ export const scale = {
   killsOnKafka: killsOf(1, 50),
   /** When the first start of an embedded Postgres is killed, in milliseconds after its begin. */
   firstStartKilledAfter: scaled([100, 400], [30, 100, 200, 400]),
+  /** How often a broker that leads is killed or paused, of three. */
+  leaderFaults: killsOf(1, 10),
   importKills: killsOf(1, 20),
   uploadKills: killsOf(1, 10),
   uploadKillsOnKafka: killsOf(1, 4),

@@ -88,7 +88,7 @@ export class Database {
     const checked = async (connecting: Promise<PipelinedClient>): Promise<PipelinedClient> => {
       const client = await connecting;
       try {
-        await history.check(client);
+        await history.checkAfterRestart(client);
         return client;
       } catch (error) {
         client.destroy();

@@ -10,8 +10,14 @@ export interface Connection {
   query<Row extends object>(statement: Statement<Row>): Promise<{ readonly rows: readonly Row[] }>;
 }
 
-/** The name of the present history, and when the server was started. A standby has no history: it takes no writes. */
-const selectHistory: Statement<{ history: string | null; started: string }> = {
+interface Present {
+  /** The name of the present history. A standby has none: it takes no writes. */
+  readonly history: string | null;
+  /** When the server was started. */
+  readonly started: string;
+}
+
+const selectPresent: Statement<Present> = {
   name: '',
   text: `select case when not pg_is_in_recovery() then
     (select system_identifier from pg_control_system()) || ' ' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) end as history,
@@ -46,24 +52,17 @@ export class HistoryGuard {
   /** Checks what no name of a history tells. */
   #checkRestarted: (connection: Connection) => Promise<void> = async () => undefined;
 
-  /**
-   * Rejects with HistoryChanged if it is another history than that of the first connection, with IsStandby, and, on the first connections
-   * after a restart of the server, as the check of `onRestarted` does.
-   */
+  /** Rejects with HistoryChanged if it is another history than that of the first connection, and with IsStandby. */
   async check(connection: Connection): Promise<void> {
-    const { rows: [row] } = await connection.query(selectHistory);
-    const { history, started } = row!;
-    if (history === null) throw new IsStandby();
-    this.#known ??= history;
+    await this.#check(connection);
+  }
+
+  /** The same, and, on the first connections after a restart of the server, rejects as the check of `onRestarted` does. */
+  async checkAfterRestart(connection: Connection): Promise<void> {
+    const { started } = await this.#check(connection);
     this.#started ??= started;
-    if (this.#known === history) {
-      if (this.#started !== started) await this.#checkRestarted(connection);
-      this.#started = started;
-      return;
-    }
-    const reason = `Postgres goes on from another history (${history}, it was ${this.#known}): a standby was promoted, or a backup restored`;
-    this.#changed.resolve(reason);
-    throw new HistoryChanged(reason);
+    if (this.#started !== started) await this.#checkRestarted(connection);
+    this.#started = started;
   }
 
   /** The history of the first connection; null before there is one. */
@@ -82,5 +81,16 @@ export class HistoryGuard {
   /** Calls the listener once, with the reason, if the history has changed. */
   onChanged(listener: (reason: string) => void): void {
     void this.#changed.promise.then(listener);
+  }
+
+  async #check(connection: Connection): Promise<Present> {
+    const { rows: [present] } = await connection.query(selectPresent);
+    const { history } = present!;
+    if (history === null) throw new IsStandby();
+    this.#known ??= history;
+    if (this.#known === history) return present!;
+    const reason = `Postgres goes on from another history (${history}, it was ${this.#known}): a standby was promoted, or a backup restored`;
+    this.#changed.resolve(reason);
+    throw new HistoryChanged(reason);
   }
 }

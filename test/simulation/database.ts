@@ -137,21 +137,27 @@ export class SimulatedDatabase {
   constructor(server: PostgresServer, process: SimulatedProcess) {
     this.#server = server;
     this.#process = process;
+    const connecting = async (): Promise<PipelinedClient> => (await this.#connect()) as unknown as PipelinedClient;
     const connect = async (): Promise<PipelinedClient> => {
-      const connection = await this.#connect();
-      await this.history.check(connection as unknown as PipelinedClient);
-      return connection as unknown as PipelinedClient;
+      const client = await connecting();
+      await this.history.checkAfterRestart(client);
+      return client;
+    };
+    const connectPooled = async (): Promise<PipelinedClient> => {
+      const client = await connecting();
+      await this.history.check(client);
+      return client;
     };
     this.reader = new PipelinedReader(connect, 1);
     [this.writers, this.scans, this.fills] = [new PipelinedPool(connect, 4), new PipelinedPool(connect, 4), new PipelinedPool(connect, 4)];
-    const pooled = new PipelinedPool(connect, 8);
+    const pooled = new PipelinedPool(connectPooled, 8);
     const query = async (client: PipelinedClient, text: PoolQuery, values?: readonly unknown[]): Promise<unknown> => {
       return asTexts((await client.query(...statementOf(text, values))) as unknown as Result);
     };
     this.pool = {
       query: (text: PoolQuery, values?: readonly unknown[]) => pooled.with((client) => query(client, text, values)),
       connect: async () => {
-        const client = await connect();
+        const client = await connectPooled();
         return { query: (text: PoolQuery, values?: readonly unknown[]) => query(client, text, values), release: () => client.destroy() };
       },
     } as unknown as pg.Pool;

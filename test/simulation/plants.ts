@@ -63,6 +63,7 @@ export const plants: Readonly<Record<string, Plant>> = {
     faults: [lostCommits, lostCommitsUnnoticed],
     plant: () => {
       HistoryGuard.prototype.check = async () => undefined;
+      HistoryGuard.prototype.checkAfterRestart = async () => undefined;
     },
   },
   'nobody watches the heads of the log': {

@@ -36,10 +36,10 @@ test('the first connections after a restart are checked, until one has passed', 
     checked.push(tx);
     if (checked.length === 1) throw new HistoryChanged('the head has fallen');
   });
-  await guard.check(connection('7 00000001'));
+  await guard.checkAfterRestart(connection('7 00000001'));
   const [first, second] = [connection('7 00000001', 'evening'), connection('7 00000001', 'evening')];
-  await expect(guard.check(first)).rejects.toThrow('the head has fallen');
-  await guard.check(second);
-  await guard.check(connection('7 00000001', 'evening'));
+  await expect(guard.checkAfterRestart(first)).rejects.toThrow('the head has fallen');
+  await guard.checkAfterRestart(second);
+  await guard.checkAfterRestart(connection('7 00000001', 'evening'));
   expect(checked).toEqual([first, second]);
 });

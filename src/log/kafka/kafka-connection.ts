@@ -236,16 +236,25 @@ export class KafkaConnection {
     }
   }
 
-  /** Refreshes the metadata before the next try: another broker may lead now. */
+  /**
+   * Refreshes the metadata before the next try: another broker may lead now. A broker that hangs is forgotten with its connections, or it
+   * would be asked for the metadata as well.
+   */
   async #forgetLeader(error: unknown): Promise<void> {
     this.#doubts += 1;
     if (this.#isClosed) return;
-    const { host, port } = error as { host?: string; port?: number };
-    if (host !== undefined && port !== undefined) this.#cluster.removeBroker({ host, port });
+    const { broker } = error as { broker?: string };
+    if (broker !== undefined) this.#cluster.removeBroker(addressOf(broker));
     try {
       await this.#cluster.refreshMetadata();
     } catch {
       // If no broker can be reached, the next try fails with that.
     }
   }
+}
+
+/** The address of a broker, which errors of kafkajs name as `host:port`. */
+function addressOf(broker: string): { host: string; port: number } {
+  const colon = broker.lastIndexOf(':');
+  return { host: broker.slice(0, colon), port: Number(broker.slice(colon + 1)) };
 }

@@ -41,6 +41,12 @@ interface Connection {
   connect(): Promise<unknown>;
 }
 
+interface BrokerPool {
+  readonly brokers: Readonly<Record<string, { disconnect(): Promise<unknown> }>>;
+  removeBroker(address: object): void;
+}
+
+const brokerPoolPath = 'kafkajs/src/cluster/brokerPool';
 const requestQueuePath = 'kafkajs/src/network/requestQueue';
 const connectionPath = 'kafkajs/src/network/connection';
 
@@ -48,6 +54,7 @@ const connectionPath = 'kafkajs/src/network/connection';
 const requiredMethods = {
   [requestQueuePath]: ['scheduleCheckPendingRequests'],
   [connectionPath]: ['connect'],
+  [brokerPoolPath]: ['removeBroker'],
   'kafkajs/src/cluster': clusterMethods,
   'kafkajs/src/broker': brokerMethods,
 } as const;
@@ -56,9 +63,9 @@ const requiredMethods = {
 export type LoadModule = (path: string) => unknown;
 
 /**
- * Checks the installed kafkajs, then patches two bugs of 2.2.4: each connection polls for pending requests every millisecond, even
- * while there are none; and two concurrent requests that need a connection open a socket each, one of which is never closed. Call
- * it once. Throws UnsupportedKafkajs before anything is patched.
+ * Checks the installed kafkajs, then patches three bugs of 2.2.4: each connection polls for pending requests every millisecond, even
+ * while there are none; two concurrent requests that need a connection open a socket each, one of which is never closed; and a broker
+ * that is removed keeps its sockets. Call it once. Throws UnsupportedKafkajs before anything is patched.
  */
 export function patchKafkajs(load: LoadModule = createRequire(import.meta.url)): void {
   const version = attempt(() => (load('kafkajs/package.json') as { readonly version: string }).version) ?? 'an unknown version';
@@ -75,6 +82,18 @@ export function patchKafkajs(load: LoadModule = createRequire(import.meta.url)):
     if (this.pending.length > 0) schedule.call(this);
   };
   connectOnce((load(connectionPath) as { readonly prototype: Connection }).prototype);
+  disconnectRemoved((load(brokerPoolPath) as { readonly prototype: BrokerPool }).prototype);
+}
+
+/** Disconnects brokers that are removed, which otherwise happens only if they end the connection. */
+function disconnectRemoved(prototype: BrokerPool): void {
+  const { removeBroker } = prototype;
+  prototype.removeBroker = function removeAndDisconnect(this: BrokerPool, address: object): void {
+    const before = Object.values(this.brokers);
+    removeBroker.call(this, address);
+    const left = new Set(Object.values(this.brokers));
+    for (const broker of before.filter((one) => !left.has(one))) broker.disconnect().catch(() => undefined);
+  };
 }
 
 /** Shares one connection attempt among concurrent callers. */

@@ -22,6 +22,8 @@ interface Place extends SupervisedPlace {
 export interface KafkaDeploymentOptions {
   readonly roles?: readonly Role[];
   readonly ports?: BrokerPorts;
+  /** Runs already, and is removed with the deployment; a new one if omitted. */
+  readonly broker?: Broker;
   readonly environment?: Readonly<Record<string, string>>;
   /** Whether each process is a consumer group of its own, as if nobody shared the partitions out. */
   readonly groupsApart?: boolean;
@@ -66,7 +68,7 @@ export class KafkaDeployment {
     const { roles = ['api', 'api', 'projector', 'projector'], ports, nodeArgs = [], groupsApart = false, hasStandby = false } = options;
     const folder = await mkdtemp(join(tmpdir(), 'tablog-kafka-'));
     // One after the other: where the broker does not start, no Postgres is left running.
-    const broker = await startBroker(ports);
+    const broker = options.broker ?? (await startBroker(ports));
     const postgres = hasStandby
       ? await startWithStandby(join(folder, 'postgres'), { synchronous: false })
       : { primary: await startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => undefined }), standby: null };

@@ -1,81 +1,149 @@
-/** A broker as a local process, from jars that Maven fetches once. */
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+/** A node of Kafka as a local process: a broker, a controller, or both. */
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { access, cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { killChild } from '../kill-child.ts';
 import { brokerSettings, type Broker, type BrokerPorts } from './broker-settings.ts';
 import { freePort } from '../server.ts';
+import { compileClock, fetchJars, javaArgs, runTool } from './kafka-jars.ts';
 import { untilBrokerAnswers } from './until-broker-answers.ts';
 
-const run = promisify(execFile);
-const here = import.meta.dirname;
-const jars = join(here, '..', '..', '..', 'node_modules', '.cache', 'tablog', 'kafka-4.3.1');
+/** All clusters of the tests have the same ID: none of them can reach another one. */
+const clusterId = '5L6g3nShT-eMCtK--X86sw';
 
-/** Whether Java 17 or later is installed, and either Maven or the fetched jars. */
-export async function canRunBroker(): Promise<boolean> {
-  const works = (command: string, args: readonly string[]): Promise<boolean> => run(command, args).then(() => true, () => false);
-  const hasJars = await access(jars).then(() => true, () => false);
-  return (await works('java', ['-version'])) && (hasJars || works('mvn', ['-v']));
+/** Options of Java for a single broker. */
+const javaOptions = ['-Xms128m', '-Xmx384m', '-XX:+UseSerialGC'];
+
+export interface NodeOptions {
+  /** Settings on top of `brokerSettings`. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Where it answers clients, as host and port; null if it is only a controller. */
+  readonly answersAt: string | null;
+  readonly javaOptions: readonly string[];
+}
+
+export class KafkaNode {
+  readonly #folder: string;
+  readonly #options: NodeOptions;
+  #child: ChildProcess | null = null;
+  /** How far its clock is ahead from the next start on, in milliseconds. Requires `canShiftClocks`. */
+  clockAheadMs = 0;
+
+  private constructor(folder: string, options: NodeOptions) {
+    this.#folder = folder;
+    this.#options = options;
+  }
+
+  /** Makes its folder, without starting it. */
+  static async create(options: NodeOptions): Promise<KafkaNode> {
+    await fetchJars();
+    const node = new KafkaNode(await mkdtemp(join(tmpdir(), 'tablog-test-kafka-')), options);
+    const settings = { ...brokerSettings, ...options.settings, 'log.dirs': node.dataFolder };
+    await writeFile(node.#settingsFile, Object.entries(settings).map(([name, value]) => `${name}=${value}\n`).join(''));
+    await runTool('kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', node.#settingsFile);
+    return node;
+  }
+
+  /** Holds a folder for each partition. */
+  get dataFolder(): string {
+    return join(this.#folder, 'data');
+  }
+
+  get #settingsFile(): string {
+    return join(this.#folder, 'server.properties');
+  }
+
+  /** Resolves when it answers; a mere controller when it runs. Rejects when it ends before that. */
+  async start(): Promise<void> {
+    if (this.clockAheadMs !== 0) await compileClock();
+    const child = spawn('java', [...this.#options.javaOptions, ...javaArgs(this.clockAheadMs), 'kafka.Kafka', this.#settingsFile], { stdio: 'ignore' });
+    this.#child = child;
+    const { answersAt } = this.#options;
+    if (answersAt === null) {
+      await once(child, 'spawn');
+      return;
+    }
+    const died = once(child, 'exit').then(() => Promise.reject(new Error('the broker died')));
+    await Promise.race([untilBrokerAnswers(answersAt), died]);
+    died.catch(() => undefined);
+  }
+
+  /** Stops it where it is; its connections stay open. */
+  pause(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
+  /** Lets it go on after a pause. */
+  resume(): void {
+    this.#child?.kill('SIGCONT');
+  }
+
+  /** Kills it, paused or not. */
+  async kill(): Promise<void> {
+    await killChild(this.#child);
+  }
+
+  /** Copies its data, under a name. While it is killed. */
+  async backUp(name: string): Promise<void> {
+    await cp(this.dataFolder, this.#backup(name), { recursive: true });
+  }
+
+  /** Puts a copy in the place of its data. While it is killed. */
+  async restore(name: string): Promise<void> {
+    await rm(this.dataFolder, { recursive: true });
+    await cp(this.#backup(name), this.dataFolder, { recursive: true });
+  }
+
+  async remove(): Promise<void> {
+    await this.kill();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  #backup(name: string): string {
+    return join(this.#folder, `backup-${name}`);
+  }
+}
+
+/** A single broker, and the node that it is. */
+export interface BrokerProcess extends Broker {
+  readonly node: KafkaNode;
 }
 
 /** Starts a broker on free ports of 127.0.0.1, with a folder of its own. */
-export async function startBrokerProcess(ports: BrokerPorts = {}): Promise<Broker> {
-  await fetchJars();
-  const folder = await mkdtemp(join(tmpdir(), 'tablog-test-kafka-'));
+export async function startBrokerProcess(ports: BrokerPorts = {}): Promise<BrokerProcess> {
   const [port, controllerPort] = [ports.port ?? (await freePort()), await freePort()];
   const address = `127.0.0.1:${ports.advertised ?? port}`;
-  const settings = {
-    ...brokerSettings,
-    'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
-    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
-    'advertised.listeners': `PLAINTEXT://${address}`,
-    'log.dirs': join(folder, 'data'),
-  };
-  const file = join(folder, 'server.properties');
-  await writeFile(file, Object.entries(settings).map(([name, value]) => `${name}=${value}\n`).join(''));
-  const java = ['-cp', join(jars, '*'), `-Dlog4j2.configurationFile=${join(here, 'log4j2.properties')}`];
-  const { stdout: id } = await run('java', [...java, 'kafka.tools.StorageTool', 'random-uuid']);
-  await run('java', [...java, 'kafka.tools.StorageTool', 'format', '-t', id.trim(), '-c', file]);
-
-  let child: ChildProcess | null = null;
-  const kill = (): Promise<void> => killChild(child);
-  const start = async (): Promise<void> => {
-    child = spawn('java', ['-Xms128m', '-Xmx384m', '-XX:+UseSerialGC', ...java, 'kafka.Kafka', file], { stdio: 'ignore' });
-    const died = once(child, 'exit').then(() => Promise.reject(new Error('the broker died')));
-    await Promise.race([untilBrokerAnswers(address), died]);
-    died.catch(() => undefined);
-  };
-  const remove = async (): Promise<void> => {
-    await kill();
-    await rm(folder, { recursive: true, force: true });
-  };
+  const node = await KafkaNode.create({
+    settings: {
+      'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
+      listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+      'advertised.listeners': `PLAINTEXT://${address}`,
+    },
+    answersAt: address, javaOptions,
+  });
+  const broker = brokerOf([node], address);
   try {
-    await start();
+    await broker.start();
   } catch (error) {
-    await remove();
+    await broker.remove();
     throw error;
   }
-  return {
-    address, where: 'a process, from the jars of Apache Kafka 4.3.1', kill, start, remove,
-    backUp: (name) => cp(join(folder, 'data'), join(folder, `backup-${name}`), { recursive: true }),
-    restore: async (name) => {
-      await rm(join(folder, 'data'), { recursive: true });
-      await cp(join(folder, `backup-${name}`), join(folder, 'data'), { recursive: true });
-    },
-  };
+  return { ...broker, node };
 }
 
-/** Fetches the jars unless they exist. Safe to call concurrently. */
-async function fetchJars(): Promise<void> {
-  if (await access(jars).then(() => true, () => false)) return;
-  await mkdir(join(jars, '..'), { recursive: true });
-  const fetched = await mkdtemp(`${jars}-`);
-  await run('mvn', [
-    '-q', '-B', '-f', join(here, 'pom.xml'), 'dependency:copy-dependencies', `-DoutputDirectory=${fetched}`,
-    '-DincludeScope=runtime',
-  ]);
-  await rename(fetched, jars).catch(() => rm(fetched, { recursive: true, force: true }));
+/** Nodes as one broker: what is done to it is done to all of them. */
+export function brokerOf(nodes: readonly KafkaNode[], address: string): Broker {
+  const each = async (work: (node: KafkaNode) => Promise<void>): Promise<void> => {
+    await Promise.all(nodes.map(work));
+  };
+  return {
+    address, where: `${nodes.length === 1 ? 'a process' : `${nodes.length} processes`}, from the jars of Apache Kafka 4.3.1`,
+    kill: () => each((node) => node.kill()),
+    start: () => each((node) => node.start()),
+    backUp: (name) => each((node) => node.backUp(name)),
+    restore: (name) => each((node) => node.restore(name)),
+    remove: () => each((node) => node.remove()),
+  };
 }

@@ -4,8 +4,9 @@
  */
 import { hasEngine } from '../docker-engine.ts';
 import { startBrokerContainer } from './broker-container.ts';
-import { canRunBroker, startBrokerProcess } from './broker-process.ts';
+import { startBrokerProcess } from './broker-process.ts';
 import type { Broker, BrokerPorts } from './broker-settings.ts';
+import { canRunBroker } from './kafka-jars.ts';
 
 export interface SharedKafka {
   /** For KAFKA_BROKERS. */

@@ -26,10 +26,27 @@ class Connection {
   }
 }
 
-/** The installed kafkajs, in which the queue and the connection are fakes, and so is what `changes` holds. */
+const brokerPoolPath = 'kafkajs/src/cluster/brokerPool';
+
+/** A pool of two brokers, which counts how often each is disconnected. */
+class BrokerPool {
+  readonly disconnected: string[] = [];
+  brokers: Record<string, { disconnect(): Promise<void> }> = Object.fromEntries(['1', '2'].map((id) => [id, {
+    disconnect: async () => {
+      this.disconnected.push(id);
+      throw new Error('the connection is broken already');
+    },
+  }]));
+  removeBroker({ port }: { port: number }): void {
+    delete this.brokers[port];
+  }
+}
+
+/** The installed kafkajs, in which the queue, the connection and the pool are fakes, and so is what `changes` holds. */
 function loading(changes: Readonly<Record<string, unknown>> = {}): LoadModule {
   const modules: Readonly<Record<string, unknown>> = {
-    [requestQueue]: class extends RequestQueue {}, [connectionPath]: class extends Connection {}, ...changes,
+    [requestQueue]: class extends RequestQueue {}, [connectionPath]: class extends Connection {},
+    [brokerPoolPath]: class extends BrokerPool {}, ...changes,
   };
   return (path) => {
     if (modules[path] instanceof Error) throw modules[path];
@@ -51,16 +68,19 @@ function problemOf(load: LoadModule): string {
 describe('the kafkajs that is installed', () => {
   test('has what is used, and takes the patch', () => {
     const load = createRequire(import.meta.url);
-    const [queue, connection] = [load(requestQueue).prototype, load(connectionPath).prototype];
+    const [queue, connection, pool] = [requestQueue, connectionPath, brokerPoolPath].map((path) => load(path).prototype);
     const { scheduleCheckPendingRequests } = queue;
     const { connect } = connection;
+    const { removeBroker } = pool;
     try {
       patchKafkajs(load);
       expect(queue.scheduleCheckPendingRequests).not.toBe(scheduleCheckPendingRequests);
       expect(connection.connect).not.toBe(connect);
+      expect(pool.removeBroker).not.toBe(removeBroker);
     } finally {
       queue.scheduleCheckPendingRequests = scheduleCheckPendingRequests;
       connection.connect = connect;
+      pool.removeBroker = removeBroker;
     }
   });
 
@@ -85,6 +105,16 @@ describe('the kafkajs that is installed', () => {
     expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(await connection.connect()).toBe(true);
     expect(connection.sockets).toBe(3);
+  });
+
+  test('disconnects a broker that is removed, and no other', () => {
+    const load = loading();
+    patchKafkajs(load);
+    const pool = new (load(brokerPoolPath) as typeof BrokerPool)();
+    pool.removeBroker({ port: 3 });
+    expect(pool.disconnected).toEqual([]);
+    pool.removeBroker({ port: 2 });
+    expect(pool.disconnected).toEqual(['2']);
   });
 });
 
