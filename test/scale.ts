@@ -55,6 +55,8 @@ export const scale = {
   /** How often the service and its embedded Postgres are killed, and how often one or all parts of the deployment on Kafka. */
   kills: killsOf(2, 50),
   killsOnKafka: killsOf(1, 50),
+  /** How many writes are acknowledged at least in a run with kills, per kill: 100,000 in the stages on Kafka. */
+  writesPerKill: 84,
   /** When the first start of an embedded Postgres is killed, in milliseconds after its begin. */
   firstStartKilledAfter: scaled([100, 400], [30, 100, 200, 400]),
   /** How often a broker that leads is killed or paused, of three. */

@@ -21,6 +21,15 @@ const kills = (name: string, proves: string, projectName: string, file: string, 
   return { name, proves, command: jest(projectName, `${file}\\.test`), runs, environment: { KILLS: String(count) } };
 };
 
+/** A stage of 200 kills that all hit the same. `victim`: as the test names it. */
+const killsOf = (victim: string, what: string, { prefix, projectName }: { readonly prefix: string; readonly projectName: string }): Stage => {
+  const stage = kills(`${prefix}-${victim}`, `nothing is lost in 200 kills of ${what}`, projectName, 'kills', 20, 10);
+  return { ...stage, environment: { ...stage.environment, VICTIM: victim } };
+};
+
+const embedded = { prefix: 'kills', projectName: 'faults' };
+const onKafka = { prefix: 'kafka-kills', projectName: 'faults on kafka' };
+
 const withoutKills = 'faults/(?!.*(kills|imports|uploads)\\.test)';
 
 export const stages: readonly Stage[] = [
@@ -37,7 +46,8 @@ export const stages: readonly Stage[] = [
   { name: 'api', proves: 'the interface is that of the specification', command: jest('api') },
   { name: 'replay', proves: 'a replay of any log gives the read model that was written live, and `verify` sees each difference', command: jest('replay') },
   { name: 'faults', proves: 'nothing is lost or made up while connections, Postgres, an S3 or a disk fail', command: jest('faults', withoutKills) },
-  kills('kills', 'nothing is lost in 50 kills of everything', 'faults', 'kills', 10, 5),
+  killsOf('service', 'the service', embedded),
+  killsOf('everything', 'the service and its Postgres', embedded),
   kills('import-kills', 'imports are whole or not there in 20 kills', 'faults', 'imports', 10, 2),
   kills('upload-kills', 'files are whole or not there in 10 kills', 'faults', 'uploads', 5, 2),
   { name: 'kafka-log', proves: 'the same of the log in Kafka', command: jest('log on kafka') },
@@ -48,7 +58,12 @@ export const stages: readonly Stage[] = [
     name: 'kafka-faults', proves: 'the same while brokers, answers and projectors fail; and the checkers find planted bugs',
     command: jest('faults on kafka', withoutKills),
   },
-  kills('kafka-kills', 'nothing is lost in 200 kills of an API, projectors, Postgres, the broker, or everything', 'faults on kafka', 'kills', 20, 10),
+  killsOf('api', 'an API', onKafka),
+  killsOf('projector', 'a projector', onKafka),
+  killsOf('projectors', 'both projectors', onKafka),
+  killsOf('postgres', 'Postgres', onKafka),
+  killsOf('broker', 'the broker', onKafka),
+  killsOf('everything', 'everything', onKafka),
   kills('kafka-import-kills', 'imports are whole or not there in 20 kills of everything', 'faults on kafka', 'imports', 10, 2),
   kills('kafka-upload-kills', 'files are whole or not there in 4 kills of everything', 'faults on kafka', 'uploads', 2, 2),
   { name: 'smoke', proves: 'docker-compose.yml is built, comes up, restarts and drains; needs `docker compose`', command: ['run', 'smoke'] },

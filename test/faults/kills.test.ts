@@ -1,5 +1,6 @@
 /**
- * The service and its embedded Postgres are killed together under load, again and again. What was answered is there, what
+ * The service is killed under load, again and again: together with its embedded Postgres, alone, or, with VICTIM, always in one of these
+ * ways. What was answered is there, what
  * was not is there wholly or not at all, what was refused never happened, and versions go on rising.
  */
 import { once } from 'node:events';
@@ -11,11 +12,12 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { scale } from '../scale.ts';
 import { Client } from '../support/client.ts';
 import { findProblems } from '../support/history.ts';
-import { freePort, launchServer, startServer, untilReady, type TestServer } from '../support/server.ts';
+import { freePort, launchServer, sleepUntil, startServer, untilReady, type TestServer } from '../support/server.ts';
 import { kill, killEverything, postmasterOf, processesOf, untilGone } from './kill.ts';
 import { randomFrom, work, type Mix } from './load.ts';
 import { createRecordedTable, findCreationProblems, historyOf, RecordedTable } from './recorded-table.ts';
 import { verify } from './verify.ts';
+import { chooseVictims, pickVictim, type Victim } from './victims.ts';
 
 const kills = scale.kills;
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
@@ -32,6 +34,16 @@ afterEach(async () => {
   await killEverything(server);
   await rm(folder, { recursive: true, force: true });
 });
+
+interface KilledVictim extends Victim {
+  readonly processes: () => Promise<number[]>;
+}
+
+const victims = chooseVictims<KilledVictim>([
+  // Postgres outlives the service, which must join it then.
+  { name: 'service', weight: 1, processes: async () => [server.process.pid!] },
+  { name: 'everything', weight: 7, processes: () => processesOf(server) },
+]);
 
 /** Open while the server can be asked. */
 class Gate {
@@ -54,7 +66,7 @@ class Gate {
 }
 
 test(`nothing is lost in ${kills} kills`, async () => {
-  process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
+  process.stderr.write(`SEED=${seed} KILLS=${kills} of ${victims.map(({ name }) => name).join(', ')}\n`);
   const random = randomFrom(seed);
   const port = await freePort();
   server = await startServer({ folder, port });
@@ -78,19 +90,20 @@ test(`nothing is lost in ${kills} kills`, async () => {
       gate.open();
     }
     await sleep(50 + random() * (atWork ? 800 : 400));
-    // One time in eight Postgres outlives the service, which must join it then.
-    const victims = random() < 0.125 ? [server.process.pid!] : await processesOf(server);
+    const processes = await pickVictim(victims, random).processes();
     const exited = once(server.process, 'exit');
-    const killed = kill(victims);
+    const killed = kill(processes);
     gate.close();
     await Promise.all([killed, exited]);
     server = await launchServer({ folder, port });
   }
 
   await untilReady(server);
-  goesOn = false;
   gate.open();
+  await sleepUntil(() => recorder.acknowledged >= kills * scale.writesPerKill, `${scale.writesPerKill} writes per kill are acknowledged`, 300_000);
+  goesOn = false;
   await Promise.all(clients);
+  process.stderr.write(`${recorder.acknowledged} writes were acknowledged\n`);
 
   expect(recorder.unexpected).toEqual([]);
   const history = await historyOf(recorder, client, tableId, rows);

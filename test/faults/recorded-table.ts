@@ -21,6 +21,12 @@ export class Recorder {
   /** Answers that the interface does not allow here. */
   readonly unexpected: string[] = [];
   #place = 0;
+  #acknowledgedCalls = 0;
+
+  /** How many writes were acknowledged. */
+  get acknowledged(): number {
+    return this.#acknowledgedCalls + this.creations.filter(({ outcome }) => outcome === 'applied').length;
+  }
 
   /** The place of the last call or answer. */
   get place(): number {
@@ -32,8 +38,9 @@ export class Recorder {
     const invoked = this.#nextPlace();
     const operation = await act();
     if (operation === null) return null;
-    const unknown = 'outcome' in operation && operation.outcome.status === 'unknown';
-    this.calls.push({ client, invoked, returned: unknown ? Infinity : this.#nextPlace(), operation });
+    const status = 'outcome' in operation ? operation.outcome.status : null;
+    if (status === 'applied') this.#acknowledgedCalls += 1;
+    this.calls.push({ client, invoked, returned: status === 'unknown' ? Infinity : this.#nextPlace(), operation });
     return operation;
   }
 

@@ -41,10 +41,13 @@ export interface Disturbed {
   readonly recoveryMs?: number;
 }
 
+/** Does something to the service. `acknowledged` gives how many writes were acknowledged so far. */
+export type Disturb = (random: () => number, acknowledged: () => number) => Promise<void>;
+
 /** What is wrong with what clients were told while something was done to the service; none when all of it was true. */
 export async function findProblemsWhile(
   { clients, recoveryMs = 20_000 }: Omit<Disturbed, 'verify'>,
-  disturb: (random: () => number) => Promise<void>,
+  disturb: Disturb,
 ): Promise<string[]> {
   process.stderr.write(`SEED=${seed}\n`);
   const created = await createRecordedTable(clients[0]!, 8);
@@ -53,7 +56,7 @@ export async function findProblemsWhile(
   const working = clientsAtWork(clients, created, () => goesOn);
   const deaf: string[] = [];
   try {
-    await disturb(randomFrom(seed));
+    await disturb(randomFrom(seed), () => recorder.acknowledged);
     // Each process takes writes again, by itself.
     for (const client of clients) {
       const after = new RecordedTable(`after ${client.url}`, client, tableId, recorder);
@@ -64,6 +67,7 @@ export async function findProblemsWhile(
     goesOn = false;
     await working;
   }
+  process.stderr.write(`${recorder.acknowledged} writes were acknowledged\n`);
   return [
     ...deaf,
     ...recorder.unexpected,
@@ -73,7 +77,7 @@ export async function findProblemsWhile(
 }
 
 /** Expects that nothing was lost or made up while something was done to the service, and that its read model is right. */
-export async function survive(disturbed: Disturbed, disturb: (random: () => number) => Promise<void>): Promise<void> {
+export async function survive(disturbed: Disturbed, disturb: Disturb): Promise<void> {
   expect(await findProblemsWhile(disturbed, disturb)).toEqual([]);
   expect(await disturbed.verify()).toMatchObject({ exitCode: 0 });
 }
