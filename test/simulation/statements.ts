@@ -116,6 +116,10 @@ export const others: Record<string, Run> = {
     server.localKeys += 1000n;
     return { first };
   }),
+  notify_progress: ({ server }, [channel, payloads]) => {
+    for (const hear of server.listeners) for (const payload of payloads) hear(channel, payload);
+    return [];
+  },
   end_backend: ({ server }, [id]) => {
     const ended = [...server.sessions].find((session) => session.id === id);
     ended?.end();
@@ -147,10 +151,6 @@ const unnamed: readonly (readonly [start: string, locks: Handler['locks'], run: 
   }],
   ['update progress set caught_up = true', locksFirst, (view, [partition, epoch]) => {
     return change(view, partition, (row) => row['epoch'] === BigInt(epoch), () => ({ caughtUp: true }));
-  }],
-  ['select pg_notify', () => [], ({ server }, [channel, payload]) => {
-    for (const hear of server.listeners) hear(channel, payload);
-    return [];
   }],
   ['select pg_advisory_xact_lock', ([lock]) => [`advisory ${lock}`], () => []],
   ['create ', () => [], () => []],

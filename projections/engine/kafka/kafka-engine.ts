@@ -343,20 +343,18 @@ export class KafkaEngine implements EventLog {
 
   /** Settles this process's own requests for records that it has just projected, and notifies other processes of the rest. */
   #tell(partition: number, records: readonly LogRecord[], outcomes: Projected['outcomes'] | null): void {
+    const from = records[0]!.offset;
     const next = records.at(-1)!.offset + 1n;
     this.#watch.moved(partition, next);
     this.#observer.batchProjected(records.length);
     if (outcomes === null) {
       this.#watch.lookUp(partition);
-      this.#watch.notify(partition, next);
+      this.#watch.notify({ partition, from, next, outcomes });
       return;
     }
-    let others = records.length;
-    for (const [commandId, outcome] of outcomes) {
-      if (this.#waiters.settle(partition, commandId, outcome)) others -= 1;
-    }
-    this.#waiters.advance(partition, records[0]!.offset, next);
-    if (others > 0) this.#watch.notify(partition, next);
+    const ofOthers = new Map([...outcomes].filter(([commandId, outcome]) => !this.#waiters.settle(partition, commandId, outcome)));
+    this.#waiters.advance(partition, from, next);
+    if (ofOthers.size > 0) this.#watch.notify({ partition, from, next, outcomes: ofOthers });
     this.#checkCaughtUp();
   }
 

@@ -8,6 +8,7 @@ import type { Database } from '../../../src/database/database.ts';
 import type { Connection } from '../../../src/database/history.ts';
 import { findProgressAndOutcomes } from '../outcomes/outcomes.store.ts';
 import { readProgressNow, type Progress } from '../progress/progress.store.ts';
+import { decodeNotification, ProgressNotifier, type ProgressNotification } from './progress-notifications.ts';
 import { LogClock } from '../../../src/log/log-clock.ts';
 import type { OutcomeWaiters } from './outcome-waiters.ts';
 
@@ -41,9 +42,7 @@ export class ProgressWatch {
   /** Partitions whose outcomes are being looked up; true: look again when done. */
   readonly #lookingUp = new Map<number, boolean>();
   readonly #lookUps = new Set<Promise<void>>();
-  /** Progress that other processes have not been notified of yet. */
-  readonly #toNotify = new Map<number, bigint>();
-  #notifying: Promise<void> | null = null;
+  readonly #notifier: ProgressNotifier;
   readonly #clock = new LogClock('Postgres');
   #listener: Awaited<ReturnType<Database['listen']>> | null = null;
   #timer: NodeJS.Timeout | undefined;
@@ -54,7 +53,8 @@ export class ProgressWatch {
 
   constructor(options: ProgressWatchOptions) {
     this.#options = options;
-    this.#channel = `${options.database.schema}_progress`;
+    this.#channel = `${options.database.schema}_outcomes`;
+    this.#notifier = new ProgressNotifier(options.database, this.#channel, options.logger);
     this.#progress = Array.from({ length: options.partitions }, () => ({ next: 0n, time: 0, halted: null, contradicted: false, caughtUp: false }));
   }
 
@@ -68,7 +68,7 @@ export class ProgressWatch {
   async close(): Promise<void> {
     this.#closing.abort();
     clearInterval(this.#timer);
-    await Promise.all([this.#listener?.close(), this.#refreshing, this.#notifying, ...this.#lookUps]);
+    await Promise.all([this.#listener?.close(), this.#refreshing, this.#notifier.close(), ...this.#lookUps]);
   }
 
   /** A sentence that says that the clocks of Postgres and of this process differ by too much, or null. */
@@ -117,10 +117,9 @@ export class ProgressWatch {
     this.#options.waiters.abandon(partition);
   }
 
-  /** Tells other processes how far this one has projected a partition. Never rejects. */
-  notify(partition: number, next: bigint): void {
-    this.#toNotify.set(partition, next);
-    this.#notifying ??= this.#notify();
+  /** Tells other processes what this one has projected. Never rejects. */
+  notify(notification: ProgressNotification): void {
+    this.#notifier.notify(notification);
   }
 
   /** Looks up the outcomes that requests wait for. Never rejects. */
@@ -154,22 +153,6 @@ export class ProgressWatch {
     }
   }
 
-  async #notify(): Promise<void> {
-    const { database, logger } = this.#options;
-    try {
-      while (this.#toNotify.size > 0) {
-        const payload = Array.from(this.#toNotify, ([partition, next]) => `${partition}:${next}`).join(' ');
-        this.#toNotify.clear();
-        await database.pool.query('select pg_notify($1, $2)', [this.#channel, payload]);
-      }
-    } catch (error) {
-      // The others poll before long.
-      logger.debug({ err: error }, 'a notification could not be sent');
-    } finally {
-      this.#notifying = null;
-    }
-  }
-
   #look(): void {
     const { waiters, partitions, unknownWait, logger } = this.#options;
     for (let partition = 0; partition < partitions; partition += 1) {
@@ -193,9 +176,12 @@ export class ProgressWatch {
   }
 
   #hear(payload: string): void {
-    for (const entry of payload.split(' ')) {
-      const partition = Number(entry.split(':', 1)[0]);
-      if (this.#options.waiters.commands(partition).length > 0) this.lookUp(partition);
-    }
+    const { waiters } = this.#options;
+    const { partition, from, next, outcomes } = decodeNotification(payload);
+    if (outcomes !== null) {
+      for (const [commandId, outcome] of outcomes) waiters.settle(partition, commandId, outcome);
+      waiters.advance(partition, from, next);
+      this.moved(partition, next);
+    } else if (waiters.commands(partition).length > 0) this.lookUp(partition);
   }
 }

@@ -86,14 +86,16 @@ type StoredRange = readonly [version: string, ordinal: number, first: number, co
 /** A result with packed row ranges. */
 type StoredResult = Omit<AppliedResult, 'rows'> & { readonly rows?: readonly StoredRange[] };
 
-function encodeDetail(outcome: Outcome): string | null {
+/** The `detail` of an outcome as it is stored. */
+export function encodeDetail(outcome: Outcome): string | null {
   if (outcome.status === 'refused') return JSON.stringify({ refusal: outcome.refusal });
   const { rows, ...rest } = outcome.result;
   const stored: StoredResult = rows ? { ...rest, rows: rows.map(encodeRange) } : rest;
   return Object.keys(stored).length === 0 ? null : JSON.stringify({ result: stored });
 }
 
-function decodeOutcome(etag: bigint | null, detail: string | null, requestDigest: string | null): Outcome {
+/** An outcome from its columns. */
+export function decodeOutcome(etag: bigint | null, detail: string | null, requestDigest: string | null): Outcome {
   const common = { etag: etag ?? undefined, requestDigest: requestDigest ?? undefined };
   const { refusal, result } = detail === null ? { refusal: undefined, result: {} } : JSON.parse(detail);
   if (refusal) return { status: 'refused', refusal, ...common };

@@ -1,0 +1,92 @@
+/**
+ * What a projector tells other processes once a batch is stored: how far a partition is projected, and the outcomes, where they fit into a
+ * notification of Postgres. A process that hears them need not look them up.
+ */
+import type { Logger } from 'pino';
+import type { Database } from '../../../src/database/database.ts';
+import type { Statement } from '../../../src/database/pipelined-client.ts';
+import type { Outcome } from '../../../src/events/outcome.ts';
+import type { CommandId } from '../../../src/log/event-log.ts';
+import { decodeOutcome, encodeDetail } from '../outcomes/outcomes.store.ts';
+
+export interface ProgressNotification {
+  readonly partition: number;
+  /** The offsets of the records that were projected; `next` is exclusive. */
+  readonly from: bigint;
+  readonly next: bigint;
+  /** All outcomes of these records; null if they are too large. */
+  readonly outcomes: ReadonlyMap<CommandId, Outcome> | null;
+}
+
+/** Postgres takes fewer than 8000 bytes (https://www.postgresql.org/docs/current/sql-notify.html). */
+const bytesMax = 7900;
+/** More outcomes than this are not even tried. */
+const outcomesMax = 40;
+
+type EncodedOutcome = readonly [commandId: CommandId, etag: string | null, detail: string | null, requestDigest: string | null];
+type Encoded = readonly [partition: number, from: string, next: string, outcomes: readonly EncodedOutcome[] | null];
+
+export function encodeNotification({ partition, from, next, outcomes }: ProgressNotification): string {
+  const encode = (encoded: readonly EncodedOutcome[] | null): string => {
+    return JSON.stringify([partition, String(from), String(next), encoded] satisfies Encoded);
+  };
+  if (outcomes === null || outcomes.size > outcomesMax) return encode(null);
+  const text = encode(Array.from(outcomes, ([commandId, outcome]) => {
+    return [commandId, outcome.etag === undefined ? null : String(outcome.etag), encodeDetail(outcome), outcome.requestDigest ?? null];
+  }));
+  return Buffer.byteLength(text) <= bytesMax ? text : encode(null);
+}
+
+export function decodeNotification(text: string): ProgressNotification {
+  const [partition, from, next, outcomes] = JSON.parse(text) as Encoded;
+  return {
+    partition, from: BigInt(from), next: BigInt(next),
+    outcomes: outcomes && new Map(outcomes.map(([commandId, etag, detail, requestDigest]) => {
+      return [commandId, decodeOutcome(etag === null ? null : BigInt(etag), detail, requestDigest)];
+    })),
+  };
+}
+
+const notify: Statement = { name: 'notify_progress', text: 'select pg_notify($1, payload) from unnest($2::text[]) as payload' };
+
+/** Sends notifications, those that wait for an earlier one together. */
+export class ProgressNotifier {
+  readonly #database: Pick<Database, 'reader'>;
+  readonly #channel: string;
+  readonly #logger: Logger;
+  #waiting: string[] = [];
+  #sending: Promise<void> | null = null;
+
+  constructor(database: Pick<Database, 'reader'>, channel: string, logger: Logger) {
+    this.#database = database;
+    this.#channel = channel;
+    this.#logger = logger;
+  }
+
+  /** Never rejects. */
+  notify(notification: ProgressNotification): void {
+    this.#waiting.push(encodeNotification(notification));
+    this.#sending ??= this.#send();
+  }
+
+  /** Settles when nothing waits. */
+  async close(): Promise<void> {
+    await this.#sending;
+  }
+
+  async #send(): Promise<void> {
+    try {
+      while (this.#waiting.length > 0) {
+        const payloads = this.#waiting;
+        this.#waiting = [];
+        await this.#database.reader.query(notify, [this.#channel, payloads]);
+      }
+    } catch (error) {
+      // The others poll before long.
+      this.#waiting = [];
+      this.#logger.debug({ err: error }, 'a notification could not be sent');
+    } finally {
+      this.#sending = null;
+    }
+  }
+}
