@@ -1,10 +1,14 @@
 /** Brokers come back without the last records that they acknowledged: their partitions halt, until an operator decides how to go on. */
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Client } from '../../support/client.ts';
 import { outcomeOf } from '../../support/client.ts';
+import { canRunBroker } from '../../support/kafka/kafka-jars.ts';
 import { sleepUntil } from '../../support/server.ts';
 import { runTablog, type TablogResult } from '../../support/tablog.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
+import { tailLosses, type TailLoss } from './tail-losses.ts';
+
+const hasJars = await canRunBroker();
 
 let deployment: KafkaDeployment;
 
@@ -31,73 +35,81 @@ interface Lost {
   readonly versions: readonly bigint[];
 }
 
-/** Patches a row, and takes the brokers back to the time before. */
-async function loseTail(): Promise<Lost> {
-  deployment = await KafkaDeployment.start({ roles: ['api', 'projector'] });
+/** Patches a row, and has the brokers lose that. */
+async function loseTail(loss: TailLoss): Promise<Lost> {
+  const { broker, mark, lose } = await loss.start();
+  deployment = await KafkaDeployment.start({ roles: ['api', 'projector'], broker });
   const [client] = await deployment.clients();
   const { json } = await client!.post('/tables', { name: 'lost', rows: [{ n: 0 }] });
   const row = `/tables/${json.data.tableID}/rows/${json.data.rowIDs[0]}`;
   const patch: Lost['patch'] = (n, headers = {}) => client!.send(row, { method: 'PATCH', body: { n }, headers });
-  const { broker } = deployment;
-  await broker.kill();
-  await broker.backUp('shorter');
-  await broker.start();
-  await sleepUntil(async () => outcomeOf(await patch(1)) === '200', 'writes are taken again', 60_000);
+  await mark();
   const versions: bigint[] = [];
-  for (let n = 2; n < 20; n += 1) versions.push((await patch(n)).version!);
-  await broker.kill();
-  await broker.backUp('whole');
-  await broker.restore('shorter');
-  await broker.start();
+  for (let n = 1; n < 20; n += 1) {
+    // Writes may be refused for a moment after the mark.
+    await sleepUntil(async () => {
+      const answer = await patch(n);
+      if (outcomeOf(answer) !== '200') return false;
+      versions.push(answer.version!);
+      return true;
+    }, 'writes are taken', 60_000);
+  }
+  await lose();
   await sleepUntil(async () => (await problems(client!)).some((problem) => problem.includes('the log ends at')), 'it halts', 60_000);
   expect(outcomeOf(await patch(90))).toBe('503 service_unavailable');
   expect((await client!.get(row)).json.data).toMatchObject({ n: 19 });
   return { client: client!, row, patch, versions };
 }
 
-test('the halt survives restarts, and ends when the log is restored and resumed', async () => {
-  const { client, row, patch, versions } = await loseTail();
-  await deployment.kill(deployment.places);
-  await deployment.restart(deployment.places);
-  await sleepUntil(async () => (await problems(client)).some((problem) => problem.includes('the log ends at')), 'it is halted', 60_000);
-  expect(outcomeOf(await patch(91))).toBe('503 service_unavailable');
-  const status = await tablog('log', 'status');
-  expect(status).toMatchObject({ code: 1, stderr: '' });
-  expect(status.stdout).toMatch(/^Partition \d+ takes no writes: partition \d+: the log ends at \d+, the read model is at \d+: /m);
-  expect(await tablog('log', 'resume')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^partition \d+: the log ends at \d+, the read model is at \d+: /) });
+for (const loss of tailLosses) {
+  const describeLoss = loss.needsJars && !hasJars ? describe.skip : describe;
 
-  await deployment.broker.kill();
-  await deployment.broker.restore('whole');
-  await deployment.broker.start();
-  // It is not for the service to say whether this is all that there was.
-  await sleepUntil(async () => !(await problems(client)).includes('Kafka cannot be reached.'), 'Kafka is reached', 60_000);
-  expect(outcomeOf(await patch(92))).toBe('503 service_unavailable');
-  expect(await tablog('log', 'resume')).toMatchObject({ code: 0 });
-  await sleepUntil(async () => outcomeOf(await patch(93)) === '200', 'writes are taken again', 60_000);
-  const { version, json } = await client.get(row);
-  expect(json.data).toMatchObject({ n: 93 });
-  expect(version!).toBeGreaterThan(versions.at(-1)! + 2n ** 31n);
-  expect(await tablog('log', 'status')).toMatchObject({ code: 0 });
-  expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
-}, 240_000);
+  describeLoss(loss.name, () => {
+    test('the halt survives restarts, and ends when the log is restored and resumed', async () => {
+      const { client, row, patch, versions } = await loseTail(loss);
+      await deployment.kill(deployment.places);
+      await deployment.restart(deployment.places);
+      await sleepUntil(async () => (await problems(client)).some((problem) => problem.includes('the log ends at')), 'it is halted', 60_000);
+      expect(outcomeOf(await patch(91))).toBe('503 service_unavailable');
+      const status = await tablog('log', 'status');
+      expect(status).toMatchObject({ code: 1, stderr: '' });
+      expect(status.stdout).toMatch(/^Partition \d+ takes no writes: partition \d+: the log ends at \d+, the read model is at \d+: /m);
+      expect(await tablog('log', 'resume')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^partition \d+: the log ends at \d+, the read model is at \d+: /) });
 
-test('what is lost for good is given up with a replay, and its versions never come again', async () => {
-  const { client, row, patch, versions } = await loseTail();
-  await Promise.all(deployment.places.map(({ server }) => server.stop()));
-  const { code, stdout } = await tablog('replay');
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/^Partition \d+ of the log lacks events that had been projected: their changes are gone\./m);
-  await deployment.restart(deployment.places);
-  await deployment.untilReady();
-  expect((await client.get(row)).json.data).toMatchObject({ n: 0 });
-  for (const version of versions) {
-    expect(outcomeOf(await patch(94, { 'if-match': `"${version}"` }))).toBe('412 precondition_failed');
-  }
-  const seen = new Set(versions);
-  for (let n = 100; n < 125; n += 1) {
-    const { version } = await patch(n);
-    expect(version!).toBeGreaterThan(versions.at(-1)!);
-    expect(seen.has(version!)).toBe(false);
-  }
-  expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
-}, 240_000);
+      await deployment.broker.kill();
+      await deployment.broker.restore('whole');
+      await deployment.broker.start();
+      // It is not for the service to say whether this is all that there was.
+      await sleepUntil(async () => !(await problems(client)).includes('Kafka cannot be reached.'), 'Kafka is reached', 60_000);
+      expect(outcomeOf(await patch(92))).toBe('503 service_unavailable');
+      expect(await tablog('log', 'resume')).toMatchObject({ code: 0 });
+      await sleepUntil(async () => outcomeOf(await patch(93)) === '200', 'writes are taken again', 60_000);
+      const { version, json } = await client.get(row);
+      expect(json.data).toMatchObject({ n: 93 });
+      expect(version!).toBeGreaterThan(versions.at(-1)! + 2n ** 31n);
+      expect(await tablog('log', 'status')).toMatchObject({ code: 0 });
+      expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
+    }, 480_000);
+
+    test('what is lost for good is given up with a replay, and its versions never come again', async () => {
+      const { client, row, patch, versions } = await loseTail(loss);
+      await Promise.all(deployment.places.map(({ server }) => server.stop()));
+      const { code, stdout } = await tablog('replay');
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/^Partition \d+ of the log lacks events that had been projected: their changes are gone\./m);
+      await deployment.restart(deployment.places);
+      await deployment.untilReady();
+      expect((await client.get(row)).json.data).toMatchObject({ n: 0 });
+      for (const version of versions) {
+        expect(outcomeOf(await patch(94, { 'if-match': `"${version}"` }))).toBe('412 precondition_failed');
+      }
+      const seen = new Set(versions);
+      for (let n = 100; n < 125; n += 1) {
+        const { version } = await patch(n);
+        expect(version!).toBeGreaterThan(versions.at(-1)!);
+        expect(seen.has(version!)).toBe(false);
+      }
+      expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
+    }, 480_000);
+  });
+}
