@@ -1,5 +1,6 @@
 /** Checks that a log is the one that a read model was built from. */
 import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeEvent, encodeEvent } from '../events/event-codec.ts';
 import type { LogReader, LogRecord } from './event-log.ts';
 
@@ -80,5 +81,22 @@ export async function proveIdentity(
   if (next > end) throw shortLog(partition, end, next);
   for await (const [last] of log.read(partition, next - 1n, next)) {
     if (!lastHash || !hashOf(last!).equals(lastHash)) throw changedLog(partition, next);
+  }
+}
+
+/** How long to wait before a loss of records is looked at again, in milliseconds. */
+export const confirmDelay = 1500;
+
+/**
+ * The same for a log in Kafka. A leader that was deposed, and does not know it yet, answers with the end that it had: records count as lost
+ * only if they are still missing after a while.
+ */
+export async function proveIdentityTwice(...args: Parameters<typeof proveIdentity>): Promise<void> {
+  try {
+    await proveIdentity(...args);
+  } catch (error) {
+    if (!(error instanceof RecordsLost)) throw error;
+    await sleep(confirmDelay);
+    await proveIdentity(...args);
   }
 }

@@ -44,6 +44,8 @@ export class Brokers {
   away = false;
   /** What becomes of the next send to a partition. */
   fateOf: (partition: number) => Fate = () => 'taken';
+  /** The ends that a leader still tells which was deposed and does not know it; null: there is none. */
+  deposedEnds: readonly number[] | null = null;
   /** How many records each partition had when clients began. They are never lost. */
   firstRecords: readonly number[] = [];
   /** How often the connections were broken. */
@@ -160,9 +162,14 @@ class Cluster {
   async fetchTopicsOffset([{ partitions, fromBeginning }]: readonly [{ partitions: readonly { partition: number }[]; fromBeginning: boolean }]): Promise<unknown> {
     return this.#ask(() => [{
       partitions: partitions.map(({ partition }) => ({
-        partition, offset: fromBeginning ? '0' : String(this.#brokers.partitions[partition]!.records.length),
+        partition, offset: fromBeginning ? '0' : String(this.#endOf(partition)),
       })),
     }]);
+  }
+
+  #endOf(partition: number): number {
+    const { deposedEnds, partitions, random } = this.#brokers;
+    return deposedEnds !== null && random.chance(0.5) ? deposedEnds[partition]! : partitions[partition]!.records.length;
   }
 
   removeBroker(): void {

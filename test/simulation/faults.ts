@@ -121,6 +121,20 @@ const disturbing: readonly Fault[] = [
     },
   },
   {
+    name: 'a leader that was deposed tells the end that it knows', log: 'kafka', places: apart, judge: nothingIsLost,
+    strike: async (deployment) => {
+      const { world, random } = deployment;
+      const { brokers } = world.kafka!;
+      const ends = brokers.partitions.map(({ records }) => records.length);
+      await clock.sleep(random.between(50, 500));
+      brokers.elect(partitionOfClients(deployment));
+      brokers.restart();
+      brokers.deposedEnds = ends;
+      await clock.sleep(random.between(50, 900));
+      brokers.deposedEnds = null;
+    },
+  },
+  {
     name: 'two groups of projectors', log: 'kafka', judge: nothingIsLost,
     places: (world) => [new Place(world, 'api'), new Place(world, 'projector'), new Place(world, 'projector', new ConsumerGroup(world.random, partitions))],
     strike: ({ random }) => clock.sleep(random.between(2000, 12_000)),

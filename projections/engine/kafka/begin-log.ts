@@ -4,7 +4,7 @@ import { advisoryLocks } from '../../../src/database/advisory-locks.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { inTransaction } from '../../../src/database/transaction.ts';
 import { readProgress } from '../progress/progress.store.ts';
-import { encodeGenesis, proveIdentity, readLogId, WrongLog } from '../../../src/log/identity.ts';
+import { encodeGenesis, proveIdentityTwice, readLogId, WrongLog } from '../../../src/log/identity.ts';
 import { allPartitions } from '../../../src/log/partition.ts';
 import { whenSettled } from '../../../src/log/kafka/kafka-client.ts';
 import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
@@ -39,7 +39,7 @@ export async function findWrongPartitions(database: Database, reader: KafkaReade
   const wrong = new Map<number, string>();
   for (const [partition, remembered] of (await readProgress(database.pool)).entries()) {
     try {
-      await proveIdentity(reader, partition, remembered);
+      await proveIdentityTwice(reader, partition, remembered);
     } catch (error) {
       if (!(error instanceof WrongLog)) throw error;
       wrong.set(partition, error.message);

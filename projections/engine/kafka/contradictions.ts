@@ -8,7 +8,7 @@ import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import { NotAppended } from '../../../src/log/event-log.ts';
 import type { LogReader } from '../../../src/log/event-log.ts';
-import { proveIdentity, RecordsLost, WrongLog } from '../../../src/log/identity.ts';
+import { proveIdentityTwice, RecordsLost, WrongLog } from '../../../src/log/identity.ts';
 import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import { allPartitions } from '../../../src/log/partition.ts';
 import { noteContradicted, readProgressOf } from '../progress/progress.store.ts';
@@ -60,7 +60,7 @@ export class Contradictions {
       const doubts = connection.doubtsAbout(partition);
       if (doubts === this.#provenAt.get(partition)) return;
       try {
-        await proveIdentity(reader, partition, await readProgressOf(database.pool, partition));
+        await proveIdentityTwice(reader, partition, await readProgressOf(database.pool, partition));
       } catch (error) {
         if (error instanceof WrongLog) this.add(partition, error);
         throw new NotAppended(`it is not certain that partition ${partition} of the log is complete`, { cause: error });

@@ -11,7 +11,7 @@ import { pause } from '../../../src/pause.ts';
 import { noteCaughtUp, noteContradicted, noteHalted, takeOver } from '../progress/progress.store.ts';
 import type { Projected, Projector } from '../projector.ts';
 import type { LogReader, LogRecord } from '../../../src/log/event-log.ts';
-import { changedLog, proveIdentity, RecordsLost, shortLog, WrongLog } from '../../../src/log/identity.ts';
+import { changedLog, confirmDelay, proveIdentityTwice, RecordsLost, shortLog, WrongLog } from '../../../src/log/identity.ts';
 import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import { PartitionFetcher } from '../../../src/log/kafka/partition-fetcher.ts';
 import { PartitionProjection, type Position } from './partition-projection.ts';
@@ -143,7 +143,7 @@ export class PartitionOwner {
         // What is left once others are tried again: the log was found to contradict the read model.
         if (claim.halted !== null) return onHalted(partition, claim.next, claim.halted, new WrongLog(claim.halted));
         try {
-          await proveIdentity(reader, partition, claim);
+          await proveIdentityTwice(reader, partition, claim);
         } catch (error) {
           if (!(error instanceof WrongLog)) throw error;
           await this.#note(partition, claim.epoch, error.message, error);
@@ -247,16 +247,23 @@ export class PartitionOwner {
     } else projection.halt(changedLog(partition, projection.tail));
   }
 
-  /** The offset to fetch is not in the log: the log was replaced, or has lost a part. Never rejects. */
+  /** The offset to fetch is not in the log, now and after a while: the log was replaced, or has lost a part. Never rejects. */
   async #judgeRange(partition: number): Promise<void> {
     const projection = this.#owned.get(partition)?.projection;
     if (!projection) return;
     try {
-      const { start, end } = await this.#options.reader.bounds(partition);
-      if (projection.tail >= start && projection.tail <= end) return;
+      if (await this.#isInRange(partition, projection)) return;
+      await pause(confirmDelay, this.#closing.signal);
+      if (await this.#isInRange(partition, projection)) return;
+      const { end } = await this.#options.reader.bounds(partition);
       projection.halt(shortLog(partition, end, projection.tail));
     } catch (error) {
       this.#options.logger.debug({ partition, err: error }, 'the bounds of a partition are not known yet');
     }
+  }
+
+  async #isInRange(partition: number, { tail }: PartitionProjection): Promise<boolean> {
+    const { start, end } = await this.#options.reader.bounds(partition);
+    return tail >= start && tail <= end;
   }
 }

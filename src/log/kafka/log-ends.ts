@@ -18,7 +18,7 @@ export interface LogEndsOptions {
   readonly ends: readonly bigint[];
   /** How far a partition is projected, as far as this process knows. */
   readonly nextOf: (partition: number) => bigint;
-  /** A partition ends before the place up to which it was projected. */
+  /** A partition ends before the place up to which it was projected, and did when it was asked before. */
   readonly onShort: (partition: number, end: bigint, next: bigint) => void;
   readonly logger: Logger;
 }
@@ -34,6 +34,8 @@ export class LogEnds {
   readonly #partitions: readonly number[];
   readonly #ends: bigint[];
   readonly #standing: Standing[];
+  /** The partitions that seemed too short when they were last asked: a leader that was deposed answers so until it knows. */
+  readonly #short = new Set<number>();
   #away: Error | null = null;
   #timer: NodeJS.Timeout | undefined;
   #asking: Promise<void> | null = null;
@@ -95,7 +97,9 @@ export class LogEnds {
       if (this.#away) logger.info('Kafka can be reached again');
       for (const [partition, { end }] of bounds) {
         this.heard(partition, end);
-        if (end < before[partition]!) onShort(partition, end, before[partition]!);
+        if (end >= before[partition]!) this.#short.delete(partition);
+        else if (this.#short.has(partition)) onShort(partition, end, before[partition]!);
+        else this.#short.add(partition);
       }
       this.#lookForStandstill();
     } catch (error) {
