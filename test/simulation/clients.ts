@@ -8,6 +8,7 @@ import { readPatchRow } from '../../src/formats/read-patch-row.ts';
 import { HttpError } from '../../src/http/answers/http-error.ts';
 import { NotAppended } from '../../src/log/event-log.ts';
 import { isDatabaseAway } from '../../src/database/database-away.ts';
+import { lostMessage } from '../../src/http/submit/jobs.ts';
 import type { Applied } from '../../src/http/submit/submitter.ts';
 import type { Operation, WriteOutcome } from '../support/history.ts';
 import { Recorder } from '../faults/recorded-table.ts';
@@ -186,9 +187,23 @@ export class SimulatedClient {
         if (error.type === 'precondition_failed') return { status: 'refused', changed: true };
         if (refusals.has(error.type)) return { status: 'refused', changed: false };
         if (error.type !== 'outcome_unknown') this.#table.recorder.unexpected.push(`${error.type}: ${error.message}`);
+        else if (this.#random.chance(0.5)) return this.#askForJob(error.headers['job-id']!);
       } else if (!place.hasEnded(serving)) this.#table.recorder.unexpected.push(inspect(error));
       return { status: 'unknown' };
     }
+  }
+
+  /** Asks for the job of a request until it is over. That it never reached the log is certain; a success does not tell its version. */
+  async #askForJob(jobId: string): Promise<WriteOutcome> {
+    for (let count = 0; count < 100; count += 1) {
+      await clock.sleep(2000);
+      const { serving, ended } = this.#random.pick(this.#places);
+      if (serving === null) continue;
+      const found = await Promise.race([serving.jobs.find(this.#table.teamId, jobId), ended.promise]).catch(() => null);
+      if (found?.state.status === 'failed' && found.state.message === lostMessage) return { status: 'refused', changed: false };
+      if (found !== null && found.state.status !== 'running') break;
+    }
+    return { status: 'unknown' };
   }
 
   #record(work: (serving: Serving) => Promise<Operation | null>): Promise<Operation | null> {

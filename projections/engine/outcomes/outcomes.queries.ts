@@ -2,7 +2,7 @@
 import type { Database } from '../../../src/database/database.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import { findProgressAndOutcomes } from './outcomes.store.ts';
-import { stillCounts, type KnownOutcome } from './recorded-outcome.ts';
+import { outcomeLife, stillCounts, type KnownOutcome } from './recorded-outcome.ts';
 
 /** One attempt at a command: the log time when it was sent, and until when it could take effect. */
 export interface Try {
@@ -10,11 +10,18 @@ export interface Try {
   readonly notAfter: number;
 }
 
-/** Null: no outcome yet. `forgotten`: it had one, but a later attempt that counted as a new command has replaced it. */
+/**
+ * Null: no outcome yet. `forgotten`: it had one, but a later attempt that counted as a new command has replaced it; or nobody can tell
+ * whether this attempt counted as a repetition, because an earlier outcome was about to expire.
+ */
 export type TryOutcome = Outcome | 'forgotten' | null;
+
+/** By how much the log time of an attempt is uncertain, in milliseconds: a process whose clock differs by more takes no writes. */
+const uncertainty = 60_000;
 
 function outcomeOfTry(recorded: KnownOutcome, { at, notAfter }: Try): TryOutcome {
   const { time, replacedTime, outcome } = recorded;
+  if (Math.abs(time + outcomeLife - at) <= uncertainty) return 'forgotten';
   if (time > notAfter && replacedTime !== null && stillCounts({ time: replacedTime }, at)) return 'forgotten';
   return stillCounts(recorded, at) ? outcome : null;
 }

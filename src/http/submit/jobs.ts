@@ -20,7 +20,8 @@ const jobLife = outcomeLife;
  */
 const settleDelay = 60_000;
 
-const lostMessage = 'The request did not reach the log in time: nothing was changed.';
+/** Of a job whose request had no effect, and never will have one. */
+export const lostMessage = 'The request did not reach the log in time: nothing was changed.';
 
 export type JobState =
   | { readonly status: 'running' }
