@@ -94,7 +94,7 @@ function missingRows({ events, states: { tables: state }, before, remembered }: 
     if (!extent || table === null) byId.push(row);
     else if (extent.generation === table.generation && row.index < extent.rows && state.findRow(extent.key, row.index) === null) {
       state.putExtent(extent);
-      const changed = before?.tables.findRow(extent.key, row.index);
+      const changed = before?.tables.findRow(extent.key, row.index) ?? remembered?.row(extent.key, row.index);
       if (changed) state.putRow(changed);
       else byExtent.push({ extent, index: row.index });
     }

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { models, type States } from '../../../projections/models.ts';
 import type { RememberedTables } from '../../../projections/tables/remembered-tables.ts';
 import { blockRow, given, openStates, tailRow, when } from '../../support/decisions.ts';
-import { add, block, few } from '../../support/requests.ts';
+import { add, block, few, patch, remove } from '../../support/requests.ts';
 
 const one = '{"a":1}';
 const remember = ({ tables }: States, before: RememberedTables | null = null): RememberedTables => models.tables.remember!(before, tables);
@@ -34,6 +34,21 @@ describe('of tables is remembered', () => {
     expect(second.table('table')?.table).toMatchObject({ version: 100n, rows: 2 });
     expect(second.extentOf('table', blockRow(0))).not.toBeNull();
     expect(second.extentOf('table', { version: 100n, ordinal: 0 })).not.toBeNull();
+  });
+
+  test('the rows that were patched or deleted last, unless they are long', () => {
+    const state = given({ block: [one, one, one] });
+    when(state, patch(blockRow(0), '{"a":2}'));
+    when(state, remove(blockRow(1)));
+    const first = remember(state);
+    expect(first.row(1n, 0)).toMatchObject({ body: '{"a":2}', version: 100n });
+    expect(first.row(1n, 1)).toMatchObject({ body: null, version: 100n });
+    expect(first.row(1n, 2)).toBeNull();
+    const later = given({ block: [one, one, one] });
+    when(later, patch(blockRow(0), `{"b":"${'x'.repeat(2000)}"}`, { rowBytesMax: 10_000 }));
+    const second = remember(later, first);
+    expect(second.row(1n, 0)).toBeNull();
+    expect(second.row(1n, 1)).not.toBeNull();
   });
 
   test('nothing any more once it was too many extents', () => {
