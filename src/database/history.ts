@@ -60,7 +60,6 @@ export class HistoryGuard {
   /** The same, and, on the first connections after a restart of the server, rejects as the check of `onRestarted` does. */
   async checkAfterRestart(connection: Connection): Promise<void> {
     const { started } = await this.#check(connection);
-    this.#started ??= started;
     if (this.#started !== started) await this.#checkRestarted(connection);
     this.#started = started;
   }
@@ -85,9 +84,10 @@ export class HistoryGuard {
 
   async #check(connection: Connection): Promise<Present> {
     const { rows: [present] } = await connection.query(selectPresent);
-    const { history } = present!;
+    const { history, started } = present!;
     if (history === null) throw new IsStandby();
     this.#known ??= history;
+    this.#started ??= started;
     if (this.#known === history) return present!;
     const reason = `Postgres goes on from another history (${history}, it was ${this.#known}): a standby was promoted, or a backup restored`;
     this.#changed.resolve(reason);
