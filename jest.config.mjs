@@ -11,7 +11,7 @@ const onKafka = {
   log: ['event-log', 'plans'],
   api: ['idempotency', 'imports', 'imports-at-once', 'jobs', 'model', 'stashes', 'tokens', 'versions'],
   replay: isFull ? ['batches', 'compaction', 'mutations', 'read-model-use', 'replay', 'written-before'] : ['replay', 'written-before'],
-  faults: isFull ? ['*'] : ['false-refusals', 'imports', 'kills', 'leaders'],
+  faults: isFull ? ['*'] : ['false-refusals', 'kills', 'leaders'],
 };
 const onSplitKafka = [...onKafka.api, 'metrics', 'secret-keys'];
 
