@@ -43,6 +43,11 @@ export class SpeculativeBatch {
     this.#options = options;
   }
 
+  /** The layout under which its rows were loaded. */
+  get layout(): bigint {
+    return this.#options.layout;
+  }
+
   /** The offset after its last record. */
   get end(): bigint {
     return this.#options.after.next + BigInt(this.#entries.length);

@@ -14,7 +14,7 @@ export function bind<Row extends object>(statement: Statement<Row>, values: read
   return { statement, values };
 }
 
-/** A statement that does what others do. */
+/** A statement that does what others do. Postgres needs its text only; the simulation runs its parts. */
 export interface CombinedStatement extends Statement {
   readonly parts: readonly Statement[];
   /** How many of the first parts must return a row. */

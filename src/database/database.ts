@@ -53,7 +53,10 @@ export class Database {
   readonly schema: string;
   readonly orm: MikroORM;
   readonly pool: pg.Pool;
-  /** Checks each connection below, so that no process reads or writes on top of a history that it does not know. */
+  /**
+   * Checks each connection, so that no process reads or writes on top of a history that it does not know. Those of the pool are not checked
+   * after a restart of the server, because a log that lost commits is resumed through it.
+   */
   readonly history: HistoryGuard;
   /** Point reads. */
   readonly reader: PipelinedReader;

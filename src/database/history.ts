@@ -1,7 +1,7 @@
 /**
  * The history of a Postgres database: its cluster and timeline. A standby that is promoted and a recovery to a point in time begin a
  * new timeline, and may lack the last commits of the old one (https://www.postgresql.org/docs/current/continuous-archiving.html).
- * A restart after a crash does not: it loses no commit.
+ * A restart after a crash does not: it loses no commit, unless the disk was put back to an earlier state.
  */
 import type { Statement } from './pipelined-client.ts';
 

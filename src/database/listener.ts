@@ -37,8 +37,14 @@ export class Listener {
     // A connection that breaks also emits `end`, which is handled below.
     client.on('error', () => undefined);
     client.on('notification', ({ payload }) => this.#hear(payload ?? ''));
-    await client.connect();
-    await client.query(`listen ${this.#channel}`);
+    try {
+      await client.connect();
+      await client.query(`listen ${this.#channel}`);
+    } catch (error) {
+      // A standby takes connections, and refuses to listen.
+      await client.end().catch(() => undefined);
+      throw error;
+    }
     this.#client = client;
     client.once('end', () => {
       this.#listening = this.#listenAgain();

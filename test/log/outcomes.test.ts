@@ -51,7 +51,7 @@ test.each<[string, readonly number[], number, TryOutcome]>([
   ['a try that may count as a repetition, or as new', [first], first + outcomeLife - minute, 'forgotten'],
   ['another one', [first], first + outcomeLife + minute, 'forgotten'],
   ['a try that counts as new, and has no outcome yet', [first], first + outcomeLife + minute + 1, null],
-  ['the try that replaced it', [first, first + outcomeLife], first + outcomeLife - 1, outcomeAt(first + outcomeLife)],
+  ['the try that replaced it', [first, first + outcomeLife + 2 * minute], first + outcomeLife + 2 * minute - 1, outcomeAt(first + outcomeLife + 2 * minute)],
   ['the first try, when another has replaced its outcome', [first, first + outcomeLife], first - 1, 'forgotten'],
   ['a later try of the first command, when another has replaced its outcome', [first, first + 8 * day], first + 6 * day, 'forgotten'],
   ['a later try of the second command', [first, first + 8 * day], first + 9 * day, outcomeAt(first + 8 * day)],

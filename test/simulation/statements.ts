@@ -72,7 +72,7 @@ export const changing: Record<string, Run> = {
   },
   lock_head: (view, [partition]) => {
     const head = view.get('heads', String(partition))!;
-    return [{ ...head, time: BigInt(Number(head['time'])), serverTime: BigInt(view.server.time), projected: progress(view, partition)['next'] }];
+    return [{ ...head, time: BigInt(Number(head['time'])), serverTime: BigInt(view.server.time), projected: progress(view, partition)['next'], layout: progress(view, partition)['layout'] }];
   },
 };
 

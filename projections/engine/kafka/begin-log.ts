@@ -35,14 +35,14 @@ export async function beginLog(database: Database, connection: KafkaConnection, 
 }
 
 /** The partitions whose log is not the one that the read model was built from, and why. */
-export async function findWrongPartitions(database: Database, reader: KafkaReader): Promise<Map<number, string>> {
-  const wrong = new Map<number, string>();
+export async function findWrongPartitions(database: Database, reader: KafkaReader): Promise<Map<number, WrongLog>> {
+  const wrong = new Map<number, WrongLog>();
   for (const [partition, remembered] of (await readProgress(database.pool)).entries()) {
     try {
       await proveIdentityTwice(reader, partition, remembered);
     } catch (error) {
       if (!(error instanceof WrongLog)) throw error;
-      wrong.set(partition, error.message);
+      wrong.set(partition, error);
     }
   }
   return wrong;

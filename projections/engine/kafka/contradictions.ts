@@ -23,7 +23,7 @@ export interface ContradictionsOptions {
   readonly database: Pick<Database, 'pool'>;
   readonly logger: Logger;
   /** Those found at the start, and why. */
-  readonly found: ReadonlyMap<number, string>;
+  readonly found: ReadonlyMap<number, WrongLog>;
   /** Called when a partition is found to contradict the read model. */
   readonly onFound: (partition: number) => void;
 }
@@ -31,9 +31,9 @@ export interface ContradictionsOptions {
 export class Contradictions {
   readonly #options: ContradictionsOptions;
   /** As found by this process, and why. */
-  readonly #found: Map<number, string>;
-  /** Those that are stored, for all processes. */
-  readonly #stored = new Set<number>();
+  readonly #found = new Map<number, string>();
+  /** Those that are stored, for all processes, and since when, as far as known (by `performance.now`). */
+  readonly #stored = new Map<number, number>();
   /** The doubts about a partition when it was last proved here. */
   readonly #provenAt = new Map<number, number>();
   readonly #noting = new Set<Promise<void>>();
@@ -41,8 +41,7 @@ export class Contradictions {
 
   constructor(options: ContradictionsOptions) {
     this.#options = options;
-    this.#found = new Map(options.found);
-    for (const [partition, reason] of this.#found) options.logger.fatal({ partition }, reason);
+    for (const [partition, error] of options.found) this.add(partition, error);
   }
 
   /** How the log of a partition contradicts the read model, as found by this process; null if it does not. */
@@ -80,15 +79,18 @@ export class Contradictions {
     if (error instanceof RecordsLost) this.#store(partition, message);
   }
 
-  /** The progress was read, and says which partitions are stored as contradicted. Returns those that an operator has resumed since. */
-  refresh(isStored: (partition: number) => boolean): readonly number[] {
-    const resumed = [...this.#stored].filter((partition) => !isStored(partition));
+  /**
+   * The progress was read, from `began` on, and says which partitions are stored as contradicted. Returns those that an operator has
+   * resumed since.
+   */
+  refresh(isStored: (partition: number) => boolean, began: number): readonly number[] {
+    const resumed = [...this.#stored].flatMap(([partition, since]) => (since < began && !isStored(partition) ? [partition] : []));
     for (const partition of resumed) {
       this.#stored.delete(partition);
       this.#found.delete(partition);
     }
     for (const partition of allPartitions(this.#options.partitions)) {
-      if (isStored(partition)) this.#stored.add(partition);
+      if (isStored(partition) && !this.#stored.has(partition)) this.#stored.set(partition, began);
     }
     return resumed;
   }
@@ -106,7 +108,7 @@ export class Contradictions {
       retries: Infinity, minTimeout: noteDelay, factor: 1, signal, shouldRetry: ({ error }) => isDatabaseAway(error),
     }).then(() => {
       // An operator may resume it before this process reads the progress again.
-      this.#stored.add(partition);
+      this.#stored.set(partition, performance.now());
     }).catch((error: unknown) => {
       if (!signal.aborted) logger.error({ partition, err: error }, 'a halt could not be noted');
     }).finally(() => this.#noting.delete(noting));

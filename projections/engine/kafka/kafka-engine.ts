@@ -10,7 +10,7 @@ import type { Outcome } from '../../../src/events/outcome.ts';
 import type { Projected, Projector } from '../projector.ts';
 import { NotAppended } from '../../../src/log/event-log.ts';
 import type { EventLog, LogRecord, LogStatus, PartitionBounds } from '../../../src/log/event-log.ts';
-import { RecordsLost, shortLog } from '../../../src/log/identity.ts';
+import { RecordsLost, shortLog, type WrongLog } from '../../../src/log/identity.ts';
 import { LogClock } from '../../../src/log/log-clock.ts';
 import { fail, noLogObserver, type LogObserver, type RefusalReason } from '../../../src/log/log-observer.ts';
 import { allPartitions } from '../../../src/log/partition.ts';
@@ -92,7 +92,7 @@ export class KafkaEngine implements EventLog {
     { membership }: Brokers,
     connections: Connections,
     ends: readonly bigint[],
-    wrong: ReadonlyMap<number, string>,
+    wrong: ReadonlyMap<number, WrongLog>,
   ) {
     this.#options = options;
     this.#observer = options.observer ?? noLogObserver;
@@ -108,7 +108,7 @@ export class KafkaEngine implements EventLog {
     });
     this.#watch = new ProgressWatch({
       database, waiters: this.#waiters, partitions, unknownWait, logger,
-      onRefreshed: () => this.#takeRefreshed(),
+      onRefreshed: (began) => this.#takeRefreshed(began),
       onFallen: (partition) => this.#lose(`the projection of partition ${partition} is behind where it was: Postgres lost commits`),
     });
     this.#ends = new LogEnds({
@@ -325,8 +325,8 @@ export class KafkaEngine implements EventLog {
   }
 
   /** The progress of all partitions was read. Partitions that an operator has resumed go on. */
-  #takeRefreshed(): void {
-    const resumed = this.#contradictions.refresh((partition) => this.#watch.of(partition).contradicted);
+  #takeRefreshed(began: number): void {
+    const resumed = this.#contradictions.refresh((partition) => this.#watch.of(partition).contradicted, began);
     if (resumed.length > 0) this.#assign(this.#assigned);
     this.#checkCaughtUp();
   }
@@ -352,14 +352,19 @@ export class KafkaEngine implements EventLog {
       this.#watch.notify({ partition, from, next, outcomes });
       return;
     }
-    const ofOthers = new Map([...outcomes].filter(([commandId, outcome]) => !this.#waiters.settle(partition, commandId, outcome)));
+    let others = records.length;
+    for (const [commandId, outcome] of outcomes) {
+      if (this.#waiters.settle(partition, commandId, outcome)) others -= 1;
+    }
     this.#waiters.advance(partition, from, next);
-    if (ofOthers.size > 0) this.#watch.notify({ partition, from, next, outcomes: ofOthers });
+    // All outcomes: another process may wait for the same command.
+    if (others > 0) this.#watch.notify({ partition, from, next, outcomes });
     this.#checkCaughtUp();
   }
 
   #halt(partition: number, offset: bigint, reason: string, error: Error): void {
     this.#watch.halted(partition, reason);
+    if (error instanceof RecordsLost) return this.#contradictions.add(partition, error);
     this.#options.logger.fatal({ partition, offset: String(offset), err: error }, 'a partition has halted: its log cannot be projected any further');
   }
 

@@ -8,12 +8,12 @@ import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import { pause } from '../../../src/pause.ts';
-import { noteCaughtUp, noteContradicted, noteHalted, takeOver } from '../progress/progress.store.ts';
+import { noteCaughtUp, noteHalted, takeOver } from '../progress/progress.store.ts';
 import type { Projected, Projector } from '../projector.ts';
 import type { LogReader, LogRecord } from '../../../src/log/event-log.ts';
 import { changedLog, confirmDelay, proveIdentityTwice, RecordsLost, shortLog, WrongLog } from '../../../src/log/identity.ts';
 import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
-import { PartitionFetcher } from '../../../src/log/kafka/partition-fetcher.ts';
+import { PartitionFetcher, type FetchPlace } from '../../../src/log/kafka/partition-fetcher.ts';
 import { PartitionProjection, type Position } from './partition-projection.ts';
 
 /** How long to wait after a failure, in milliseconds. */
@@ -50,9 +50,9 @@ interface Owned {
   readonly epoch: bigint;
   /** The end of the log when it was taken over; null once the projection has been there. */
   catchUpTo: bigint | null;
-  /** The doubts about the partition when the log was last proved to have all that was projected, and those at the fetch in flight. */
+  /** The doubts about the partition when the log was last proved to have all that was projected, and those at the last fetch. */
   provenAt: number;
-  fetchedAt: number;
+  askedAt: number;
   /** When this process last appended to it, and until when it is fetched because others append too, by `performance.now`. */
   sentAt: number;
   sharedUntil: number;
@@ -71,7 +71,7 @@ export class PartitionOwner {
     this.#options = options;
     this.#fetcher = new PartitionFetcher({
       connection: options.connection, logger: options.logger, partitions: () => this.partitions,
-      offsetOf: (partition) => this.#offsetToFetch(partition),
+      placeOf: (partition) => this.#placeToFetch(partition),
       onFetched: (partition, from, records) => this.#offerFetched(partition, from, records),
       onOutOfRange: (partition) => this.#judgeRange(partition),
     });
@@ -183,7 +183,7 @@ export class PartitionOwner {
       },
     });
     this.#owned.set(partition, {
-      projection, epoch: position.epoch, catchUpTo: end, provenAt, fetchedAt: provenAt, sentAt: -Infinity, sharedUntil: -Infinity,
+      projection, epoch: position.epoch, catchUpTo: end, provenAt, askedAt: provenAt, sentAt: -Infinity, sharedUntil: -Infinity,
     });
     this.#noteCaughtUp(partition, position.next);
     this.#fetcher.start();
@@ -198,14 +198,13 @@ export class PartitionOwner {
   }
 
   /**
-   * Notes why a partition has halted, for other processes. Lost records halt it until an operator resumes the log; a wrong log or an
-   * event that cannot be projected, until somebody takes it over with the right settings or code.
+   * Notes why a partition has halted, for other processes, until somebody takes it over with the right settings or code. Lost records are
+   * noted by whoever is told of the halt.
    */
-  #note(partition: number, epoch: bigint, reason: string, error: Error): Promise<void> {
+  async #note(partition: number, epoch: bigint, reason: string, error: Error): Promise<void> {
+    if (error instanceof RecordsLost) return;
     const { pool } = this.#options.database;
-    return this.#untilDone(partition, () => {
-      return error instanceof RecordsLost ? noteContradicted(pool, partition, reason) : noteHalted(pool, partition, epoch, reason);
-    });
+    await this.#untilDone(partition, () => noteHalted(pool, partition, epoch, reason));
   }
 
   /** Retries while Postgres cannot be reached. Never rejects. */
@@ -221,30 +220,32 @@ export class PartitionOwner {
     }
   }
 
-  /** The offset to fetch a partition from; null if it should not be fetched now. */
-  #offsetToFetch(partition: number): bigint | null {
+  /** Where to fetch a partition from; null if it should not be fetched now. */
+  #placeToFetch(partition: number): FetchPlace | null {
     const owned = this.#owned.get(partition);
     if (!owned?.projection.hasRoom) return null;
-    owned.fetchedAt = this.#options.connection.doubtsAbout(partition);
+    const doubts = this.#options.connection.doubtsAbout(partition);
+    owned.askedAt = doubts;
     const { tail } = owned.projection;
     // The record before the tail is the proof.
-    if (owned.provenAt !== owned.fetchedAt) return tail === 0n ? tail : tail - 1n;
+    if (owned.provenAt !== doubts) return { offset: tail === 0n ? tail : tail - 1n, doubts };
     const now = performance.now();
     const knowsWhatComes = now < owned.sentAt + ownRecordsFor && now > owned.sharedUntil;
-    return knowsWhatComes ? null : tail;
+    return knowsWhatComes ? null : { offset: tail, doubts };
   }
 
-  #offerFetched(partition: number, from: bigint, records: readonly LogRecord[]): void {
+  #offerFetched(partition: number, { offset, doubts }: FetchPlace, records: readonly LogRecord[]): void {
     const owned = this.#owned.get(partition);
-    if (!owned) return;
-    const { projection, fetchedAt } = owned;
+    // While another broker becomes the leader, two fetches may be in flight: only the later one counts.
+    if (!owned || owned.askedAt !== doubts) return;
+    const { projection, provenAt } = owned;
     const [first] = records;
-    if (first!.offset > from) projection.halt(new RecordsLost(partition, `the log has no record at offset ${from}`));
-    else if (owned.provenAt === fetchedAt) projection.offer(records);
+    if (first!.offset > offset) projection.halt(new RecordsLost(partition, `the log has no record at offset ${offset}`));
+    else if (provenAt === doubts) projection.offer(records);
     else if (projection.tail === 0n || projection.endsWith(first!)) {
-      owned.provenAt = fetchedAt;
+      owned.provenAt = doubts;
       projection.offer(records);
-    } else projection.halt(changedLog(partition, projection.tail));
+    } else if (first!.offset === projection.tail - 1n) projection.halt(changedLog(partition, projection.tail));
   }
 
   /** The offset to fetch is not in the log, now and after a while: the log was replaced, or has lost a part. Never rejects. */

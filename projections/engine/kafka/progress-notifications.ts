@@ -37,8 +37,16 @@ export function encodeNotification({ partition, from, next, outcomes }: Progress
   return Buffer.byteLength(text) <= bytesMax ? text : encode(null);
 }
 
-export function decodeNotification(text: string): ProgressNotification {
-  const [partition, from, next, outcomes] = JSON.parse(text) as Encoded;
+/** Null for a text that is none. */
+export function decodeNotification(text: string): ProgressNotification | null {
+  try {
+    return decode(JSON.parse(text) as Encoded);
+  } catch {
+    return null;
+  }
+}
+
+function decode([partition, from, next, outcomes]: Encoded): ProgressNotification {
   return {
     partition, from: BigInt(from), next: BigInt(next),
     outcomes: outcomes && new Map(outcomes.map(([commandId, etag, detail, requestDigest]) => {

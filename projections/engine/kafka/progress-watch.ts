@@ -31,8 +31,8 @@ export interface ProgressWatchOptions {
   readonly logger: Logger;
   /** The progress of a partition is lower than it was: Postgres lost commits. */
   readonly onFallen: (partition: number) => void;
-  /** Called after the progress of all partitions was read. */
-  readonly onRefreshed: () => void;
+  /** Called after the progress of all partitions was read. `began`: when the read began, by `performance.now`. */
+  readonly onRefreshed: (began: number) => void;
 }
 
 export class ProgressWatch {
@@ -53,6 +53,7 @@ export class ProgressWatch {
 
   constructor(options: ProgressWatchOptions) {
     this.#options = options;
+    // Another format needs another name: processes of two versions may run side by side, and poll where they do not hear each other.
     this.#channel = `${options.database.schema}_outcomes`;
     this.#notifier = new ProgressNotifier(options.database, this.#channel, options.logger);
     this.#progress = Array.from({ length: options.partitions }, () => ({ next: 0n, time: 0, halted: null, contradicted: false, caughtUp: false }));
@@ -88,6 +89,7 @@ export class ProgressWatch {
   /** Reads the progress of all partitions. Rejects when Postgres is away. */
   async refresh(connection: Connection = this.#options.database.pool): Promise<void> {
     const { waiters, onFallen } = this.#options;
+    const began = performance.now();
     const before = this.#progress.map(({ next }) => next);
     const { progress, serverTime } = await readProgressNow(connection);
     this.#refreshedAt = performance.now();
@@ -102,7 +104,7 @@ export class ProgressWatch {
       waiters.moved(partition, next);
       if (halted !== null) waiters.abandon(partition);
     });
-    this.#options.onRefreshed();
+    this.#options.onRefreshed(began);
   }
 
   /** This process has projected a partition up to here. */
@@ -176,8 +178,10 @@ export class ProgressWatch {
   }
 
   #hear(payload: string): void {
-    const { waiters } = this.#options;
-    const { partition, from, next, outcomes } = decodeNotification(payload);
+    const { waiters, logger } = this.#options;
+    const notification = decodeNotification(payload);
+    if (notification === null) return logger.warn({ payload }, 'a notification is not one of a projector');
+    const { partition, from, next, outcomes } = notification;
     if (outcomes !== null) {
       for (const [commandId, outcome] of outcomes) waiters.settle(partition, commandId, outcome);
       waiters.advance(partition, from, next);

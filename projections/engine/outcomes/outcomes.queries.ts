@@ -21,7 +21,8 @@ const uncertainty = 60_000;
 
 function outcomeOfTry(recorded: KnownOutcome, { at, notAfter }: Try): TryOutcome {
   const { time, replacedTime, outcome } = recorded;
-  if (Math.abs(time + outcomeLife - at) <= uncertainty) return 'forgotten';
+  const isUncertain = (earlier: number): boolean => Math.abs(earlier + outcomeLife - at) <= uncertainty;
+  if (isUncertain(time) || (replacedTime !== null && isUncertain(replacedTime))) return 'forgotten';
   if (time > notAfter && replacedTime !== null && stillCounts({ time: replacedTime }, at)) return 'forgotten';
   return stillCounts(recorded, at) ? outcome : null;
 }

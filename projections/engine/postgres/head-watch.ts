@@ -39,7 +39,9 @@ export interface HeadWatchOptions {
 export class HeadWatch {
   readonly #options: HeadWatchOptions;
   /** For each partition, the version behind the last event, and the highest that it ever was. */
-  #versions: readonly bigint[] = [];
+  #versions: bigint[] = [];
+  /** For each partition, the version of the event at offset 0, when the heads were last read. */
+  #bases: readonly bigint[] = [];
   readonly #timer: NodeJS.Timeout;
   #looking: Promise<void> | null = null;
 
@@ -52,6 +54,12 @@ export class HeadWatch {
     }, lookInterval);
   }
 
+  /** This process has written to a partition. */
+  landed(partition: number, next: bigint): void {
+    const base = this.#bases[partition];
+    if (base !== undefined) this.#versions[partition] = max(base + next, this.#versions[partition]!);
+  }
+
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#looking;
@@ -59,17 +67,19 @@ export class HeadWatch {
 
   /** Through a connection to a server that was restarted: rejects with HistoryChanged if it lost commits. */
   async check(connection: Connection): Promise<void> {
+    const known = [...this.#versions];
     const { rows } = await connection.query(selectHeads);
-    if (this.#findFallen(rows) !== null) throw new HistoryChanged('Postgres lost commits');
+    if (this.#hasFallen(rows, known)) throw new HistoryChanged('Postgres lost commits');
   }
 
   /** Never rejects. */
   async #look(): Promise<void> {
     const { pool, logger, onTime, onBehind } = this.#options;
     try {
+      const known = [...this.#versions];
       const { rows } = await pool.query<Head>(selectHeads);
       onTime(Number(rows[0]!.serverTime));
-      if (this.#findFallen(rows) !== null) return;
+      if (this.#hasFallen(rows, known)) return;
       for (const [partition, { next, projected }] of rows.entries()) {
         if (BigInt(projected) < BigInt(next)) await onBehind(partition);
       }
@@ -79,14 +89,14 @@ export class HeadWatch {
     }
   }
 
-  /** The partition whose head has fallen; null if none has. */
-  #findFallen(heads: readonly Head[]): number | null {
-    const known = this.#versions;
-    this.#versions = heads.map(({ version }, partition) => max(BigInt(version), known[partition] ?? 0n));
-    const fallen = heads.findIndex(({ version }, partition) => BigInt(version) < this.#versions[partition]!);
-    if (fallen === -1) return null;
+  /** Whether a head is below what was known before the heads were read. */
+  #hasFallen(heads: readonly Head[], known: readonly bigint[]): boolean {
+    this.#bases = heads.map(({ version, next }) => BigInt(version) - BigInt(next));
+    this.#versions = heads.map(({ version }, partition) => max(BigInt(version), this.#versions[partition] ?? 0n));
+    const fallen = heads.findIndex(({ version }, partition) => BigInt(version) < (known[partition] ?? 0n));
+    if (fallen === -1) return false;
     this.#options.onFallen(fallen, this.#versions);
-    return fallen;
+    return true;
   }
 }
 

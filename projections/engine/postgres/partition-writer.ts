@@ -40,8 +40,8 @@ interface Waiter {
 
 interface LockedOptions {
   readonly duplicates: Duplicates;
-  /** Where the head would be if nobody else had written; null: do not check. */
-  readonly expected: bigint | null;
+  /** The same batch, decided ahead, if it could not be stored; null: there was none. */
+  readonly missed: SpeculativeBatch | null;
 }
 
 export interface PartitionWriterOptions {
@@ -51,6 +51,8 @@ export interface PartitionWriterOptions {
   readonly clock: LogClock;
   /** Projects the log up to the head of the partition. */
   readonly catchUp: (partition: number) => Promise<void>;
+  /** Called when a batch is stored; `next`: the offset behind it. */
+  readonly onLanded: (partition: number, next: bigint) => void;
   /** How long to look for the result of an unanswered commit, in milliseconds. */
   readonly unknownWait: number;
   readonly observer: LogObserver;
@@ -126,13 +128,13 @@ export class PartitionWriter {
 
   async #write(batch: readonly Waiter[], speculative: SpeculativeBatch | null): Promise<Projected['outcomes']> {
     let duplicates: Duplicates = 'fail';
-    // The offset that a failed speculative batch expected. Only under the lock can we see why it failed.
-    let missed: bigint | null = null;
+    // A speculative batch that failed. Only under the lock can we see why.
+    let missed: SpeculativeBatch | null = null;
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#options.database.writers.with((tx) => {
           if (speculative && attempt === 1) return this.#writeSpeculative(tx, batch, speculative);
-          return this.#writeLocked(tx, batch, { duplicates, expected: missed });
+          return this.#writeLocked(tx, batch, { duplicates, missed });
         });
       } catch (error) {
         if (isDuplicateOutcome(error)) duplicates = 'replace';
@@ -140,7 +142,7 @@ export class PartitionWriter {
         else if (!(error instanceof ProgressMoved) && !isConflict(error)) throw error;
         if (attempt === attemptsMax) throw error;
         this.#batches.lost();
-        if (error instanceof ProgressMoved && speculative && attempt === 1) missed = speculative.records[0]!.offset;
+        if (error instanceof ProgressMoved && speculative && attempt === 1) missed = speculative;
         else this.#cautious = cautiousBatches;
       }
     }
@@ -163,6 +165,7 @@ export class PartitionWriter {
       if (isGuardFailure(error)) throw new ProgressMoved(`the head of partition ${partition} has moved`);
       throw error;
     }
+    this.#landed(speculative.records);
     return speculative.outcomes;
   }
 
@@ -171,16 +174,16 @@ export class PartitionWriter {
    * failed.
    */
   async #writeLocked(tx: PipelinedClient, batch: readonly Waiter[], options: LockedOptions): Promise<Projected['outcomes']> {
-    const { duplicates, expected } = options;
+    const { duplicates, missed } = options;
     const { partition, projector } = this.#options;
     void tx.query(begin);
     let sent: number | null = null;
     let records: readonly LogRecord[] = [];
     try {
-      const offset = await this.#takeHead(tx);
-      if (expected !== null && offset !== expected) this.#cautious = cautiousBatches;
-      // If the head is where we expected, either the layout was raised, or Postgres lost commits and others wrote instead.
-      else if (expected !== null) projector.forget();
+      const { next: offset, layout } = await this.#takeHead(tx);
+      if (missed !== null && offset !== missed.records[0]!.offset) this.#cautious = cautiousBatches;
+      // The head is where it was expected, and the layout was not raised: Postgres lost commits, and others wrote instead.
+      else if (missed !== null && layout === missed.layout) projector.forget();
       if (this.#cautious > 0) this.#cautious -= 1;
       records = this.#place(batch, offset, this.#timeNow());
       const append = combine(appendStatements(partition, records), 1);
@@ -191,6 +194,7 @@ export class PartitionWriter {
       const committing = tx.query(commit);
       await stored;
       if ((await committing).command !== 'COMMIT') throw new Error('the transaction was rolled back');
+      this.#landed(records);
       this.#batches.landed(records.at(-1)!);
       return outcomes;
     } catch (error) {
@@ -202,6 +206,10 @@ export class PartitionWriter {
     }
   }
 
+  #landed(records: readonly LogRecord[]): void {
+    this.#options.onLanded(this.#options.partition, records.at(-1)!.offset + 1n);
+  }
+
   /** The batch as records from this offset on. */
   #place(batch: readonly Waiter[], offset: bigint, time: number): LogRecord[] {
     const { partition } = this.#options;
@@ -209,10 +217,10 @@ export class PartitionWriter {
   }
 
   /** Locks the head so that nobody else can move it. If the read model is behind, catches up and throws ProgressMoved. */
-  async #takeHead(tx: PipelinedClient): Promise<bigint> {
+  async #takeHead(tx: PipelinedClient): Promise<{ readonly next: bigint; readonly layout: bigint }> {
     const { partition, clock, catchUp } = this.#options;
     const { rows } = await tx.query(lockHead, [partition]);
-    const { next, time, serverTime, projected } = rows[0]!;
+    const { next, time, serverTime, projected, layout } = rows[0]!;
     clock.set(Number(serverTime));
     this.#lastTime = Number(time);
     if (projected !== next) {
@@ -220,7 +228,7 @@ export class PartitionWriter {
       await catchUp(partition);
       throw new ProgressMoved(`the read model of partition ${partition} was behind its log`);
     }
-    return next;
+    return { next, layout };
   }
 
   /** Finds out whether a batch was committed, and answers its waiters. Never rejects. */

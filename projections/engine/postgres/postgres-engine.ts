@@ -70,7 +70,8 @@ export class PostgresEngine implements EventLog {
     this.#reader = PostgresReader.over(database.pool, partitions);
     const catchUp = (partition: number): Promise<void> => this.catchUp(partition);
     this.#writers = allPartitions(partitions).map((partition) => {
-      return new PartitionWriter({ partition, database, projector, clock: this.#clock, catchUp, unknownWait, observer });
+      const onLanded = (to: number, next: bigint): void => this.#watch?.landed(to, next);
+      return new PartitionWriter({ partition, database, projector, clock: this.#clock, catchUp, onLanded, unknownWait, observer });
     });
   }
 

@@ -16,15 +16,21 @@ const fetchBytesMax = 4 * 1024 * 1024;
 const idleWait = 10;
 const failureWait = 200;
 
+/** Where a fetch begins, and the doubts about the partition at that time (`KafkaConnection.doubtsAbout`). */
+export interface FetchPlace {
+  readonly offset: bigint;
+  readonly doubts: number;
+}
+
 export interface PartitionFetcherOptions {
   readonly connection: Pick<KafkaConnection, 'leaders' | 'fetch'>;
   readonly logger: Logger;
   /** The partitions to be fetched, now or later. */
   readonly partitions: () => readonly number[];
-  /** The offset to fetch a partition from; null: not now. */
-  readonly offsetOf: (partition: number) => bigint | null;
-  /** Called with the records of a partition from an offset on, at least one. */
-  readonly onFetched: (partition: number, from: bigint, records: readonly LogRecord[]) => void;
+  /** Where to fetch a partition from; null: not now. */
+  readonly placeOf: (partition: number) => FetchPlace | null;
+  /** Called with the records of a partition from a place on, at least one. */
+  readonly onFetched: (partition: number, from: FetchPlace, records: readonly LogRecord[]) => void;
   /** Called when the log does not have the offset. Never rejects. */
   readonly onOutOfRange: (partition: number) => Promise<void>;
 }
@@ -95,19 +101,20 @@ export class PartitionFetcher {
   }
 
   async #fetchOnce(leader: string, led: readonly number[]): Promise<void> {
-    const { connection, offsetOf, onFetched } = this.#options;
-    const offsets = new Map<number, bigint>();
+    const { connection, placeOf, onFetched } = this.#options;
+    const places = new Map<number, FetchPlace>();
     for (const partition of led) {
-      const offset = offsetOf(partition);
-      if (offset !== null) offsets.set(partition, offset);
+      const place = placeOf(partition);
+      if (place !== null) places.set(partition, place);
     }
-    if (offsets.size === 0) {
+    if (places.size === 0) {
       await pause(idleWait, this.#closing.signal);
       return;
     }
-    const waitMs = offsets.size < led.length ? shortFetchWait : fetchWait;
+    const waitMs = places.size < led.length ? shortFetchWait : fetchWait;
+    const offsets = new Map(Array.from(places, ([partition, { offset }]) => [partition, offset]));
     for (const [partition, { records }] of await connection.fetch(leader, offsets, { waitMs, bytesMax: fetchBytesMax })) {
-      if (records.length > 0) onFetched(partition, offsets.get(partition)!, records);
+      if (records.length > 0) onFetched(partition, places.get(partition)!, records);
     }
   }
 }

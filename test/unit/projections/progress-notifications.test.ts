@@ -20,7 +20,7 @@ test('outcomes arrive as they were, or none of them does', () => {
     const given = { partition: 3, from, next: from + 9n, outcomes: new Map(pairs) };
     const text = encodeNotification(given);
     expect(Buffer.byteLength(text)).toBeLessThan(8000);
-    const { outcomes, ...rest } = decodeNotification(text);
+    const { outcomes, ...rest } = decodeNotification(text)!;
     expect(rest).toEqual({ partition: 3, from, next: from + 9n });
     if (outcomes !== null) expect(outcomes).toEqual(given.outcomes);
     else expect(pairs.length > 40 || JSON.stringify(pairs, (_, value) => (typeof value === 'bigint' ? String(value) : value)).length > 3500).toBe(true);
@@ -31,3 +31,5 @@ test('progress is told without outcomes where they are not known', () => {
   const given = { partition: 0, from: 1n, next: 2n, outcomes: null };
   expect(decodeNotification(encodeNotification(given))).toEqual(given);
 });
+
+test.each(['', 'x', '3:17', '{}', '[1]', 'null'])('%j is no notification', (text) => expect(decodeNotification(text)).toBeNull());
