@@ -14,7 +14,7 @@ import type { Operation, WriteOutcome } from '../support/history.ts';
 import { Recorder } from '../faults/recorded-table.ts';
 import type { Random } from '../support/random.ts';
 import { clock } from './clock.ts';
-import type { Place, Serving } from './service.ts';
+import type { Place, Serving } from './place.ts';
 
 const limits = { rowsPerTableMax: 1000, columnsMax: 100, rowBytesMax: 10_000 };
 

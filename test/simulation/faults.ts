@@ -9,7 +9,9 @@ import { patchOf, type SharedTable } from './clients.ts';
 import { ConsumerGroup } from './consumer-group.ts';
 import { partitions } from './partitions.ts';
 import type { PostgresServer } from './postgres.ts';
-import { asOperator, Place, replay, resumeLog, type Role, type World } from './service.ts';
+import { asOperator, replay, resumeLog } from './operator.ts';
+import { Place, type Role } from './place.ts';
+import type { World } from './world.ts';
 
 export interface Deployment {
   readonly world: World;

@@ -6,7 +6,8 @@ import { Random } from '../support/random.ts';
 import { beginHistory, clock } from './clock.ts';
 import { SharedTable, SimulatedClient } from './clients.ts';
 import { faults, type Deployment } from './faults.ts';
-import { newWorld, Place, type World } from './service.ts';
+import type { Place } from './place.ts';
+import { newWorld, type World } from './world.ts';
 
 /** The least number of calls in a history. */
 const callsMin = 50;

@@ -1,102 +1,24 @@
 /** A simulated process of the service: the real engine and the real way of a request through it, on models of Kafka and Postgres. */
-import pRetry from 'p-retry';
 import { pino } from 'pino';
 import { KafkaEngine } from '../../projections/engine/kafka/kafka-engine.ts';
 import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
 import { openQueries } from '../../projections/engine/model.ts';
+import { OutcomeQueries } from '../../projections/engine/outcomes/outcomes.queries.ts';
 import { Projector } from '../../projections/engine/projector.ts';
 import { models } from '../../projections/models.ts';
-import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
-import { KafkaReader } from '../../src/log/kafka/kafka-reader.ts';
-import { PostgresReader } from '../../src/log/postgres/postgres-reader.ts';
-import { resumeAfterLoss } from '../../src/replay/resume-after-loss.ts';
-import type { Database } from '../../src/database/database.ts';
-import type { EventLog, RecordLog } from '../../src/log/event-log.ts';
-import { allPartitions } from '../../src/log/partition.ts';
-import { resumeLog as resume } from '../../src/log/resume.ts';
 import { Jobs } from '../../src/http/submit/jobs.ts';
 import { Submitter } from '../../src/http/submit/submitter.ts';
-import { OutcomeQueries } from '../../projections/engine/outcomes/outcomes.queries.ts';
+import type { EventLog } from '../../src/log/event-log.ts';
+import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
 import { keysOf } from '../support/secret-keys.ts';
-import type { Random } from '../support/random.ts';
-import { Brokers } from './brokers.ts';
 import { clock, SimulatedProcess } from './clock.ts';
-import { ConsumerGroup } from './consumer-group.ts';
+import type { ConsumerGroup } from './consumer-group.ts';
 import { SimulatedDatabase } from './database.ts';
 import { partitions } from './partitions.ts';
-import { PostgresServer } from './postgres.ts';
-import type { Row } from './view.ts';
+import type { World } from './world.ts';
 
 const logger = pino({ level: process.env['LOG_LEVEL'] ?? 'silent' });
 const keys = keysOf(1);
-
-/** What a deployment consists of besides the service. */
-export interface World {
-  readonly random: Random;
-  readonly postgres: PostgresServer;
-  /** How many places there are. */
-  places: number;
-  /** Null when the log is in Postgres. */
-  readonly kafka: { readonly brokers: Brokers; readonly group: ConsumerGroup } | null;
-}
-
-function rowsOfPartitions(row: (partition: number) => Row): Map<string, Row> {
-  return new Map(allPartitions(partitions).map((partition) => [String(partition), row(partition)]));
-}
-
-/** Makes the read model empty. */
-function clearReadModel({ tables }: PostgresServer): void {
-  for (const table of tables.keys()) if (!logTables.has(table)) tables.delete(table);
-  tables.set('progress', rowsOfPartitions((partition) => ({
-    partition, next: 0n, epoch: 0n, logId: null, base: 0n, gaps: '[]', layout: 0n, lastHash: null, time: 0, halted: null, contradicted: false, caughtUp: false,
-  })));
-}
-
-const logTables = new Set(['heads', 'records', 'history']);
-
-/** An empty read model, and an empty log. */
-export function newWorld(random: Random, log: 'kafka' | 'postgres'): World {
-  const postgres = new PostgresServer(random);
-  clearReadModel(postgres);
-  postgres.tables.set('heads', rowsOfPartitions((partition) => ({ partition, next: 0n, time: 0 })));
-  const kafka = log === 'kafka' ? { brokers: new Brokers(random, partitions), group: new ConsumerGroup(random, partitions) } : null;
-  return { random, postgres, places: 0, kafka };
-}
-
-function versionsOf({ tables }: PostgresServer): bigint[] {
-  return [...tables.get('progress')!.values()].map(({ base, next }) => (base as bigint) + (next as bigint));
-}
-
-/** What `tablog replay` does while all processes are stopped, but for how: they are started on an empty read model. */
-export async function replay(world: World, places: readonly Place[]): Promise<void> {
-  const { postgres } = world;
-  const before = versionsOf(postgres);
-  clearReadModel(postgres);
-  for (const place of places) place.start();
-  while (places.every(({ serving }) => serving === null)) await clock.sleep(100);
-  const after = versionsOf(postgres);
-  if (before.some((version, partition) => version > after[partition]!)) {
-    await asOperator(world, (log) => resume(log, before.map((version, partition) => (version > after[partition]! ? version : after[partition]!))));
-  }
-}
-
-/** What an operator does with `tablog log resume`, again until it is possible. */
-export async function resumeLog(world: World): Promise<void> {
-  await asOperator(world, (log, database) => pRetry(() => resumeAfterLoss(log, database), { retries: 100, minTimeout: 500, factor: 1 }));
-}
-
-/** Does something to the log and the read model from outside of the service. */
-export async function asOperator(world: World, work: (log: RecordLog, database: Database) => Promise<unknown>): Promise<void> {
-  const { postgres, kafka } = world;
-  const operator = new SimulatedProcess('operator');
-  await operator.run(async () => {
-    const { asDatabase: database } = new SimulatedDatabase(postgres, operator);
-    const log = kafka === null
-      ? PostgresReader.over(database.pool, partitions)
-      : new KafkaReader(await KafkaConnection.over(kafka.brokers.connect(operator), 'log'), partitions);
-    await work(log, database);
-  });
-}
 
 export interface Serving {
   readonly log: EventLog;
@@ -165,8 +87,7 @@ export class Place {
     this.#process = null;
     this.#serving = null;
     this.#database?.cut();
-    const rejoin = this.#group?.silence(process);
-    void rejoin;
+    this.#group?.silence(process);
     this.ended.reject(new Error('the process has ended'));
     clock.schedule(this.#world.random.between(10, 3000), () => (this.#isStopped ? undefined : this.start()), null);
   }

@@ -1,0 +1,50 @@
+/** What operators do in simulated histories. */
+import pRetry from 'p-retry';
+import type { Database } from '../../src/database/database.ts';
+import type { RecordLog } from '../../src/log/event-log.ts';
+import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
+import { KafkaReader } from '../../src/log/kafka/kafka-reader.ts';
+import { PostgresReader } from '../../src/log/postgres/postgres-reader.ts';
+import { resumeLog as resume } from '../../src/log/resume.ts';
+import { resumeAfterLoss } from '../../src/replay/resume-after-loss.ts';
+import { clock, SimulatedProcess } from './clock.ts';
+import { SimulatedDatabase } from './database.ts';
+import { partitions } from './partitions.ts';
+import type { PostgresServer } from './postgres.ts';
+import type { Place } from './place.ts';
+import { clearReadModel, type World } from './world.ts';
+
+function versionsOf({ tables }: PostgresServer): bigint[] {
+  return [...tables.get('progress')!.values()].map(({ base, next }) => (base as bigint) + (next as bigint));
+}
+
+/** What `tablog replay` does while all processes are stopped, but for how: they are started on an empty read model. */
+export async function replay(world: World, places: readonly Place[]): Promise<void> {
+  const { postgres } = world;
+  const before = versionsOf(postgres);
+  clearReadModel(postgres);
+  for (const place of places) place.start();
+  while (places.every(({ serving }) => serving === null)) await clock.sleep(100);
+  const after = versionsOf(postgres);
+  if (before.some((version, partition) => version > after[partition]!)) {
+    await asOperator(world, (log) => resume(log, before.map((version, partition) => (version > after[partition]! ? version : after[partition]!))));
+  }
+}
+
+/** What an operator does with `tablog log resume`, again until it is possible. */
+export async function resumeLog(world: World): Promise<void> {
+  await asOperator(world, (log, database) => pRetry(() => resumeAfterLoss(log, database), { retries: 100, minTimeout: 500, factor: 1 }));
+}
+
+/** Does something to the log and the read model from outside of the service. */
+export async function asOperator(world: World, work: (log: RecordLog, database: Database) => Promise<unknown>): Promise<void> {
+  const { postgres, kafka } = world;
+  const operator = new SimulatedProcess('operator');
+  await operator.run(async () => {
+    const { asDatabase: database } = new SimulatedDatabase(postgres, operator);
+    const log = kafka === null
+      ? PostgresReader.over(database.pool, partitions)
+      : new KafkaReader(await KafkaConnection.over(kafka.brokers.connect(operator), 'log'), partitions);
+    await work(log, database);
+  });
+}
