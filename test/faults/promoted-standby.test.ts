@@ -83,7 +83,7 @@ test.each(rounds)('nothing is lost when a synchronous standby is promoted (round
   supervisor.watch(places);
   await survive({ clients, verify: replicated.verify, recoveryMs: 60_000 }, async (random) => {
     await sleep(500 + random() * 1500);
-    // From now on commits wait in vain for the standby: what they wrote may be lost, because nobody was told that it is there.
+    // From now on no commit is acknowledged, because the standby cannot answer. Such commits may be lost.
     replicated.cutReplication();
     await sleep(300);
     await replicated.failOver();

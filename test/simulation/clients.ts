@@ -153,7 +153,7 @@ export class SimulatedClient {
     while ((await this.#submit(data, undefined, commandId, () => undefined)).status !== 'applied') await clock.sleep(500);
   }
 
-  /** With a key, a client repeats a write until it knows what became of it. */
+  /** Writes once, or, like a client with an Idempotency-Key, again while the outcome is unknown. */
   async #write(onApplied: (applied: Applied) => void, data: EventData, body: Uint8Array | undefined, operationOf: (outcome: WriteOutcome) => Operation): Promise<void> {
     const commandId = this.#random.uuid();
     const repeats = this.#random.chance(0.5) ? 6 : 0;

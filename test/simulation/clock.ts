@@ -103,7 +103,8 @@ export class Clock {
       isSettled = true;
     });
     for (;;) {
-      // What waits for no timer runs first, or most of it: the rest is like a slow processor. A turn of the event loop costs more than this.
+      // Lets pending promises settle before the next timer. A few may settle after it, as on a slow processor. Waiting for a turn of the
+      // event loop would settle all of them, and take longer.
       for (let turn = 0; turn < turnsAtOnce; turn += 1) await Promise.resolve();
       if (isSettled) return promise;
       const timer = this.#take();

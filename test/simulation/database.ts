@@ -83,7 +83,7 @@ class Connection {
     this.destroy();
   }
 
-  /** The client is gone; the backend learns of it, and runs what has arrived before. */
+  /** Closes the connection. The backend ends a moment later, and may run statements that arrived before. */
   destroy(): void {
     this.#break();
     clock.schedule(this.#latency(), () => this.#session.end(), null);

@@ -1,4 +1,4 @@
-/** The faults of simulated histories: what happens, in which deployment, and what may have been lost by it. */
+/** The faults of simulated histories. Each has its deployment, the fault itself, and the checker that judges the history. */
 import type { Random } from '../support/random.ts';
 import { partitionOf } from '../../src/log/partition.ts';
 import { findAmbiguities } from './ambiguities.ts';

@@ -16,8 +16,7 @@ export interface StandbyOptions {
 }
 
 /**
- * Starts a Postgres in `folder/primary`, and a standby of it in `folder/standby`. Resolves when the standby receives what the primary
- * writes.
+ * Starts a Postgres in `folder/primary` and its standby in `folder/standby`. Resolves once replication works.
  */
 export async function startWithStandby(
   folder: string,

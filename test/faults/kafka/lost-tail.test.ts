@@ -61,10 +61,11 @@ async function loseTail(loss: TailLoss): Promise<Lost> {
   return { client: client!, row, patch, versions };
 }
 
-for (const loss of tailLosses) {
-  const describeLoss = loss.needsJars && !hasJars ? describe.skip : describe;
+const possible = tailLosses.filter(({ needsJars }) => hasJars || !needsJars);
+if (possible.length < tailLosses.length) process.stderr.write('Without Java and Maven, tails are lost in fewer ways here.\n');
 
-  describeLoss(loss.name, () => {
+for (const loss of possible) {
+  describe(loss.name, () => {
     test('the halt survives restarts, and ends when the log is restored and resumed', async () => {
       const { client, row, patch, versions } = await loseTail(loss);
       await deployment.kill(deployment.places);

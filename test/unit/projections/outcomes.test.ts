@@ -1,4 +1,4 @@
-/** What is stored of an outcome is all of it, and whose it is. */
+/** Outcomes survive being stored, and are matched to the attempts that they belong to. */
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 import { findOutcomes, outcomeRow } from '../../../projections/engine/outcomes/outcomes.store.ts';
