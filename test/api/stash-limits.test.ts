@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { compactOnce } from '../../projections/tables/compaction.ts';
 import { removeGarbage } from '../../projections/engine/garbage.ts';
 import { models } from '../../projections/models.ts';
+import { expireStashes } from '../../src/maintenance/expire-stashes.ts';
 import { useOwnApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
 import { useOperator } from '../support/operator.ts';
@@ -130,4 +131,14 @@ describe('maintenance', () => {
     expect(await count('retained_ids where segment not in (select key from segments)')).toBe(0);
     expect(await count('segments')).toBeLessThanOrEqual(held);
   });
+});
+
+test('a stash that is reported as expired too early stays, and the report is not repeated without end', async () => {
+  const { database, log } = operator();
+  const stashId = await stashOf(client(), { 1: [{ n: 1 }] });
+  // Stashes live 48 hours here. This treats those as due that expire within 49.
+  expect(await expireStashes(database, log, -49 * 3_600_000)).toBe(false);
+  const { rows } = await database.pool.query('select ended_at from stashes where stash_id = $1', [stashId]);
+  expect(rows).toEqual([{ ended_at: null }]);
+  expect(await numbersIn(stashId)).toEqual([1]);
 });
