@@ -40,7 +40,7 @@ export async function openLog(
   }
   const { KafkaEngine } = await import('../../projections/engine/kafka/kafka-engine.ts');
   const lagEventsMax = config.PROJECTION_LAG_EVENTS_MAX;
-  return KafkaEngine.open({ ...common, kafka, lagEventsMax, projects }, signal);
+  return KafkaEngine.open({ ...common, kafka, lagEventsMax, projects, listens: config.ROLE !== 'projector' }, signal);
 }
 
 /** Opens the records of the log. */

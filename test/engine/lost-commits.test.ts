@@ -62,6 +62,10 @@ async function projecting(): Promise<Project> {
   let projected = Promise.withResolvers<void>();
   const projection = new PartitionProjection({
     partition, position, database, projector: new Projector(models),
+    withNotification: async (_records, _outcomes, store) => {
+      await store(null);
+      return false;
+    },
     onProjected: () => projected.resolve(),
     onLost: () => projected.reject(new Error('the partition was lost')),
     onHalted: (_offset, error) => projected.reject(error),

@@ -68,7 +68,8 @@ describe('on Kafka', () => {
   async function heardOfRepetition(time: number, notAfter: number, isPlaced: boolean): Promise<string> {
     const waiters = new OutcomeWaiters(1);
     const watch = new ProgressWatch({
-      database, waiters, partitions: 1, unknownWait: 60_000, logger: pino({ level: 'silent' }), onFallen: () => undefined, onRefreshed: () => undefined,
+      database, waiters, partitions: 1, unknownWait: 60_000, listens: true,
+      logger: pino({ level: 'silent' }), onFallen: () => undefined, onRefreshed: () => undefined,
     });
     closers.push(() => watch.close());
     const records = [start, time].map((each, at) => ({ partition, offset: BigInt(at), time: each, bytes: creating(at === 0 ? null : notAfter).bytes }));

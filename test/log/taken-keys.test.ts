@@ -82,6 +82,10 @@ async function projecting(): Promise<DecidingLog> {
       let arrived = Promise.withResolvers<void>();
       const projection = new PartitionProjection({
         partition, position, database, projector,
+        withNotification: async (_records, _outcomes, store) => {
+          await store(null);
+          return false;
+        },
         onProjected: (_records, projected) => {
           for (const [commandId, outcome] of projected ?? []) outcomes.set(commandId, outcome);
           arrived.resolve();

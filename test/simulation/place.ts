@@ -147,6 +147,6 @@ export class Place {
     return KafkaEngine.over({
       connect: () => KafkaConnection.over(kafka.brokers.connect(process), 'log'),
       membership: this.#role === 'api' ? null : this.#group!.membershipOf(process),
-    }, { ...common, lagEventsMax: 100_000 }, signal);
+    }, { ...common, lagEventsMax: 100_000, listens: this.#role !== 'projector' }, signal);
   }
 }

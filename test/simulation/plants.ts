@@ -4,6 +4,7 @@
  */
 import { Batch } from '../../projections/engine/batch.ts';
 import { KafkaEngine } from '../../projections/engine/kafka/kafka-engine.ts';
+import { ProgressNotifier } from '../../projections/engine/kafka/progress-notifications.ts';
 import { HistoryGuard } from '../../src/database/history.ts';
 import { NotAppended } from '../../src/log/event-log.ts';
 import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
@@ -89,6 +90,16 @@ export const plants: Readonly<Record<string, Plant>> = {
     faults: ['sends are not answered'],
     plant: () => {
       others['select_outcomes'] = () => [];
+    },
+  },
+  'outcomes are told before they are stored': {
+    faults: ['Postgres is restarted', 'a process is killed'],
+    plant: () => {
+      ProgressNotifier.prototype.withNotification = async function tellFirst(notification, store) {
+        this.notify(notification);
+        await store(null);
+        return true;
+      };
     },
   },
   'who waits is told success by the offset': { faults: ['sends are not answered'], plant: realPlants['wait by offset only'] },

@@ -116,10 +116,10 @@ export const others: Record<string, Run> = {
     server.localKeys += 1000n;
     return { first };
   }),
-  notify_progress: ({ server }, [channel, payloads]) => {
-    for (const hear of server.listeners) for (const payload of payloads) hear(channel, payload);
-    return [];
-  },
+  notify_progress: (view, [channel, payloads]) => payloads.map((payload: string) => {
+    view.notify(channel, payload);
+    return {};
+  }),
   end_backend: ({ server }, [id]) => {
     const ended = [...server.sessions].find((session) => session.id === id);
     ended?.end();

@@ -30,6 +30,7 @@ export interface Server {
 export class View {
   readonly server: Server;
   readonly #changes = new Map<string, Map<string, Row | null>>();
+  readonly #notifications: (readonly [channel: string, payload: string])[] = [];
 
   constructor(server: Server) {
     this.server = server;
@@ -53,7 +54,13 @@ export class View {
     return [...new Map([...committed, ...changes]).values()].filter((row) => row !== null);
   }
 
+  /** Listeners hear it when this is committed. */
+  notify(channel: string, payload: string): void {
+    this.#notifications.push([channel, payload]);
+  }
+
   commit(): void {
     if (this.#changes.size > 0) this.server.commit(this.#changes);
+    for (const notification of this.#notifications) for (const hear of this.server.listeners) hear(...notification);
   }
 }

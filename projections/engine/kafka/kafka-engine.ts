@@ -25,6 +25,7 @@ import { LogEnds } from '../../../src/log/kafka/log-ends.ts';
 import { OutcomeWaiters } from './outcome-waiters.ts';
 import { PartitionAppender } from '../../../src/log/kafka/partition-appender.ts';
 import { PartitionOwner } from './partition-owner.ts';
+import type { ProgressNotification } from './progress-notifications.ts';
 import { ProgressWatch } from './progress-watch.ts';
 import { ensureTopic } from '../../../src/log/kafka/topic.ts';
 
@@ -39,6 +40,8 @@ export interface KafkaEngineOptions {
   readonly lagEventsMax: number;
   /** How long a request waits without any progress before its outcome is called unknown, in milliseconds. */
   readonly unknownWait: number;
+  /** Whether it hears of outcomes at once. A process that answers no requests need not, and each one that does costs all a little. */
+  readonly listens: boolean;
   readonly logger: Logger;
   /** Notified of appends, refusals, failures and takeovers. */
   readonly observer?: LogObserver;
@@ -100,14 +103,14 @@ export class KafkaEngine implements EventLog {
     this.#connections = connections;
     this.partitions = options.partitions;
     this.#sentAt = allPartitions(options.partitions).map(() => 0);
-    const { database, projector, partitions, unknownWait, logger } = options;
+    const { database, projector, partitions, unknownWait, listens, logger } = options;
     const { connection, reader } = connections;
     this.#waiters = new OutcomeWaiters(partitions);
     this.#contradictions = new Contradictions({
       partitions, reader, connection, database, logger, found: wrong, onFound: (partition) => this.#waiters.abandon(partition),
     });
     this.#watch = new ProgressWatch({
-      database, waiters: this.#waiters, partitions, unknownWait, logger,
+      database, waiters: this.#waiters, partitions, unknownWait, listens, logger,
       onRefreshed: (began) => this.#takeRefreshed(began),
       onFallen: (partition) => this.#lose(`the projection of partition ${partition} is behind where it was: Postgres lost commits`),
     });
@@ -117,7 +120,14 @@ export class KafkaEngine implements EventLog {
     });
     this.#owner = new PartitionOwner({
       connection, reader, database, projector, logger,
-      onProjected: (partition, records, outcomes) => this.#tell(partition, records, outcomes),
+      withNotification: async (partition, records, outcomes, store) => {
+        if (!this.#waiters.waitForAll(partition, outcomes.keys())) {
+          return this.#watch.withNotification(notificationOf(partition, records, outcomes), store);
+        }
+        await store(null);
+        return false;
+      },
+      onProjected: (partition, records, outcomes, isNotified) => this.#tell(partition, records, outcomes, isNotified),
       onHalted: (partition, offset, reason, error) => this.#halt(partition, offset, reason, error),
       onTakenOver: () => this.#observer.tookOver(),
     });
@@ -342,14 +352,14 @@ export class KafkaEngine implements EventLog {
   }
 
   /** Settles this process's own requests for records that it has just projected, and notifies other processes of the rest. */
-  #tell(partition: number, records: readonly LogRecord[], outcomes: Projected['outcomes'] | null): void {
-    const from = records[0]!.offset;
-    const next = records.at(-1)!.offset + 1n;
+  #tell(partition: number, records: readonly LogRecord[], outcomes: Projected['outcomes'] | null, isNotified: boolean): void {
+    const notification = notificationOf(partition, records, outcomes);
+    const { from, next } = notification;
     this.#watch.moved(partition, next);
     this.#observer.batchProjected(records.length);
     if (outcomes === null) {
       this.#watch.lookUp(partition);
-      this.#watch.notify({ partition, from, next, outcomes });
+      this.#watch.notify(notification);
       return;
     }
     let others = records.length;
@@ -358,7 +368,7 @@ export class KafkaEngine implements EventLog {
     }
     this.#waiters.advance(partition, from, next);
     // All outcomes: another process may wait for the same command.
-    if (others > 0) this.#watch.notify({ partition, from, next, outcomes });
+    if (others > 0 && !isNotified) this.#watch.notify(notification);
     this.#checkCaughtUp();
   }
 
@@ -376,4 +386,8 @@ export class KafkaEngine implements EventLog {
     });
     if (this.#isCaughtUp) this.#caughtUp.resolve();
   }
+}
+
+function notificationOf(partition: number, records: readonly LogRecord[], outcomes: Projected['outcomes'] | null): ProgressNotification {
+  return { partition, from: records[0]!.offset, next: records.at(-1)!.offset + 1n, outcomes };
 }

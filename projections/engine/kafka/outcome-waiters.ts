@@ -77,6 +77,12 @@ export class OutcomeWaiters {
     return commands;
   }
 
+  /** Whether requests here wait for all of these commands. */
+  waitForAll(partition: number, commands: Iterable<CommandId>): boolean {
+    for (const command of commands) if (!this.#waiting[partition]!.has(command)) return false;
+    return true;
+  }
+
   /** Delivers a stored outcome to the requests whose attempt it answers. The others wait for their own. */
   settleStored(partition: number, recorded: RecordedOutcome): void {
     for (const waiter of this.#waiting[partition]!.get(recorded.commandId) ?? []) {

@@ -9,12 +9,12 @@ import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import { pause } from '../../../src/pause.ts';
 import { noteCaughtUp, noteHalted, takeOver } from '../progress/progress.store.ts';
-import type { Projected, Projector } from '../projector.ts';
+import type { Projector } from '../projector.ts';
 import type { LogReader, LogRecord } from '../../../src/log/event-log.ts';
 import { changedLog, confirmDelay, proveIdentityTwice, RecordsLost, shortLog, WrongLog } from '../../../src/log/identity.ts';
 import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import { PartitionFetcher, type FetchPlace } from '../../../src/log/kafka/partition-fetcher.ts';
-import { PartitionProjection, type Position } from './partition-projection.ts';
+import { PartitionProjection, type Position, type ProjectionEvents } from './partition-projection.ts';
 
 /** How long to wait after a failure, in milliseconds. */
 const failureWait = 200;
@@ -36,9 +36,10 @@ export interface PartitionOwnerOptions {
   readonly database: Database;
   readonly projector: Projector;
   readonly logger: Logger;
-  readonly onProjected: (
-    partition: number, records: readonly LogRecord[], outcomes: Projected['outcomes'] | null,
-  ) => void;
+  readonly withNotification: (
+    partition: number, ...storing: Parameters<ProjectionEvents['withNotification']>
+  ) => ReturnType<ProjectionEvents['withNotification']>;
+  readonly onProjected: (partition: number, ...projected: Parameters<ProjectionEvents['onProjected']>) => void;
   /** Called when a partition halts; `reason` is text for people. */
   readonly onHalted: (partition: number, offset: bigint, reason: string, error: Error) => void;
   readonly onTakenOver: (partition: number) => void;
@@ -165,8 +166,9 @@ export class PartitionOwner {
     const { database, projector, logger } = this.#options;
     const projection = new PartitionProjection({
       partition, position, database, projector,
-      onProjected: (records, outcomes) => {
-        this.#options.onProjected(partition, records, outcomes);
+      withNotification: (...storing) => this.#options.withNotification(partition, ...storing),
+      onProjected: (records, outcomes, isNotified) => {
+        this.#options.onProjected(partition, records, outcomes, isNotified);
         this.#noteCaughtUp(partition, records.at(-1)!.offset + 1n);
       },
       onLost: () => {

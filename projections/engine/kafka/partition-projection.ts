@@ -5,7 +5,7 @@
  */
 import type { EncodedEvent } from '../../../src/events/event.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { combine, isGuardFailure } from '../../../src/database/combine.ts';
+import { combine, isGuardFailure, type BoundStatement } from '../../../src/database/combine.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import type { PipelinedClient, Statement } from '../../../src/database/pipelined-client.ts';
@@ -34,8 +34,15 @@ export type Position = Pick<Progress, 'next' | 'time' | 'epoch' | 'lastHash'>;
 
 /** What happens to a partition while it is projected. */
 export interface ProjectionEvents {
-  /** Records were projected. `outcomes` is null if an earlier attempt committed but its answer was lost. */
-  readonly onProjected: (records: readonly LogRecord[], outcomes: Projected['outcomes'] | null) => void;
+  /** Stores a batch, with the notification of it if possible (`ProgressNotifier.withNotification`). */
+  readonly withNotification: (
+    records: readonly LogRecord[], outcomes: Projected['outcomes'], store: (notify: BoundStatement | null) => Promise<void>,
+  ) => Promise<boolean>;
+  /**
+   * Records were projected. `outcomes` is null if an earlier attempt committed but its answer was lost. `isNotified`: whether other
+   * processes were notified of them.
+   */
+  readonly onProjected: (records: readonly LogRecord[], outcomes: Projected['outcomes'] | null, isNotified: boolean) => void;
   /** Another process has taken the partition over, or found that its log contradicts the read model. */
   readonly onLost: () => void;
   /** The record at this offset cannot be projected, or is not there. */
@@ -136,16 +143,18 @@ export class PartitionProjection {
 
   /** Projects records, however long that takes. Never rejects; resolves to whether they landed as they were decided ahead. */
   async #settle(records: readonly LogRecord[], speculative: SpeculativeBatch | null): Promise<boolean> {
-    const { onProjected } = this.#options;
+    const { withNotification, onProjected } = this.#options;
     let left = records;
     for (let attempt = 1; !this.#ended && left.length > 0; attempt += 1) {
       try {
         if (speculative && attempt === 1) {
-          await this.#options.database.writers.with((tx) => this.#storeSpeculative(tx, speculative));
-          onProjected(left, speculative.outcomes);
+          const isNotified = await withNotification(left, speculative.outcomes, (notify) => {
+            return this.#options.database.writers.with((tx) => this.#storeSpeculative(tx, speculative, notify));
+          });
+          onProjected(left, speculative.outcomes, isNotified);
           return true;
         }
-        await projectRecords(this.#target, left, (done, { outcomes }) => onProjected(done, outcomes));
+        await projectRecords(this.#target, left, (done, { outcomes }) => onProjected(done, outcomes, false));
         this.#batches.landed(left.at(-1)!);
         return false;
       } catch (error) {
@@ -189,12 +198,15 @@ export class PartitionProjection {
       return [];
     }
     const done = records.filter(({ offset }) => offset < next);
-    if (done.length > 0) onProjected(done, null);
+    if (done.length > 0) onProjected(done, null, false);
     return records.slice(done.length);
   }
 
-  async #storeSpeculative(tx: PipelinedClient, speculative: SpeculativeBatch): Promise<void> {
-    const { statement, values } = combine(speculative.statements(), 1);
+  async #storeSpeculative(tx: PipelinedClient, speculative: SpeculativeBatch, notify: BoundStatement | null): Promise<void> {
+    const [advancing, ...changing] = speculative.statements();
+    // Postgres runs a part that changes nothing only if it is one of the guards.
+    const guards = notify === null ? [advancing!] : [advancing!, notify];
+    const { statement, values } = combine([...guards, ...changing], guards.length);
     try {
       await tx.query(statement, values);
     } catch (error) {

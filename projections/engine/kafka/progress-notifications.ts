@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
+import { bind, type BoundStatement } from '../../../src/database/combine.ts';
 import type { Statement } from '../../../src/database/pipelined-client.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import type { CommandId } from '../../../src/log/event-log.ts';
@@ -57,18 +58,35 @@ function decode([partition, from, next, outcomes]: Encoded): ProgressNotificatio
 
 const notify: Statement = { name: 'notify_progress', text: 'select pg_notify($1, payload) from unnest($2::text[]) as payload' };
 
-/** Sends notifications, those that wait for an earlier one together. */
+/** Sends notifications: with what they are about, or by themselves, those that wait for an earlier one together. */
 export class ProgressNotifier {
   readonly #database: Pick<Database, 'reader'>;
   readonly #channel: string;
   readonly #logger: Logger;
   #waiting: string[] = [];
   #sending: Promise<void> | null = null;
+  #stores = 0;
 
   constructor(database: Pick<Database, 'reader'>, channel: string, logger: Logger) {
     this.#database = database;
     this.#channel = channel;
     this.#logger = logger;
+  }
+
+  /**
+   * Stores a batch. `store` is passed the statement that notifies of it, if it should run that too: Postgres commits transactions that
+   * notify one after the other, so none does while this process stores other batches. Resolves to whether the notification was sent.
+   * Rejects as `store` does.
+   */
+  async withNotification(notification: ProgressNotification, store: (notify: BoundStatement | null) => Promise<void>): Promise<boolean> {
+    const isAlone = this.#stores === 0;
+    this.#stores += 1;
+    try {
+      await store(isAlone ? bind(notify, [this.#channel, [encodeNotification(notification)]]) : null);
+    } finally {
+      this.#stores -= 1;
+    }
+    return isAlone;
   }
 
   /** Never rejects. */

@@ -28,6 +28,8 @@ export interface ProgressWatchOptions {
   readonly partitions: number;
   /** How long a request waits while nothing moves, in milliseconds. */
   readonly unknownWait: number;
+  /** Whether it hears notifications. */
+  readonly listens: boolean;
   readonly logger: Logger;
   /** The progress of a partition is lower than it was: Postgres lost commits. */
   readonly onFallen: (partition: number) => void;
@@ -61,7 +63,8 @@ export class ProgressWatch {
 
   /** Begins to listen and to poll. Rejects when Postgres is away. */
   async start(): Promise<void> {
-    this.#listener = await this.#options.database.listen(this.#channel, (payload) => this.#hear(payload));
+    const { database, listens } = this.#options;
+    if (listens) this.#listener = await database.listen(this.#channel, (payload) => this.#hear(payload));
     await this.refresh();
     this.#timer = setInterval(() => this.#look(), lookInterval);
   }
@@ -122,6 +125,11 @@ export class ProgressWatch {
   /** Tells other processes what this one has projected. Never rejects. */
   notify(notification: ProgressNotification): void {
     this.#notifier.notify(notification);
+  }
+
+  /** Stores a batch, and tells other processes of it. See `ProgressNotifier.withNotification`. */
+  withNotification(...storing: Parameters<ProgressNotifier['withNotification']>): Promise<boolean> {
+    return this.#notifier.withNotification(...storing);
   }
 
   /** Looks up the outcomes that requests wait for. Never rejects. */
