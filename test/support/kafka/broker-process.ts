@@ -55,16 +55,20 @@ export class KafkaNode {
     return join(this.#folder, 'server.properties');
   }
 
-  /** Resolves when it answers; a mere controller when it runs. Rejects when it ends before that. */
-  async start(): Promise<void> {
+  /** Resolves when it runs; it may not answer yet. */
+  async launch(): Promise<ChildProcess> {
     if (this.clockAheadMs !== 0) await compileClock();
     const child = spawn('java', [...this.#options.javaOptions, ...javaArgs(this.clockAheadMs), 'kafka.Kafka', this.#settingsFile], { stdio: 'ignore' });
     this.#child = child;
+    await once(child, 'spawn');
+    return child;
+  }
+
+  /** Resolves when it answers; a mere controller when it runs. Rejects when it ends before that. */
+  async start(): Promise<void> {
+    const child = await this.launch();
     const { answersAt } = this.#options;
-    if (answersAt === null) {
-      await once(child, 'spawn');
-      return;
-    }
+    if (answersAt === null) return;
     const died = once(child, 'exit').then(() => Promise.reject(new Error('the broker died')));
     await Promise.race([untilBrokerAnswers(answersAt), died]);
     died.catch(() => undefined);
