@@ -95,16 +95,16 @@ async function startWithUncleanElection(): Promise<LossyBrokers> {
   };
   return {
     broker: cluster,
-    mark: async () => {
-      // Before it is needed: kafkajs asks nothing of a topic without leaders.
-      await allowUncleanElections(cluster.address, true);
-      await stale!.node.kill();
-    },
+    mark: () => stale!.node.kill(),
     lose: async () => {
       await cluster.kill();
       await cluster.backUp('whole');
-      // kafkajs takes nothing for an answer until the other topics have leaders, which they have not without the others.
-      await Promise.all([cluster.controller!.launch(), stale!.node.launch()]);
+      await Promise.all([cluster.controller!.launch(), ...inSync.map(({ node }) => node.start())]);
+      // While the topic has leaders: kafkajs asks nothing of one without.
+      await allowUncleanElections(cluster.address, true);
+      await Promise.all(inSync.map(({ node }) => node.kill()));
+      // It does not answer kafkajs until other topics have leaders, which they have not without the other brokers.
+      await stale!.node.launch();
       await sleepUntil(staleLeads, 'the broker that lagged behind leads', settledMs);
       await Promise.all(inSync.map(({ node }) => node.start()));
       await sleepUntil(() => areInSync(cluster.address, topic, cluster.brokers.length), 'all brokers are in sync', settledMs);
