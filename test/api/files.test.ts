@@ -1,5 +1,4 @@
 /** Spec section 4.9, decisions 3: the public URLs of files, as browsers and caches meet them (RFC 9110, RFC 6266, RFC 8187). */
-import { randomBytes } from 'node:crypto';
 import { rename } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { parse as parseDisposition } from 'content-disposition';
@@ -10,40 +9,23 @@ import { recordFact } from '../../src/log/record-fact.ts';
 import { useOwnApi } from '../support/api.ts';
 import { fetchChecked } from '../support/interface-document.ts';
 import { useOperator } from '../support/operator.ts';
+import { digits, publicFilesOf } from '../support/public-files.ts';
 import { exchangeRaw } from '../support/raw-http.ts';
 import { recordUpload } from '../support/recorded-upload.ts';
-import { checkShape, type Exchange } from '../support/shapes.ts';
+import type { Exchange } from '../support/shapes.ts';
 import { complete, createUpload, picture, sendBytes, upload } from '../support/uploads.ts';
 
 const { api, client } = useOwnApi();
 const operator = useOperator({ api });
+const { get, outcome, uploadDigits } = publicFilesOf({ api });
 
 /** The `Cache-Control` of every file. */
 const caching = 'public, max-age=31536000, immutable';
-const text = Array.from({ length: 100 }, (_, at) => String(at % 10)).join('');
-
-/** Asks for a file, or for a path, of the service. An error is of the shape of errors. */
-async function get(place: string, headers: Readonly<Record<string, string>> = {}, method = 'GET'): Promise<Exchange> {
-  const { pathname } = new URL(place, api().url);
-  const exchange = await fetchChecked(api().url, pathname, { headers, method });
-  if (exchange.status >= 400) {
-    checkShape(exchange);
-    // A cache that kept an error for a year would have lost the file.
-    expect(['cache-control', 'etag', 'content-disposition'].filter((name) => exchange.headers.has(name))).toEqual([]);
-  }
-  return exchange;
-}
-
-async function outcome(place: string, headers: Readonly<Record<string, string>> = {}, method = 'GET'): Promise<string> {
-  const { status, text: body } = await get(place, headers, method);
-  return status < 400 || body === '' ? String(status) : `${status} ${JSON.parse(body).error.type}`;
-}
 
 let url = '';
 let etag = '';
 beforeAll(async () => {
-  url = (await upload(client(), text, { contentType: 'text/plain', fileName: 'digits.txt' })).url;
-  etag = (await get(url)).headers.get('etag')!;
+  ({ url, etag } = await uploadDigits(client()));
 });
 
 describe('a browser', () => {
@@ -112,7 +94,7 @@ describe('a cache', () => {
   test('has another ETag for each file, which stays', async () => {
     expect(etag).toBe(`"${new URL(url).pathname.split('/')[2]}"`);
     expect((await get(url)).headers.get('etag')).toBe(etag);
-    const same = await upload(client(), text);
+    const same = await upload(client(), digits);
     expect((await get(same.url)).headers.get('etag')).not.toBe(etag);
   });
 
@@ -147,7 +129,7 @@ describe('a cache', () => {
   });
 
   test.each(['gzip', 'br', 'zstd', 'gzip, deflate, br, zstd, *'])('that takes %s gets the bytes as they are', async (encoding) => {
-    const long = await upload(client(), text.repeat(1000), { contentType: 'text/plain', fileName: 'digits.txt' });
+    const long = await upload(client(), digits.repeat(1000), { contentType: 'text/plain', fileName: 'digits.txt' });
     for (const file of [url, long.url]) {
       const { headers } = await get(file, { 'accept-encoding': encoding });
       expect([headers.get('content-encoding'), headers.get('vary')]).toEqual([null, null]);
@@ -162,72 +144,6 @@ test('HEAD says what GET does, without the bytes', async () => {
   const told = ({ headers }: Exchange) => Object.fromEntries([...headers].filter(([name]) => !ofConnection.has(name)));
   expect([head.status, head.text, told(head)]).toEqual([200, '', told(whole)]);
   expect([told(head)['content-length'], told(head)['accept-ranges']]).toEqual(['100', 'bytes']);
-});
-
-describe('of a file of 100 bytes', () => {
-  test.each<[string, number, number]>([
-    ['bytes=0-0', 0, 0],
-    ['bytes=0-9', 0, 9],
-    ['bytes=50-59', 50, 59],
-    ['bytes=99-99', 99, 99],
-    ['bytes=90-', 90, 99],
-    ['bytes=0-', 0, 99],
-    ['bytes=-1', 99, 99],
-    ['bytes=-100', 0, 99],
-    ['bytes=-101', 0, 99],
-    ['bytes=95-100', 95, 99],
-    ['bytes=95-99999999999999999999999999', 95, 99],
-    ['bytes=-99999999999999999999999999', 0, 99],
-    ['bytes=007-008', 7, 8],
-    ['BYTES=1-2', 1, 2],
-  ])('%s is a part', async (range, start, end) => {
-    const { status, headers, text: body } = await get(url, { range });
-    expect([status, headers.get('content-range'), body]).toEqual([206, `bytes ${start}-${end}/100`, text.slice(start, end + 1)]);
-    expect([headers.get('content-length'), headers.get('etag')]).toEqual([String(body.length), etag]);
-  });
-
-  test.each(['bytes=100-', 'bytes=100-200', 'bytes=99999999999999999999999999-', 'bytes=-0'])('%s is no part', async (range) => {
-    expect(await outcome(url, { range })).toBe('416 range_not_satisfiable');
-    expect((await get(url, { range })).headers.get('content-range')).toBe('bytes */100');
-  });
-
-  test.each([
-    'bytes=0-1,5-6', 'bytes=0-1,500-600', 'bytes=500-600,700-800', 'bytes=5-2', 'bytes=500-400', 'bytes=-', 'bytes=', 'bytes', 'bytes=a-b',
-    'bytes=1-2-3', 'bytes=--1', 'bytes=+1-2', 'bytes=0x1-2', 'bytes=1.5-2', 'bytes 1-2', 'lines=1-2', 'lines=500-600', '1-2', 'bytes=0-1,',
-  ])('%s is passed over', async (range) => {
-    const { status, headers, text: body } = await get(url, { range });
-    expect([status, headers.get('content-range'), body]).toEqual([200, null, text]);
-  });
-
-  test.each<[string, () => string, number]>([
-    ['of the file', () => etag, 206],
-    ['of another file', () => '"other"', 200],
-    ['that is weak', () => `W/${etag}`, 200],
-    ['that is a time', () => 'Wed, 21 Oct 2015 07:28:00 GMT', 200],
-  ])('a part comes only to an If-Range %s', async (_what, ifRange, status) => {
-    const answer = await get(url, { range: 'bytes=1-2', 'if-range': ifRange() });
-    expect([answer.status, answer.text]).toEqual([status, status === 206 ? '12' : text]);
-    if (status === 200) expect(await outcome(url, { range: 'bytes=100-', 'if-range': ifRange() })).toBe('200');
-  });
-});
-
-test.each([
-  [undefined, '200'], ['bytes=-5', '200'], ['bytes=0-', '416 range_not_satisfiable'], ['bytes=-0', '416 range_not_satisfiable'],
-])('of an empty file %s is %s', async (range, expected) => {
-  const empty = await upload(client(), '');
-  const headers: Readonly<Record<string, string>> = range === undefined ? {} : { range };
-  expect(await outcome(empty.url, headers)).toBe(expected);
-  expect((await get(empty.url, headers)).headers.get(expected === '200' ? 'content-length' : 'content-range')).toBe(expected === '200' ? '0' : 'bytes */0');
-});
-
-test('parts of a large file are the bytes in it', async () => {
-  const bytes = randomBytes(1_000_000);
-  const { url: large } = await upload(client(), bytes);
-  for (const [start, end] of [[0, 65_535], [65_536, 65_536], [123_456, 654_321], [999_999, 999_999]] as const) {
-    const part = await fetch(large, { headers: { range: `bytes=${start}-${end}` } });
-    expect(part.status).toBe(206);
-    expect(Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(start, end + 1))).toBe(true);
-  }
 });
 
 describe('there is no file', () => {

@@ -5,6 +5,7 @@ import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
+import { csv, tsv } from '../support/media-types.ts';
 import { expectStored, newStashId, putChunks, stashOf } from '../support/stashes.ts';
 import { exchangeRaw } from '../support/raw-http.ts';
 import { cellsOf, createTable, leavingUnchanged } from '../support/tables.ts';
@@ -13,8 +14,6 @@ const { api, client } = useApi();
 const malformed = '400 request_validation_error';
 const noStash = '400 stash_not_found';
 
-const csv = { 'content-type': 'text/csv' };
-const tsv = { 'content-type': 'text/tab-separated-values' };
 
 /** The rows that a new table has which is made of a stash. */
 async function rowsIn(stashId: string): Promise<Record<string, unknown>[]> {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LocalFileStore } from '../../src/files/local-file-store.ts';
 import { useOwnApi } from '../support/api.ts';
 import { outcomeOf, type Client } from '../support/client.ts';
+import { csv } from '../support/media-types.ts';
 import { useOperator } from '../support/operator.ts';
 import { stashOf } from '../support/stashes.ts';
 import { createTable, type MadeTable } from '../support/tables.ts';
@@ -43,7 +44,7 @@ const claims: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
   },
   'a row of CSV': async (url) => {
     const { path } = await createTable(client(), [], { n: 'string' });
-    await expectDone(client().post(path, `n\n${url}\n`, { 'content-type': 'text/csv' }));
+    await expectDone(client().post(path, `n\n${url}\n`, csv));
   },
   'a row of a stash that was imported': async (url) => {
     const stashId = await stashOf(client(), { 1: [{ n: 'other' }], 2: [{ n: url }] });

@@ -1,37 +1,12 @@
-/** Teams, plans and tokens from the command line, beside a running service and without one. */
-import { access, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+/** Teams, plans, keys and tokens from the command line, while no service runs. */
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
-import { Client } from '../support/client.ts';
-import { sleepUntil, startServer, type TestServer } from '../support/server.ts';
-import { runTablog, type TablogResult } from '../support/tablog.ts';
+import { isPostgresRunning, useDataFolder } from '../support/data-folder.ts';
+import { runTablog } from '../support/tablog.ts';
 
-let folder: string;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tablog-cli-'));
-});
-
-afterAll(async () => {
-  await rm(folder, { recursive: true, force: true });
-});
-
-function tablog(...args: readonly string[]): Promise<TablogResult> {
-  return runTablog(args, { DATA_DIR: folder });
-}
-
-/** Runs a command that must succeed, and gives what it wrote to stdout. */
-async function output(...args: readonly string[]): Promise<string> {
-  const result = await tablog(...args);
-  expect(result).toMatchObject({ code: 0 });
-  return result.stdout.trim();
-}
-
-function isPostgresRunning(): Promise<boolean> {
-  return access(join(folder, 'postgres', 'cluster', 'data', 'postmaster.pid')).then(() => true, () => false);
-}
+const { folder, tablog, output } = useDataFolder();
 
 const tokenPattern = /^tablog_[A-Za-z0-9_-]{43}[0-9a-f]{8}$/;
 const uuidPattern = /^[0-9a-f-]{36}$/;
@@ -51,7 +26,7 @@ describe('without a running service', () => {
 
   test('a team and its tokens are made, listed and revoked, and Postgres runs only meanwhile', async () => {
     expect(await output('teams', 'create', 'acme')).toMatch(uuidPattern);
-    expect(await isPostgresRunning()).toBe(false);
+    expect(await isPostgresRunning(folder())).toBe(false);
 
     const created = await tablog('tokens', 'create', '--team', 'acme', '--name', 'laptop');
     expect(created.stdout.trimEnd()).toMatch(tokenPattern);
@@ -89,7 +64,7 @@ describe('while its Postgres runs already', () => {
 
   // It is joined by each command: to start it for each would take most of the time.
   beforeAll(async () => {
-    postgres = await startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => undefined });
+    postgres = await startEmbeddedPostgres({ folder: join(folder(), 'postgres'), log: () => undefined });
   });
 
   afterAll(async () => {
@@ -188,7 +163,7 @@ ${team.id}  acme  suspended  0     12            0             unlimited`;
   });
 
   test('settings that are not usable are named', async () => {
-    const refused = await runTablog(['teams', 'list'], { DATA_DIR: folder, PORT: 'x' });
+    const refused = await runTablog(['teams', 'list'], { DATA_DIR: folder(), PORT: 'x' });
     expect(refused).toEqual({ code: 1, stdout: '', stderr: 'The settings are not usable:\nPORT: must be a whole number from 0 to 65535\n' });
   });
 
@@ -197,112 +172,3 @@ ${team.id}  acme  suspended  0     12            0             unlimited`;
     expect(refused).toEqual({ code: 1, stdout: '', stderr: 'Postgres cannot be used: connect ECONNREFUSED 127.0.0.1:1. Start it, or correct DATABASE_URL.\n' });
   });
 });
-
-describe('beside a running service', () => {
-  let server: TestServer;
-
-  beforeAll(async () => {
-    server = await startServer({ folder });
-  });
-
-  afterAll(async () => {
-    await server?.stop();
-  });
-
-  async function newClient(): Promise<Client> {
-    return new Client(server.url, await output('tokens', 'create', '--team', 'acme'));
-  }
-
-  function answers(client: Client, status: number): Promise<void> {
-    return sleepUntil(async () => (await client.get('/tables')).status === status, `GET /tables answers ${status}`);
-  }
-
-  test('Postgres runs', async () => {
-    expect(await isPostgresRunning()).toBe(true);
-  });
-
-  test('a token works at once, and no more once it is revoked', async () => {
-    const { id, token } = JSON.parse(await output('tokens', 'create', '--team', 'acme', '--json'));
-    const client = new Client(server.url, token);
-    expect((await client.get('/tables')).status).toBe(200);
-    await output('tokens', 'revoke', id, '--team', 'acme');
-    await answers(client, 404);
-  });
-
-  test('a revoked token is refused by every process', async () => {
-    const { id, token } = JSON.parse(await output('tokens', 'create', '--team', 'acme', '--json'));
-    const other = await startServer({ folder });
-    try {
-      const clients = [server, other].map(({ url }) => new Client(url, token));
-      for (const client of clients) expect((await client.get('/tables')).status).toBe(200);
-      expect((await tablog('tokens', 'revoke', id, '--team', 'acme')).stderr).toMatch(/^The token "unnamed" is revoked\./);
-      await sleepUntil(async () => {
-        const answers = await Promise.all(clients.map((client) => client.get('/tables')));
-        return answers.every(({ status }) => status === 404);
-      }, 'both refuse it', 5000);
-      // A process writes when its tokens were used before it ends.
-      expect(await other.stop()).toBe(0);
-      const tokens = JSON.parse(await output('tokens', 'list', '--team', 'acme', '--json'));
-      expect(tokens.find((one: { id: string }) => one.id === id)).toMatchObject({ revoked: true, lastUsedAt: expect.stringMatching(/^\d{4}-.*:\d\d:00\.000Z$/) });
-    } finally {
-      await other.stop();
-    }
-  });
-
-  test('a suspended team is answered 402 until it is resumed', async () => {
-    const client = await newClient();
-    const { json } = await client.post('/tables', { name: 't', rows: [{ a: 1 }] });
-    const rows = `/tables/${json.data.tableID}/rows`;
-    await output('plans', 'suspend', 'acme');
-    expect((await client.get(rows)).status).toBe(402);
-    expect(await client.post(rows, [{ a: 2 }])).toMatchObject({ status: 402, json: { error: { type: 'payment_required' } } });
-    await output('plans', 'resume', 'acme');
-    expect((await client.post(rows, [{ a: 2 }])).status).toBe(201);
-    expect((await client.rows(json.data.tableID)).map(({ a }) => a)).toEqual([1, 2]);
-  });
-
-  test('a plan is kept to: 402 for the first row beyond it', async () => {
-    const client = await newClient();
-    const { rows } = JSON.parse(await output('teams', 'list', '--json')).find(({ name }: { name: string }) => name === 'acme');
-    await output('plans', 'set', 'acme', '--rows', String(rows + 1));
-    expect((await client.post('/tables', { name: 't', rows: [{ a: 1 }, { a: 2 }] })).status).toBe(402);
-    const created = await client.post('/tables', { name: 't', rows: [{ a: 1 }] });
-    expect(created.status).toBe(201);
-    const path = `/tables/${created.json.data.tableID}/rows`;
-    expect((await client.post(path, [{ a: 2 }])).status).toBe(402);
-    await output('plans', 'set', 'acme', '--rows', 'unlimited');
-    expect((await client.post(path, [{ a: 2 }])).status).toBe(201);
-  });
-
-  test('verify agrees with the live read model, and replay refuses to replace it', async () => {
-    expect(await output('verify')).toMatch(/^The read model is what the log says: \d+ events, \d+ tables, \d+ rows, [\d.]+ s\.$/);
-    const refused = await tablog('replay');
-    expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toMatch(new RegExp(`^the read model is in use by tablog process ${server.process.pid} on .*; stop`));
-  });
-
-  test('the service stops Postgres when it is the last to leave, and replay works then', async () => {
-    const client = await newClient();
-    const { json } = await client.post('/tables', { name: 'kept', rows: [{ a: 1.50 }, { a: 2 }] });
-    expect(await server.stop()).toBe(0);
-    expect(await isPostgresRunning()).toBe(false);
-    expect(await output('replay')).toMatch(/^The read model was built anew from \d+ events in [\d.]+ s\.$/);
-    expect(await isPostgresRunning()).toBe(false);
-    server = await startServer({ folder });
-    const again = new Client(server.url, client.token);
-    expect((await again.rows(json.data.tableID)).map(({ a }) => a)).toEqual([1.5, 2]);
-  });
-});
-
-test('`tablog serve` is the service', async () => {
-  const other = await mkdtemp(join(tmpdir(), 'tablog-cli-serve-'));
-  const serving = runTablog(['serve'], { DATA_DIR: other, PORT: '0' });
-  await sleepUntil(() => access(join(other, 'token')).then(() => true, () => false), 'the first token is there', 60_000);
-  const listed = await runTablog(['teams', 'list', '--json'], { DATA_DIR: other });
-  expect(JSON.parse(listed.stdout)).toMatchObject([{ name: 'default' }]);
-  serving.child.kill('SIGTERM');
-  const ended = await serving;
-  expect(ended.code).toBe(0);
-  expect(ended.stdout).toContain('Tablog is ready at http://127.0.0.1:');
-  await rm(other, { recursive: true, force: true });
-}, 90_000);

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { isPostgresRunning } from '../support/data-folder.ts';
 import { killChild } from '../support/kill-child.ts';
 import { launchServer, sleepUntil, startServer, type TestServer } from '../support/server.ts';
 import { runTablog } from '../support/tablog.ts';
@@ -27,12 +28,9 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function isThere(...path: readonly string[]): Promise<boolean> {
-  return access(join(folder, ...path)).then(() => true, () => false);
-}
-
-function isPostgresRunning(): Promise<boolean> {
-  return isThere('postgres', 'cluster', 'data', 'postmaster.pid');
+/** Whether a process has begun its work: there is a folder for its Postgres. */
+function hasBegun(): Promise<boolean> {
+  return access(join(folder, 'postgres')).then(() => true, () => false);
 }
 
 /** Sends a request to make a table of which the end is missing, until `finish` sends that and gives the answer's status. */
@@ -68,7 +66,7 @@ describe('a service with a request under way', () => {
     const stopped = server.stop('SIGINT');
     expect(await underWay.finish()).toBe(201);
     expect(await stopped).toBe(0);
-    expect(await isPostgresRunning()).toBe(false);
+    expect(await isPostgresRunning(folder)).toBe(false);
   });
 
   test.each([['SIGINT', 130], ['SIGTERM', 143]] as const)('ends at once at another %s later on, and says so', async (signal, code) => {
@@ -82,30 +80,30 @@ describe('a service with a request under way', () => {
     underWay.cut();
     expect(server.output()).toContain(`${signal} once more: ending at once`);
     // Its Postgres is left behind; the next one takes it over, and stops it.
-    expect(await isPostgresRunning()).toBe(true);
+    expect(await isPostgresRunning(folder)).toBe(true);
     expect(await (await startServer({ folder })).stop()).toBe(0);
-    expect(await isPostgresRunning()).toBe(false);
+    expect(await isPostgresRunning(folder)).toBe(false);
   });
 });
 
 test('a service that is told to stop while it starts ends well and leaves no Postgres', async () => {
   const server = await launchServer({ folder });
   started.push(server.process);
-  await sleepUntil(() => isThere('postgres'), 'the start has begun', beginsWithinMs);
+  await sleepUntil(hasBegun, 'the start has begun', beginsWithinMs);
   server.process.kill('SIGINT');
   await sleep(5);
   expect(await server.stop('SIGINT')).toBe(0);
-  expect(await isPostgresRunning()).toBe(false);
+  expect(await isPostgresRunning(folder)).toBe(false);
   expect(server.output()).toBe('');
 });
 
 test.each([[['teams', 'list']], [['verify']]])('`tablog` with %j can be interrupted, and leaves no Postgres', async (args) => {
   const running = runTablog(args, { DATA_DIR: folder });
   started.push(running.child);
-  await sleepUntil(() => isThere('postgres'), 'the command has begun', beginsWithinMs);
+  await sleepUntil(hasBegun, 'the command has begun', beginsWithinMs);
   running.child.kill('SIGINT');
   await sleep(5);
   running.child.kill('SIGINT');
   expect(await running).toEqual({ code: 1, stdout: '', stderr: 'Interrupted.\n' });
-  expect(await isPostgresRunning()).toBe(false);
+  expect(await isPostgresRunning(folder)).toBe(false);
 });

@@ -1,5 +1,6 @@
 /** Stashes for tests to import. */
 import type { Answer, Client } from './client.ts';
+import { csv } from './media-types.ts';
 
 let made = 0;
 
@@ -19,7 +20,7 @@ export async function stashOf(client: Client, chunks: Readonly<Record<string, un
 /** Puts chunks into a stash, one after the other. Rejects if one is refused. */
 export async function putChunks(client: Client, stashId: string, chunks: readonly (readonly [serial: string, rows: unknown])[]): Promise<void> {
   for (const [serial, rows] of chunks) {
-    const headers = typeof rows === 'string' ? { 'content-type': 'text/csv' } : {};
+    const headers = typeof rows === 'string' ? csv : {};
     expectStored(await client.put(`/stashes/${stashId}/${serial}`, rows, headers));
   }
 }

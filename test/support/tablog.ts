@@ -39,3 +39,10 @@ export function runTablog(
   });
   return Object.assign(result, { child });
 }
+
+/** Runs a command that must succeed; resolves to what it wrote to stdout. */
+export async function outputOf(args: readonly string[], environment: Readonly<Record<string, string>>): Promise<string> {
+  const { code, stdout, stderr } = await runTablog(args, environment);
+  if (code !== 0) throw new Error(`tablog ${args.join(' ')} ended with ${code}: ${stderr}`);
+  return stdout.trim();
+}

@@ -1,0 +1,129 @@
+/** CSV and TSV bodies (spec 4.2, decisions 2, 3 and 6): the tables that are created of them, and what is malformed in any request. */
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { describe, expect, test } from '@jest/globals';
+import { useApi } from '../support/api.ts';
+import { outcomeOf, type Answer } from '../support/client.ts';
+import { csv, tsv } from '../support/media-types.ts';
+import { cellsOf, createTable, leavingUnchanged, unknownTableId } from '../support/tables.ts';
+
+const { client } = useApi();
+const malformed = '400 request_validation_error';
+
+const create = (body: string | Uint8Array, query = 'name=n', headers: Record<string, string> = csv): Promise<Answer> =>
+  client().post(`/tables?${query}`, body, headers);
+
+async function rowsOf(answer: Answer): Promise<Record<string, unknown>[]> {
+  expect(outcomeOf(answer)).toBe('201');
+  const rows = await client().rows(answer.json.data.tableID);
+  expect(rows.map((row) => row['$rowID'])).toEqual(answer.json.data.rowIDs);
+  return cellsOf(rows);
+}
+
+describe('creating a table', () => {
+  test.each<[string, string, Record<string, string>, Record<string, unknown>[]]>([
+    ['of CSV', 'id,name\n1,Ada\n2,"Bo, Jr."\n', csv, [{ id: 1, name: 'Ada' }, { id: 2, name: 'Bo, Jr.' }]],
+    ['of TSV', 'id\tname\r\n1\tAda\r\n2\t"Bo\tJr."', tsv, [{ id: 1, name: 'Ada' }, { id: 2, name: 'Bo\tJr.' }]],
+    ['with a charset', 'é\nü\n', { 'content-type': 'text/csv; charset=UTF-8' }, [{ é: 'ü' }]],
+    ['in capitals', 'a\n1\n', { 'content-type': 'Text/CSV;header=present' }, [{ a: 1 }]],
+    ['with a byte order mark', '\ufeffa\n1\n', csv, [{ a: 1 }]],
+    ['with identities that are ignored', '$rowID,a\nx,1\nAAAAAAAAAAEAAAAAAAAAAA,2\n', csv, [{ a: 1 }, { a: 2 }]],
+    ['with empty cells', 'a,b\n,\n"",x\ny\n', csv, [{}, { b: 'x' }, { a: 'y' }]],
+    ['with blank lines', '\na\n\nx\n\n\n', csv, [{ a: 'x' }]],
+    ['of every natural type', 'n,b,d,t,s,z,l\n-1.50,TRUE,2024-02-29,2024-02-29T10:00Z,[1],007,1234567890123456\n 2 ,false,2024-03-01,2024-03-01,{},1,1\n', csv, [
+      { n: -1.5, b: true, d: '2024-02-29', t: '2024-02-29T10:00Z', s: '[1]', z: '007', l: '1234567890123456' },
+      { n: 2, b: false, d: '2024-03-01', t: '2024-03-01', s: '{}', z: '1', l: '1' },
+    ]],
+    ['of texts that are nearly something', 'a,b,c\n4.20,TRUE,12:30\nx,1,null\n', csv, [{ a: '4.20', b: 'TRUE', c: '12:30' }, { a: 'x', b: '1', c: 'null' }]],
+    ['of odd columns', '10,__proto__,constructor, a \n1,2,3,4\n', csv, [JSON.parse('{"10":1,"__proto__":2,"constructor":3," a ":4}')]],
+  ])('%s', async (_name, body, headers, rows) => expect(await rowsOf(await create(body, 'name=n', headers))).toEqual(rows));
+
+  test('compressed', async () => {
+    const text = `a,b\n${Array.from({ length: 5_000 }, (_, at) => `${at},x\n`).join('')}`;
+    const rows = Array.from({ length: 5_000 }, (_, a) => ({ a, b: 'x' }));
+    expect(await rowsOf(await create(gzipSync(text), 'name=n', { ...csv, 'content-encoding': 'gzip' }))).toEqual(rows);
+    expect(await rowsOf(await create(brotliCompressSync(text), 'name=n', { ...csv, 'content-encoding': 'br' }))).toEqual(rows);
+    const broken = await create(gzipSync(text).subarray(0, -20), 'name=n', { ...csv, 'content-encoding': 'gzip' });
+    expect(outcomeOf(broken)).toBe(malformed);
+  });
+
+  test('of a header alone, whose columns are texts', async () => {
+    const created = await create('a,$rowID,b\n');
+    expect(await rowsOf(created)).toEqual([]);
+    const { tableID } = created.json.data;
+    expect(outcomeOf(await client().post(`/tables/${tableID}/rows`, [{ c: 1 }]))).toBe('422 column_id_not_found');
+    expect(outcomeOf(await client().post(`/tables/${tableID}/rows`, [{ b: 1, a: 'x' }]))).toBe('201');
+    expect(cellsOf(await client().rows(tableID))).toEqual([{ a: 'x', b: '1' }]);
+  });
+
+  test('links apps, and has a version', async () => {
+    const answer = await create('a\n1\n', 'name=n&appsToLink=one,two');
+    expect(answer.json.data.linkedAppIDs).toEqual(['one', 'two']);
+    expect((await client().head(`/tables/${answer.json.data.tableID}/rows`)).version).toBe(answer.version);
+  });
+
+  test.each<[string, string, Record<string, string>, string, string]>([
+    ['', 'a\n1\n', csv, malformed, 'name: it is missing'],
+    ['name=n&schema=x', 'a\n1\n', csv, malformed, 'schema'],
+    ['name=n', 'a\n1\n', { 'content-type': 'text/plain' }, malformed,
+      'Content-Type: this media type is not supported here; application/json, text/csv, or text/tab-separated-values is accepted.'],
+    ['name=n', 'a\n1\n', { 'content-type': 'text/csv; charset=latin1' }, malformed, 'Content-Type: the charset must be UTF-8.'],
+    ['name=n', '[{"a":1}]', { 'content-type': 'text/tab-separated-values;charset=utf-16' }, malformed, 'Content-Type: the charset must be UTF-8.'],
+  ])('?%s with %j as %j is refused', async (query, body, headers, outcome, message) => {
+    const answer = await create(body, query, headers);
+    expect([outcomeOf(answer), answer.json.error.message]).toEqual([outcome, expect.stringContaining(message)]);
+  });
+});
+
+describe('what is malformed is refused by create and add, and nothing changes', () => {
+  const latin = Buffer.from('n,s\n1,é\n', 'latin1');
+  test.each<[body: string | Uint8Array, outcome: string, message: string]>([
+    ['', malformed, 'the body has no header: its first line must name the columns'],
+    ['\n\n', malformed, 'the body has no header: its first line must name the columns'],
+    ['n,,s\n', malformed, 'header[1]: a column ID must not be empty'],
+    [`n,${'x'.repeat(257)}\n`, malformed, 'header[1]: a column ID must not be longer than 256 bytes'],
+    ['n,s,n\n1,2,3\n', '422 column_id_not_unique', 'header[2]: the column ID "n" occurs twice'],
+    ['$rowID,n,$rowID\n', '422 column_id_not_unique', 'header[2]: the column ID "$rowID" occurs twice'],
+    ['n,$stashID\n1,x\n', '422 column_id_reserved', 'header[1]: the column ID "$stashID" is reserved'],
+    ['n,$stashID\n', '422 column_id_reserved', 'header[1]: the column ID "$stashID" is reserved'],
+    ['n,s\n1,x\n1,x,y\n', malformed, 'rows[1]: the line has 3 cells, the header 2'],
+    ['n,s\n1,"x\n2,y\n', malformed, 'rows[0].s: "\\"x\\n2,y" begins with a quote that is never closed'],
+    ['n,s\n1,x"y"\n', malformed, 'rows[0].s: "x\\"" has a quote in it, but does not begin with one'],
+    ['n,s\n1,"x"y\n', malformed, 'rows[0].s: "\\"x\\"y" has something behind its closing quote'],
+    ['n,s\n1,x\0\n', malformed, 'rows[0].s: "x\\u0000" has U+0000 in it, which cannot be stored'],
+    ['n,s\r1,x\r', malformed, 'header[1]: "s\\r" has a carriage return in it that is no line end, but is not quoted'],
+    [latin, malformed, 'the body is not valid UTF-8'],
+    [Buffer.from('n,s\n1,é').subarray(0, -1), malformed, 'the body is not valid UTF-8'],
+    [`n,s\n1,x\n1,${'x'.repeat(262_145)}\n`, '400 limit_exceeded', 'rows[1].s: a cell must not be longer than 262144 bytes'],
+    [`n,s\n1,"${'x\n'.repeat(300_000)}"\n`, '400 limit_exceeded', 'rows[0]: a row must not be longer than 524288 bytes'],
+    [`n,s\n1,${'\u0001'.repeat(100_000)}\n`, '400 limit_exceeded', 'rows[0]: a row must not be longer than 524288 bytes'],
+  ])('%#', async (body, outcome, message) => {
+    const table = await createTable(client(), [{ n: 1 }], { n: 'number', s: 'string' });
+    for (const path of ['/tables?name=n', `${table.path}?onSchemaError=abort`, `${table.path}?onSchemaError=updateSchema`]) {
+      await leavingUnchanged(client(), table.path, async () => {
+        const answer = await client().post(path, body, csv);
+        expect([outcomeOf(answer), answer.json.error.message]).toEqual([outcome, message]);
+      });
+    }
+  });
+
+  test('more columns than a table may have', async () => {
+    const header = (count: number): string => `${Array.from({ length: count }, (_, at) => `c${at}`).join()}\n`;
+    expect(outcomeOf(await create(header(1_000)))).toBe('201');
+    const answer = await create(header(1_001));
+    expect([outcomeOf(answer), answer.json.error.message]).toEqual(['400 limit_exceeded', 'the table would have 1001 columns; at most 1000 are allowed']);
+    expect(outcomeOf(await create(header(10_001)))).toBe('400 limit_exceeded');
+  });
+
+  test.each(['', 'a,a\n', 'a\n"', 'a\n1,2\n'])('also for an unknown table: %j', async (body) => {
+    const path = `/tables/${unknownTableId}/rows`;
+    expect(outcomeOf(await client().post(path, body, csv))).not.toBe('404 table_not_found');
+    expect(outcomeOf(await client().post(path, 'a\n1\n', csv))).toBe('404 table_not_found');
+  });
+
+  test('a patch takes neither', async () => {
+    const table = await createTable(client(), [{ n: 1 }]);
+    const answer = await client().patch(`${table.path}/${table.rowIds[0]}`, 'n\n2\n', csv);
+    expect([outcomeOf(answer), answer.json.error.message]).toEqual(
+      [malformed, 'Content-Type: this media type is not supported here; application/json is accepted.']);
+  });
+});

@@ -1,0 +1,155 @@
+/** Decisions 1: tokens that expire, or that are revoked, and when they were used. */
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { pino, type Logger } from 'pino';
+import { openDatabase } from '../../projections/engine/read-model.ts';
+import { models, readModelSchema } from '../../projections/models.ts';
+import { TeamQueries } from '../../projections/teams/teams.queries.ts';
+import { noteRevocation, noteUses, revocationNotes } from '../../src/security/token-notes.ts';
+import { rebuild } from '../../src/replay/rebuild.ts';
+import { recordRevocation, tellRevocations } from '../../src/maintenance/tell-revocations.ts';
+import { TokenUses } from '../../src/security/token-uses.ts';
+import { promptly, useApi, type Team, type Token } from '../support/api.ts';
+import { Client } from '../support/client.ts';
+import { useOperator } from '../support/operator.ts';
+import { sleepUntil } from '../support/server.ts';
+import { unknownTableId } from '../support/tables.ts';
+
+const { api } = useApi(promptly);
+const operator = useOperator({ api });
+
+let team: Team;
+beforeAll(async () => {
+  team = await api().createTeam();
+});
+
+const unknownToken = '{"error":{"type":"request_error","message":"The bearer token does not exist or is incorrect."}}';
+
+/** The same client at each process that answers requests. */
+function everywhere({ client }: Token): Client[] {
+  return api().processes.filter(({ role }) => role !== 'projector').map(({ url }) => new Client(url, client.token));
+}
+
+async function isRefusedEverywhere(token: Token): Promise<boolean> {
+  const answers = await Promise.all(everywhere(token).map((client) => client.get('/tables')));
+  return answers.every(({ status, text }) => status === 404 && text === unknownToken);
+}
+
+async function isRefusedNowhere(token: Token): Promise<boolean> {
+  const answers = await Promise.all(everywhere(token).map((client) => client.get('/tables')));
+  return answers.every(({ status }) => status === 200);
+}
+
+describe('a token that expires', () => {
+  test('is good until then, and unknown from then on', async () => {
+    const token = await team.createToken({ expiresAt: operator().log.now() + 3000 });
+    expect(await isRefusedNowhere(token)).toBe(true);
+    await sleepUntil(() => isRefusedEverywhere(token), 'the token has expired');
+    expect(await isRefusedNowhere(await team.createToken({ expiresAt: operator().log.now() + 3_600_000 }))).toBe(true);
+  });
+
+  test('was never good if that had passed before', async () => {
+    expect(await isRefusedEverywhere(await team.createToken({ expiresAt: 0 }))).toBe(true);
+  });
+});
+
+describe('a token that is revoked', () => {
+  const isNoted = async ({ id }: Token): Promise<boolean> => {
+    const { rows } = await operator().database.pool.query(`select from ${revocationNotes} where token_id = $1`, [id]);
+    return rows.length > 0;
+  };
+  const revocationsIn = async ({ id }: Token): Promise<boolean> => {
+    const { rows } = await operator().database.pool.query('select revoked from tokens where id = $1', [id]);
+    return rows[0].revoked;
+  };
+  const untilRefused = (token: Token): Promise<void> => sleepUntil(() => isRefusedEverywhere(token), 'the revocation has taken effect', 5000);
+
+  /** Whether a read model that is built from the log, in a schema of its own, lets the token in. */
+  async function isGoodAfterRebuild({ client }: Token): Promise<boolean> {
+    const { databaseUrl: url } = api();
+    const options = { url, schema: `${readModelSchema}_again` };
+    await rebuild({ ...options, log: operator().log, batchEvents: 100, onProgress: () => undefined, signal: new AbortController().signal });
+    const rebuilt = await openDatabase(models, options);
+    try {
+      return (await new TeamQueries(rebuilt).token(client.token)) !== null;
+    } finally {
+      await rebuilt.close();
+    }
+  }
+
+  test('is refused by every process while the log has not been told, and after a rebuild', async () => {
+    const { database, log } = operator();
+    const [revoked, other] = await Promise.all([team.createToken({}), team.createToken({})]);
+    expect(await isRefusedNowhere(revoked)).toBe(true);
+    await noteRevocation(database.pool, revoked.id);
+    await untilRefused(revoked);
+    expect(await revocationsIn(revoked)).toBe(false);
+    expect(await isGoodAfterRebuild(revoked)).toBe(false);
+    expect(await isGoodAfterRebuild(other)).toBe(true);
+
+    // It may be told twice, and is remembered for a while.
+    await Promise.all([tellRevocations(database, log), tellRevocations(database, log)]);
+    expect(await tellRevocations(database, log)).toBe(false);
+    expect([await revocationsIn(revoked), await isNoted(revoked)]).toEqual([true, true]);
+    await tellRevocations(database, log, 0);
+    expect([await revocationsIn(revoked), await isNoted(revoked)]).toEqual([true, false]);
+    expect(await isRefusedEverywhere(revoked)).toBe(true);
+    expect(await isGoodAfterRebuild(revoked)).toBe(false);
+    expect(await isRefusedNowhere(other)).toBe(true);
+  });
+
+  test('is refused when only the log says so', async () => {
+    const revoked = await team.createToken({});
+    expect(await isRefusedNowhere(revoked)).toBe(true);
+    await recordRevocation(operator().log, team.id, revoked.id);
+    await untilRefused(revoked);
+  });
+
+  test('a note of a token that nobody knows does no harm, and is kept', async () => {
+    const { database, log } = operator();
+    const unknown = { ...(await team.createToken({})), id: unknownTableId };
+    await noteRevocation(database.pool, unknown.id);
+    await noteRevocation(database.pool, unknown.id);
+    expect(await tellRevocations(database, log, 0)).toBe(false);
+    expect(await isNoted(unknown)).toBe(true);
+  });
+});
+
+describe('when a token was last used', () => {
+  const usedAt = async (id: string): Promise<number | null> => {
+    return (await operator().queries.teams.tokens(team.id)).find((token) => token.id === id)!.usedAt;
+  };
+  const silent = pino({ level: 'silent' });
+
+  test('is written in the background, and what is left at the end', async () => {
+    const { database: { pool } } = operator();
+    const [first, second] = await Promise.all([team.createToken({}), team.createToken({})]);
+    expect(await usedAt(first.id)).toBeNull();
+    const uses = new TokenUses({ pool, logger: silent, interval: 10 });
+    uses.add(first.id, 60_000);
+    await sleepUntil(async () => (await usedAt(first.id)) === 60_000, 'the use is written');
+    uses.add(second.id, 5);
+    uses.add(second.id, 6);
+    uses.add(first.id, 120_000);
+    await uses.close();
+    expect([await usedAt(first.id), await usedAt(second.id)]).toEqual([120_000, 6]);
+    // What another process wrote is newer.
+    await noteUses(pool, new Map([[first.id, 1]]));
+    expect(await usedAt(first.id)).toBe(120_000);
+  });
+
+  test('is written later when it cannot be written now', async () => {
+    const { database: { pool } } = operator();
+    const { id } = await team.createToken({});
+    let isAway = true;
+    const flaky = { query: (...args: [string, unknown[]]) => (isAway ? Promise.reject(new Error('away')) : pool.query(...args)) };
+    const warnings: unknown[] = [];
+    const logger = { warn: (warning: unknown) => void warnings.push(warning) } as Pick<Logger, 'warn'>;
+    const uses = new TokenUses({ pool: flaky as unknown as typeof pool, logger, interval: 10 });
+    uses.add(id, 7);
+    await sleepUntil(() => warnings.length >= 2, 'it was tried again');
+    uses.add(id, 8);
+    isAway = false;
+    await uses.close();
+    expect(await usedAt(id)).toBe(8);
+  });
+});
