@@ -1,13 +1,10 @@
 /** What every log does, whatever holds it. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { setPlan } from '../../commands/plans.ts';
 import { createTeam } from '../../commands/teams.ts';
-import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
-import { models, readModelSchema } from '../../projections/models.ts';
 import { readConfig, type Config } from '../../src/app/config.ts';
-import type { Database } from '../../src/database/database.ts';
 import { decodeEvent, encodeEvent, packBody, type PackedBody } from '../../src/events/event-codec.ts';
 import type { EncodedEvent, EventData } from '../../src/events/event.ts';
 import { filePath } from '../../src/files/file-name.ts';
@@ -18,15 +15,14 @@ import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
 import { openLog, openRecordLog } from '../../src/app/open-log.ts';
 import { createLog } from '../support/deployment-kind.ts';
-import { createDatabase } from '../support/postgres.ts';
+import { useReadModel } from '../support/read-model.ts';
 
+const { url, database, closers } = useReadModel(partitionCount, 'file');
 let config: Config;
-let database: Database;
 let log: EventLog;
-const closers: (() => Promise<unknown>)[] = [];
 
 async function open(settings: Config): Promise<EventLog> {
-  const opened = await openLog(settings, database, {
+  const opened = await openLog(settings, database(), {
     logger: pino({ level: 'silent' }), projects: true, observer: noLogObserver, signal: new AbortController().signal,
   });
   await opened.caughtUp();
@@ -34,18 +30,11 @@ async function open(settings: Config): Promise<EventLog> {
 }
 
 beforeAll(async () => {
-  const [created, home] = await Promise.all([createDatabase(), createLog()]);
-  closers.push(() => Promise.all([created.drop(), home.drop()]));
-  config = readConfig({ ...home.environment, DATABASE_URL: created.url });
-  database = await openDatabase(models, { url: created.url, schema: readModelSchema });
-  closers.push(() => database.close());
-  await createReadModel(models, database, partitionCount);
+  const home = await createLog();
+  closers.push(() => home.drop());
+  config = readConfig({ ...home.environment, DATABASE_URL: url() });
   log = await open(config);
-});
-
-afterAll(async () => {
-  await log.close();
-  for (const closer of closers.toReversed()) await closer();
+  closers.push(() => log.close());
 });
 
 interface Made {
@@ -89,7 +78,7 @@ test('appends of many at once each have their outcome, and keep their order', as
   const outcomes = await Promise.all(made.map((one) => append(one)));
   expect(outcomes.every(({ status }) => status === 'applied')).toBe(true);
   expect((await commandsOf(made[0]!.partition)).slice(-1200)).toEqual(made.map(({ event }) => event.commandId));
-  const { rows } = await database.pool.query('select rows_max from teams where id = $1', [teamId]);
+  const { rows } = await database().pool.query('select rows_max from teams where id = $1', [teamId]);
   expect(rows[0].rows_max).toBe('1199');
 });
 
@@ -129,7 +118,7 @@ test('a command that is appended twice has the first outcome, and one effect', a
   const first = await append(once);
   await append(make(setPlan(teamId, { rowsMax: 7 })));
   expect(await append(once)).toEqual(first);
-  const { rows } = await database.pool.query('select rows_max from teams where id = $1', [teamId]);
+  const { rows } = await database().pool.query('select rows_max from teams where id = $1', [teamId]);
   expect(rows[0].rows_max).toBe('7');
 });
 
@@ -145,7 +134,7 @@ test('an event that reaches the log after its time has no effect, and a later on
   const commandId = randomUUID();
   await expect(append(make(createTeam(teamId, 'late'), { commandId, notAfter: 1 }))).rejects.toThrow(NotAppended);
   expect(await append(make(createTeam(teamId, 'in time'), { commandId, notAfter: log.now() + 60_000 }))).toMatchObject({ status: 'applied' });
-  const { rows } = await database.pool.query('select name from teams where id = $1', [teamId]);
+  const { rows } = await database().pool.query('select name from teams where id = $1', [teamId]);
   expect(rows).toEqual([{ name: 'in time' }]);
 });
 
@@ -165,7 +154,7 @@ test('whether rows name a file is decided by what stands before the look, also b
   }));
   const outcomes = await Promise.all(made.flat().map((one) => append(one)));
   expect(outcomes.every(({ status }) => status === 'applied')).toBe(true);
-  const { rows } = await database.pool.query('select id, unclaimed_since, removed_at from uploads where team_id = $1', [teamId]);
+  const { rows } = await database().pool.query('select id, unclaimed_since, removed_at from uploads where team_id = $1', [teamId]);
   const stateOf = new Map(rows.map((row) => [row.id, { claimed: row.unclaimed_since === null, there: row.removed_at === null }]));
   expect(uploads.map(({ id }) => stateOf.get(id))).toEqual(uploads.map((_, at) => ({ claimed: at % 2 === 0, there: at % 2 === 0 })));
 });
@@ -232,9 +221,9 @@ test('a partition whose last record came from a clock that was ahead takes event
   await append(make(createTeam(teamId, 'ahead')));
   await log.close();
   const ahead = Date.now() + 600_000;
-  await database.pool.query('update progress set time = $2 where partition = $1', [partition, ahead]);
-  const { rowCount } = await database.pool.query("select 1 from pg_namespace where nspname = 'tablog_log'");
-  if (rowCount === 1) await database.pool.query('update tablog_log.heads set time = $2 where partition = $1', [partition, ahead]);
+  await database().pool.query('update progress set time = $2 where partition = $1', [partition, ahead]);
+  const { rowCount } = await database().pool.query("select 1 from pg_namespace where nspname = 'tablog_log'");
+  if (rowCount === 1) await database().pool.query('update tablog_log.heads set time = $2 where partition = $1', [partition, ahead]);
   log = await open(config);
   expect(log.nextTime(partition)).toBeGreaterThanOrEqual(ahead);
   expect(log.nextTime((partition + 1) % partitionCount)).toBeLessThan(ahead);

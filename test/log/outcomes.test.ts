@@ -1,29 +1,13 @@
 /** What a job finds of its try: the outcome of its command, unless a later try of another week has replaced that. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { OutcomeQueries, type TryOutcome } from '../../projections/engine/outcomes/outcomes.queries.ts';
 import { storeOutcomes } from '../../projections/engine/outcomes/outcomes.store.ts';
 import { outcomeLife } from '../../projections/engine/outcomes/recorded-outcome.ts';
-import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
-import { models, readModelSchema } from '../../projections/models.ts';
-import type { Database } from '../../src/database/database.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
-import { createDatabase } from '../support/postgres.ts';
+import { useReadModel } from '../support/read-model.ts';
 
-const closers: (() => Promise<unknown>)[] = [];
-let database: Database;
-
-beforeAll(async () => {
-  const created = await createDatabase();
-  closers.push(() => created.drop());
-  database = await openDatabase(models, { url: created.url, schema: readModelSchema });
-  closers.push(() => database.close());
-  await createReadModel(models, database, 1);
-});
-
-afterAll(async () => {
-  for (const closer of closers.toReversed()) await closer();
-});
+const { database } = useReadModel(1, 'file');
 
 const day = 24 * 3_600_000;
 const minute = 60_000;
@@ -36,9 +20,9 @@ async function findAfter(times: readonly number[], triedAt: number): Promise<Try
   const commandId = randomUUID();
   for (const time of times) {
     const { statement, values } = storeOutcomes(0, [{ commandId, offset: BigInt(time), time, outcome: outcomeAt(time) }], 'replace');
-    await database.writers.with((tx) => tx.query(statement, [...values]));
+    await database().writers.with((tx) => tx.query(statement, [...values]));
   }
-  const { outcome } = await new OutcomeQueries(database).find(0, commandId, { at: triedAt, notAfter: triedAt + minute });
+  const { outcome } = await new OutcomeQueries(database()).find(0, commandId, { at: triedAt, notAfter: triedAt + minute });
   return outcome;
 }
 

@@ -1,24 +1,22 @@
 /** How the log in Postgres writes: at once, by what it knows, or with the head locked first. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { setPlan } from '../../commands/plans.ts';
 import { createTeam } from '../../commands/teams.ts';
-import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
 import { Projector } from '../../projections/engine/projector.ts';
-import { models, readModelSchema } from '../../projections/models.ts';
+import { models } from '../../projections/models.ts';
 import type { Database } from '../../src/database/database.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
 import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
-import { createDatabase } from '../support/postgres.ts';
+import { useReadModel } from '../support/read-model.ts';
 
 const teamId = randomUUID();
 const partition = partitionOf(teamId, partitionCount);
-const closers: (() => Promise<unknown>)[] = [];
-let database: Database;
+const { database, closers } = useReadModel(partitionCount, 'file');
 let log: EventLog;
 let locks = 0;
 
@@ -47,12 +45,7 @@ function counting(opened: Database): Database {
 }
 
 beforeAll(async () => {
-  const created = await createDatabase();
-  closers.push(() => created.drop());
-  database = await openDatabase(models, { url: created.url, schema: readModelSchema });
-  closers.push(() => database.close());
-  await createReadModel(models, database, partitionCount);
-  log = await openLog(counting(database));
+  log = await openLog(counting(database()));
   closers.push(() => log.close());
   await append(createTeam(teamId, 'writer'));
   await settle();
@@ -60,10 +53,6 @@ beforeAll(async () => {
 
 beforeEach(() => {
   locks = 0;
-});
-
-afterAll(async () => {
-  for (const closer of closers.toReversed()) await closer();
 });
 
 const append = (data: Parameters<typeof encodeEvent>[1], to = log): ReturnType<EventLog['append']> => {
@@ -89,12 +78,12 @@ test('while nobody else writes no head is locked', async () => {
 });
 
 test('after rows were moved one batch is decided anew, and those behind it go on as before', async () => {
-  await database.pool.query('update progress set layout = layout + 1 where partition = $1', [partition]);
+  await database().pool.query('update progress set layout = layout + 1 where partition = $1', [partition]);
   expect(await locksOf(10)).toBe(1);
 });
 
 test('after another process wrote the head is locked for a while', async () => {
-  const other = await openLog(database);
+  const other = await openLog(database());
   await append(setPlan(teamId, { rowsMax: 7 }), other);
   await other.close();
   const held = await locksOf(10);

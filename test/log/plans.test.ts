@@ -1,13 +1,10 @@
 /** Plans at their edge: of writers that together ask for more than there is room for, exactly those pass that fit, however they are batched. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { setPlan } from '../../commands/plans.ts';
 import { createTeam } from '../../commands/teams.ts';
-import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
-import { models, readModelSchema } from '../../projections/models.ts';
 import { readConfig } from '../../src/app/config.ts';
-import type { Database } from '../../src/database/database.ts';
 import { encodeEvent, packBody } from '../../src/events/event-codec.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
@@ -17,29 +14,19 @@ import { openLog } from '../../src/app/open-log.ts';
 import { verify } from '../../src/replay/verify.ts';
 import { add, completeUpload, create, createUpload, few, noRows, type Request } from '../support/requests.ts';
 import { createLog } from '../support/deployment-kind.ts';
-import { createDatabase } from '../support/postgres.ts';
+import { useReadModel } from '../support/read-model.ts';
 
-const closers: (() => Promise<unknown>)[] = [];
-let url: string;
-let database: Database;
+const { url, database, closers } = useReadModel(partitionCount, 'file');
 let log: EventLog;
 
 beforeAll(async () => {
-  const [created, home] = await Promise.all([createDatabase(), createLog()]);
-  closers.push(() => Promise.all([created.drop(), home.drop()]));
-  ({ url } = created);
-  database = await openDatabase(models, { url, schema: readModelSchema });
-  closers.push(() => database.close());
-  await createReadModel(models, database, partitionCount);
-  log = await openLog(readConfig({ ...home.environment, DATABASE_URL: url }), database, {
+  const home = await createLog();
+  closers.push(() => home.drop());
+  log = await openLog(readConfig({ ...home.environment, DATABASE_URL: url() }), database(), {
     logger: pino({ level: 'silent' }), projects: true, observer: noLogObserver, signal: new AbortController().signal,
   });
   closers.push(() => log.close());
   await log.caughtUp();
-});
-
-afterAll(async () => {
-  for (const closer of closers.toReversed()) await closer();
 });
 
 /** A team with a plan of 5 rows and 10 bytes, an empty table, and two uploads of which nothing has arrived. */
@@ -70,7 +57,7 @@ class PlannedTeam {
 
   /** The rows and bytes that count to its plan. */
   async used(): Promise<[rows: number, bytes: number]> {
-    const { rows } = await database.pool.query('select rows, upload_bytes from teams where id = $1', [this.#teamId]);
+    const { rows } = await database().pool.query('select rows, upload_bytes from teams where id = $1', [this.#teamId]);
     return [Number(rows[0].rows), Number(rows[0].upload_bytes)];
   }
 
@@ -121,7 +108,7 @@ describe.each<[string, (writers: readonly Writer[], team: PlannedTeam) => Promis
 });
 
 test.each([1, 2, 3, 500])('and it is the same when it is replayed in batches of %d', async (batchEvents) => {
-  const { differences, counts } = await verify({ url, log, batchEvents, onProgress: () => undefined, signal: new AbortController().signal });
+  const { differences, counts } = await verify({ url: url(), log, batchEvents, onProgress: () => undefined, signal: new AbortController().signal });
   expect(differences).toEqual([]);
   expect(counts).toMatchObject({ tables: 12 });
 });

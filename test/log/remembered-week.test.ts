@@ -3,7 +3,7 @@
  * the time of the record, although clocks have moved on since.
  */
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { createTeam } from '../../commands/teams.ts';
 import { OutcomeWaiters } from '../../projections/engine/kafka/outcome-waiters.ts';
@@ -12,8 +12,7 @@ import { outcomeLife } from '../../projections/engine/outcomes/recorded-outcome.
 import { PartitionWriter } from '../../projections/engine/postgres/partition-writer.ts';
 import { projectBatch } from '../../projections/engine/project-records.ts';
 import { Projector } from '../../projections/engine/projector.ts';
-import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
-import { models, readModelSchema } from '../../projections/models.ts';
+import { models } from '../../projections/models.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
@@ -22,29 +21,17 @@ import type { Outcome } from '../../src/events/outcome.ts';
 import { LogClock } from '../../src/log/log-clock.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { createLogTables, logSchema } from '../../src/log/postgres/log-tables.ts';
-import { createDatabase } from '../support/postgres.ts';
+import { useReadModel } from '../support/read-model.ts';
 
 const partition = 0;
 /** The time of the first record, and of the first that counts as new. */
 const start = 1_700_000_000_000;
 const edge = start + outcomeLife;
 
-const closers: (() => Promise<unknown>)[] = [];
-let url: string;
-let database: Database;
+const { database, closers } = useReadModel(1, 'test');
 
 beforeEach(async () => {
-  const created = await createDatabase();
-  ({ url } = created);
-  closers.push(() => created.drop());
-  database = await openDatabase(models, { url, schema: readModelSchema });
-  closers.push(() => database.close());
-  await createReadModel(models, database, 1);
-  await createLogTables(database.pool, 1);
-});
-
-afterEach(async () => {
-  for (const closer of closers.splice(0).toReversed()) await closer();
+  await createLogTables(database().pool, 1);
 });
 
 const teamId = randomUUID();
@@ -60,7 +47,7 @@ async function heard(outcome: Promise<Outcome>): Promise<string> {
 
 /** The offset of the record by which the command took effect. */
 async function offsetOfEffect(): Promise<string> {
-  return (await database.pool.query('select log_offset from outcomes')).rows[0].log_offset;
+  return (await database().pool.query('select log_offset from outcomes')).rows[0].log_offset;
 }
 
 describe('on Kafka', () => {
@@ -68,7 +55,7 @@ describe('on Kafka', () => {
   async function heardOfRepetition(time: number, notAfter: number, isPlaced: boolean): Promise<string> {
     const waiters = new OutcomeWaiters(1);
     const watch = new ProgressWatch({
-      database, waiters, partitions: 1, unknownWait: 60_000, listens: true,
+      database: database(), waiters, partitions: 1, unknownWait: 60_000, listens: true,
       logger: pino({ level: 'silent' }), onFallen: () => undefined, onRefreshed: () => undefined,
     });
     closers.push(() => watch.close());
@@ -76,7 +63,7 @@ describe('on Kafka', () => {
     const wait = waiters.wait(partition, teamId, notAfter);
     const hearing = heard(wait.outcome);
     if (isPlaced) wait.placedAt(records[1]!);
-    await projectBatch({ database, projector: new Projector(models), partition, epoch: 0n }, records);
+    await projectBatch({ database: database(), projector: new Projector(models), partition, epoch: 0n }, records);
     watch.lookUp(partition);
     await watch.close();
     waiters.giveUp(0);
@@ -109,7 +96,7 @@ describe('on Postgres, when the answer to the commit is lost', () => {
   /** The database, whose answers to commits get lost while `isLosing`; each time, `onLost` is called. */
   function losing(isLosing: () => boolean, onLost: () => void): Database {
     const writers: Pick<Database['writers'], 'with'> = {
-      with: (use) => database.writers.with((client) => use(new Proxy(client, {
+      with: (use) => database().writers.with((client) => use(new Proxy(client, {
         get(target, key) {
           const value: unknown = Reflect.get(target, key, target);
           if (typeof value !== 'function') return value;
@@ -125,7 +112,7 @@ describe('on Postgres, when the answer to the commit is lost', () => {
         },
       }))),
     };
-    return new Proxy(database, { get: (target, key) => (key === 'writers' ? writers : Reflect.get(target, key, target)) });
+    return new Proxy(database(), { get: (target, key) => (key === 'writers' ? writers : Reflect.get(target, key, target)) });
   }
 
   test.each<[string, number, string]>([

@@ -3,16 +3,14 @@
  * stored under them changes, and the events are applied with other keys.
  */
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { PartitionProjection } from '../../projections/engine/kafka/partition-projection.ts';
 import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
 import { projectBatch } from '../../projections/engine/project-records.ts';
 import { readProgressOf } from '../../projections/engine/progress/progress.store.ts';
 import { Projector } from '../../projections/engine/projector.ts';
-import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
-import { models, readModelSchema } from '../../projections/models.ts';
-import type { Database } from '../../src/database/database.ts';
+import { models } from '../../projections/models.ts';
 import type { EncodedEvent } from '../../src/events/event.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
@@ -20,49 +18,34 @@ import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
 import { partitionCount } from '../../src/log/partition.ts';
 import { DrivenTeam, type DecidingLog } from '../replay/driven-team.ts';
 import { openOperator } from '../support/open-operator.ts';
-import { createDatabase } from '../support/postgres.ts';
+import { useReadModel } from '../support/read-model.ts';
 
 const row = '{"n":1,"a":"x"}';
 const rowWithId = `{"$rowID":"AAAAAAAAAAUAAAAAAAAAAA",${row.slice(1)}`;
 
-const closers: (() => Promise<unknown>)[] = [];
-let url: string;
-let database: Database;
-
-beforeEach(async () => {
-  const created = await createDatabase();
-  ({ url } = created);
-  closers.push(() => created.drop());
-  database = await openDatabase(models, { url, schema: readModelSchema });
-  closers.push(() => database.close());
-  await createReadModel(models, database, partitionCount);
-});
-
-afterEach(async () => {
-  for (const closer of closers.splice(0).toReversed()) await closer();
-});
+const { url, database, closers } = useReadModel(partitionCount, 'test');
 
 const keyedTables = ['extents', 'segments', 'segment_rows', 'retained_ids', 'changes', 'stashes', 'chunk_blocks', 'file_references'];
 
 /** All that is stored under local keys. */
 async function stored(): Promise<readonly string[]> {
   const rows = keyedTables.map((table) => `select '${table} ' || to_jsonb(${table})::text as row from ${table}`).join(' union all ');
-  return (await database.pool.query<{ row: string }>(rows)).rows.map((found) => found.row);
+  return (await database().pool.query<{ row: string }>(rows)).rows.map((found) => found.row);
 }
 
 /** From now on processes reserve the keys that the first ones had. */
 async function takeSequenceBack(): Promise<void> {
-  await database.pool.query(`select setval('local_keys', 1, false)`);
+  await database().pool.query(`select setval('local_keys', 1, false)`);
 }
 
 /** Appends events one after the other to a log in Postgres, as a process does that was just started. */
 async function appending(): Promise<DecidingLog> {
   const engine = await PostgresEngine.open({
-    database, projector: new Projector(models), partitions: partitionCount, logger: pino({ level: 'silent' }), queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 1000,
+    database: database(), projector: new Projector(models), partitions: partitionCount, logger: pino({ level: 'silent' }), queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 1000,
   }, new AbortController().signal);
   closers.push(() => engine.close());
   return {
-    database,
+    database: database(),
     project: async (partition, _time, events) => {
       const outcomes: Outcome[] = [];
       for (const event of events) outcomes.push(await engine.append(partition, event));
@@ -75,13 +58,13 @@ async function appending(): Promise<DecidingLog> {
 async function projecting(): Promise<DecidingLog> {
   const projector = new Projector(models);
   return {
-    database,
+    database: database(),
     project: async (partition, time, events) => {
-      const position = await readProgressOf(database.pool, partition);
+      const position = await readProgressOf(database().pool, partition);
       const outcomes = new Map<string, Outcome>();
       let arrived = Promise.withResolvers<void>();
       const projection = new PartitionProjection({
-        partition, position, database, projector,
+        partition, position, database: database(), projector,
         withNotification: async (_records, _outcomes, store) => {
           await store(null);
           return false;
@@ -108,11 +91,11 @@ async function projecting(): Promise<DecidingLog> {
 async function replaying(): Promise<DecidingLog> {
   const projector = new Projector(models);
   return {
-    database,
+    database: database(),
     project: async (partition, time, events) => {
-      const { next } = await readProgressOf(database.pool, partition);
+      const { next } = await readProgressOf(database().pool, partition);
       const records = events.map(({ bytes }, at): LogRecord => ({ partition, offset: next + BigInt(at), time, bytes }));
-      const { outcomes } = await projectBatch({ database, projector, partition, epoch: 0n }, records);
+      const { outcomes } = await projectBatch({ database: database(), projector, partition, epoch: 0n }, records);
       return events.map(({ commandId }) => outcomes.get(commandId)!);
     },
   };
@@ -166,7 +149,7 @@ describe.each([['appended', appending], ['projected', projecting], ['replayed', 
 
     expect(outcomes.map(({ status }) => status)).toEqual(outcomes.map(() => 'applied'));
     expect(await stored()).toEqual(expect.arrayContaining([...before]));
-    const { rows: [found] } = await database.pool.query(
+    const { rows: [found] } = await database().pool.query(
       'select sum(extents.rows)::int as rows from extents join tables on tables.id = table_id where team_id = $1', [other.id],
     );
     expect(found.rows).toBe(rows * times);
@@ -175,7 +158,7 @@ describe.each([['appended', appending], ['projected', projecting], ['replayed', 
 
 test('a segment that is written ahead of its event adds nothing to another segment', async () => {
   const writeAhead = async (...rows: readonly string[]): Promise<void> => {
-    const service = await openOperator({ DATABASE_URL: url });
+    const service = await openOperator({ DATABASE_URL: url() });
     closers.push(() => service.close());
     const reader = new JsonRowReader({ form: 'rows', retainIds: true });
     const blocks = [...reader.push(Buffer.from(`[${rows.join(',')}]`)), ...reader.end().blocks];
@@ -189,6 +172,6 @@ test('a segment that is written ahead of its event adds nothing to another segme
   expect(after).toEqual(expect.arrayContaining([...before]));
   const added = after.filter((each) => !before.includes(each)).map((each) => each.split(' ', 1)[0]);
   expect(added.toSorted()).toEqual(['retained_ids', 'segment_rows', 'segment_rows', 'segments']);
-  const { rows: keys } = await database.pool.query('select key from segments union select segment from segment_rows union select segment from retained_ids');
+  const { rows: keys } = await database().pool.query('select key from segments union select segment from segment_rows union select segment from retained_ids');
   expect(keys).toHaveLength(2);
 });

@@ -1,0 +1,34 @@
+/** A read model that tests use directly, in a database of its own. */
+import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
+import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
+import { models, readModelSchema } from '../../projections/models.ts';
+import type { Database } from '../../src/database/database.ts';
+import { createDatabase } from './postgres.ts';
+
+/** Call these within tests. */
+export interface OwnReadModel {
+  url(): string;
+  database(): Database;
+  /** What else is to be closed, the last one first, before the database is. */
+  readonly closers: (() => Promise<unknown>)[];
+}
+
+/** A read model at offset 0 of so many partitions: one for all tests of a file, or one for each. */
+export function useReadModel(partitions: number, scope: 'file' | 'test'): OwnReadModel {
+  const closers: OwnReadModel['closers'] = [];
+  let url: string | undefined;
+  let database: Database | undefined;
+  const [before, after] = scope === 'file' ? [beforeAll, afterAll] : [beforeEach, afterEach];
+  before(async () => {
+    const created = await createDatabase();
+    closers.push(() => created.drop());
+    ({ url } = created);
+    const opened = database = await openDatabase(models, { url, schema: readModelSchema });
+    closers.push(() => opened.close());
+    await createReadModel(models, opened, partitions);
+  });
+  after(async () => {
+    for (const closer of closers.splice(0).toReversed()) await closer();
+  });
+  return { url: () => url!, database: () => database!, closers };
+}
