@@ -1,8 +1,9 @@
 /** The bytes of a file or of stdin, decompressed, as a stream. */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { addAbortSignal, pipeline } from 'node:stream';
+import { addAbortSignal } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { decompress } from '../../decompress.ts';
 import type { Compression } from '../file-format.ts';
 import { UserError } from '../run-to-end.ts';
 import { MalformedFile } from './malformed-file.ts';
@@ -61,35 +62,13 @@ async function sizeOf(file: string): Promise<number | null> {
   }
 }
 
-async function* decompressed(pieces: AsyncIterable<Buffer>, compression: Compression): AsyncGenerator<Buffer, void, undefined> {
-  const decoder = decoders[compression]({ chunkSize: pieceBytes });
-  let bytesIn = 0;
-  let failure: unknown;
-  async function* counted(): AsyncGenerator<Buffer, void, undefined> {
-    try {
-      for await (const piece of pieces) {
-        bytesIn += piece.length;
-        yield piece;
-      }
-    } catch (error) {
-      failure = error;
-      throw error;
-    }
-  }
-  // The decoder rethrows every failure in the loop below, so the callback is empty.
-  pipeline(counted, decoder, () => {});
-  try {
-    yield* decoder as AsyncIterable<Buffer>;
-  } catch (error) {
-    if (failure !== undefined) throw failure;
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (!/^Z_|^ZSTD_|^ERR_/.test(code ?? '')) throw error;
-    throw new MalformedFile(null, code === 'Z_BUF_ERROR'
+function decompressed(pieces: AsyncIterable<Buffer>, compression: Compression): AsyncIterable<Buffer> {
+  return decompress(pieces, decoders[compression]({ chunkSize: pieceBytes }), (error) => {
+    if (error === null) return new MalformedFile(null, `something follows the ${compression} data; decompress it first and import it from stdin`);
+    const { code, message } = error;
+    if (!/^Z_|^ZSTD_|^ERR_/.test(code ?? '')) return error;
+    return new MalformedFile(null, code === 'Z_BUF_ERROR'
       ? `the ${compression} data ends too soon: the file is cut short`
       : `this is not ${compression} data as it should be: ${message}`);
-  }
-  // A Zstandard decoder silently stops at the end of its first frame.
-  if (decoder.bytesWritten !== bytesIn) {
-    throw new MalformedFile(null, `something follows the ${compression} data; decompress it first and import it from stdin`);
-  }
+  });
 }

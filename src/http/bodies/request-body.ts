@@ -3,9 +3,9 @@
  * whole with `collectBody`, or in chunks, with backpressure, with `bodyChunks`.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { pipeline } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib';
 import type { FastifyRequest } from 'fastify';
+import { decompress } from '../../decompress.ts';
 import { HttpError } from '../answers/http-error.ts';
 
 /** The client disconnected before its body was complete: there is nobody to answer. */
@@ -169,28 +169,11 @@ async function* bounded(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncG
   }
 }
 
-/** Decompresses the chunks: all of them, or an error. */
-async function* decoded(chunks: AsyncIterable<Buffer>, encoding: Encoding): AsyncGenerator<Buffer, void, undefined> {
-  const decoder = decoders[encoding]();
-  let bytesRead = 0;
-  async function* counted(): AsyncGenerator<Buffer, void, undefined> {
-    for await (const chunk of chunks) {
-      bytesRead += chunk.length;
-      yield chunk;
-    }
-  }
-  // The decoder rethrows every failure in the loop below, so the callback is empty.
-  pipeline(counted, decoder, () => {});
-  try {
-    yield* decoder as AsyncIterable<Buffer>;
-  } catch (error) {
-    if (error instanceof HttpError) throw error;
-    throw new HttpError('request_validation_error', `Content-Encoding: the body is not valid ${encoding}.`);
-  }
-  // Brotli and Zstandard decoders silently stop at the end of their first frame.
-  if (decoder.bytesWritten !== bytesRead) {
-    throw new HttpError('request_validation_error', `Content-Encoding: something follows the ${encoding} data.`);
-  }
+function decoded(chunks: AsyncIterable<Buffer>, encoding: Encoding): AsyncIterable<Buffer> {
+  return decompress(chunks, decoders[encoding](), (error) => {
+    const problem = error === null ? `something follows the ${encoding} data` : `the body is not valid ${encoding}`;
+    return new HttpError('request_validation_error', `Content-Encoding: ${problem}.`);
+  });
 }
 
 /** How the body is compressed; null if it is not. */
