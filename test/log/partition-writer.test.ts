@@ -12,6 +12,7 @@ import type { EventLog } from '../../src/log/event-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
 import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
+import { interceptWriters } from '../support/intercepted-writers.ts';
 import { useReadModel } from '../support/read-model.ts';
 
 const teamId = randomUUID();
@@ -29,19 +30,10 @@ function openLog(through: Database): Promise<EventLog> {
 
 /** The database, telling each time that a head is locked. */
 function counting(opened: Database): Database {
-  const writers: Pick<Database['writers'], 'with'> = {
-    with: (use) => opened.writers.with((client) => use(new Proxy(client, {
-      get(target, key) {
-        const value: unknown = Reflect.get(target, key, target);
-        if (typeof value !== 'function') return value;
-        return (...given: unknown[]) => {
-          if (key === 'query' && (given[0] as { name?: string }).name === 'lock_head') locks += 1;
-          return value.apply(target, given);
-        };
-      },
-    }))),
-  };
-  return new Proxy(opened, { get: (target, key) => (key === 'writers' ? writers : Reflect.get(target, key, target)) });
+  return interceptWriters(opened, ({ name }, send) => {
+    if (name === 'lock_head') locks += 1;
+    return send();
+  });
 }
 
 beforeAll(async () => {

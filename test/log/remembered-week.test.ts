@@ -14,13 +14,13 @@ import { projectBatch } from '../../projections/engine/project-records.ts';
 import { Projector } from '../../projections/engine/projector.ts';
 import { models } from '../../projections/models.ts';
 import type { Database } from '../../src/database/database.ts';
-import type { Statement } from '../../src/database/pipelined-client.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
 import type { EncodedEvent } from '../../src/events/event.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import { LogClock } from '../../src/log/log-clock.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { createLogTables, logSchema } from '../../src/log/postgres/log-tables.ts';
+import { interceptWriters } from '../support/intercepted-writers.ts';
 import { useReadModel } from '../support/read-model.ts';
 
 const partition = 0;
@@ -95,24 +95,14 @@ describe('on Postgres, when the answer to the commit is lost', () => {
 
   /** The database, whose answers to commits get lost while `isLosing`; each time, `onLost` is called. */
   function losing(isLosing: () => boolean, onLost: () => void): Database {
-    const writers: Pick<Database['writers'], 'with'> = {
-      with: (use) => database().writers.with((client) => use(new Proxy(client, {
-        get(target, key) {
-          const value: unknown = Reflect.get(target, key, target);
-          if (typeof value !== 'function') return value;
-          return async (...given: unknown[]) => {
-            const answer = await value.apply(target, given);
-            const { name, text } = given[0] as Statement;
-            // A batch that is decided ahead is one statement.
-            const isCommit = name === 'commit' || (text.startsWith('with part_1') && text.includes(`insert into ${logSchema}`) && text.includes('update progress'));
-            if (!isLosing() || !isCommit) return answer;
-            onLost();
-            throw new Error('Connection terminated unexpectedly');
-          };
-        },
-      }))),
-    };
-    return new Proxy(database(), { get: (target, key) => (key === 'writers' ? writers : Reflect.get(target, key, target)) });
+    return interceptWriters(database(), async ({ name, text }, send) => {
+      const answer = await send();
+      // A batch that is decided ahead is one statement.
+      const isCommit = name === 'commit' || (text.startsWith('with part_1') && text.includes(`insert into ${logSchema}`) && text.includes('update progress'));
+      if (!isLosing() || !isCommit) return answer;
+      onLost();
+      throw new Error('Connection terminated unexpectedly');
+    });
   }
 
   test.each<[string, number, string]>([

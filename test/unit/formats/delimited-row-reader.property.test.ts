@@ -10,7 +10,8 @@ import { storedAs } from '../../../src/values/profile.ts';
 import type { Profile } from '../../../src/values/profile.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
 import { cellText } from '../values/cell-texts.ts';
-import { chunksOf, withMistakes } from './json-text.ts';
+import { cuts, expectSameBlocksInChunks, expectSameInChunks } from './in-chunks.ts';
+import { withMistakes } from './json-text.ts';
 import { readCells } from './read-cells.ts';
 import { bodiesOf, refusalOf } from './read-rows.ts';
 
@@ -154,18 +155,11 @@ describe('chunks', () => {
     tables.chain(({ ids, rows }) => fc.constantFrom('\n', '\r\n').map((newline) => Papa.unparse([ids, ...rows], { newline }))),
     wildTexts,
   ).chain((text) => withMistakes(text));
-  const everyPlace = Array.from({ length: 600 }, (_, place) => place);
-  const cuts = fc.oneof(fc.array(fc.nat(), { maxLength: 8 }), fc.constant(everyPlace));
 
   test.each([{}, limits, { ...limits, rowBytes: 12 }])('make no difference with the limits %j', (someLimits) => {
     fc.assert(fc.property(bodies, cuts, fc.boolean(), fc.constantFrom(...delimiters), (bytes, places, withColumns, delimiter) => {
       const options = { delimiter, limits: someLimits, columns: withColumns ? ['c', 'a'] : [], retainIds: true };
-      const read = (chunks: readonly Uint8Array[]): unknown => {
-        let result;
-        const refusal = refusalOf(() => { result = readCells(chunks, options); });
-        return refusal ?? result;
-      };
-      expect(read(chunksOf(bytes, places))).toEqual(read([bytes]));
+      expectSameInChunks(bytes, places, (chunks) => readCells(chunks, options));
     }), { numRuns: 5_000 });
   });
 
@@ -173,14 +167,7 @@ describe('chunks', () => {
     const rows = Array.from({ length: 9_000 }, (_, index) =>
       [String(index), `é"${'x'.repeat(index % 97)}\n`, index % 500 === 0 ? 'y\n'.repeat(45_000) : '']);
     const bytes = Buffer.from(Papa.unparse([['n', 's', 'long'], ...rows]));
-    const blocksOf = (chunks: readonly Uint8Array[]): unknown[] => readCells(chunks).blocks
-      .map(({ body, profile }) => ({ body: Buffer.from(body).toString(), profile }));
-    const whole = blocksOf([bytes]);
-    expect(whole.length).toBeGreaterThan(3);
-    for (const size of [1_000, 65_536, 131_072, 300_001]) {
-      const cutPlaces = Array.from({ length: Math.floor(bytes.length / size) }, (_, index) => (index + 1) * size);
-      expect(blocksOf(chunksOf(bytes, cutPlaces))).toEqual(whole);
-    }
+    expectSameBlocksInChunks(bytes, readCells);
     expect(textsOf(bodiesOf(readCells([bytes])))).toEqual(rows.map((row) => filled(['n', 's', 'long'], row)));
   });
 });

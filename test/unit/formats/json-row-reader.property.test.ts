@@ -9,7 +9,8 @@ import { ProfileBuilder, concatenateAll } from '../../../src/values/build-profil
 import { allTypes } from '../../../src/values/column-type.ts';
 import { classify } from '../../../src/values/json-value.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
-import { chunksOf, compactText, rowText, rows, value, withMistakes, withStyle } from './json-text.ts';
+import { cuts, expectSameBlocksInChunks, expectSameInChunks } from './in-chunks.ts';
+import { compactText, rowText, rows, value, withMistakes, withStyle } from './json-text.ts';
 import type { Entries } from './json-text.ts';
 import { bodiesOf, readRows, refusalOf } from './read-rows.ts';
 
@@ -133,18 +134,11 @@ describe('chunks', () => {
       return withStyle(first === '' ? text : `{${first}"rows":${text},"more":[1,{"a":"😀"}]}`);
     })
     .chain((text) => withMistakes(text));
-  const everyPlace = Array.from({ length: 400 }, (_, place) => place);
-  const cuts = fc.oneof(fc.array(fc.nat(), { maxLength: 8 }), fc.constant(everyPlace));
 
   test.each([{}, limits])('make no difference with the limits %j', (someLimits) => {
     fc.assert(fc.property(bodies, cuts, fc.boolean(), (bytes, places, withColumns) => {
       const options = { limits: someLimits, columns: withColumns ? ['c', 'a'] : [] };
-      const read = (chunks: readonly Uint8Array[]): unknown => {
-        let result;
-        const refusal = refusalOf(() => { result = readRows(chunks, options); });
-        return refusal ?? result;
-      };
-      expect(read(chunksOf(bytes, places))).toEqual(read([bytes]));
+      expectSameInChunks(bytes, places, (chunks) => readRows(chunks, options));
     }), { numRuns: 1_500 });
   });
 
@@ -154,14 +148,7 @@ describe('chunks', () => {
       return index % 500 === 0 ? [...row, ['long', 'y'.repeat(90_000)]] : row;
     }));
     const bytes = Buffer.from(text);
-    const blocksOf = (chunks: readonly Uint8Array[]): unknown[] => readRows(chunks).blocks
-      .map(({ body, profile }) => ({ body: Buffer.from(body).toString(), profile }));
-    const whole = blocksOf([bytes]);
-    expect(whole.length).toBeGreaterThan(3);
-    for (const size of [1_000, 65_536, 131_072, 300_001]) {
-      const cutPlaces = Array.from({ length: Math.floor(bytes.length / size) }, (_, index) => (index + 1) * size);
-      expect(blocksOf(chunksOf(bytes, cutPlaces))).toEqual(whole);
-    }
+    expectSameBlocksInChunks(bytes, readRows);
     expect(bodiesOf(readRows([bytes]))).toEqual(JSON.parse(text).map((row: unknown) => JSON.stringify(row)));
   });
 });
