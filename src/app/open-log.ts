@@ -38,9 +38,9 @@ export async function openLog(
     const { PostgresEngine } = await import('../../projections/engine/postgres/postgres-engine.ts');
     return PostgresEngine.open(common, signal);
   }
-  const { KafkaEngine } = await import('../../projections/engine/kafka/kafka-engine.ts');
+  const { openKafkaEngine } = await import('../../projections/engine/kafka/open-kafka-engine.ts');
   const lagEventsMax = config.PROJECTION_LAG_EVENTS_MAX;
-  return KafkaEngine.open({ ...common, kafka, lagEventsMax, projects, listens: config.ROLE !== 'projector' }, signal);
+  return openKafkaEngine({ ...common, kafka, lagEventsMax, projects, listens: config.ROLE !== 'projector' }, signal);
 }
 
 /** Opens the records of the log. */
