@@ -38,13 +38,17 @@ export interface RecordLog extends LogReader {
   appendRecord(partition: number, bytes: Uint8Array): Promise<void>;
 }
 
+/** Why a partition takes no events: its log contradicts the read model, or an event cannot be projected. */
+export const haltCauses = ['log_contradicts', 'not_projectable'] as const;
+export type HaltCause = (typeof haltCauses)[number];
+
 /** The current state of a log, for operators. */
 export interface LogStatus {
   /** The backlog: events that await their outcome, and bytes of events to be acknowledged. */
   readonly queuedEvents: number;
   readonly queuedBytes: number;
-  /** Which partitions accept no more events, because they cannot be projected. */
-  readonly halted: readonly boolean[];
+  /** Why each partition has halted; null where it has not. */
+  readonly halts: readonly (HaltCause | null)[];
   /** Null where the process that appends events also projects them. */
   readonly kafka: KafkaStatus | null;
 }

@@ -1,6 +1,6 @@
 /** Metrics of the service's state, queried at each scrape only. */
 import { Gauge, type Registry } from 'prom-client';
-import type { EventLog, LogStatus } from '../log/event-log.ts';
+import { haltCauses, type EventLog, type LogStatus } from '../log/event-log.ts';
 
 /** Timeout after which Postgres counts as unreachable, in milliseconds. */
 const answerWait = 2000;
@@ -29,7 +29,13 @@ export function addStatusMetrics(registry: Registry, { log, askPostgres }: Asked
   };
   addGauge('tablog_log_queue_events', 'Events that wait for their outcome.', ({ queuedEvents }) => queuedEvents);
   addGauge('tablog_log_queue_bytes', 'Bytes of events that wait to be acknowledged.', ({ queuedBytes }) => queuedBytes);
-  addGauges('tablog_partition_halted', 'Whether a partition takes no events: 1 or 0.', ({ halted }) => halted);
+  const halted: Gauge<'partition' | 'cause'> = new Gauge({
+    name: 'tablog_partition_halted', labelNames: ['partition', 'cause'], registers,
+    help: '1 if a partition takes no events, because its log contradicts the read model or an event cannot be projected. `tablog log status` says more, docs/operations.md what to do.',
+    collect: () => log.status().halts.forEach((halt, partition) => {
+      for (const cause of haltCauses) halted.set({ partition, cause }, Number(halt === cause));
+    }),
+  });
   if (log.status().kafka === null) return;
   addGauge('tablog_kafka_reachable', 'Whether the brokers answer: 1 or 0.', ({ kafka }) => Number(kafka!.isReachable));
   addGauges('tablog_partition_owned', 'Whether this process projects a partition: 1 or 0.', ({ kafka }) => kafka!.owned);

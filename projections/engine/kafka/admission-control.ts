@@ -3,7 +3,7 @@
  * events out is also what operators are told.
  */
 import type { EncodedEvent } from '../../../src/events/event.ts';
-import { NotAppended, type LogStatus } from '../../../src/log/event-log.ts';
+import { NotAppended, type HaltCause, type LogStatus } from '../../../src/log/event-log.ts';
 import type { LogEnds } from '../../../src/log/kafka/log-ends.ts';
 import type { LogClock } from '../../../src/log/log-clock.ts';
 import type { LogObserver, RefusalReason } from '../../../src/log/log-observer.ts';
@@ -95,7 +95,7 @@ export class AdmissionControl {
     const owned = new Set(owner.partitions);
     return {
       queuedEvents: this.#queue.events, queuedBytes: this.#queue.bytes,
-      halted: this.#partitions.map((partition) => this.#haltOf(partition) !== null),
+      halts: this.#partitions.map((partition) => this.#haltCauseOf(partition)),
       kafka: {
         isReachable: ends.away === null,
         lag: this.#partitions.map((partition) => ends.lagOf(partition)),
@@ -146,6 +146,12 @@ export class AdmissionControl {
   #clockProblem(): string | null {
     const { clock, watch } = this.#options;
     return clock.problem ?? watch.clockProblem;
+  }
+
+  #haltCauseOf(partition: number): HaltCause | null {
+    const { contradictions, watch } = this.#options;
+    if (contradictions.of(partition) !== null || watch.of(partition).contradicted) return 'log_contradicts';
+    return watch.of(partition).halted === null ? null : 'not_projectable';
   }
 
   /** Why events for a partition are refused; null if they are not. */

@@ -201,8 +201,8 @@ export class PostgresEngine implements EventLog {
   }
 
   status(): LogStatus {
-    const halted = this.#writers.map((_, partition) => this.#halted.has(partition));
-    return { queuedEvents: this.#queue.events, queuedBytes: this.#queue.bytes, halted, kafka: null };
+    const halts = this.#writers.map((_, partition) => (this.#halted.has(partition) ? 'not_projectable' : null));
+    return { queuedEvents: this.#queue.events, queuedBytes: this.#queue.bytes, halts, kafka: null };
   }
 
   /** Projects what the log holds beyond the progress. A record that cannot be projected halts the partition there. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { LogStatus } from '../../../src/log/event-log.ts';
+import type { HaltCause, LogStatus } from '../../../src/log/event-log.ts';
 import { appendFailures, refusalReasons, type LogObserver } from '../../../src/log/log-observer.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { labelValues, parseMetrics, sumOf, type Sample } from '../../support/metrics.ts';
@@ -13,7 +13,7 @@ async function scrape(metrics: Metrics): Promise<Sample[]> {
 test('docs/metrics.md has a line for each metric, and no other', async () => {
   const metrics = new Metrics();
   const kafka = { isReachable: true, lag: [], owned: [] };
-  const status = { queuedEvents: 0, queuedBytes: 0, halted: [], kafka };
+  const status = { queuedEvents: 0, queuedBytes: 0, halts: [], kafka };
   metrics.ask({ log: { status: () => status }, askPostgres: () => Promise.resolve() });
   const given = [...(await metrics.scrape()).matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name, type]) => `${name} ${type}`);
   const document = await readFile(join(import.meta.dirname, '..', '..', '..', 'docs', 'metrics.md'), 'utf8');
@@ -98,7 +98,7 @@ function pick(metrics: Metrics): { readonly requests: Metrics['requests']; reado
 }
 
 describe('what the service is asked', () => {
-  const onPostgres: LogStatus = { queuedEvents: 3, queuedBytes: 500, halted: [false, true], kafka: null };
+  const onPostgres: LogStatus = { queuedEvents: 3, queuedBytes: 500, halts: [null, 'not_projectable'], kafka: null };
   const onKafka: LogStatus = { ...onPostgres, kafka: { isReachable: false, lag: [0, 70], owned: [true, false] } };
   const answers = () => Promise.resolve();
 
@@ -124,13 +124,15 @@ describe('what the service is asked', () => {
     let status = onKafka;
     metrics.ask({ log: { status: () => status }, askPostgres: answers });
     await metrics.scrape();
-    status = { ...onKafka, halted: [true, false], kafka: { isReachable: true, lag: [5, 0], owned: [false, true] } };
+    status = { ...onKafka, halts: ['log_contradicts', null], kafka: { isReachable: true, lag: [5, 0], owned: [false, true] } };
     const samples = await scrape(metrics);
     for (const [name, first, second] of [
       ['tablog_partition_halted', 1, 0], ['tablog_projection_lag_events', 5, 0], ['tablog_partition_owned', 0, 1],
     ] as const) {
       expect([sumOf(samples, name, { partition: '0' }), sumOf(samples, name, { partition: '1' })]).toEqual([first, second]);
     }
+    const halt = (cause: HaltCause): number | undefined => sumOf(samples, 'tablog_partition_halted', { partition: '0', cause });
+    expect([halt('log_contradicts'), halt('not_projectable')]).toEqual([1, 0]);
     expect(sumOf(samples, 'tablog_kafka_reachable')).toBe(1);
   });
 });
