@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Client } from '../../support/client.ts';
 import { outcomeOf } from '../../support/client.ts';
 import { canRunBroker } from '../../support/kafka/kafka-jars.ts';
+import { parseMetrics, sumOf } from '../../support/metrics.ts';
 import { sleepUntil } from '../../support/server.ts';
 import { runTablog, type TablogResult } from '../../support/tablog.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
@@ -72,6 +73,8 @@ for (const loss of possible) {
       await deployment.restart(deployment.places);
       await sleepUntil(async () => (await problems(client)).some((problem) => problem.includes('the log ends at')), 'it is halted', 60_000);
       expect(outcomeOf(await patch(91))).toBe('503 service_unavailable');
+      const samples = parseMetrics(await (await fetch(`${client.url}/metrics`)).text());
+      expect(sumOf(samples, 'tablog_partition_halted', { cause: 'log_contradicts' })).toBeGreaterThan(0);
       const status = await tablog('log', 'status');
       expect(status).toMatchObject({ code: 1, stderr: '' });
       expect(status.stdout).toMatch(/^Partition \d+ takes no writes: partition \d+: the log ends at \d+, the read model is at \d+: /m);
