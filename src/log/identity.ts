@@ -87,16 +87,23 @@ export async function proveIdentity(
 /** How long to wait before a loss of records is looked at again, in milliseconds. */
 export const confirmDelay = 1500;
 
+/** A log whose partitions are led by brokers. */
+export interface LedLog extends Pick<LogReader, 'read' | 'bounds'> {
+  /** Asks who leads a partition until a broker names another one. */
+  findLeaderAnew(partition: number): Promise<void>;
+}
+
 /**
  * The same for a log in Kafka. A leader that was deposed, and does not know it yet, answers with the end that it had: records count as lost
- * only if they are still missing after a while.
+ * only if they are still missing after a while, where whoever leads by then is asked.
  */
-export async function proveIdentityTwice(...args: Parameters<typeof proveIdentity>): Promise<void> {
+export async function proveIdentityTwice(log: LedLog, partition: number, remembered: RememberedLog): Promise<void> {
   try {
-    await proveIdentity(...args);
+    await proveIdentity(log, partition, remembered);
   } catch (error) {
     if (!(error instanceof RecordsLost)) throw error;
     await sleep(confirmDelay);
-    await proveIdentity(...args);
+    await log.findLeaderAnew(partition);
+    await proveIdentity(log, partition, remembered);
   }
 }

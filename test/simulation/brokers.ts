@@ -30,6 +30,13 @@ const brokerIds = [1, 2, 3];
 /** How long a client waits for an answer, in milliseconds (the default of kafkajs). */
 const requestTimeout = 30_000;
 
+/** A broker that takes itself for the leader of a partition, with the records that it had when it was deposed. */
+interface Deposed {
+  readonly broker: number;
+  readonly partition: number;
+  readonly records: readonly StoredRecord[];
+}
+
 /** An error as kafkajs gives it. */
 function answerOf(type: string): Error {
   return Object.assign(new Error(`the broker answers ${type}`), { name: 'KafkaJSProtocolError', type });
@@ -44,8 +51,8 @@ export class Brokers {
   away = false;
   /** What becomes of the next send to a partition. */
   fateOf: (partition: number) => Fate = () => 'taken';
-  /** The ends that a leader still tells which was deposed and does not know it; null: there is none. */
-  deposedEnds: readonly number[] | null = null;
+  /** A leader that was deposed and does not know it; null: there is none. */
+  #deposed: Deposed | null = null;
   /** How many records each partition had when clients began. They are never lost. */
   firstRecords: readonly number[] = [];
   /** How often the connections were broken. */
@@ -70,6 +77,41 @@ export class Brokers {
   elect(partition: number): void {
     const led = this.partitions[partition]!;
     led.leader = (led.leader % brokerIds.length) + 1;
+  }
+
+  /**
+   * Another broker leads a partition, without its last records if `lost` is not 0, and the one that led it does not know yet: it goes on to
+   * answer with what it has. It takes nothing, because no other broker follows it. Returns all records that there were.
+   */
+  depose(partition: number, lost = 0): readonly StoredRecord[] {
+    const { leader: broker, records } = this.partitions[partition]!;
+    const before = [...records];
+    this.#deposed = { broker, partition, records: before };
+    this.elect(partition);
+    if (lost > 0) records.splice(Math.max(this.firstRecords[partition]!, records.length - lost));
+    return before;
+  }
+
+  /** The broker that was deposed learns of it. */
+  tellDeposed(): void {
+    this.#deposed = null;
+  }
+
+  /** Who leads the partitions, as a broker knows it. */
+  leadersKnownTo(broker: number): number[] {
+    return this.partitions.map(({ leader }, partition) => (this.isDeposed(broker, partition) ? broker : leader));
+  }
+
+  isDeposed(broker: number, partition: number): boolean {
+    return this.#deposed?.broker === broker && this.#deposed.partition === partition;
+  }
+
+  /** The records that a broker answers with. Throws unless it takes itself for the leader. */
+  recordsOf(partition: number, broker: number): readonly StoredRecord[] {
+    if (this.isDeposed(broker, partition)) return this.#deposed!.records;
+    const { leader, records } = this.partitions[partition]!;
+    if (leader !== broker) throw answerOf('NOT_LEADER_FOR_PARTITION');
+    return records;
   }
 
   /** From here on, records may get lost. */
@@ -116,6 +158,8 @@ class Cluster {
   readonly #process: SimulatedProcess;
   /** The leaders as this process knows them. */
   #leaders: readonly number[] = [];
+  /** The broker to which it has cut its connection, and which is not asked for the metadata. */
+  #removed: number | null = null;
   /** The brokers that this process has used, and the breaks when it connected to each. */
   readonly #known = new Map<string, KafkajsBroker>();
   readonly #connectedAt = new Map<string, number>();
@@ -134,9 +178,15 @@ class Cluster {
   }
 
   async refreshMetadata(): Promise<void> {
+    const asked = this.#brokers.random.pick(brokerIds.filter((broker) => broker !== this.#removed));
+    this.#removed = null;
     await this.#ask(() => {
-      this.#leaders = this.#brokers.partitions.map(({ leader }) => leader);
+      this.#leaders = this.#brokers.leadersKnownTo(asked);
     });
+  }
+
+  async metadata(): Promise<unknown> {
+    return this.#ask(() => ({ brokers: brokerIds.map((nodeId) => ({ nodeId, host: 'broker', port: nodeId })) }));
   }
 
   async refreshMetadataIfNecessary(): Promise<void> {
@@ -162,18 +212,14 @@ class Cluster {
   async fetchTopicsOffset([{ partitions, fromBeginning }]: readonly [{ partitions: readonly { partition: number }[]; fromBeginning: boolean }]): Promise<unknown> {
     return this.#ask(() => [{
       partitions: partitions.map(({ partition }) => ({
-        partition, offset: fromBeginning ? '0' : String(this.#endOf(partition)),
+        partition, offset: fromBeginning ? '0' : String(this.#brokers.recordsOf(partition, this.#leaders[partition]!).length),
       })),
     }]);
   }
 
-  #endOf(partition: number): number {
-    const { deposedEnds, partitions, random } = this.#brokers;
-    return deposedEnds !== null && random.chance(0.5) ? deposedEnds[partition]! : partitions[partition]!.records.length;
-  }
-
-  removeBroker(): void {
-    // Each request makes its own way.
+  removeBroker({ port }: { readonly port: number }): void {
+    this.#removed = port;
+    this.#connectedAt.delete(String(port));
   }
 
   async disconnect(): Promise<void> {
@@ -185,7 +231,8 @@ class Cluster {
     const brokers = this.#brokers;
     let fate: Fate = brokers.fateOf(partition);
     return this.#ask(() => {
-      if (brokers.partitions[partition]!.leader !== broker) fate = { refused: 'NOT_LEADER_FOR_PARTITION' };
+      if (brokers.isDeposed(broker, partition)) fate = { refused: 'REQUEST_TIMED_OUT' };
+      else if (brokers.partitions[partition]!.leader !== broker) fate = { refused: 'NOT_LEADER_FOR_PARTITION' };
       if (fate === 'lost') throw this.#broken();
       if (typeof fate === 'object' && 'refused' in fate) throw answerOf(fate.refused);
       const values = messages.map(({ value }) => value);
@@ -202,20 +249,19 @@ class Cluster {
 
   async #fetch(broker: number, { topics: [topic], maxWaitTime = 0 }: Fetch): Promise<unknown> {
     const wanted = (topic!.partitions as readonly { partition: number; fetchOffset: string }[])
-      .map(({ partition, fetchOffset }) => ({ partition, from: Number(fetchOffset), records: this.#brokers.partitions[partition]!.records }));
+      .map(({ partition, fetchOffset }) => ({ partition, from: Number(fetchOffset) }));
     const { breaks } = this.#brokers;
-    const isThere = (): boolean => wanted.some(({ from, records }) => from !== records.length);
-    await this.#ask(() => undefined);
-    if (!isThere()) await this.#untilRecordsCome(wanted.map(({ partition }) => partition), maxWaitTime);
+    const isThere = await this.#ask(() => wanted.some(({ partition, from }) => from !== this.#brokers.recordsOf(partition, broker).length));
+    if (!isThere) await this.#untilRecordsCome(wanted.map(({ partition }) => partition), maxWaitTime);
     return this.#ask(() => {
       if (breaks !== this.#brokers.breaks) throw this.#broken();
-      for (const { partition, from, records } of wanted) {
-        if (this.#brokers.partitions[partition]!.leader !== broker) throw answerOf('NOT_LEADER_FOR_PARTITION');
+      const found = wanted.map(({ partition, from }) => ({ partition, from, records: this.#brokers.recordsOf(partition, broker) }));
+      for (const { partition, from, records } of found) {
         if (from > records.length) throw Object.assign(new Error('there is no such offset'), { name: 'KafkaJSOffsetOutOfRange', partition });
       }
       return {
         responses: [{
-          partitions: wanted.map(({ partition, from, records }) => ({
+          partitions: found.map(({ partition, from, records }) => ({
             partition, highWatermark: String(records.length),
             messages: records.slice(from, from + 100).map(({ time, value }, at) => ({ offset: String(from + at), timestamp: String(time), value })),
           })),

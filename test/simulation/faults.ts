@@ -125,15 +125,15 @@ const disturbing: readonly Fault[] = [
   {
     name: 'a leader that was deposed tells the end that it knows', log: 'kafka', places: apart, judge: nothingIsLost,
     strike: async (deployment) => {
-      const { world, random } = deployment;
+      const { world, places, random } = deployment;
       const { brokers } = world.kafka!;
-      const ends = brokers.partitions.map(({ records }) => records.length);
-      await clock.sleep(random.between(50, 500));
-      brokers.elect(partitionOfClients(deployment));
-      brokers.restart();
-      brokers.deposedEnds = ends;
-      await clock.sleep(random.between(50, 900));
-      brokers.deposedEnds = null;
+      brokers.depose(partitionOfClients(deployment));
+      await clock.sleep(random.between(50, 5000));
+      // Somebody looks at the log anew.
+      if (random.chance(0.5)) random.pick(places).kill();
+      else brokers.restart();
+      await clock.sleep(random.between(50, 5000));
+      brokers.tellDeposed();
     },
   },
   {

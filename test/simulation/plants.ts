@@ -41,6 +41,12 @@ export const plants: Readonly<Record<string, Plant>> = {
       KafkaConnection.prototype.doubtsAbout = () => 0;
     },
   },
+  'a loss is seen twice by the same broker': {
+    faults: ['a leader that was deposed tells the end that it knows'],
+    plant: () => {
+      KafkaConnection.prototype.findLeaderAnew = async () => undefined;
+    },
+  },
   'versions do not rise after a loss': {
     faults: [lostCommits],
     plant: () => {

@@ -7,8 +7,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import { NotAppended } from '../../../src/log/event-log.ts';
-import type { LogReader } from '../../../src/log/event-log.ts';
-import { proveIdentityTwice, RecordsLost, WrongLog } from '../../../src/log/identity.ts';
+import { proveIdentityTwice, RecordsLost, WrongLog, type LedLog } from '../../../src/log/identity.ts';
 import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import { allPartitions } from '../../../src/log/partition.ts';
 import { noteContradicted, readProgressOf } from '../progress/progress.store.ts';
@@ -18,7 +17,7 @@ const noteDelay = 200;
 
 export interface ContradictionsOptions {
   readonly partitions: number;
-  readonly reader: Pick<LogReader, 'read' | 'bounds'>;
+  readonly reader: LedLog;
   readonly connection: Pick<KafkaConnection, 'doubtsAbout'>;
   readonly database: Pick<Database, 'pool'>;
   readonly logger: Logger;

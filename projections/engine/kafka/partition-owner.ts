@@ -10,8 +10,8 @@ import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import { pause } from '../../../src/pause.ts';
 import { noteCaughtUp, noteHalted, takeOver } from '../progress/progress.store.ts';
 import type { Projector } from '../projector.ts';
-import type { LogReader, LogRecord } from '../../../src/log/event-log.ts';
-import { changedLog, confirmDelay, proveIdentityTwice, RecordsLost, shortLog, WrongLog } from '../../../src/log/identity.ts';
+import type { LogRecord } from '../../../src/log/event-log.ts';
+import { changedLog, confirmDelay, proveIdentityTwice, RecordsLost, shortLog, WrongLog, type LedLog } from '../../../src/log/identity.ts';
 import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import { PartitionFetcher, type FetchPlace } from '../../../src/log/kafka/partition-fetcher.ts';
 import { PartitionProjection, type Position, type ProjectionEvents } from './partition-projection.ts';
@@ -32,7 +32,7 @@ const retakeDelay = 5000;
 
 export interface PartitionOwnerOptions {
   readonly connection: KafkaConnection;
-  readonly reader: LogReader;
+  readonly reader: LedLog;
   readonly database: Database;
   readonly projector: Projector;
   readonly logger: Logger;
@@ -257,6 +257,7 @@ export class PartitionOwner {
     try {
       if (await this.#isInRange(partition, projection)) return;
       await pause(confirmDelay, this.#closing.signal);
+      await this.#options.reader.findLeaderAnew(partition);
       if (await this.#isInRange(partition, projection)) return;
       const { end } = await this.#options.reader.bounds(partition);
       projection.halt(shortLog(partition, end, projection.tail));

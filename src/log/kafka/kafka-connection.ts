@@ -43,6 +43,9 @@ export class OffsetOutOfRange extends Error {
 /** How long the broker waits for the in-sync replicas to acknowledge a send, in milliseconds. */
 const ackTimeout = 5000;
 
+/** How often brokers are asked for a leader that another one confirms. */
+const leaderAttemptsMax = 4;
+
 /**
  * Errors about the send itself: a broker checks these before it writes anything, and a repetition fails in the same way. After any
  * other error the records may be in the log. A leader that is deposed while it waits for replicas answers NOT_LEADER_FOR_PARTITION
@@ -130,6 +133,23 @@ export class KafkaConnection {
       if (type === undefined || !refusals.has(type)) throw error;
       throw new NotAppended(`Kafka refused a send: ${(error as Error).message}`, { cause: error });
     }
+  }
+
+  /**
+   * Asks who leads a partition until a broker names another one, if more than one can be asked: a leader that was deposed, and does not
+   * know it yet, names itself. Requests in flight to the brokers that are named fail. Rejects when no broker can be reached, or they differ.
+   */
+  async findLeaderAnew(partition: number): Promise<void> {
+    const { brokers } = await this.#cluster.metadata();
+    for (let attempt = 1; attempt <= leaderAttemptsMax; attempt += 1) {
+      const leader = this.#leaderOf(partition);
+      const named = brokers.find(({ nodeId }) => String(nodeId) === leader);
+      // A broker that is removed is asked only if no other can be.
+      if (named) this.#cluster.removeBroker(named);
+      await this.#cluster.refreshMetadata();
+      if (this.#leaderOf(partition) === leader) return;
+    }
+    throw new Error(`the brokers do not agree on who leads partition ${partition}`);
   }
 
   /** The partitions by leading broker, as far as known. Rejects when no broker can be reached. */

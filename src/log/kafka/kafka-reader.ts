@@ -45,6 +45,11 @@ export class KafkaReader implements RecordLog {
     return (await this.#connection.bounds([partition])).get(partition)!;
   }
 
+  /** Asks who leads a partition until a broker names another one (`KafkaConnection.findLeaderAnew`). */
+  async findLeaderAnew(partition: number): Promise<void> {
+    await this.#connection.findLeaderAnew(partition);
+  }
+
   async appendRecord(partition: number, bytes: Uint8Array): Promise<void> {
     await this.#connection.send(partition, [bytes]);
   }

@@ -13,8 +13,8 @@ export class UnsupportedKafkajs extends Error {
 }
 
 const clusterMethods = [
-  'addTargetTopic', 'connect', 'disconnect', 'fetchTopicsOffset', 'findBroker', 'findLeaderForPartitions', 'refreshMetadata',
-  'refreshMetadataIfNecessary', 'removeBroker',
+  'addTargetTopic', 'connect', 'disconnect', 'fetchTopicsOffset', 'findBroker', 'findLeaderForPartitions', 'metadata',
+  'refreshMetadata', 'refreshMetadataIfNecessary', 'removeBroker',
 ] as const satisfies readonly (keyof Cluster)[];
 
 const brokerMethods = ['fetch', 'isConnected', 'produce'] as const satisfies readonly (keyof Broker)[];

@@ -13,7 +13,7 @@ const askInterval = 1000;
 const standsStillAfter = 15_000;
 
 export interface LogEndsOptions {
-  readonly connection: Pick<KafkaConnection, 'bounds'>;
+  readonly connection: Pick<KafkaConnection, 'bounds' | 'findLeaderAnew'>;
   /** The end of each partition at startup. */
   readonly ends: readonly bigint[];
   /** How far a partition is projected, as far as this process knows. */
@@ -92,6 +92,7 @@ export class LogEnds {
   async #ask(): Promise<void> {
     const { connection, nextOf, onShort, logger } = this.#options;
     try {
+      for (const partition of this.#short) await connection.findLeaderAnew(partition);
       const before = this.#partitions.map(nextOf);
       const bounds = await connection.bounds(this.#partitions);
       if (this.#away) logger.info('Kafka can be reached again');
