@@ -51,6 +51,8 @@ export class Brokers {
   away = false;
   /** What becomes of the next send to a partition. */
   fateOf: (partition: number) => Fate = () => 'taken';
+  /** Called before records are appended, with the offset of the first. */
+  onAppend: (partition: number, offset: number) => void = () => undefined;
   /** A leader that was deposed and does not know it; null: there is none. */
   #deposed: Deposed | null = null;
   /** How many records each partition had when clients began. They are never lost. */
@@ -66,6 +68,7 @@ export class Brokers {
   append(partition: number, values: readonly Uint8Array[]): { readonly offset: number; readonly time: number } {
     const { records, waiting } = this.partitions[partition]!;
     const offset = records.length;
+    this.onAppend(partition, offset);
     const time = Math.floor(wallClock() + this.skew);
     for (const value of values) records.push({ time, value: Buffer.from(value) });
     for (const wake of waiting) wake();

@@ -226,6 +226,29 @@ const losing: readonly Fault[] = [
     },
   },
   {
+    name: 'a broker without the end of the log leads, and the former leader does not know', log: 'kafka', places: apart, judge: nothingIsLost,
+    strike: async (deployment) => {
+      const { world: { kafka, postgres }, random, table, problems } = deployment;
+      const { brokers } = kafka!;
+      const partition = partitionOfClients(deployment);
+      table.isQuiet = true;
+      await clock.sleep(quietFor);
+      const whole = brokers.depose(partition, 1 + random.below(4));
+      brokers.onAppend = (to, offset) => {
+        const { next } = postgres.tables.get('progress')!.get(String(to))!;
+        if (BigInt(offset) < (next as bigint)) problems.push(`an event was appended at offset ${offset}, and the partition was projected up to ${String(next)}`);
+      };
+      table.isQuiet = false;
+      const halted = await isHalted(deployment, partition);
+      brokers.tellDeposed();
+      brokers.onAppend = () => undefined;
+      if (!halted) return;
+      brokers.restore(partition, whole);
+      await clock.sleep(random.between(2000, 5000));
+      await resumeLog(deployment.world);
+    },
+  },
+  {
     name: 'brokers lose the end of the log for good, and it is replayed', log: 'kafka', places: apart, judge: nothingMeansTwoThings,
     strike: async (deployment) => {
       const { world, places, random, table } = deployment;

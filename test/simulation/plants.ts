@@ -36,7 +36,7 @@ export const plants: Readonly<Record<string, Plant>> = {
     },
   },
   'the log is never doubted': {
-    faults: ['brokers lose the end of the log, and get it back'],
+    faults: ['a broker without the end of the log leads, and the former leader does not know'],
     plant: () => {
       KafkaConnection.prototype.doubtsAbout = () => 0;
     },
@@ -45,6 +45,12 @@ export const plants: Readonly<Record<string, Plant>> = {
     faults: ['a leader that was deposed tells the end that it knows'],
     plant: () => {
       KafkaConnection.prototype.findLeaderAnew = async () => undefined;
+    },
+  },
+  'a proof counts whichever broker it came from': {
+    faults: ['a broker without the end of the log leads, and the former leader does not know'],
+    plant: () => {
+      KafkaConnection.prototype.leaderOf = () => 'any';
     },
   },
   'versions do not rise after a loss': {

@@ -34,7 +34,8 @@ test('a seed always gives the same history', async () => {
 }, 60_000);
 
 test.each([
-  'errors of brokers are certain', 'the log is never doubted', 'a loss is seen twice by the same broker', 'versions do not rise after a loss', 'a deadline is by the own clock',
+  'errors of brokers are certain', 'the log is never doubted', 'a loss is seen twice by the same broker',
+  'a proof counts whichever broker it came from', 'versions do not rise after a loss', 'a deadline is by the own clock',
   'histories of Postgres are not told apart', 'nobody watches the heads of the log', 'partitions are not fenced off',
   'what was appended twice is decided twice', 'who waits is told success by the offset', 'what cannot be projected is passed over',
   'what took effect is answered with 4xx',

@@ -9,6 +9,7 @@ import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import { NotAppended } from '../../../src/log/event-log.ts';
 import { proveIdentityTwice, RecordsLost, WrongLog, type LedLog } from '../../../src/log/identity.ts';
 import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
+import type { KafkaReader } from '../../../src/log/kafka/kafka-reader.ts';
 import { allPartitions } from '../../../src/log/partition.ts';
 import { noteContradicted, readProgressOf } from '../progress/progress.store.ts';
 
@@ -17,8 +18,8 @@ const noteDelay = 200;
 
 export interface ContradictionsOptions {
   readonly partitions: number;
-  readonly reader: LedLog;
-  readonly connection: Pick<KafkaConnection, 'doubtsAbout'>;
+  readonly reader: LedLog & Pick<KafkaReader, 'leaderOf'>;
+  readonly connection: Pick<KafkaConnection, 'doubtsAbout' | 'leaderOf' | 'findLeaderAnew'>;
   readonly database: Pick<Database, 'pool'>;
   readonly logger: Logger;
   /** Those found at the start, and why. */
@@ -59,6 +60,11 @@ export class Contradictions {
       if (doubts === this.#provenAt.get(partition)) return;
       try {
         await proveIdentityTwice(reader, partition, await readProgressOf(database.pool, partition));
+        // The reader has connections of its own, and may have asked a leader that was deposed.
+        if (reader.leaderOf(partition) !== connection.leaderOf(partition)) {
+          await Promise.all([reader.findLeaderAnew(partition), connection.findLeaderAnew(partition)]);
+          throw new Error('another broker leads it than was asked');
+        }
       } catch (error) {
         if (error instanceof WrongLog) this.add(partition, error);
         throw new NotAppended(`it is not certain that partition ${partition} of the log is complete`, { cause: error });

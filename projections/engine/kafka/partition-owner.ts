@@ -45,6 +45,9 @@ export interface PartitionOwnerOptions {
   readonly onTakenOver: (partition: number) => void;
 }
 
+/** For doubts: the connection that fetches has proved nothing yet. What the reader proved may have come from another broker. */
+const unproven = -1;
+
 /** A partition that is projected here. */
 interface Owned {
   readonly projection: PartitionProjection;
@@ -133,12 +136,11 @@ export class PartitionOwner {
 
   /** Takes a partition over, retrying while it is assigned to this process. Never rejects. */
   async #takeOver(partition: number, delay: number): Promise<void> {
-    const { connection, database, logger, reader, onHalted, onTakenOver } = this.#options;
+    const { database, logger, reader, onHalted, onTakenOver } = this.#options;
     const { signal } = this.#closing;
     await pause(delay, signal);
     while (this.#assigned.has(partition) && !this.#owned.has(partition) && !signal.aborted) {
       try {
-        const doubts = connection.doubtsAbout(partition);
         const claim = await takeOver(database.pool, partition);
         onTakenOver(partition);
         // What is left once others are tried again: the log was found to contradict the read model.
@@ -152,7 +154,7 @@ export class PartitionOwner {
         }
         const { end } = await reader.bounds(partition);
         if (!this.#assigned.has(partition)) return;
-        this.#own(partition, claim, end, doubts);
+        this.#own(partition, claim, end);
         logger.info({ partition, offset: String(claim.next), epoch: String(claim.epoch) }, 'took a partition over');
         return;
       } catch (error) {
@@ -162,7 +164,7 @@ export class PartitionOwner {
     }
   }
 
-  #own(partition: number, position: Position, end: bigint, provenAt: number): void {
+  #own(partition: number, position: Position, end: bigint): void {
     const { database, projector, logger } = this.#options;
     const projection = new PartitionProjection({
       partition, position, database, projector,
@@ -185,7 +187,7 @@ export class PartitionOwner {
       },
     });
     this.#owned.set(partition, {
-      projection, epoch: position.epoch, catchUpTo: end, provenAt, askedAt: provenAt, sentAt: -Infinity, sharedUntil: -Infinity,
+      projection, epoch: position.epoch, catchUpTo: end, provenAt: unproven, askedAt: unproven, sentAt: -Infinity, sharedUntil: -Infinity,
     });
     this.#noteCaughtUp(partition, position.next);
     this.#fetcher.start();

@@ -135,6 +135,11 @@ export class KafkaConnection {
     }
   }
 
+  /** The broker that leads a partition as far as known; undefined if none does. */
+  leaderOf(partition: number): string | undefined {
+    return this.#leaderOf(partition);
+  }
+
   /**
    * Asks who leads a partition until a broker names another one, if more than one can be asked: a leader that was deposed, and does not
    * know it yet, names itself. Requests in flight to the brokers that are named fail. Rejects when no broker can be reached, or they differ.

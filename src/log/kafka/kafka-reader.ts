@@ -45,6 +45,11 @@ export class KafkaReader implements RecordLog {
     return (await this.#connection.bounds([partition])).get(partition)!;
   }
 
+  /** The broker that is asked about a partition; undefined if none leads it. */
+  leaderOf(partition: number): string | undefined {
+    return this.#connection.leaderOf(partition);
+  }
+
   /** Asks who leads a partition until a broker names another one (`KafkaConnection.findLeaderAnew`). */
   async findLeaderAnew(partition: number): Promise<void> {
     await this.#connection.findLeaderAnew(partition);
