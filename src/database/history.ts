@@ -24,9 +24,6 @@ const selectPresent: Statement<Present> = {
     pg_postmaster_start_time()::text as started`,
 };
 
-/** The number of the timeline, as an SQL expression of type bigint. */
-export const timeline = `('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int8`;
-
 /**
  * Postgres goes on from another history: commits that this process has seen may be gone, and with them what it remembers is wrong.
  * The process has to start anew.

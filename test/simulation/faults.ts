@@ -2,6 +2,7 @@
 import type { Random } from '../support/random.ts';
 import { partitionOf } from '../../src/log/partition.ts';
 import { findAmbiguities } from './ambiguities.ts';
+import { sessionTimeout } from '../../src/log/kafka/group-membership.ts';
 import { findProblems, type History } from '../support/history.ts';
 import type { Fate } from './brokers.ts';
 import { clock } from './clock.ts';
@@ -260,6 +261,31 @@ const losing: readonly Fault[] = [
       table.isQuiet = true;
       await replay(world, places);
       table.isQuiet = false;
+    },
+  },
+  {
+    name: 'Postgres goes on without a takeover, and the owner comes back when all is as it left it', log: 'kafka', judge: nothingIsLost,
+    places: placesOf('api', 'projector'),
+    strike: async ({ world, places: [, projector], random, table, problems }) => {
+      const { postgres } = world;
+      const epochs = (): unknown[] => [...postgres.tables.get('progress')!.values()].map(({ epoch }) => epoch);
+      const { commits } = postgres;
+      projector!.kill();
+      // The process that follows it takes the partitions over once its session has ended.
+      await clock.sleep(sessionTimeout + 500);
+      table.isQuiet = true;
+      await clock.sleep(quietFor);
+      const lost = epochs();
+      const pausedFor = random.between(10_000, 20_000);
+      projector!.pause(pausedFor);
+      postgres.loseCommits(commits);
+      // Another projector brings the read model to where it was, so that nothing seems to be missing.
+      const other = new Place(world, 'projector', new ConsumerGroup(world.random, partitions));
+      await clock.sleep(pausedFor);
+      if (other.log === null) problems.push('the other projector did not start');
+      if (epochs().some((epoch) => lost.includes(epoch))) problems.push('two owners of a partition have one epoch');
+      table.isQuiet = false;
+      await clock.sleep(random.between(1000, 10_000));
     },
   },
   ...postgresLosses('Postgres goes on without its last commits, on a new timeline', nothingIsLost, (server) => {

@@ -134,9 +134,8 @@ function outcomes(view: View, partition: unknown, commandIds: readonly string[])
 
 /** Statements without a name, by how they begin: which locks they take, and what they do. */
 const unnamed: readonly (readonly [start: string, locks: Handler['locks'], run: Run])[] = [
-  ['update progress set epoch = greatest', locksFirst, (view, [partition]) => change(view, partition, () => true, ({ epoch, halted, contradicted }) => {
-    const [raised, least] = [(epoch as bigint) + 1n, view.server.timeline << 32n];
-    return { epoch: raised > least ? raised : least, halted: contradicted ? halted : null };
+  ['update progress set epoch = epoch + 1 + floor', locksFirst, (view, [partition]) => change(view, partition, () => true, ({ epoch, halted, contradicted }) => {
+    return { epoch: (epoch as bigint) + 1n + BigInt(Math.floor(view.server.random.next() * 2 ** 40)), halted: contradicted ? halted : null };
   })],
   ['update progress set halted = $2, contradicted = true', locksFirst, (view, [partition, halted]) => {
     return change(view, partition, ({ contradicted }) => contradicted === false, () => ({ halted, contradicted: true }));

@@ -1,4 +1,5 @@
 /** The rows of the model of Postgres, as a transaction sees them. */
+import type { Random } from '../support/random.ts';
 
 /** A row by property name. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -12,6 +13,7 @@ export function postgresError(code: string, constraint?: string): Error {
 
 /** What statements see of a server, besides the rows. */
 export interface Server {
+  readonly random: Random;
   /** Rows by their primary keys, by table. */
   readonly tables: Tables;
   /** The time of its clock, in milliseconds since 1970. */

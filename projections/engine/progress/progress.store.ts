@@ -1,6 +1,6 @@
 /** Reads and writes the progress of partitions. */
 import type pg from 'pg';
-import { timeline, type Connection } from '../../../src/database/history.ts';
+import type { Connection } from '../../../src/database/history.ts';
 
 /** The progress of a partition, as stored. */
 export interface Progress {
@@ -53,13 +53,16 @@ export async function readProgressOf(pool: pg.Pool, partition: number): Promise<
   return toProgress(rows[0]!);
 }
 
+/** An epoch is raised by a random number below this: there is room for millions of takeovers. */
+const epochStepMax = 2 ** 40;
+
 /**
- * Raises the epoch of a partition, which fences off its former owner: that one can no longer store anything for it. The timeline of
- * Postgres is a part of the epoch, so that none is given out twice although the last takeover may be lost with a timeline.
+ * Raises the epoch of a partition, which fences off its former owner: that one can no longer store anything for it. It is raised at random,
+ * so that none is given out twice although Postgres may lose the commit of a takeover, with a timeline or with the end of its disk.
  */
 export async function takeOver(pool: pg.Pool, partition: number): Promise<Progress> {
   const { rows } = await pool.query<ProgressRow>(
-    `update progress set epoch = greatest(epoch + 1, ${timeline} << 32), halted = case when contradicted then halted end
+    `update progress set epoch = epoch + 1 + floor(random() * ${epochStepMax})::int8, halted = case when contradicted then halted end
       where partition = $1 returning ${columns}`, [partition],
   );
   return toProgress(rows[0]!);
