@@ -79,7 +79,9 @@ export class KafkaConnection {
   readonly #leaders = new Map<number, string>();
   /** The brokers that are connected, as far as noticed. */
   readonly #connected = new Map<string, KafkajsBroker>();
-  #doubts = 0;
+  /** The doubts about all partitions, and those about one of them only. */
+  #commonDoubts = 0;
+  readonly #ownDoubts = new Map<number, number>();
   #isClosed = false;
 
   private constructor(topic: string, cluster: KafkajsCluster) {
@@ -100,7 +102,7 @@ export class KafkaConnection {
   }
 
   /**
-   * How often a request failed, a connection broke, or another broker led the partition than before. After each time, the partition may
+   * How often a request for the partition failed, a connection broke, or another broker led it than before. After each time, the partition may
    * have lost records that were read or acknowledged: a broker restarted without its last writes, or one became the leader that did not
    * have them.
    */
@@ -109,9 +111,9 @@ export class KafkaConnection {
     const leader = this.#leaderOf(partition);
     if (leader !== undefined && leader !== this.#leaders.get(partition)) {
       this.#leaders.set(partition, leader);
-      this.#doubts += 1;
+      this.#doubt(partition);
     }
-    return this.#doubts;
+    return this.#commonDoubts + (this.#ownDoubts.get(partition) ?? 0);
   }
 
   /**
@@ -128,7 +130,7 @@ export class KafkaConnection {
       const { baseOffset, logAppendTime } = answer.topics[0]!.partitions[0]!;
       return { offset: BigInt(baseOffset), time: Number(logAppendTime) };
     } catch (error) {
-      await this.#forgetLeader(error);
+      await this.#forgetLeader([partition], error);
       const { type } = error as { type?: string };
       if (type === undefined || !refusals.has(type)) throw error;
       throw new NotAppended(`Kafka refused a send: ${(error as Error).message}`, { cause: error });
@@ -193,7 +195,7 @@ export class KafkaConnection {
     } catch (error) {
       const { name, partition } = error as { name?: string; partition?: number };
       if (name === 'KafkaJSOffsetOutOfRange') throw new OffsetOutOfRange(partition!, error);
-      await this.#forgetLeader(error);
+      await this.#forgetLeader([...offsets.keys()], error);
       throw error;
     }
   }
@@ -213,7 +215,7 @@ export class KafkaConnection {
         return [partition, { start: BigInt(offset), end: endOf.get(partition)! }];
       }));
     } catch (error) {
-      await this.#forgetLeader(error);
+      await this.#forgetLeader(partitions, error);
       throw error;
     }
   }
@@ -257,18 +259,24 @@ export class KafkaConnection {
     for (const [nodeId, broker] of this.#connected) {
       if (broker.isConnected()) continue;
       this.#connected.delete(nodeId);
-      this.#doubts += 1;
+      this.#commonDoubts += 1;
     }
   }
 
+  #doubt(partition: number): void {
+    this.#ownDoubts.set(partition, (this.#ownDoubts.get(partition) ?? 0) + 1);
+  }
+
   /**
-   * Refreshes the metadata before the next try: another broker may lead now. A broker that hangs is forgotten with its connections, or it
-   * would be asked for the metadata as well.
+   * A request for these partitions failed. Refreshes the metadata before the next try: another broker may lead now. A broker that hangs is
+   * forgotten with its connections, or it would be asked for the metadata as well.
    */
-  async #forgetLeader(error: unknown): Promise<void> {
-    this.#doubts += 1;
+  async #forgetLeader(partitions: readonly number[], error: unknown): Promise<void> {
+    const { broker, type } = error as { broker?: string; type?: string };
+    // An error that a broker answered belongs to the request. Any other may be that of a connection, which serves all partitions.
+    if (type === undefined) this.#commonDoubts += 1;
+    else for (const partition of partitions) this.#doubt(partition);
     if (this.#isClosed) return;
-    const { broker } = error as { broker?: string };
     if (broker !== undefined) this.#cluster.removeBroker(addressOf(broker));
     try {
       await this.#cluster.refreshMetadata();

@@ -1,0 +1,108 @@
+import { describe, expect, test } from '@jest/globals';
+import { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
+import type { KafkajsBroker, KafkajsCluster } from '../../../src/log/kafka/kafkajs-internals.ts';
+
+/** A cluster of brokers 1 to 3. Metadata comes from those that were not removed, in turn. */
+class FakeCluster {
+  /** Whom each broker takes for the leader of each partition. */
+  readonly knows: Readonly<Record<number, number[]>> = { 1: [1, 2], 2: [1, 2], 3: [1, 2] };
+  isConnected = true;
+  error: Error | null = null;
+  asked: number[] = [];
+  #leaders = [1, 2];
+  #removed = 0;
+
+  readonly connect = async (): Promise<void> => undefined;
+  readonly addTargetTopic = async (): Promise<void> => undefined;
+  readonly refreshMetadataIfNecessary = async (): Promise<void> => undefined;
+
+  async metadata(): Promise<unknown> {
+    return { brokers: [1, 2, 3].map((nodeId) => ({ nodeId, host: 'broker', port: nodeId })) };
+  }
+
+  removeBroker({ port }: { readonly port: number }): void {
+    this.#removed = port;
+  }
+
+  async refreshMetadata(): Promise<void> {
+    const asked = [1, 2, 3].find((broker) => broker !== this.#removed)!;
+    this.asked.push(asked);
+    this.#removed = 0;
+    this.#leaders = this.knows[asked]!;
+  }
+
+  findLeaderForPartitions(_topic: string, [partition]: readonly number[]): object {
+    return { [this.#leaders[partition!]!]: [partition] };
+  }
+
+  async findBroker(): Promise<KafkajsBroker> {
+    return {
+      isConnected: () => this.isConnected,
+      produce: async () => {
+        if (this.error) throw this.error;
+        return { topics: [{ partitions: [{ baseOffset: '0', logAppendTime: '0' }] }] };
+      },
+    } as unknown as KafkajsBroker;
+  }
+}
+
+async function connect(): Promise<{ readonly cluster: FakeCluster; readonly connection: KafkaConnection; readonly doubts: () => number[] }> {
+  const cluster = new FakeCluster();
+  const connection = await KafkaConnection.over(cluster as unknown as KafkajsCluster, 'log');
+  const doubts = (): number[] => [0, 1].map((partition) => connection.doubtsAbout(partition));
+  doubts();
+  await connection.send(0, []);
+  return { cluster, connection, doubts };
+}
+
+describe('there are new doubts', () => {
+  const cases: readonly (readonly [string, (cluster: FakeCluster, connection: KafkaConnection) => unknown, readonly boolean[]])[] = [
+    ['about none, while all is well', (_, connection) => connection.send(0, []), [false, false]],
+    ['about one partition, when a broker refused a send to it', async (cluster, connection) => {
+      cluster.error = Object.assign(new Error('no'), { type: 'NOT_ENOUGH_REPLICAS' });
+      await expect(connection.send(0, [])).rejects.toThrow('no');
+    }, [true, false]],
+    ['about one partition, when another broker leads it', async (cluster) => {
+      cluster.knows[1]![1] = 3;
+      await cluster.refreshMetadata();
+    }, [false, true]],
+    ['about all, when a send was not answered', async (cluster, connection) => {
+      cluster.error = new Error('no answer');
+      await expect(connection.send(0, [])).rejects.toThrow('no answer');
+    }, [true, true]],
+    ['about all, when a connection broke', (cluster) => {
+      cluster.isConnected = false;
+    }, [true, true]],
+  ];
+  test.each(cases)('%s', async (_name, happens, expected) => {
+    const { cluster, connection, doubts } = await connect();
+    const before = doubts();
+    await happens(cluster, connection);
+    expect(doubts().map((count, partition) => count > before[partition]!)).toEqual(expected);
+  });
+});
+
+describe('a leader is found', () => {
+  test('when another broker names the same one', async () => {
+    const { cluster, connection } = await connect();
+    await connection.findLeaderAnew(0);
+    expect(cluster.asked).toEqual([2]);
+    expect(connection.leaderOf(0)).toBe('1');
+  });
+
+  test('when one that was deposed still names itself', async () => {
+    const { cluster, connection } = await connect();
+    for (const broker of [2, 3]) cluster.knows[broker]![0] = 2;
+    // The last one confirms what the second one says of itself.
+    cluster.knows[1]![0] = 2;
+    await connection.findLeaderAnew(0);
+    expect(cluster.asked).toEqual([2, 1]);
+    expect(connection.leaderOf(0)).toBe('2');
+  });
+
+  test('or not, while each names itself', async () => {
+    const { cluster, connection } = await connect();
+    for (const broker of [1, 2, 3]) cluster.knows[broker]![0] = broker;
+    await expect(connection.findLeaderAnew(0)).rejects.toThrow('do not agree');
+  });
+});
