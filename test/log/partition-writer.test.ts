@@ -8,7 +8,7 @@ import { Projector } from '../../projections/engine/projector.ts';
 import { models } from '../../projections/models.ts';
 import type { Database } from '../../src/database/database.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
-import type { EventLog } from '../../src/log/event-log.ts';
+import { AppendUnknown, type EventLog } from '../../src/log/event-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
 import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
@@ -72,6 +72,28 @@ test('while nobody else writes no head is locked', async () => {
 test('after rows were moved one batch is decided anew, and those behind it go on as before', async () => {
   await database().pool.query('update progress set layout = layout + 1 where partition = $1', [partition]);
   expect(await locksOf(10)).toBe(1);
+});
+
+test('a backend that goes on after its connection broke is asked about now and then, until nobody can tell', async () => {
+  let [breaks, asks] = [false, 0];
+  const broken = interceptWriters(database(), ({ name, text }, send) => {
+    if (name === 'end_backend') {
+      asks += 1;
+      return Promise.resolve({ rows: [{ ended: false }], rowCount: 1, command: 'SELECT' });
+    }
+    if (!breaks || !text.includes('update tablog_log.heads')) return send();
+    breaks = false;
+    return send().then(() => Promise.reject(new Error('Connection terminated unexpectedly')));
+  });
+  const writing = await openLog(broken);
+  for (let rowsMax = 1; rowsMax < 5; rowsMax += 1) await append(setPlan(teamId, { rowsMax }), writing);
+  breaks = true;
+  await expect(append(setPlan(teamId, { rowsMax: 5 }), writing)).rejects.toThrow(AppendUnknown);
+  await writing.close();
+  expect(asks).toBeGreaterThan(0);
+  // In a second.
+  expect(asks).toBeLessThanOrEqual(6);
+  await settle();
 });
 
 test('after another process wrote the head is locked for a while', async () => {

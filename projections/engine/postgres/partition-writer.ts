@@ -3,6 +3,7 @@
  * transaction, so one flush acknowledges all of it. While a batch is in flight, the next one is gathered and decided speculatively,
  * as if the first had landed; storing it checks that assumption.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EncodedEvent } from '../../../src/events/event.ts';
 import { combine, isGuardFailure } from '../../../src/database/combine.ts';
 import type { Database } from '../../../src/database/database.ts';
@@ -28,6 +29,9 @@ import { CommitUnknown, findCommitted } from './unknown-commit.ts';
 
 /** After another process wrote to this partition, this many batches lock the head first instead of guessing it. */
 const cautiousBatches = 16;
+
+/** How long to wait before the result of an unanswered commit is looked for again, in milliseconds. */
+const unknownDelay = 200;
 
 /** How often a batch is retried after it met another process or a deadlock. */
 const attemptsMax = 20;
@@ -239,13 +243,14 @@ export class PartitionWriter {
     while (performance.now() < deadline) {
       try {
         const known = await database.writers.with((tx) => findCommitted(tx, partition, commandIds, unknown));
-        if (known === null) continue;
-        batch.forEach((waiter, at) => {
-          const outcome = known[at];
-          if (outcome) waiter.resolve(outcome);
-          else waiter.reject(new NotAppended('the database went away before the commit'));
-        });
-        return;
+        if (known !== null) {
+          batch.forEach((waiter, at) => {
+            const outcome = known[at];
+            if (outcome) waiter.resolve(outcome);
+            else waiter.reject(new NotAppended('the database went away before the commit'));
+          });
+          return;
+        }
       } catch (error) {
         if (!isDatabaseAway(error)) {
           for (const waiter of batch) waiter.reject(new ProjectionBug('no outcome could be read', { cause: error }));
@@ -253,8 +258,8 @@ export class PartitionWriter {
         }
         // This process will never be able to look.
         if (error instanceof HistoryChanged) break;
-        await new Promise((resolve) => setTimeout(resolve, 200));
       }
+      await sleep(unknownDelay);
     }
     for (const waiter of batch) waiter.reject(new AppendUnknown('the database went away during the commit'));
   }
