@@ -38,7 +38,7 @@ export async function simulate(seed: number, only?: readonly string[]): Promise<
   const { log } = fault;
   const world = newWorld(random, log);
   const table = new SharedTable(random);
-  const problems: string[] = [];
+  const { problems } = world;
   let places: readonly Place[] = [];
   const run = async (): Promise<void> => {
     places = fault.places(world);

@@ -20,6 +20,9 @@ import type { World } from './world.ts';
 const logger = pino({ level: process.env['LOG_LEVEL'] ?? 'silent' });
 const keys = keysOf(1);
 
+/** How long after a failure a process ends, in milliseconds. */
+const drainTime = 1000;
+
 export interface Serving {
   readonly log: EventLog;
   readonly submitter: Submitter;
@@ -119,7 +122,7 @@ export class Place {
     const database = new SimulatedDatabase(postgres, process);
     this.#database = database;
     const fail = (): void => {
-      if (this.#process === process) this.kill();
+      if (this.#process === process) this.#drain(process);
     };
     database.history.onChanged(fail);
     try {
@@ -134,6 +137,18 @@ export class Place {
       // As the supervisor sees it.
       clock.schedule(1000, fail);
     }
+  }
+
+  /** It has failed: it takes no more requests, and ends after a while. By then it has answered those that it had. */
+  #drain(process: SimulatedProcess): void {
+    const log = this.#serving?.log;
+    this.#serving = null;
+    clock.schedule(drainTime, () => {
+      if (this.#process !== process) return;
+      const waiting = log?.status().queuedEvents ?? 0;
+      if (waiting > 0) this.#world.problems.push(`${waiting} requests wait for outcomes that ${process.name} cannot hear any more`);
+      this.kill();
+    }, process);
   }
 
   #openLog(database: SimulatedDatabase, process: SimulatedProcess): Promise<EventLog> {

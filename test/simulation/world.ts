@@ -12,6 +12,8 @@ export interface World {
   readonly postgres: PostgresServer;
   /** How many places there are. */
   places: number;
+  /** What is wrong in this history, one sentence each. */
+  readonly problems: string[];
   /** Null when the log is in Postgres. */
   readonly kafka: { readonly brokers: Brokers; readonly group: ConsumerGroup } | null;
 }
@@ -36,5 +38,5 @@ export function newWorld(random: Random, log: 'kafka' | 'postgres'): World {
   clearReadModel(postgres);
   postgres.tables.set('heads', rowsOfPartitions((partition) => ({ partition, next: 0n, time: 0 })));
   const kafka = log === 'kafka' ? { brokers: new Brokers(random, partitions), group: new ConsumerGroup(random, partitions) } : null;
-  return { random, postgres, places: 0, kafka };
+  return { random, postgres, places: 0, problems: [], kafka };
 }

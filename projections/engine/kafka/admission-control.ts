@@ -132,7 +132,11 @@ export class AdmissionControl {
   /** The log has everything, so nothing needs to be resumed: but what this process remembers of the read model is wrong. */
   lose(reason: string): void {
     this.#lost ??= reason;
-    this.#failure.resolve(this.#lost);
+  }
+
+  /** The process has to end, because of what was lost. */
+  fail(): void {
+    if (this.#lost !== null) this.#failure.resolve(this.#lost);
   }
 
   onFailure(listener: (reason: string) => void): void {

@@ -92,7 +92,10 @@ export class KafkaEngine implements EventLog {
     this.#watch = new ProgressWatch({
       database, waiters: this.#waiters, partitions, unknownWait, listens, logger,
       onRefreshed: (began) => this.#takeRefreshed(began),
-      onFallen: (partition) => this.#admission.lose(`the projection of partition ${partition} is behind where it was: Postgres lost commits`),
+      onFallen: (partition) => {
+        this.#abandon(`the projection of partition ${partition} is behind where it was: Postgres lost commits`);
+        this.#admission.fail();
+      },
     });
     this.#ends = new LogEnds({
       connection, ends, logger, nextOf: (partition) => this.#watch.of(partition).next,
@@ -233,8 +236,16 @@ export class KafkaEngine implements EventLog {
       await this.#watch.refresh(connection);
       if (this.#admission.lost !== null) throw new HistoryChanged(this.#admission.lost);
     });
+    // Whoever drains this process hears of it elsewhere.
+    this.#options.database.history.onChanged((reason) => this.#abandon(reason));
     this.#membership?.join();
     this.#ends.start();
+  }
+
+  /** Takes no more events, and lets nobody wait for outcomes, because this process can read none any more. */
+  #abandon(reason: string): void {
+    this.#admission.lose(reason);
+    this.#waiters.giveUp(0);
   }
 
   #assign(partitions: readonly number[]): void {
