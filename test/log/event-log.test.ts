@@ -21,9 +21,9 @@ const { url, database, closers } = useReadModel(partitionCount, 'file');
 let config: Config;
 let log: EventLog;
 
-async function open(settings: Config): Promise<EventLog> {
+async function open(settings: Config, projects = true): Promise<EventLog> {
   const opened = await openLog(settings, database(), {
-    logger: pino({ level: 'silent' }), projects: true, observer: noLogObserver, signal: new AbortController().signal,
+    logger: pino({ level: 'silent' }), projects, observer: noLogObserver, signal: new AbortController().signal,
   });
   await opened.caughtUp();
   return opened;
@@ -127,6 +127,21 @@ test('one command that is appended twice at once has one effect', async () => {
   const once = make(createTeam(teamId, 'at once'));
   const [first, second] = await Promise.all([append(once), append(once)]);
   expect(second).toEqual(first);
+});
+
+test('one command that two processes append at once has one outcome in both', async () => {
+  // Where one projects, the other hears of its outcomes.
+  const other = await open(config, false);
+  try {
+    for (let n = 0; n < 50; n += 1) {
+      const once = make(createTeam(randomUUID(), 'in two processes'), { notAfter: log.now() + 60_000 });
+      const [here, there] = await Promise.all([append(once), append(once, other)]);
+      expect(here).toMatchObject({ status: 'applied' });
+      expect(there).toEqual(here);
+    }
+  } finally {
+    await other.close();
+  }
 });
 
 test('an event that reaches the log after its time has no effect, and a later one of the same command has', async () => {
