@@ -12,11 +12,13 @@ import { projectRecords } from '../../projections/engine/project-records.ts';
 import { Projector } from '../../projections/engine/projector.ts';
 import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
 import type { Database } from '../../src/database/database.ts';
+import { inTransaction } from '../../src/database/transaction.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
 import type { EncodedEvent, EventData } from '../../src/events/event.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
 import { partitionCount } from '../../src/log/partition.ts';
+import { appendRecord } from '../../src/log/postgres/append-record.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { fc, uncut } from '../support/property.ts';
 import { sleepUntil } from '../support/server.ts';
@@ -50,9 +52,9 @@ function recordsOf(steps: readonly Step[]): LogRecord[] {
 }
 
 /** An empty read model in a schema of its own. */
-async function newReadModel(): Promise<Database> {
+async function newReadModel(at = url): Promise<Database> {
   schemas += 1;
-  const made = await openDatabase(models, { url, schema: `engine_${schemas}`, synchronousCommit: false });
+  const made = await openDatabase(models, { url: at, schema: `engine_${schemas}`, synchronousCommit: false });
   closers.push(() => made.close());
   await createReadModel(models, made, partitionCount);
   return made;
@@ -200,6 +202,25 @@ describe('appended through the log in Postgres', () => {
       const { rows: [found] } = await other.pool.query('select next, time from progress where partition = $1', [partition]);
       return found.next === wanted.next && found.time === wanted.time;
     }, 'the other read model has it', 10_000);
+  });
+
+  test('a partition that has halted keeps no other from being brought to the head', async () => {
+    // In a database of its own: no engine could be opened on this log any more.
+    const created = await createDatabase();
+    closers.push(() => created.drop());
+    const [mine, other] = [await newReadModel(created.url), await newReadModel(created.url)];
+    const [here, there] = [await openEngine(mine), await openEngine(other)];
+    const halted = 0;
+    const unknown = encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, { type: 'TeamPlanSet', teamId: teams[0]! });
+    await inTransaction(mine.pool, (client) => appendRecord(client, halted, unknown.bytes));
+    await sleepUntil(async () => there.status().halted[halted]!, 'it has halted', 10_000);
+    const { end } = await there.bounds(halted + 1);
+    await here.append(halted + 1, event(['TeamCreated', 1]));
+    await sleepUntil(async () => {
+      const { rows: [found] } = await other.pool.query('select next from progress where partition = $1', [halted + 1]);
+      return BigInt(found.next) === end + 1n;
+    }, 'the other read model has it', 10_000);
+    expect(there.status().halted[halted]).toBe(true);
   });
 
   test('a LogResumed raises the base for events that are decided ahead, in every process', async () => {
