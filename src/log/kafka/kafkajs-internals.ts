@@ -41,8 +41,14 @@ interface Connection {
   connect(): Promise<unknown>;
 }
 
+interface PooledBroker {
+  disconnect(): Promise<unknown>;
+}
+
 interface BrokerPool {
-  readonly brokers: Readonly<Record<string, { disconnect(): Promise<unknown> }>>;
+  readonly brokers: Readonly<Record<string, PooledBroker>>;
+  /** The broker that is asked first when none is connected. */
+  seedBroker: PooledBroker | undefined;
   removeBroker(address: object): void;
 }
 
@@ -63,9 +69,9 @@ const requiredMethods = {
 export type LoadModule = (path: string) => unknown;
 
 /**
- * Checks the installed kafkajs, then patches three bugs of 2.2.4: each connection polls for pending requests every millisecond, even
- * while there are none; two concurrent requests that need a connection open a socket each, one of which is never closed; and a broker
- * that is removed keeps its sockets. Call it once. Throws UnsupportedKafkajs before anything is patched.
+ * Checks the installed kafkajs, then patches four bugs of 2.2.4: each connection polls for pending requests every millisecond, even
+ * while there are none; two concurrent requests that need a connection open a socket each, one of which is never closed; a broker that is
+ * removed keeps its sockets; and removing the last one makes requests under way fail with a TypeError, which nobody tries again. Call it once. Throws UnsupportedKafkajs before anything is patched.
  */
 export function patchKafkajs(load: LoadModule = createRequire(import.meta.url)): void {
   const version = attempt(() => (load('kafkajs/package.json') as { readonly version: string }).version) ?? 'an unknown version';
@@ -85,12 +91,17 @@ export function patchKafkajs(load: LoadModule = createRequire(import.meta.url)):
   disconnectRemoved((load(brokerPoolPath) as { readonly prototype: BrokerPool }).prototype);
 }
 
-/** Disconnects brokers that are removed, which otherwise happens only if they end the connection. */
+/**
+ * Disconnects brokers that are removed, which otherwise happens only if they end the connection. Where no broker is left, the last one stays
+ * the first to be asked.
+ */
 function disconnectRemoved(prototype: BrokerPool): void {
   const { removeBroker } = prototype;
   prototype.removeBroker = function removeAndDisconnect(this: BrokerPool, address: object): void {
     const before = Object.values(this.brokers);
+    const { seedBroker } = this;
     removeBroker.call(this, address);
+    this.seedBroker ??= seedBroker;
     const left = new Set(Object.values(this.brokers));
     for (const broker of before.filter((one) => !left.has(one))) broker.disconnect().catch(() => undefined);
   };

@@ -37,7 +37,9 @@ class BrokerPool {
       throw new Error('the connection is broken already');
     },
   }]));
+  seedBroker = this.brokers['1'];
   removeBroker({ port }: { port: number }): void {
+    if (this.seedBroker === this.brokers[port]) this.seedBroker = Object.values(this.brokers).find((broker) => broker !== this.brokers[port]);
     delete this.brokers[port];
   }
 }
@@ -115,6 +117,18 @@ describe('the kafkajs that is installed', () => {
     expect(pool.disconnected).toEqual([]);
     pool.removeBroker({ port: 2 });
     expect(pool.disconnected).toEqual(['2']);
+  });
+
+  test('always has a broker to ask first, if only the one that was removed last', () => {
+    const load = loading();
+    patchKafkajs(load);
+    const pool = new (load(brokerPoolPath) as typeof BrokerPool)();
+    const [first, second] = Object.values(pool.brokers);
+    expect(pool.seedBroker).toBe(first);
+    pool.removeBroker({ port: 1 });
+    expect(pool.seedBroker).toBe(second);
+    pool.removeBroker({ port: 2 });
+    expect(pool.seedBroker).toBe(second);
   });
 });
 
