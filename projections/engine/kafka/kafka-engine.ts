@@ -23,7 +23,7 @@ import { LogEnds } from '../../../src/log/kafka/log-ends.ts';
 import { OutcomeWaiters } from './outcome-waiters.ts';
 import { PartitionAppender } from '../../../src/log/kafka/partition-appender.ts';
 import { PartitionOwner } from './partition-owner.ts';
-import type { ProgressNotification } from './progress-notifications.ts';
+import { notificationOf } from './progress-notifications.ts';
 import { ProgressWatch } from './progress-watch.ts';
 
 export interface KafkaEngineOptions extends AdmissionLimits {
@@ -297,8 +297,4 @@ export class KafkaEngine implements EventLog {
     if (error instanceof RecordsLost) return this.#contradictions.add(partition, error);
     this.#options.logger.fatal({ partition, offset: String(offset), err: error }, 'a partition has halted: its log cannot be projected any further');
   }
-}
-
-function notificationOf(partition: number, records: readonly LogRecord[], outcomes: Projected['outcomes'] | null): ProgressNotification {
-  return { partition, from: records[0]!.offset, next: records.at(-1)!.offset + 1n, outcomes };
 }

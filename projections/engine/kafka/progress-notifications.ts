@@ -7,7 +7,7 @@ import type { Database } from '../../../src/database/database.ts';
 import { bind, type BoundStatement } from '../../../src/database/combine.ts';
 import type { Statement } from '../../../src/database/pipelined-client.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
-import type { CommandId } from '../../../src/log/event-log.ts';
+import type { CommandId, LogRecord } from '../../../src/log/event-log.ts';
 import { decodeOutcome, encodeDetail } from '../outcomes/outcomes.store.ts';
 
 export interface ProgressNotification {
@@ -26,6 +26,11 @@ const outcomesMax = 40;
 
 type EncodedOutcome = readonly [commandId: CommandId, etag: string | null, detail: string | null, requestDigest: string | null];
 type Encoded = readonly [partition: number, from: string, next: string, outcomes: readonly EncodedOutcome[] | null];
+
+/** `outcomes`: null where they are not known here. */
+export function notificationOf(partition: number, records: readonly LogRecord[], outcomes: ProgressNotification['outcomes']): ProgressNotification {
+  return { partition, from: records[0]!.offset, next: records.at(-1)!.offset + 1n, outcomes };
+}
 
 export function encodeNotification({ partition, from, next, outcomes }: ProgressNotification): string {
   const encode = (encoded: readonly EncodedOutcome[] | null): string => {
