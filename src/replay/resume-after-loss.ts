@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts';
 import type { PartitionBounds, RecordLog } from '../log/event-log.ts';
 import { proveIdentity, WrongLog } from '../log/identity.ts';
 import { allPartitions } from '../log/partition.ts';
-import { resumeLog, resumedBase } from '../log/resume.ts';
+import { resumeLog } from '../log/resume.ts';
 
 /** How far a partition is projected, and how far its log goes. */
 export interface PartitionState extends Progress {
@@ -33,9 +33,9 @@ export async function resumeAfterLoss(log: RecordLog, database: Pick<Database, '
   if (problems.length > 0) throw new CannotResume(problems.join('\n'));
   const known = states.map(({ base, next }) => base + next);
   // Whoever projects a partition again finds this record first.
-  await resumeLog(log, known);
+  const bases = await resumeLog(log, known);
   await clearContradictions(database.pool, allPartitions(log.partitions));
-  return known.map(resumedBase);
+  return bases;
 }
 
 /** Why a partition cannot be resumed; null if it can. */

@@ -125,8 +125,8 @@ export class PostgresEngine implements EventLog {
     const lost = `partition ${partition} of the log is shorter than it was: Postgres lost commits`;
     this.#lost = lost;
     const { pool } = this.#options.database;
-    const resume = (): Promise<void> => inTransaction(pool, (client) => {
-      return resumeLog({ appendRecord: (to, bytes) => appendRecord(client, to, bytes) }, versions);
+    const resume = (): Promise<void> => inTransaction(pool, async (client) => {
+      await resumeLog({ appendRecord: (to, bytes) => appendRecord(client, to, bytes) }, versions);
     });
     const resuming = pRetry(resume, {
       retries: Infinity, minTimeout: resumeDelay, factor: 1, signal: this.#closing.signal, shouldRetry: ({ error }) => isDatabaseAway(error),

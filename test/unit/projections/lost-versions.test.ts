@@ -44,8 +44,28 @@ describe('the versions of a partition', () => {
   });
 
   test.each([[0n, 2n ** 32n], [1n, 2n ** 32n], [2n ** 32n - 1n, 2n ** 32n], [2n ** 32n, 2n ** 33n], [2n ** 33n + 7n, 3n * 2n ** 32n]])(
-    'where those below %d may have been given out resume above the next multiple of 2^32', (version, base) => expect(resumedBase(version)).toBe(base),
+    'where those below %d may have been given out resume above the next multiple of 2^32', (version, base) => expect(resumedBase(version, 0)).toBe(base),
   );
+
+  const instant = fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2160, 0, 1) });
+
+  test('are others when the same backup is resumed again, a second to half an hour later', () => {
+    fc.assert(fc.property(fc.bigInt(0n, 2n ** 50n), instant, fc.integer({ min: 1000, max: 2_000_000 }), (version, now, laterBy) => {
+      const difference = resumedBase(version, now + laterBy) - resumedBase(version, now);
+      // A partition gives out fewer in a second.
+      expect(difference >= 2n ** 20n || difference <= -(2n ** 20n)).toBe(true);
+    }));
+  });
+
+  test('rise whenever it is, and stay below 2^53', () => {
+    fc.assert(fc.property(instant, instant, fc.nat(2 ** 30), (first, second, events) => {
+      const base = resumedBase(0n, first);
+      const next = resumedBase(base + BigInt(events), second);
+      // Half of a step is left for events that are lost, and that nobody knows of.
+      expect(next).toBeGreaterThan(base + 2n ** 31n);
+      expect(next).toBeLessThan(2n ** 53n);
+    }));
+  });
 });
 
 describe('If-Match', () => {
