@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
 import type { ReadModel } from '../app/service.ts';
 import type { RecordLog } from '../log/event-log.ts';
-import { readPartitionStates, resumeAfterLoss } from '../replay/resume-after-loss.ts';
+import { readPartitionStates, resumeAfterLoss, type PartitionState } from '../replay/resume-after-loss.ts';
 import { newLogger, writeOut, writeTable, writeWords } from './console.ts';
 
 interface Flags {
@@ -22,7 +22,9 @@ export function addLogCommands(program: Command): void {
 
 async function status(flags: Flags): Promise<void> {
   const states = await withLog((log, { database }) => readPartitionStates(log, database));
-  if (states.some(({ halted }) => halted !== null)) process.exitCode = 1;
+  // With the log in Postgres an event is projected as it is appended, and why a partition has halted is not stored.
+  const isBehind = ({ bounds, next }: PartitionState): boolean => readConfig().KAFKA_BROKERS === undefined && next < bounds.end;
+  if (states.some((state) => state.halted !== null || isBehind(state))) process.exitCode = 1;
   if (flags.json) {
     return writeOut(JSON.stringify(states.map(({ partition, next, base, bounds, halted, contradicted }) => ({
       partition, logEnd: String(bounds.end), projected: String(next), version: String(base + next), halted, contradicted,
@@ -31,7 +33,9 @@ async function status(flags: Flags): Promise<void> {
   writeTable(['PARTITION', 'LOG ENDS AT', 'PROJECTED TO', 'VERSION'], states.map(({ partition, next, base, bounds }) => {
     return [partition, bounds.end, next, base + next].map(String);
   }));
-  for (const { partition, halted, contradicted } of states) {
+  for (const state of states) {
+    const { partition, halted, contradicted } = state;
+    if (isBehind(state)) writeOut(`Partition ${partition} is not projected to the end of its log: start a process, or see what /readyz says if one runs.`);
     if (halted === null) continue;
     writeOut(`Partition ${partition} takes no writes: ${halted}.`);
     if (!contradicted) writeOut('  It is tried again when a projector is restarted.');

@@ -46,8 +46,9 @@ async function findProblem(log: RecordLog, { partition, bounds, ...progress }: P
     if (!(error instanceof WrongLog)) throw error;
     return error.message;
   }
+  if (progress.halted !== null && !progress.contradicted) return progress.halted;
   const behind = bounds.end - progress.next;
   // Events that are not projected yet may have raised the base already.
-  if (behind > 0n && !progress.contradicted) return `partition ${partition} is ${behind} events behind its log; wait until it is projected, and try again`;
+  if (behind > 0n && !progress.contradicted) return `partition ${partition} is ${behind} events behind its log; start a process that projects it, or wait for it, and try again`;
   return null;
 }

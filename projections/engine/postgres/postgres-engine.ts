@@ -99,7 +99,7 @@ export class PostgresEngine implements EventLog {
     for (const partition of allPartitions(this.partitions)) {
       signal.throwIfAborted();
       await proveIdentity(this, partition, await readProgressOf(this.#options.database.pool, partition));
-      await this.catchUp(partition);
+      await this.#catchUpOrHalt(partition);
     }
     await this.#resumeInNewHistory();
     const { pool, history } = this.#options.database;
@@ -108,7 +108,7 @@ export class PostgresEngine implements EventLog {
       onTime: (serverTime) => this.#clock.set(serverTime),
       // A halted partition would fail again, and keep the others from being caught up.
       onBehind: async (partition) => {
-        if (!this.#halted.has(partition)) await this.catchUp(partition);
+        if (!this.#halted.has(partition)) await this.#catchUpOrHalt(partition);
       },
       onFallen: (partition, versions) => this.#lose(partition, versions),
     });
@@ -160,7 +160,7 @@ export class PostgresEngine implements EventLog {
       }
       await client.query(noteHistory, [history.known]);
     });
-    for (const partition of allPartitions(this.partitions)) await this.catchUp(partition);
+    for (const partition of allPartitions(this.partitions)) await this.#catchUpOrHalt(partition);
   }
 
   async append(partition: number, event: EncodedEvent): Promise<Outcome> {
@@ -222,13 +222,22 @@ export class PostgresEngine implements EventLog {
         // Another process is catching up too.
         if (error instanceof ProgressMoved || isConflict(error)) continue;
         if (!(error instanceof ProjectionFailed)) throw error;
-        const reason = `partition ${partition} has halted at offset ${error.offset}`;
+        const reason = `partition ${partition} has halted at offset ${error.offset}: ${(error.cause as Error).message}`;
         this.#halted.set(partition, reason);
         logger.fatal({ partition, offset: String(error.offset), err: error.cause }, 'a partition has halted: its log cannot be projected any further');
         throw new NotAppended(reason, { cause: error });
       }
     }
     this.#halted.delete(partition);
+  }
+
+  /** The same, but a partition that halts keeps neither the others nor the process from going on. */
+  async #catchUpOrHalt(partition: number): Promise<void> {
+    try {
+      await this.catchUp(partition);
+    } catch (error) {
+      if (!this.#halted.has(partition)) throw error;
+    }
   }
 
   async close(): Promise<void> {
