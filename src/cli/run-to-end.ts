@@ -7,7 +7,7 @@ import { EmbeddedPostgresError } from '../embedded/embedded-postgres-error.ts';
 import { StoreAway } from '../files/file-store.ts';
 import { NotAppended } from '../log/event-log.ts';
 import { WrongLog } from '../log/identity.ts';
-import { isKafkaAway } from '../log/kafka/kafka-away.ts';
+import { isKafkaAway, isTopicMissing } from '../log/kafka/kafka-away.ts';
 import { UnsupportedKafkajs } from '../log/kafka/kafkajs-internals.ts';
 import { UnsafeTopic } from '../log/kafka/topic.ts';
 import { CannotResume } from '../replay/resume-after-loss.ts';
@@ -44,6 +44,7 @@ export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (userErrors.some((kind) => error instanceof kind)) return error.message;
   if (isKafkaAway(error)) return `Kafka cannot be used: ${error.message}`;
+  if (isTopicMissing(error)) return 'Kafka has no topic of this log: correct KAFKA_BROKERS or KAFKA_TOPIC, or restore the topic; the service makes an empty one when it starts.';
   if (error instanceof StoreAway) return `${error.message}. See the settings that begin with FILES_.`;
   if (isDatabaseAway(error)) return `Postgres cannot be used: ${messageOf(error)}. Start it, or correct DATABASE_URL.`;
   if ((error as NodeJS.ErrnoException).code === insufficientPrivilege) {

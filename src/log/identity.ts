@@ -2,7 +2,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeEvent, encodeEvent } from '../events/event-codec.ts';
-import type { LogReader, LogRecord } from './event-log.ts';
+import type { LogReader, LogRecord, RecordLog } from './event-log.ts';
+import { allPartitions } from './partition.ts';
 
 /** The log is not the one that the read model was built from, or parts of it are missing. */
 export class WrongLog extends Error {
@@ -62,6 +63,20 @@ export async function readLogId(log: Pick<LogReader, 'read'>, partition: number)
     if (data.type === 'GenerationStarted') return data.logId;
   }
   throw new WrongLog(`partition ${partition} does not begin with the event that names its log`);
+}
+
+/**
+ * Names the log in each partition that is empty, where no process begins it: a log that has lost a partition goes on under its ID, and one
+ * that has lost all gets a new ID.
+ */
+export async function nameEmptyPartitions(log: RecordLog): Promise<void> {
+  const partitions = allPartitions(log.partitions);
+  const ends = await Promise.all(partitions.map(async (partition) => (await log.bounds(partition)).end));
+  const named = ends.findIndex((end) => end > 0n);
+  const logId = named === -1 ? randomUUID() : await readLogId(log, named);
+  for (const partition of partitions) {
+    if (ends[partition] === 0n) await log.appendRecord(partition, encodeGenesis(logId));
+  }
 }
 
 /** Checks that the read model was built from this partition. Rejects with WrongLog, whose message says how to recover. */

@@ -3,6 +3,7 @@ import { selectVersions } from '../../projections/engine/progress/progress.store
 import { readModelSchema } from '../../projections/models.ts';
 import { ReadModelUse } from '../app/read-model-use.ts';
 import type { RecordLog } from '../log/event-log.ts';
+import { nameEmptyPartitions } from '../log/identity.ts';
 import { resumeLog } from '../log/resume.ts';
 import { rebuild, type RebuildOptions } from './rebuild.ts';
 
@@ -28,6 +29,8 @@ export async function replay({ schema = readModelSchema, ...options }: ReplayOpt
   const replaced = `${schema}_replaced`;
   const use = await ReadModelUse.exclude(options.url, schema);
   try {
+    // Before the log is resumed: the first record of a partition is its log's ID.
+    await nameEmptyPartitions(options.log);
     const events = await rebuild({ ...options, schema: rebuilt });
     const shortened = await use.holding(async (client) => {
       const after = await selectVersions(client, rebuilt);

@@ -4,6 +4,7 @@
  */
 import type { EncodedEvent } from '../../../src/events/event.ts';
 import { NotAppended, type HaltCause, type LogStatus } from '../../../src/log/event-log.ts';
+import { isTopicMissing } from '../../../src/log/kafka/kafka-away.ts';
 import type { LogEnds } from '../../../src/log/kafka/log-ends.ts';
 import type { LogClock } from '../../../src/log/log-clock.ts';
 import type { LogObserver, RefusalReason } from '../../../src/log/log-observer.ts';
@@ -84,7 +85,7 @@ export class AdmissionControl {
     if (this.#lost !== null) problems.push(this.#lost);
     const clockProblem = this.#clockProblem();
     if (clockProblem !== null) problems.push(clockProblem);
-    if (ends.away) problems.push('Kafka cannot be reached.');
+    if (ends.away) problems.push(kafkaProblem(ends.away));
     const unattended = ends.unattended().filter((partition) => this.#haltOf(partition) === null);
     if (unattended.length > 0) problems.push(`Nobody projects partition ${unattended.join(', ')}: is there a projector that runs?`);
     return problems;
@@ -163,4 +164,9 @@ export class AdmissionControl {
     const { contradictions, watch } = this.#options;
     return contradictions.of(partition) ?? watch.of(partition).halted;
   }
+}
+
+function kafkaProblem(away: Error): string {
+  if (!isTopicMissing(away)) return 'Kafka cannot be reached.';
+  return 'Kafka no longer has the topic of the log: correct KAFKA_BROKERS or KAFKA_TOPIC, or restore the topic; a process that starts makes an empty one.';
 }

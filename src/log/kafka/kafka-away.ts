@@ -11,3 +11,8 @@ export function isKafkaAway(error: unknown): boolean {
   }
   return false;
 }
+
+/** Whether the topic does not exist. */
+export function isTopicMissing(error: unknown): boolean {
+  return error instanceof Error && 'type' in error && error.type === 'UNKNOWN_TOPIC_OR_PARTITION';
+}

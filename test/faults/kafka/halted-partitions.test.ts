@@ -106,6 +106,18 @@ describe('the topic is made anew under the service', () => {
     await client.disconnect();
   }
 
+  /** The IDs of the log in all partitions, as the read model knows them. */
+  async function readLogIds(): Promise<(string | null)[]> {
+    const client = new pg.Client({ connectionString: deployment.environment['DATABASE_URL'] });
+    await client.connect();
+    try {
+      const { rows } = await client.query<{ id: string | null }>(`select distinct log_id as id from ${readModelSchema}.progress`);
+      return rows.map(({ id }) => id);
+    } finally {
+      await client.end();
+    }
+  }
+
   test('every partition halts with a message that says what to do, and nothing is acknowledged any more', async () => {
     const team = await createTeam();
     await makeLogAnew();
@@ -123,7 +135,18 @@ describe('the topic is made anew under the service', () => {
     await deployment.untilReady();
     expect(await patch(team, 'fourth')).toBe('503 service_unavailable');
     expect((await team.client.get(team.row)).json.data).toMatchObject({ value: 'first' });
-  }, 180_000);
+
+    // The whole log is given up. The empty one gets an ID, by which it is known from then on.
+    await deployment.kill(deployment.places);
+    expect(await runTablog(['replay'], deployment.environment)).toMatchObject({ code: 0 });
+    expect(await readLogIds()).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+    await deployment.restart(deployment.places);
+    await deployment.untilReady();
+    const another = await createTeam();
+    expect(await patch(another, 'second')).toBe('200');
+    expect(await runTablog(['log', 'status'], deployment.environment)).toMatchObject({ code: 0 });
+    expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
+  }, 240_000);
 });
 
 test('an API says so when nobody projects what it appends', async () => {
