@@ -37,7 +37,7 @@ async function status(flags: Flags): Promise<void> {
     const { partition, halted, contradicted } = state;
     if (isBehind(state)) writeOut(`Partition ${partition} is not projected to the end of its log: start a process, or see what /readyz says if one runs.`);
     if (halted === null) continue;
-    writeOut(`Partition ${partition} takes no writes: ${halted}.`);
+    writeOut(`Partition ${partition} takes no writes: ${halted.replace(/^partition \d+(?:: | (?=has halted))/, '')}.`);
     if (!contradicted) writeOut('  It is tried again when a projector is restarted.');
   }
 }

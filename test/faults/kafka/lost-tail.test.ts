@@ -77,7 +77,7 @@ for (const loss of possible) {
       expect(sumOf(samples, 'tablog_partition_halted', { cause: 'log_contradicts' })).toBeGreaterThan(0);
       const status = await tablog('log', 'status');
       expect(status).toMatchObject({ code: 1, stderr: '' });
-      expect(status.stdout).toMatch(/^Partition \d+ takes no writes: partition \d+: the log ends at \d+, the read model is at \d+: /m);
+      expect(status.stdout).toMatch(/^Partition \d+ takes no writes: the log ends at \d+, the read model is at \d+: /m);
       expect(await tablog('log', 'resume')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^partition \d+: the log ends at \d+, the read model is at \d+: /) });
 
       await deployment.broker.kill();
