@@ -4,9 +4,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { PipelinedClient, type Statement } from '../../../src/database/pipelined-client.ts';
-import { encodeEvent } from '../../../src/events/event-codec.ts';
+import { decodeEvent, encodeEvent } from '../../../src/events/event-codec.ts';
 import { HttpError } from '../../../src/http/answers/http-error.ts';
 import { Submitter } from '../../../src/http/submit/submitter.ts';
+import type { LogRecord } from '../../../src/log/event-log.ts';
 import { KafkaConnection, OffsetOutOfRange } from '../../../src/log/kafka/kafka-connection.ts';
 import { OutcomeWaiters } from '../../../projections/engine/kafka/outcome-waiters.ts';
 import { Projector } from '../../../projections/engine/projector.ts';
@@ -59,7 +60,7 @@ export const plants = {
     const { project } = Projector.prototype;
     Projector.prototype.project = async function projectWhatCanBe(tx, partition, records, options) {
       const readable = records.map((record) => {
-        if (record.bytes[0] === 1) return record;
+        if (isEvent(record)) return record;
         const envelope = { commandId: randomUUID(), notAfter: null, requestDigest: null };
         const { bytes } = encodeEvent(envelope, { type: 'GenerationStarted', logId: randomUUID(), base: 0n });
         return { ...record, bytes };
@@ -81,6 +82,15 @@ export const plants = {
 };
 
 export type Plant = keyof typeof plants;
+
+function isEvent({ bytes }: Pick<LogRecord, 'bytes'>): boolean {
+  try {
+    decodeEvent(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Puts other statements into the place of those that are sent. */
 function rewriteStatements(rewrite: <Row extends object>(statement: Statement<Row>) => Statement<Row>): void {
