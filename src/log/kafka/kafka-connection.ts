@@ -147,10 +147,12 @@ export class KafkaConnection {
    * know it yet, names itself. Requests in flight to the brokers that are named fail. Rejects when no broker can be reached, or they differ.
    */
   async findLeaderAnew(partition: number): Promise<void> {
-    const { brokers } = await this.#cluster.metadata();
+    // Of this topic only: no broker answers for all topics while a partition of any has no leader.
+    const known = await this.#cluster.metadata({ topics: [this.topic] });
+    if (known === null) throw new Error(`no broker says who leads partition ${partition}`);
     for (let attempt = 1; attempt <= leaderAttemptsMax; attempt += 1) {
       const leader = this.#leaderOf(partition);
-      const named = brokers.find(({ nodeId }) => String(nodeId) === leader);
+      const named = known.brokers.find(({ nodeId }) => String(nodeId) === leader);
       // A broker that is removed is asked only if no other can be.
       if (named) this.#cluster.removeBroker(named);
       await this.#cluster.refreshMetadata();

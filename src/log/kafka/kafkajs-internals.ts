@@ -3,7 +3,7 @@
  * kafkajs fails the start with one line that says what is missing, instead of breaking later.
  */
 import { createRequire } from 'node:module';
-import type { Broker, Cluster, Kafka } from 'kafkajs';
+import type { Broker, BrokerMetadata, Cluster, Kafka } from 'kafkajs';
 
 const expectedVersion = '2.2.4';
 
@@ -23,8 +23,10 @@ const brokerMethods = ['fetch', 'isConnected', 'produce'] as const satisfies rea
 export type KafkajsBroker = Pick<Broker, (typeof brokerMethods)[number]>;
 
 /** The cluster methods that are checked, and therefore may be used. */
-export type KafkajsCluster = Pick<Cluster, Exclude<(typeof clusterMethods)[number], 'findBroker'>> & {
+export type KafkajsCluster = Pick<Cluster, Exclude<(typeof clusterMethods)[number], 'findBroker' | 'metadata'>> & {
   findBroker(node: { nodeId: string }): Promise<KafkajsBroker>;
+  /** Null if no broker gives an answer without an error for any of these topics; `topics: []` asks for all that there are. */
+  metadata(of: { readonly topics: readonly string[] }): Promise<BrokerMetadata | null>;
 };
 
 interface RequestQueue {
@@ -71,7 +73,8 @@ export type LoadModule = (path: string) => unknown;
 /**
  * Checks the installed kafkajs, then patches four bugs of 2.2.4: each connection polls for pending requests every millisecond, even
  * while there are none; two concurrent requests that need a connection open a socket each, one of which is never closed; a broker that is
- * removed keeps its sockets; and removing the last one makes requests under way fail with a TypeError, which nobody tries again. Call it once. Throws UnsupportedKafkajs before anything is patched.
+ * removed keeps its sockets; and removing the last one makes requests under way fail with a TypeError, which nobody tries again. Call it
+ * once. Throws UnsupportedKafkajs before anything is patched.
  */
 export function patchKafkajs(load: LoadModule = createRequire(import.meta.url)): void {
   const version = attempt(() => (load('kafkajs/package.json') as { readonly version: string }).version) ?? 'an unknown version';

@@ -6,6 +6,8 @@ import type { KafkajsBroker, KafkajsCluster } from '../../../src/log/kafka/kafka
 class FakeCluster {
   /** Whom each broker takes for the leader of each partition. */
   readonly knows: Readonly<Record<number, number[]>> = { 1: [1, 2], 2: [1, 2], 3: [1, 2] };
+  /** The topics of which a partition has no leader. */
+  leaderless = ['another topic'];
   isConnected = true;
   error: Error | null = null;
   asked: number[] = [];
@@ -16,7 +18,9 @@ class FakeCluster {
   readonly addTargetTopic = async (): Promise<void> => undefined;
   readonly refreshMetadataIfNecessary = async (): Promise<void> => undefined;
 
-  async metadata(): Promise<unknown> {
+  /** As kafkajs does: null if a partition of any of these topics has no leader, and of all topics if none is named. */
+  async metadata({ topics = [] }: { readonly topics?: readonly string[] } = {}): Promise<unknown> {
+    if (topics.length === 0 || topics.some((topic) => this.leaderless.includes(topic))) return null;
     return { brokers: [1, 2, 3].map((nodeId) => ({ nodeId, host: 'broker', port: nodeId })) };
   }
 
@@ -98,6 +102,12 @@ describe('a leader is found', () => {
     await connection.findLeaderAnew(0);
     expect(cluster.asked).toEqual([2, 1]);
     expect(connection.leaderOf(0)).toBe('2');
+  });
+
+  test('or not, while no broker says who leads', async () => {
+    const { cluster, connection } = await connect();
+    cluster.leaderless = ['log'];
+    await expect(connection.findLeaderAnew(0)).rejects.toThrow('no broker says who leads partition 0');
   });
 
   test('or not, while each names itself', async () => {
