@@ -147,6 +147,7 @@ export class KafkaConnection {
    * know it yet, names itself. Requests in flight to the brokers that are named fail. Rejects when no broker can be reached, or they differ.
    */
   async findLeaderAnew(partition: number): Promise<void> {
+    this.#noticeBreaks();
     // Of this topic only: no broker answers for all topics while a partition of any has no leader.
     const known = await this.#cluster.metadata({ topics: [this.topic] });
     if (known === null) throw new Error(`no broker says who leads partition ${partition}`);
@@ -278,6 +279,7 @@ export class KafkaConnection {
     // An error that a broker answered belongs to the request. Any other may be that of a connection, which serves all partitions.
     if (type === undefined) this.#commonDoubts += 1;
     else for (const partition of partitions) this.#doubt(partition);
+    this.#noticeBreaks();
     if (this.#isClosed) return;
     if (broker !== undefined) this.#cluster.removeBroker(addressOf(broker));
     try {

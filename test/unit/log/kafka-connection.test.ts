@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import type { KafkajsBroker, KafkajsCluster } from '../../../src/log/kafka/kafkajs-internals.ts';
@@ -11,6 +12,13 @@ class FakeCluster {
   isConnected = true;
   error: Error | null = null;
   asked: number[] = [];
+  /** Resolves while a send is under way. */
+  get sending(): Promise<void> {
+    this.#began = Promise.withResolvers();
+    return this.#began.promise;
+  }
+
+  #began = Promise.withResolvers<void>();
   #leaders = [1, 2];
   #removed = 0;
 
@@ -20,6 +28,7 @@ class FakeCluster {
 
   /** As kafkajs does: null if a partition of any of these topics has no leader, and of all topics if none is named. */
   async metadata({ topics = [] }: { readonly topics?: readonly string[] } = {}): Promise<unknown> {
+    this.isConnected = true;
     if (topics.length === 0 || topics.some((topic) => this.leaderless.includes(topic))) return null;
     return { brokers: [1, 2, 3].map((nodeId) => ({ nodeId, host: 'broker', port: nodeId })) };
   }
@@ -29,6 +38,8 @@ class FakeCluster {
   }
 
   async refreshMetadata(): Promise<void> {
+    // Whoever is asked is connected for it.
+    this.isConnected = true;
     const asked = [1, 2, 3].find((broker) => broker !== this.#removed)!;
     this.asked.push(asked);
     this.#removed = 0;
@@ -43,6 +54,8 @@ class FakeCluster {
     return {
       isConnected: () => this.isConnected,
       produce: async () => {
+        this.#began.resolve();
+        await setImmediate();
         if (this.error) throw this.error;
         return { topics: [{ partitions: [{ baseOffset: '0', logAppendTime: '0' }] }] };
       },
@@ -76,6 +89,17 @@ describe('there are new doubts', () => {
     }, [true, true]],
     ['about all, when a connection broke', (cluster) => {
       cluster.isConnected = false;
+    }, [true, true]],
+    ['about all, when a connection broke before somebody was asked who leads', async (cluster, connection) => {
+      cluster.isConnected = false;
+      await connection.findLeaderAnew(0);
+    }, [true, true]],
+    ['about all, when a connection broke, although a broker only refused a send', async (cluster, connection) => {
+      cluster.error = Object.assign(new Error('no'), { type: 'NOT_LEADER_FOR_PARTITION' });
+      const sent = connection.send(0, []);
+      await cluster.sending;
+      cluster.isConnected = false;
+      await expect(sent).rejects.toThrow('no');
     }, [true, true]],
   ];
   test.each(cases)('%s', async (_name, happens, expected) => {
