@@ -18,7 +18,7 @@ export interface LogEndsOptions {
   readonly ends: readonly bigint[];
   /** How far a partition is projected, as far as this process knows. */
   readonly nextOf: (partition: number) => bigint;
-  /** A partition ends before the place up to which it was projected, and did when it was asked before. */
+  /** Called once when a partition ends before the place up to which it was projected, and did when it was asked before. */
   readonly onShort: (partition: number, end: bigint, next: bigint) => void;
   readonly logger: Logger;
 }
@@ -36,6 +36,8 @@ export class LogEnds {
   readonly #standing: Standing[];
   /** The partitions that seemed too short when they were last asked: a leader that was deposed answers so until it knows. */
   readonly #short = new Set<number>();
+  /** Those of them that another broker's leader confirmed to be too short. Who leads them is not asked again, which breaks connections. */
+  readonly #confirmed = new Set<number>();
   #away: Error | null = null;
   #timer: NodeJS.Timeout | undefined;
   #asking: Promise<void> | null = null;
@@ -92,15 +94,20 @@ export class LogEnds {
   async #ask(): Promise<void> {
     const { connection, nextOf, onShort, logger } = this.#options;
     try {
-      for (const partition of this.#short) await connection.findLeaderAnew(partition);
+      for (const partition of this.#short.difference(this.#confirmed)) await connection.findLeaderAnew(partition);
       const before = this.#partitions.map(nextOf);
       const bounds = await connection.bounds(this.#partitions);
       if (this.#away) logger.info('Kafka can be reached again');
       for (const [partition, { end }] of bounds) {
         this.heard(partition, end);
-        if (end >= before[partition]!) this.#short.delete(partition);
-        else if (this.#short.has(partition)) onShort(partition, end, before[partition]!);
-        else this.#short.add(partition);
+        if (end >= before[partition]!) {
+          this.#short.delete(partition);
+          this.#confirmed.delete(partition);
+        } else if (!this.#short.has(partition)) this.#short.add(partition);
+        else if (!this.#confirmed.has(partition)) {
+          this.#confirmed.add(partition);
+          onShort(partition, end, before[partition]!);
+        }
       }
       this.#lookForStandstill();
     } catch (error) {
