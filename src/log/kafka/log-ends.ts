@@ -94,7 +94,7 @@ export class LogEnds {
   async #ask(): Promise<void> {
     const { connection, nextOf, onShort, logger } = this.#options;
     try {
-      for (const partition of this.#short.difference(this.#confirmed)) await connection.findLeaderAnew(partition);
+      const led = await this.#findLeaders(this.#short.difference(this.#confirmed));
       const before = this.#partitions.map(nextOf);
       const bounds = await connection.bounds(this.#partitions);
       if (this.#away) logger.info('Kafka can be reached again');
@@ -104,7 +104,7 @@ export class LogEnds {
           this.#short.delete(partition);
           this.#confirmed.delete(partition);
         } else if (!this.#short.has(partition)) this.#short.add(partition);
-        else if (!this.#confirmed.has(partition)) {
+        else if (led.has(partition)) {
           this.#confirmed.add(partition);
           onShort(partition, end, before[partition]!);
         }
@@ -115,6 +115,21 @@ export class LogEnds {
       if (!this.#away) logger.warn({ err: error }, 'Kafka cannot be reached');
       this.#away = error as Error;
     }
+  }
+
+  /** Asks anew who leads these partitions. Returns those of which it is certain. Never rejects. */
+  async #findLeaders(partitions: Iterable<number>): Promise<ReadonlySet<number>> {
+    const { connection, logger } = this.#options;
+    const led = new Set<number>();
+    for (const partition of partitions) {
+      try {
+        await connection.findLeaderAnew(partition);
+        led.add(partition);
+      } catch (error) {
+        logger.debug({ partition, err: error }, 'who leads a partition is not certain yet');
+      }
+    }
+    return led;
   }
 
   #lookForStandstill(): void {

@@ -4,6 +4,8 @@ import { LogEnds } from '../../../src/log/kafka/log-ends.ts';
 
 let end = 10n;
 let asked: number[] = [];
+/** Whether the brokers agree on who leads. */
+let agree = true;
 let short: string[] = [];
 let ends: LogEnds;
 
@@ -14,12 +16,14 @@ beforeEach(() => {
   jest.useFakeTimers();
   end = 10n;
   asked = [];
+  agree = true;
   short = [];
   ends = new LogEnds({
     connection: {
       bounds: async () => new Map([[0, { start: 0n, end: 10n }], [1, { start: 0n, end }]]),
       findLeaderAnew: async (partition) => {
         asked.push(partition);
+        if (!agree) throw new Error('the brokers do not agree');
       },
     },
     ends: [10n, 10n], nextOf: () => 10n, logger: pino({ level: 'silent' }),
@@ -60,4 +64,14 @@ test('one that was restored, and is too short again, is told of again', async ()
   end = 8n;
   await pass(2);
   expect([asked, short]).toEqual([[1, 1], ['1: 7 of 10', '1: 8 of 10']]);
+});
+
+test('it is not told of while the brokers do not agree on who leads it, and Kafka is not away', async () => {
+  end = 7n;
+  agree = false;
+  await pass(3);
+  expect([asked, short, ends.away]).toEqual([[1, 1], [], null]);
+  agree = true;
+  await pass(1);
+  expect(short).toEqual(['1: 7 of 10']);
 });
