@@ -104,6 +104,8 @@ export const confirmDelay = 1500;
 
 /** A log whose partitions are led by brokers. */
 export interface LedLog extends Pick<LogReader, 'read' | 'bounds'> {
+  /** The broker that is asked about a partition; undefined if none leads it. */
+  leaderOf(partition: number): string | undefined;
   /** Asks who leads a partition until a broker names another one. */
   findLeaderAnew(partition: number): Promise<void>;
 }
@@ -119,6 +121,13 @@ export async function proveIdentityTwice(log: LedLog, partition: number, remembe
     if (!(error instanceof RecordsLost)) throw error;
     await sleep(confirmDelay);
     await log.findLeaderAnew(partition);
-    await proveIdentity(log, partition, remembered);
+    const leader = log.leaderOf(partition);
+    try {
+      await proveIdentity(log, partition, remembered);
+    } catch (again) {
+      // Another request may have learned meanwhile, from a broker that was deposed, that this one leads.
+      if (again instanceof RecordsLost && log.leaderOf(partition) !== leader) return proveIdentityTwice(log, partition, remembered);
+      throw again;
+    }
   }
 }

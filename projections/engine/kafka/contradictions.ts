@@ -9,7 +9,6 @@ import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import { NotAppended } from '../../../src/log/event-log.ts';
 import { proveIdentityTwice, RecordsLost, WrongLog, type LedLog } from '../../../src/log/identity.ts';
 import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
-import type { KafkaReader } from '../../../src/log/kafka/kafka-reader.ts';
 import { allPartitions } from '../../../src/log/partition.ts';
 import { noteContradicted, readProgressOf } from '../progress/progress.store.ts';
 
@@ -18,7 +17,7 @@ const noteDelay = 200;
 
 export interface ContradictionsOptions {
   readonly partitions: number;
-  readonly reader: LedLog & Pick<KafkaReader, 'leaderOf'>;
+  readonly reader: LedLog;
   readonly connection: Pick<KafkaConnection, 'doubtsAbout' | 'leaderOf' | 'findLeaderAnew'>;
   readonly database: Pick<Database, 'pool'>;
   readonly logger: Logger;
@@ -59,9 +58,11 @@ export class Contradictions {
       const doubts = connection.doubtsAbout(partition);
       if (doubts === this.#provenAt.get(partition)) return;
       try {
+        const asked = reader.leaderOf(partition);
         await proveIdentityTwice(reader, partition, await readProgressOf(database.pool, partition));
-        // The reader has connections of its own, and may have asked a leader that was deposed.
-        if (reader.leaderOf(partition) !== connection.leaderOf(partition)) {
+        // The reader has connections of its own, and may have asked a leader that was deposed, even if it knows better by now.
+        if (reader.leaderOf(partition) !== asked) throw new Error('another broker leads it than was asked at first');
+        if (asked !== connection.leaderOf(partition)) {
           await Promise.all([reader.findLeaderAnew(partition), connection.findLeaderAnew(partition)]);
           throw new Error('another broker leads it than was asked');
         }

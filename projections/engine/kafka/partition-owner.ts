@@ -259,9 +259,13 @@ export class PartitionOwner {
     try {
       if (await this.#isInRange(partition, projection)) return;
       await pause(confirmDelay, this.#closing.signal);
-      await this.#options.reader.findLeaderAnew(partition);
+      const { reader } = this.#options;
+      await reader.findLeaderAnew(partition);
+      const leader = reader.leaderOf(partition);
       if (await this.#isInRange(partition, projection)) return;
-      const { end } = await this.#options.reader.bounds(partition);
+      const { end } = await reader.bounds(partition);
+      // Another broker was asked, which may have been deposed.
+      if (reader.leaderOf(partition) !== leader) return;
       projection.halt(shortLog(partition, end, projection.tail));
     } catch (error) {
       this.#options.logger.debug({ partition, err: error }, 'the bounds of a partition are not known yet');

@@ -13,7 +13,7 @@ const askInterval = 1000;
 const standsStillAfter = 15_000;
 
 export interface LogEndsOptions {
-  readonly connection: Pick<KafkaConnection, 'bounds' | 'findLeaderAnew'>;
+  readonly connection: Pick<KafkaConnection, 'bounds' | 'findLeaderAnew' | 'leaderOf'>;
   /** The end of each partition at startup. */
   readonly ends: readonly bigint[];
   /** How far a partition is projected, as far as this process knows. */
@@ -104,7 +104,7 @@ export class LogEnds {
           this.#short.delete(partition);
           this.#confirmed.delete(partition);
         } else if (!this.#short.has(partition)) this.#short.add(partition);
-        else if (led.has(partition)) {
+        else if (led.has(partition) && led.get(partition) === connection.leaderOf(partition)) {
           this.#confirmed.add(partition);
           onShort(partition, end, before[partition]!);
         }
@@ -117,14 +117,15 @@ export class LogEnds {
     }
   }
 
-  /** Asks anew who leads these partitions. Returns those of which it is certain. Never rejects. */
-  async #findLeaders(partitions: Iterable<number>): Promise<ReadonlySet<number>> {
+  /** Asks anew who leads these partitions. Returns the leaders of those of which it is certain. Never rejects. */
+  async #findLeaders(partitions: Iterable<number>): Promise<ReadonlyMap<number, string>> {
     const { connection, logger } = this.#options;
-    const led = new Set<number>();
+    const led = new Map<number, string>();
     for (const partition of partitions) {
       try {
         await connection.findLeaderAnew(partition);
-        led.add(partition);
+        const leader = connection.leaderOf(partition);
+        if (leader !== undefined) led.set(partition, leader);
       } catch (error) {
         logger.debug({ partition, err: error }, 'who leads a partition is not certain yet');
       }

@@ -4,6 +4,9 @@ import { LogEnds } from '../../../src/log/kafka/log-ends.ts';
 
 let end = 10n;
 let asked: number[] = [];
+/** The broker that is asked for the ends. */
+let leader = '1';
+let leaderThen = '1';
 /** Whether the brokers agree on who leads. */
 let agree = true;
 let short: string[] = [];
@@ -17,12 +20,19 @@ beforeEach(() => {
   end = 10n;
   asked = [];
   agree = true;
+  leader = '1';
+  leaderThen = '1';
   short = [];
   ends = new LogEnds({
     connection: {
-      bounds: async () => new Map([[0, { start: 0n, end: 10n }], [1, { start: 0n, end }]]),
+      bounds: async () => {
+        leader = leaderThen;
+        return new Map([[0, { start: 0n, end: 10n }], [1, { start: 0n, end }]]);
+      },
+      leaderOf: () => leader,
       findLeaderAnew: async (partition) => {
         asked.push(partition);
+        leader = '1';
         if (!agree) throw new Error('the brokers do not agree');
       },
     },
@@ -72,6 +82,16 @@ test('it is not told of while the brokers do not agree on who leads it, and Kafk
   await pass(3);
   expect([asked, short, ends.away]).toEqual([[1, 1], [], null]);
   agree = true;
+  await pass(1);
+  expect(short).toEqual(['1: 7 of 10']);
+});
+
+test('it is not told of when another broker gave its end than leads it', async () => {
+  end = 7n;
+  leaderThen = '2';
+  await pass(3);
+  expect([asked, short]).toEqual([[1, 1], []]);
+  leaderThen = '1';
   await pass(1);
   expect(short).toEqual(['1: 7 of 10']);
 });
