@@ -23,7 +23,7 @@ export function addLogCommands(program: Command): void {
 async function status(flags: Flags): Promise<void> {
   const states = await withLog((log, { database }) => readPartitionStates(log, database));
   // With the log in Postgres an event is projected as it is appended, and why a partition has halted is not stored.
-  const isBehind = ({ bounds, next }: PartitionState): boolean => readConfig().KAFKA_BROKERS === undefined && next < bounds.end;
+  const isBehind = ({ behind }: PartitionState): boolean => readConfig().KAFKA_BROKERS === undefined && behind > 0n;
   if (states.some((state) => state.halted !== null || isBehind(state))) process.exitCode = 1;
   if (flags.json) {
     return writeOut(JSON.stringify(states.map(({ partition, next, base, bounds, halted, contradicted }) => ({

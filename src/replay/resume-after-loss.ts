@@ -10,6 +10,8 @@ import { resumeLog } from '../log/resume.ts';
 export interface PartitionState extends Progress {
   readonly partition: number;
   readonly bounds: PartitionBounds;
+  /** How many events of the log are not projected. */
+  readonly behind: bigint;
 }
 
 /** The log cannot be resumed as it is. The message has a line for each partition that stands in the way. */
@@ -18,8 +20,14 @@ export class CannotResume extends Error {
 }
 
 export async function readPartitionStates(log: RecordLog, database: Pick<Database, 'pool'>): Promise<PartitionState[]> {
-  const progress = await readProgress(database.pool);
-  return Promise.all(progress.map(async (state, partition) => ({ ...state, partition, bounds: await log.bounds(partition) })));
+  const before = await readProgress(database.pool);
+  const bounds = await Promise.all(before.map((_, partition) => log.bounds(partition)));
+  // What was appended between these reads is not behind.
+  const after = await readProgress(database.pool);
+  return before.map((progress, partition) => {
+    const behind = bounds[partition]!.end - after[partition]!.next;
+    return { ...progress, partition, bounds: bounds[partition]!, behind: behind > 0n ? behind : 0n };
+  });
 }
 
 /**
@@ -39,7 +47,7 @@ export async function resumeAfterLoss(log: RecordLog, database: Pick<Database, '
 }
 
 /** Why a partition cannot be resumed; null if it can. */
-async function findProblem(log: RecordLog, { partition, bounds, ...progress }: PartitionState): Promise<string | null> {
+async function findProblem(log: RecordLog, { partition, behind, ...progress }: PartitionState): Promise<string | null> {
   try {
     await proveIdentity(log, partition, progress);
   } catch (error) {
@@ -47,7 +55,6 @@ async function findProblem(log: RecordLog, { partition, bounds, ...progress }: P
     return error.message;
   }
   if (progress.halted !== null && !progress.contradicted) return progress.halted;
-  const behind = bounds.end - progress.next;
   // Events that are not projected yet may have raised the base already.
   if (behind > 0n && !progress.contradicted) return `partition ${partition} is ${behind} events behind its log; start a process that projects it, or wait for it, and try again`;
   return null;
