@@ -20,9 +20,10 @@ export interface Replayed {
 }
 
 /**
- * Builds a read model beside the existing one, then swaps them atomically. Until then nothing changes, so it can be aborted at any
- * time. If the log has lost events that the existing one has, resumes the log, so that their versions are not given out again.
- * Rejects with ReadModelInUse while another process uses the read model, and as `rebuild` does.
+ * Builds a read model beside the existing one, then swaps them atomically. Until then the existing one does not change, so it can be
+ * aborted at any time; the log only gets its ID in partitions that are empty. If the log has lost events that the existing one has,
+ * resumes the log, so that their versions are not given out again. Rejects with ReadModelInUse while another process uses the
+ * read model, and as `rebuild` does.
  */
 export async function replay({ schema = readModelSchema, ...options }: ReplayOptions): Promise<Replayed> {
   const rebuilt = `${schema}_rebuild`;

@@ -143,7 +143,8 @@ export class PostgresEngine implements EventLog {
 
   /**
    * Where Postgres goes on from another history than the log was last written in, its last commits may be gone: resumes the log. A log
-   * without a noted history is from a version that did not note it. To be called when the read model is at the end of the log.
+   * without a noted history is from a version that did not note it. To be called when the read model is at the end of the log, except
+   * for partitions that have halted.
    */
   async #resumeInNewHistory(): Promise<void> {
     const { database: { pool, writers, history }, logger } = this.#options;
