@@ -38,8 +38,8 @@ export interface RecordLog extends LogReader {
   appendRecord(partition: number, bytes: Uint8Array): Promise<void>;
 }
 
-/** Why a partition takes no events: its log contradicts the read model, or an event cannot be projected. */
-export const haltCauses = ['log_contradicts', 'not_projectable'] as const;
+/** Why a partition takes no events: its log lost records, or it cannot be projected, because of an event or because it is another log. */
+export const haltCauses = ['records_lost', 'not_projectable'] as const;
 export type HaltCause = (typeof haltCauses)[number];
 
 /** The current state of a log, for operators. */

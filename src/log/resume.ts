@@ -3,27 +3,27 @@ import { randomUUID } from 'node:crypto';
 import { encodeEvent } from '../events/event-codec.ts';
 import type { RecordLog } from './event-log.ts';
 
-/**
- * The base of a partition that resumes is at least the next multiple of this. A partition holds far fewer events, so that is also above
- * lost versions that this process never saw.
- */
-const baseStep = 2n ** 32n;
+/** More than a partition can have lost of versions that this process never saw. */
+const unseenMax = 2n ** 32n;
 
 /**
- * The base also depends on the time: if a log is restored from the same backup twice, what it was resumed with first is lost, and with it
- * the only trace of the versions that it gave out in between. The base grows by a step in 2048 seconds, so the versions reach 2^53 in the
- * year 2162; within these seconds bases are apart by more events than a partition takes in a second.
+ * The base grows with time, by more than a partition gives out in a second: if a log is restored from the same backup twice, what it was
+ * resumed with first is lost, and with it the only trace of the versions that were given out in between. It reaches 2^53 in the year 2162.
  */
-const stepSeconds = 2048;
-const secondStep = 2n ** 20n;
+const perSecond = 2n ** 21n;
 const timeBegins = Date.UTC(2026, 0, 1);
 
-/** The base of a partition that resumes now (milliseconds since 1970), if any version below `version` may have been given out. */
+/** If that is not high enough, because the log was resumed just before, the base is higher by a multiple of this: 18 hours of it. */
+const cycle = 2n ** 37n;
+
+/**
+ * The base of a partition that resumes now (milliseconds since 1970), if any version below `version` may have been given out. For the same
+ * `version`, no two seconds of 18 hours have the same.
+ */
 export function resumedBase(version: bigint, now: number): bigint {
-  const seconds = Math.max(0, Math.floor((now - timeBegins) / 1000));
-  const steps = BigInt(Math.floor(seconds / stepSeconds));
-  const aboveKnown = version / baseStep + 1n;
-  return (steps > aboveKnown ? steps : aboveKnown) * baseStep + BigInt(seconds % stepSeconds) * secondStep;
+  const byTime = BigInt(Math.max(0, Math.floor((now - timeBegins) / 1000))) * perSecond;
+  const lacking = version + unseenMax - byTime;
+  return lacking <= 0n ? byTime : byTime + ((lacking + cycle - 1n) / cycle) * cycle;
 }
 
 /** The record that a partition resumes with. */

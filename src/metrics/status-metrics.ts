@@ -31,7 +31,7 @@ export function addStatusMetrics(registry: Registry, { log, askPostgres }: Asked
   addGauge('tablog_log_queue_bytes', 'Bytes of events that wait to be acknowledged.', ({ queuedBytes }) => queuedBytes);
   const halted: Gauge<'partition' | 'cause'> = new Gauge({
     name: 'tablog_partition_halted', labelNames: ['partition', 'cause'], registers,
-    help: '1 if a partition takes no events, because its log contradicts the read model or an event cannot be projected. `tablog log status` says more, docs/operations.md what to do.',
+    help: '1 if a partition takes no events, because its log lost records, or cannot be projected. `tablog log status` says more, docs/operations.md what to do.',
     collect: () => log.status().halts.forEach((halt, partition) => {
       for (const cause of haltCauses) halted.set({ partition, cause }, Number(halt === cause));
     }),

@@ -56,6 +56,6 @@ async function findProblem(log: RecordLog, { partition, behind, ...progress }: P
   }
   if (progress.halted !== null && !progress.contradicted) return progress.halted;
   // Events that are not projected yet may have raised the base already.
-  if (behind > 0n && !progress.contradicted) return `partition ${partition} is ${behind} events behind its log; start a process that projects it, or wait for it, and try again`;
+  if (behind > 0n && !progress.contradicted) return `partition ${partition} is ${behind} events behind its log; start a process that projects it, wait for it, or see what /readyz says if it does not, and try again`;
   return null;
 }

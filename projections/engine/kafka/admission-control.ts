@@ -31,7 +31,7 @@ export interface AdmissionControlOptions {
   readonly clock: Pick<LogClock, 'problem'>;
   readonly ends: Pick<LogEnds, 'away' | 'leftOf' | 'lagOf' | 'unattended'>;
   readonly watch: Pick<ProgressWatch, 'of' | 'away' | 'clockProblem'>;
-  readonly contradictions: Pick<Contradictions, 'of'>;
+  readonly contradictions: Pick<Contradictions, 'of' | 'hasLost'>;
   readonly owner: Pick<PartitionOwner, 'partitions'>;
 }
 
@@ -155,8 +155,8 @@ export class AdmissionControl {
 
   #haltCauseOf(partition: number): HaltCause | null {
     const { contradictions, watch } = this.#options;
-    if (contradictions.of(partition) !== null || watch.of(partition).contradicted) return 'log_contradicts';
-    return watch.of(partition).halted === null ? null : 'not_projectable';
+    if (contradictions.hasLost(partition) || watch.of(partition).contradicted) return 'records_lost';
+    return this.#haltOf(partition) === null ? null : 'not_projectable';
   }
 
   /** Why events for a partition are refused; null if they are not. */
@@ -168,5 +168,5 @@ export class AdmissionControl {
 
 function kafkaProblem(away: Error): string {
   if (!isTopicMissing(away)) return 'Kafka cannot be reached.';
-  return 'Kafka no longer has the topic of the log: correct KAFKA_BROKERS or KAFKA_TOPIC, or restore the topic; a process that starts makes an empty one.';
+  return 'Kafka does not know the topic of the log. If that lasts, correct KAFKA_BROKERS or KAFKA_TOPIC, or restore the topic; a process that starts makes an empty one.';
 }

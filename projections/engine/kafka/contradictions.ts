@@ -30,7 +30,7 @@ export interface ContradictionsOptions {
 export class Contradictions {
   readonly #options: ContradictionsOptions;
   /** As found by this process, and why. */
-  readonly #found = new Map<number, string>();
+  readonly #found = new Map<number, WrongLog>();
   /** Those that are stored, for all processes, and since when, as far as known (by `performance.now`). */
   readonly #stored = new Map<number, number>();
   /** The doubts about a partition when it was last proved here. */
@@ -45,7 +45,12 @@ export class Contradictions {
 
   /** How the log of a partition contradicts the read model, as found by this process; null if it does not. */
   of(partition: number): string | null {
-    return this.#found.get(partition) ?? null;
+    return this.#found.get(partition)?.message ?? null;
+  }
+
+  /** Whether this process has found that the partition lost records. */
+  hasLost(partition: number): boolean {
+    return this.#found.get(partition) instanceof RecordsLost;
   }
 
   /**
@@ -79,7 +84,7 @@ export class Contradictions {
   add(partition: number, error: WrongLog): void {
     if (this.#found.has(partition)) return;
     const { message } = error;
-    this.#found.set(partition, message);
+    this.#found.set(partition, error);
     this.#options.onFound(partition);
     this.#options.logger.fatal({ partition }, message);
     if (error instanceof RecordsLost) this.#store(partition, message);

@@ -74,7 +74,7 @@ for (const loss of possible) {
       await sleepUntil(async () => (await problems(client)).some((problem) => problem.includes('the log ends at')), 'it is halted', 60_000);
       expect(outcomeOf(await patch(91))).toBe('503 service_unavailable');
       const samples = parseMetrics(await (await fetch(`${client.url}/metrics`)).text());
-      expect(sumOf(samples, 'tablog_partition_halted', { cause: 'log_contradicts' })).toBeGreaterThan(0);
+      expect(sumOf(samples, 'tablog_partition_halted', { cause: 'records_lost' })).toBeGreaterThan(0);
       const status = await tablog('log', 'status');
       expect(status).toMatchObject({ code: 1, stderr: '' });
       expect(status.stdout).toMatch(/^Partition \d+ takes no writes: the log ends at \d+, the read model is at \d+: /m);

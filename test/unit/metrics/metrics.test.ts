@@ -124,7 +124,7 @@ describe('what the service is asked', () => {
     let status = onKafka;
     metrics.ask({ log: { status: () => status }, askPostgres: answers });
     await metrics.scrape();
-    status = { ...onKafka, halts: ['log_contradicts', null], kafka: { isReachable: true, lag: [5, 0], owned: [false, true] } };
+    status = { ...onKafka, halts: ['records_lost', null], kafka: { isReachable: true, lag: [5, 0], owned: [false, true] } };
     const samples = await scrape(metrics);
     for (const [name, first, second] of [
       ['tablog_partition_halted', 1, 0], ['tablog_projection_lag_events', 5, 0], ['tablog_partition_owned', 0, 1],
@@ -132,7 +132,7 @@ describe('what the service is asked', () => {
       expect([sumOf(samples, name, { partition: '0' }), sumOf(samples, name, { partition: '1' })]).toEqual([first, second]);
     }
     const halt = (cause: HaltCause): number | undefined => sumOf(samples, 'tablog_partition_halted', { partition: '0', cause });
-    expect([halt('log_contradicts'), halt('not_projectable')]).toEqual([1, 0]);
+    expect([halt('records_lost'), halt('not_projectable')]).toEqual([1, 0]);
     expect(sumOf(samples, 'tablog_kafka_reachable')).toBe(1);
   });
 });
