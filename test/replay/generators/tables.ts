@@ -13,7 +13,7 @@ const limits = rowLimits(10_000_000);
 export class TablesGenerator implements Generator {
   readonly steps = [
     [550, () => this.#patch()], [150, () => this.#delete()], [205, () => this.#addFew()], [5, () => this.#overwrite()],
-    [10, () => this.#createRefused()], [10, () => this.#patchTable()], [5, () => this.#deleteTable()],
+    [10, () => this.#createRefused()], [10, () => this.#patchTable()], [5, () => this.#deleteAnyTable()],
   ] as const;
   readonly #team: TeamMaterial;
 
@@ -22,9 +22,11 @@ export class TablesGenerator implements Generator {
   }
 
   async begin(): Promise<void> {
-    const { sender } = this.#team;
-    for (let table = 0; table < 3; table += 1) await this.#createTable();
+    const { tables, sender } = this.#team;
+    for (let table = 0; table < 4; table += 1) await this.#createTable();
     await sender.settle();
+    // Each log has a deleted table, whatever the seed.
+    await this.#deleteTable(tables.pick(), null);
     await this.#retainTwice();
   }
 
@@ -63,11 +65,16 @@ export class TablesGenerator implements Generator {
     });
   }
 
-  /** Deletes a table, and then sends more events for it, as if they had been in flight. */
-  async #deleteTable(): Promise<void> {
-    const { teamId, random: r, tables, sender, addRows } = this.#team;
+  async #deleteAnyTable(): Promise<void> {
+    const { tables } = this.#team;
     const tableId = tables.any();
-    sender.send({ type: 'TableDeleteRequested', teamId, tableId, ifMatch: tables.ifMatch(tableId) });
+    await this.#deleteTable(tableId, tables.ifMatch(tableId));
+  }
+
+  /** Deletes a table, and then sends more events for it, as if they had been in flight. */
+  async #deleteTable(tableId: string, ifMatch: bigint | null): Promise<void> {
+    const { teamId, random: r, tables, sender, addRows } = this.#team;
+    sender.send({ type: 'TableDeleteRequested', teamId, tableId, ifMatch });
     if (!tables.end(tableId)) return;
     const { carried, body } = await rowsOf(r, 2, 'plain');
     addRows(tableId, { kind: 'few', ...carried }, body);
