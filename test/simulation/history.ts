@@ -5,7 +5,8 @@ import type { History } from '../support/history.ts';
 import { Random } from '../support/random.ts';
 import { beginHistory, clock } from './clock.ts';
 import { SharedTable, SimulatedClient } from './clients.ts';
-import { faults, type Deployment } from './faults.ts';
+import type { Deployment } from './fault.ts';
+import { faults } from './faults.ts';
 import type { Place } from './place.ts';
 import { newWorld, type World } from './world.ts';
 

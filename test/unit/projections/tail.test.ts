@@ -1,4 +1,4 @@
-/** Adding rows to the tail of a table (spec 4.12): what becomes of it at version 100, when it closes, and what its rows are. */
+/** Adding rows to the tail of a table (spec 4.12): when rows join the tail, when the tail closes, and how its rows are read. */
 import { describe, expect, test } from '@jest/globals';
 
 import type { LogPlace } from '../../../projections/engine/decision.ts';
