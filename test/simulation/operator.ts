@@ -8,6 +8,7 @@ import { PostgresReader } from '../../src/log/postgres/postgres-reader.ts';
 import { resumeLog as resume } from '../../src/log/resume.ts';
 import { resumeAfterLoss } from '../../src/replay/resume-after-loss.ts';
 import { clock, SimulatedProcess } from './clock.ts';
+import { connectTo } from './cluster.ts';
 import { SimulatedDatabase } from './database.ts';
 import { partitions } from './partitions.ts';
 import type { PostgresServer } from './postgres.ts';
@@ -44,7 +45,7 @@ export async function asOperator(world: World, work: (log: RecordLog, database: 
     const { asDatabase: database } = new SimulatedDatabase(postgres, operator);
     const log = kafka === null
       ? PostgresReader.over(database.pool, partitions)
-      : new KafkaReader(await KafkaConnection.over(kafka.brokers.connect(operator), 'log'), partitions);
+      : new KafkaReader(await KafkaConnection.over(connectTo(kafka.brokers, operator), 'log'), partitions);
     await work(log, database);
   });
 }

@@ -12,6 +12,7 @@ import type { EventLog } from '../../src/log/event-log.ts';
 import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
 import { keysOf } from '../support/secret-keys.ts';
 import { clock, SimulatedProcess } from './clock.ts';
+import { connectTo } from './cluster.ts';
 import type { ConsumerGroup } from './consumer-group.ts';
 import { SimulatedDatabase } from './database.ts';
 import { partitions } from './partitions.ts';
@@ -160,7 +161,7 @@ export class Place {
     const { kafka } = this.#world;
     if (kafka === null) return PostgresEngine.open(common, signal);
     return KafkaEngine.over({
-      connect: () => KafkaConnection.over(kafka.brokers.connect(process), 'log'),
+      connect: () => KafkaConnection.over(connectTo(kafka.brokers, process), 'log'),
       membership: this.#role === 'api' ? null : this.#group!.membershipOf(process),
     }, { ...common, lagEventsMax: 100_000, listens: this.#role !== 'projector' }, signal);
   }
