@@ -26,30 +26,37 @@ export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange> = {
   load,
   loadMore,
   store: (state) => storing(state.changedBlocks.map(bodyBlockRow), insertBodyBlocks),
-  makes: (data) => (data.type === 'BlockReceived' ? [data.bodyId] : []),
+  loadsMuch: (data) => bodyIdOf(data) !== null,
   sections: segmentSections,
   garbage: segmentGarbage,
 };
 
-async function load({ tx, events, states: { segments }, before }: Loading<SegmentStates, null, null>): Promise<void> {
+async function load({ tx, events, states: { segments } }: Loading<SegmentStates, null, null>): Promise<void> {
   const segmentIds = new Set<string>();
-  const bodyIds = new Set<string>();
   for (const { data } of events) {
     const found = segmentOfEvent(data);
     if (found !== null && !segments.has(found.segmentId)) segmentIds.add(found.segmentId);
-    if ('rows' in data && data.rows.kind === 'body') bodyIds.add(data.rows.bodyId);
   }
-  for (const bodyId of bodyIds) for (const block of before?.segments.allBodyBlocks(bodyId) ?? []) segments.putBodyBlock(block);
-  const [keys, blocks] = await Promise.all([
-    segmentIds.size === 0 ? new Map<string, bigint>() : findSegmentKeys(tx, [...segmentIds]),
-    bodyIds.size === 0 ? [] : findBodyBlocks(tx, [...bodyIds]),
-  ]);
-  for (const [segmentId, key] of keys) segments.put(segmentId, key);
-  for (const block of blocks) segments.putBodyBlock(block);
+  if (segmentIds.size === 0) return;
+  for (const [segmentId, key] of await findSegmentKeys(tx, [...segmentIds])) segments.put(segmentId, key);
+}
+
+async function loadMore(loading: Loading<SegmentStates, null, null>): Promise<void> {
+  await loadBodies(loading);
+  fillSegments(loading);
+}
+
+/** Loads the blocks of the bodies that events close. */
+async function loadBodies({ tx, events, states: { segments }, before }: Loading<SegmentStates, null, null>): Promise<void> {
+  for (const bodyId of new Set(events.map(({ data }) => bodyIdOf(data)))) {
+    if (bodyId === null) continue;
+    for (const block of before?.segments.allBodyBlocks(bodyId) ?? []) segments.putBodyBlock(block);
+    for await (const block of findBodyBlocks(tx, bodyId)) segments.putBodyBlock(block);
+  }
 }
 
 /** Schedules the writes of segments that events carry and that are not written yet, as on replay. */
-async function loadMore({ events, states: { segments }, keys, writeFirst }: Loading<SegmentStates, null, null>): Promise<void> {
+function fillSegments({ events, states: { segments }, keys, writeFirst }: Loading<SegmentStates, null, null>): void {
   for (const event of events) {
     const found = segmentOfEvent(event.data);
     if (found === null || segments.has(found.segmentId)) continue;
@@ -67,4 +74,9 @@ function segmentOfEvent(data: Event['data']): { readonly segmentId: string; read
   if (data.type === 'BlockReceived') return { segmentId: data.segmentId, teamId: data.teamId, rows: data };
   if (!('rows' in data) || data.rows.kind !== 'block') return null;
   return { segmentId: data.rows.segmentId, teamId: data.teamId, rows: data.rows };
+}
+
+/** The body whose end an event is; null if it is none. */
+function bodyIdOf(data: Event['data']): string | null {
+  return 'rows' in data && data.rows.kind === 'body' ? data.rows.bodyId : null;
 }
