@@ -57,6 +57,7 @@ export default {
     onServers('engine', 'engine', 'postgres'),
     onServers('log', 'log', 'postgres'),
     onServers('api', 'api', 'postgres'),
+    onServers('hostile', 'hostile', 'postgres'),
     onServers('replay', 'replay', 'postgres'),
     { ...onServers('faults', 'faults', 'postgres'), testPathIgnorePatterns: ['/test/faults/kafka/'] },
     ...(hasKafka

@@ -44,6 +44,7 @@ export const stages: readonly Stage[] = [
   { name: 'engine', proves: 'the engine keeps its promises to any model', command: jest('engine') },
   { name: 'log', proves: 'the log in Postgres keeps order, outcomes and plans', command: jest('log') },
   { name: 'api', proves: 'the interface is that of the specification', command: jest('api') },
+  { name: 'hostile', proves: 'a team that means harm slows no other, and takes no more memory than there is for it', command: jest('hostile') },
   { name: 'replay', proves: 'a replay of any log gives the read model that was written live, and `verify` sees each difference', command: jest('replay') },
   { name: 'faults', proves: 'nothing is lost or made up while connections, Postgres, an S3 or a disk fail', command: jest('faults', withoutKills) },
   killsOf('service', 'the service', embedded),

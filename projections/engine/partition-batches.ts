@@ -35,6 +35,8 @@ export interface PartitionBatchesOptions<Item> {
   readonly epoch: bigint;
   /** What the event of an item costs (src/events/cost.ts). */
   readonly costOf: (item: Item) => number;
+  /** Whose item it is, to share batches out fairly; without it, items keep their order. */
+  readonly ownerOf?: (item: Item) => string;
   /** The time for the records of a batch that is opened now, in milliseconds. */
   readonly timeNow: () => number;
   /** The records that the items are, or will be, from this offset on. */
@@ -55,7 +57,9 @@ export class PartitionBatches<Item> {
 
   constructor(options: PartitionBatchesOptions<Item>) {
     this.#options = options;
+    const { ownerOf } = options;
     this.#pipeline = new BatchPipeline({
+      ...(ownerOf === undefined ? {} : { ownerOf, costOf: options.costOf }),
       open: () => this.#takeOpened() ?? this.#open(),
       hasRoom: (batch, item) => this.#hasRoom(batch, item),
       put: (batch, item) => {

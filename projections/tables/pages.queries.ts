@@ -16,6 +16,14 @@ const pageRowsMin = 32;
 /** A page reads at most this many extents, so it may be shorter than asked for. */
 const pageExtentsMax = 64;
 
+/** A row takes at most about this many bytes, with its ID. */
+const rowBytesMax = 512 * 1024 + 64;
+
+/** About how many bytes a page of at most so many rows can have. */
+export function pageBytesAtMost(limit: number): number {
+  return Math.min(pageBytesMax, limit * rowBytesMax);
+}
+
 /** A position in the rows of a generation of a table: the next row is at this index or after it. */
 export interface PagePosition extends RowAddress {
   readonly generation: bigint;

@@ -126,6 +126,8 @@ const settings = z.object({
     .describe('How long a request that permits it (`x-service-asynchronous: true`) waits for its outcome before it is answered 202 with a job, in milliseconds. 0: not at all.'),
   MAINTENANCE_INTERVAL_MS: wholeNumber(1, timerMsMax).default(10_000)
     .describe('How long compaction and garbage collection wait when they find nothing to be done, in milliseconds.'),
+  RESPONSE_BYTES_MAX: wholeNumber(1024 * 1024).default(128 * 1024 * 1024)
+    .describe('The most bytes of pages of rows that are read, or wait for their clients to read them. Past it reads wait, then are 503. See [limits.md](limits.md).'),
   APPEND_QUEUE_EVENTS_MAX: wholeNumber(1).default(10_000)
     .describe('The most events that wait to be appended to the log. Past it writes are 503.'),
   APPEND_QUEUE_BYTES_MAX: wholeNumber(1).default(64 * 1024 * 1024)

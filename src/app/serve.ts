@@ -15,7 +15,7 @@ import { describeGreeting } from './greeting.ts';
 import { cacheLinks } from '../http/access/access.ts';
 import type { App } from '../http/server/app-type.ts';
 import { buildApp } from '../http/server/app.ts';
-import { Gate } from '../http/limits/gate.ts';
+import { openShares, type Shares } from '../http/limits/shares.ts';
 import { HttpError } from '../http/answers/http-error.ts';
 import { Jobs } from '../http/submit/jobs.ts';
 import { RateLimits } from '../http/limits/rate-limits.ts';
@@ -34,12 +34,6 @@ import { onStopSignal } from './stop-signals.ts';
 import { TokenUses } from '../security/token-uses.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
 import { UploadMaintenance } from '../maintenance/upload-maintenance.ts';
-
-/**
- * How many bodies of rows are read concurrently; one team gets at most half. Each takes up to two blocks and an unfinished row of
- * memory.
- */
-const bodiesAtOnce = 64;
 
 /** How long before connections are cut the remaining requests are answered, in milliseconds. */
 const lastAnswersMs = 500;
@@ -69,9 +63,11 @@ export async function serve(config: Config): Promise<void> {
   let started = false;
   const uses = new TokenUses({ pool: service.database.pool, logger });
   resources.defer(() => uses.close());
-  const submitter = new Submitter(service.log, service.keys, { asyncWaitMs: config.ASYNC_WAIT_MS, logger });
+  const shares = openShares(config, (name, by) => metrics.requests.shareRefused(name, by));
+  metrics.watchShares(shares);
+  const submitter = new Submitter(service.log, service.keys, { shares, asyncWaitMs: config.ASYNC_WAIT_MS, logger });
   const rateLimits = RateLimits.of(config, metrics.requests);
-  const app = buildService({ service, files, submitter, rateLimits, uses, metrics, config, logger, hasStarted: () => started });
+  const app = buildService({ service, files, submitter, shares, rateLimits, uses, metrics, config, logger, hasStarted: () => started });
   resources.defer(() => drain(app, submitter, config));
   service.onFailure((reason) => {
     logger.fatal(reason);
@@ -169,10 +165,11 @@ async function openWhenReachable<T extends { close(): Promise<void> }>(
 }
 
 /** Builds the HTTP interface; a projector serves only health, metrics and documentation. */
-function buildService({ service, files, submitter, rateLimits, uses, metrics, config, logger, hasStarted }: {
+function buildService({ service, files, submitter, shares, rateLimits, uses, metrics, config, logger, hasStarted }: {
   readonly service: Service;
   readonly files: FileStore;
   readonly submitter: Submitter;
+  readonly shares: Shares;
   readonly rateLimits: RateLimits | null;
   readonly uses: TokenUses;
   readonly metrics: Metrics;
@@ -199,7 +196,7 @@ function buildService({ service, files, submitter, rateLimits, uses, metrics, co
       if (config.ROLE === 'projector') return;
       const requireReadModel = (): Promise<void> => (log.isCaughtUp ? Promise.resolve() : refuseWhileBehind());
       addRoutes(app, {
-        submitter, tables, rows, pages, gate: new Gate(bodiesAtOnce, config.OUTCOME_WAIT_MS),
+        submitter, tables, rows, pages, shares,
         jobs: new Jobs({ log, keys, outcomes: new OutcomeQueries(database) }),
         receiver: {
           submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, turns: new Turns(), rateLimits, writeAhead: service.writeAhead,

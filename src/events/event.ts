@@ -226,6 +226,11 @@ export type EventData =
 export type EventType = EventData['type'];
 export type EventOf<T extends EventType> = Extract<EventData, { type: T }>;
 
+/** The team that an event is of; empty for those of the log itself. */
+export function teamOf(data: EventData): string {
+  return 'teamId' in data ? data.teamId : '';
+}
+
 /** The fields that all events share. */
 export interface Envelope {
   readonly commandId: string;

@@ -3,8 +3,13 @@
  * Postgres do not take turns waiting for each other.
  */
 
+import { FairQueue } from './fair-queue.ts';
+
 /** The operations on batches. */
 export interface BatchStage<Item, Batch> {
+  /** Among whom the batches are shared out fairly, and what an item costs of them; without these, items keep their order. */
+  ownerOf?(item: Item): string;
+  costOf?(item: Item): number;
   /** Begins a batch that follows all earlier ones. */
   open(): Batch;
   /** Whether a batch can take one more item. An empty batch takes an item of any size. */
@@ -33,24 +38,25 @@ interface Flight {
 
 export class BatchPipeline<Item, Batch> {
   readonly #stage: BatchStage<Item, Batch>;
-  readonly #waiting: Item[] = [];
+  readonly #waiting: FairQueue<Item>;
   #running: Promise<void> | null = null;
   #arrived: (() => void) | null = null;
 
   constructor(stage: BatchStage<Item, Batch>) {
     this.#stage = stage;
+    this.#waiting = new FairQueue((item) => stage.ownerOf?.(item) ?? '', (item) => stage.costOf?.(item) ?? 1);
   }
 
   push(items: readonly Item[]): void {
     if (items.length === 0) return;
-    this.#waiting.push(...items);
+    for (const item of items) this.#waiting.push(item);
     this.#arrived?.();
     this.#running ??= this.#run();
   }
 
   /** Takes back the items that are in no batch yet. */
   takeWaiting(): Item[] {
-    return this.#waiting.splice(0);
+    return this.#waiting.takeAll();
   }
 
   /** Whether nothing waits and nothing is in flight. */
@@ -92,12 +98,12 @@ export class BatchPipeline<Item, Batch> {
 
   /** Moves waiting items into a batch while it has room. */
   async #take(batch: Batch): Promise<number> {
-    const full = this.#waiting.findIndex((item) => {
-      if (!this.#stage.hasRoom(batch, item)) return true;
+    const taken: Item[] = [];
+    while (this.#waiting.length > 0 && this.#stage.hasRoom(batch, this.#waiting.peek()!)) {
+      const item = this.#waiting.shift()!;
       this.#stage.put(batch, item);
-      return false;
-    });
-    const taken = this.#waiting.splice(0, full === -1 ? this.#waiting.length : full);
+      taken.push(item);
+    }
     if (taken.length > 0) await this.#stage.plan(batch, taken);
     return taken.length;
   }
@@ -106,7 +112,7 @@ export class BatchPipeline<Item, Batch> {
   #arrival(batch: Batch): Promise<void> {
     return new Promise((resolve) => {
       this.#arrived = () => {
-        if (this.#stage.hasRoom(batch, this.#waiting[0]!)) resolve();
+        if (this.#stage.hasRoom(batch, this.#waiting.peek()!)) resolve();
       };
       if (this.#waiting.length > 0) this.#arrived();
     });

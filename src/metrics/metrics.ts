@@ -4,6 +4,8 @@ import type { LogObserver } from '../log/log-observer.ts';
 import type { RequestObserver } from '../http/server/request-observer.ts';
 import { LogMetrics } from './log-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
+import type { Shares } from '../http/limits/shares.ts';
+import { addShareMetrics } from './share-metrics.ts';
 import { addStatusMetrics, type Asked } from './status-metrics.ts';
 
 /** How often the event loop's delay is sampled, in milliseconds: each sample wakes an idle process. */
@@ -17,6 +19,11 @@ export class Metrics {
   /** Adds metrics that query the service at each scrape. */
   ask(asked: Asked): void {
     addStatusMetrics(this.#registry, asked);
+  }
+
+  /** Adds what is in use of the things that teams share. */
+  watchShares(shares: Shares): void {
+    addShareMetrics(this.#registry, shares);
   }
 
   /** Adds Node's process metrics. Call it once per process: they are collected until its end. */

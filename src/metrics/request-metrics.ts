@@ -1,5 +1,6 @@
 /** Metrics of requests. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { shareNames, type RefusedBy, type ShareName } from '../http/limits/fair-shares.ts';
 import { limitNames, type LimitName, type RequestObserver } from '../http/server/request-observer.ts';
 import { latencyBuckets } from './latency-buckets.ts';
 
@@ -13,6 +14,7 @@ export class RequestMetrics implements RequestObserver {
   /** Observers by method, route and status: a label set is resolved once, not for each request. */
   readonly #observers = new Map<string, Map<string | null, Map<number | null, Observe>>>();
   readonly #rateLimited: Counter<'limit'>;
+  readonly #shareRefused: Counter<'share' | 'by'>;
   #inFlight = 0;
 
   constructor(registry: Registry) {
@@ -26,8 +28,13 @@ export class RequestMetrics implements RequestObserver {
       name: 'tablog_http_requests_rate_limited_total', help: 'Requests that were refused because their team has used up a limit.',
       labelNames: ['limit'], registers,
     });
+    this.#shareRefused = new Counter({
+      name: 'tablog_share_refused_total', help: 'Requests that found no room in time, among those of their team or of the process.',
+      labelNames: ['share', 'by'], registers,
+    });
     // A counter that does not exist yet has no rate at its first increment.
     for (const limit of limitNames) this.#rateLimited.inc({ limit }, 0);
+    for (const share of shareNames) for (const by of ['team', 'process'] as const) this.#shareRefused.inc({ share, by }, 0);
     const inFlight: Gauge = new Gauge({
       name: 'tablog_http_requests_in_flight', help: 'Requests that are being answered, this scrape among them.', registers,
       collect: () => inFlight.set(this.#inFlight),
@@ -36,6 +43,10 @@ export class RequestMetrics implements RequestObserver {
 
   began(): void {
     this.#inFlight += 1;
+  }
+
+  shareRefused(share: ShareName, by: RefusedBy): void {
+    this.#shareRefused.inc({ share, by });
   }
 
   rateLimited(limit: LimitName): void {

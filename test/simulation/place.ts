@@ -7,6 +7,7 @@ import { OutcomeQueries } from '../../projections/engine/outcomes/outcomes.queri
 import { Projector } from '../../projections/engine/projector.ts';
 import { models } from '../../projections/models.ts';
 import { Jobs } from '../../src/http/submit/jobs.ts';
+import { openShares } from '../../src/http/limits/shares.ts';
 import { Submitter } from '../../src/http/submit/submitter.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
@@ -20,6 +21,8 @@ import type { World } from './world.ts';
 
 const logger = pino({ level: process.env['LOG_LEVEL'] ?? 'silent' });
 const keys = keysOf(1);
+
+const shareSettings = { OUTCOME_WAIT_MS: 10_000, RESPONSE_BYTES_MAX: 1e8, APPEND_QUEUE_EVENTS_MAX: 1000, APPEND_QUEUE_BYTES_MAX: 1e8 };
 
 /** How long after a failure a process ends, in milliseconds. */
 const drainTime = 1000;
@@ -128,9 +131,10 @@ export class Place {
     database.history.onChanged(fail);
     try {
       const log = await this.#openLog(database, process);
+      const shares = openShares(shareSettings, () => undefined);
       log.onFailure(fail);
       this.#serving = {
-        log, submitter: new Submitter(log, keys, { asyncWaitMs: 1000, logger }),
+        log, submitter: new Submitter(log, keys, { shares, asyncWaitMs: 1000, logger }),
         jobs: new Jobs({ log, outcomes: new OutcomeQueries(database.asDatabase), keys }), queries: openQueries(models, database.asDatabase),
       };
     } catch (error) {

@@ -36,6 +36,7 @@ describe('readConfig', () => {
       DRAIN_TIMEOUT_MS: 10_000,
       OUTCOME_WAIT_MS: 10_000,
       ASYNC_WAIT_MS: 1000,
+      RESPONSE_BYTES_MAX: 134_217_728,
       APPEND_QUEUE_EVENTS_MAX: 10_000,
       APPEND_QUEUE_BYTES_MAX: 67_108_864,
       ROLE: 'all',

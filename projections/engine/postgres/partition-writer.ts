@@ -4,7 +4,7 @@
  * as if the first had landed; storing it checks that assumption.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EncodedEvent } from '../../../src/events/event.ts';
+import { teamOf, type EncodedEvent } from '../../../src/events/event.ts';
 import { combine, isGuardFailure } from '../../../src/database/combine.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
@@ -74,6 +74,7 @@ export class PartitionWriter {
     this.#batches = new PartitionBatches({
       partition, database, projector, epoch: 0n,
       costOf: ({ event }) => event.cost,
+      ownerOf: ({ event: { event } }) => teamOf(event.data),
       timeNow: () => this.#timeNow(),
       place: (waiters, offset, time) => this.#place(waiters, offset, time),
       maySpeculate: () => this.#cautious === 0,

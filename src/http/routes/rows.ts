@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { addRows, addRowsQuery } from '../../../commands/add-rows.ts';
 import { deleteRow } from '../../../commands/delete-row.ts';
 import { patchRow, patchRowQuery } from '../../../commands/patch-row.ts';
-import type { PageQueries } from '../../../projections/tables/pages.queries.ts';
+import { pageBytesAtMost, type PageQueries } from '../../../projections/tables/pages.queries.ts';
 import type { TableQueries } from '../../../projections/tables/tables.queries.ts';
 import type { RowAddress, RowLimits } from '../../events/event.ts';
 import { packBody } from '../../events/event-codec.ts';
@@ -13,7 +13,7 @@ import { readPatchRow } from '../../formats/read-patch-row.ts';
 import type { App } from '../server/app-type.ts';
 import { formatContinuation, parseContinuation } from '../requests/continuation.ts';
 import { rowOperations } from '../openapi/operations/rows.ts';
-import type { Gate } from '../limits/gate.ts';
+import type { Shares } from '../limits/shares.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { replyMissing } from '../answers/missing.ts';
 import { collectBody, isBodyWithin } from '../bodies/request-body.ts';
@@ -51,7 +51,7 @@ interface RowPath {
 export interface RowsRouteDependencies extends RowWriteDependencies {
   readonly tables: TableQueries;
   readonly pages: PageQueries;
-  readonly gate: Gate;
+  readonly shares: Pick<Shares, 'bodies' | 'pages' | 'outgoingBytes'>;
   /** Null if there are no rate limits. */
   readonly rateLimits: RateLimits | null;
   readonly limits: RowLimits;
@@ -64,7 +64,7 @@ export function addRowRoutes(app: App, dependencies: RowsRouteDependencies): voi
 }
 
 function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void {
-  const { tables, pages, gate, limits } = dependencies;
+  const { tables, pages, shares, limits } = dependencies;
   const path = '/tables/:tableID/rows';
 
   app.head(path, { config: { operation: rowOperations.version } }, async (request, reply) => {
@@ -80,16 +80,20 @@ function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void 
     const { limit, continuation } = request.query;
     const has = readIfNoneMatch(request);
     const from = continuation === undefined ? null : parseContinuation(tableId, continuation);
-    const page = await pages.page(teamId, tableId, from, limit);
+    const outgoing = await shares.outgoingBytes.take(teamId, pageBytesAtMost(limit));
+    reply.raw.once('close', () => outgoing.release());
+    const page = await shares.pages.run(teamId, () => pages.page(teamId, tableId, from, limit));
     if (typeof page === 'string') return replyMissing(reply, page);
     if (has(page.etag)) return replyNotModified(reply, page.etag);
     const next = page.next === null ? '' : `,"continuation":"${formatContinuation(tableId, page.next)}"`;
-    return setVersion(reply, page.etag).type(json).send(page.rows.enclose('{"data":[', `]${next}}`));
+    const body = page.rows.enclose('{"data":[', `]${next}}`);
+    outgoing.shrink(body.length);
+    return setVersion(reply, page.etag).type(json).send(body);
   });
 
   app.post(path, {
     schema: { querystring: addRowsQuery }, config: { operation: rowOperations.add },
-  }, (request, reply) => gate.run(request.principal.teamId, async () => {
+  }, (request, reply) => shares.bodies.run(request.principal.teamId, async () => {
     const { teamId } = request.principal;
     const tableId = tableIdOf(request);
     const target = { teamId, tableId, ifMatch: readIfMatch(request) ?? null, query: request.query, limits };
@@ -100,7 +104,7 @@ function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void 
   }));
 }
 
-function addSingleRowRoutes(app: App, { submitter, rows, gate, rateLimits, limits, bodyBytesMax }: RowsRouteDependencies): void {
+function addSingleRowRoutes(app: App, { submitter, rows, shares, rateLimits, limits, bodyBytesMax }: RowsRouteDependencies): void {
   const path = '/tables/:tableID/rows/:rowID';
 
   app.get(path, { config: { operation: rowOperations.get } }, async (request, reply) => {
@@ -120,7 +124,7 @@ function addSingleRowRoutes(app: App, { submitter, rows, gate, rateLimits, limit
     const identity = identify(request);
     const ifMatch = readIfMatch(request) ?? null;
     const collect = (): Promise<Buffer> => collectBody(request, bodyBytesMax);
-    const bytes = isBodyWithin(smallPatchBytesMax, request.raw) ? await collect() : await gate.run(teamId, collect);
+    const bytes = isBodyWithin(smallPatchBytesMax, request.raw) ? await collect() : await shares.bodies.run(teamId, collect);
     identity.digest?.update(bytes);
     const { block, rowId: givenRowId } = readPatchRow(bytes);
     const tableId = tableIdOf(request);

@@ -4,7 +4,7 @@ import { chunkPath, putChunk } from '../../../commands/put-chunk.ts';
 import type { StashLimits } from '../../events/event.ts';
 import type { App } from '../server/app-type.ts';
 import { stashOperations } from '../openapi/operations/stashes.ts';
-import type { Gate } from '../limits/gate.ts';
+import type { Shares } from '../limits/shares.ts';
 import { receiveRows, type RowReceiver } from '../bodies/receive-rows.ts';
 import { identify, identifyWithBody, type Submitter } from '../submit/submitter.ts';
 
@@ -13,15 +13,15 @@ const json = 'application/json; charset=utf-8';
 export interface StashesRouteDependencies {
   readonly submitter: Submitter;
   readonly receiver: RowReceiver;
-  readonly gate: Gate;
+  readonly shares: Pick<Shares, 'bodies'>;
   readonly stashLimits: StashLimits;
   readonly bodyBytesMax: number;
 }
 
-export function addStashRoutes(app: App, { submitter, receiver, gate, stashLimits, bodyBytesMax }: StashesRouteDependencies): void {
+export function addStashRoutes(app: App, { submitter, receiver, shares, stashLimits, bodyBytesMax }: StashesRouteDependencies): void {
   app.put('/stashes/:stashID/:serial', {
     schema: { params: chunkPath }, config: { operation: stashOperations.put },
-  }, (request, reply) => gate.run(request.principal.teamId, async () => {
+  }, (request, reply) => shares.bodies.run(request.principal.teamId, async () => {
     const { teamId } = request.principal;
     const identity = identify(request);
     const received = await receiveRows(receiver, request, identity, { form: 'rows', retainIds: true, asSegments: true });

@@ -8,7 +8,7 @@ import { isArrayType, itemKind, type ColumnType } from '../../values/column-type
 import { currentType } from '../../values/table-schema.ts';
 import type { App } from '../server/app-type.ts';
 import { oneTableOperations } from '../openapi/operations/table.ts';
-import type { Gate } from '../limits/gate.ts';
+import type { Shares } from '../limits/shares.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { replyMissing } from '../answers/missing.ts';
 import { collectBody } from '../bodies/request-body.ts';
@@ -21,11 +21,11 @@ const json = 'application/json; charset=utf-8';
 export interface TableRouteDependencies {
   readonly submitter: Submitter;
   readonly tables: TableQueries;
-  readonly gate: Gate;
+  readonly shares: Pick<Shares, 'bodies'>;
   readonly bodyBytesMax: number;
 }
 
-export function addTableRoute(app: App, { submitter, tables, gate, bodyBytesMax }: TableRouteDependencies): void {
+export function addTableRoute(app: App, { submitter, tables, shares, bodyBytesMax }: TableRouteDependencies): void {
   const path = '/tables/:tableID';
 
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
@@ -44,7 +44,7 @@ export function addTableRoute(app: App, { submitter, tables, gate, bodyBytesMax 
     readMediaType(request, ['application/json']);
     const identity = identify(request);
     const ifMatch = readIfMatch(request) ?? null;
-    const bytes = await gate.run(request.principal.teamId, () => collectBody(request, bodyBytesMax));
+    const bytes = await shares.bodies.run(request.principal.teamId, () => collectBody(request, bodyBytesMax));
     identity.digest?.update(bytes);
     const event = patchTable({ teamId, tableId: tableIdOf(request), ifMatch, members: readMembers(bytes) });
     const { etag } = await submitter.submit(teamId, identity, event);

@@ -7,19 +7,19 @@ import type { RowLimits } from '../../events/event.ts';
 import { appsToLinkOf } from '../access/access.ts';
 import type { App } from '../server/app-type.ts';
 import { tableOperations } from '../openapi/operations/tables.ts';
-import type { Gate } from '../limits/gate.ts';
+import type { Shares } from '../limits/shares.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfMatch } from '../requests/versions.ts';
 import { writeRows, type RowWriteDependencies } from '../bodies/write-rows.ts';
 
 export interface TablesRouteDependencies extends RowWriteDependencies {
   readonly tables: TableQueries;
-  readonly gate: Gate;
+  readonly shares: Pick<Shares, 'bodies'>;
   readonly limits: RowLimits;
 }
 
 export function addTableRoutes(app: App, dependencies: TablesRouteDependencies): void {
-  const { tables, gate, limits } = dependencies;
+  const { tables, shares, limits } = dependencies;
   app.get('/tables', { config: { operation: tableOperations.list } }, async (request) => {
     const { teamId, appId } = request.principal;
     return { data: await tables.list(teamId, appId) };
@@ -27,7 +27,7 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
 
   app.post('/tables', {
     schema: { querystring: createTableQuery }, config: { operation: tableOperations.create },
-  }, (request, reply) => gate.run(request.principal.teamId, async () => {
+  }, (request, reply) => shares.bodies.run(request.principal.teamId, async () => {
     const { teamId } = request.principal;
     const target = { teamId, tableId: randomUUIDv7(), query: request.query, limits };
     return writeRows(request, reply, dependencies, {
@@ -41,7 +41,7 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
 
   app.put('/tables/:tableID', {
     schema: { querystring: overwriteTableQuery }, config: { operation: tableOperations.overwrite },
-  }, (request, reply) => gate.run(request.principal.teamId, async () => {
+  }, (request, reply) => shares.bodies.run(request.principal.teamId, async () => {
     const { teamId } = request.principal;
     const tableId = tableIdOf(request);
     const target = { teamId, tableId, ifMatch: readIfMatch(request) ?? null, query: request.query, limits };

@@ -21,6 +21,7 @@ import { HttpError } from '../answers/http-error.ts';
 import { buildDocument } from '../openapi/document.ts';
 import { pathOf, RequestLog } from './request-log.ts';
 import type { RequestObserver } from './request-observer.ts';
+import type { ReadingFloor } from './slow-readers.ts';
 import { addDocumentationRoutes } from '../routes/documentation.ts';
 import { addHealthRoutes, type CheckHealth } from '../routes/health.ts';
 import { compileValidator } from '../requests/validation.ts';
@@ -31,6 +32,8 @@ export interface AppDependencies {
     'LOG_REQUESTS' | 'REQUEST_IDLE_TIMEOUT_MS' | 'DRAIN_TIMEOUT_MS' | 'CONNECTIONS_MAX' | 'PUBLIC_URL'
   >;
   readonly log: FastifyBaseLogger;
+  /** How fast a client must read its answers. */
+  readonly readingFloor?: ReadingFloor;
   readonly authenticate: Authenticate;
   readonly isLinked: IsLinked;
   readonly checkHealth: CheckHealth;
@@ -41,14 +44,17 @@ export interface AppDependencies {
 
 /** Limit of request line and headers in bytes: room for a path of IDs, a query, and a token. */
 const headerBytesMax = 16 * 1024;
+/** Slower than any network that people use. */
+const defaultReadingFloor: ReadingFloor = { bytesPerSecond: 1024, windowMs: 60_000 };
+
 const noQuery = z.strictObject({});
 
 const { version } = createRequire(import.meta.url)('../../../package.json') as { readonly version: string };
 
 /** Builds the server. `app.close()` drains it: requests in flight finish within DRAIN_TIMEOUT_MS. */
-export function buildApp({ config, log, authenticate, isLinked, checkHealth, observer, routes }: AppDependencies): App {
+export function buildApp({ config, log, readingFloor = defaultReadingFloor, authenticate, isLinked, checkHealth, observer, routes }: AppDependencies): App {
   const allowedMethods = new AllowedMethods();
-  const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connectionsMax: config.CONNECTIONS_MAX, headerBytesMax };
+  const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connectionsMax: config.CONNECTIONS_MAX, readingFloor, headerBytesMax };
   const servers: Server[] = [];
   const app = fastify({
     loggerInstance: log,

@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import { errorBody } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { deferContinue, failBody } from '../bodies/request-body.ts';
+import { cutOffSlowReaders, type ReadingFloor } from './slow-readers.ts';
 
 /** How long a connection that is given up stays open, so that the client receives the answer. */
 const lingerMs = 1_000;
@@ -22,6 +23,8 @@ export interface ConnectionLimits {
   /** How long a client may neither send nor read anything within a request. */
   readonly idleMs: number;
   readonly connectionsMax: number;
+  /** How fast a client must read its answers. */
+  readonly readingFloor: ReadingFloor;
   /** Bytes of a request's first line and headers. */
   readonly headerBytesMax: number;
 }
@@ -46,6 +49,7 @@ export function createServer(handler: RequestListener, limits: ConnectionLimits)
   server.maxConnections = limits.connectionsMax;
   server.setTimeout(limits.idleMs);
   server.on('timeout', onIdle);
+  cutOffSlowReaders(server, limits.readingFloor);
   server.on('clientError', onClientError);
   server.on('connect', (_request: IncomingMessage, socket: Socket) => refuse(socket, 'CONNECT is not supported.'));
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {

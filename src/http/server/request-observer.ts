@@ -1,3 +1,5 @@
+import type { RefusedBy, ShareName } from '../limits/fair-shares.ts';
+
 /** What rate limits can apply to (docs/rate-limits.md). */
 export const limitNames = ['requests', 'rows'] as const;
 export type LimitName = (typeof limitNames)[number];
@@ -5,6 +7,8 @@ export type LimitName = (typeof limitNames)[number];
 /** Observes requests. Called synchronously: it must be quick, and must not throw. */
 export interface RequestObserver {
   began(): void;
+  /** A request found no room in time among those of its team, or of the process. */
+  shareRefused(share: ShareName, by: RefusedBy): void;
   /** A request was refused because its team has used up this limit. */
   rateLimited(limit: LimitName): void;
   /**

@@ -14,6 +14,7 @@ import { isUnavailable } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { readIdempotencyKey } from './idempotency.ts';
 import { bodyChunks } from '../bodies/request-body.ts';
+import type { Shares } from '../limits/shares.ts';
 
 /** How long after its creation an event may take effect, in milliseconds of log time (docs/spec/decisions.md 1). */
 export const notAfterDelay = 60_000;
@@ -75,6 +76,8 @@ export async function identifyWithBody(request: FastifyRequest, bodyBytesMax: nu
 }
 
 export interface SubmitterOptions {
+  /** Shares out among teams what may wait for its outcome. */
+  readonly shares: Pick<Shares, 'writes' | 'writeUnitsMin'>;
   /** How long a command that may become a job waits for its outcome, in milliseconds. */
   readonly asyncWaitMs: number;
   /** Logs failures that no client waits for any more. */
@@ -108,7 +111,7 @@ export class Submitter {
     body?: PackedBody,
     rows: number | null = rowsOf(data),
   ): Promise<Applied> {
-    const { applied, job } = this.#send(teamId, identity, data, body, rows);
+    const { applied, job } = await this.#send(teamId, identity, data, body, rows);
     try {
       return await this.#untilGivenUp(applied);
     } catch (error) {
@@ -128,7 +131,7 @@ export class Submitter {
     body?: PackedBody,
     rows: number | null = rowsOf(data),
   ): Promise<Applied | Accepted> {
-    const { applied, job } = this.#send(teamId, identity, data, body, rows);
+    const { applied, job } = await this.#send(teamId, identity, data, body, rows);
     const waited = pause(this.#options.asyncWaitMs);
     try {
       const first = await this.#untilGivenUp(Promise.race([applied, waited.over]));
@@ -175,20 +178,22 @@ export class Submitter {
     for (const giveUp of this.#waiting) giveUp();
   }
 
-  /** Throws HttpError if the event is too large. */
-  #send(
+  /** Rejects with HttpError if the event is too large, or its team has too many that wait. */
+  async #send(
     teamId: string,
     { commandId, digest }: RequestIdentity,
     data: EventData,
     body: PackedBody | undefined,
     rows: number | null,
-  ): Sent {
+  ): Promise<Sent> {
     const requestDigest = digest === null ? null : digest.digest('base64url');
     const partition = partitionOf(teamId, this.#log.partitions);
     const notAfter = this.#log.nextTime(partition) + notAfterDelay;
     const event = encode({ commandId, notAfter, requestDigest }, data, body);
     const job = { teamId, partition, commandId, notAfter, rows, requestTag: requestTagOf(requestDigest) };
-    const applied = this.#log.append(partition, event).then((outcome) => toApplied(outcome, requestDigest, job));
+    const { writes, writeUnitsMin } = this.#options.shares;
+    const share = await writes.take(teamId, Math.max(event.bytes.length, writeUnitsMin));
+    const applied = this.#log.append(partition, event).finally(() => share.release()).then((outcome) => toApplied(outcome, requestDigest, job));
     return { applied, job };
   }
 

@@ -2,7 +2,7 @@
  * Group commit for one partition of the log in Kafka: one send is in flight, and what arrives meanwhile goes into the next. Records
  * never overtake each other, and the batch size follows the load.
  */
-import type { EncodedEvent } from '../../events/event.ts';
+import { teamOf, type EncodedEvent } from '../../events/event.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BatchPipeline } from '../batch-pipeline.ts';
 import { AppendUnknown, NotAppended } from '../event-log.ts';
@@ -52,6 +52,8 @@ export class PartitionAppender {
   constructor(options: PartitionAppenderOptions) {
     this.#options = options;
     this.#pipeline = new BatchPipeline<Waiter, Send>({
+      ownerOf: ({ event: { event } }) => teamOf(event.data),
+      costOf: ({ event }) => event.cost,
       open: () => ({ waiters: [], bytes: 0 }),
       hasRoom: ({ waiters, bytes }, { event }) => {
         return waiters.length === 0 || (waiters.length < sendEventsMax && bytes + event.bytes.length <= sendBytesMax);

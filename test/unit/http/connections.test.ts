@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import type { App } from '../../../src/http/server/app-type.ts';
 import { collectBody } from '../../../src/http/bodies/request-body.ts';
@@ -107,6 +108,34 @@ describe('idle clients', () => {
     await timedOut;
     gate.open();
     await client.see(/\{"data":"done"\}$/);
+  });
+});
+
+describe('a client that reads an answer', () => {
+  const answer = Buffer.alloc(64 * 1024 * 1024, 'x');
+  const readingFloor = { bytesPerSecond: 1_000_000, windowMs: 50 };
+  const large = (app: App): void => {
+    app.get('/large', { config: { public: true } }, (_request, reply) => reply.send(answer));
+  };
+
+  test('too slowly is cut off', async () => {
+    const { app } = buildEdge(large, { readingFloor });
+    const port = await listen(app);
+    const cutOff = new Promise((resolve) => {
+      app.server.once('connection', (socket: Socket) => socket.once('close', resolve));
+    });
+    const client = await RawClient.open(port);
+    client.socket.pause();
+    client.send(requestText('GET /large'));
+    await cutOff;
+    client.socket.resume();
+    expect((await client.ended()).length).toBeLessThan(answer.length);
+  });
+
+  test('without a pause is not, however long that takes', async () => {
+    const client = await RawClient.open(await listen(buildEdge(large, { readingFloor: { bytesPerSecond: 1, windowMs: 5000 } }).app));
+    client.send(requestText('GET /large', ['Connection: close']));
+    expect((await client.ended()).length).toBeGreaterThan(answer.length);
   });
 });
 

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { SecretKeys } from '../../../src/security/secret-keys.ts';
 import type { EncodedEvent, EventData } from '../../../src/events/event.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
+import { openShares } from '../../../src/http/limits/shares.ts';
 import { Submitter } from '../../../src/http/submit/submitter.ts';
 import { parseJobId } from '../../../src/security/job-id.ts';
 import { StoreAway } from '../../../src/files/file-store.ts';
@@ -38,6 +39,8 @@ async function turns(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
+const shares = openShares({ OUTCOME_WAIT_MS: 1000, RESPONSE_BYTES_MAX: 1e6, APPEND_QUEUE_EVENTS_MAX: 1000, APPEND_QUEUE_BYTES_MAX: 1e6 }, () => undefined);
+
 /** A submitter on a log that does as the test says, and what it logs. */
 function prepare(append: (event: EncodedEvent) => Promise<Outcome>, asyncWaitMs = hour) {
   const lines: { readonly level: string; readonly jobId: string; readonly error: string }[] = [];
@@ -47,7 +50,7 @@ function prepare(append: (event: EncodedEvent) => Promise<Outcome>, asyncWaitMs 
   };
   const log = { partitions: 12, nextTime: () => now, append: (_: number, given: EncodedEvent) => append(given) } as unknown as EventLog;
   const logger = { warn: write('warn'), error: write('error') };
-  return { submitter: new Submitter(log, keys, { asyncWaitMs, logger }), lines };
+  return { submitter: new Submitter(log, keys, { shares, asyncWaitMs, logger }), lines };
 }
 
 describe('a client that permits a job is answered', () => {

@@ -1,16 +1,18 @@
-/** How many are let in at once, in which order, and how many of one team. */
+/** How much one team gets, in which order, and what the others get. */
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { Gate } from '../../../src/http/limits/gate.ts';
-import { NotAppended } from '../../../src/log/event-log.ts';
+import { FairShares, type Share } from '../../../src/http/limits/fair-shares.ts';
+import { fc } from '../../support/property.ts';
 
 const waitMs = 1000;
-let gate: Gate;
+let shares: FairShares;
+let refused: string[];
 /** Who is inside, in the order in which they entered. */
 let inside: string[];
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['setImmediate'] });
-  gate = new Gate(8, waitMs);
+  refused = [];
+  shares = newShares(8);
   inside = [];
 });
 
@@ -18,12 +20,16 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
+function newShares(capacity: number): FairShares {
+  return new FairShares({ name: 'bodies', capacity, waitMs, onRefused: (name, by) => refused.push(`${name} ${by}`) });
+}
+
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** `name` begins with the letter of its team. `done` settles when it has left, or was refused. */
 function come(name: string): { readonly leave: () => Promise<void>; readonly done: Promise<unknown> } {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const done = gate.run(name[0]!, async () => {
+  const done = shares.run(name[0]!, async () => {
     inside.push(name);
     await promise;
     inside.splice(inside.indexOf(name), 1);
@@ -77,7 +83,8 @@ test('who finds no place in time is refused, and takes none later', async () => 
   await turn();
   expect(inside).toHaveLength(4);
   jest.advanceTimersByTime(1);
-  expect(await others.at(-1)!.done).toBeInstanceOf(NotAppended);
+  expect(await others.at(-1)!.done).toMatchObject({ type: 'rate_limited' });
+  expect(refused).toEqual(['bodies team']);
   await first!.leave();
   expect(inside).toEqual(['a1', 'a2', 'a3']);
 });
@@ -85,19 +92,75 @@ test('who finds no place in time is refused, and takes none later', async () => 
 test('work that fails leaves its place, and its error is told', async () => {
   const broken = new Error('broken');
   for (let at = 0; at < 20; at += 1) {
-    await expect(gate.run('a', async () => { throw broken; })).rejects.toBe(broken);
+    await expect(shares.run('a', async () => { throw broken; })).rejects.toBe(broken);
   }
   many('a', 5);
   await turn();
   expect(inside).toHaveLength(4);
 });
 
-test('a gate of one place lets one in', async () => {
-  gate = new Gate(1, waitMs);
+test('one place lets one in', async () => {
+  shares = newShares(1);
   const first = come('a0');
   come('b0');
   await turn();
   expect(inside).toEqual(['a0']);
   await first.leave();
   expect(inside).toEqual(['b0']);
+});
+
+test('who waits because of others is told so', async () => {
+  many('a', 4);
+  many('b', 2);
+  many('c', 1);
+  const [last] = many('d', 1);
+  const late = come('e0');
+  await turn();
+  expect(inside).toContain('d0');
+  jest.advanceTimersByTime(waitMs);
+  expect(await late.done).toMatchObject({ type: 'service_unavailable' });
+  expect(refused).toEqual(['bodies process']);
+  await last!.leave();
+});
+
+test('units that are given back early are for others', async () => {
+  const whole = await shares.take('a', 8);
+  const next = shares.take('b', 3);
+  whole.shrink(6);
+  whole.shrink(7);
+  expect(shares.used).toBe(6);
+  whole.shrink(5);
+  const share = await next;
+  expect(shares.used).toBe(8);
+  share.release();
+  share.release();
+  whole.release();
+  expect(shares.used).toBe(0);
+});
+
+test('what asks for more than there is takes all', async () => {
+  (await shares.take('a', 1000)).release();
+  expect(shares.used).toBe(0);
+});
+
+test('whatever comes and goes, no more is used than there is, a team beside others has no more than is left, and all is given back', async () => {
+  jest.useRealTimers();
+  const step = fc.record({ team: fc.constantFrom('a', 'b', 'c'), units: fc.integer({ min: 1, max: 9 }), releases: fc.boolean() });
+  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+    shares = newShares(16);
+    const held: Share[] = [];
+    const all: Promise<unknown>[] = [];
+    for (const { team, units, releases } of steps) {
+      if (releases) held.shift()?.release();
+      all.push(Promise.resolve(shares.take(team, units)).then((share) => held.push(share)));
+      await turn();
+      expect(shares.used).toBeLessThanOrEqual(16);
+    }
+    while (held.length > 0) {
+      held.shift()!.release();
+      await turn();
+    }
+    await Promise.all(all);
+    expect(shares.used).toBe(0);
+  }));
 });

@@ -1,0 +1,156 @@
+/**
+ * Shares out what a process has of something, such as bytes of memory or places for work, so that no team takes it from the others: who
+ * finds none left waits first, and is refused after a while.
+ */
+import { HttpError } from '../answers/http-error.ts';
+
+/** What is shared out (docs/limits.md). */
+export const shareNames = ['bodies', 'pages', 'outgoing_bytes', 'writes'] as const;
+export type ShareName = (typeof shareNames)[number];
+
+/** Whose limit a refused request met: that of its team, or that of the process. */
+export type RefusedBy = 'team' | 'process';
+
+export interface FairSharesOptions {
+  readonly name: ShareName;
+  /** How many units there are. */
+  readonly capacity: number;
+  /** How long a request waits for its units, in milliseconds. */
+  readonly waitMs: number;
+  /** Called when a request is refused. */
+  readonly onRefused: (name: ShareName, by: RefusedBy) => void;
+}
+
+/** The units that a request holds. */
+export interface Share {
+  /** Gives back all but so many units. */
+  shrink(units: number): void;
+  /** Gives back all units. May be called again. */
+  release(): void;
+}
+
+interface Waiter {
+  readonly order: number;
+  readonly units: number;
+  readonly enter: () => void;
+}
+
+/**
+ * A team takes units only while it then holds no more than are left. So one team alone gets at most a half, two get at most three
+ * quarters together, and however long these keep theirs, the next team finds some. A team that holds nothing takes whatever is left.
+ */
+export class FairShares {
+  readonly #options: FairSharesOptions;
+  /** What each team holds; teams that hold nothing are left out. */
+  readonly #held = new Map<string, number>();
+  readonly #waiting = new Map<string, Waiter[]>();
+  #used = 0;
+  #arrivals = 0;
+
+  constructor(options: FairSharesOptions) {
+    this.#options = options;
+  }
+
+  get name(): ShareName {
+    return this.#options.name;
+  }
+
+  get capacity(): number {
+    return this.#options.capacity;
+  }
+
+  /** How many units are held. */
+  get used(): number {
+    return this.#used;
+  }
+
+  /** Does some work while it holds units. Rejects as `take` does. */
+  async run<T>(team: string, work: () => Promise<T>, units = 1): Promise<T> {
+    const share = await this.take(team, units);
+    try {
+      return await work();
+    } finally {
+      share.release();
+    }
+  }
+
+  /**
+   * Takes units, at once if they are there; more than there are at all count as all. Rejects with HttpError if they are not there in
+   * time: `rate_limited` if the team itself holds most, else `service_unavailable`.
+   */
+  take(team: string, asked: number): Share | Promise<Share> {
+    const units = Math.min(asked, this.#options.capacity);
+    // This overtakes nobody: a waiter enters as soon as there is room for its team.
+    if (!this.#waiting.has(team) && this.#hasRoomFor(team, units)) return this.#enter(team, units);
+    return this.#wait(team, units);
+  }
+
+  #hasRoomFor(team: string, units: number): boolean {
+    const held = this.#held.get(team) ?? 0;
+    const left = this.#options.capacity - this.#used;
+    return units <= left && (held === 0 || held + units <= left);
+  }
+
+  #enter(team: string, units: number): Share {
+    this.#used += units;
+    this.#held.set(team, (this.#held.get(team) ?? 0) + units);
+    let kept = units;
+    const shrink = (to: number): void => {
+      if (to >= kept) return;
+      this.#giveBack(team, kept - to);
+      kept = to;
+    };
+    return { shrink, release: () => shrink(0) };
+  }
+
+  #giveBack(team: string, units: number): void {
+    const left = this.#held.get(team)! - units;
+    this.#used -= units;
+    if (left === 0) this.#held.delete(team);
+    else this.#held.set(team, left);
+    for (let next = this.#next(); next !== null; next = this.#next()) next.enter();
+  }
+
+  /** The request that waits longest, of the first ones of all teams that there is room for. */
+  #next(): Waiter | null {
+    let next: Waiter | null = null;
+    for (const [team, [first]] of this.#waiting) {
+      if ((next === null || first!.order < next.order) && this.#hasRoomFor(team, first!.units)) next = first!;
+    }
+    return next;
+  }
+
+  #wait(team: string, units: number): Promise<Share> {
+    return new Promise((resolve, reject) => {
+      const stopWaiting = (): void => {
+        clearTimeout(timer);
+        const queue = this.#waiting.get(team)!;
+        queue.splice(queue.indexOf(waiter), 1);
+        if (queue.length === 0) this.#waiting.delete(team);
+      };
+      const enter = (): void => {
+        stopWaiting();
+        resolve(this.#enter(team, units));
+      };
+      const timer = setTimeout(() => {
+        stopWaiting();
+        reject(this.#refusal(team));
+      }, this.#options.waitMs);
+      const waiter: Waiter = { order: this.#arrivals, units, enter };
+      this.#arrivals += 1;
+      const queue = this.#waiting.get(team);
+      if (queue === undefined) this.#waiting.set(team, [waiter]);
+      else queue.push(waiter);
+    });
+  }
+
+  #refusal(team: string): HttpError {
+    const { name, waitMs, onRefused } = this.#options;
+    const held = this.#held.get(team) ?? 0;
+    const isOwn = held > 0 && [...this.#held.values()].every((others) => others <= held);
+    onRefused(name, isOwn ? 'team' : 'process');
+    if (!isOwn) return new HttpError('service_unavailable', 'The service is too busy. Nothing was changed.');
+    const message = `The team has so many requests under way that this one found no room in ${waitMs / 1000} s (${name}). Nothing was changed.`;
+    return new HttpError('rate_limited', message);
+  }
+}
