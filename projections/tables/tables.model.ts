@@ -42,6 +42,8 @@ export const tables: Model<TablesState, TableStates, TableChange, RememberedTabl
     'alter table tables set (fillfactor = 50)',
     'alter table changes set (fillfactor = 85)',
     'alter table extents set (fillfactor = 85)',
+    // For pages of a team's tables.
+    'create index tables_listed on tables (team_id, created, id) where not deleted',
     // For compaction: finds out quickly that there is nothing to do.
     'create index extents_received on extents (table_id) where presented is null',
     'create index extents_presented on extents (table_id, presented, version) where presented is not null',

@@ -8,6 +8,8 @@ import { appsToLinkOf } from '../access/access.ts';
 import type { App } from '../server/app-type.ts';
 import { tableOperations } from '../openapi/operations/tables.ts';
 import type { Gate } from '../limits/gate.ts';
+import { formatTablesContinuation, parseTablesContinuation } from '../requests/continuation.ts';
+import { pageQuery } from '../requests/page-query.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfMatch } from '../requests/versions.ts';
 import { writeRows, type RowWriteDependencies } from '../bodies/write-rows.ts';
@@ -20,9 +22,14 @@ export interface TablesRouteDependencies extends RowWriteDependencies {
 
 export function addTableRoutes(app: App, dependencies: TablesRouteDependencies): void {
   const { tables, gate, limits } = dependencies;
-  app.get('/tables', { config: { operation: tableOperations.list } }, async (request) => {
+  app.get('/tables', {
+    schema: { querystring: pageQuery('tables') }, config: { operation: tableOperations.list },
+  }, async (request) => {
     const { teamId, appId } = request.principal;
-    return { data: await tables.list(teamId, appId) };
+    const { limit, continuation } = request.query;
+    const from = continuation === undefined ? null : parseTablesContinuation(teamId, continuation);
+    const page = await tables.list(teamId, appId, from, limit);
+    return { data: page.tables, ...(page.next === null ? {} : { continuation: formatTablesContinuation(teamId, page.next) }) };
   });
 
   app.post('/tables', {
