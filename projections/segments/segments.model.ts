@@ -4,28 +4,35 @@ import { rowIdsOf, rowTextOf } from '../../src/events/row-bodies.ts';
 import type { Loading, Model } from '../engine/model.ts';
 import { storing } from '../engine/statements.ts';
 import { decideBlockReceived } from './decide-block-received.ts';
+import { decideBodyExpired, decideOpenBody } from './decide-open-body.ts';
 import { fillSegment } from './fill-segment.ts';
-import { BodyBlockEntity, RetainedIdEntity, SegmentEntity, SegmentRowEntity } from './segment.entity.ts';
+import { BodyBlockEntity, OpenBodyEntity, RetainedIdEntity, SegmentEntity, SegmentRowEntity } from './segment.entity.ts';
 import { segmentGarbage } from './segments.garbage.ts';
 import { segmentSections } from './segments.sections.ts';
-import type { BodyBlockChange } from './body-block.ts';
+import type { BodyBlockChange, OpenBodyChange } from './body-block.ts';
 import { SegmentsState, type SegmentStates } from './segments.state.ts';
-import { bodyBlockRow, findBodyBlocks, findSegmentKeys, insertBodyBlocks } from './segments.store.ts';
+import { bodyBlockRow, deleteOpenBodies, findBodyBlocks, findOpenBodies, findSegmentKeys, insertBodyBlocks, insertOpenBodies } from './segments.store.ts';
 
-export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange> = {
-  entities: [SegmentEntity, SegmentRowEntity, RetainedIdEntity, BodyBlockEntity],
+export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange | OpenBodyChange> = {
+  entities: [SegmentEntity, SegmentRowEntity, RetainedIdEntity, BodyBlockEntity, OpenBodyEntity],
   storage: [
     'create index segments_dropped on segments (key) where dropped',
     'create index segments_idle on segments (idle_since) where not emptied',
   ],
-  decisions: { BlockReceived: decideBlockReceived },
-  changes: { bodyBlock: ({ segments }, change) => segments.changeBodyBlock(change) },
+  decisions: { BodyOpenRequested: decideOpenBody, BlockReceived: decideBlockReceived, BodyExpired: decideBodyExpired },
+  changes: {
+    bodyBlock: ({ segments }, change) => segments.changeBodyBlock(change),
+    openBody: ({ segments }, change) => segments.changeBody(change),
+  },
   open: () => new SegmentsState(),
   // A segment that was not filled before the append is written here, as on replay.
   keysAtMost: (data) => (segmentOfEvent(data) === null ? 0 : 1),
   load,
   loadMore,
-  store: (state) => storing(state.changedBlocks.map(bodyBlockRow), insertBodyBlocks),
+  store: (state) => [
+    ...storing(state.changedBlocks.map(bodyBlockRow), insertBodyBlocks), ...storing(state.openedBodies(), insertOpenBodies),
+    ...storing(state.closedBodies(), deleteOpenBodies),
+  ],
   makes: (data) => (data.type === 'BlockReceived' ? [data.bodyId] : []),
   sections: segmentSections,
   garbage: segmentGarbage,
@@ -40,12 +47,29 @@ async function load({ tx, events, states: { segments }, before }: Loading<Segmen
     if ('rows' in data && data.rows.kind === 'body') bodyIds.add(data.rows.bodyId);
   }
   for (const bodyId of bodyIds) for (const block of before?.segments.allBodyBlocks(bodyId) ?? []) segments.putBodyBlock(block);
-  const [keys, blocks] = await Promise.all([
+  const missingBodies = missingOpenBodies(events, segments, before?.segments ?? null);
+  const [keys, blocks, bodies] = await Promise.all([
     segmentIds.size === 0 ? new Map<string, bigint>() : findSegmentKeys(tx, [...segmentIds]),
     bodyIds.size === 0 ? [] : findBodyBlocks(tx, [...bodyIds]),
+    missingBodies.length === 0 ? [] : findOpenBodies(tx, missingBodies),
   ]);
+  for (const body of bodies) segments.putBody(body.bodyId, body);
   for (const [segmentId, key] of keys) segments.put(segmentId, key);
   for (const block of blocks) segments.putBodyBlock(block);
+}
+
+/** The bodies that events close and that are not loaded yet. Takes from the previous batch what that one knows. */
+function missingOpenBodies(events: readonly Event[], segments: SegmentsState, before: SegmentsState | null): string[] {
+  const named = new Set(events.flatMap(({ data }) => {
+    if (data.type === 'BodyExpired') return [data.bodyId];
+    return 'rows' in data && data.rows.kind === 'body' ? [data.rows.bodyId] : [];
+  }));
+  return [...named].filter((bodyId) => {
+    if (segments.findBody(bodyId) !== undefined) return false;
+    const known = before?.findBody(bodyId);
+    if (known !== undefined) segments.putBody(bodyId, known);
+    return known === undefined;
+  });
 }
 
 /** Schedules the writes of segments that events carry and that are not written yet, as on replay. */

@@ -2,6 +2,8 @@
 import type { EventData, RowSource } from '../../src/events/event.ts';
 import type { Model } from '../engine/model.ts';
 import { storing } from '../engine/statements.ts';
+import type { OpenBodyChange } from '../segments/body-block.ts';
+import { closingBody } from '../segments/decide-open-body.ts';
 import { decideAddRows } from './decide-add-rows.ts';
 import { decideCreateTable } from './decide-create-table.ts';
 import { decideDeleteRow } from './decide-delete-row.ts';
@@ -35,7 +37,7 @@ export interface AllTableQueries {
   readonly pages: PageQueries;
 }
 
-export const tables: Model<TablesState, TableStates, TableChange, RememberedTables, SchemaCache, AllTableQueries> = {
+export const tables: Model<TablesState, TableStates, TableChange | OpenBodyChange, RememberedTables, SchemaCache, AllTableQueries> = {
   entities: [TableEntity, TableSchemaEntity, ExtentEntity, GenerationEntity, ChangeEntity, AppLinkEntity],
   storage: [
     // Free space on each page allows HOT updates of hot rows, which touch no index.
@@ -56,11 +58,11 @@ export const tables: Model<TablesState, TableStates, TableChange, RememberedTabl
     'create index generations_to_forget on generations (ended_at) where cleared',
   ],
   decisions: {
-    TableCreateRequested: decideCreateTable,
+    TableCreateRequested: closingBody(decideCreateTable),
     TablePatchRequested: decidePatchTable,
     TableDeleteRequested: decideDeleteTable,
-    RowsAddRequested: decideAddRows,
-    TableOverwriteRequested: decideOverwriteTable,
+    RowsAddRequested: closingBody(decideAddRows),
+    TableOverwriteRequested: closingBody(decideOverwriteTable),
     RowPatchRequested: decidePatchRow,
     RowDeleteRequested: decideDeleteRow,
   },

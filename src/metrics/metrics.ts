@@ -4,6 +4,7 @@ import type { LogObserver } from '../log/log-observer.ts';
 import type { RequestObserver } from '../http/server/request-observer.ts';
 import { LogMetrics } from './log-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
+import { addQuotaMetrics, type QuotaUse } from './quota-metrics.ts';
 import { addStatusMetrics, type Asked } from './status-metrics.ts';
 
 /** How often the event loop's delay is sampled, in milliseconds: each sample wakes an idle process. */
@@ -17,6 +18,11 @@ export class Metrics {
   /** Adds metrics that query the service at each scrape. */
   ask(asked: Asked): void {
     addStatusMetrics(this.#registry, asked);
+  }
+
+  /** Adds what teams use of their quotas. */
+  askQuotas(ask: () => Promise<readonly QuotaUse[]>): void {
+    addQuotaMetrics(this.#registry, ask);
   }
 
   /** Adds Node's process metrics. Call it once per process: they are collected until its end. */

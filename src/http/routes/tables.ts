@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { createTable, createTableQuery } from '../../../commands/create-table.ts';
 import { overwriteTable, overwriteTableQuery } from '../../../commands/overwrite-table.ts';
 import type { TableQueries } from '../../../projections/tables/tables.queries.ts';
-import type { RowLimits } from '../../events/event.ts';
+import type { RowLimits, TableLimits } from '../../events/event.ts';
 import { appsToLinkOf } from '../access/access.ts';
 import type { App } from '../server/app-type.ts';
 import { tableOperations } from '../openapi/operations/tables.ts';
@@ -18,10 +18,11 @@ export interface TablesRouteDependencies extends RowWriteDependencies {
   readonly tables: TableQueries;
   readonly gate: Gate;
   readonly limits: RowLimits;
+  readonly tableLimits: TableLimits;
 }
 
 export function addTableRoutes(app: App, dependencies: TablesRouteDependencies): void {
-  const { tables, gate, limits } = dependencies;
+  const { tables, gate, limits, tableLimits } = dependencies;
   app.get('/tables', {
     schema: { querystring: pageQuery('tables') }, config: { operation: tableOperations.list },
   }, async (request) => {
@@ -36,7 +37,7 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
     schema: { querystring: createTableQuery }, config: { operation: tableOperations.create },
   }, (request, reply) => gate.run(request.principal.teamId, async () => {
     const { teamId } = request.principal;
-    const target = { teamId, tableId: randomUUIDv7(), query: request.query, limits };
+    const target = { teamId, tableId: randomUUIDv7(), query: request.query, limits: tableLimits };
     return writeRows(request, reply, dependencies, {
       command: (members, rows) => {
         const event = createTable({ ...target, members, rows });

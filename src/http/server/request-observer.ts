@@ -1,3 +1,5 @@
+import type { Refusal } from '../../events/outcome.ts';
+
 /** What rate limits can apply to (docs/rate-limits.md). */
 export const limitNames = ['requests', 'rows'] as const;
 export type LimitName = (typeof limitNames)[number];
@@ -7,6 +9,8 @@ export interface RequestObserver {
   began(): void;
   /** A request was refused because its team has used up this limit. */
   rateLimited(limit: LimitName): void;
+  /** A request was refused. */
+  refused(refusal: Refusal): void;
   /**
    * The answer has ended, this many milliseconds after the request was routed. `route` is the pattern, like `/tables/:tableID`;
    * null if the path and method have none. `status` is null if the connection was cut before the end.

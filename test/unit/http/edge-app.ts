@@ -37,7 +37,7 @@ export function buildEdge(routes: (app: App) => void, changes: Partial<AppDepend
     authenticate: (token) => (token === 'good-token' ? { ...unlimited, teamId: 't1' } : null),
     isLinked: () => false,
     checkHealth: () => ({ notReady: [], problems: [] }),
-    observer: { began: () => undefined, rateLimited: () => undefined, ended: () => undefined },
+    observer: { began: () => undefined, rateLimited: () => undefined, refused: () => undefined, ended: () => undefined },
     routes,
     ...changes,
   });

@@ -13,8 +13,8 @@ const put: Operation = {
     + '`$rowID`s that rows may come with to keep their identity in an overwrite.',
   body: { ...json(inputRows, { rows: examples.inputRows }), ...inputCells },
   answers: { 200: { description: 'The chunk is in the stash.', body: json(nothing, { stored: {} }) } },
-  // In the header of CSV or TSV.
-  errors: ['column_id_not_unique', 'column_id_reserved'],
+  // The columns: in the header of CSV or TSV.
+  errors: ['payment_required', 'column_id_not_unique', 'column_id_reserved'],
 };
 
 const remove: Operation = {
