@@ -8,7 +8,8 @@ const rowBytesMax = 512 * 1024;
 const profiledColumnsMax = 2_000_000;
 
 export function rowLimits(rowsPerTableMax: number): RowLimits {
-  return { rowsPerTableMax, columnsMax, rowBytesMax };
+  // Of a stash, a table can show no more.
+  return { rowsPerTableMax, columnsMax, rowBytesMax, stashColumnsMax: columnsMax };
 }
 
 export function tableLimits(rowsPerTableMax: number, tablesMax: number): TableLimits {

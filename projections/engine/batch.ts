@@ -78,7 +78,10 @@ export class Batch {
       ...loadings.map(([model, loading]) => model.load?.(loading)),
     ]);
     for (const outcome of recorded) this.#recorded.set(outcome.commandId, outcome);
-    for (const [model, loading] of loadings) await model.loadMore?.(loading);
+    // A run begins with the event that may load much: what it looks up has been decided.
+    const refused = events.filter(({ data }) => models.loadsMuch(data) && models.isRefused(this.#states, data));
+    const remaining = refused.length === 0 ? events : events.filter((event) => !refused.includes(event));
+    for (const [model, loading] of loadings) await model.loadMore?.({ ...loading, events: remaining });
     return writes;
   }
 

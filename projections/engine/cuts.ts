@@ -18,13 +18,14 @@ export function stretchesOf(models: ModelSet, entries: readonly Entry[]): Entry[
   return stretches;
 }
 
-/** Cuts records before each event whose look-ups depend on the decision of an earlier one. */
+/** Cuts records before each event whose look-ups depend on the decision of an earlier one, or may be large (`loadsMuch`). */
 export function runsOf(models: ModelSet, entries: readonly Entry[]): Entry[][] {
   const runs: Entry[][] = [[]];
   let made = new Set<string>();
   for (const entry of entries) {
     const { data } = entry.event;
-    if (models.needs(data).some((name) => made.has(name))) {
+    const isCut = models.loadsMuch(data) || models.needs(data).some((name) => made.has(name));
+    if (isCut && runs.at(-1)!.length > 0) {
       runs.push([]);
       made = new Set();
     }

@@ -73,6 +73,14 @@ export class ModelSet {
     return this.list.flatMap(([, model]) => model.makes?.(data) ?? []);
   }
 
+  loadsMuch(data: EventData): boolean {
+    return this.list.some(([, model]) => model.loadsMuch?.(data) ?? false);
+  }
+
+  isRefused(states: States, data: EventData): boolean {
+    return this.list.some(([, model]) => model.isRefused?.(states, data) ?? false);
+  }
+
   /** Whether everything before such an event must be stored before the event is loaded. */
   readsStored({ type }: EventData): boolean {
     return this.#readsStored.has(type);

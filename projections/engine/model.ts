@@ -61,8 +61,15 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
   keysAtMost?(data: EventData): number;
   /** Loads into the state everything that the events look up: from memory where possible, else from Postgres in one round trip. */
   load?(loading: Loading<States, Remembered, Committed>): Promise<void>;
-  /** The same for look-ups that depend on what `load` gave for any model. Models run it one after the other. */
+  /**
+   * The same for look-ups that depend on what `load` gave for any model. Models run it one after the other. Where it takes long, it lets
+   * other work run in between.
+   */
   loadMore?(loading: Loading<States, Remembered, Committed>): Promise<void>;
+  /** Whether `loadMore` may load much for the event. A batch is cut before it, so that all earlier events are decided by then. */
+  loadsMuch?(data: EventData): boolean;
+  /** Whether such an event is certainly refused by what `load` gave: then `loadMore` loads nothing for it. */
+  isRefused?(states: States, data: EventData): boolean;
   /** The net changes of the batch, a statement for each kind of thing. */
   store(state: State): readonly BoundStatement[];
   /** What the next batch may remember: `remembered` is of all earlier batches (null: none) and may be changed in place. */

@@ -4,7 +4,6 @@
  * its own way to store a batch.
  */
 import type { Tx } from '../../src/database/pipelined-client.ts';
-import { isImport } from '../../src/events/record-header.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { Event } from '../../src/events/event.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
@@ -13,16 +12,13 @@ import { BatchPipeline } from '../../src/log/batch-pipeline.ts';
 import type { Projector } from './projector.ts';
 import type { ProgressAhead, SpeculativeBatch } from './speculative-batch.ts';
 
-/** What one batch may hold. */
-const batchEventsMax = 500;
-const batchBytesMax = 4 * 1024 * 1024;
+/** What the events of a batch may cost (src/events/cost.ts): about 500 simple ones, 50 ms of work. An event that costs more is a batch of its own. */
+const batchCostMax = 4_000_000;
 
 /** A batch in the making. */
 export interface Gathered<Item> {
   readonly items: Item[];
-  bytes: number;
-  /** Whether its last item is an import, which must end a batch. */
-  endsWithImport: boolean;
+  cost: number;
   /** The time of its records, if the log gives a batch one time. */
   time: number;
   /** Its speculative result, valid if the progress is where it is expected; null when it cannot be decided ahead. */
@@ -37,7 +33,8 @@ export interface PartitionBatchesOptions<Item> {
   readonly projector: Projector;
   /** The epoch (fencing token) of the takeover of this partition. */
   readonly epoch: bigint;
-  readonly bytesOf: (item: Item) => Uint8Array;
+  /** What the event of an item costs (src/events/cost.ts). */
+  readonly costOf: (item: Item) => number;
   /** The time for the records of a batch that is opened now, in milliseconds. */
   readonly timeNow: () => number;
   /** The records that the items are, or will be, from this offset on. */
@@ -62,10 +59,8 @@ export class PartitionBatches<Item> {
       open: () => this.#takeOpened() ?? this.#open(),
       hasRoom: (batch, item) => this.#hasRoom(batch, item),
       put: (batch, item) => {
-        const bytes = options.bytesOf(item);
         batch.items.push(item);
-        batch.bytes += bytes.length;
-        batch.endsWithImport = isImport(bytes);
+        batch.cost += options.costOf(item);
       },
       plan: (batch, items) => this.#decide(batch, items),
       replan: async (batch, asPlanned) => {
@@ -123,7 +118,7 @@ export class PartitionBatches<Item> {
   }
 
   #open(): Gathered<Item> {
-    const batch: Gathered<Item> = { items: [], bytes: 0, endsWithImport: false, time: 0, speculative: null, loadedAhead: null };
+    const batch: Gathered<Item> = { items: [], cost: 0, time: 0, speculative: null, loadedAhead: null };
     this.#speculate(batch);
     return batch;
   }
@@ -135,10 +130,9 @@ export class PartitionBatches<Item> {
     batch.speculative = ahead && projector.speculate(partition, ahead, epoch);
   }
 
-  /** An empty batch takes an item of any size. */
-  #hasRoom({ items, bytes, endsWithImport }: Gathered<Item>, item: Item): boolean {
-    if (endsWithImport) return false;
-    return items.length === 0 || (items.length < batchEventsMax && bytes + this.#options.bytesOf(item).length <= batchBytesMax);
+  /** An empty batch takes any item. */
+  #hasRoom({ items, cost }: Gathered<Item>, item: Item): boolean {
+    return items.length === 0 || cost + this.#options.costOf(item) <= batchCostMax;
   }
 
   /** Decides items that were added to a batch. */

@@ -1,5 +1,5 @@
 /** Projects records that are in the log already, in transactions of their own. */
-import { isImport } from '../../src/events/record-header.ts';
+import { costOfRecord } from '../../src/events/cost.ts';
 import type { Database } from '../../src/database/database.ts';
 import { isDatabaseAway } from '../../src/database/database-away.ts';
 import { begin, commit, rollback } from '../../src/database/transaction.ts';
@@ -14,6 +14,9 @@ export interface ProjectTarget {
   /** The epoch (fencing token) of the takeover of this partition. */
   readonly epoch: bigint;
 }
+
+/** Called for each batch that was stored. */
+export type OnProjected = (records: readonly LogRecord[], projected: Projected) => void;
 
 /** A record that cannot be projected: a bug, or a damaged log. */
 export class ProjectionFailed extends Error {
@@ -43,28 +46,46 @@ export function projectBatch({ database, projector, partition, epoch }: ProjectT
   }));
 }
 
+/** What the events of a batch may cost (src/events/cost.ts) where nobody waits for their outcomes. */
+const batchCostMax = 16_000_000;
+
+/** Cuts records into batches. An event that costs more than a batch may is one of its own. */
+function batchesOf(records: readonly LogRecord[]): LogRecord[][] {
+  const batches: LogRecord[][] = [];
+  let cost = Infinity;
+  for (const record of records) {
+    const added = costOfRecord(record.bytes);
+    if (cost + added > batchCostMax) {
+      batches.push([]);
+      cost = 0;
+    }
+    batches.at(-1)!.push(record);
+    cost += added;
+  }
+  return batches;
+}
+
 /**
- * Projects records in batches, each ending with an import or with the last record. A batch that fails is projected record by record, so
+ * Projects records in batches of bounded cost. A batch that fails is projected record by record, so
  * that everything before the faulty record is stored. Calls `onProjected` for each batch. Rejects with ProjectionFailed for the faulty
  * record, with ProgressMoved if somebody else moved the progress, and with errors that `isDatabaseAway` or `isConflict` recognize.
  */
 export async function projectRecords(
   target: ProjectTarget,
   records: readonly LogRecord[],
-  onProjected: (records: readonly LogRecord[], projected: Projected) => void,
+  onProjected: OnProjected,
 ): Promise<void> {
-  const end = records.findIndex(({ bytes }) => isImport(bytes)) + 1;
-  if (end > 0 && end < records.length) {
-    await projectRecords(target, records.slice(0, end), onProjected);
-    return projectRecords(target, records.slice(end), onProjected);
-  }
+  for (const batch of batchesOf(records)) await projectOrSplit(target, batch, onProjected);
+}
+
+async function projectOrSplit(target: ProjectTarget, records: readonly LogRecord[], onProjected: OnProjected): Promise<void> {
   let projected: Projected;
   try {
     projected = await projectBatch(target, records);
   } catch (error) {
     if (isNoBug(error)) throw error;
     if (records.length === 1) throw new ProjectionFailed(target.partition, records[0]!.offset, error);
-    for (const record of records) await projectRecords(target, [record], onProjected);
+    for (const record of records) await projectOrSplit(target, [record], onProjected);
     return;
   }
   onProjected(records, projected);

@@ -33,36 +33,45 @@ export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange | Ope
     ...storing(state.changedBlocks.map(bodyBlockRow), insertBodyBlocks), ...storing(state.openedBodies(), insertOpenBodies),
     ...storing(state.closedBodies(), deleteOpenBodies),
   ],
-  makes: (data) => (data.type === 'BlockReceived' ? [data.bodyId] : []),
+  loadsMuch: (data) => bodyIdOf(data) !== null,
   sections: segmentSections,
   garbage: segmentGarbage,
 };
 
 async function load({ tx, events, states: { segments }, before }: Loading<SegmentStates, null, null>): Promise<void> {
   const segmentIds = new Set<string>();
-  const bodyIds = new Set<string>();
   for (const { data } of events) {
     const found = segmentOfEvent(data);
     if (found !== null && !segments.has(found.segmentId)) segmentIds.add(found.segmentId);
-    if ('rows' in data && data.rows.kind === 'body') bodyIds.add(data.rows.bodyId);
   }
-  for (const bodyId of bodyIds) for (const block of before?.segments.allBodyBlocks(bodyId) ?? []) segments.putBodyBlock(block);
   const missingBodies = missingOpenBodies(events, segments, before?.segments ?? null);
-  const [keys, blocks, bodies] = await Promise.all([
+  const [keys, bodies] = await Promise.all([
     segmentIds.size === 0 ? new Map<string, bigint>() : findSegmentKeys(tx, [...segmentIds]),
-    bodyIds.size === 0 ? [] : findBodyBlocks(tx, [...bodyIds]),
     missingBodies.length === 0 ? [] : findOpenBodies(tx, missingBodies),
   ]);
-  for (const body of bodies) segments.putBody(body.bodyId, body);
   for (const [segmentId, key] of keys) segments.put(segmentId, key);
-  for (const block of blocks) segments.putBodyBlock(block);
+  for (const body of bodies) segments.putBody(body.bodyId, body);
+}
+
+async function loadMore(loading: Loading<SegmentStates, null, null>): Promise<void> {
+  await loadBodies(loading);
+  fillSegments(loading);
+}
+
+/** Loads the blocks of the bodies that events close. */
+async function loadBodies({ tx, events, states: { segments }, before }: Loading<SegmentStates, null, null>): Promise<void> {
+  for (const bodyId of new Set(events.map(({ data }) => bodyIdOf(data)))) {
+    if (bodyId === null) continue;
+    for (const block of before?.segments.allBodyBlocks(bodyId) ?? []) segments.putBodyBlock(block);
+    for await (const block of findBodyBlocks(tx, bodyId)) segments.putBodyBlock(block);
+  }
 }
 
 /** The bodies that events close and that are not loaded yet. Takes from the previous batch what that one knows. */
 function missingOpenBodies(events: readonly Event[], segments: SegmentsState, before: SegmentsState | null): string[] {
   const named = new Set(events.flatMap(({ data }) => {
-    if (data.type === 'BodyExpired') return [data.bodyId];
-    return 'rows' in data && data.rows.kind === 'body' ? [data.rows.bodyId] : [];
+    const bodyId = data.type === 'BodyExpired' ? data.bodyId : bodyIdOf(data);
+    return bodyId === null ? [] : [bodyId];
   }));
   return [...named].filter((bodyId) => {
     if (segments.findBody(bodyId) !== undefined) return false;
@@ -73,7 +82,7 @@ function missingOpenBodies(events: readonly Event[], segments: SegmentsState, be
 }
 
 /** Schedules the writes of segments that events carry and that are not written yet, as on replay. */
-async function loadMore({ events, states: { segments }, keys, writeFirst }: Loading<SegmentStates, null, null>): Promise<void> {
+function fillSegments({ events, states: { segments }, keys, writeFirst }: Loading<SegmentStates, null, null>): void {
   for (const event of events) {
     const found = segmentOfEvent(event.data);
     if (found === null || segments.has(found.segmentId)) continue;
@@ -91,4 +100,9 @@ function segmentOfEvent(data: Event['data']): { readonly segmentId: string; read
   if (data.type === 'BlockReceived') return { segmentId: data.segmentId, teamId: data.teamId, rows: data };
   if (!('rows' in data) || data.rows.kind !== 'block') return null;
   return { segmentId: data.rows.segmentId, teamId: data.teamId, rows: data.rows };
+}
+
+/** The body whose end an event is; null if it is none. */
+function bodyIdOf(data: Event['data']): string | null {
+  return 'rows' in data && data.rows.kind === 'body' ? data.rows.bodyId : null;
 }

@@ -1,6 +1,7 @@
 /** Reads and writes segments and the blocks of large bodies. */
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { parseProfile, profileText } from '../../src/values/profile-codec.ts';
+import { TimeSlices } from '../../src/time-slices.ts';
 import type { BodyBlock, OpenBody } from './body-block.ts';
 import { storedBodyBlocks, storedOpenBodies } from './segment.entity.ts';
 
@@ -18,14 +19,26 @@ export async function findSegmentKeys(tx: Tx, ids: readonly string[]): Promise<R
 /** A block as stored. */
 type BodyBlockRow = Omit<BodyBlock, 'profile'> & { readonly profile: string };
 
+/** How many blocks of a body are fetched at once. */
+const blocksAtOnce = 16;
+
 const selectBodyBlocks: Statement<BodyBlockRow> = {
   name: 'select_body_blocks',
-  text: `select ${storedBodyBlocks.columns()} from body_blocks where body_id = any($1::uuid[]) order by body_id, number`,
+  text: `select ${storedBodyBlocks.columns()} from body_blocks where body_id = $1 and number > $2 order by number limit ${blocksAtOnce}`,
 };
 
-export async function findBodyBlocks(tx: Tx, bodyIds: readonly string[]): Promise<BodyBlock[]> {
-  const { rows } = await tx.query(selectBodyBlocks, [bodyIds]);
-  return rows.map((block) => ({ ...block, profile: parseProfile(block.profile) }));
+/** The blocks with this body ID, of any team, in order. */
+export async function* findBodyBlocks(tx: Tx, bodyId: string): AsyncGenerator<BodyBlock> {
+  const slices = new TimeSlices();
+  for (let last = -1; ; ) {
+    const { rows } = await tx.query(selectBodyBlocks, [bodyId, last]);
+    for (const block of rows) {
+      await slices.next();
+      yield { ...block, profile: parseProfile(block.profile) };
+    }
+    if (rows.length < blocksAtOnce) return;
+    last = rows.at(-1)!.number;
+  }
 }
 
 const selectOpenBodies: Statement<OpenBody> = {

@@ -2,7 +2,7 @@
 import type { Tx } from '../../src/database/pipelined-client.ts';
 import type { Event } from '../../src/events/event.ts';
 import type { Loading } from '../engine/model.ts';
-import { StashContentBuilder, type StashContent } from './stash-content.ts';
+import { defaultColumnsMax, StashContentBuilder, type StashContent } from './stash-content.ts';
 import { compareSerials } from './stash-order.ts';
 import type { Chunk, Stash } from './stash.ts';
 import type { StashStates } from './stashes.state.ts';
@@ -42,26 +42,25 @@ export async function loadStashes({ tx, events, states: { stashes }, before }: L
 
 /** Loads the content of every imported stash, and reserves a key per segment, because each import makes an extent of each. */
 export async function loadStashContents({ tx, events, states: { stashes }, before, keys }: LoadingStashes): Promise<void> {
-  const contents = new Map<bigint, StashContent>();
   for (const event of events) {
     const name = importedStash(event);
     const stash = name && stashes.stash(name.teamId, name.stashId);
     if (stash === null || stash.endedAt !== null) continue;
-    let content = contents.get(stash.key);
-    if (content === undefined) {
-      const newChunks = [...(before?.stashes.newChunksOf(stash.key) ?? []), ...stashes.newChunksOf(stash.key)];
-      content = await readContent(tx, stash, new Map(newChunks.map((chunk) => [chunk.serial, chunk])));
-      contents.set(stash.key, content);
-      stashes.putContent(stash.key, content);
-    }
+    const newChunks = [...(before?.stashes.newChunksOf(stash.key) ?? []), ...stashes.newChunksOf(stash.key)];
+    const content = await readContent(tx, stash, new Map(newChunks.map((chunk) => [chunk.serial, chunk])), columnsMaxOf(event));
+    stashes.putContent(stash.key, content);
     await keys.reserve(tx, content.segments.length);
   }
 }
 
+function columnsMaxOf({ data }: Event): number {
+  return ('limits' in data && 'stashColumnsMax' in data.limits ? data.limits.stashColumnsMax : undefined) ?? defaultColumnsMax;
+}
+
 /** `unseen`: the chunks that queries cannot see yet, by serial. They replace stored ones. */
-async function readContent(tx: Tx, stash: Stash, unseen: ReadonlyMap<string, Chunk>): Promise<StashContent> {
+async function readContent(tx: Tx, stash: Stash, unseen: ReadonlyMap<string, Chunk>, columnsMax: number): Promise<StashContent> {
   const asNumbers = stash.words === 0;
-  const builder = new StashContentBuilder();
+  const builder = new StashContentBuilder(columnsMax);
   const waiting = [...unseen.values()].sort((a, b) => compareSerials(b.serial, a.serial, asNumbers));
   const addWhile = (isNext: (serial: string) => boolean): void => {
     while (waiting.length > 0 && isNext(waiting.at(-1)!.serial)) {
@@ -69,12 +68,11 @@ async function readContent(tx: Tx, stash: Stash, unseen: ReadonlyMap<string, Chu
       for (const block of blocks) builder.add(serial, block);
     }
   };
-  for await (const blocks of findBlocks(tx, stash.key, asNumbers)) {
-    for (const block of blocks) {
-      if (unseen.has(block.serial)) continue;
-      addWhile((serial) => compareSerials(serial, block.serial, asNumbers) < 0);
-      builder.add(block.serial, block);
-    }
+  for await (const block of findBlocks(tx, stash.key, asNumbers)) {
+    if (unseen.has(block.serial)) continue;
+    addWhile((serial) => compareSerials(serial, block.serial, asNumbers) < 0);
+    builder.add(block.serial, block);
+    if (builder.hasTooManyColumns) break;
   }
   addWhile(() => true);
   return builder.build();

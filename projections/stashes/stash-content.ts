@@ -8,7 +8,8 @@ import type { ArrivedSegment } from '../segments/arrived-rows.ts';
 export interface StashContent {
   readonly profile: Profile;
   readonly segments: readonly ArrivedSegment[];
-  /** Whether it names more different columns than `differentColumnsMax`; then the content is incomplete. */
+  /** How many different columns it may name; if `hasTooManyColumns` it names more, and the content is incomplete. */
+  readonly columnsMax: number;
   readonly hasTooManyColumns: boolean;
   /** Names the place of a row in messages: `chunk 7, rows[3]`. */
   placeOf(place: Place): string;
@@ -21,8 +22,8 @@ export interface StashContent {
 const headerPositions = 2 ** 20;
 const headersMax = 2 ** 31;
 
-/** Ten times as many as a table may have. Must not change: replay would give other outcomes. */
-export const differentColumnsMax = 10_000;
+/** How many different columns a stash may name where the event of its import sets no limit. Must not change: replay would give other outcomes. */
+export const defaultColumnsMax = 10_000;
 
 /** Takes the blocks of a stash in order. Shares equal parts of their profiles, so that many blocks take little memory. */
 export class StashContentBuilder {
@@ -34,10 +35,21 @@ export class StashContentBuilder {
   readonly #headers: string[] = [];
   readonly #forms = new Map<string, readonly ColumnProfile[]>();
   readonly #profile = new ProfileChain();
+  readonly #columnsMax: number;
   #runs = 0;
 
+  /** @param columnsMax how many different columns it may name */
+  constructor(columnsMax: number) {
+    this.#columnsMax = columnsMax;
+  }
+
+  /** Whether it names too many columns already: what follows is not looked at. */
+  get hasTooManyColumns(): boolean {
+    return this.#profile.columnCount > this.#columnsMax;
+  }
+
   add(serial: string, { segment, profile, ids }: ChunkBlock): void {
-    if (this.#hasTooManyColumns()) return;
+    if (this.hasTooManyColumns) return;
     if (segment !== null) {
       if (this.#serials.at(-1) !== serial) {
         this.#serials.push(serial);
@@ -55,17 +67,14 @@ export class StashContentBuilder {
     return {
       profile: this.#profile.build(),
       segments: this.#segments,
-      hasTooManyColumns: this.#hasTooManyColumns(),
+      columnsMax: this.#columnsMax,
+      hasTooManyColumns: this.hasTooManyColumns,
       placeOf: ({ row, position }) => {
         if (position < 0) return `chunk ${headers[headersMax + Math.floor(position / headerPositions)]!}, rows[0]`;
         const chunk = starts.findLastIndex((start) => start <= row);
         return `chunk ${serials[chunk]!}, rows[${row - starts[chunk]!}]`;
       },
     };
-  }
-
-  #hasTooManyColumns(): boolean {
-    return this.#profile.columnCount > differentColumnsMax;
   }
 
   #asHeader(serial: string, profile: Profile): Profile {

@@ -3,7 +3,6 @@ import type { Refusal } from '../../src/events/outcome.ts';
 import type { LogPlace } from '../engine/decision.ts';
 import type { ArrivedRows } from '../segments/arrived-rows.ts';
 import { liveStash, missingStash } from './live-stash.ts';
-import { differentColumnsMax } from './stash-content.ts';
 import type { StashStates } from './stashes.state.ts';
 
 /** Refuses if there is no such stash at this time, or if its rows name too many columns. */
@@ -18,7 +17,7 @@ export function stashedRows(
   if (stash === null) return { refusal: { type: 'stash_not_found', message: missingStash(stashId, last, at) } };
   const content = stashes.content(stash.key);
   if (content.hasTooManyColumns) {
-    return { refusal: { type: 'limit_exceeded', message: `the stash names more than ${differentColumnsMax} different columns` } };
+    return { refusal: { type: 'limit_exceeded', message: `the stash names more than ${content.columnsMax} different columns` } };
   }
   const { profile, segments, placeOf } = content;
   return { profile, segments, few: [], fewIds: null, placeOf };

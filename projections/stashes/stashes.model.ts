@@ -11,7 +11,7 @@ import { stashGarbage } from './stashes.garbage.ts';
 import { stashSections } from './stashes.sections.ts';
 import type { ChunkChange, StashChange } from './stash.ts';
 import { StashesState, type StashStates } from './stashes.state.ts';
-import { chunkBlockRows, endChunks, insertChunkBlocks, insertStashes, nameOfStash, updateStashes } from './stashes.store.ts';
+import { chunkBlockRows, endChunks, insertChunkBlocks, insertStashes, updateStashes } from './stashes.store.ts';
 
 export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange | OpenBodyChange> = {
   entities: [StashEntity, ChunkBlockEntity],
@@ -40,9 +40,7 @@ export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange
     ...storing(state.newChunks().flatMap(chunkBlockRows), insertChunkBlocks),
     ...storing(state.replacedChunks.map((chunk) => ({ chunk })), endChunks),
   ],
-  // An import needs the chunks of its stash.
-  needs: (data) => ('rows' in data && data.rows.kind === 'stash' ? [nameOfStash(data.teamId, data.rows.stashId)] : []),
-  makes: (data) => (data.type === 'ChunkPutRequested' ? [nameOfStash(data.teamId, data.stashId)] : []),
+  loadsMuch: (data) => 'rows' in data && data.rows.kind === 'stash',
   sections: stashSections,
   garbage: stashGarbage,
 };

@@ -4,6 +4,7 @@ import { RowsStatement } from '../../src/database/rows-statement.ts';
 import type { RowOf } from '../../src/database/stored-table.ts';
 import { parseProfile, profileText } from '../../src/values/profile-codec.ts';
 import { storedChunkBlocks, storedStashes, type ChunkBlockEntity } from './stash.entity.ts';
+import { TimeSlices } from '../../src/time-slices.ts';
 import { numericOrderOf } from './stash-order.ts';
 import type { Chunk, ChunkBlock, ChunkSize, Stash } from './stash.ts';
 
@@ -62,30 +63,38 @@ const placedColumns = storedChunkBlocks.only('serial', 'number', 'segment', 'pro
 /** A block as an import reads it. */
 type PlacedRow = Pick<ChunkBlockRow, 'serial' | 'number' | 'segment' | 'profile' | 'ids'>;
 
-/** How many blocks are fetched at once. */
+/** How many blocks are fetched at once, and how many columns their profiles may have, but for the first. */
 const blocksAtOnce = 100;
+const columnsAtOnce = 20_000;
+
+/** SQL: the blocks of a stash that follow a place in an order. */
+const blocksAfter = (order: string, place: string): string => `select ${placedColumns} from (
+    select *, sum(profiled_columns) over (order by ${order}) - profiled_columns as columns_before from (
+      select * from chunk_blocks where stash = $1 and (${order}) > (${place}) order by ${order} limit ${blocksAtOnce}
+    ) next
+  ) chunk_blocks where columns_before < ${columnsAtOnce} order by ${order}`;
 
 const selectBlocksByNumber: Statement<PlacedRow> = {
-  name: 'select_chunk_blocks_by_number',
-  text: `select ${placedColumns} from chunk_blocks where stash = $1 and (numeric_order, serial, number) > ($2, $3, $4)
-    order by numeric_order, serial, number limit ${blocksAtOnce}`,
+  name: 'select_chunk_blocks_by_number', text: blocksAfter('numeric_order, serial, number', '$2, $3, $4'),
 };
 
 const selectBlocksByText: Statement<PlacedRow> = {
-  name: 'select_chunk_blocks_by_text',
-  text: `select ${placedColumns} from chunk_blocks where stash = $1 and (serial, number) > ($2, $3)
-    order by serial, number limit ${blocksAtOnce}`,
+  name: 'select_chunk_blocks_by_text', text: blocksAfter('serial, number', '$2, $3'),
 };
 
-/** The blocks of a stash in order, in batches; `asNumbers`: whether its serials sort as numbers. */
-export async function* findBlocks(tx: Tx, stash: bigint, asNumbers: boolean): AsyncGenerator<readonly PlacedBlock[]> {
+/** The blocks of a stash in order; `asNumbers`: whether its serials sort as numbers. */
+export async function* findBlocks(tx: Tx, stash: bigint, asNumbers: boolean): AsyncGenerator<PlacedBlock> {
+  const slices = new TimeSlices();
   let [serial, number] = ['', -1];
   for (;;) {
     const { rows } = asNumbers
       ? await tx.query(selectBlocksByNumber, [stash, serial === '' ? '' : numericOrderOf(serial), serial, number])
       : await tx.query(selectBlocksByText, [stash, serial, number]);
-    if (rows.length > 0) yield rows.map((block) => ({ ...block, profile: parseProfile(block.profile) }));
-    if (rows.length < blocksAtOnce) return;
+    if (rows.length === 0) return;
+    for (const block of rows) {
+      await slices.next();
+      yield { ...block, profile: parseProfile(block.profile) };
+    }
     ({ serial, number } = rows.at(-1)!);
   }
 }

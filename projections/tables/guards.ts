@@ -1,4 +1,5 @@
 /** The first guards of every request on a table: the table, its team's suspension, If-Match (docs/spec/decisions.md 2). */
+import type { EventData } from '../../src/events/event.ts';
 import { refuse, type Decision, type LogPlace } from '../engine/decision.ts';
 import { suspendedMessage } from '../teams/guards.ts';
 import type { Team } from '../teams/team.ts';
@@ -38,6 +39,14 @@ export function usableTable(
   if (team === null) throw new Error(`table ${tableId} belongs to the unknown team ${teamId}`);
   if (team.suspended) return { refused: refuse('payment_required', suspendedMessage) };
   return { table, team };
+}
+
+/** Whether the first guards of a request certainly refuse it, whatever its rows are. */
+export function isRefusedWithoutRows(states: TableStates, data: EventData): boolean {
+  if (data.type === 'TableCreateRequested') return states.teams.team(data.teamId)?.suspended ?? false;
+  if (data.type !== 'RowsAddRequested' && data.type !== 'TableOverwriteRequested') return false;
+  const found = usableTable(states, data.teamId, data.tableId);
+  return 'refused' in found || (data.ifMatch !== null && found.table.version > data.ifMatch);
 }
 
 /** Null if nothing has changed since the version that the client saw. A version that was lost is one that nobody knows. */

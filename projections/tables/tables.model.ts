@@ -11,6 +11,7 @@ import { decideDeleteTable } from './decide-delete-table.ts';
 import { decideOverwriteTable } from './decide-overwrite-table.ts';
 import { decidePatchRow } from './decide-patch-row.ts';
 import { decidePatchTable } from './decide-patch-table.ts';
+import { isRefusedWithoutRows } from './guards.ts';
 import { smallExtentBytes } from './compaction.ts';
 import { compareRows } from './compare/compare-rows.ts';
 import { insertRetainedIds } from './retained-ids.store.ts';
@@ -93,6 +94,7 @@ export const tables: Model<TablesState, TableStates, TableChange | OpenBodyChang
     known.take(state);
     return known;
   },
+  isRefused: isRefusedWithoutRows,
   needs,
   makes,
   // Only rows have to be looked up; the rest is mostly remembered.
@@ -115,11 +117,9 @@ function keysAtMost(data: EventData): number {
   return rows.kind === 'body' ? rows.blocks : 0;
 }
 
-/** The present rows of a table, and the row IDs with which the blocks of a body came. */
+/** The present rows of a table. */
 function needs(data: EventData): string[] {
-  const isOverwrite = data.type === 'TableOverwriteRequested';
-  const names = isOverwrite || 'row' in data ? [data.tableId] : [];
-  return isOverwrite && data.rows.kind === 'body' ? [...names, data.rows.bodyId] : names;
+  return data.type === 'TableOverwriteRequested' || 'row' in data ? [data.tableId] : [];
 }
 
 /** Rows that come as segments: their places are not known before an extent refers to them. */

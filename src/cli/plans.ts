@@ -15,8 +15,8 @@ interface Flags {
   readonly json?: boolean;
 }
 
-/** A limit as the flags give it; null: the plan sets none. */
-type Limit = number | null;
+/** A limit as the flags give it; `none`: the plan sets none. Not null, which Commander takes for an option without a value. */
+type Limit = number | 'none';
 
 type PlanFlags = Flags & { readonly [Q in Quota]?: Limit };
 
@@ -60,7 +60,10 @@ async function show(idOrName: string, flags: Flags): Promise<void> {
 }
 
 async function set(idOrName: string, flags: PlanFlags): Promise<void> {
-  const limits = quotas.flatMap((quota) => (flags[quota] === undefined ? [] : [[`${quota}Max`, flags[quota]]]));
+  const limits = quotas.flatMap((quota) => {
+    const limit = flags[quota];
+    return limit === undefined ? [] : [[`${quota}Max`, limit === 'none' ? null : limit]];
+  });
   if (limits.length === 0) {
     throw new UserError(`Nothing says what to limit: give ${quotas.map((quota) => planFlags[quota][0].split(' ')[0]).join(', ')}.`);
   }
@@ -96,7 +99,7 @@ function noLimitOf(quota: Quota): string {
 
 function limitOf(quota: Quota, text: string): Limit {
   const none = noLimitOf(quota);
-  if (text === none) return null;
+  if (text === none) return 'none';
   if (planFlags[quota][0].endsWith('<size>')) {
     const bytes = parseByteSize(text);
     if (bytes === null) throw new InvalidArgumentError(`It must be a size like 1000000, 500MB or 10GiB, or "${none}".`);

@@ -2,6 +2,7 @@
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompressSync } from 'node:zlib';
 import { decodeProfile, encodeProfile } from '../values/profile-codec.ts';
+import { costOf } from './cost.ts';
 import type { EncodedEvent, Envelope, Event, EventData } from './event.ts';
 import { encodeHeader, readHeader } from './record-header.ts';
 
@@ -36,10 +37,11 @@ export async function packBody(body: Uint8Array): Promise<PackedBody> {
 export function encodeEvent(envelope: Envelope, data: EventData, body: PackedBody = noBody): EncodedEvent {
   const json = Buffer.from(JSON.stringify({ ...envelope, data: toWire(data) }));
   const isImport = 'rows' in data && data.rows.kind === 'stash';
-  const bytes = Buffer.concat([encodeHeader(body.codec, isImport, json.length), json, body.bytes]);
+  const cost = costOf(data, json.length + body.bytes.length);
+  const bytes = Buffer.concat([encodeHeader(body.codec, isImport, json.length, cost), json, body.bytes]);
   if (bytes.length > recordBytesMax) throw new RecordTooLarge(bytes.length);
   const event = { ...envelope, data, body: () => unpackBody(body.codec, body.bytes) };
-  return { commandId: envelope.commandId, bytes, event };
+  return { commandId: envelope.commandId, bytes, cost, event };
 }
 
 /** Throws on bytes that no version of this codec wrote: a record that cannot be read must halt, never be skipped. */

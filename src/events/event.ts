@@ -13,6 +13,8 @@ export interface RowLimits {
   readonly rowsPerTableMax: number;
   readonly columnsMax: number;
   readonly rowBytesMax: number;
+  /** How many different columns a stash may name that is imported. Absent in events from before this limit: 10,000. */
+  readonly stashColumnsMax?: number;
 }
 
 /** The limits of a new table, as configured when it was requested. */
@@ -68,6 +70,13 @@ export interface EventRows {
   readonly ids?: true;
 }
 
+/** What the blocks of a body hold together, for the cost of the event that ends it (cost.ts). */
+export interface BodyContent {
+  /** The columns of their profiles, and the rows that came with row IDs, summed over the blocks. */
+  readonly columns: number;
+  readonly rowIds: number;
+}
+
 /** Where the rows of a request are stored. */
 export type RowSource =
   /** No rows at all. */
@@ -76,8 +85,8 @@ export type RowSource =
   | (EventRows & { readonly kind: 'few' })
   /** In this event: a block, written to the segment of this ID. */
   | (EventRows & { readonly kind: 'block'; readonly segmentId: string })
-  /** In the `BlockReceived` events with this body ID. */
-  | { readonly kind: 'body'; readonly bodyId: string; readonly blocks: number }
+  /** In the `BlockReceived` events with this body ID. `content` is absent in events from before it was noted. */
+  | { readonly kind: 'body'; readonly bodyId: string; readonly blocks: number; readonly content?: BodyContent }
   /** In a stash, under its client-given name. */
   | { readonly kind: 'stash'; readonly stashId: string };
 
@@ -257,6 +266,8 @@ export interface EncodedEvent {
   /** The command's ID, 32 hexadecimal digits with dashes (UUID form). */
   readonly commandId: string;
   readonly bytes: Uint8Array;
+  /** How much work it takes (cost.ts). */
+  readonly cost: number;
   /** The decoded event, equal to what the bytes decode to. */
   readonly event: Event;
 }

@@ -5,18 +5,18 @@
  * |-----------|-----------------------------------------------------------------------------------|
  * | 0         | format: 2                                                                         |
  * | 1         | codec of the body                                                                 |
- * | 2         | flags: bit 0: the event imports a stash; the others are 0, and ignored            |
+ * | 2         | flags: bit 0: the event imports a stash (for versions that know no cost); the others are 0, and ignored |
  * | 3         | length of the fields                                                              |
  * | 4 to 7    | length of the JSON                                                                |
  * | 8 and on  | the fields, then the JSON of the event, then its body up to the end of the record |
  *
  * A field is a byte for its tag, a byte for the length of its value, and the value. A reader skips an unknown field with a tag below
  * 0x80. A field with a tag of 0x80 or above is needed to understand the record, so a reader that does not know it refuses the
- * record. No field is written yet. These tags are reserved:
+ * record. The cost is written; the other tags are reserved:
  *
  * | Tag  | Field  | Value                                                                                               |
  * |------|--------|-----------------------------------------------------------------------------------------------------|
- * | 0x01 | cost   | number of 1 to 8 bytes: the units of work that deciding and storing the event takes at most         |
+ * | 0x01 | cost   | number of 1 to 6 bytes: how much work the event takes at most (cost.ts)                             |
  * | 0x81 | time   | number of 8 bytes, milliseconds since 1970: the time of the record in the log that it was copied from |
  * | 0x82 | key ID | 1 to 32 bytes: names the key that the values in the record are encrypted with                       |
  *
@@ -27,6 +27,7 @@ const format = 2;
 const firstFormat = 1;
 const fixedBytes = 8;
 const importFlag = 1;
+const costTag = 0x01;
 const neededFrom = 0x80;
 
 export interface RecordHeader {
@@ -37,13 +38,18 @@ export interface RecordHeader {
   readonly bodyStart: number;
 }
 
-/** Encodes the header of a record. */
-export function encodeHeader(codec: number, isImport: boolean, jsonBytes: number): Buffer {
-  const header = Buffer.alloc(fixedBytes);
+/** Encodes the header of a record, with the cost of its event (cost.ts). */
+export function encodeHeader(codec: number, isImport: boolean, jsonBytes: number, cost: number): Buffer {
+  const costBytes = Math.max(1, Math.ceil(Math.log2(cost + 1) / 8));
+  const header = Buffer.alloc(fixedBytes + 2 + costBytes);
   header.writeUInt8(format, 0);
   header.writeUInt8(codec, 1);
   header.writeUInt8(isImport ? importFlag : 0, 2);
+  header.writeUInt8(2 + costBytes, 3);
   header.writeUInt32BE(jsonBytes, 4);
+  header.writeUInt8(costTag, fixedBytes);
+  header.writeUInt8(costBytes, fixedBytes + 1);
+  header.writeUIntBE(cost, fixedBytes + 2, costBytes);
   return header;
 }
 
@@ -60,18 +66,16 @@ export function readHeader(record: Buffer): RecordHeader {
   return { codec: record[1]!, jsonStart, bodyStart };
 }
 
-/** Occurs nowhere else in the JSON of format 1: quotes in strings are escaped. */
-const importInFirstFormat = Buffer.from('"rows":{"kind":"stash"');
-
-/**
- * Whether a record imports a stash. The record's bytes do not bound the result of an import, so no other record follows it in a
- * batch. False for bytes that are no record.
- */
-export function isImport(record: Uint8Array): boolean {
-  if (record[0] === format) return (record[2]! & importFlag) !== 0;
-  if (record[0] !== firstFormat || record.length < fixedBytes) return false;
-  const buffer = Buffer.from(record.buffer, record.byteOffset, record.byteLength);
-  return buffer.subarray(fixedBytes, fixedBytes + buffer.readUInt32BE(4)).includes(importInFirstFormat);
+/** The cost in the header of a record. Null if it has none, as those of older versions, or is no record. */
+export function readCost(record: Uint8Array): number | null {
+  if (record[0] !== format || record.length < fixedBytes) return null;
+  const end = Math.min(fixedBytes + record[3]!, record.length);
+  for (let at = fixedBytes; at + 1 < end; at += 2 + record[at + 1]!) {
+    if (record[at] !== costTag) continue;
+    const value = record.subarray(at + 2, Math.min(at + 2 + record[at + 1]!, end));
+    return value.reduce((cost, byte) => cost * 256 + byte, 0);
+  }
+  return null;
 }
 
 function jsonStartOf(record: Buffer): number {

@@ -19,6 +19,6 @@ export const defaultRowLimits: RowLimits = {
   rowBytes: 512 * 1024,
   cellBytes: 256 * 1024,
   columnIdBytes: 256,
-  columns: 10_000,
+  columns: 2000,
   envelopeBytes: 1024 * 1024,
 };

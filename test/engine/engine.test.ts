@@ -17,6 +17,7 @@ import { encodeEvent } from '../../src/events/event-codec.ts';
 import type { EncodedEvent, EventData } from '../../src/events/event.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
+import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount } from '../../src/log/partition.ts';
 import { appendRecord } from '../../src/log/postgres/append-record.ts';
 import { createDatabase } from '../support/postgres.ts';
@@ -163,9 +164,10 @@ test('an event that no model decides halts the projection there, and what is bef
 });
 
 describe('appended through the log in Postgres', () => {
-  async function openEngine(on = database): Promise<PostgresEngine> {
+  async function openEngine(on = database, observer = noLogObserver): Promise<PostgresEngine> {
     const engine = await PostgresEngine.open({
       database: on, projector: new Projector(models), partitions: partitionCount, logger: pino({ level: 'silent' }), queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 1000,
+      observer,
     }, new AbortController().signal);
     closers.push(() => engine.close());
     return engine;
@@ -183,6 +185,18 @@ describe('appended through the log in Postgres', () => {
     expect(new Set(outcomes.flatMap(({ etag }) => etag ?? [])).size).toBe(countMax - 2);
     expect(asked.remembered).toBeGreaterThan(before);
     expect(await counted(database)).toEqual([{ team_id: teams[0], count: countMax, seen: 0 }]);
+  });
+
+  test.each([
+    ['many that cost little', Array.from({ length: 400 }, () => 8000), [400]],
+    ['what costs much is cut', [3e6, 3e6, 3e6], [1, 1, 1]],
+    ['what costs more than a batch may is one of its own', [8000, 1e9, 8000, 8000], [1, 1, 2]],
+  ])('a batch is bounded by what its events cost: %s', async (_name, costs, expected) => {
+    const batches: number[] = [];
+    const engine = await openEngine(database, { ...noLogObserver, batchAppended: (events) => batches.push(events) });
+    await engine.append(partition, event(['TeamCreated', 0]));
+    await Promise.all(costs.map((cost) => engine.append(partition, { ...event(['TeamSuspended', 0]), cost })));
+    expect(batches).toEqual([1, ...expected]);
   });
 
   test('a second process that writes between is met, and nothing is lost or doubled', async () => {

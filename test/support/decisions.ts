@@ -6,7 +6,7 @@ import type { Decision, LogPlace } from '../../projections/engine/decision.ts';
 import { ModelSet } from '../../projections/engine/model-set.ts';
 import { models, type States } from '../../projections/models.ts';
 import type { BodyBlockChange, OpenBodyChange } from '../../projections/segments/body-block.ts';
-import { StashContentBuilder } from '../../projections/stashes/stash-content.ts';
+import { defaultColumnsMax, StashContentBuilder } from '../../projections/stashes/stash-content.ts';
 import type { ChunkChange, StashChange } from '../../projections/stashes/stash.ts';
 import { compareSerials } from '../../projections/stashes/stash-order.ts';
 import { changedForm, formOf } from '../../projections/tables/stored-body.ts';
@@ -131,7 +131,7 @@ export function when(states: States, request: Request, at: LogPlace = here): Dec
 function gatherStash({ stashes }: States, teamId: string, stashId: string): void {
   const stash = stashes.stash(teamId, stashId);
   if (stash === null) return;
-  const content = new StashContentBuilder();
+  const content = new StashContentBuilder(defaultColumnsMax);
   const chunks = stashes.newChunksOf(stash.key).toSorted((a, b) => compareSerials(a.serial, b.serial, stash.words === 0));
   for (const { serial, blocks } of chunks) for (const each of blocks) content.add(serial, each);
   stashes.putContent(stash.key, content.build());

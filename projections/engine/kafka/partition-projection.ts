@@ -9,6 +9,7 @@ import { combine, isGuardFailure, type BoundStatement } from '../../../src/datab
 import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import type { PipelinedClient, Statement } from '../../../src/database/pipelined-client.ts';
+import { costOfRecord } from '../../../src/events/cost.ts';
 import type { LogRecord } from '../../../src/log/event-log.ts';
 import { hashOf } from '../../../src/log/identity.ts';
 import { isKeyTaken } from '../local-keys.ts';
@@ -76,14 +77,14 @@ export class PartitionProjection {
     this.#tailTime = position.time;
     this.#batches = new PartitionBatches({
       partition, database, projector, epoch,
-      bytesOf: ({ bytes }) => bytes,
+      costOf: ({ bytes }) => costOfRecord(bytes),
       // Records have their offsets and times already.
       timeNow: () => 0,
       place: (records) => records,
       maySpeculate: () => true,
-      store: async ({ items, bytes, speculative }) => {
+      store: async ({ items, speculative }) => {
         const asDecided = await this.#settle(items, speculative);
-        this.#queuedBytes -= bytes;
+        for (const { bytes } of items) this.#queuedBytes -= bytes.length;
         return asDecided;
       },
     });

@@ -73,7 +73,7 @@ export class PartitionWriter {
     const { partition, database, projector } = options;
     this.#batches = new PartitionBatches({
       partition, database, projector, epoch: 0n,
-      bytesOf: ({ event }) => event.bytes,
+      costOf: ({ event }) => event.cost,
       timeNow: () => this.#timeNow(),
       place: (waiters, offset, time) => this.#place(waiters, offset, time),
       maySpeculate: () => this.#cautious === 0,

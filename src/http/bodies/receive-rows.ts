@@ -6,7 +6,8 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { openBody, receiveBlock } from '../../../commands/receive-block.ts';
 import { packBody, type PackedBody } from '../../events/event-codec.ts';
-import type { BodyLimits, RowSource } from '../../events/event.ts';
+import { contentOf } from '../../events/cost.ts';
+import type { BodyContent, BodyLimits, RowSource } from '../../events/event.ts';
 import { joinRowBodies } from '../../events/row-bodies.ts';
 import type { RowBlock } from '../../formats/block-writer.ts';
 import { DelimitedRowReader } from '../../formats/delimited-row-reader.ts';
@@ -113,7 +114,7 @@ class BodyBlocks {
   readonly #bodyId = randomUUIDv7();
   readonly #asSegments: boolean;
   #only: RowBlock | null = null;
-  #profiledColumns = 0;
+  #content: BodyContent = { columns: 0, rowIds: 0 };
   #sent = 0;
   #rowCount = 0;
 
@@ -128,8 +129,9 @@ class BodyBlocks {
   }
 
   async add(block: RowBlock): Promise<void> {
-    this.#profiledColumns += block.profile.columns.length;
-    if (this.#profiledColumns > profiledColumnsMax) {
+    const { columns, rowIds } = contentOf(block.profile, block.ids !== null);
+    this.#content = { columns: this.#content.columns + columns, rowIds: this.#content.rowIds + rowIds };
+    if (this.#content.columns > profiledColumnsMax) {
       throw new HttpError('limit_exceeded', 'The body has too many columns for so many rows: send it in several requests.');
     }
     this.#rowCount += block.profile.rows;
@@ -146,7 +148,7 @@ class BodyBlocks {
   }
 
   async store(): Promise<{ readonly source: StoredSource; readonly body?: PackedBody }> {
-    if (this.#sent > 0) return { source: { kind: 'body', bodyId: this.#bodyId, blocks: this.#sent } };
+    if (this.#sent > 0) return { source: { kind: 'body', bodyId: this.#bodyId, blocks: this.#sent, content: this.#content } };
     const block = this.#only;
     if (block === null) return { source: { kind: 'none' } };
     const { profile, ids } = block;

@@ -239,5 +239,5 @@ test('a block is a fact', () => {
 });
 
 test('limits are stamped: that of the setting, and those of the rules', () => {
-  expect(rowLimits(9)).toEqual({ rowsPerTableMax: 9, columnsMax: 1000, rowBytesMax: 512 * 1024 });
+  expect(rowLimits(9)).toEqual({ rowsPerTableMax: 9, columnsMax: 1000, rowBytesMax: 512 * 1024, stashColumnsMax: 1000 });
 });

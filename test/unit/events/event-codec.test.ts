@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 
+import { costOfRecord } from '../../../src/events/cost.ts';
 import { RecordTooLarge, decodeEvent, encodeEvent, packBody, recordBytesMax } from '../../../src/events/event-codec.ts';
 import type { Envelope, EventData, EventOf, EventType, RowSource } from '../../../src/events/event.ts';
-import { isImport } from '../../../src/events/record-header.ts';
 import { allTypes, columnTypes } from '../../../src/values/column-type.ts';
 import type { ColumnProfile, Misfit, Profile } from '../../../src/values/profile.ts';
 
@@ -32,13 +32,13 @@ const rows: fc.Arbitrary<RowSource> = fc.oneof(
   fc.constant({ kind: 'none' } as const),
   plain({ kind: fc.constant('few'), profile, ids }, { requiredKeys: ['kind', 'profile'] }),
   plain({ kind: fc.constant('block'), profile, ids, segmentId: id }, { requiredKeys: ['kind', 'profile', 'segmentId'] }),
-  plain({ kind: fc.constant('body'), bodyId: id, blocks: count }),
+  plain({ kind: fc.constant('body'), bodyId: id, blocks: count, content: plain({ columns: count, rowIds: count }) }, { requiredKeys: ['kind', 'bodyId', 'blocks'] }),
   plain({ kind: fc.constant('stash'), stashId: id }),
 );
 const chunkRows = rows.filter(({ kind }) => kind !== 'stash') as fc.Arbitrary<EventOf<'ChunkPutRequested'>['rows']>;
 const ifMatch = fc.option(version);
 const onSchemaError = fc.constantFrom('abort', 'dropColumns', 'updateSchema');
-const limits = plain({ rowsPerTableMax: count, columnsMax: count, rowBytesMax: count });
+const limits = plain({ rowsPerTableMax: count, columnsMax: count, rowBytesMax: count, stashColumnsMax: count }, { requiredKeys: ['rowsPerTableMax', 'columnsMax', 'rowBytesMax'] });
 const tableLimits = plain({ rowsPerTableMax: count, columnsMax: count, rowBytesMax: count, tablesMax: count });
 const row = plain({ version, ordinal: count, index: count });
 const givenColumn = plain(
@@ -109,10 +109,10 @@ describe('what was written is read', () => {
   test.each(Object.keys(fields) as EventType[])('%s', async (type) => {
     await fc.assert(
       fc.asyncProperty(anyEnvelope, anyEvent(type), anyBody, async (envelope, data, body) => {
-        const { commandId, bytes, event } = encodeEvent(envelope, data, await packBody(body));
+        const { commandId, bytes, cost, event } = encodeEvent(envelope, data, await packBody(body));
         const { body: readBody, ...read } = decodeEvent(bytes);
         expect(commandId).toBe(envelope.commandId);
-        expect(isImport(bytes)).toBe('rows' in data && data.rows.kind === 'stash');
+        expect(costOfRecord(bytes)).toBe(cost);
         expect(read).toEqual({ ...envelope, data });
         expect(Buffer.from(readBody())).toEqual(Buffer.from(body));
         // What is projected without being read is the same.
@@ -127,7 +127,7 @@ describe('what was written is read', () => {
 
 const envelope: Envelope = { commandId: 'command', notAfter: 5, requestDigest: null };
 const suspended: EventData = { type: 'TeamSuspended', teamId: 'team' };
-const headerBytes = 8;
+const headerBytes = 12;
 
 /** A record, some bytes of which are others. */
 function record(changes: Readonly<Record<number, number>> = {}): Buffer {
@@ -183,7 +183,8 @@ describe('a record', () => {
   });
 
   test('may be as large as brokers take, and no larger', () => {
-    const room = recordBytesMax - record().length;
+    // A larger body has a larger cost, which takes a byte more.
+    const room = recordBytesMax - record().length - 1;
     const encoded = (length: number): Uint8Array =>
       encodeEvent(envelope, suspended, { codec: 0, bytes: Buffer.alloc(length) }).bytes;
     expect(encoded(room)).toHaveLength(recordBytesMax);
@@ -204,7 +205,7 @@ describe('a record', () => {
       type: 'RowDeleteRequested', teamId: 'team', tableId: 'table',
       row: { version: 7n, ordinal: 1, index: 2 }, ifMatch: 9n,
     });
-    const header = Buffer.from([2, 0, 0, 0, 0, 0, 0, json.length]);
+    const header = Buffer.from([2, 0, 0, 4, 0, 0, 0, json.length, 1, 2, (8000 + json.length) >> 8, (8000 + json.length) & 255]);
     expect(Buffer.from(bytes)).toEqual(Buffer.concat([header, Buffer.from(json)]));
   });
 });
@@ -214,7 +215,7 @@ describe('a record of the first format is read', () => {
   const decoded = (base64: string): object => {
     const bytes = Buffer.from(base64, 'base64');
     const { body, ...event } = decodeEvent(bytes);
-    return { ...event, body: Buffer.from(body()).toString(), isImport: isImport(bytes) };
+    return { ...event, body: Buffer.from(body()).toString(), cost: costOfRecord(bytes) };
   };
 
   test('a fact', () => {
@@ -222,7 +223,7 @@ describe('a record of the first format is read', () => {
       'AQAAAAAAAIF7ImNvbW1hbmRJZCI6ImMiLCJub3RBZnRlciI6bnVsbCwicmVxdWVzdERpZ2VzdCI6ImQiLCJkYXRhIjp7InR5cGUiOiJHZW5lcmF0aW9uU3RhcnRl'
       + 'ZCIsImxvZ0lkIjoibG9nIiwiYmFzZSI6IjkwMDcxOTkyNTQ3NDA5OTMifX0=',
     )).toEqual({
-      commandId: 'c', notAfter: null, requestDigest: 'd', body: '', isImport: false,
+      commandId: 'c', notAfter: null, requestDigest: 'd', body: '', cost: 8000 + 137,
       data: { type: 'GenerationStarted', logId: 'log', base: 9007199254740993n },
     });
   });
@@ -233,7 +234,7 @@ describe('a record of the first format is read', () => {
       + 'c3RlZCIsInRlYW1JZCI6InRlYW0iLCJ0YWJsZUlkIjoidGFibGUiLCJpZk1hdGNoIjoiNyIsIm9uU2NoZW1hRXJyb3IiOiJhYm9ydCIsImxpbWl0cyI6eyJyb3dz'
       + 'UGVyVGFibGVNYXgiOjEsImNvbHVtbnNNYXgiOjIsInJvd0J5dGVzTWF4IjozfSwicm93cyI6eyJraW5kIjoic3Rhc2giLCJzdGFzaElkIjoic3Rhc2gifX19',
     )).toEqual({
-      ...envelope, body: '', isImport: true,
+      ...envelope, body: '', cost: 16_000_000,
       data: {
         type: 'RowsAddRequested', teamId: 'team', tableId: 'table', ifMatch: 7n, onSchemaError: 'abort',
         limits: { rowsPerTableMax: 1, columnsMax: 2, rowBytesMax: 3 }, rows: { kind: 'stash', stashId: 'stash' },
@@ -247,7 +248,7 @@ describe('a record of the first format is read', () => {
       + 'ZCIsInRlYW1JZCI6InRlYW0iLCJib2R5SWQiOiJib2R5IiwibnVtYmVyIjozLCJzZWdtZW50SWQiOiJzZWdtZW50IiwicHJvZmlsZSI6WzIwMCwxNjAwLDgsW1si'
       + 'YSIsMCwwLDEyLDEsW11dXV19fSi1L/0ASH0AAEB7ImEiOjF9CgEANe4vXA==',
     )).toEqual({
-      ...envelope, body: '{"a":1}\n'.repeat(200), isImport: false,
+      ...envelope, body: '{"a":1}\n'.repeat(200), cost: 8000 + 229,
       data: {
         type: 'BlockReceived', teamId: 'team', bodyId: 'body', number: 3, segmentId: 'segment',
         profile: {
@@ -263,7 +264,7 @@ describe('a record of the first format is read', () => {
       + '{"type":"TokenCreated","teamId":"team","tokenId":"token","name":"CI","hash":"00ff"}}';
     const bytes = Buffer.concat([Buffer.from([1, 0, 0, 0, 0, 0, 0, json.length]), Buffer.from(json)]);
     expect(decoded(bytes.toString('base64'))).toEqual({
-      ...envelope, body: '', isImport: false,
+      ...envelope, body: '', cost: 8000 + bytes.length,
       data: {
         type: 'TokenCreated', teamId: 'team', tokenId: 'token', name: 'CI', hash: '00ff', expiresAt: null, readOnly: false, appId: null,
       },

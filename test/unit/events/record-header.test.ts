@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeEvent, encodeEvent } from '../../../src/events/event-codec.ts';
 import type { Envelope, EventData } from '../../../src/events/event.ts';
-import { encodeHeader, isImport, readHeader } from '../../../src/events/record-header.ts';
+import { encodeHeader, readCost, readHeader } from '../../../src/events/record-header.ts';
 
 const json = Buffer.from('{}');
 
 /** A record with such fields. */
 function recordWith(fields: readonly number[], isImport = false): Buffer {
-  const header = encodeHeader(1, isImport, json.length);
+  const header = encodeHeader(1, isImport, json.length, 0).subarray(0, 8);
   header[3] = fields.length;
   return Buffer.concat([header, Buffer.from(fields), json, Buffer.from('body')]);
 }
@@ -17,8 +17,8 @@ const unknown = [0x7f, 0];
 const time = [0x81, 8, 0, 0, 1, 0x9b, 0, 0, 0, 0];
 
 test('a header is written the same way for ever', () => {
-  expect([...encodeHeader(1, false, 0x01020304)]).toEqual([2, 1, 0, 0, 1, 2, 3, 4]);
-  expect([...encodeHeader(0, true, 0xffffffff)]).toEqual([2, 0, 1, 0, 255, 255, 255, 255]);
+  expect([...encodeHeader(1, false, 0x01020304, 0)]).toEqual([2, 1, 0, 3, 1, 2, 3, 4, 1, 1, 0]);
+  expect([...encodeHeader(0, true, 0xffffffff, 8000)]).toEqual([2, 0, 1, 4, 255, 255, 255, 255, 1, 2, 0x1f, 0x40]);
 });
 
 describe('fields', () => {
@@ -37,8 +37,8 @@ describe('fields', () => {
     const envelope: Envelope = { commandId: 'command', notAfter: 5, requestDigest: null };
     const data: EventData = { type: 'TeamSuspended', teamId: 'team' };
     const plain = Buffer.from(encodeEvent(envelope, data, { codec: 0, bytes: Buffer.from('rows') }).bytes);
-    const record = Buffer.concat([plain.subarray(0, 8), Buffer.from([...cost, ...unknown]), plain.subarray(8)]);
-    record[3] = cost.length + unknown.length;
+    const record = Buffer.concat([plain.subarray(0, 8), Buffer.from([...time.with(0, 0x02), ...unknown]), plain.subarray(8)]);
+    record[3] = plain[3]! + time.length + unknown.length;
     const { body, ...event } = decodeEvent(record);
     expect(event).toEqual({ ...envelope, data });
     expect(Buffer.from(body()).toString()).toBe('rows');
@@ -83,28 +83,22 @@ describe('a header', () => {
     const record = recordWith([]);
     record[2] = 0xfe;
     expect(readHeader(record).jsonStart).toBe(8);
-    expect(isImport(record)).toBe(false);
-    record[2] = 0xff;
-    expect(isImport(record)).toBe(true);
   });
 });
 
-describe('an import', () => {
-  /** A record of the first format. */
-  const first = (text: string): Buffer => Buffer.concat([Buffer.from([1, 0, 0, 0, 0, 0, 0, text.length]), Buffer.from(text)]);
-  const imports = '{"data":{"rows":{"kind":"stash","stashId":"stash"}}}';
+describe('the cost', () => {
+  test.each([0, 1, 255, 256, 8000, 65_535, 65_536, 16_000_000, 2 ** 32 - 1, 2 ** 32, 2 ** 48 - 1])('%d is read as it was written', (costs) => {
+    expect(readCost(Buffer.concat([encodeHeader(0, false, json.length, costs), json]))).toBe(costs);
+  });
 
-  test.each<[string, Uint8Array, boolean]>([
-    ['by its flag', recordWith([], true), true],
-    ['by its flag, with fields', recordWith(cost, true), true],
-    ['not without its flag', recordWith(cost), false],
-    ['not by its text', Buffer.concat([encodeHeader(0, false, imports.length), Buffer.from(imports)]), false],
-    ['by its text in the first format', first(imports), true],
-    ['not by a text in a string', first(JSON.stringify({ name: '"rows":{"kind":"stash"' })), false],
-    ['not by a text in its body', Buffer.concat([first('{}'), Buffer.from(imports)]), false],
-    ['not in what is no record', Buffer.from(`no record ${imports}`), false],
-    ['not in what is too short for one', new Uint8Array([2, 0]), false],
-    ['not in what is too short for one of the first format', new Uint8Array([1, 0, 1]), false],
-    ['not in nothing', new Uint8Array(0), false],
-  ])('is told %s', (_name, bytes, expected) => expect(isImport(bytes)).toBe(expected));
+  test.each<[string, Uint8Array, number | null]>([
+    ['behind other fields', recordWith([...unknown, ...cost]), 0x1234],
+    ['of a record without fields', recordWith([]), null],
+    ['of a record with other fields', recordWith([...unknown, ...time]), null],
+    ['of a field that is cut short', recordWith([0x01, 2, 0x12]).subarray(0, 11), 0x12],
+    ['of a record of the first format', Buffer.from([1, 0, 0, 0, 0, 0, 0, 2, ...json]), null],
+    ['of what is no record', Buffer.from('no record'), null],
+    ['of what is too short for one', new Uint8Array([2, 0]), null],
+    ['of nothing', new Uint8Array(0), null],
+  ])('%s', (_name, bytes, expected) => expect(readCost(bytes)).toBe(expected));
 });

@@ -244,8 +244,8 @@ describe('refused', () => {
     ['cell', `[{"a":1},{"b":"${'x'.repeat(262_143)}"}]`, 'rows[1].b: a value must not be longer than 262144 bytes'],
     ['row', `[{"a":"${'x'.repeat(200_000)}","b":"${'x'.repeat(200_000)}","c":"${'x'.repeat(124_272)}"}]`,
       'rows[0]: a row must not be longer than 524288 bytes'],
-    ['columns', `[${Array.from({ length: 10_001 }, (_, column) => `{"k${column}":1}`).join(',')}]`,
-      'rows[10000]: more than 10000 different columns'],
+    ['columns', `[${Array.from({ length: 2_001 }, (_, column) => `{"k${column}":1}`).join(',')}]`,
+      'rows[2000]: more than 2000 different columns'],
     ['envelope', `{"a":"${'x'.repeat(600_000)}","b":"${'x'.repeat(600_000)}","rows":[]}`,
       'everything but the rows must not be longer than 1048576 bytes'],
   ])('too much: %s', (_name, text, message) => {

@@ -6,7 +6,7 @@ import type { States } from '../../../projections/models.ts';
 import type { Chunk, ChunkBlock, Stash } from '../../../projections/stashes/stash.ts';
 import { chunkBlockRows } from '../../../projections/stashes/stashes.store.ts';
 import { loadStashContents } from '../../../projections/stashes/load-stashes.ts';
-import { differentColumnsMax, StashContentBuilder } from '../../../projections/stashes/stash-content.ts';
+import { defaultColumnsMax, StashContentBuilder } from '../../../projections/stashes/stash-content.ts';
 import { compareSerials, numericOrderOf } from '../../../projections/stashes/stash-order.ts';
 import type { Statement, Tx } from '../../../src/database/pipelined-client.ts';
 import { DelimitedRowReader } from '../../../src/formats/delimited-row-reader.ts';
@@ -50,7 +50,7 @@ const withoutHeaderPlaces = (profile: Profile): unknown =>
 describe('the content of a stash', () => {
   test('needs of a schema what the rows of all chunks together need', () => {
     fc.assert(fc.property(anyChunks, (chunks) => {
-      const builder = new StashContentBuilder();
+      const builder = new StashContentBuilder(defaultColumnsMax);
       chunks.forEach((blocks, chunk) => blocks.forEach((profile, at) => builder.add(`c${chunk}`, blockOf(profile, chunk * 10 + at))));
       const content = builder.build();
       const whole = concatenateAll(chunks.flat());
@@ -64,7 +64,7 @@ describe('the content of a stash', () => {
 
   test('tells of each block how its rows are read', () => {
     fc.assert(fc.property(fc.array(anyProfile, { maxLength: 6 }), anySchema, fc.nat(40), (profiles, schema, version) => {
-      const builder = new StashContentBuilder();
+      const builder = new StashContentBuilder(defaultColumnsMax);
       const withRows = profiles.filter(({ rows }) => rows > 0);
       withRows.forEach((profile, at) => builder.add(String(at), blockOf(profile, at)));
       const { segments } = builder.build();
@@ -78,14 +78,14 @@ describe('the content of a stash', () => {
   });
 
   test('keeps once what many chunks have in common', () => {
-    const builder = new StashContentBuilder();
+    const builder = new StashContentBuilder(defaultColumnsMax);
     for (let at = 0; at < 5; at += 1) builder.add(String(at), blockOf(profileOfRows('{"a":1}', `{"a":${at},"b":"x"}`), at));
     expect(new Set(builder.build().segments.map(({ profile }) => profile.columns)).size).toBe(1);
   });
 
   test('names each row by its chunk and its place in that', () => {
     fc.assert(fc.property(fc.array(fc.array(fc.nat(4), { minLength: 1, maxLength: 3 }), { maxLength: 8 }), (chunks) => {
-      const builder = new StashContentBuilder();
+      const builder = new StashContentBuilder(defaultColumnsMax);
       const places: string[] = [];
       chunks.forEach((blocks, chunk) => {
         // Only a chunk without rows has a block without rows.
@@ -103,10 +103,10 @@ describe('the content of a stash', () => {
 });
 
 test('of very many different columns only so many are looked at', () => {
-  const builder = new StashContentBuilder();
+  const builder = new StashContentBuilder(defaultColumnsMax);
   const contentOf = (chunk: number): Profile =>
     profileOfRows(`{${Array.from({ length: 500 }, (_, at) => `"c${chunk * 500 + at}":1`).join()}}`);
-  const chunks = differentColumnsMax / 500;
+  const chunks = defaultColumnsMax / 500;
   for (let chunk = 0; chunk < chunks; chunk += 1) builder.add(String(chunk), blockOf(contentOf(chunk), chunk));
   expect(builder.build()).toMatchObject({ hasTooManyColumns: false, profile: { rows: chunks } });
   builder.add('one more', blockOf(contentOf(chunks), chunks));

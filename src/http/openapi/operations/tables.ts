@@ -41,7 +41,7 @@ const create: Operation = {
   tag: 'Tables',
   summary: 'Create a table',
   description: 'With its first rows. Without a schema, and of CSV and TSV, it is inferred from them. Its name stands in the body '
-    + 'or in the query: one of them, and not both.',
+    + 'or in the query: one of them, and not both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.',
   asynchronous: true,
   body: {
     ...json(
