@@ -1,6 +1,6 @@
 /** CreateTable (spec 4.2). */
 import { z } from 'zod';
-import type { EventOf, RowLimits, RowSource } from '../src/events/event.ts';
+import type { EventOf, RowSource, TableLimits } from '../src/events/event.ts';
 import { appIds, appIdsQuery, onSchemaError, parse, stashReference, tableName, tableSchema } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
@@ -26,7 +26,7 @@ export interface CreateTableInput {
   readonly members: Readonly<Record<string, unknown>> | null;
   /** Where the rows of an array are stored; null if the body had none. */
   readonly rows: RowSource | null;
-  readonly limits: RowLimits;
+  readonly limits: TableLimits;
 }
 
 /** Throws InvalidRequest. */

@@ -1,5 +1,5 @@
 /** Limits, some of them settings, as they are recorded in the events that are decided by them (docs/spec/decisions.md 2, 3 and 5). */
-import type { RowLimits, StashLimits, UploadLimits } from '../src/events/event.ts';
+import type { RowLimits, StashLimits, TableLimits } from '../src/events/event.ts';
 
 const columnsMax = 1000;
 const rowBytesMax = 512 * 1024;
@@ -12,10 +12,10 @@ export function rowLimits(rowsPerTableMax: number): RowLimits {
   return { rowsPerTableMax, columnsMax, rowBytesMax, stashColumnsMax: columnsMax };
 }
 
-export function stashLimits(lifeMs: number, chunksMax: number, rowsMax: number): StashLimits {
-  return { lifeMs, chunksMax, rowsMax, profiledColumnsMax };
+export function tableLimits(rowsPerTableMax: number, tablesMax: number): TableLimits {
+  return { ...rowLimits(rowsPerTableMax), tablesMax };
 }
 
-export function uploadLimits(sizeMax: number, lifeMs: number, unclaimedLifeMs: number, openMax: number): UploadLimits {
-  return { sizeMax, lifeMs, unclaimedLifeMs, openMax };
+export function stashLimits(limits: Required<Omit<StashLimits, 'profiledColumnsMax'>>): StashLimits {
+  return { ...limits, profiledColumnsMax };
 }

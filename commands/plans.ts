@@ -1,19 +1,18 @@
 /** Commands about plans, from the command line: SetPlan, SuspendTeam, ResumeTeam. */
 import { z } from 'zod';
 import type { EventOf } from '../src/events/event.ts';
+import type { PlanLimits } from '../src/events/quota.ts';
 import { parse } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
-/** The limits of a team; null: no limit; absent: unchanged. */
-export interface Plan {
-  /** The most rows that all tables of the team may show. */
-  readonly rowsMax?: number | null;
-  /** The most bytes that the files of the team may have. */
-  readonly uploadBytesMax?: number | null;
-}
+/** Limits of a team; null: as the settings say, which set no limit of rows and of bytes of files; absent: unchanged. */
+export type Plan = Partial<PlanLimits>;
 
-const limit = z.number().int().min(0).nullable();
-const planChange = z.strictObject({ rowsMax: limit.exactOptional(), uploadBytesMax: limit.exactOptional() });
+const limit = z.number().int().min(0).nullable().exactOptional();
+const planChange = z.strictObject({
+  rowsMax: limit, tablesMax: limit, stashesMax: limit, openBodiesMax: limit, openUploadsMax: limit, openUploadBytesMax: limit,
+  uploadBytesMax: limit,
+} satisfies Record<keyof PlanLimits, z.ZodType>);
 
 /** Throws InvalidRequest for a limit that is not a whole number. */
 export function setPlan(teamId: string, plan: Plan): EventOf<'TeamPlanSet'> {

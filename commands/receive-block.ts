@@ -1,5 +1,5 @@
 /** ReceiveBlock: a part of a body that is larger than one block. It takes effect with the event of the request itself. */
-import type { EventOf } from '../src/events/event.ts';
+import type { BodyLimits, EventOf } from '../src/events/event.ts';
 import type { Profile } from '../src/values/profile.ts';
 
 export interface ReceiveBlockInput {
@@ -14,4 +14,13 @@ export interface ReceiveBlockInput {
 
 export function receiveBlock({ hasIds, ...block }: ReceiveBlockInput): EventOf<'BlockReceived'> {
   return { type: 'BlockReceived', ...block, ...(hasIds ? { ids: true } : {}) };
+}
+
+/** Announces a body of several blocks. */
+export function openBody(teamId: string, bodyId: string, limits: BodyLimits): EventOf<'BodyOpenRequested'> {
+  return { type: 'BodyOpenRequested', teamId, bodyId, limits };
+}
+
+export function expireBody(teamId: string, bodyId: string): EventOf<'BodyExpired'> {
+  return { type: 'BodyExpired', teamId, bodyId };
 }

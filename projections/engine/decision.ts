@@ -15,7 +15,7 @@ export interface LogPlace {
   readonly time: number;
 }
 
-/** One change of the read model. It carries the whole new value. `kind` is unique over all models. */
+/** One change of the read model. It carries the whole new value, or by how much a count changes. `kind` is unique over all models. */
 export interface AnyChange {
   readonly kind: string;
 }

@@ -1,5 +1,6 @@
-/** A block of a body that is larger than one block. */
+/** Bodies that are larger than one block, and their blocks. */
 import type { Profile } from '../../src/values/profile.ts';
+import type { TeamChange } from '../teams/team.ts';
 
 export interface BodyBlock {
   readonly bodyId: string;
@@ -14,5 +15,18 @@ export interface BodyBlock {
   /** The record's time, in milliseconds. */
   readonly time: number;
 }
+
+/** A body that waits for its closing event. */
+export interface OpenBody {
+  readonly bodyId: string;
+  readonly teamId: string;
+  /** The time of the record that opened it, in milliseconds. */
+  readonly openedAt: number;
+}
+
+/** A body was opened, or is open no more. */
+export type OpenBodyChange =
+  | TeamChange
+  | { readonly kind: 'openBody'; readonly body: OpenBody; readonly isOpen: boolean };
 
 export type BodyBlockChange = { readonly kind: 'bodyBlock'; readonly block: BodyBlock };

@@ -71,3 +71,17 @@ export const BodyBlockEntity = defineEntity({
 });
 
 export const storedBodyBlocks = StoredTable.of(BodyBlockEntity);
+
+/** The bodies that wait for their closing event. */
+export const OpenBodyEntity = defineEntity({
+  name: 'OpenBody',
+  tableName: 'open_bodies',
+  properties: {
+    bodyId: p.uuid().primary(),
+    teamId: p.uuid(),
+    /** The time of the record that opened it, in milliseconds. */
+    openedAt: p.bigint('number').index(),
+  },
+});
+
+export const storedOpenBodies = StoredTable.of(OpenBodyEntity);

@@ -4,41 +4,53 @@ import { rowIdsOf, rowTextOf } from '../../src/events/row-bodies.ts';
 import type { Loading, Model } from '../engine/model.ts';
 import { storing } from '../engine/statements.ts';
 import { decideBlockReceived } from './decide-block-received.ts';
+import { decideBodyExpired, decideOpenBody } from './decide-open-body.ts';
 import { fillSegment } from './fill-segment.ts';
-import { BodyBlockEntity, RetainedIdEntity, SegmentEntity, SegmentRowEntity } from './segment.entity.ts';
+import { BodyBlockEntity, OpenBodyEntity, RetainedIdEntity, SegmentEntity, SegmentRowEntity } from './segment.entity.ts';
 import { segmentGarbage } from './segments.garbage.ts';
 import { segmentSections } from './segments.sections.ts';
-import type { BodyBlockChange } from './body-block.ts';
+import type { BodyBlockChange, OpenBodyChange } from './body-block.ts';
 import { SegmentsState, type SegmentStates } from './segments.state.ts';
-import { bodyBlockRow, findBodyBlocks, findSegmentKeys, insertBodyBlocks } from './segments.store.ts';
+import { bodyBlockRow, deleteOpenBodies, findBodyBlocks, findOpenBodies, findSegmentKeys, insertBodyBlocks, insertOpenBodies } from './segments.store.ts';
 
-export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange> = {
-  entities: [SegmentEntity, SegmentRowEntity, RetainedIdEntity, BodyBlockEntity],
+export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange | OpenBodyChange> = {
+  entities: [SegmentEntity, SegmentRowEntity, RetainedIdEntity, BodyBlockEntity, OpenBodyEntity],
   storage: [
     'create index segments_dropped on segments (key) where dropped',
     'create index segments_idle on segments (idle_since) where not emptied',
   ],
-  decisions: { BlockReceived: decideBlockReceived },
-  changes: { bodyBlock: ({ segments }, change) => segments.changeBodyBlock(change) },
+  decisions: { BodyOpenRequested: decideOpenBody, BlockReceived: decideBlockReceived, BodyExpired: decideBodyExpired },
+  changes: {
+    bodyBlock: ({ segments }, change) => segments.changeBodyBlock(change),
+    openBody: ({ segments }, change) => segments.changeBody(change),
+  },
   open: () => new SegmentsState(),
   // A segment that was not filled before the append is written here, as on replay.
   keysAtMost: (data) => (segmentOfEvent(data) === null ? 0 : 1),
   load,
   loadMore,
-  store: (state) => storing(state.changedBlocks.map(bodyBlockRow), insertBodyBlocks),
+  store: (state) => [
+    ...storing(state.changedBlocks.map(bodyBlockRow), insertBodyBlocks), ...storing(state.openedBodies(), insertOpenBodies),
+    ...storing(state.closedBodies(), deleteOpenBodies),
+  ],
   loadsMuch: (data) => bodyIdOf(data) !== null,
   sections: segmentSections,
   garbage: segmentGarbage,
 };
 
-async function load({ tx, events, states: { segments } }: Loading<SegmentStates, null, null>): Promise<void> {
+async function load({ tx, events, states: { segments }, before }: Loading<SegmentStates, null, null>): Promise<void> {
   const segmentIds = new Set<string>();
   for (const { data } of events) {
     const found = segmentOfEvent(data);
     if (found !== null && !segments.has(found.segmentId)) segmentIds.add(found.segmentId);
   }
-  if (segmentIds.size === 0) return;
-  for (const [segmentId, key] of await findSegmentKeys(tx, [...segmentIds])) segments.put(segmentId, key);
+  const missingBodies = missingOpenBodies(events, segments, before?.segments ?? null);
+  const [keys, bodies] = await Promise.all([
+    segmentIds.size === 0 ? new Map<string, bigint>() : findSegmentKeys(tx, [...segmentIds]),
+    missingBodies.length === 0 ? [] : findOpenBodies(tx, missingBodies),
+  ]);
+  for (const [segmentId, key] of keys) segments.put(segmentId, key);
+  for (const body of bodies) segments.putBody(body.bodyId, body);
 }
 
 async function loadMore(loading: Loading<SegmentStates, null, null>): Promise<void> {
@@ -53,6 +65,20 @@ async function loadBodies({ tx, events, states: { segments }, before }: Loading<
     for (const block of before?.segments.allBodyBlocks(bodyId) ?? []) segments.putBodyBlock(block);
     for await (const block of findBodyBlocks(tx, bodyId)) segments.putBodyBlock(block);
   }
+}
+
+/** The bodies that events close and that are not loaded yet. Takes from the previous batch what that one knows. */
+function missingOpenBodies(events: readonly Event[], segments: SegmentsState, before: SegmentsState | null): string[] {
+  const named = new Set(events.flatMap(({ data }) => {
+    const bodyId = data.type === 'BodyExpired' ? data.bodyId : bodyIdOf(data);
+    return bodyId === null ? [] : [bodyId];
+  }));
+  return [...named].filter((bodyId) => {
+    if (segments.findBody(bodyId) !== undefined) return false;
+    const known = before?.findBody(bodyId);
+    if (known !== undefined) segments.putBody(bodyId, known);
+    return known === undefined;
+  });
 }
 
 /** Schedules the writes of segments that events carry and that are not written yet, as on replay. */

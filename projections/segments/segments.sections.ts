@@ -1,9 +1,10 @@
 /** What replay must reproduce of bodies that wait for their closing event. */
 import { logTimes, type Section } from '../engine/compare/section.ts';
 import { bodyLife } from './arrived-rows.ts';
-import { storedBodyBlocks } from './segment.entity.ts';
+import { storedBodyBlocks, storedOpenBodies } from './segment.entity.ts';
 
 export const segmentSections: readonly Section[] = [
+  { name: ({ body_id: bodyId }) => `open body ${bodyId}`, keys: ['body_id'], query: `select ${storedOpenBodies.compared()} from open_bodies order by body_id` },
   {
     name: ({ body_id: bodyId, number }) => `block ${number} of body ${bodyId}`,
     keys: ['body_id', 'number'],

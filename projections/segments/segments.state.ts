@@ -1,7 +1,9 @@
 /** The segments that the events of a batch name, and the blocks of large bodies. */
-import type { BodyBlock, BodyBlockChange } from './body-block.ts';
+import type { TeamStates } from '../teams/teams.state.ts';
+import type { BodyBlock, BodyBlockChange, OpenBody, OpenBodyChange } from './body-block.ts';
 
-export interface SegmentStates {
+/** What decisions about segments read. */
+export interface SegmentStates extends TeamStates {
   readonly segments: SegmentsState;
 }
 
@@ -9,6 +11,10 @@ export class SegmentsState {
   readonly #keys = new Map<string, bigint>();
   readonly #bodyBlocks = new Map<string, Map<number, BodyBlock>>();
   readonly changedBlocks: BodyBlock[] = [];
+  /** Bodies by ID; null: known not to be open. */
+  readonly #bodies = new Map<string, OpenBody | null>();
+  readonly #opened = new Map<string, OpenBody>();
+  readonly #closed = new Map<string, OpenBody>();
 
   /** The local key of a written segment. Throws for any other: an event never names a segment before it is written. */
   key(segmentId: string): bigint {
@@ -33,6 +39,21 @@ export class SegmentsState {
     return [...(this.#bodyBlocks.get(bodyId)?.values() ?? [])];
   }
 
+  /** The team's body of this ID, while it is open. */
+  openBody(teamId: string, bodyId: string): OpenBody | null {
+    const body = this.findBody(bodyId) ?? null;
+    return body?.teamId === teamId ? body : null;
+  }
+
+  /** What is loaded already: undefined if nothing is. */
+  findBody(bodyId: string): OpenBody | null | undefined {
+    return this.#bodies.get(bodyId);
+  }
+
+  putBody(bodyId: string, body: OpenBody | null): void {
+    this.#bodies.set(bodyId, body);
+  }
+
   put(segmentId: string, key: bigint): void {
     this.#keys.set(segmentId, key);
   }
@@ -46,5 +67,22 @@ export class SegmentsState {
   changeBodyBlock({ block }: BodyBlockChange): void {
     this.putBodyBlock(block);
     this.changedBlocks.push(block);
+  }
+
+  changeBody({ body, isOpen }: Extract<OpenBodyChange, { kind: 'openBody' }>): void {
+    const { bodyId } = body;
+    this.putBody(bodyId, isOpen ? body : null);
+    if (isOpen) this.#opened.set(bodyId, body);
+    else if (!this.#opened.delete(bodyId)) this.#closed.set(bodyId, body);
+  }
+
+  /** Bodies that this batch has opened and not closed. */
+  openedBodies(): OpenBody[] {
+    return [...this.#opened.values()];
+  }
+
+  /** Stored bodies that this batch has closed. */
+  closedBodies(): OpenBody[] {
+    return [...this.#closed.values()];
   }
 }

@@ -2,8 +2,8 @@
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { parseProfile, profileText } from '../../src/values/profile-codec.ts';
 import { TimeSlices } from '../../src/time-slices.ts';
-import type { BodyBlock } from './body-block.ts';
-import { storedBodyBlocks } from './segment.entity.ts';
+import type { BodyBlock, OpenBody } from './body-block.ts';
+import { storedBodyBlocks, storedOpenBodies } from './segment.entity.ts';
 
 const selectSegments: Statement<{ id: string; key: bigint }> = {
   name: 'select_segments',
@@ -40,6 +40,18 @@ export async function* findBodyBlocks(tx: Tx, bodyId: string): AsyncGenerator<Bo
     last = rows.at(-1)!.number;
   }
 }
+
+const selectOpenBodies: Statement<OpenBody> = {
+  name: 'select_open_bodies',
+  text: `select ${storedOpenBodies.columns()} from open_bodies where body_id = any($1::uuid[])`,
+};
+
+export async function findOpenBodies(tx: Tx, bodyIds: readonly string[]): Promise<OpenBody[]> {
+  return (await tx.query(selectOpenBodies, [bodyIds])).rows;
+}
+
+export const insertOpenBodies = storedOpenBodies.insert('insert_open_bodies');
+export const deleteOpenBodies = storedOpenBodies.delete('delete_open_bodies');
 
 export const insertBodyBlocks = storedBodyBlocks.insert('insert_body_blocks');
 

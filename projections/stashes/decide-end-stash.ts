@@ -2,7 +2,7 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
 import { apply } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
-import type { ChunkChange, StashChange } from './stash.ts';
+import type { ChunkChange, Stash, StashChange } from './stash.ts';
 import type { StashStates } from './stashes.state.ts';
 import { liveStash } from './live-stash.ts';
 
@@ -13,7 +13,7 @@ export function decideDeleteStash(
   at: LogPlace,
 ): Decision<StashChange | ChunkChange> {
   const stash = liveStash(states.stashes.stash(teamId, stashId), at);
-  return apply(stash === null ? [] : [{ kind: 'stash', stash: { ...stash, endedAt: at.time } }]);
+  return apply(stash === null ? [] : ended(stash, at.time));
 }
 
 /** Maintenance appends this event when it finds a stash expired. An early, late or repeated event is harmless. */
@@ -24,5 +24,9 @@ export function decideStashExpired(
 ): Decision<StashChange | ChunkChange> {
   const stash = states.stashes.stash(teamId, stashId);
   const isOver = stash !== null && stash.created === created && stash.endedAt === null && at.time >= stash.expiresAt;
-  return apply(isOver ? [{ kind: 'stash', stash: { ...stash, endedAt: stash.expiresAt } }] : []);
+  return apply(isOver ? ended(stash, stash.expiresAt) : []);
+}
+
+function ended(stash: Stash, endedAt: number): readonly StashChange[] {
+  return [{ kind: 'stash', stash: { ...stash, endedAt } }, { kind: 'usage', teamId: stash.teamId, quota: 'stashes', by: -1 }];
 }

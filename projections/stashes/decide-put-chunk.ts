@@ -4,12 +4,14 @@ import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { ChunkBlock, ChunkChange, Stash, StashChange } from './stash.ts';
 import type { StashStates } from './stashes.state.ts';
 import { arrivedRows, type ArrivedRows } from '../segments/arrived-rows.ts';
+import { exceededQuota } from '../teams/guards.ts';
 import { liveStash } from './live-stash.ts';
 import { numericOrderOf } from './stash-order.ts';
 
 /**
  * Spec 4.10: adds a chunk to a stash, or replaces the chunk with its serial. The first chunk creates the stash; after a stash has ended,
- * it creates a new one. Rows are checked against a schema only when the stash is imported.
+ * it creates a new one. Rows are checked against a schema only when the stash is imported. Guards: body, bounds of the stash, number of
+ * stashes.
  */
 export function decidePutChunk(states: StashStates, event: Event<EventOf<'ChunkPutRequested'>>, at: LogPlace): Decision<StashChange | ChunkChange> {
   const { teamId, stashId, serial, limits, rows: source } = event.data;
@@ -35,11 +37,16 @@ export function decidePutChunk(states: StashStates, event: Event<EventOf<'ChunkP
     return refuse('limit_exceeded', 'the stash would have too many columns for so many chunks: send more rows in each');
   }
 
-  const ended: StashChange[] = last !== null && live === null && last.endedAt === null
-    ? [{ kind: 'stash', stash: { ...last, endedAt: last.expiresAt } }]
-    : [];
+  // The last stash of this name, if nothing has noted yet that it has expired.
+  const expired = last !== null && live === null && last.endedAt === null ? last : null;
+  const begun = (live === null ? 1 : 0) - (expired === null ? 0 : 1);
+  const tooMany = exceededQuota(states.teams.known(teamId), 'stashes', begun, limits.stashesMax);
+  if (tooMany !== null) return refusedWith(tooMany);
+
+  const ended: StashChange[] = expired === null ? [] : [{ kind: 'stash', stash: { ...expired, endedAt: expired.expiresAt } }];
+  const counted: StashChange[] = begun === 0 ? [] : [{ kind: 'usage', teamId, quota: 'stashes', by: begun }];
   const chunk = { key: states.stashes.newKey(), stash: next.key, serial, rows: rows.profile.rows, profiledColumns, blocks };
-  return apply([...ended, { kind: 'stash', stash: next }, { kind: 'chunk', chunk, replaces: before?.key ?? null }]);
+  return apply([...ended, { kind: 'stash', stash: next }, { kind: 'chunk', chunk, replaces: before?.key ?? null }, ...counted]);
 }
 
 function newStash(states: StashStates, { teamId, stashId, limits }: EventOf<'ChunkPutRequested'>, at: LogPlace): Stash {

@@ -1,5 +1,6 @@
 /** Stashes and their parts, and the changes of these. */
 import type { Profile } from '../../src/values/profile.ts';
+import type { TeamChange } from '../teams/team.ts';
 
 /** A stash: the newest of its name in its team, or an earlier one. */
 export interface Stash {
@@ -44,6 +45,6 @@ export interface ChunkBlock {
   readonly ids: Uint8Array | null;
 }
 
-export type StashChange = { readonly kind: 'stash'; readonly stash: Stash };
+export type StashChange = TeamChange | { readonly kind: 'stash'; readonly stash: Stash };
 /** `replaces`: the key of the former chunk with its serial. */
 export type ChunkChange = { readonly kind: 'chunk'; readonly chunk: Chunk; readonly replaces: bigint | null };

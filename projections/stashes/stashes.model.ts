@@ -1,6 +1,8 @@
 /** Stashes: rows that are collected in chunks, and imported into tables in one step. */
 import type { Model } from '../engine/model.ts';
 import { storing } from '../engine/statements.ts';
+import type { OpenBodyChange } from '../segments/body-block.ts';
+import { closingBody } from '../segments/decide-open-body.ts';
 import { decideDeleteStash, decideStashExpired } from './decide-end-stash.ts';
 import { decidePutChunk } from './decide-put-chunk.ts';
 import { loadStashContents, loadStashes } from './load-stashes.ts';
@@ -11,7 +13,7 @@ import type { ChunkChange, StashChange } from './stash.ts';
 import { StashesState, type StashStates } from './stashes.state.ts';
 import { chunkBlockRows, endChunks, insertChunkBlocks, insertStashes, updateStashes } from './stashes.store.ts';
 
-export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange> = {
+export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange | OpenBodyChange> = {
   entities: [StashEntity, ChunkBlockEntity],
   storage: [
     'create index stashes_to_clear on stashes (key) where ended_at is not null and not cleared',
@@ -20,12 +22,12 @@ export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange
     'create index chunk_blocks_replaced on chunk_blocks (chunk) where stash is null',
   ],
   decisions: {
-    ChunkPutRequested: decidePutChunk,
+    ChunkPutRequested: closingBody(decidePutChunk),
     StashDeleteRequested: decideDeleteStash,
     StashExpired: decideStashExpired,
   },
   changes: {
-    stash: ({ stashes }, change) => stashes.change(change),
+    stash: ({ stashes }, { stash }) => stashes.change(stash),
     chunk: ({ stashes }, change) => stashes.changeChunk(change),
   },
   open: (newKey) => new StashesState(newKey),

@@ -2,7 +2,7 @@
 import { PairMap } from '../engine/pair-map.ts';
 import type { SegmentStates } from '../segments/segments.state.ts';
 import type { StashContent } from './stash-content.ts';
-import type { Stash, ChunkSize, Chunk, StashChange, ChunkChange } from './stash.ts';
+import type { Stash, ChunkSize, Chunk, ChunkChange } from './stash.ts';
 
 /** What decisions about stashes read. */
 export interface StashStates extends SegmentStates {
@@ -61,7 +61,7 @@ export class StashesState {
     this.#contents.set(stash, content);
   }
 
-  change({ stash }: StashChange): void {
+  change(stash: Stash): void {
     this.put(stash);
     this.#changedStashes.set(stash.key, stash);
   }

@@ -7,9 +7,9 @@ import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { isForgotten } from '../stashes/live-stash.ts';
 import { placeRows, rowsOf } from './place-rows.ts';
-import { suspendedMessage } from '../teams/guards.ts';
+import { exceededQuota, suspendedMessage } from '../teams/guards.ts';
 
-/** Spec 4.2. Guards: suspension, schema, cells, limits, plan (docs/spec/decisions.md 2). */
+/** Spec 4.2. Guards: suspension, schema, cells, limits, plan, number of tables (docs/spec/decisions.md 2). */
 export function decideCreateTable(
   states: TableStates,
   event: Event<EventOf<'TableCreateRequested'>>,
@@ -39,6 +39,8 @@ export function decideCreateTable(
     mode: data.onSchemaError, limits: data.limits,
   });
   if ('refusal' in placed) return refusedWith(placed.refusal);
+  const tooMany = exceededQuota(team, 'tables', 1, data.limits.tablesMax);
+  if (tooMany !== null) return refusedWith(tooMany);
 
   const linkedAppIds = data.appsToLink === null ? null : [...new Set(data.appsToLink)];
   return apply(
@@ -47,6 +49,7 @@ export function decideCreateTable(
       { kind: 'table', table: { ...placed.table, widened: 0n } },
       ...(linkedAppIds === null ? [] : [{ kind: 'appLinks', tableId: data.tableId, appIds: linkedAppIds } as const]),
       ...placed.changes,
+      { kind: 'usage', teamId: team.id, quota: 'tables', by: 1 },
     ],
     at.version,
     {

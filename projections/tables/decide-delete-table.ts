@@ -18,6 +18,6 @@ export function decideDeleteTable(states: TableStates, { data }: Event<EventOf<'
   return apply([
     { kind: 'table', table: { ...table, version: at.version, rows: 0, tail: null, deleted: true } },
     endGeneration(table, at),
-    { kind: 'team', team: { ...team, rows: team.rows - table.rows } },
+    { kind: 'team', team: { ...team, rows: team.rows - table.rows, tables: team.tables - 1 } },
   ]);
 }

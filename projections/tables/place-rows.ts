@@ -13,6 +13,7 @@ import type { TableSchema } from '../../src/values/table-schema.ts';
 import type { LogPlace } from '../engine/decision.ts';
 import { arrivedRows, type ArrivedRows } from '../segments/arrived-rows.ts';
 import { stashedRows } from '../stashes/stashed-rows.ts';
+import { exceededQuota } from '../teams/guards.ts';
 import type { Team } from '../teams/team.ts';
 import { retainedPlacesOf } from './retained-places.ts';
 import type { Extent, Table, TableChange } from './table.ts';
@@ -75,10 +76,8 @@ export function placeRows(request: PlaceRowsRequest): Placement | { readonly ref
     const message = `the table would hold more than ${limits.rowsPerTableMax} rows`;
     return { refusal: { type: 'limit_exceeded', message } };
   }
-  if (profile.rows > 0 && team.rowsMax !== null && team.rows + profile.rows > team.rowsMax) {
-    const message = `the team's plan allows ${team.rowsMax} rows and ${team.rows} are in use`;
-    return { refusal: { type: 'payment_required', message } };
-  }
+  const tooMany = exceededQuota(team, 'rows', profile.rows);
+  if (tooMany !== null) return { refusal: tooMany };
 
   // After this point it must succeed.
   const isNewSchema = givesSchema || decided.changed;

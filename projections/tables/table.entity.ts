@@ -28,7 +28,6 @@ export const TableEntity = defineEntity({
     /** Whether rows of the present generation retain row IDs of earlier ones. */
     retainsIds: p.boolean(),
   },
-  indexes: [{ properties: ['teamId', 'created', 'id'] }],
 });
 
 export const storedTables = StoredTable.of(TableEntity);

@@ -2,6 +2,8 @@
 import type { EventData, RowSource } from '../../src/events/event.ts';
 import type { Model } from '../engine/model.ts';
 import { storing } from '../engine/statements.ts';
+import type { OpenBodyChange } from '../segments/body-block.ts';
+import { closingBody } from '../segments/decide-open-body.ts';
 import { decideAddRows } from './decide-add-rows.ts';
 import { decideCreateTable } from './decide-create-table.ts';
 import { decideDeleteRow } from './decide-delete-row.ts';
@@ -36,13 +38,15 @@ export interface AllTableQueries {
   readonly pages: PageQueries;
 }
 
-export const tables: Model<TablesState, TableStates, TableChange, RememberedTables, SchemaCache, AllTableQueries> = {
+export const tables: Model<TablesState, TableStates, TableChange | OpenBodyChange, RememberedTables, SchemaCache, AllTableQueries> = {
   entities: [TableEntity, TableSchemaEntity, ExtentEntity, GenerationEntity, ChangeEntity, AppLinkEntity],
   storage: [
     // Free space on each page allows HOT updates of hot rows, which touch no index.
     'alter table tables set (fillfactor = 50)',
     'alter table changes set (fillfactor = 85)',
     'alter table extents set (fillfactor = 85)',
+    // For pages of a team's tables.
+    'create index tables_listed on tables (team_id, created, id) where not deleted',
     // For compaction: finds out quickly that there is nothing to do.
     'create index extents_received on extents (table_id) where presented is null',
     'create index extents_presented on extents (table_id, presented, version) where presented is not null',
@@ -55,11 +59,11 @@ export const tables: Model<TablesState, TableStates, TableChange, RememberedTabl
     'create index generations_to_forget on generations (ended_at) where cleared',
   ],
   decisions: {
-    TableCreateRequested: decideCreateTable,
+    TableCreateRequested: closingBody(decideCreateTable),
     TablePatchRequested: decidePatchTable,
     TableDeleteRequested: decideDeleteTable,
-    RowsAddRequested: decideAddRows,
-    TableOverwriteRequested: decideOverwriteTable,
+    RowsAddRequested: closingBody(decideAddRows),
+    TableOverwriteRequested: closingBody(decideOverwriteTable),
     RowPatchRequested: decidePatchRow,
     RowDeleteRequested: decideDeleteRow,
   },

@@ -11,6 +11,18 @@ export interface TableSummary {
   readonly name: string;
 }
 
+/** A place in the list of a team's tables: after the table that this version created under this ID. */
+export interface TablePosition {
+  readonly created: bigint;
+  readonly id: string;
+}
+
+export interface TablesPage {
+  readonly tables: readonly TableSummary[];
+  /** Where the next page begins; null when this is the last. */
+  readonly next: TablePosition | null;
+}
+
 export interface TableDetails {
   readonly name: string;
   readonly version: bigint;
@@ -42,10 +54,20 @@ const selectLink: Statement = {
     where app_links.table_id = $1 and app_links.app_id = $2 and tables.team_id = $3`,
 };
 
-const selectTables = `
-  select id, name from tables where team_id = $1 and not deleted
+/**
+ * A page in the order of creation, from the index `tables_listed`. `$3` and `$4`: the last table before the page; `$5`: how many tables
+ * to read.
+ */
+export const selectTables = `
+  select id, name, created from tables where team_id = $1 and not deleted and (created, id) > ($3::int8, $4::uuid)
     and ($2::text is null or exists (select from app_links where app_links.table_id = tables.id and app_links.app_id = $2))
-  order by created, id`;
+  order by created, id limit $5`;
+
+/** Before every table: versions are at least 0, and no table has this ID. */
+const beforeAll: TablePosition = { created: 0n, id: '00000000-0000-0000-0000-000000000000' };
+
+/** A page ends at about this many bytes of JSON, as a page of rows does, however many tables were asked for (docs/spec/decisions.md 3). */
+const pageBytesMax = 16 * 1024 * 1024;
 
 const selectVersion: Statement<{ version: bigint }> = {
   name: 'read_table_version',
@@ -66,10 +88,16 @@ export class TableQueries {
     this.#database = database;
   }
 
-  /** The team's tables in order of creation (docs/spec/decisions.md 3): all, or those linked to an app. */
-  async list(teamId: string, appId: string | null): Promise<TableSummary[]> {
-    const { rows } = await this.#database.pool.query<TableSummary>(selectTables, [teamId, appId]);
-    return rows;
+  /**
+   * A page of the team's tables in order of creation (docs/spec/decisions.md 3): of all, or of those linked to an app. `from`: where it
+   * begins; null: at the first table. `limit`: how many tables it may have.
+   */
+  async list(teamId: string, appId: string | null, from: TablePosition | null, limit: number): Promise<TablesPage> {
+    const { created, id } = from ?? beforeAll;
+    const { rows } = await this.#database.pool.query<TableSummary & { readonly created: string }>(
+      selectTables, [teamId, appId, created, id, limit + 1],
+    );
+    return cutPage(rows.map((row) => ({ ...row, created: BigInt(row.created) })), limit);
   }
 
   /** Whether a table of the team is linked to an app. Also true of a deleted table, which other queries report as missing. */
@@ -97,4 +125,17 @@ export class TableQueries {
     const { rows } = await this.#database.reader.query(selectVersion, [tableId, teamId]);
     return rows[0]?.version ?? null;
   }
+}
+
+/** The first of these tables: at most `limit`, and about `bytesMax` bytes of JSON, but at least one if there is any. */
+export function cutPage(found: readonly (TableSummary & TablePosition)[], limit: number, bytesMax = pageBytesMax): TablesPage {
+  const tables: TableSummary[] = [];
+  let bytes = 0;
+  for (const { id, name } of found.slice(0, limit)) {
+    bytes += Buffer.byteLength(JSON.stringify({ id, name })) + 1;
+    if (tables.length > 0 && bytes > bytesMax) break;
+    tables.push({ id, name });
+  }
+  const last = found[tables.length - 1];
+  return { tables, next: last === undefined || tables.length === found.length ? null : { created: last.created, id: last.id } };
 }

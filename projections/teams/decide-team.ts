@@ -1,5 +1,6 @@
 /** Teams, their plans and tokens. These events come from the command line and cannot be refused: they are facts. */
 import type { Event, EventOf } from '../../src/events/event.ts';
+import { noPlanLimits, noUsage, quotas } from '../../src/events/quota.ts';
 import { apply } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { Team, TeamChange, Token, TokenChange } from './team.ts';
@@ -9,8 +10,7 @@ import type { TeamsState, TeamStates } from './teams.state.ts';
 export function decideTeamCreated({ teams }: TeamStates, { data }: Event<EventOf<'TeamCreated'>>, at: LogPlace): Decision<TeamChange> {
   if (teams.team(data.teamId) !== null) return apply([]);
   const team: Team = {
-    id: data.teamId, partition: at.partition, name: data.name, created: at.version, suspended: false, rows: 0,
-    rowsMax: null, uploadBytes: 0, uploadBytesMax: null, openUploads: 0,
+    id: data.teamId, partition: at.partition, name: data.name, created: at.version, suspended: false, ...noUsage, ...noPlanLimits,
   };
   return apply([{ kind: 'team', team }]);
 }
@@ -23,10 +23,8 @@ export function decideTeamChange(teams: TeamsState, teamId: string, change: Part
 
 /** Limits that the event does not name stay as they are. */
 export function decideTeamPlan({ teams }: TeamStates, { data }: Event<EventOf<'TeamPlanSet'>>): Decision<TeamChange> {
-  const { teamId, rowsMax, uploadBytesMax } = data;
-  return decideTeamChange(teams, teamId, {
-    ...(rowsMax === undefined ? {} : { rowsMax }), ...(uploadBytesMax === undefined ? {} : { uploadBytesMax }),
-  });
+  const limits = quotas.map((quota) => `${quota}Max` as const).filter((limit) => data[limit] !== undefined);
+  return decideTeamChange(teams, data.teamId, Object.fromEntries(limits.map((limit) => [limit, data[limit]])));
 }
 
 export function decideTokenCreated({ teams }: TeamStates, { data }: Event<EventOf<'TokenCreated'>>, at: LogPlace): Decision<TokenChange> {

@@ -11,15 +11,25 @@ export const TeamEntity = defineEntity({
     name: p.text(),
     created: p.bigint(),
     suspended: p.boolean(),
-    /** The number of rows in the team's tables. */
+    /** What it uses of each quota (src/events/quota.ts), and what its plan allows; null: the plan says nothing of it. */
     rows: p.bigint('number'),
-    /** The plan's limit of rows; null: none. */
     rowsMax: p.bigint('number').nullable(),
-    /** The bytes of its files, and the plan's limit of them; null: none. */
+    tables: p.bigint('number'),
+    tablesMax: p.bigint('number').nullable(),
+    /** Stashes that have neither been deleted nor expired. */
+    stashes: p.bigint('number'),
+    stashesMax: p.bigint('number').nullable(),
+    /** Bodies of several blocks that wait for their closing event. */
+    openBodies: p.bigint('number'),
+    openBodiesMax: p.bigint('number').nullable(),
+    /** Uploads that are neither completed nor given up, and the most bytes that may arrive for them. */
+    openUploads: p.bigint('number'),
+    openUploadsMax: p.bigint('number').nullable(),
+    openUploadBytes: p.bigint('number'),
+    openUploadBytesMax: p.bigint('number').nullable(),
+    /** Bytes of its files. */
     uploadBytes: p.bigint('number'),
     uploadBytesMax: p.bigint('number').nullable(),
-    /** Its uploads that are neither completed nor given up. */
-    openUploads: p.bigint('number'),
   },
 });
 

@@ -1,21 +1,16 @@
 /** Teams and tokens, and their changes. */
+import type { PlanLimits, Quota, Usage } from '../../src/events/quota.ts';
 
-export interface Team {
+/**
+ * A team, with what it uses and what its plan allows. A stash, body or upload that has expired counts until the periodic maintenance
+ * has appended its `StashExpired`, `BodyExpired` or `UploadChecked`.
+ */
+export interface Team extends Usage, PlanLimits {
   readonly id: string;
   readonly partition: number;
   readonly name: string;
   readonly created: bigint;
   readonly suspended: boolean;
-  readonly rows: number;
-  readonly rowsMax: number | null;
-  /** Bytes of its files, and the plan's limit of them; null: none. */
-  readonly uploadBytes: number;
-  readonly uploadBytesMax: number | null;
-  /**
-   * Its uploads that are neither completed nor given up. An expired one counts until the periodic maintenance has appended its
-   * `UploadChecked`.
-   */
-  readonly openUploads: number;
 }
 
 export interface Token {
@@ -33,5 +28,13 @@ export interface Token {
   readonly revoked: boolean;
 }
 
-export type TeamChange = { readonly kind: 'team'; readonly team: Team };
+/** A team uses more of something, or less. In a decision it stands after the changes of the whole team. */
+export interface UsageChange {
+  readonly kind: 'usage';
+  readonly teamId: string;
+  readonly quota: Quota;
+  readonly by: number;
+}
+
+export type TeamChange = { readonly kind: 'team'; readonly team: Team } | UsageChange;
 export type TokenChange = { readonly kind: 'token'; readonly token: Token };

@@ -27,7 +27,8 @@ export const teams: Model<TeamsState, TeamStates, TeamChange | TokenChange, Reme
     TokenRevoked: decideTokenRevoked,
   },
   changes: {
-    team: ({ teams }, change) => teams.change(change),
+    team: ({ teams }, { team }) => teams.change(team),
+    usage: ({ teams }, change) => teams.count(change),
     token: ({ teams }, change) => teams.changeToken(change),
   },
   open: () => new TeamsState(),

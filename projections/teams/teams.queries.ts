@@ -1,7 +1,9 @@
 /** What authentication and the command line read of teams and tokens. */
 import { createHash } from 'node:crypto';
 import type { Database } from '../../src/database/database.ts';
+import { columnName } from '../../src/database/rows-statement.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
+import { quotas, type PlanLimits, type Quota, type Usage } from '../../src/events/quota.ts';
 import { revocationNotes, useNotes } from '../../src/security/token-notes.ts';
 import { TeamEntity } from './team.entity.ts';
 
@@ -27,15 +29,26 @@ export interface KnownToken {
   readonly appId: string | null;
 }
 
-export interface TeamSummary {
+export interface TeamSummary extends Usage, Undefinable<PlanLimits> {
   readonly id: string;
   readonly name: string;
   readonly suspended: boolean;
-  readonly rows: number;
-  readonly rowsMax?: number | null | undefined;
-  readonly uploadBytes: number;
-  readonly uploadBytesMax?: number | null | undefined;
 }
+
+/** As MikroORM types nullable columns. */
+type Undefinable<T> = { readonly [K in keyof T]?: T[K] | undefined };
+
+/** What teams use of a quota: all of them together, and the one that uses the most. */
+interface QuotaUse {
+  readonly quota: Quota;
+  readonly allTeams: number;
+  readonly largestTeam: number;
+}
+
+const selectUse = `select ${quotas.map((quota) => {
+  const column = columnName(quota);
+  return `coalesce(sum(${column}), 0)::float8 as "${quota}", coalesce(max(${column}), 0)::float8 as "${quota}Largest"`;
+}).join(', ')} from teams`;
 
 export interface TokenSummary extends Omit<KnownToken, 'teamId'> {
   readonly name: string;
@@ -68,6 +81,12 @@ export class TeamQueries {
 
   async team(teamId: string): Promise<TeamSummary | null> {
     return this.#em().findOne(TeamEntity, { id: teamId });
+  }
+
+  /** What teams use of each quota. Reads all teams. */
+  async quotaUse(): Promise<QuotaUse[]> {
+    const { rows: [use] } = await this.#database.pool.query<Record<Quota | `${Quota}Largest`, number>>(selectUse);
+    return quotas.map((quota) => ({ quota, allTeams: use![quota], largestTeam: use![`${quota}Largest`] }));
   }
 
   /** A team's tokens, in order of creation. */

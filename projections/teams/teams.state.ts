@@ -1,5 +1,6 @@
 /** The teams and tokens of a batch: as loaded, and as changed by the events decided so far. */
-import type { Team, Token, TeamChange, TokenChange } from './team.ts';
+import type { Team, Token, TokenChange, UsageChange } from './team.ts';
+
 /** What decisions about teams read; other models read the teams too. */
 export interface TeamStates {
   readonly teams: TeamsState;
@@ -13,6 +14,13 @@ export class TeamsState {
 
   team(teamId: string): Team | null {
     return this.#teams.get(teamId) ?? null;
+  }
+
+  /** The team of something that only teams have. Throws if there is none, which is a bug. */
+  known(teamId: string): Team {
+    const team = this.team(teamId);
+    if (team === null) throw new Error(`the team ${teamId} is unknown`);
+    return team;
   }
 
   token(tokenId: string): Token | null {
@@ -31,9 +39,15 @@ export class TeamsState {
     this.#tokens.set(token.id, token);
   }
 
-  change({ team }: TeamChange): void {
+  change(team: Team): void {
     this.put(team);
     this.#changedTeams.add(team.id);
+  }
+
+  /** Counts for a team that is known. */
+  count({ teamId, quota, by }: UsageChange): void {
+    const team = this.known(teamId);
+    this.change({ ...team, [quota]: team[quota] + by });
   }
 
   changeToken({ token }: TokenChange): void {

@@ -5,8 +5,8 @@ import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { Team } from '../teams/team.ts';
 import type { Upload, UploadChange } from './upload.ts';
 import type { UploadStates } from './uploads.state.ts';
-import { suspendedMessage } from '../teams/guards.ts';
-import { resultOf } from './decide-create-upload.ts';
+import { exceededQuota, suspendedMessage } from '../teams/guards.ts';
+import { resultOf, withOpen } from './decide-create-upload.ts';
 
 /**
  * Spec 4.9. Guards: upload, suspension, size, plan. If the file is too large or exceeds the plan, the file and its upload are given up
@@ -24,24 +24,21 @@ export function decideCompleteUpload({ uploads, teams }: UploadStates, { data }:
   if (upload.file !== null) return apply([], undefined, { upload: resultOf(upload) });
 
   const refusal = refusalOf(upload, team, file);
-  const openUploads = team.openUploads - 1;
+  const closed = withOpen(team, upload, -1);
   if (refusal !== null) {
     const givenUp: Upload = { ...upload, file, removedAt: at.time };
-    return refuseWith(refusal, [{ kind: 'upload', upload: givenUp }, { kind: 'team', team: { ...team, openUploads } }]);
+    return refuseWith(refusal, [{ kind: 'upload', upload: givenUp }, { kind: 'team', team: closed }]);
   }
   const completed: Upload = { ...upload, file, unclaimedSince: at.time };
   return apply(
-    [{ kind: 'upload', upload: completed }, { kind: 'team', team: { ...team, openUploads, uploadBytes: team.uploadBytes + file.size } }],
+    [{ kind: 'upload', upload: completed }, { kind: 'team', team: { ...closed, uploadBytes: team.uploadBytes + file.size } }],
     undefined,
     { upload: resultOf(completed) },
   );
 }
 
-function refusalOf({ sizeMax }: Upload, { uploadBytes, uploadBytesMax }: Team, { size }: StoredFile): Refusal | null {
+function refusalOf({ sizeMax }: Upload, team: Team, { size }: StoredFile): Refusal | null {
   if (size > sizeMax) return { type: 'payload_too_large', message: `the file has ${size} bytes, more than ${sizeMax}; it was deleted` };
-  if (size > 0 && uploadBytesMax !== null && uploadBytes + size > uploadBytesMax) {
-    const message = `the team's plan allows ${uploadBytesMax} bytes of files and ${uploadBytes} are in use; the file was deleted`;
-    return { type: 'payment_required', message };
-  }
-  return null;
+  const tooMuch = exceededQuota(team, 'uploadBytes', size);
+  return tooMuch === null ? null : { ...tooMuch, message: `${tooMuch.message}; the file was deleted` };
 }

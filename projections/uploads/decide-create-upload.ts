@@ -1,33 +1,37 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
 import type { UploadResult } from '../../src/events/outcome.ts';
-import { apply, refuse } from '../engine/decision.ts';
+import { apply, refuse, refusedWith } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Team } from '../teams/team.ts';
 import type { Upload, UploadChange } from './upload.ts';
 import type { UploadStates } from './uploads.state.ts';
-import { suspendedMessage } from '../teams/guards.ts';
+import { exceededQuota, suspendedMessage } from '../teams/guards.ts';
 
 /**
- * Spec 4.8: announces an upload. An app exists once its team names it (docs/spec/decisions.md 3). Guards: suspension, open uploads, which
- * are bounded because their bytes do not count towards the plan yet.
+ * Spec 4.8: announces an upload. An app exists once its team names it (docs/spec/decisions.md 3). Guards: suspension; open uploads and their
+ * bytes, which are bounded because they do not count as bytes of files yet. Each counts with its `sizeMax`: nobody knows what will arrive.
  */
 export function decideCreateUpload({ teams }: UploadStates, { data }: Event<EventOf<'UploadCreateRequested'>>, at: LogPlace): Decision<UploadChange> {
   const { teamId, uploadId, appId, contentType, fileName, limits } = data;
   const team = teams.team(teamId)!;
   if (team.suspended) return refuse('payment_required', suspendedMessage);
-  const { openUploads } = team;
-  if (limits.openMax !== undefined && openUploads >= limits.openMax) {
-    const message = `the team has ${openUploads} open uploads and may have at most ${limits.openMax}: complete them, or wait until they expire`;
-    return refuse('limit_exceeded', message);
-  }
+  const tooMany = exceededQuota(team, 'openUploads', 1, limits.openMax)
+    ?? exceededQuota(team, 'openUploadBytes', limits.sizeMax, limits.openBytesMax);
+  if (tooMany !== null) return refusedWith(tooMany);
   const upload: Upload = {
     id: uploadId, teamId, appId, contentType, fileName, created: at.version, createdAt: at.time, expiresAt: at.time + limits.lifeMs,
     sizeMax: limits.sizeMax, unclaimedLifeMs: limits.unclaimedLifeMs, file: null, unclaimedSince: null, removedAt: null,
   };
   return apply(
-    [{ kind: 'upload', upload }, { kind: 'team', team: { ...team, openUploads: openUploads + 1 } }],
+    [{ kind: 'upload', upload }, { kind: 'team', team: withOpen(team, upload, 1) }],
     undefined,
     { upload: resultOf(upload) },
   );
+}
+
+/** The team with one open upload more (1) or less (-1). */
+export function withOpen(team: Team, { sizeMax }: Upload, by: 1 | -1): Team {
+  return { ...team, openUploads: team.openUploads + by, openUploadBytes: team.openUploadBytes + by * sizeMax };
 }
 
 /** The upload's part of an outcome. */

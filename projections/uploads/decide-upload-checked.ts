@@ -3,6 +3,7 @@ import { apply } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { Upload, UploadChange } from './upload.ts';
 import type { UploadStates } from './uploads.state.ts';
+import { withOpen } from './decide-create-upload.ts';
 
 /**
  * Gives up uploads that were never completed, and files that no row has named for too long (spec section 3). An early, late or repeated
@@ -19,7 +20,7 @@ export function decideUploadChecked(
   const removed: UploadChange = { kind: 'upload', upload: { ...upload, removedAt: at.time } };
   if (upload.file === null) {
     if (at.time < upload.expiresAt) return apply([]);
-    return apply([removed, { kind: 'team', team: { ...team, openUploads: team.openUploads - 1 } }]);
+    return apply([removed, { kind: 'team', team: withOpen(team, upload, -1) }]);
   }
   const { unclaimedSince, unclaimedLifeMs } = upload;
   if (uploads.isClaimed(upload)) return apply(unclaimedSince === null ? [] : [withClock(upload, null)]);

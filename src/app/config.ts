@@ -74,6 +74,12 @@ const settings = z.object({
     .describe('The largest request body, after decompression. A larger one is 413.'),
   ROWS_PER_TABLE_MAX: wholeNumber(1).default(10_000_000)
     .describe('The most rows that a table may hold.'),
+  TABLES_MAX: wholeNumber(1).default(10_000)
+    .describe('The most tables that a team may have, unless its plan says otherwise. See [limits.md](limits.md).'),
+  BODIES_OPEN_MAX: wholeNumber(1).default(1000)
+    .describe('The most bodies of several blocks (more than 10,000 rows or 512 KiB) of a team that are still arriving, or were cut off in the last hour, unless its plan says otherwise.'),
+  STASHES_MAX: wholeNumber(1).default(10_000)
+    .describe('The most stashes of a team that are neither deleted nor expired, unless its plan says otherwise.'),
   STASH_LIFE_MS: wholeNumber(1, stashLifeMax).default(48 * 3_600_000)
     .describe('How long a stash can be imported after its first chunk came, in milliseconds; at most a week.'),
   STASH_CHUNKS_MAX: wholeNumber(1, int4Max).default(100_000)
@@ -111,7 +117,9 @@ const settings = z.object({
   UPLOAD_UNCLAIMED_LIFE_MS: wholeNumber(1).default(30 * 24 * 3_600_000)
     .describe('How long an uploaded file is kept that no row names, in milliseconds.'),
   UPLOADS_OPEN_MAX: wholeNumber(1).default(1000)
-    .describe('The most uploads of a team that are neither completed nor over. What was sent for them counts to no plan yet.'),
+    .describe('The most uploads of a team that are neither completed nor over, unless its plan says otherwise. What was sent for them does not count as bytes of files yet.'),
+  UPLOADS_OPEN_BYTES_MAX: wholeNumber(1).default(100 * 2 ** 30)
+    .describe('The most bytes that may arrive for these uploads of a team, unless its plan says otherwise. Each counts with `UPLOAD_SIZE_MAX_BYTES`, whatever has arrived.'),
   CONNECTIONS_MAX: wholeNumber(1).default(10_000)
     .describe('The most open connections of clients. Further ones are closed as they come.'),
   REQUEST_IDLE_TIMEOUT_MS: wholeNumber(1, timerMsMax).default(60_000)

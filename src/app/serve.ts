@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import pRetry from 'p-retry';
 import { pino } from 'pino';
-import { rowLimits, stashLimits, uploadLimits } from '../../commands/limits.ts';
+import { rowLimits, stashLimits, tableLimits } from '../../commands/limits.ts';
 import { OutcomeQueries } from '../../projections/engine/outcomes/outcomes.queries.ts';
 import { describeFailure } from '../cli/run-to-end.ts';
 import type { Config } from './config.ts';
@@ -58,6 +58,7 @@ export async function serve(config: Config): Promise<void> {
   if (files === null) return;
   resources.defer(() => files.close());
   metrics.ask({ log: service.log, askPostgres: () => askPostgres(service) });
+  metrics.askQuotas(() => service.queries.teams.quotaUse());
   let closeMetrics: (() => Promise<void>) | undefined;
   resources.defer(async () => closeMetrics?.());
   let started = false;
@@ -65,7 +66,9 @@ export async function serve(config: Config): Promise<void> {
   resources.defer(() => uses.close());
   const shares = openShares(config, (name, by) => metrics.requests.shareRefused(name, by));
   metrics.watchShares(shares);
-  const submitter = new Submitter(service.log, service.keys, { shares, asyncWaitMs: config.ASYNC_WAIT_MS, logger });
+  const submitter = new Submitter(service.log, service.keys, {
+    shares, asyncWaitMs: config.ASYNC_WAIT_MS, logger, onRefused: (refusal) => metrics.requests.refused(refusal),
+  });
   const rateLimits = RateLimits.of(config, metrics.requests);
   const app = buildService({ service, files, submitter, shares, rateLimits, uses, metrics, config, logger, hasStarted: () => started });
   resources.defer(() => drain(app, submitter, config));
@@ -199,14 +202,19 @@ function buildService({ service, files, submitter, shares, rateLimits, uses, met
         submitter, tables, rows, pages, shares,
         jobs: new Jobs({ log, keys, outcomes: new OutcomeQueries(database) }),
         receiver: {
-          submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, turns: new Turns(), rateLimits, writeAhead: service.writeAhead,
+          submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, bodyLimits: { openMax: config.BODIES_OPEN_MAX }, turns: new Turns(), rateLimits,
+          writeAhead: service.writeAhead,
         },
-        rateLimits, limits: rowLimits(config.ROWS_PER_TABLE_MAX),
-        stashLimits: stashLimits(config.STASH_LIFE_MS, config.STASH_CHUNKS_MAX, config.STASH_ROWS_MAX), bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
+        rateLimits, limits: rowLimits(config.ROWS_PER_TABLE_MAX), tableLimits: tableLimits(config.ROWS_PER_TABLE_MAX, config.TABLES_MAX),
+        stashLimits: stashLimits({
+          lifeMs: config.STASH_LIFE_MS, chunksMax: config.STASH_CHUNKS_MAX, rowsMax: config.STASH_ROWS_MAX, stashesMax: config.STASHES_MAX,
+        }),
+        bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
         uploads, files, uploadAnswers: new UploadAnswers({ files, publicUrl: config.PUBLIC_URL }),
-        uploadLimits: uploadLimits(
-          config.UPLOAD_SIZE_MAX_BYTES, config.UPLOAD_LIFE_MS, config.UPLOAD_UNCLAIMED_LIFE_MS, config.UPLOADS_OPEN_MAX,
-        ),
+        uploadLimits: {
+          sizeMax: config.UPLOAD_SIZE_MAX_BYTES, lifeMs: config.UPLOAD_LIFE_MS, unclaimedLifeMs: config.UPLOAD_UNCLAIMED_LIFE_MS,
+          openMax: config.UPLOADS_OPEN_MAX, openBytesMax: config.UPLOADS_OPEN_BYTES_MAX,
+        },
         uploadBytes: files instanceof LocalFileStore ? { store: files, keys, log, uploads, requireReadModel } : null, requireReadModel,
       });
     },

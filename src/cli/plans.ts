@@ -3,35 +3,46 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { resumeTeam, setPlan, suspendTeam, type Plan } from '../../commands/plans.ts';
 import type { TeamSummary } from '../../projections/teams/teams.queries.ts';
 import type { EventData } from '../events/event.ts';
+import { nounOf, quotas, type Quota } from '../events/quota.ts';
 import { recordFact } from '../log/record-fact.ts';
 import { parseByteSize } from './byte-size.ts';
 import { wholeNumber, writeOut, writeWords } from './console.ts';
 import { UserError } from './run-to-end.ts';
-import { describeLimit, teamAsJson, writeTeams } from './show-teams.ts';
+import { describeLimit, hasDefault, quotasAsJson, teamAsJson, writeQuotas } from './show-teams.ts';
 import { findTeam, withService } from './with-service.ts';
 
 interface Flags {
   readonly json?: boolean;
 }
 
-/** As given by the flags. */
-type Limit = number | 'unlimited';
+/** A limit as the flags give it; `none`: the plan sets none. Not null, which Commander takes for an option without a value. */
+type Limit = number | 'none';
 
-interface PlanFlags extends Flags {
-  readonly rows?: Limit;
-  readonly uploadBytes?: Limit;
-}
+type PlanFlags = Flags & { readonly [Q in Quota]?: Limit };
+
+/** The flag of each quota, and what it limits. */
+const planFlags: { readonly [Q in Quota]: readonly [flag: string, limits: string] } = {
+  rows: ['--rows <n>', 'the most rows that its tables may show'],
+  tables: ['--tables <n>', 'the most tables that it may have'],
+  stashes: ['--stashes <n>', 'the most stashes that are neither deleted nor expired'],
+  openBodies: ['--open-bodies <n>', 'the most bodies of several blocks that are still arriving'],
+  openUploads: ['--open-uploads <n>', 'the most uploads that are neither completed nor over'],
+  openUploadBytes: ['--open-upload-bytes <size>', 'the most bytes that may arrive for these uploads'],
+  uploadBytes: ['--upload-bytes <size>', 'the most bytes that its uploaded files may have (500MB, 10GiB)'],
+};
 
 export function addPlanCommands(program: Command): void {
   const plans = program.command('plans').description('show and set the plans of teams; suspend and resume teams');
   const command = (name: string, description: string): Command => {
     return plans.command(name).description(description).argument('<team>', 'its ID or name').option('--json', 'write the result as JSON');
   };
-  command('show', 'show the plan of a team, and what it uses of it').action(show);
-  command('set', 'limit what a team may have; what is not named stays as it is')
-    .option('--rows <n>', 'the most rows that its tables may show, or "unlimited"', rowsOf)
-    .option('--upload-bytes <size>', 'the most bytes that its uploaded files may have (500MB, 10GiB), or "unlimited"', bytesOf)
-    .action(set);
+  command('show', 'show each quota of a team: what it uses, how much it may use, and what says so').action(show);
+  const setting = command('set', 'limit what a team may have; what is not named stays as it is');
+  for (const quota of quotas) {
+    const [flag, limits] = planFlags[quota];
+    setting.option(flag, `${limits}, or "${noLimitOf(quota)}"`, (text) => limitOf(quota, text));
+  }
+  setting.action(set);
   command('suspend', 'answer 402 when a team reads or writes tables')
     .action((team: string, flags: Flags) => change(team, flags, suspendTeam, () => 'is suspended'));
   command('resume', 'end the suspension of a team')
@@ -40,19 +51,30 @@ export function addPlanCommands(program: Command): void {
 
 async function show(idOrName: string, flags: Flags): Promise<void> {
   const team = await withService((service) => findTeam(service, idOrName));
-  if (flags.json) writeOut(JSON.stringify(teamAsJson(team)));
-  else writeTeams([team]);
+  if (flags.json) {
+    writeOut(JSON.stringify({ ...teamAsJson(team), quotas: quotasAsJson(team) }));
+    return;
+  }
+  writeOut(`${team.id}  ${team.name}  ${team.suspended ? 'suspended' : 'active'}`);
+  writeQuotas(team);
 }
 
-async function set(idOrName: string, { rows, uploadBytes, ...flags }: PlanFlags): Promise<void> {
-  if (rows === undefined && uploadBytes === undefined) throw new UserError('Nothing says what to limit: give --rows, --upload-bytes or both.');
-  const plan: Plan = {
-    ...(rows === undefined ? {} : { rowsMax: limitOf(rows) }),
-    ...(uploadBytes === undefined ? {} : { uploadBytesMax: limitOf(uploadBytes) }),
-  };
-  await change(idOrName, flags, (teamId) => setPlan(teamId, plan), ({ rowsMax, uploadBytesMax }) => {
-    return `may have ${describeLimit(rowsMax)} rows and ${describeLimit(uploadBytesMax)} bytes of files`;
+async function set(idOrName: string, flags: PlanFlags): Promise<void> {
+  const limits = quotas.flatMap((quota) => {
+    const limit = flags[quota];
+    return limit === undefined ? [] : [[`${quota}Max`, limit === 'none' ? null : limit]];
   });
+  if (limits.length === 0) {
+    throw new UserError(`Nothing says what to limit: give ${quotas.map((quota) => planFlags[quota][0].split(' ')[0]).join(', ')}.`);
+  }
+  await change(idOrName, flags, (teamId) => setPlan(teamId, Object.fromEntries(limits) as Plan), describePlan);
+}
+
+/** What the plan says; of rows and bytes of files also that it says nothing, because nothing else limits them. */
+function describePlan(team: TeamSummary): string {
+  const limited = quotas.filter((quota) => !hasDefault(quota) || (team[`${quota}Max`] ?? null) !== null);
+  const limits = limited.map((quota) => `${describeLimit(team[`${quota}Max`])} ${nounOf(quota)}`);
+  return `may have ${limits.slice(0, -1).join(', ')} and ${limits.at(-1)}`;
 }
 
 async function change(
@@ -70,22 +92,22 @@ async function change(
   else writeWords(`The team ${JSON.stringify(team.name)} ${describe(team)}.`);
 }
 
-function limitOf(limit: Limit): number | null {
-  return limit === 'unlimited' ? null : limit;
+/** The word for a plan that sets no limit. */
+function noLimitOf(quota: Quota): string {
+  return hasDefault(quota) ? 'default' : 'unlimited';
 }
 
-function rowsOf(text: string): Limit {
-  if (text === 'unlimited') return text;
+function limitOf(quota: Quota, text: string): Limit {
+  const none = noLimitOf(quota);
+  if (text === none) return 'none';
+  if (planFlags[quota][0].endsWith('<size>')) {
+    const bytes = parseByteSize(text);
+    if (bytes === null) throw new InvalidArgumentError(`It must be a size like 1000000, 500MB or 10GiB, or "${none}".`);
+    return bytes;
+  }
   try {
     return wholeNumber(0)(text);
   } catch {
-    throw new InvalidArgumentError('It must be a whole number, or "unlimited".');
+    throw new InvalidArgumentError(`It must be a whole number, or "${none}".`);
   }
-}
-
-function bytesOf(text: string): Limit {
-  if (text === 'unlimited') return text;
-  const bytes = parseByteSize(text);
-  if (bytes === null) throw new InvalidArgumentError('It must be a size like 1000000, 500MB or 10GiB, or "unlimited".');
-  return bytes;
 }

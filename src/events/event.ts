@@ -3,6 +3,7 @@
  * always true and never changes: that something was requested under these limits, or that something happened. It holds everything
  * that a decision uses besides the read model (ARCHITECTURE.md, "Invariants").
  */
+import type { PlanLimits } from './quota.ts';
 import type { Profile } from '../values/profile.ts';
 import type { GivenColumn, GivenDisplayName } from '../values/table-schema.ts';
 import type { SchemaErrorMode } from '../values/decide-schema.ts';
@@ -16,6 +17,12 @@ export interface RowLimits {
   readonly stashColumnsMax?: number;
 }
 
+/** The limits of a new table, as configured when it was requested. */
+export interface TableLimits extends RowLimits {
+  /** How many tables the team may have, including this one. Absent in events from before this limit: no limit. */
+  readonly tablesMax?: number;
+}
+
 /** The limits of a stash, as configured when a chunk was sent to it. */
 export interface StashLimits {
   /** For how long after its creation it can be imported, in milliseconds of log time. */
@@ -24,6 +31,14 @@ export interface StashLimits {
   readonly rowsMax: number;
   /** The columns of its blocks, summed over the blocks: an import goes through all their profiles. */
   readonly profiledColumnsMax: number;
+  /** How many stashes the team may have, including this one. Absent in events from before this limit: no limit. */
+  readonly stashesMax?: number;
+}
+
+/** The limits of a body that comes in blocks, as configured when it began. */
+export interface BodyLimits {
+  /** How many bodies the team may have open, including this one. */
+  readonly openMax: number;
 }
 
 /** The limits of an upload, as configured when it was created. */
@@ -36,6 +51,8 @@ export interface UploadLimits {
   readonly unclaimedLifeMs: number;
   /** How many uploads the team may have open, including this one. Absent in events from before this limit: no limit. */
   readonly openMax?: number;
+  /** How many bytes all open uploads of the team may have, each counted with its `sizeMax`. Absent in older events: no limit. */
+  readonly openBytesMax?: number;
 }
 
 /** A file in the store. */
@@ -90,13 +107,8 @@ export type EventData =
   | { readonly type: 'TeamCreated'; readonly teamId: string; readonly name: string }
   | { readonly type: 'TeamSuspended'; readonly teamId: string }
   | { readonly type: 'TeamResumed'; readonly teamId: string }
-  | {
-      readonly type: 'TeamPlanSet';
-      readonly teamId: string;
-      /** The most rows that all tables of the team may show, and bytes that its files may have; null: no limit; absent: unchanged. */
-      readonly rowsMax?: number | null;
-      readonly uploadBytesMax?: number | null;
-    }
+  /** The limits that are named; absent: unchanged. */
+  | ({ readonly type: 'TeamPlanSet'; readonly teamId: string } & Partial<PlanLimits>)
   | {
       readonly type: 'TokenCreated';
       readonly teamId: string;
@@ -112,6 +124,10 @@ export type EventData =
       readonly appId: string | null;
     }
   | { readonly type: 'TokenRevoked'; readonly teamId: string; readonly tokenId: string }
+  /** The blocks of a body are to follow. It is open until an event names it as the source of its rows, or `BodyExpired`. */
+  | { readonly type: 'BodyOpenRequested'; readonly teamId: string; readonly bodyId: string; readonly limits: BodyLimits }
+  /** An open body is too old for its closing event. */
+  | { readonly type: 'BodyExpired'; readonly teamId: string; readonly bodyId: string }
   | (EventRows & {
       readonly type: 'BlockReceived';
       readonly teamId: string;
@@ -166,7 +182,7 @@ export type EventData =
       readonly columns: readonly GivenColumn[] | null;
       readonly onSchemaError: SchemaErrorMode;
       readonly appsToLink: readonly string[] | null;
-      readonly limits: RowLimits;
+      readonly limits: TableLimits;
       readonly rows: RowSource;
     }
   | {

@@ -1,5 +1,5 @@
 /**
- * Background maintenance: compacts the read model and collects its garbage; tells the log of stashes and uploads that are over, of
+ * Background maintenance: compacts the read model and collects its garbage; tells the log of stashes, bodies and uploads that are over, of
  * files that rows reference, and of revoked tokens; removes files that were given up. It works in small steps and mostly rests, so
  * that requests do not notice. Only one process at a time does it.
  */
@@ -12,6 +12,7 @@ import { advisoryLocks } from '../database/advisory-locks.ts';
 import type { Database } from '../database/database.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { pause } from '../pause.ts';
+import { expireBodies } from './expire-bodies.ts';
 import { expireStashes } from './expire-stashes.ts';
 import { tellRevocations } from './tell-revocations.ts';
 import type { UploadMaintenance } from './upload-maintenance.ts';
@@ -82,6 +83,10 @@ export class Maintenance {
     await Promise.all([
       this.#repeat(() => compactOnce(database)), this.#repeat(() => removeGarbage(models, database)),
       this.#repeat(() => expireStashes(database, log)), this.#repeat(() => tellRevocations(database, log)),
+      this.#once(async () => {
+        await expireBodies(database, log);
+        return false;
+      }),
       this.#repeat(() => uploads.endDue()), this.#once(() => uploads.noteClaims()), this.#repeat(() => uploads.clear()),
     ]);
     if (performance.now() < this.#rareAt) return;

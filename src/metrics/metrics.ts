@@ -6,6 +6,7 @@ import { LogMetrics } from './log-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import type { Shares } from '../http/limits/shares.ts';
 import { addShareMetrics } from './share-metrics.ts';
+import { addQuotaMetrics, type QuotaUse } from './quota-metrics.ts';
 import { addStatusMetrics, type Asked } from './status-metrics.ts';
 
 /** How often the event loop's delay is sampled, in milliseconds: each sample wakes an idle process. */
@@ -24,6 +25,11 @@ export class Metrics {
   /** Adds what is in use of the things that teams share. */
   watchShares(shares: Shares): void {
     addShareMetrics(this.#registry, shares);
+  }
+
+  /** Adds what teams use of their quotas. */
+  askQuotas(ask: () => Promise<readonly QuotaUse[]>): void {
+    addQuotaMetrics(this.#registry, ask);
   }
 
   /** Adds Node's process metrics. Call it once per process: they are collected until its end. */

@@ -1,8 +1,11 @@
 /** Metrics of requests. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { shareNames, type RefusedBy, type ShareName } from '../http/limits/fair-shares.ts';
+import type { Refusal } from '../events/outcome.ts';
+import { quotaOfRefusal, quotas } from '../events/quota.ts';
 import { limitNames, type LimitName, type RequestObserver } from '../http/server/request-observer.ts';
 import { latencyBuckets } from './latency-buckets.ts';
+import { quotaLabel } from './quota-metrics.ts';
 
 type Observe = (seconds: number) => void;
 
@@ -15,6 +18,7 @@ export class RequestMetrics implements RequestObserver {
   readonly #observers = new Map<string, Map<string | null, Map<number | null, Observe>>>();
   readonly #rateLimited: Counter<'limit'>;
   readonly #shareRefused: Counter<'share' | 'by'>;
+  readonly #quotaRefusals: Counter<'quota'>;
   #inFlight = 0;
 
   constructor(registry: Registry) {
@@ -35,6 +39,11 @@ export class RequestMetrics implements RequestObserver {
     // A counter that does not exist yet has no rate at its first increment.
     for (const limit of limitNames) this.#rateLimited.inc({ limit }, 0);
     for (const share of shareNames) for (const by of ['team', 'process'] as const) this.#shareRefused.inc({ share, by }, 0);
+    this.#quotaRefusals = new Counter({
+      name: 'tablog_quota_refusals_total', help: 'Requests that were refused because their team has used up a quota.',
+      labelNames: ['quota'], registers,
+    });
+    for (const quota of quotas) this.#quotaRefusals.inc({ quota: quotaLabel(quota) }, 0);
     const inFlight: Gauge = new Gauge({
       name: 'tablog_http_requests_in_flight', help: 'Requests that are being answered, this scrape among them.', registers,
       collect: () => inFlight.set(this.#inFlight),
@@ -51,6 +60,11 @@ export class RequestMetrics implements RequestObserver {
 
   rateLimited(limit: LimitName): void {
     this.#rateLimited.inc({ limit });
+  }
+
+  refused({ message }: Refusal): void {
+    const quota = quotaOfRefusal(message);
+    if (quota !== null) this.#quotaRefusals.inc({ quota: quotaLabel(quota) });
   }
 
   ended(method: string, route: string | null, status: number | null, ms: number): void {

@@ -1,9 +1,7 @@
 /** Metrics of the service's state, queried at each scrape only. */
 import { Gauge, type Registry } from 'prom-client';
 import { haltCauses, type EventLog, type LogStatus } from '../log/event-log.ts';
-
-/** Timeout after which Postgres counts as unreachable, in milliseconds. */
-const answerWait = 2000;
+import { inTime } from './in-time.ts';
 
 export interface Asked {
   readonly log: Pick<EventLog, 'status'>;
@@ -16,7 +14,7 @@ export function addStatusMetrics(registry: Registry, { log, askPostgres }: Asked
   const registers = [registry];
   const reachable: Gauge = new Gauge({
     name: 'tablog_postgres_reachable', help: 'Whether Postgres answers: 1 or 0.', registers,
-    collect: async () => reachable.set(Number(await answers(askPostgres))),
+    collect: async () => reachable.set(Number((await inTime(() => askPostgres().then(() => true))) ?? false)),
   });
   const addGauge = (name: string, help: string, read: (status: LogStatus) => number): void => {
     const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(read(log.status())) });
@@ -44,15 +42,4 @@ export function addStatusMetrics(registry: Registry, { log, askPostgres }: Asked
     'Events by which the projection of a partition is behind, whichever process does it.',
     ({ kafka }) => kafka!.lag,
   );
-}
-
-/** Whether an answer arrives in time. */
-async function answers(ask: () => Promise<unknown>): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => late.resolve(false), answerWait);
-  try {
-    return await Promise.race([ask().then(() => true, () => false), late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

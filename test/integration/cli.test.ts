@@ -104,7 +104,15 @@ describe('while its Postgres runs already', () => {
     const shown = `ID                                    NAME  STATE      ROWS  ROWS AT MOST  UPLOAD BYTES  UPLOAD BYTES AT MOST
 ${team.id}  acme  suspended  0     12            0             unlimited`;
     expect(await output('teams', 'list')).toBe(shown);
-    expect(await output('plans', 'show', 'acme')).toBe(shown);
+    expect(await output('plans', 'show', 'acme')).toBe(`${team.id}  acme  suspended
+QUOTA                  USED  AT MOST       SET BY
+rows                   0     12            plan
+tables                 0     10000         TABLES_MAX
+stashes                0     10000         STASHES_MAX
+open bodies            0     1000          BODIES_OPEN_MAX
+open uploads           0     1000          UPLOADS_OPEN_MAX
+bytes of open uploads  0     107374182400  UPLOADS_OPEN_BYTES_MAX
+bytes of files         0     unlimited`);
     expect((await tablog('plans', 'resume', team.id.toUpperCase())).stderr).toBe('The team "acme" is not suspended.\n');
   });
 
@@ -115,6 +123,15 @@ ${team.id}  acme  suspended  0     12            0             unlimited`;
     expect(JSON.parse(await output('plans', 'show', 'acme', '--json'))).toMatchObject({ rowsMax: 0, uploadBytesMax: 10_737_418_240 });
     expect(await set('--rows', 'unlimited', '--upload-bytes', 'unlimited'))
       .toBe('The team "acme" may have unlimited rows and unlimited bytes of files.\n');
+    expect(await set('--tables', '5', '--stashes', '4', '--open-bodies', '3', '--open-uploads', '2', '--open-upload-bytes', '1MB')).toBe(
+      'The team "acme" may have unlimited rows, 5 tables, 4 stashes, 3 open bodies, 2 open uploads, 1000000 bytes of open uploads '
+      + 'and unlimited bytes of files.\n',
+    );
+    expect(await set('--tables', '6', '--stashes', 'default', '--open-bodies', 'default', '--open-uploads', 'default', '--open-upload-bytes', 'default'))
+      .toBe('The team "acme" may have unlimited rows, 6 tables and unlimited bytes of files.\n');
+    expect(JSON.parse(await output('plans', 'show', 'acme', '--json')).quotas).toMatchObject({
+      rows: { used: 0, max: null, setBy: null }, tables: { used: 0, max: 6, setBy: 'plan' }, stashes: { used: 0, max: 10_000, setBy: 'STASHES_MAX' },
+    });
   });
 
   const unknown = '01900000-0000-7000-8000-000000000000';
@@ -129,9 +146,11 @@ ${team.id}  acme  suspended  0     12            0             unlimited`;
     [['tokens', 'create', '--team', 'acme', '--app', ''], 'appId: must not be empty\n'],
     [['teams', 'create', ' '], 'name: must not be blank\n'],
     [['teams', 'create', 'a'.repeat(257)], 'name: must have at most 256 bytes\n'],
-    [['plans', 'set', 'acme'], 'Nothing says what to limit: give --rows, --upload-bytes or both.\n'],
+    [['plans', 'set', 'acme'], 'Nothing says what to limit: give --rows, --tables, --stashes, --open-bodies, --open-uploads, --open-upload-bytes, --upload-bytes.\n'],
     [['plans', 'set', 'acme', '--rows', '-1'], 'It must be a whole number, or "unlimited".'],
     [['plans', 'set', 'acme', '--rows', '1e3'], 'It must be a whole number, or "unlimited".'],
+    [['plans', 'set', 'acme', '--tables', 'unlimited'], 'It must be a whole number, or "default".'],
+    [['plans', 'set', 'acme', '--open-upload-bytes', 'x'], 'It must be a size like 1000000, 500MB or 10GiB, or "default".'],
     [['plans', 'set', 'acme', '--upload-bytes', '1.5GB'], 'It must be a size like 1000000, 500MB or 10GiB, or "unlimited".'],
     [['keys', 'remove', '7'], 'There is no key 7; see `tablog keys list`.\n'],
     [['keys', 'remove', '256'], 'It must be a whole number from 1 to 255.'],

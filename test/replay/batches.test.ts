@@ -1,7 +1,9 @@
 /** Replay gives the same read model however the log is cut into batches, and the generated logs cover every case. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { columnName } from '../../src/database/rows-statement.ts';
 import { decodeEvent } from '../../src/events/event-codec.ts';
 import type { EventType } from '../../src/events/event.ts';
+import { quotas } from '../../src/events/quota.ts';
 import type { RefusalType } from '../../src/events/outcome.ts';
 import { verify } from '../../src/replay/verify.ts';
 import { chooseSeed, createGeneratedLog, openReadModel, type GeneratedLog } from './generated-log.ts';
@@ -27,7 +29,7 @@ test.each([1, 7, 500])('a read model that was written live is what replay in bat
 // One key per type, so that a new type which is not generated does not compile.
 const eventTypes: Record<EventType, true> = {
   GenerationStarted: true, LogResumed: true, TeamCreated: true, TeamSuspended: true, TeamResumed: true, TeamPlanSet: true, TokenCreated: true,
-  TokenRevoked: true, BlockReceived: true, ChunkPutRequested: true, StashDeleteRequested: true, StashExpired: true,
+  TokenRevoked: true, BodyOpenRequested: true, BodyExpired: true, BlockReceived: true, ChunkPutRequested: true, StashDeleteRequested: true, StashExpired: true,
   UploadCreateRequested: true, UploadCompleteRequested: true, UploadChecked: true, TableCreateRequested: true, TablePatchRequested: true, TableDeleteRequested: true,
   TableOverwriteRequested: true, RowsAddRequested: true, RowPatchRequested: true, RowDeleteRequested: true,
 };
@@ -94,6 +96,31 @@ test('a generated log holds every kind of event, refusals of every kind, and wha
       expect(await count(`${changed} where rows.version is not null and changes.body ${kind}`)).toBeGreaterThan(0);
       expect(await count(`${changed} where rows.version is null and changes.body ${kind}`)).toBeGreaterThan(0);
     }
+  } finally {
+    await database.close();
+  }
+});
+
+test('what teams use of each quota is what there is', async () => {
+  const database = await openReadModel(generated.url);
+  try {
+    const { rows } = await database.pool.query<Record<string, unknown>>(`
+      select id, rows, tables, stashes, open_bodies, open_uploads, open_upload_bytes, upload_bytes from teams
+      except
+      select id,
+        (select coalesce(sum(rows), 0) from tables where team_id = teams.id and not deleted),
+        (select count(*) from tables where team_id = teams.id and not deleted),
+        (select count(*) from stashes where team_id = teams.id and ended_at is null),
+        (select count(*) from open_bodies where team_id = teams.id),
+        (select count(*) from uploads where team_id = teams.id and file is null and removed_at is null),
+        (select coalesce(sum(size_max), 0) from uploads where team_id = teams.id and file is null and removed_at is null),
+        (select coalesce(sum(size), 0) from uploads where team_id = teams.id and file is not null and removed_at is null)
+      from teams`);
+    expect(rows).toEqual([]);
+    const { rows: [used] } = await database.pool.query<Record<string, number>>(
+      `select ${quotas.map((quota) => `sum(${columnName(quota)})::float8 as "${quota}"`).join(', ')} from teams`,
+    );
+    for (const quota of quotas) expect([quota, used![quota]! > 0]).toEqual([quota, true]);
   } finally {
     await database.close();
   }

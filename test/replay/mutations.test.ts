@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { BigIntType, BooleanType, IntegerType, StringType, TextType, UuidType, type EntityProperty, type EntitySchema } from '@mikro-orm/core';
 import pg from 'pg';
 import { models, readModelSchema } from '../../projections/models.ts';
+import { OpenBodyEntity } from '../../projections/segments/segment.entity.ts';
 import { TableEntity } from '../../projections/tables/table.entity.ts';
 import { TeamEntity, TokenEntity } from '../../projections/teams/team.entity.ts';
 import { UploadEntity } from '../../projections/uploads/upload.entity.ts';
@@ -126,6 +127,8 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['schema \\d+ of table \\S+', remove('table_schemas')],
   ['link of table \\S+ to app .*', remove('app_links')],
   ['link of table \\S+ to app .*', set('app_links', `app_id = app_id || '2'`)],
+  ...eachColumn('open body \\S+', OpenBodyEntity),
+  ['open body \\S+', remove('open_bodies')],
   ['block \\d+ of body \\S+: team_id', set('body_blocks', `team_id = (select id from teams where id <> team_id limit 1)`)],
   ['block \\d+ of body \\S+: profile', set('body_blocks', `profile = replace(profile, '[60,', '[61,')`)],
   ['block \\d+ of body \\S+: time', set('body_blocks', 'time = time - 1')],

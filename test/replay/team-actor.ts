@@ -36,6 +36,8 @@ export class TeamActor {
       }, body),
       sendBody: (parts) => {
         const bodyId = random.uuid();
+        // Now and then a body from before they were opened, or one too many.
+        if (!random.chance(0.1)) sender.send({ type: 'BodyOpenRequested', teamId, bodyId, limits: { openMax: random.chance(0.1) ? 0 : 1000 } });
         for (const [number, { carried, body }] of parts.entries()) {
           sender.send({ type: 'BlockReceived', teamId, bodyId, number, segmentId: random.uuid(), ...carried }, body);
         }

@@ -5,7 +5,7 @@
 import type { Decision, LogPlace } from '../../projections/engine/decision.ts';
 import { ModelSet } from '../../projections/engine/model-set.ts';
 import { models, type States } from '../../projections/models.ts';
-import type { BodyBlockChange } from '../../projections/segments/body-block.ts';
+import type { BodyBlockChange, OpenBodyChange } from '../../projections/segments/body-block.ts';
 import { defaultColumnsMax, StashContentBuilder } from '../../projections/stashes/stash-content.ts';
 import type { ChunkChange, StashChange } from '../../projections/stashes/stash.ts';
 import { compareSerials } from '../../projections/stashes/stash-order.ts';
@@ -14,6 +14,7 @@ import type { Extent, TableChange } from '../../projections/tables/table.ts';
 import type { Team, TokenChange } from '../../projections/teams/team.ts';
 import type { UploadChange } from '../../projections/uploads/upload.ts';
 import type { Event, RowAddress } from '../../src/events/event.ts';
+import { noPlanLimits, noUsage, type PlanLimits, type Usage } from '../../src/events/quota.ts';
 import { eventOf, type Request } from './requests.ts';
 import { createdAt, schemaFrom } from './schema-text.ts';
 
@@ -39,6 +40,8 @@ export interface Given {
   readonly uploadBytesMax?: number | null;
   /** The number of open uploads that no test names. */
   readonly openUploads?: number;
+  /** What else the team uses, and what its plan allows. */
+  readonly team?: Partial<Usage & PlanLimits>;
   /** `a:number b:string`; older types come first, each with the version that replaced it: `a:number<40:string`. */
   readonly schema?: string;
   readonly widened?: bigint;
@@ -54,7 +57,7 @@ export interface Given {
 /** Makes a state with these properties. */
 export function given({
   owner = 'team', suspended = false, rowsMax = null, otherRows = 0, uploadBytes = 0,
-  uploadBytesMax = null, openUploads = 0, schema = 'a:number b:string', widened = 0n,
+  uploadBytesMax = null, openUploads = 0, team: otherQuotas = {}, schema = 'a:number b:string', widened = 0n,
   block = [], tail, wrap = false, tailExtent = {},
 }: Given = {}): States {
   let key = 1000n;
@@ -75,8 +78,8 @@ export function given({
 
   const rows = block.length + (tail ? openTail.rows : 0);
   const team: Team = {
-    id: 'team', partition: 3, name: 'Team', created: 1n, suspended, rows: rows + otherRows, rowsMax, uploadBytes,
-    uploadBytesMax, openUploads,
+    id: 'team', partition: 3, name: 'Team', created: 1n, suspended, ...noUsage, ...noPlanLimits, rows: rows + otherRows, rowsMax,
+    uploadBytes, uploadBytesMax, openUploads, ...otherQuotas,
   };
   teams.put(team);
   teams.put({ ...team, id: 'another' });
@@ -94,7 +97,7 @@ export function given({
 const set = new ModelSet(models);
 
 /** A change by any decision. */
-export type Change = TableChange | UploadChange | StashChange | ChunkChange | BodyBlockChange | TokenChange;
+export type Change = TableChange | UploadChange | StashChange | ChunkChange | BodyBlockChange | OpenBodyChange | TokenChange;
 
 /** The empty states of a batch. */
 export function openStates(newKey: () => bigint = () => 1n): States {

@@ -117,6 +117,7 @@ export function overwrite({ source, ...carried }: Rows, asked: Asked & { readonl
 }
 
 export interface AskedTable extends Asked {
+  readonly tablesMax?: number;
   readonly schema?: string;
   readonly apps?: readonly string[];
 }
@@ -127,8 +128,8 @@ export function create({ source, ...carried }: Rows, asked: AskedTable = {}): Re
   return {
     data: {
       type: 'TableCreateRequested', teamId: 'team', tableId: 'made', name: 'Made', appsToLink: apps,
-      columns: schema === undefined ? null : columnsFrom(schema), onSchemaError: mode, limits: limitsOf(asked),
-      rows: source,
+      columns: schema === undefined ? null : columnsFrom(schema), onSchemaError: mode,
+      limits: { ...limitsOf(asked), ...(asked.tablesMax === undefined ? {} : { tablesMax: asked.tablesMax }) }, rows: source,
     },
     ...carried,
   };
@@ -173,13 +174,14 @@ export interface AskedChunk {
   readonly chunksMax?: number;
   readonly rowsMax?: number;
   readonly profiledColumnsMax?: number;
+  readonly stashesMax?: number;
 }
 
-/** Puts a chunk into the stash `stash`. */
-export function putChunk({ source, ...carried }: Rows, serial: string, asked: AskedChunk = {}): Request {
+/** Puts a chunk into the stash `stash`, or another. */
+export function putChunk({ source, ...carried }: Rows, serial: string, asked: AskedChunk = {}, stashId = 'stash'): Request {
   if (source.kind === 'stash') throw new Error('a stash is no chunk');
   const limits = { lifeMs: 1000, chunksMax: 100, rowsMax: 100, profiledColumnsMax: 100, ...asked };
-  return { data: { type: 'ChunkPutRequested', teamId: 'team', stashId: 'stash', serial, limits, rows: source }, ...carried };
+  return { data: { type: 'ChunkPutRequested', teamId: 'team', stashId, serial, limits, rows: source }, ...carried };
 }
 
 export function deleteStash(): Request {
@@ -223,6 +225,15 @@ export function completeUpload(
 
 export function checkUpload({ teamId = 'team', uploadId = 'upload' }: AskedOfUpload = {}): Request {
   return { data: { type: 'UploadChecked', teamId, uploadId } };
+}
+
+/** Opens the body `body`, of which a team may have 3. */
+export function openBody({ teamId = 'team', bodyId = 'body', openMax = 3 }: { teamId?: string; bodyId?: string; openMax?: number } = {}): Request {
+  return { data: { type: 'BodyOpenRequested', teamId, bodyId, limits: { openMax } } };
+}
+
+export function expireBody({ teamId = 'team', bodyId = 'body' }: { teamId?: string; bodyId?: string } = {}): Request {
+  return { data: { type: 'BodyExpired', teamId, bodyId } };
 }
 
 export function eventOf({ data, body: bytes = Buffer.of() }: Request): Event {

@@ -83,7 +83,10 @@ const jobProgress = anyOf(
 );
 
 const shapes: readonly Shape[] = [
-  { route: /^GET \/tables$/, bodies: { 200: exactly({ data: listOf(exactly({ id: tableId, name: text })) }) }, versioned: false },
+  {
+    route: /^GET \/tables$/, versioned: false,
+    bodies: { 200: exactly({ data: listOf(exactly({ id: tableId, name: text })), 'continuation?': text }) },
+  },
   {
     route: /^POST \/tables$/, versioned: true,
     bodies: { 201: exactly({ data: created }), 202: exactly({ data: exactly({ tableID: tableId, jobID: jobId }) }) },

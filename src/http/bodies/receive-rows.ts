@@ -4,10 +4,10 @@
  */
 import { randomUUIDv7 } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { receiveBlock } from '../../../commands/receive-block.ts';
+import { openBody, receiveBlock } from '../../../commands/receive-block.ts';
 import { packBody, type PackedBody } from '../../events/event-codec.ts';
 import { contentOf } from '../../events/cost.ts';
-import type { BodyContent, RowSource } from '../../events/event.ts';
+import type { BodyContent, BodyLimits, RowSource } from '../../events/event.ts';
 import { joinRowBodies } from '../../events/row-bodies.ts';
 import type { RowBlock } from '../../formats/block-writer.ts';
 import { DelimitedRowReader } from '../../formats/delimited-row-reader.ts';
@@ -27,6 +27,7 @@ const fewBytesMax = 64 * 1024;
 export interface RowReceiver {
   readonly submitter: Submitter;
   readonly bodyBytesMax: number;
+  readonly bodyLimits: BodyLimits;
   /** Shared by the whole process: there is one thread. */
   readonly turns: Turns;
   /** Limits the rows that a team writes. */
@@ -77,8 +78,8 @@ export interface ReceiveRowsOptions {
 }
 
 /**
- * Reads a body of rows to its end. Throws HttpError, `rate_limited` if the team may not write the first block of several, and
- * MalformedBody.
+ * Reads a body of rows to its end. Throws MalformedBody, and HttpError: `rate_limited` if the team may not write the first block of
+ * several, `limit_exceeded` or `payment_required` if it has too many such bodies open.
  */
 export async function receiveRows(
   receiver: RowReceiver,
@@ -163,14 +164,18 @@ class BodyBlocks {
   }
 
   async #send(block: RowBlock): Promise<void> {
-    const { submitter, rateLimits, writeAhead } = this.#receiver;
+    const { submitter, rateLimits, writeAhead, bodyLimits } = this.#receiver;
     const segmentId = randomUUIDv7();
     const number = this.#sent;
     // Once a body has begun it is accepted whole.
     if (number === 0) rateLimits?.takeRows(this.#teamId, block.profile.rows);
     else rateLimits?.countRows(this.#teamId, block.profile.rows);
     this.#sent += 1;
-    const [body] = await Promise.all([packBody(joinRowBodies(block)), writeAhead(this.#teamId, segmentId, block)]);
+    const [body] = await Promise.all([
+      packBody(joinRowBodies(block)), writeAhead(this.#teamId, segmentId, block),
+      // At the same time, so that it takes no longer.
+      ...(number === 0 ? [submitter.submitPart(this.#teamId, openBody(this.#teamId, this.#bodyId, bodyLimits))] : []),
+    ]);
     const event = receiveBlock({ teamId: this.#teamId, bodyId: this.#bodyId, number, segmentId, profile: block.profile, hasIds: block.ids !== null });
     await submitter.submitPart(this.#teamId, event, body);
   }

@@ -3,11 +3,11 @@ import type { ErrorType } from '../answers/http-error.ts';
 /** The meaning of each error type, with an example message. */
 export const errorMeanings: Readonly<Record<ErrorType, readonly [meaning: string, message: string]>> = {
   request_validation_error: ['The request is malformed. The message names the place.', 'rows[3]: must be an object.'],
-  limit_exceeded: ['A limit of tables, stashes, rows or cells is exceeded.', 'rows[0].a: the cell has more than 262144 bytes'],
+  limit_exceeded: ['A limit of tables, stashes, rows or cells is exceeded, or the team has as many tables, stashes, open uploads or open bodies as the service allows by default.', 'rows[0].a: the cell has more than 262144 bytes'],
   idempotency_key_reused: ['The `Idempotency-Key` was used for another request.', 'Idempotency-Key: it was used for another request.'],
   continuation_expired: ['The rows that the page belongs to were replaced too long ago.', 'query.continuation: it has expired.'],
   stash_not_found: ['There is no such stash, or no longer.', 'there is no stash import-7'],
-  payment_required: ['The team is suspended, or its plan does not allow as many rows or bytes of files.', 'The team is suspended.'],
+  payment_required: ['The team is suspended, or a quota of its plan is used up: rows, tables, stashes, open bodies, open uploads and their bytes, or bytes of files. The message says which, how much is used, and how much is allowed.', 'The team is suspended.'],
   forbidden: ['The token may not do this: it is for reading only, or for another app. Of an address for files: it is not signed, or no longer valid.', 'This token is for reading only.'],
   request_error: ['The bearer token does not exist or is incorrect.', 'The bearer token does not exist or is incorrect.'],
   not_found: ['There is nothing at this path.', 'There is nothing at this path.'],

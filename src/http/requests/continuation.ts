@@ -1,9 +1,10 @@
 /**
- * The `continuation` of a page of rows: a position in a generation of one table. It is self-contained, so it survives restarts and
- * works on every process (docs/spec/decisions.md 3).
+ * The `continuation` of a page: a position in a generation of one table, or in the tables of a team. It is self-contained, so it
+ * survives restarts and works on every process (docs/spec/decisions.md 3).
  */
 import { createHash } from 'node:crypto';
 import type { PagePosition } from '../../../projections/tables/pages.queries.ts';
+import type { TablePosition } from '../../../projections/tables/tables.queries.ts';
 import { HttpError } from '../answers/http-error.ts';
 
 const positionBytes = 24;
@@ -17,39 +18,63 @@ const versionMax = 2n ** 63n - 1n;
 const ordinalMax = 2 ** 31 - 1;
 const indexMax = 2 ** 30;
 
+/** Of a page of rows. */
 export function formatContinuation(tableId: string, { generation, version, ordinal, index }: PagePosition): string {
   const bytes = Buffer.alloc(positionBytes);
   bytes.writeBigUInt64BE(generation, 0);
   bytes.writeBigUInt64BE(version, 8);
   bytes.writeUInt32BE(ordinal, 16);
   bytes.writeUInt32BE(index, 20);
-  return Buffer.concat([bytes, checksum(tableId, bytes)]).toString('base64url');
+  return withChecksum(tableId, bytes);
 }
 
 /** Throws HttpError for a text that no page of this table returned. */
 export function parseContinuation(tableId: string, text: string): PagePosition {
-  const bytes = Buffer.from(text, 'base64url');
-  const position = bytes.subarray(0, positionBytes);
-  if (
-    bytes.length !== positionBytes + checksumBytes ||
-    bytes.toString('base64url') !== text ||
-    !bytes.subarray(positionBytes).equals(checksum(tableId, position))
-  ) {
-    throw notGiven();
-  }
+  const position = readPosition(tableId, text);
+  if (position === null) throw notGiven('this table');
   const generation = position.readBigUInt64BE(0);
   const version = position.readBigUInt64BE(8);
   const ordinal = position.readUInt32BE(16);
   const index = position.readUInt32BE(20);
-  if (generation > versionMax || version > versionMax || ordinal > ordinalMax || index > indexMax) throw notGiven();
+  if (generation > versionMax || version > versionMax || ordinal > ordinalMax || index > indexMax) throw notGiven('this table');
   return { generation, version, ordinal, index };
 }
 
-function notGiven(): HttpError {
-  return new HttpError('request_validation_error', 'query.continuation: no page of this table gave it.');
+/** Of a page of a team's tables. */
+export function formatTablesContinuation(teamId: string, { created, id }: TablePosition): string {
+  const bytes = Buffer.alloc(positionBytes);
+  bytes.writeBigUInt64BE(created, 0);
+  bytes.write(id.replaceAll('-', ''), 8, 'hex');
+  return withChecksum(teamId, bytes);
+}
+
+/** Throws HttpError for a text that no page of this team's tables returned. */
+export function parseTablesContinuation(teamId: string, text: string): TablePosition {
+  const position = readPosition(teamId, text);
+  const created = position?.readBigUInt64BE(0) ?? 0n;
+  if (position === null || created > versionMax) throw notGiven('these tables');
+  const id = position.toString('hex', 8).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+  return { created, id };
+}
+
+function withChecksum(owner: string, position: Buffer): string {
+  return Buffer.concat([position, checksum(owner, position)]).toString('base64url');
+}
+
+/** The position of a continuation; null for a text that was not made for this owner. */
+function readPosition(owner: string, text: string): Buffer | null {
+  const bytes = Buffer.from(text, 'base64url');
+  const position = bytes.subarray(0, positionBytes);
+  const isMade = bytes.length === positionBytes + checksumBytes && bytes.toString('base64url') === text
+    && bytes.subarray(positionBytes).equals(checksum(owner, position));
+  return isMade ? position : null;
+}
+
+function notGiven(whose: string): HttpError {
+  return new HttpError('request_validation_error', `query.continuation: no page of ${whose} gave it.`);
 }
 
 /** Detects mistakes, such as the continuation of another table. It is not a signature: the query checks what it points to. */
-function checksum(tableId: string, position: Buffer): Buffer {
-  return createHash('sha256').update(tableId).update(position).digest().subarray(0, checksumBytes);
+function checksum(owner: string, position: Buffer): Buffer {
+  return createHash('sha256').update(owner).update(position).digest().subarray(0, checksumBytes);
 }

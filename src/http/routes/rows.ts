@@ -1,6 +1,5 @@
 /** Spec 4.3 to 4.6 and 4.12: the rows of a table. */
 import type { FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import { addRows, addRowsQuery } from '../../../commands/add-rows.ts';
 import { deleteRow } from '../../../commands/delete-row.ts';
 import { patchRow, patchRowQuery } from '../../../commands/patch-row.ts';
@@ -12,6 +11,7 @@ import { parseRowId } from '../../events/row-id.ts';
 import { readPatchRow } from '../../formats/read-patch-row.ts';
 import type { App } from '../server/app-type.ts';
 import { formatContinuation, parseContinuation } from '../requests/continuation.ts';
+import { pageQuery } from '../requests/page-query.ts';
 import { rowOperations } from '../openapi/operations/rows.ts';
 import type { Shares } from '../limits/shares.ts';
 import { readMediaType } from '../bodies/media-type.ts';
@@ -25,24 +25,8 @@ import { writeRows, type RowWriteDependencies } from '../bodies/write-rows.ts';
 
 const json = 'application/json; charset=utf-8';
 
-/** Decisions 3: a page without a limit must not drop rows, and a larger limit counts as this one. */
-const pageRowsMax = 10_000;
-
 /** A patch of at most this many bytes need not wait for a place among the large bodies. */
 const smallPatchBytesMax = 16 * 1024;
-
-const pageQuery = z.strictObject({
-  limit: z.string()
-    .regex(/^[0-9]+$/, 'must be a whole number')
-    .transform((text) => Math.min(Number(text), pageRowsMax))
-    .pipe(z.number().min(1, 'must be at least 1'))
-    .default(pageRowsMax)
-    .meta({
-      description: `How many rows the page may have at most. More than ${pageRowsMax} counts as ${pageRowsMax}.`,
-      jsonSchema: { type: 'integer', minimum: 1, default: pageRowsMax },
-    }),
-  continuation: z.string().optional().meta({ description: 'The `continuation` of the page before.' }),
-});
 
 interface RowPath {
   readonly rowID: string;
@@ -74,7 +58,7 @@ function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void 
     return has(version) ? replyNotModified(reply, version) : setVersion(reply, version).send();
   });
 
-  app.get(path, { schema: { querystring: pageQuery }, config: { operation: rowOperations.list } }, async (request, reply) => {
+  app.get(path, { schema: { querystring: pageQuery('rows') }, config: { operation: rowOperations.list } }, async (request, reply) => {
     const { teamId } = request.principal;
     const tableId = tableIdOf(request);
     const { limit, continuation } = request.query;

@@ -3,11 +3,13 @@ import { randomUUIDv7 } from 'node:crypto';
 import { createTable, createTableQuery } from '../../../commands/create-table.ts';
 import { overwriteTable, overwriteTableQuery } from '../../../commands/overwrite-table.ts';
 import type { TableQueries } from '../../../projections/tables/tables.queries.ts';
-import type { RowLimits } from '../../events/event.ts';
+import type { RowLimits, TableLimits } from '../../events/event.ts';
 import { appsToLinkOf } from '../access/access.ts';
 import type { App } from '../server/app-type.ts';
 import { tableOperations } from '../openapi/operations/tables.ts';
 import type { Shares } from '../limits/shares.ts';
+import { formatTablesContinuation, parseTablesContinuation } from '../requests/continuation.ts';
+import { pageQuery } from '../requests/page-query.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfMatch } from '../requests/versions.ts';
 import { writeRows, type RowWriteDependencies } from '../bodies/write-rows.ts';
@@ -16,20 +18,26 @@ export interface TablesRouteDependencies extends RowWriteDependencies {
   readonly tables: TableQueries;
   readonly shares: Pick<Shares, 'bodies'>;
   readonly limits: RowLimits;
+  readonly tableLimits: TableLimits;
 }
 
 export function addTableRoutes(app: App, dependencies: TablesRouteDependencies): void {
-  const { tables, shares, limits } = dependencies;
-  app.get('/tables', { config: { operation: tableOperations.list } }, async (request) => {
+  const { tables, shares, limits, tableLimits } = dependencies;
+  app.get('/tables', {
+    schema: { querystring: pageQuery('tables') }, config: { operation: tableOperations.list },
+  }, async (request) => {
     const { teamId, appId } = request.principal;
-    return { data: await tables.list(teamId, appId) };
+    const { limit, continuation } = request.query;
+    const from = continuation === undefined ? null : parseTablesContinuation(teamId, continuation);
+    const page = await tables.list(teamId, appId, from, limit);
+    return { data: page.tables, ...(page.next === null ? {} : { continuation: formatTablesContinuation(teamId, page.next) }) };
   });
 
   app.post('/tables', {
     schema: { querystring: createTableQuery }, config: { operation: tableOperations.create },
   }, (request, reply) => shares.bodies.run(request.principal.teamId, async () => {
     const { teamId } = request.principal;
-    const target = { teamId, tableId: randomUUIDv7(), query: request.query, limits };
+    const target = { teamId, tableId: randomUUIDv7(), query: request.query, limits: tableLimits };
     return writeRows(request, reply, dependencies, {
       command: (members, rows) => {
         const event = createTable({ ...target, members, rows });

@@ -1,4 +1,5 @@
 import type { RefusedBy, ShareName } from '../limits/fair-shares.ts';
+import type { Refusal } from '../../events/outcome.ts';
 
 /** What rate limits can apply to (docs/rate-limits.md). */
 export const limitNames = ['requests', 'rows'] as const;
@@ -11,6 +12,8 @@ export interface RequestObserver {
   shareRefused(share: ShareName, by: RefusedBy): void;
   /** A request was refused because its team has used up this limit. */
   rateLimited(limit: LimitName): void;
+  /** A request was refused. */
+  refused(refusal: Refusal): void;
   /**
    * The answer has ended, this many milliseconds after the request was routed. `route` is the pattern, like `/tables/:tableID`;
    * null if the path and method have none. `status` is null if the connection was cut before the end.

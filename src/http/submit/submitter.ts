@@ -5,7 +5,7 @@ import { commandIdOf } from '../../events/command-id.ts';
 import type { SecretKeys } from '../../security/secret-keys.ts';
 import { encodeEvent, RecordTooLarge, type PackedBody } from '../../events/event-codec.ts';
 import type { EventData } from '../../events/event.ts';
-import type { AppliedResult, Outcome } from '../../events/outcome.ts';
+import type { AppliedResult, Outcome, Refusal } from '../../events/outcome.ts';
 import { formatJobId, requestTagOf, type Job } from '../../security/job-id.ts';
 import { AppendError, AppendUnknown, NotAppended } from '../../log/event-log.ts';
 import type { EventLog } from '../../log/event-log.ts';
@@ -80,6 +80,8 @@ export interface SubmitterOptions {
   readonly shares: Pick<Shares, 'writes' | 'writeUnitsMin'>;
   /** How long a command that may become a job waits for its outcome, in milliseconds. */
   readonly asyncWaitMs: number;
+  /** Called with each refusal. */
+  readonly onRefused?: (refusal: Refusal) => void;
   /** Logs failures that no client waits for any more. */
   readonly logger: Pick<FastifyBaseLogger, 'warn' | 'error'>;
 }
@@ -150,7 +152,7 @@ export class Submitter {
    * Appends a part of a request that takes effect only with a later event. Throws NotAppended, for the whole request, even if the
    * outcome of the part is unknown: the later event will not be appended.
    */
-  async submitPart(teamId: string, data: EventData, body: PackedBody): Promise<void> {
+  async submitPart(teamId: string, data: EventData, body?: PackedBody): Promise<void> {
     try {
       await this.submit(teamId, { commandId: randomUUIDv7(), digest: null }, data, body);
     } catch (error) {
@@ -193,7 +195,10 @@ export class Submitter {
     const job = { teamId, partition, commandId, notAfter, rows, requestTag: requestTagOf(requestDigest) };
     const { writes, writeUnitsMin } = this.#options.shares;
     const share = await writes.take(teamId, Math.max(event.bytes.length, writeUnitsMin));
-    const applied = this.#log.append(partition, event).finally(() => share.release()).then((outcome) => toApplied(outcome, requestDigest, job));
+    const applied = this.#log.append(partition, event).finally(() => share.release()).then((outcome) => {
+      if (outcome.status === 'refused') this.#options.onRefused?.(outcome.refusal);
+      return toApplied(outcome, requestDigest, job);
+    });
     return { applied, job };
   }
 

@@ -23,7 +23,7 @@ export async function putChunk({ random: r, sender, teamId, blocks, sendBody }: 
     : kind === 'block' ? { kind, ...carried, segmentId: r.uuid() } as const : sendBody([r.pick(blocks), r.pick(blocks)]);
   const serial = r.chance(0.1) ? r.pick(['a', '-x', 'B_1']) : r.pick(['1', '2', '007', '7', '10', '9']);
   // Now and then the stash expires at once.
-  const limits = { lifeMs: r.chance(0.1) ? 0 : hour, chunksMax: r.chance(0.02) ? 0 : 1000, rowsMax: 1e6, profiledColumnsMax: 1e6 };
+  const limits = { lifeMs: r.chance(0.1) ? 0 : hour, chunksMax: r.chance(0.02) ? 0 : 1000, rowsMax: 1e6, profiledColumnsMax: 1e6, stashesMax: r.chance(0.2) ? r.below(5) : 1000 };
   sender.send({ type: 'ChunkPutRequested', teamId, stashId, serial, limits, rows }, body);
 }
 

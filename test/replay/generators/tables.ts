@@ -160,6 +160,10 @@ export class TablesGenerator implements Generator {
     body: PackedBody,
   ): void {
     const { teamId, random: r, sender } = this.#team;
-    sender.send({ type: 'TableCreateRequested', teamId, tableId: r.uuid(), name: `table ${r.below(100)}`, limits, ...given }, body);
+    sender.send({
+      type: 'TableCreateRequested', teamId, tableId: r.uuid(), name: `table ${r.below(100)}`, ...given,
+      // Not of tables with apps: each log needs some.
+      limits: { ...limits, tablesMax: given.appsToLink === null && r.chance(0.2) ? r.below(5) : 10_000 },
+    }, body);
   }
 }

@@ -1,5 +1,15 @@
 /** Teams that are suspended and get plans while they write, tokens, and facts about unknown teams. */
+import type { PlanLimits } from '../../../src/events/quota.ts';
+import type { Random } from '../../support/random.ts';
 import type { GeneratorOf } from './generator.ts';
+
+const noPlan = { tablesMax: null, stashesMax: null, openBodiesMax: null, openUploadsMax: null, openUploadBytesMax: null } as const;
+
+/** A plan that leaves no room, or little. */
+function noRoom(r: Random): Partial<PlanLimits> {
+  const limits = { tablesMax: 4, stashesMax: 2, openBodiesMax: 1, openUploadsMax: 2, openUploadBytesMax: 300 };
+  return Object.fromEntries(Object.entries(limits).filter(() => r.chance(0.5)));
+}
 
 export const generateTeams: GeneratorOf = ({ teamId, random: r, sender }) => {
   const tokens: string[] = [];
@@ -43,13 +53,13 @@ export const generateTeams: GeneratorOf = ({ teamId, random: r, sender }) => {
     },
     beforeStep: (step) => {
       if (step === suspendedFrom) sender.send({ type: 'TeamSuspended', teamId });
-      if (step === plannedFrom) sender.send({ type: 'TeamPlanSet', teamId, rowsMax: 1 });
+      if (step === plannedFrom) sender.send({ type: 'TeamPlanSet', teamId, rowsMax: 1, ...noRoom(r) });
       if (step === suspendedFrom + 15) sender.send({ type: 'TeamResumed', teamId });
-      if (step === plannedFrom + 25) sender.send({ type: 'TeamPlanSet', teamId, rowsMax: null });
+      if (step === plannedFrom + 25) sender.send({ type: 'TeamPlanSet', teamId, rowsMax: null, ...noPlan });
     },
     endBurst: () => {
       sender.send({ type: 'TeamResumed', teamId });
-      sender.send({ type: 'TeamPlanSet', teamId, rowsMax: r.chance(0.5) ? null : 2 ** 40 });
+      sender.send({ type: 'TeamPlanSet', teamId, rowsMax: r.chance(0.5) ? null : 2 ** 40, ...noPlan });
     },
   };
 };

@@ -64,6 +64,7 @@ export class UploadsGenerator implements Generator {
       // Now and then the upload expires at once; files that no row names mostly expire soon.
       limits: {
         sizeMax: 100, lifeMs: r.chance(0.15) ? 0 : hour, unclaimedLifeMs: r.pick([0, 0, 30, hour]), openMax: r.chance(0.2) ? r.below(4) : 1000,
+        openBytesMax: r.chance(0.2) ? r.below(400) : 1e6,
       },
     });
     const file = r.chance(0.8) ? this.#complete(uploadId) : null;

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { ServerAway, ServerRefusal } from '../../../src/cli/client/server-error.ts';
+import { findTable } from '../../../src/cli/client/find-table.ts';
 import { TablogClient } from '../../../src/cli/client/tablog-client.ts';
 
 type Answer = (response: ServerResponse) => void;
@@ -13,17 +14,20 @@ let server: Server;
 /** What the next requests are answered; the last of them again and again. */
 let answers: Answer[];
 let asked: number;
+let paths: string[];
 let retries: string[];
 let client: TablogClient;
 let stopping: AbortController;
 
 beforeEach(async () => {
   asked = 0;
+  paths = [];
   retries = [];
   server = createServer((request, response) => {
     request.resume();
     answers[Math.min(asked, answers.length - 1)]!(response);
     asked += 1;
+    paths.push(request.url!);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   stopping = new AbortController();
@@ -126,4 +130,13 @@ test('what may finish does so when it is stopped', async () => {
   });
   await Promise.allSettled([put]);
   expect(finished).toBe(true);
+});
+
+test.each(['table 2', '01890000-0000-7000-8000-000000000002'])('a table is looked for on every page: %s', async (idOrName) => {
+  const tables = [0, 1, 2].map((at) => ({ id: `01890000-0000-7000-8000-00000000000${at}`, name: `table ${at}` }));
+  answers = [
+    json(200, { data: [tables[0]], continuation: 'a' }), json(200, { data: [tables[1]], continuation: 'b' }), json(200, { data: [tables[2]] }),
+  ];
+  expect(await findTable(client, idOrName)).toEqual(tables[2]);
+  expect(paths).toEqual(['/tables', '/tables?continuation=a', '/tables?continuation=b']);
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 
 import { InvalidRequest } from '../../../commands/invalid-request.ts';
 import { resumeTeam, setPlan, suspendTeam } from '../../../commands/plans.ts';
+import { noPlanLimits } from '../../../src/events/quota.ts';
 
 const teamId = 'team';
 
@@ -13,11 +14,15 @@ describe('what the command line asks of plans becomes a fact', () => {
     [setPlan(teamId, { rowsMax: null }), { type: 'TeamPlanSet', teamId, rowsMax: null }],
     [setPlan(teamId, { uploadBytesMax: 0 }), { type: 'TeamPlanSet', teamId, uploadBytesMax: 0 }],
     [setPlan(teamId, { rowsMax: 1, uploadBytesMax: null }), { type: 'TeamPlanSet', teamId, rowsMax: 1, uploadBytesMax: null }],
+    [
+      setPlan(teamId, { tablesMax: 1, stashesMax: 2, openBodiesMax: 3, openUploadsMax: 4, openUploadBytesMax: null }),
+      { type: 'TeamPlanSet', teamId, tablesMax: 1, stashesMax: 2, openBodiesMax: 3, openUploadsMax: 4, openUploadBytesMax: null },
+    ],
     [setPlan(teamId, { rowsMax: 2 ** 53 - 1 }), { type: 'TeamPlanSet', teamId, rowsMax: 2 ** 53 - 1 }],
   ])('%j', (event, expected) => expect(event).toStrictEqual(expected));
 });
 
-describe.each(['rowsMax', 'uploadBytesMax'])('a plan whose %s', (name) => {
+describe.each(Object.keys(noPlanLimits))('a plan whose %s', (name) => {
   test.each([
     ['is less than nothing', -1], ['is half a thing', 1.5], ['is no number', Number.NaN], ['has no end', Number.POSITIVE_INFINITY],
     ['is more than a number counts', 2 ** 53],

@@ -39,6 +39,7 @@ const chunkRows = rows.filter(({ kind }) => kind !== 'stash') as fc.Arbitrary<Ev
 const ifMatch = fc.option(version);
 const onSchemaError = fc.constantFrom('abort', 'dropColumns', 'updateSchema');
 const limits = plain({ rowsPerTableMax: count, columnsMax: count, rowBytesMax: count, stashColumnsMax: count }, { requiredKeys: ['rowsPerTableMax', 'columnsMax', 'rowBytesMax'] });
+const tableLimits = plain({ rowsPerTableMax: count, columnsMax: count, rowBytesMax: count, tablesMax: count });
 const row = plain({ version, ordinal: count, index: count });
 const givenColumn = plain(
   { id, displayName: fc.string(), type: fc.constantFrom(...columnTypes) }, { requiredKeys: ['id', 'type'] },
@@ -55,27 +56,32 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
   TeamCreated: { teamId: id, name: id },
   TeamSuspended: { teamId: id },
   TeamResumed: { teamId: id },
-  TeamPlanSet: { teamId: id, rowsMax: fc.option(count), uploadBytesMax: fc.option(count) },
+  TeamPlanSet: {
+    teamId: id, rowsMax: fc.option(count), tablesMax: fc.option(count), stashesMax: fc.option(count), openBodiesMax: fc.option(count),
+    openUploadsMax: fc.option(count), openUploadBytesMax: fc.option(count), uploadBytesMax: fc.option(count),
+  },
   TokenCreated: {
     teamId: id, tokenId: id, name: id, hash: id, expiresAt: fc.option(count), readOnly: fc.boolean(), appId: fc.option(id),
   },
   TokenRevoked: { teamId: id, tokenId: id },
+  BodyOpenRequested: { teamId: id, bodyId: id, limits: plain({ openMax: count }) },
+  BodyExpired: { teamId: id, bodyId: id },
   BlockReceived: { teamId: id, bodyId: id, number: count, segmentId: id, profile, ids },
   ChunkPutRequested: {
     teamId: id, stashId: id, serial: id, rows: chunkRows,
-    limits: plain({ lifeMs: count, chunksMax: count, rowsMax: count, profiledColumnsMax: count }),
+    limits: plain({ lifeMs: count, chunksMax: count, rowsMax: count, profiledColumnsMax: count, stashesMax: count }),
   },
   StashDeleteRequested: { teamId: id, stashId: id },
   StashExpired: { teamId: id, stashId: id, created: version },
   UploadCreateRequested: {
     teamId: id, uploadId: id, appId: id, contentType: id, fileName: id,
-    limits: plain({ sizeMax: count, lifeMs: count, unclaimedLifeMs: count, openMax: count }),
+    limits: plain({ sizeMax: count, lifeMs: count, unclaimedLifeMs: count, openMax: count, openBytesMax: count }),
   },
   UploadCompleteRequested: { teamId: id, uploadId: id, appId: id, file: plain({ name: id, size: count }) },
   UploadChecked: { teamId: id, uploadId: id },
   TableCreateRequested: {
     teamId: id, tableId: id, name: id, columns: fc.option(fc.array(givenColumn, { maxLength: 3 })), onSchemaError,
-    appsToLink: fc.option(fc.array(id, { maxLength: 3 })), limits, rows,
+    appsToLink: fc.option(fc.array(id, { maxLength: 3 })), limits: tableLimits, rows,
   },
   TablePatchRequested: {
     teamId: id, tableId: id, ifMatch, name: fc.option(id),

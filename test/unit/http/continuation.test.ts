@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 
-import { formatContinuation, parseContinuation } from '../../../src/http/requests/continuation.ts';
+import { formatContinuation, formatTablesContinuation, parseContinuation, parseTablesContinuation } from '../../../src/http/requests/continuation.ts';
 import { HttpError } from '../../../src/http/answers/http-error.ts';
 
 const version = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
@@ -44,5 +44,30 @@ describe('a continuation', () => {
 
   test('belongs to its table', () => {
     expect(() => parseContinuation(table.replace('7', '6'), here)).toThrow(HttpError);
+  });
+});
+
+describe('a continuation of tables', () => {
+  const tables = formatTablesContinuation(table, { created: 10n, id: table });
+
+  test('says what it was made of, in letters that a query takes as they are', () => {
+    fc.assert(fc.property(fc.uuid(), version, fc.uuid(), (teamId, created, id) => {
+      const text = formatTablesContinuation(teamId, { created, id });
+      expect(text).toMatch(/^[A-Za-z0-9_-]{40}$/);
+      expect(parseTablesContinuation(teamId, text)).toEqual({ created, id });
+    }));
+  });
+
+  test('is understood by later versions', () => {
+    expect(Buffer.from(tables, 'base64url').subarray(0, 24).toString('hex')).toBe('000000000000000a01890000000070008000000000000000');
+  });
+
+  test.each([
+    ['nothing', table, ''],
+    ['cut short', table, tables.slice(0, -1)],
+    ["another team's", table.replace('7', '6'), tables],
+    ['of a version that Postgres cannot hold', table, formatTablesContinuation(table, { created: 2n ** 63n, id: table })],
+  ])('is not: %s', (_name, teamId, text) => {
+    expect(() => parseTablesContinuation(teamId, text)).toThrow('query.continuation: no page of these tables gave it.');
   });
 });

@@ -37,7 +37,9 @@ export function buildEdge(routes: (app: App) => void, changes: Partial<AppDepend
     authenticate: (token) => (token === 'good-token' ? { ...unlimited, teamId: 't1' } : null),
     isLinked: () => false,
     checkHealth: () => ({ notReady: [], problems: [] }),
-    observer: { began: () => undefined, rateLimited: () => undefined, shareRefused: () => undefined, ended: () => undefined },
+    observer: {
+      began: () => undefined, rateLimited: () => undefined, shareRefused: () => undefined, refused: () => undefined, ended: () => undefined,
+    },
     routes,
     ...changes,
   });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { HaltCause, LogStatus } from '../../../src/log/event-log.ts';
 import { appendFailures, refusalReasons, type LogObserver } from '../../../src/log/log-observer.ts';
+import { planRefusal, settingRefusal } from '../../../src/events/quota.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { labelValues, parseMetrics, sumOf, type Sample } from '../../support/metrics.ts';
 
@@ -15,6 +16,7 @@ test('docs/metrics.md has a line for each metric, and no other', async () => {
   const kafka = { isReachable: true, lag: [], owned: [] };
   const status = { queuedEvents: 0, queuedBytes: 0, halts: [], kafka };
   metrics.ask({ log: { status: () => status }, askPostgres: () => Promise.resolve() });
+  metrics.askQuotas(() => Promise.resolve([]));
   const given = [...(await metrics.scrape()).matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name, type]) => `${name} ${type}`);
   const document = await readFile(join(import.meta.dirname, '..', '..', '..', 'docs', 'metrics.md'), 'utf8');
   const described = [...document.matchAll(/^\| `(\w+)` \| (\w+) \|/gm)].map(([, name, type]) => `${name} ${type}`);
@@ -85,6 +87,16 @@ describe('what requests tell', () => {
     expect([of('requests'), of('rows')]).toEqual([0, 1]);
   });
 
+  test('those that were refused by a quota are counted, from the start', async () => {
+    const { requests, scrape } = pick(new Metrics());
+    requests.refused({ type: 'limit_exceeded', message: settingRefusal('openUploads', 5, 5) });
+    requests.refused({ type: 'payment_required', message: planRefusal('openUploads', 5, 5) });
+    requests.refused({ type: 'payment_required', message: 'the team is suspended' });
+    const samples = await scrape();
+    const of = (quota: string) => sumOf(samples, 'tablog_quota_refusals_total', { quota });
+    expect([of('open_uploads'), of('tables')]).toEqual([2, 0]);
+  });
+
   test('those under way are counted', async () => {
     const { requests, scrape } = pick(new Metrics());
     for (let n = 0; n < 3; n += 1) requests.began();
@@ -134,5 +146,32 @@ describe('what the service is asked', () => {
     const halt = (cause: HaltCause): number | undefined => sumOf(samples, 'tablog_partition_halted', { partition: '0', cause });
     expect([halt('records_lost'), halt('not_projectable')]).toEqual([1, 0]);
     expect(sumOf(samples, 'tablog_kafka_reachable')).toBe(1);
+  });
+});
+
+describe('what teams use of a quota', () => {
+  const use = [{ quota: 'openUploads', allTeams: 70, largestTeam: 40 }] as const;
+  const shown = async (ask: Parameters<Metrics['askQuotas']>[0]): Promise<(number | undefined)[]> => {
+    const metrics = new Metrics();
+    metrics.askQuotas(ask);
+    const samples = await scrape(metrics);
+    return ['all', 'largest'].map((teams) => sumOf(samples, 'tablog_quota_used', { quota: 'open_uploads', teams }));
+  };
+
+  test('is said of all together, and of the largest', async () => expect(await shown(() => Promise.resolve(use))).toEqual([70, 40]));
+
+  test.each<[string, () => Promise<never>]>([
+    ['is away', () => Promise.reject(new Error('away'))], ['hangs', () => new Promise(() => {})],
+  ])('is not said while Postgres %s', async (_name, ask) => expect(await shown(ask)).toEqual([undefined, undefined]));
+
+  test('is asked once for scrapes that follow each other soon, and again after a failure', async () => {
+    const metrics = new Metrics();
+    let asked = 0;
+    metrics.askQuotas(() => {
+      asked += 1;
+      return asked === 1 ? Promise.reject(new Error('away')) : Promise.resolve(use);
+    });
+    for (let scrapes = 0; scrapes < 4; scrapes += 1) await metrics.scrape();
+    expect(asked).toBe(2);
   });
 });

@@ -3,13 +3,13 @@ import { describe, expect, test } from '@jest/globals';
 
 import type { Team, Token } from '../../../projections/teams/team.ts';
 import type { EventData } from '../../../src/events/event.ts';
+import { noPlanLimits, noUsage } from '../../../src/events/quota.ts';
 import { emptyProfile } from '../../../src/values/build-profile.ts';
 import { decide, given, here, openStates, when } from '../../support/decisions.ts';
 import { eventOf } from '../../support/requests.ts';
 
 const team: Team = {
-  id: 'team', partition: 3, name: 'Team', created: 1n, suspended: false, rows: 7, rowsMax: null, uploadBytes: 0,
-  uploadBytesMax: null, openUploads: 2,
+  id: 'team', partition: 3, name: 'Team', created: 1n, suspended: false, ...noUsage, ...noPlanLimits, rows: 7, openUploads: 2,
 };
 const token: Token = {
   id: 'token', teamId: 'team', name: 'CI', hash: 'ff', created: 2n, expiresAt: null, readOnly: false, appId: null, revoked: false,
@@ -43,8 +43,9 @@ describe('a fact', () => {
     [
       'a team is created', { type: 'TeamCreated', teamId: 'new', name: 'New' },
       [{
-        id: 'new', partition: 3, name: 'New', created: 100n, suspended: false, rows: 0, rowsMax: null, uploadBytes: 0, uploadBytesMax: null,
-        openUploads: 0,
+        id: 'new', partition: 3, name: 'New', created: 100n, suspended: false, rows: 0, rowsMax: null, tables: 0, tablesMax: null, stashes: 0,
+        stashesMax: null, openBodies: 0, openBodiesMax: null, openUploads: 0, openUploadsMax: null, openUploadBytes: 0, openUploadBytesMax: null,
+        uploadBytes: 0, uploadBytesMax: null,
       }],
     ],
     ['a team that is there stays as it is', { type: 'TeamCreated', teamId, name: 'Again' }, []],
@@ -52,6 +53,10 @@ describe('a fact', () => {
     ['a team that was not suspended is resumed', { type: 'TeamResumed', teamId }, [team]],
     ['a team has a plan', { type: 'TeamPlanSet', teamId, rowsMax: 3 }, [{ ...team, rowsMax: 3 }]],
     ['a plan limits files', { type: 'TeamPlanSet', teamId, uploadBytesMax: 5 }, [{ ...team, uploadBytesMax: 5 }]],
+    [
+      'a plan limits all that it names', { type: 'TeamPlanSet', teamId, tablesMax: 1, stashesMax: 2, openBodiesMax: 3, openUploadsMax: 4, openUploadBytesMax: 5 },
+      [{ ...team, tablesMax: 1, stashesMax: 2, openBodiesMax: 3, openUploadsMax: 4, openUploadBytesMax: 5 }],
+    ],
     ['a plan may allow nothing', { type: 'TeamPlanSet', teamId, rowsMax: 0 }, [{ ...team, rowsMax: 0 }]],
     ['a token is created', created, [made]],
     [

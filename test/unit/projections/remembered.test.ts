@@ -78,7 +78,7 @@ test('of teams is remembered how they are now, and nothing once they were too ma
   const state = given();
   const team = state.teams.team('team')!;
   const first = models.teams.remember!(null, state.teams);
-  state.teams.change({ kind: 'team', team: { ...team, suspended: true } });
+  state.teams.change({ ...team, suspended: true });
   const second = models.teams.remember!(first, state.teams);
   expect(second.get('team')).toMatchObject({ suspended: true });
   for (let count = 0; count < 1000; count += 1) state.teams.put({ ...team, id: `team ${count}` });

@@ -4,7 +4,7 @@ import { addRowsBody } from '../../../../commands/add-rows.ts';
 import { stashReference } from '../../../../commands/inputs.ts';
 import { json, type Operation } from '../operation.ts';
 import { accepted } from './jobs.ts';
-import { examples, inputCells, inputRow, inputRows, nothing, row, rowIds } from './schemas.ts';
+import { continuation, examples, inputCells, inputRow, inputRows, nothing, row, rowIds } from './schemas.ts';
 
 const firstRow = { $rowID: examples.rowIds[0]!, name: 'Ada', born: '1815-12-10' };
 const cellErrors = ['column_id_not_found', 'column_has_invalid_value', 'column_id_reserved'] as const;
@@ -30,8 +30,7 @@ const list: Operation = {
       versioned: true,
       body: json(z.strictObject({
         data: z.array(row),
-        continuation: z.string().optional()
-          .meta({ description: 'What to ask for the next page with. Opaque; left out on the last page.' }),
+        continuation,
       }), {
         'a page': { data: [firstRow], continuation: 'AAAAAAAAAAEAAAAAAAAAAQAAAAAAAAABx2nWk0aE' },
         'the last page': { data: [firstRow] },

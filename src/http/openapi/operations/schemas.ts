@@ -8,6 +8,9 @@ export const rowId = z.string().regex(/^[A-Za-z0-9_-]{22}$/).meta({ description:
 
 export const rowIds = z.array(rowId).meta({ description: 'The IDs of the rows, in the order of the input.' });
 
+export const continuation = z.string().optional()
+  .meta({ description: 'What to ask for the next page with. Opaque; left out on the last page.' });
+
 /** The value of a column; empty columns are left out. */
 const cell = z.union([z.string(), z.number(), z.boolean(), z.array(z.unknown()), z.looseObject({})]);
 

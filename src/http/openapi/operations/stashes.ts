@@ -10,11 +10,12 @@ const put: Operation = {
     + 'to be added, or of all rows of a table, in one step. Chunks may come in parallel and in any order: their serials order them, as '
     + 'numbers if all of a stash are integers, else by code point. A chunk takes the place of the one that came under its serial before, so '
     + 'that it can be sent again. 500 to 1,000 rows in each are good. Values are checked against a schema when the stash is imported, and so are the '
-    + '`$rowID`s that rows may come with to keep their identity in an overwrite.',
+    + '`$rowID`s that rows may come with to keep their identity in an overwrite. A team has at most 10,000 stashes, unless its plan or the service is '
+    + 'set otherwise.',
   body: { ...json(inputRows, { rows: examples.inputRows }), ...inputCells },
   answers: { 200: { description: 'The chunk is in the stash.', body: json(nothing, { stored: {} }) } },
-  // In the header of CSV or TSV.
-  errors: ['column_id_not_unique', 'column_id_reserved'],
+  // The columns: in the header of CSV or TSV.
+  errors: ['payment_required', 'column_id_not_unique', 'column_id_reserved'],
 };
 
 const remove: Operation = {

@@ -5,7 +5,7 @@ import { stashReference } from '../../../../commands/inputs.ts';
 import { overwriteTableBody } from '../../../../commands/overwrite-table.ts';
 import { json, type Operation } from '../operation.ts';
 import { accepted, acceptedTable } from './jobs.ts';
-import { examples, inputCells, inputRows, rowIds, tableId } from './schemas.ts';
+import { continuation, examples, inputCells, inputRows, rowIds, tableId } from './schemas.ts';
 
 const tableSummary = z.strictObject({ id: tableId, name: z.string() }).meta({ id: 'TableSummary' });
 
@@ -22,12 +22,15 @@ const list: Operation = {
   operationId: 'listTables',
   tag: 'Tables',
   summary: 'List tables',
-  description: 'The tables of the team, in the order in which they were created. Names need not be unique.',
+  description: 'A page of the team\'s tables, in the order in which they were created: 10,000 unless fewer are asked for. While tables remain, '
+    + 'the answer has a `continuation`; the last page has none. Tables that are created or deleted between two pages neither hide nor repeat '
+    + 'others. Names need not be unique.',
   answers: {
     200: {
-      description: 'The tables.',
-      body: json(z.strictObject({ data: z.array(tableSummary) }), {
-        tables: { data: [{ id: examples.tableId, name: 'people' }] },
+      description: 'Tables, and where to go on.',
+      body: json(z.strictObject({ data: z.array(tableSummary), continuation }), {
+        'all tables': { data: [{ id: examples.tableId, name: 'people' }] },
+        'a page': { data: [{ id: examples.tableId, name: 'people' }], continuation: 'AAAAAAAAAAEBoCJqxPh_koACAAAAAAAABx2nWk0aE' },
       }),
     },
   },
@@ -38,7 +41,7 @@ const create: Operation = {
   tag: 'Tables',
   summary: 'Create a table',
   description: 'With its first rows. Without a schema, and of CSV and TSV, it is inferred from them. Its name stands in the body '
-    + 'or in the query: one of them, and not both.',
+    + 'or in the query: one of them, and not both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.',
   asynchronous: true,
   body: {
     ...json(

@@ -13,7 +13,7 @@ const create: Operation = {
   summary: 'Create an upload',
   description: 'Gives the URL that the bytes of the file are sent to, with `PUT`, the `contentType` as `Content-Type` and no token, within 24 hours unless '
     + 'the service is set otherwise. Then the upload is completed. An app is there once a team names it. A team has at most 1000 uploads that are neither '
-    + 'completed nor over, unless the service is set otherwise.',
+    + 'completed nor over, and at most 100 GiB may arrive for them, unless its plan or the service is set otherwise.',
   body: json(newUpload, { photo: { contentType: 'image/png', fileName: 'photo.png' } }),
   answers: {
     200: {
