@@ -9,6 +9,8 @@ const int4Max = 2 ** 31 - 1;
 const stashLifeMax = 7 * 24 * 3_600_000;
 /** The S3 limit for a single PUT, and for a single copy. */
 const uploadSizeMax = 5 * 2 ** 30;
+/** A year, in seconds: what caches take for ever. */
+const filesCacheMax = 365 * 24 * 3600;
 /** The longest life of a signed S3 URL. */
 const uploadLifeMax = 7 * 24 * 3_600_000;
 
@@ -104,6 +106,8 @@ const settings = z.object({
     .describe('Whether the bucket stands in the path of a URL, not in its host name (`true` or `false`). MinIO and others need `true`.'),
   FILES_S3_PREFIX: z.string().regex(/^([\w-][\w.-]*\/)+$/, 'must be like `tablog/`: letters, digits, `.`, `_` and `-`, and a `/` at the end').optional()
     .describe('What the keys in the bucket begin with, such as `tablog/`.'),
+  FILES_CACHE_SECONDS: wholeNumber(0, filesCacheMax).default(3600)
+    .describe('How long browsers and other caches may show an uploaded file before they ask whether it is still there, in seconds; at most a year. A file that was withdrawn may be seen for as long.'),
   UPLOAD_SIZE_MAX_BYTES: wholeNumber(1, uploadSizeMax).default(100 * 1024 * 1024)
     .describe('The largest file that can be uploaded; at most 5 GiB.'),
   UPLOAD_LIFE_MS: wholeNumber(1, uploadLifeMax).default(24 * 3_600_000)

@@ -206,7 +206,7 @@ function buildService({ service, files, submitter, rateLimits, uses, metrics, co
         },
         rateLimits, limits: rowLimits(config.ROWS_PER_TABLE_MAX),
         stashLimits: stashLimits(config.STASH_LIFE_MS, config.STASH_CHUNKS_MAX, config.STASH_ROWS_MAX), bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
-        uploads, files, uploadAnswers: new UploadAnswers({ files, publicUrl: config.PUBLIC_URL }),
+        uploads, files, filesCacheSeconds: config.FILES_CACHE_SECONDS, uploadAnswers: new UploadAnswers({ files, publicUrl: config.PUBLIC_URL }),
         uploadLimits: uploadLimits(
           config.UPLOAD_SIZE_MAX_BYTES, config.UPLOAD_LIFE_MS, config.UPLOAD_UNCLAIMED_LIFE_MS, config.UPLOADS_OPEN_MAX,
         ),

@@ -32,7 +32,7 @@ export function addPlanCommands(program: Command): void {
     .option('--rows <n>', 'the most rows that its tables may show, or "unlimited"', rowsOf)
     .option('--upload-bytes <size>', 'the most bytes that its uploaded files may have (500MB, 10GiB), or "unlimited"', bytesOf)
     .action(set);
-  command('suspend', 'answer 402 when a team reads or writes tables')
+  command('suspend', 'answer 402 when a team reads or writes tables, and at the URLs of its files')
     .action((team: string, flags: Flags) => change(team, flags, suspendTeam, () => 'is suspended'));
   command('resume', 'end the suspension of a team')
     .action((team: string, flags: Flags) => change(team, flags, resumeTeam, () => 'is not suspended'));

@@ -1,7 +1,8 @@
-/** Spec 4.8 and 4.9: uploads, from their creation to the public URL of the file. */
+/** Spec 4.8 and 4.9: uploads, from their creation to the public URL of the file; and its withdrawal, whose path is ours, not the spec's. */
 import { randomUUIDv7 } from 'node:crypto';
 import { completeUpload, uploadPath } from '../../../commands/complete-upload.ts';
 import { appPath, createUpload } from '../../../commands/create-upload.ts';
+import { deleteUpload } from '../../../commands/delete-upload.ts';
 import type { StoredFile, UploadLimits } from '../../events/event.ts';
 import { newFileName } from '../../files/new-file-name.ts';
 import { readMembers } from '../../formats/read-members.ts';
@@ -55,6 +56,16 @@ export function addUploadRoutes(app: App, { submitter, uploads, files, uploadAns
     const applied = await submitter.submit(teamId, identity, completeUpload(teamId, request.params, file));
     // If another request has completed it meanwhile, no upload owns the file sealed here, and it is removed as an orphan.
     return submitter.answering(applied, async ({ upload }) => ({ data: await uploadAnswers.dataOf(upload!, request) }));
+  });
+
+  app.delete('/apps/:appID/uploads/:uploadID', {
+    schema: { params: uploadPath }, config: { operation: uploadOperations.remove },
+  }, async (request) => {
+    const { teamId } = request.principal;
+    const identity = await identifyWithBody(request, bodyBytesMax);
+    if (!isUploadId(request.params.uploadID)) throw notFound();
+    await submitter.submit(teamId, identity, deleteUpload(teamId, request.params));
+    return {};
   });
 }
 
