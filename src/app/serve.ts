@@ -10,6 +10,7 @@ import { isDatabaseAway } from '../database/database-away.ts';
 import { StoreAway, type FileStore } from '../files/file-store.ts';
 import { LocalFileStore } from '../files/local-file-store.ts';
 import { openFileStore } from '../files/open-file-store.ts';
+import { findDangers } from './dangers.ts';
 import { createFirstTeam, findTeamWithoutToken, tokenFileIn } from './first-team.ts';
 import { describeGreeting } from './greeting.ts';
 import { cacheLinks } from '../http/access/access.ts';
@@ -88,6 +89,8 @@ export async function serve(config: Config): Promise<void> {
       },
     }]),
   ]);
+  // Only now, so that what prevents a start stands alone.
+  for (const danger of findDangers(config)) logger.warn(danger);
   await Promise.race([service.log.caughtUp(), stopped]);
   if (config.ROLE !== 'projector' && !stopping.signal.aborted) {
     const { port } = app.server.address() as AddressInfo;
