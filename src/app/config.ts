@@ -72,6 +72,8 @@ const settings = z.object({
     .describe('The least severe log lines that are written.'),
   LOG_REQUESTS: yesOrNo.default(false)
     .describe('Whether each request and its answer is logged (`true` or `false`).'),
+  AUDIT_LOG_FILE: z.string().optional()
+    .describe('The file of the audit log, to which lines are appended; made if it is not there. Without it, they are in the log of the process. See [audit-log.md](audit-log.md).'),
   BODY_SIZE_MAX_BYTES: wholeNumber(1).default(15_000_000)
     .describe('The largest request body, after decompression. A larger one is 413.'),
   ROWS_PER_TABLE_MAX: wholeNumber(1).default(10_000_000)

@@ -4,6 +4,8 @@ import { resumeTeam, setPlan, suspendTeam, type Plan } from '../../commands/plan
 import type { TeamSummary } from '../../projections/teams/teams.queries.ts';
 import type { EventData } from '../events/event.ts';
 import { recordFact } from '../log/record-fact.ts';
+import type { AuditAction } from '../audit/audit-log.ts';
+import { audited, type AuditDetails } from './audited.ts';
 import { parseByteSize } from './byte-size.ts';
 import { wholeNumber, writeOut, writeWords } from './console.ts';
 import { UserError } from './run-to-end.ts';
@@ -33,9 +35,9 @@ export function addPlanCommands(program: Command): void {
     .option('--upload-bytes <size>', 'the most bytes that its uploaded files may have (500MB, 10GiB), or "unlimited"', bytesOf)
     .action(set);
   command('suspend', 'answer 402 when a team reads or writes tables, and at the URLs of its files')
-    .action((team: string, flags: Flags) => change(team, flags, suspendTeam, () => 'is suspended'));
+    .action((team: string, flags: Flags) => change('plan.suspend', team, flags, suspendTeam, () => 'is suspended'));
   command('resume', 'end the suspension of a team')
-    .action((team: string, flags: Flags) => change(team, flags, resumeTeam, () => 'is not suspended'));
+    .action((team: string, flags: Flags) => change('plan.resume', team, flags, resumeTeam, () => 'is not suspended'));
 }
 
 async function show(idOrName: string, flags: Flags): Promise<void> {
@@ -50,22 +52,25 @@ async function set(idOrName: string, { rows, uploadBytes, ...flags }: PlanFlags)
     ...(rows === undefined ? {} : { rowsMax: limitOf(rows) }),
     ...(uploadBytes === undefined ? {} : { uploadBytesMax: limitOf(uploadBytes) }),
   };
-  await change(idOrName, flags, (teamId) => setPlan(teamId, plan), ({ rowsMax, uploadBytesMax }) => {
+  await change('plan.set', idOrName, flags, (teamId) => setPlan(teamId, plan), ({ rowsMax, uploadBytesMax }) => {
     return `may have ${describeLimit(rowsMax)} rows and ${describeLimit(uploadBytesMax)} bytes of files`;
-  });
+  }, { ...plan });
 }
 
 async function change(
+  action: AuditAction,
   idOrName: string,
   flags: Flags,
   eventFor: (teamId: string) => EventData & { readonly teamId: string },
   describe: (changed: TeamSummary) => string,
+  details: AuditDetails = {},
 ): Promise<void> {
-  const team = await withService(async (service) => {
+  const team = await audited(action, { team: idOrName, ...details }, (details) => withService(async (service) => {
     const { id } = await findTeam(service, idOrName);
+    details['teamId'] = id;
     await recordFact(service.log, eventFor(id));
     return findTeam(service, id);
-  });
+  }));
   if (flags.json) writeOut(JSON.stringify(teamAsJson(team)));
   else writeWords(`The team ${JSON.stringify(team.name)} ${describe(team)}.`);
 }
