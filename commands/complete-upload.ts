@@ -6,10 +6,12 @@ import { appPath } from './create-upload.ts';
 /** A malformed ID is answered like an unknown one. */
 export const uploadPath = appPath.extend({ uploadID: z.string() });
 
+export type UploadPath = z.output<typeof uploadPath>;
+
 /** `file`: the sealed bytes. */
 export function completeUpload(
   teamId: string,
-  { appID, uploadID }: z.output<typeof uploadPath>,
+  { appID, uploadID }: UploadPath,
   file: StoredFile,
 ): EventOf<'UploadCompleteRequested'> {
   return { type: 'UploadCompleteRequested', teamId, uploadId: uploadID, appId: appID, file };

@@ -3,7 +3,7 @@ import { apply } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { Upload, UploadChange } from './upload.ts';
 import type { UploadStates } from './uploads.state.ts';
-import { withOpen } from './decide-create-upload.ts';
+import { giveUp } from './decide-delete-upload.ts';
 
 /**
  * Gives up uploads that were never completed, and files that no row has named for too long (spec section 3). An early, late or repeated
@@ -17,16 +17,11 @@ export function decideUploadChecked(
   const upload = uploads.upload(uploadId);
   if (upload === null || upload.teamId !== teamId || upload.removedAt !== null) return apply([]);
   const team = teams.team(teamId)!;
-  const removed: UploadChange = { kind: 'upload', upload: { ...upload, removedAt: at.time } };
-  if (upload.file === null) {
-    if (at.time < upload.expiresAt) return apply([]);
-    return apply([removed, { kind: 'team', team: withOpen(team, upload, -1) }]);
-  }
+  if (upload.file === null) return apply(at.time < upload.expiresAt ? [] : giveUp(upload, team, at));
   const { unclaimedSince, unclaimedLifeMs } = upload;
   if (uploads.isClaimed(upload)) return apply(unclaimedSince === null ? [] : [withClock(upload, null)]);
   if (unclaimedSince === null) return apply([withClock(upload, at.time)]);
-  if (at.time - unclaimedSince < unclaimedLifeMs) return apply([]);
-  return apply([removed, { kind: 'team', team: { ...team, uploadBytes: team.uploadBytes - upload.file.size } }]);
+  return apply(at.time - unclaimedSince < unclaimedLifeMs ? [] : giveUp(upload, team, at));
 }
 
 function withClock(upload: Upload, unclaimedSince: number | null): UploadChange {

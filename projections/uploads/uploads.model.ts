@@ -1,9 +1,10 @@
-/** Uploaded files: from the announcement until no row has named the file for too long. */
+/** Uploaded files: from the announcement until the file is withdrawn, or no row has named it for too long. */
 import type { Loading, Model } from '../engine/model.ts';
 import { storing } from '../engine/statements.ts';
 import type { RowChange, TailRowsChange } from '../tables/table.ts';
 import { decideCompleteUpload } from './decide-complete-upload.ts';
 import { decideCreateUpload } from './decide-create-upload.ts';
+import { decideDeleteUpload } from './decide-delete-upload.ts';
 import { decideUploadChecked } from './decide-upload-checked.ts';
 import { ChangeReferenceEntity, FileReferenceEntity } from './file-reference.entity.ts';
 import { deleteChangeReferences, findClaims, insertChangeReferences, insertFileReferences } from './file-references.store.ts';
@@ -25,6 +26,7 @@ export const uploads: Model<UploadsState, UploadStates, UploadChange | TailRowsC
   decisions: {
     UploadCreateRequested: decideCreateUpload,
     UploadCompleteRequested: decideCompleteUpload,
+    UploadDeleteRequested: decideDeleteUpload,
     UploadChecked: decideUploadChecked,
   },
   changes: {

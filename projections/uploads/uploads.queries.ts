@@ -11,7 +11,7 @@ export interface UploadState {
   readonly contentType: string;
   /** The largest size of the file, in bytes. */
   readonly sizeMax: number;
-  /** Whether it was given up: it was refused, or expired, or no row named its file for too long. */
+  /** Whether it was given up: it was refused, deleted, or expired, or no row named its file for too long. */
   readonly isRemoved: boolean;
   /** Whether its team is suspended. */
   readonly isSuspended: boolean;
@@ -24,6 +24,8 @@ export interface PublicFile {
   readonly contentType: string;
   /** In bytes. */
   readonly size: number;
+  /** Whether its team is suspended: then the file is not served. */
+  readonly isSuspended: boolean;
 }
 
 interface UploadRow extends Omit<UploadState, 'file'> {
@@ -42,7 +44,8 @@ const selectUpload: Statement<UploadRow> = {
 
 const selectFile: Statement<PublicFile> = {
   name: 'read_file',
-  text: `select file as name, file_name as "fileName", content_type as "contentType", size::float8 from uploads where file = $1 and removed_at is null`,
+  text: `select file as name, file_name as "fileName", content_type as "contentType", size::float8, suspended as "isSuspended"
+    from uploads join teams on teams.id = uploads.team_id where file = $1 and removed_at is null`,
 };
 
 /** An upload that is due for an `UploadChecked` event. */

@@ -9,6 +9,8 @@ const int4Max = 2 ** 31 - 1;
 const stashLifeMax = 7 * 24 * 3_600_000;
 /** The S3 limit for a single PUT, and for a single copy. */
 const uploadSizeMax = 5 * 2 ** 30;
+/** A year, in seconds: what caches take for ever. */
+const filesCacheMax = 365 * 24 * 3600;
 /** The longest life of a signed S3 URL. */
 const uploadLifeMax = 7 * 24 * 3_600_000;
 
@@ -70,6 +72,8 @@ const settings = z.object({
     .describe('The least severe log lines that are written.'),
   LOG_REQUESTS: yesOrNo.default(false)
     .describe('Whether each request and its answer is logged (`true` or `false`).'),
+  AUDIT_LOG_FILE: z.string().optional()
+    .describe('The file of the audit log, to which lines are appended; made if it is not there. Without it, they are in the log of the process. See [audit-log.md](audit-log.md).'),
   BODY_SIZE_MAX_BYTES: wholeNumber(1).default(15_000_000)
     .describe('The largest request body, after decompression. A larger one is 413.'),
   ROWS_PER_TABLE_MAX: wholeNumber(1).default(10_000_000)
@@ -110,6 +114,8 @@ const settings = z.object({
     .describe('Whether the bucket stands in the path of a URL, not in its host name (`true` or `false`). MinIO and others need `true`.'),
   FILES_S3_PREFIX: z.string().regex(/^([\w-][\w.-]*\/)+$/, 'must be like `tablog/`: letters, digits, `.`, `_` and `-`, and a `/` at the end').optional()
     .describe('What the keys in the bucket begin with, such as `tablog/`.'),
+  FILES_CACHE_SECONDS: wholeNumber(0, filesCacheMax).default(3600)
+    .describe('How long browsers and other caches may show an uploaded file before they ask whether it is still there, in seconds; at most a year. A file that was withdrawn may be seen for as long.'),
   UPLOAD_SIZE_MAX_BYTES: wholeNumber(1, uploadSizeMax).default(100 * 1024 * 1024)
     .describe('The largest file that can be uploaded; at most 5 GiB.'),
   UPLOAD_LIFE_MS: wholeNumber(1, uploadLifeMax).default(24 * 3_600_000)

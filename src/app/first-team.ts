@@ -8,6 +8,7 @@ import { newAccessToken } from '../security/access-token.ts';
 import { inDataFolder, makeFolder } from './data-folder.ts';
 import { advisoryLocks } from '../database/advisory-locks.ts';
 import { recordFact } from '../log/record-fact.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
 import type { Service } from './service.ts';
 
 export function tokenFileIn(dataFolder: string): string {
@@ -18,7 +19,7 @@ export function tokenFileIn(dataFolder: string): string {
  * Creates the team `default` if there is no team, and writes its token to the file `token` in the folder (mode 0600). Rejects with
  * ConfigError when that cannot be written.
  */
-export async function createFirstTeam({ database, log, queries: { teams } }: Service, dataFolder: string): Promise<void> {
+export async function createFirstTeam({ database, log, queries: { teams } }: Service, dataFolder: string, audit: AuditLog): Promise<void> {
   const client = await database.pool.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [advisoryLocks.createFirstTeam]);
@@ -33,8 +34,13 @@ export async function createFirstTeam({ database, log, queries: { teams } }: Ser
     });
     try {
       const teamId = first?.id ?? randomUUIDv7();
-      if (!first) await recordFact(log, createTeam(teamId, 'default'));
-      await recordFact(log, createToken(teamId, randomUUIDv7(), 'first', hashToken(token)));
+      if (!first) {
+        await recordFact(log, createTeam(teamId, 'default'));
+        audit.write({ action: 'team.create', result: 'done', teamId, name: 'default' });
+      }
+      const tokenId = randomUUIDv7();
+      await recordFact(log, createToken(teamId, tokenId, 'first', hashToken(token)));
+      audit.write({ action: 'token.create', result: 'done', teamId, tokenId, name: 'first' });
     } catch (error) {
       await rm(path, { force: true });
       throw error;

@@ -10,6 +10,9 @@ import { isDatabaseAway } from '../database/database-away.ts';
 import { StoreAway, type FileStore } from '../files/file-store.ts';
 import { LocalFileStore } from '../files/local-file-store.ts';
 import { openFileStore } from '../files/open-file-store.ts';
+import { openAuditLog, type AuditLog } from '../audit/audit-log.ts';
+import { RefusedTokens } from '../audit/refused-tokens.ts';
+import { findDangers } from './dangers.ts';
 import { createFirstTeam, findTeamWithoutToken, tokenFileIn } from './first-team.ts';
 import { describeGreeting } from './greeting.ts';
 import { cacheLinks } from '../http/access/access.ts';
@@ -17,6 +20,7 @@ import type { App } from '../http/server/app-type.ts';
 import { buildApp } from '../http/server/app.ts';
 import { openShares, type Shares } from '../http/limits/shares.ts';
 import { HttpError } from '../http/answers/http-error.ts';
+import { originOf } from '../http/requests/origin.ts';
 import { Jobs } from '../http/submit/jobs.ts';
 import { RateLimits } from '../http/limits/rate-limits.ts';
 import { addRoutes } from '../http/routes.ts';
@@ -54,6 +58,10 @@ export async function serve(config: Config): Promise<void> {
   if (service === null) return;
   await using resources = new AsyncDisposableStack();
   resources.defer(() => service.close());
+  const audit = openAuditLog(config.AUDIT_LOG_FILE, logger);
+  resources.defer(() => audit.close());
+  const refusedTokens = new RefusedTokens(audit);
+  resources.defer(() => refusedTokens.close());
   const files = await openWhenReachable(() => openFileStore(config, service.keys), config, logger, signal);
   if (files === null) return;
   resources.defer(() => files.close());
@@ -70,7 +78,9 @@ export async function serve(config: Config): Promise<void> {
     shares, asyncWaitMs: config.ASYNC_WAIT_MS, logger, onRefused: (refusal) => metrics.requests.refused(refusal),
   });
   const rateLimits = RateLimits.of(config, metrics.requests);
-  const app = buildService({ service, files, submitter, shares, rateLimits, uses, metrics, config, logger, hasStarted: () => started });
+  const app = buildService({
+    service, files, submitter, shares, rateLimits, uses, metrics, audit, refusedTokens, config, logger, hasStarted: () => started,
+  });
   resources.defer(() => drain(app, submitter, config));
   service.onFailure((reason) => {
     logger.fatal(reason);
@@ -87,10 +97,12 @@ export async function serve(config: Config): Promise<void> {
       },
     }]),
   ]);
+  // Only now, so that what prevents a start stands alone.
+  for (const danger of findDangers(config)) logger.warn(danger);
   await Promise.race([service.log.caughtUp(), stopped]);
   if (config.ROLE !== 'projector' && !stopping.signal.aborted) {
     const { port } = app.server.address() as AddressInfo;
-    await greetWhenReachable(service, port, { config, logger, signal: stopping.signal });
+    await greetWhenReachable(service, port, { audit, config, logger, signal: stopping.signal });
   }
   if (config.ROLE !== 'api') {
     const { database, log, queries: { uploads } } = service;
@@ -108,11 +120,13 @@ export async function serve(config: Config): Promise<void> {
 async function greetWhenReachable(
   service: Service,
   port: number,
-  { config, logger, signal }: { readonly config: Config; readonly logger: pino.Logger; readonly signal: AbortSignal },
+  { audit, config, logger, signal }: {
+    readonly audit: AuditLog; readonly config: Config; readonly logger: pino.Logger; readonly signal: AbortSignal;
+  },
 ): Promise<void> {
   try {
     await whenReachable(async () => {
-      await createFirstTeam(service, config.DATA_DIR);
+      await createFirstTeam(service, config.DATA_DIR, audit);
       await greet(service, config, port);
     }, config, logger, signal);
   } catch (error) {
@@ -168,7 +182,7 @@ async function openWhenReachable<T extends { close(): Promise<void> }>(
 }
 
 /** Builds the HTTP interface; a projector serves only health, metrics and documentation. */
-function buildService({ service, files, submitter, shares, rateLimits, uses, metrics, config, logger, hasStarted }: {
+function buildService({ service, files, submitter, shares, rateLimits, uses, metrics, audit, refusedTokens, config, logger, hasStarted }: {
   readonly service: Service;
   readonly files: FileStore;
   readonly submitter: Submitter;
@@ -176,6 +190,8 @@ function buildService({ service, files, submitter, shares, rateLimits, uses, met
   readonly rateLimits: RateLimits | null;
   readonly uses: TokenUses;
   readonly metrics: Metrics;
+  readonly audit: AuditLog;
+  readonly refusedTokens: RefusedTokens;
   readonly config: Config;
   readonly logger: pino.Logger;
   readonly hasStarted: () => boolean;
@@ -188,6 +204,7 @@ function buildService({ service, files, submitter, shares, rateLimits, uses, met
     config,
     log: logger,
     authenticate: (token) => (log.isCaughtUp ? authenticate(token) : refuseWhileBehind()),
+    onRefusedToken: (request) => refusedTokens.add(originOf(request)),
     isLinked: cacheLinks((teamId, tableId, appId) => tables.isLinked(teamId, tableId, appId)),
     checkHealth: async () => ({
       notReady: [...(hasStarted() ? [] : ['The service is starting.']), ...(await findDatabaseProblems(service))],
@@ -210,7 +227,7 @@ function buildService({ service, files, submitter, shares, rateLimits, uses, met
           lifeMs: config.STASH_LIFE_MS, chunksMax: config.STASH_CHUNKS_MAX, rowsMax: config.STASH_ROWS_MAX, stashesMax: config.STASHES_MAX,
         }),
         bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
-        uploads, files, uploadAnswers: new UploadAnswers({ files, publicUrl: config.PUBLIC_URL }),
+        audit, uploads, files, filesCacheSeconds: config.FILES_CACHE_SECONDS, uploadAnswers: new UploadAnswers({ files, publicUrl: config.PUBLIC_URL }),
         uploadLimits: {
           sizeMax: config.UPLOAD_SIZE_MAX_BYTES, lifeMs: config.UPLOAD_LIFE_MS, unclaimedLifeMs: config.UPLOAD_UNCLAIMED_LIFE_MS,
           openMax: config.UPLOADS_OPEN_MAX, openBytesMax: config.UPLOADS_OPEN_BYTES_MAX,

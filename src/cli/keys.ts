@@ -3,6 +3,7 @@ import { Pool } from 'pg';
 import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
 import { idMax, listSecretKeys, removeSecretKey, rotateSecretKey } from '../security/secret-keys.ts';
+import { audited } from './audited.ts';
 import { newLogger, wholeNumber, writeOut, writeTable, writeWords } from './console.ts';
 import { UserError } from './run-to-end.ts';
 
@@ -29,22 +30,28 @@ async function list(flags: Flags): Promise<void> {
 }
 
 async function rotate(flags: Flags): Promise<void> {
-  const key = await withPool((pool) => rotateSecretKey(pool));
-  if (key === null) throw new UserError(`Key ${idMax} was the last one that there can be.`);
+  const key = await audited('key.rotate', {}, async (details) => {
+    const made = await withPool((pool) => rotateSecretKey(pool));
+    if (made === null) throw new UserError(`Key ${idMax} was the last one that there can be.`);
+    details['keyId'] = made.id;
+    return made;
+  });
   if (flags.json) writeOut(JSON.stringify(key));
   else if (key.state === 'current') writeWords(`Key ${key.id} is made. New signatures are made with it.`);
   else writeWords(`Key ${key.id} is made. In a minute new signatures are made with it, when all running processes know it.`);
 }
 
 async function remove(id: number, flags: Flags): Promise<void> {
-  const outcome = await withPool((pool) => removeSecretKey(pool, id));
-  if (outcome === 'unknown') throw new UserError(`There is no key ${id}; see \`tablog keys list\`.`);
-  if (outcome === 'current') {
-    throw new UserError(`Key ${id} signs at present. Make another one with \`tablog keys rotate\`, and remove this one when that one signs.`);
-  }
-  if (outcome === 'tooEarly') {
-    throw new UserError(`A newer key has only just begun to sign, and some process may sign with key ${id} yet. Try again in half a minute.`);
-  }
+  await audited('key.remove', { keyId: id }, async () => {
+    const outcome = await withPool((pool) => removeSecretKey(pool, id));
+    if (outcome === 'unknown') throw new UserError(`There is no key ${id}; see \`tablog keys list\`.`);
+    if (outcome === 'current') {
+      throw new UserError(`Key ${id} signs at present. Make another one with \`tablog keys rotate\`, and remove this one when that one signs.`);
+    }
+    if (outcome === 'tooEarly') {
+      throw new UserError(`A newer key has only just begun to sign, and some process may sign with key ${id} yet. Try again in half a minute.`);
+    }
+  });
   if (flags.json) writeOut(JSON.stringify({ id, removed: true }));
   else writeWords(`Key ${id} is removed. In half a minute no running process accepts what it signed.`);
 }

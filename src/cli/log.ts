@@ -4,6 +4,7 @@ import { readConfig } from '../app/config.ts';
 import type { ReadModel } from '../app/service.ts';
 import type { RecordLog } from '../log/event-log.ts';
 import { readPartitionStates, resumeAfterLoss, type PartitionState } from '../replay/resume-after-loss.ts';
+import { audited } from './audited.ts';
 import { newLogger, writeOut, writeTable, writeWords } from './console.ts';
 
 interface Flags {
@@ -43,7 +44,7 @@ async function status(flags: Flags): Promise<void> {
 }
 
 async function resume(flags: Flags): Promise<void> {
-  const versions = await withLog((log, { database }) => resumeAfterLoss(log, database));
+  const versions = await audited('log.resume', {}, () => withLog((log, { database }) => resumeAfterLoss(log, database)));
   if (flags.json) writeOut(JSON.stringify(versions.map((version, partition) => ({ partition, versionsFrom: String(version) }))));
   else writeWords(`The log was resumed: new versions of each partition are above ${versions.reduce((a, b) => (a < b ? a : b))}. Running processes go on by themselves.`);
 }

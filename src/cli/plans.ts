@@ -5,6 +5,8 @@ import type { TeamSummary } from '../../projections/teams/teams.queries.ts';
 import type { EventData } from '../events/event.ts';
 import { nounOf, quotas, type Quota } from '../events/quota.ts';
 import { recordFact } from '../log/record-fact.ts';
+import type { AuditAction } from '../audit/audit-log.ts';
+import { audited, type AuditDetails } from './audited.ts';
 import { parseByteSize } from './byte-size.ts';
 import { wholeNumber, writeOut, writeWords } from './console.ts';
 import { UserError } from './run-to-end.ts';
@@ -43,10 +45,10 @@ export function addPlanCommands(program: Command): void {
     setting.option(flag, `${limits}, or "${noLimitOf(quota)}"`, (text) => limitOf(quota, text));
   }
   setting.action(set);
-  command('suspend', 'answer 402 when a team reads or writes tables')
-    .action((team: string, flags: Flags) => change(team, flags, suspendTeam, () => 'is suspended'));
+  command('suspend', 'answer 402 when a team reads or writes tables, and at the URLs of its files')
+    .action((team: string, flags: Flags) => change('plan.suspend', team, flags, suspendTeam, () => 'is suspended'));
   command('resume', 'end the suspension of a team')
-    .action((team: string, flags: Flags) => change(team, flags, resumeTeam, () => 'is not suspended'));
+    .action((team: string, flags: Flags) => change('plan.resume', team, flags, resumeTeam, () => 'is not suspended'));
 }
 
 async function show(idOrName: string, flags: Flags): Promise<void> {
@@ -67,7 +69,8 @@ async function set(idOrName: string, flags: PlanFlags): Promise<void> {
   if (limits.length === 0) {
     throw new UserError(`Nothing says what to limit: give ${quotas.map((quota) => planFlags[quota][0].split(' ')[0]).join(', ')}.`);
   }
-  await change(idOrName, flags, (teamId) => setPlan(teamId, Object.fromEntries(limits) as Plan), describePlan);
+  const plan = Object.fromEntries(limits) as Plan;
+  await change('plan.set', idOrName, flags, (teamId) => setPlan(teamId, plan), describePlan, { ...plan });
 }
 
 /** What the plan says; of rows and bytes of files also that it says nothing, because nothing else limits them. */
@@ -78,16 +81,19 @@ function describePlan(team: TeamSummary): string {
 }
 
 async function change(
+  action: AuditAction,
   idOrName: string,
   flags: Flags,
   eventFor: (teamId: string) => EventData & { readonly teamId: string },
   describe: (changed: TeamSummary) => string,
+  details: AuditDetails = {},
 ): Promise<void> {
-  const team = await withService(async (service) => {
+  const team = await audited(action, { team: idOrName, ...details }, (details) => withService(async (service) => {
     const { id } = await findTeam(service, idOrName);
+    details['teamId'] = id;
     await recordFact(service.log, eventFor(id));
     return findTeam(service, id);
-  });
+  }));
   if (flags.json) writeOut(JSON.stringify(teamAsJson(team)));
   else writeWords(`The team ${JSON.stringify(team.name)} ${describe(team)}.`);
 }

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
 import { describeDifference } from '../../projections/engine/compare/differences.ts';
 import type { ReplayOptions } from '../replay/replay.ts';
+import { audited } from './audited.ts';
 import { newLogger, wholeNumber, writeOut, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
 import { ProgressLine } from './progress-line.ts';
@@ -34,7 +35,7 @@ async function runReplay(flags: ReplayFlags): Promise<void> {
   const started = performance.now();
   // Imported here, so that other commands start faster.
   const { replay } = await import('../replay/replay.ts');
-  const { events, shortened } = await withPostgres(flags, replay);
+  const { events, shortened } = await audited('readmodel.replay', {}, () => withPostgres(flags, replay));
   if (flags.json) writeOut(JSON.stringify({ events, shortened, ...seconds(started) }));
   else {
     writeOut(`The read model was built anew from ${events} events in ${seconds(started).seconds} s.`);

@@ -3,6 +3,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Command } from 'commander';
 import { createTeam } from '../../commands/teams.ts';
 import { recordFact } from '../log/record-fact.ts';
+import { audited } from './audited.ts';
 import { writeOut, writeWords } from './console.ts';
 import { teamAsJson, writeTeams } from './show-teams.ts';
 import { withService } from './with-service.ts';
@@ -22,11 +23,11 @@ export function addTeamCommands(program: Command): void {
 
 async function create(name: string, flags: Flags): Promise<void> {
   const event = createTeam(randomUUIDv7(), name);
-  const namesakes = await withService(async (service) => {
+  const namesakes = await audited('team.create', { teamId: event.teamId, name }, () => withService(async (service) => {
     const teams = await service.teams.teams();
     await recordFact(service.log, event);
     return teams.filter((team) => team.name === name);
-  });
+  }));
   // Two processes could take a name at the same time, so names are only labels, and IDs identify teams.
   if (namesakes.length > 0) {
     const ids = namesakes.map(({ id }) => id).join(', ');

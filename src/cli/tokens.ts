@@ -8,6 +8,7 @@ import { readConfig } from '../app/config.ts';
 import { noteRevocation } from '../security/token-notes.ts';
 import { recordFact } from '../log/record-fact.ts';
 import { recordRevocation } from '../maintenance/tell-revocations.ts';
+import { audited } from './audited.ts';
 import { withRequiredOption, writeOut, writeTable, writeWords } from './console.ts';
 import { parseExpiry, type Expiry } from './expiry.ts';
 import { UserError } from './run-to-end.ts';
@@ -42,14 +43,17 @@ async function create({ name, team: idOrName, expires, readOnly = false, app, js
   const appId = app ?? null;
   const token = newAccessToken();
   const id = randomUUIDv7();
-  const expiresAt = await withService(async ({ log, teams }) => {
+  const details = { team: idOrName, tokenId: id, name, readOnly, appId };
+  const expiresAt = await audited('token.create', details, (details) => withService(async ({ log, teams }) => {
     const team = await findTeam({ teams }, idOrName);
+    details['teamId'] = team.id;
     const now = log.now();
     const expiresAt = expires?.(now) ?? null;
     if (expiresAt !== null && expiresAt <= now) throw new UserError('--expires: that time has passed already.');
+    details['expiresAt'] = toIso(expiresAt);
     await recordFact(log, createToken(team.id, id, name, hashToken(token), { expiresAt, readOnly, appId }));
     return expiresAt;
-  });
+  }));
   if (json) {
     writeOut(JSON.stringify({ id, name, token, expiresAt: toIso(expiresAt), readOnly, appID: appId }));
     return;
@@ -77,17 +81,20 @@ async function list({ team: idOrName, json }: Flags): Promise<void> {
 
 /** Services refuse a token as soon as Postgres has the note, even while the log is unavailable; the log is told as soon as possible. */
 async function revoke(text: string, flags: Flags): Promise<void> {
-  const { name, id, problem } = await withReadModel(async ({ database, queries: { teams } }, withLog) => {
+  // Not the text itself: somebody may name the token instead of its ID.
+  const details = { team: flags.team, tokenId: normalId(text) };
+  const { name, id, problem } = await audited('token.revoke', details, (details) => withReadModel(async ({ database, queries: { teams } }, withLog) => {
     const known = await findToken(teams, flags.team, text).catch((error: unknown) => {
       if (error instanceof UserError) return null;
       throw error;
     });
     // The latest events may not have been projected yet.
     const token = known ?? (await withLog(() => findToken(teams, flags.team, text)));
+    Object.assign(details, { teamId: token.teamId, tokenId: token.id, name: token.name });
     await noteRevocation(database.pool, token.id);
     const told = withLog((log) => recordRevocation(log, token.teamId, token.id), readConfig().OUTCOME_WAIT_MS);
     return { ...token, problem: await told.then(() => null, (error: Error) => error.message) };
-  });
+  }));
   if (flags.json) writeOut(JSON.stringify({ id, name, revoked: true, inLog: problem === null }));
   else if (problem === null) writeWords(`The token ${JSON.stringify(name)} is revoked. Running services refuse it within two seconds.`);
   else writeWords(`The token ${JSON.stringify(name)} is refused from now on: running services do so within two seconds.`);

@@ -172,6 +172,8 @@ export type EventData =
       /** The received bytes, sealed under this name for this request. If they exceed the upload's limit, this file need not exist. */
       readonly file: StoredFile;
     }
+  /** The file of an upload is to be withdrawn; an upload that was not completed is to be given up. */
+  | { readonly type: 'UploadDeleteRequested'; readonly teamId: string; readonly uploadId: string; readonly appId: string }
   /** A process checked whether the upload's time is over, or whether rows reference its file. Decided at the event's place in the log. */
   | { readonly type: 'UploadChecked'; readonly teamId: string; readonly uploadId: string }
   | {

@@ -13,14 +13,14 @@ import { digits, publicFilesOf } from '../support/public-files.ts';
 import { exchangeRaw } from '../support/raw-http.ts';
 import { recordUpload } from '../support/recorded-upload.ts';
 import type { Exchange } from '../support/shapes.ts';
-import { complete, createUpload, picture, sendBytes, upload } from '../support/uploads.ts';
+import { complete, createUpload, picture, sendBytes, upload, withdraw } from '../support/uploads.ts';
 
 const { api, client } = useOwnApi();
 const operator = useOperator({ api });
 const { get, outcome, uploadDigits } = publicFilesOf({ api });
 
 /** The `Cache-Control` of every file. */
-const caching = 'public, max-age=31536000, immutable';
+const caching = 'public, max-age=3600';
 
 let url = '';
 let etag = '';
@@ -196,6 +196,33 @@ describe('there is no file', () => {
     expect(await outcome(place, { 'if-none-match': headers.get('etag')! })).toBe('404 not_found');
     expect(await outcome(place, {}, 'HEAD')).toBe('404');
   });
+});
+
+test('a file that was withdrawn is 404, also for a cache that has it', async () => {
+  const file = await upload(client(), 'bytes');
+  const tag = (await get(file.url)).headers.get('etag')!;
+  expect(await outcome(file.url, { 'if-none-match': tag })).toBe('304');
+  expect((await withdraw(client(), file)).status).toBe(200);
+  for (const headers of [{}, { 'if-none-match': tag }, { 'if-none-match': '*' }, { range: 'bytes=0-1' }, { range: 'bytes=9-', 'if-range': tag }]) {
+    expect([headers, await outcome(file.url, headers)]).toEqual([headers, '404 not_found']);
+    expect([headers, await outcome(file.url, headers, 'HEAD')]).toEqual([headers, '404']);
+  }
+});
+
+test('files of a suspended team are 402, also for a cache that has them', async () => {
+  const team = await api().createTeam();
+  const file = await uploadDigits(team.client);
+  await team.suspend();
+  for (const headers of [{}, { 'if-none-match': file.etag }, { range: 'bytes=0-1' }, { range: 'bytes=100-' }, { 'if-none-match': '*' }]) {
+    expect([headers, await outcome(file.url, headers)]).toEqual([headers, '402 payment_required']);
+    expect([headers, await outcome(file.url, headers, 'HEAD')]).toEqual([headers, '402']);
+  }
+  // Whoever does not know the whole URL learns nothing.
+  expect(await outcome(file.url.replace('digits', 'others'))).toBe('404 not_found');
+  expect(await outcome(url)).toBe('200');
+  await team.resume();
+  expect(await outcome(file.url, { 'if-none-match': file.etag })).toBe('304');
+  expect(await outcome(file.url)).toBe('200');
 });
 
 test('while the store is away a file is 503, and caches keep nothing of that', async () => {

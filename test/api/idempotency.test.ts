@@ -138,6 +138,7 @@ describe('the same key with another request is refused', () => {
       await sendBytes(created, 'x');
       return `/apps/shop/uploads/${created.id}/complete`;
     }]],
+    ['withdraw a file', ['DELETE', async () => `/apps/shop/uploads/${(await createUpload(client())).id}`]],
   ])('another body where none is needed: %s', async (_, [method, pathOf]) => {
     const table = await createTable(client(), [{ a: 0 }]);
     const path = await pathOf(table);

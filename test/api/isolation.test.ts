@@ -142,6 +142,7 @@ describe('a suspended team', () => {
     ['create upload', (client) => client.post('/apps/a/uploads', { contentType: 'image/png', fileName: 'cat.png' }), '402 payment_required'],
     ['create upload, malformed', (client) => client.post('/apps/a/uploads', { contentType: 'image/png' }), '400 request_validation_error'],
     ['complete an unknown upload', (client) => client.send(`/apps/a/uploads/${unknownTableId}/complete`, { method: 'POST' }), '404 upload_not_found'],
+    ['delete an unknown upload', (client) => client.delete(`/apps/a/uploads/${unknownTableId}`), '404 upload_not_found'],
     // The interface names no 402 for these (spec 4.1, 4.6, 4.7, 4.10, 4.11).
     ['an unknown job', (client) => client.get('/jobs/x'), '404 job_not_found'],
     ['send a chunk', (client) => client.put('/stashes/s/1', [{ a: 1 }]), '200'],

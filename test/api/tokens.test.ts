@@ -29,6 +29,7 @@ const writes: [string, (client: Client, table: MadeTable) => Promise<Answer>][] 
   ['delete a row', (client, { path, rowIds }) => client.delete(`${path}/${rowIds[0]}`)],
   ['send a chunk', (client) => client.put('/stashes/s/1', [{ a: 1 }])],
   ['delete a stash', (client) => client.delete('/stashes/s')],
+  ['withdraw a file', (client) => client.delete(`/apps/a/uploads/${unknownTableId}`)],
 ];
 
 describe('a token for reading only', () => {

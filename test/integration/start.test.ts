@@ -195,4 +195,15 @@ describe('what is printed at the start', () => {
       await server.stop();
     }
   });
+
+  test('is a warning for each dangerous setting', async () => {
+    const environment = { PUBLIC_URL: '', FILES_DIR: join(folder, 'files of its own') };
+    const server = await startServer({ folder: join(folder, 'dangerous'), databaseUrl: databaseUrl((url) => { url.pathname = '/postgres'; }), environment });
+    try {
+      const warnings = server.output().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
+      expect(warnings).toEqual([expect.objectContaining({ level: 40, msg: expect.stringMatching(/^PUBLIC_URL: is not set, /) })]);
+    } finally {
+      await server.stop();
+    }
+  });
 });

@@ -223,6 +223,10 @@ export function completeUpload(
   return { data: { type: 'UploadCompleteRequested', teamId, appId, uploadId, file: { name, size } } };
 }
 
+export function deleteUpload({ teamId = 'team', appId = 'app', uploadId = 'upload' }: AskedOfUpload = {}): Request {
+  return { data: { type: 'UploadDeleteRequested', teamId, appId, uploadId } };
+}
+
 export function checkUpload({ teamId = 'team', uploadId = 'upload' }: AskedOfUpload = {}): Request {
   return { data: { type: 'UploadChecked', teamId, uploadId } };
 }

@@ -116,6 +116,7 @@ const shapes: readonly Shape[] = [
   { route: /^DELETE \/stashes\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
   { route: /^POST \/apps\/[^/]*\/uploads$/, bodies: { 200: exactly({ data: uploadCreated }) }, versioned: false },
   { route: /^POST \/apps\/[^/]*\/uploads\/[^/]*\/complete$/, bodies: { 200: exactly({ data: uploadCompleted }) }, versioned: false },
+  { route: /^DELETE \/apps\/[^/]*\/uploads\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
   { route: /^GET \/(livez|readyz)$/, bodies: { 200: exactly({ data: exactly({ status: text }) }) }, versioned: false },
 ];
 

@@ -13,7 +13,7 @@ import { outcomeOf } from './client.ts';
 import { sleepUntil } from './server.ts';
 import { createTable } from './tables.ts';
 import { hour, lifeMs, nameOf, openMax, statusOf, type File, type UploadLife } from './upload-life.ts';
-import { complete, createUpload, picture, sendBytes, upload } from './uploads.ts';
+import { complete, createUpload, picture, sendBytes, upload, withdraw } from './uploads.ts';
 
 export interface LifeOfTest extends ApiOfFile {
   operator(): Service;
@@ -84,6 +84,39 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
     const held = await life().stored();
     expect([nameOf(file), file.id, refused.id].filter((name) => held.has(name))).toEqual([]);
     await upload(team.client, '1234567890');
+  });
+
+  test('a file that is withdrawn is gone at once, its bytes with the next maintenance, and the plan has room again', async () => {
+    const team = await api().createTeam();
+    await team.setPlan({ uploadBytesMax: 10 });
+    const file = await upload(team.client, '12345678');
+    const table = await createTable(team.client, [{ n: file.url }], { n: 'uri' });
+    expect(outcomeOf(await withdraw(team.client, file))).toBe('200');
+    expect(await statusOf(file)).toBe(404);
+    expect(outcomeOf(await complete(team.client, file))).toBe('404 upload_not_found');
+    // Rows keep what they say.
+    expect(await team.client.rows(table.id)).toMatchObject([{ n: file.url }]);
+    const other = await upload(team.client, '1234567890');
+    await life().untilEnded(file);
+    const held = await life().stored();
+    expect([nameOf(file), file.id, nameOf(other)].filter((name) => held.has(name))).toEqual([nameOf(other)]);
+    expect(await statusOf(other)).toBe(200);
+  });
+
+  test('an upload that is given up is open no more, and its bytes are gone with the next maintenance', async () => {
+    const { client: owner } = await api().createTeam();
+    const created = [];
+    while (created.length < openMax) created.push(await createUpload(owner));
+    const [sent, empty] = created as [typeof created[0], typeof created[0]];
+    expect(await sendBytes(sent, 'bytes')).toBe('200');
+    for (const one of [sent, empty]) {
+      expect(outcomeOf(await withdraw(owner, one))).toBe('200');
+      expect(outcomeOf(await complete(owner, one))).toBe('404 upload_not_found');
+    }
+    const answers = [await owner.post('/apps/shop/uploads', picture), await owner.post('/apps/shop/uploads', picture), await owner.post('/apps/shop/uploads', picture)];
+    expect(answers.map(outcomeOf)).toEqual(['200', '200', '400 limit_exceeded']);
+    await life().untilEnded(sent);
+    expect(await life().stored()).not.toContain(sent.id);
   });
 
   test('what several say at once counts once', async () => {

@@ -32,6 +32,11 @@ export function complete(client: Client, { id }: Pick<CreatedUpload, 'id'>, app 
   return client.send(`/apps/${app}/uploads/${id}/complete`, { method: 'POST' });
 }
 
+/** Withdraws the file of an upload, or gives the upload up. */
+export function withdraw(client: Client, { id }: Pick<CreatedUpload, 'id'>, headers: Readonly<Record<string, string>> = {}, app = 'shop'): Promise<Answer> {
+  return client.delete(`/apps/${app}/uploads/${id}`, headers);
+}
+
 /** Uploads these bytes; resolves to the upload and its public URL. Throws if a step fails. */
 export async function upload(client: Client, bytes: Uint8Array | string, body: typeof picture = picture): Promise<CreatedUpload & { readonly url: string }> {
   const created = await createUpload(client, body);

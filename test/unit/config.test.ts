@@ -30,6 +30,7 @@ describe('readConfig', () => {
       RATE_LIMIT_WINDOW_MS: 60_000,
       FILES_S3_REGION: 'us-east-1',
       FILES_S3_PATH_STYLE: false,
+      FILES_CACHE_SECONDS: 3600,
       UPLOAD_SIZE_MAX_BYTES: 104_857_600,
       UPLOAD_LIFE_MS: 86_400_000,
       UPLOAD_UNCLAIMED_LIFE_MS: 2_592_000_000,

@@ -28,8 +28,22 @@ declare module 'fastify' {
 
 const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 
+/** Called with each request whose token is refused. */
+export type OnRefusedToken = (request: FastifyRequest) => void;
+
 /** The hook that authenticates a request. A cached principal costs no turn of the event loop. */
-export function buildAuthenticator(authenticate: Authenticate) {
+export function buildAuthenticator(authenticate: Authenticate, onRefused: OnRefusedToken) {
+  function admit(principal: Principal | null, request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
+    if (principal === null) {
+      onRefused(request);
+      // The same answer for all causes, so that it does not reveal which tokens exist.
+      replyWithError(reply, 'request_error', 'The bearer token does not exist or is incorrect.');
+      return;
+    }
+    request.principal = principal;
+    done();
+  }
+
   return function onRequest(request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
     const token = bearerToken(request.raw.rawHeaders);
     const found = token === null ? null : authenticate(token);
@@ -39,21 +53,6 @@ export function buildAuthenticator(authenticate: Authenticate) {
     }
     admit(found, request, reply, done);
   };
-}
-
-function admit(
-  principal: Principal | null,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  done: HookHandlerDoneFunction,
-): void {
-  if (principal === null) {
-    // The same answer for all causes, so that it does not reveal which tokens exist.
-    replyWithError(reply, 'request_error', 'The bearer token does not exist or is incorrect.');
-    return;
-  }
-  request.principal = principal;
-  done();
 }
 
 /** The token; null if it is missing or malformed, or if the header is repeated (Node would take the first). */

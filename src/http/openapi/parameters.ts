@@ -122,8 +122,8 @@ export const responseHeaders = {
     description: 'What tells the file from others, for `If-None-Match` and `If-Range`.',
   },
   'File-Cache-Control': {
-    header: 'Cache-Control', schema: z.literal('public, max-age=31536000, immutable'), required: true,
-    example: 'public, max-age=31536000, immutable', description: 'The file never changes.',
+    header: 'Cache-Control', schema: z.string().regex(/^public, max-age=[0-9]+$/), required: true,
+    example: 'public, max-age=3600', description: 'For how many seconds caches may keep the file before they ask again with `If-None-Match`.',
   },
   'Accept-Ranges': {
     schema: z.literal('bytes'), required: true, example: 'bytes', description: 'Parts of the file can be asked for.',

@@ -11,6 +11,7 @@ import type { PublicFile, UploadQueries } from '../../../projections/uploads/upl
 import type { App } from '../server/app-type.ts';
 import { uploadOperations } from '../openapi/operations/uploads.ts';
 import { replyWithError } from '../answers/error-reply.ts';
+import { replyMissing } from '../answers/missing.ts';
 import { readKnownTags } from '../requests/versions.ts';
 
 const path = z.object({ fileID: z.string(), fileName: z.string() });
@@ -25,11 +26,13 @@ const shown: ReadonlySet<string> = new Set([
 export interface FilesRouteDependencies {
   readonly uploads: UploadQueries;
   readonly files: FileStore;
+  /** How long caches may keep a file before they ask again, in seconds. */
+  readonly filesCacheSeconds: number;
   /** Rejects while the read model has not caught up with its log. */
   readonly requireReadModel: () => Promise<void>;
 }
 
-export function addFileRoutes(app: App, { uploads, files, requireReadModel }: FilesRouteDependencies): void {
+export function addFileRoutes(app: App, { uploads, files, filesCacheSeconds, requireReadModel }: FilesRouteDependencies): void {
   app.route({
     method: ['GET', 'HEAD'], url: '/files/:fileID/:fileName', schema: { params: path },
     config: { public: true, operation: uploadOperations.file }, onRequest: () => requireReadModel(),
@@ -39,9 +42,11 @@ export function addFileRoutes(app: App, { uploads, files, requireReadModel }: Fi
       const file = isFileName(fileID) ? await uploads.file(fileID) : null;
       // The name is part of the URL: otherwise anyone could publish the file under a name of their choice.
       if (file?.fileName !== fileName) return replyWithError(reply, 'not_found', 'There is no such file.');
+      if (file.isSuspended) return replyMissing(reply, 'payment_required');
       const etag = `"${file.name}"`;
-      if (hasTag(etag)) return reply.headers(headersOf(file, etag)).code(304).send();
-      return sendFile(request, reply, { files, file, etag });
+      const headers = headersOf(file, etag, filesCacheSeconds);
+      if (hasTag(etag)) return reply.headers(headers).code(304).send();
+      return sendFile(request, reply, { files, file, etag, headers });
     },
   });
 }
@@ -50,9 +55,10 @@ interface Sent {
   readonly files: FileStore;
   readonly file: PublicFile;
   readonly etag: string;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
-async function sendFile(request: FastifyRequest, reply: FastifyReply, { files, file, etag }: Sent): Promise<FastifyReply> {
+async function sendFile(request: FastifyRequest, reply: FastifyReply, { files, file, etag, headers }: Sent): Promise<FastifyReply> {
   const { name, size } = file;
   const { 'if-range': ifRange, range: wanted } = request.raw.headers;
   const mayBePart = request.method === 'GET' && (ifRange === undefined || ifRange === etag);
@@ -63,8 +69,8 @@ async function sendFile(request: FastifyRequest, reply: FastifyReply, { files, f
   const isEmpty = request.method === 'HEAD' || size === 0;
   const bytes = isEmpty ? undefined : await files.read(name, range ?? undefined);
   if (bytes === null) throw new Error(`the store has no file ${name}, which an upload says was completed`);
-  // Only now: on an error, caches would keep them for a year.
-  void reply.headers(headersOf(file, etag));
+  // Only now: caches would keep an error as long.
+  void reply.headers(headers);
   const { start, end } = range ?? { start: 0, end: size - 1 };
   if (range !== null) void reply.code(206).header('content-range', `bytes ${start}-${end}/${size}`);
   return reply.header('content-length', String(end - start + 1)).send(bytes);
@@ -89,7 +95,7 @@ function rangeOf(header: string | undefined, size: number): { start: number; end
   return { start: Number(first), end: last === '' ? size - 1 : Math.min(Number(last), size - 1) };
 }
 
-function headersOf({ contentType, fileName }: PublicFile, etag: string): Record<string, string> {
+function headersOf({ contentType, fileName }: PublicFile, etag: string, cacheSeconds: number): Record<string, string> {
   const [essence] = contentType.toLowerCase().split(/[ \t;]/, 1);
   return {
     'content-type': contentType,
@@ -100,7 +106,7 @@ function headersOf({ contentType, fileName }: PublicFile, etag: string): Record<
     // Pages elsewhere may embed it: that is what its URL is for.
     'cross-origin-resource-policy': 'cross-origin',
     'accept-ranges': 'bytes',
-    // Its bytes never change, and its name is unique.
-    'cache-control': 'public, max-age=31536000, immutable',
+    // Its bytes never change, but it may be withdrawn, and its team suspended.
+    'cache-control': `public, max-age=${cacheSeconds}`,
   };
 }

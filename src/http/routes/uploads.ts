@@ -1,7 +1,10 @@
-/** Spec 4.8 and 4.9: uploads, from their creation to the public URL of the file. */
+/** Spec 4.8 and 4.9: uploads, from their creation to the public URL of the file; and its withdrawal, whose path is ours, not the spec's. */
 import { randomUUIDv7 } from 'node:crypto';
-import { completeUpload, uploadPath } from '../../../commands/complete-upload.ts';
+import type { FastifyRequest } from 'fastify';
+import { completeUpload, uploadPath, type UploadPath } from '../../../commands/complete-upload.ts';
 import { appPath, createUpload } from '../../../commands/create-upload.ts';
+import { deleteUpload } from '../../../commands/delete-upload.ts';
+import type { AuditLog } from '../../audit/audit-log.ts';
 import type { StoredFile, UploadLimits } from '../../events/event.ts';
 import { newFileName } from '../../files/new-file-name.ts';
 import { readMembers } from '../../formats/read-members.ts';
@@ -14,6 +17,7 @@ import { readMediaType } from '../bodies/media-type.ts';
 import { collectBody } from '../bodies/request-body.ts';
 import { identify, identifyWithBody, type Submitter } from '../submit/submitter.ts';
 import type { UploadAnswers } from '../answers/upload-answers.ts';
+import { originOf } from '../requests/origin.ts';
 
 export interface UploadsRouteDependencies {
   readonly submitter: Submitter;
@@ -21,12 +25,13 @@ export interface UploadsRouteDependencies {
   readonly files: FileStore;
   readonly uploadAnswers: UploadAnswers;
   readonly uploadLimits: UploadLimits;
+  readonly audit: AuditLog;
 }
 
 /** Limit of the body of a creation: a media type, a file name, and further members from older clients. */
 const bodyBytesMax = 64 * 1024;
 
-export function addUploadRoutes(app: App, { submitter, uploads, files, uploadAnswers, uploadLimits }: UploadsRouteDependencies): void {
+export function addUploadRoutes(app: App, { submitter, uploads, files, uploadAnswers, uploadLimits, audit }: UploadsRouteDependencies): void {
   app.post('/apps/:appID/uploads', {
     schema: { params: appPath }, config: { operation: uploadOperations.create },
   }, async (request) => {
@@ -56,6 +61,22 @@ export function addUploadRoutes(app: App, { submitter, uploads, files, uploadAns
     // If another request has completed it meanwhile, no upload owns the file sealed here, and it is removed as an orphan.
     return submitter.answering(applied, async ({ upload }) => ({ data: await uploadAnswers.dataOf(upload!, request) }));
   });
+
+  app.delete('/apps/:appID/uploads/:uploadID', {
+    schema: { params: uploadPath }, config: { operation: uploadOperations.remove },
+  }, async (request) => {
+    const { teamId } = request.principal;
+    const identity = await identifyWithBody(request, bodyBytesMax);
+    if (!isUploadId(request.params.uploadID)) throw notFound();
+    try {
+      await submitter.submit(teamId, identity, deleteUpload(teamId, request.params));
+    } catch (error) {
+      recordWithdrawal(audit, request, request.params, error instanceof HttpError ? error.type : 'failed');
+      throw error;
+    }
+    recordWithdrawal(audit, request, request.params, 'done');
+    return {};
+  });
 }
 
 /** Throws HttpError `upload_incomplete` if the bytes have not arrived completely. */
@@ -64,6 +85,11 @@ async function seal(files: FileStore, uploadId: string, { contentType, sizeMax }
   const sealed = await files.seal({ uploadId, contentType, sizeMax }, name);
   if (sealed === null) throw new HttpError('upload_incomplete', 'The bytes of the file have not arrived, or not all of them.');
   return { name, size: sealed.size };
+}
+
+function recordWithdrawal(audit: AuditLog, request: FastifyRequest, { appID: appId, uploadID: uploadId }: UploadPath, result: string): void {
+  const { teamId, tokenId } = request.principal;
+  audit.write({ action: 'file.withdraw', result, teamId, tokenId, ...originOf(request), appId, uploadId });
 }
 
 function notFound(): HttpError {

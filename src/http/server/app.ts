@@ -13,7 +13,7 @@ import type { Config } from '../../app/config.ts';
 import type { App } from './app-type.ts';
 import { buildAccessCheck, type IsLinked } from '../access/access.ts';
 import { AllowedMethods } from './allowed-methods.ts';
-import { buildAuthenticator, type Authenticate } from '../access/authenticate.ts';
+import { buildAuthenticator, type Authenticate, type OnRefusedToken } from '../access/authenticate.ts';
 import { compressReply } from '../answers/compression.ts';
 import { createServer, drainConnections } from './connections.ts';
 import { buildErrorHandler, replyWithError } from '../answers/error-reply.ts';
@@ -35,6 +35,7 @@ export interface AppDependencies {
   /** How fast a client must read its answers. */
   readonly readingFloor?: ReadingFloor;
   readonly authenticate: Authenticate;
+  readonly onRefusedToken: OnRefusedToken;
   readonly isLinked: IsLinked;
   readonly checkHealth: CheckHealth;
   readonly observer: RequestObserver;
@@ -52,7 +53,9 @@ const noQuery = z.strictObject({});
 const { version } = createRequire(import.meta.url)('../../../package.json') as { readonly version: string };
 
 /** Builds the server. `app.close()` drains it: requests in flight finish within DRAIN_TIMEOUT_MS. */
-export function buildApp({ config, log, readingFloor = defaultReadingFloor, authenticate, isLinked, checkHealth, observer, routes }: AppDependencies): App {
+export function buildApp({
+  config, log, readingFloor = defaultReadingFloor, authenticate, onRefusedToken, isLinked, checkHealth, observer, routes,
+}: AppDependencies): App {
   const allowedMethods = new AllowedMethods();
   const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connectionsMax: config.CONNECTIONS_MAX, readingFloor, headerBytesMax };
   const servers: Server[] = [];
@@ -88,7 +91,7 @@ export function buildApp({ config, log, readingFloor = defaultReadingFloor, auth
   app.addHook('preValidation', refuseBrokenQuery);
   app.addHook('onSend', compressReply);
   const isDraining = drainOnClose(app, servers, config.DRAIN_TIMEOUT_MS);
-  const admission = [buildAuthenticator(authenticate), buildAccessCheck(isLinked)];
+  const admission = [buildAuthenticator(authenticate, onRefusedToken), buildAccessCheck(isLinked)];
   const all: RouteOptions[] = [];
   app.addHook('onRoute', (route) => {
     prepareRoute(route, admission, allowedMethods);

@@ -1,6 +1,6 @@
 /**
  * What a team does with uploads: files that rows name or not, too large files, files beyond the plan, unknown and repeated completions,
- * and checks of any upload at any time.
+ * and checks and deletions of any upload at any time.
  */
 import type { RowSource } from '../../../src/events/event.ts';
 import { packRows, pictureOf } from '../row-samples.ts';
@@ -44,7 +44,8 @@ export class UploadsGenerator implements Generator {
     const roll = r.next();
     if (roll < 0.35 || this.#uploadIds.length === 0) return this.#createAndComplete();
     if (roll < 0.45) return this.#complete(this.#any());
-    if (roll < 0.55) this.#plan();
+    if (roll < 0.52) this.#delete(this.#any());
+    else if (roll < 0.6) this.#plan();
     else for (let looks = 1 + r.below(3); looks > 0; looks -= 1) this.#check(this.#any());
     return null;
   }
@@ -80,6 +81,11 @@ export class UploadsGenerator implements Generator {
       type: 'UploadCompleteRequested', teamId: this.#team.teamId, uploadId, appId, file: { name, size: r.below(r.chance(0.7) ? 100 : 200) },
     });
     return name;
+  }
+
+  #delete(uploadId: string): void {
+    const appId = this.#team.random.chance(0.1) ? 'another app' : 'app one';
+    this.#team.sender.send({ type: 'UploadDeleteRequested', teamId: this.#team.teamId, uploadId, appId });
   }
 
   #check(uploadId: string): void {

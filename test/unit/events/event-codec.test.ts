@@ -78,6 +78,7 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     limits: plain({ sizeMax: count, lifeMs: count, unclaimedLifeMs: count, openMax: count, openBytesMax: count }),
   },
   UploadCompleteRequested: { teamId: id, uploadId: id, appId: id, file: plain({ name: id, size: count }) },
+  UploadDeleteRequested: { teamId: id, uploadId: id, appId: id },
   UploadChecked: { teamId: id, uploadId: id },
   TableCreateRequested: {
     teamId: id, tableId: id, name: id, columns: fc.option(fc.array(givenColumn, { maxLength: 3 })), onSchemaError,

@@ -35,6 +35,7 @@ export function buildEdge(routes: (app: App) => void, changes: Partial<AppDepend
     config: { LOG_REQUESTS: false, REQUEST_IDLE_TIMEOUT_MS: 60_000, DRAIN_TIMEOUT_MS: 1_000, CONNECTIONS_MAX: 100 },
     log: pino({ level: 'debug' }, { write: (line: string) => lines.push(JSON.parse(line) as LogLine) }),
     authenticate: (token) => (token === 'good-token' ? { ...unlimited, teamId: 't1' } : null),
+    onRefusedToken: () => undefined,
     isLinked: () => false,
     checkHealth: () => ({ notReady: [], problems: [] }),
     observer: {

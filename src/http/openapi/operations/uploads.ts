@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { newUpload } from '../../../../commands/create-upload.ts';
 import { json, type Contents, type Operation } from '../operation.ts';
+import { nothing } from './schemas.ts';
 
 const uploadId = z.string().meta({ description: 'The ID of the upload.' });
 const exampleId = '0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e';
@@ -56,17 +57,28 @@ const complete: Operation = {
   errors: ['payment_required', 'forbidden', 'upload_not_found', 'upload_incomplete', 'payload_too_large'],
 };
 
+const remove: Operation = {
+  operationId: 'deleteUpload',
+  tag: 'Uploads',
+  summary: 'Withdraw a file',
+  description: 'Deletes the file of a completed upload: its URL is 404 from then on, and the plan of the team has its bytes back. Caches may show it until they ask again: '
+    + 'see `Cache-Control` of the file. Rows that contain the URL keep it as text. An upload that was not completed is given up.',
+  answers: { 200: { description: 'The upload and its file are deleted.', body: json(nothing, { deleted: {} }) } },
+  errors: ['payment_required', 'forbidden', 'upload_not_found'],
+};
+
 const file: Operation = {
   operationId: 'getFile',
   tag: 'Uploads',
   summary: 'Get a file',
-  description: 'The public URL of a completed upload. Its bytes never change. Pictures, sounds, films and plain text are shown, everything else is saved.',
+  description: 'The public URL of a completed upload. Its bytes never change, but the file may be withdrawn: caches ask again after an hour, unless the service is '
+    + 'set otherwise. Pictures, sounds, films and plain text are shown, everything else is saved. Files of a suspended team are not served.',
   answers: {
     200: { description: 'The file.', headers: fileHeaders(), body: anyBytes },
     206: { description: 'The part of it that `Range` asks for.', headers: ['Content-Range', ...fileHeaders()], body: anyBytes },
     304: { description: 'The client has it already.', headers: fileHeaders() },
   },
-  errors: ['not_found', 'range_not_satisfiable', 'service_unavailable'],
+  errors: ['payment_required', 'not_found', 'range_not_satisfiable', 'service_unavailable'],
 };
 
 function fileHeaders() {
@@ -75,4 +87,4 @@ function fileHeaders() {
   ] as const;
 }
 
-export const uploadOperations = { create, put, complete, file };
+export const uploadOperations = { create, put, complete, remove, file };

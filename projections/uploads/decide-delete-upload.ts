@@ -1,0 +1,31 @@
+import type { Event, EventOf } from '../../src/events/event.ts';
+import { apply, refuse } from '../engine/decision.ts';
+import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Team } from '../teams/team.ts';
+import { withOpen } from './decide-create-upload.ts';
+import type { Upload, UploadChange } from './upload.ts';
+import type { UploadStates } from './uploads.state.ts';
+import { suspendedMessage } from '../teams/guards.ts';
+
+/**
+ * Withdraws a file, or gives up an open upload, also an expired one. Guards: upload, suspension. Rows that name the file do not matter,
+ * and do not change.
+ */
+export function decideDeleteUpload({ uploads, teams }: UploadStates, { data }: Event<EventOf<'UploadDeleteRequested'>>, at: LogPlace): Decision<UploadChange> {
+  const { teamId, appId, uploadId } = data;
+  const upload = uploads.upload(uploadId);
+  if (upload === null || upload.teamId !== teamId || upload.appId !== appId || upload.removedAt !== null) {
+    return refuse('upload_not_found', 'there is no such upload');
+  }
+  const team = teams.team(teamId)!;
+  if (team.suspended) return refuse('payment_required', suspendedMessage);
+  return apply(giveUp(upload, team, at));
+}
+
+/** The changes by which an upload ends: its file, if it has one, gives its bytes back to the plan; else it is open no more. */
+export function giveUp(upload: Upload, team: Team, { time }: LogPlace): readonly UploadChange[] {
+  const changed = upload.file === null
+    ? withOpen(team, upload, -1)
+    : { ...team, uploadBytes: team.uploadBytes - upload.file.size };
+  return [{ kind: 'upload', upload: { ...upload, removedAt: time } }, { kind: 'team', team: changed }];
+}
