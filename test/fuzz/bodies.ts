@@ -161,6 +161,6 @@ function encoded(body: Body, isHostile: boolean, random: Random): Body {
     [10, () => under(corrupt(compressed, random))],
     [4, () => under(Buffer.concat([compressed, compressed]))],
     [4, () => under(compressed, random.pick(['gzip, gzip', 'deflate', 'identity', 'GZIP', '', 'br,gzip']))],
-    [1, () => under(random.pick(bombs), 'gzip')],
+    [2, () => under(random.pick(bombs), 'gzip')],
   ])();
 }

@@ -42,17 +42,25 @@ export class AnswerChecker {
       const exchange = { method, path, status, headers, text };
       if (isFramed) this.#document.check(exchange);
       if (status >= 400 || (isFramed && shaped.test(path))) checkShape(exchange);
-      return this.#leakIn(team, request, `${[...headers].join('\n')}\n${text}`);
+      return (isFramed ? this.#undueSuccess(request, path, status) : null) ?? this.#leakIn(team, request, `${[...headers].join('\n')}\n${text}`);
     } catch (error) {
       return (error as Error).message;
     }
+  }
+
+  /** A success that the token does not allow. */
+  #undueSuccess({ method, rights }: FuzzRequest, path: string, status: number): string | null {
+    const isPublic = this.#document.operationOf({ method, path })?.security?.length === 0;
+    if (status >= 400 || isPublic) return null;
+    if (rights === 'none') return 'a success without a valid token';
+    return rights === 'read' && method !== 'GET' && method !== 'HEAD' ? 'a write with a token that is for reading only' : null;
   }
 
   /** A secret or an ID of another team that the request itself did not contain. */
   #leakIn(team: FuzzTeam, request: FuzzRequest, text: string): string | null {
     // The URLs of files are public: whoever has one may read it.
     if (request.target.startsWith('/files/')) return null;
-    const reader = request.isAuthorized ? team : null;
+    const reader = request.rights === 'none' ? null : team;
     const sent = (secret: string): boolean => request.target.includes(secret) || request.body?.includes(secret) === true;
     const leaked = this.#teams.find((other) => other !== reader && text.includes(other.marker) && !sent(other.marker));
     if (leaked !== undefined) return `the secret ${leaked.marker} of another team`;

@@ -22,7 +22,9 @@ export function deliver(first: FuzzRequest, make: () => FuzzRequest, random: Ran
     [800, () => ({ ...whole, pieces: [framed(first)] })],
     [70, () => ({ ...whole, pieces: [chunked(first, random)] })],
     [40, () => {
-      const requests = [first, ...Array.from({ length: 1 + random.below(5) }, make)];
+      // After one that is no valid HTTP the service may close the connection, with other answers outstanding.
+      const requests = [first, ...Array.from({ length: 1 + random.below(5) }, make)].filter(isValid);
+      if (requests.length === 0) return { ...whole, pieces: [framed(first)] };
       return { ...whole, requests, pieces: [Buffer.concat(requests.map(framed))] };
     }],
     [30, () => ({ ...whole, pieces: inPieces(framed(first), random), pauseMs: random.below(20) })],
@@ -44,6 +46,14 @@ export function framed(request: FuzzRequest): Buffer {
 function head({ method, target, headers }: FuzzRequest, framing: readonly (readonly [string, string])[]): Buffer {
   const lines = [['host', '127.0.0.1'], ...headers, ...framing].map(([name, value]) => `${name}: ${value}`);
   return Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+}
+
+const headBytesMax = 16_000;
+
+/** Whether request line and headers are valid HTTP, and of a size that the service takes. */
+function isValid(request: FuzzRequest): boolean {
+  const bytes = head(request, []);
+  return bytes.length < headBytesMax && /^[\r\n\t\x20-\x7e\x80-\xff]*$/.test(bytes.toString('latin1'));
 }
 
 function chunked(request: FuzzRequest, random: Random): Buffer {

@@ -29,7 +29,9 @@ let [hidden, ...teams]: FuzzTeam[] = [];
 beforeAll(async () => {
   victim = await api().createTeam();
   hidden = await makeTeam(victim, 'Secret-of-victim');
-  teams = await Promise.all(['one', 'two', 'three'].map(async (name) => makeTeam(await api().createTeam(), `Secret-of-${name}`)));
+  const senders = await Promise.all(['one', 'two', 'three'].map(async (name) => ({ name, team: await api().createTeam() })));
+  teams = await Promise.all(senders.map(({ name, team }) => makeTeam(team, `Secret-of-${name}`)));
+  await senders[0]!.team.setPlan({ rowsMax: 2000, uploadBytesMax: 20_000 });
 });
 
 async function residentBytes(): Promise<number> {
@@ -41,10 +43,12 @@ const stateOfVictim = () => Promise.all(hidden!.things.tables.map(({ id }) => vi
 
 test('the checks find planted faults', async () => {
   const checker = new AnswerChecker(await documentOf(api().url), [...teams, hidden!]);
-  const request: FuzzRequest = { method: 'GET', target: '/tables', headers: [], body: null, operationId: 'listTables', isAuthorized: true };
+  const request: FuzzRequest = { method: 'GET', target: '/tables', headers: [], body: null, operationId: 'listTables', rights: 'all' };
   for (const { answer, problem } of plantedAnswers(hidden!)) {
     expect(checker.problemOf(teams[0]!, request, answer, true)).toEqual(problem === null ? null : expect.stringContaining(problem));
   }
+  const { answer } = plantedAnswers(hidden!)[0]!;
+  expect(checker.problemOf(teams[0]!, { ...request, rights: 'none' }, answer, true)).toBe('a success without a valid token');
 });
 
 test('every answer is one that the document describes, and of the team that asks', async () => {
@@ -56,7 +60,7 @@ test('every answer is one that the document describes, and of the team that asks
   const memory = [await residentBytes()];
   const began = performance.now();
   for (let round = 0; round < rounds; round += 1) {
-    await fuzz.run({ requests: scale.fuzzRequests / rounds, ms: scale.fuzzMs / rounds });
+    await fuzz.run(scale.fuzzRequests / rounds);
     memory.push(await residentBytes());
   }
   fuzz.close();

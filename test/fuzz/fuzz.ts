@@ -44,10 +44,10 @@ export class Fuzz {
     });
   }
 
-  /** Goes on until so many requests were sent, or for so long. */
-  async run({ requests = Infinity, ms = Infinity }: { readonly requests?: number; readonly ms?: number }): Promise<void> {
-    const [sentMax, end] = [this.sent + requests, performance.now() + ms];
-    const goesOn = (): boolean => this.sent < sentMax && performance.now() < end && this.findings.size < findingsMax;
+  /** Goes on until so many more requests were sent, or there are too many problems. */
+  async run(requests: number): Promise<void> {
+    const sentMax = this.sent + requests;
+    const goesOn = (): boolean => this.sent < sentMax && this.findings.size < findingsMax;
     await Promise.all(this.#clients.map(async (client) => {
       while (goesOn()) await client.step();
     }));
@@ -106,19 +106,19 @@ class FuzzClient {
   /** The same request with the same key has the same answer. */
   async #repeat(request: FuzzRequest, first: RawAnswer): Promise<void> {
     const [again] = await this.#exchange({ requests: [request], pieces: [framed(request)], pauseMs: 0, ending: 'wait', isFramed: true });
-    const shown = (answer: RawAnswer | undefined): string => `${answer?.status} ${answer?.headers.get('etag')} ${answer?.body.toString()}`;
-    if (shown(again) !== shown(first)) this.#report(request, 'another answer to the same Idempotency-Key', `${shown(first)}\n${shown(again)}`);
+    const textOf = (answer: RawAnswer | undefined): string => `${answer?.status} ${answer?.headers.get('etag')} ${answer?.body.toString()}`;
+    if (textOf(again) !== textOf(first)) this.#report(request, 'another answer to the same Idempotency-Key', `${textOf(first)}\n${textOf(again)}`);
   }
 
   async #exchange(delivery: Delivery): Promise<readonly RawAnswer[]> {
-    const { requests, isFramed } = delivery;
+    const { requests, pieces, isFramed } = delivery;
     try {
       const { answers, rest } = await this.#connection.exchange(delivery);
       for (const [at, request] of requests.entries()) this.#take(delivery, request, answers[at]);
-      if (isFramed && answers.length < requests.length && answers.at(-1)?.isLast !== true) this.#report(requests[answers.length]!, 'no answer', rest.toString('latin1', 0, 500));
+      if (isFramed && answers.length < requests.length && answers.at(-1)?.isLast !== true) this.#report(requests[answers.length]!, 'no answer', `${rest.toString('latin1', 0, 500)}\n${shown(pieces)}`);
       return answers;
     } catch (error) {
-      this.#report(requests[0]!, (error as Error).message, delivery.pieces.map((piece) => JSON.stringify(piece.toString('latin1', 0, 2000))).join('\n'));
+      this.#report(requests[0]!, (error as Error).message, shown(pieces));
       return [];
     }
   }
@@ -128,13 +128,17 @@ class FuzzClient {
     if (answer === undefined) return;
     // What is no valid HTTP may have become another request: of that only its form is known.
     const problem = this.#checker.problemOf(this.#team, request, answer, isFramed);
-    if (problem !== null) this.#report(request, `${answer.status} ${problem}`, isFramed ? '' : pieces.map((piece) => JSON.stringify(piece.toString('latin1', 0, 2000))).join('\n'));
+    if (problem !== null) this.#report(request, `${answer.status} ${problem}`, isFramed ? '' : shown(pieces));
     learn(this.#things, request, answer);
   }
 
   #report(request: FuzzRequest, problem: string, details: string): void {
     const { method, target, headers, body, operationId } = request;
-    const shown = `${method} ${target.slice(0, 500)}\n${headers.map(([name, value]) => `${name}: ${value.slice(0, 300)}`).join('\n')}\n\n${JSON.stringify(body?.toString('latin1', 0, 2000))}`;
-    this.#fuzz.find(`${operationId ?? 'unknown'}: ${problem.slice(0, 160).replaceAll(/[0-9a-f-]{30,}/g, '…')}`, `${shown}\n${problem}\n${details}`);
+    const sent = `${method} ${target.slice(0, 500)}\n${headers.map(([name, value]) => `${name}: ${value.slice(0, 300)}`).join('\n')}\n\n${JSON.stringify(body?.toString('latin1', 0, 2000))}`;
+    this.#fuzz.find(`${operationId ?? 'unknown'}: ${problem.slice(0, 160).replaceAll(/[0-9a-f-]{30,}/g, '…')}`, `${sent}\n${problem}\n${details}`);
   }
+}
+
+function shown(pieces: readonly Buffer[]): string {
+  return pieces.map((piece) => JSON.stringify(piece.toString('latin1', 0, 2000))).join('\n');
 }

@@ -15,9 +15,11 @@ export interface FuzzRequest {
   readonly body: Buffer | null;
   /** The operation that it is made for; null if it is for none. */
   readonly operationId: string | null;
-  /** Whether it has a valid token of its team. */
-  readonly isAuthorized: boolean;
+  readonly rights: Rights;
 }
+
+/** What its token allows; `none`: it has no valid token. */
+export type Rights = 'all' | 'read' | 'app' | 'none';
 
 interface Operation {
   readonly method: string;
@@ -33,15 +35,18 @@ interface Subject {
   readonly file: string | undefined;
 }
 
-/** How often an operation is asked for, if not once: those that make and change things more often than those about the service. */
+/** How often an operation is asked for, relative to others: those that make and change things more often than those about the service. */
 const weights: Readonly<Record<string, number>> = {
   createTable: 10, overwriteTable: 12, updateTable: 8, addRows: 25, updateRow: 25, deleteRow: 8, listRows: 20, getRow: 10, putChunk: 15, deleteStash: 3,
-  createUpload: 6, putUploadBytes: 8, completeUpload: 8, getFile: 6, getJob: 5, getJobProgress: 5, getTable: 6, deleteTable: 3, listTables: 2,
+  createUpload: 6, putUploadBytes: 8, completeUpload: 8, getFile: 6, getJob: 5, getJobProgress: 5, getTable: 6, getTableHead: 4, getRowsVersion: 4, getFileHead: 4, deleteTable: 3,
 };
+
+const otherWeight = 2;
 
 /** A connection deletes its oldest table when it has more than this. */
 const tablesMax = 12;
-const requestIdempotencyKeys = Array.from({ length: 40 }, (_, at) => `key-${at}`);
+/** Keys that are used again and again, by all teams. */
+const commonKeys = Array.from({ length: 20 }, (_, at) => `key-${at}`);
 
 export class RequestMaker {
   readonly #random: Random;
@@ -59,7 +64,7 @@ export class RequestMaker {
     this.#others = others;
     this.#mine = mine;
     this.#operations = Object.entries(document.paths).flatMap(([template, methods]) => Object.entries(methods).map(([method, object]) => {
-      return [weights[object.operationId] ?? 1, { method: method.toUpperCase(), template, object }] as const;
+      return [weights[object.operationId] ?? otherWeight, { method: method.toUpperCase(), template, object }] as const;
     }));
   }
 
@@ -78,15 +83,15 @@ export class RequestMaker {
     // The signature of an upload is for one media type.
     const bodyHeaders = object.operationId === 'putUploadBytes' && !isHostile ? [['content-type', subject.upload?.contentType ?? 'image/png']] as const : body?.headers ?? [];
     return {
-      method, target, operationId: object.operationId, isAuthorized: authorization.isValid,
-      headers: this.#disturb([...authorization.headers, ...this.#headersOf(object, subject, isHostile), ...bodyHeaders], isHostile),
+      method, target, operationId: object.operationId, rights: authorization.rights,
+      headers: this.#disturb([...authorization.headers, ...this.#headersOf(object, this.#strayFrom(subject, isHostile), isHostile), ...bodyHeaders], isHostile),
       body: body?.bytes ?? (isHostile && random.chance(0.05) ? Buffer.from('{}') : null),
     };
   }
 
   #deleteOldest(): FuzzRequest {
     const { id } = this.#mine.tables[0]!;
-    return { method: 'DELETE', target: `/tables/${id}`, operationId: 'deleteTable', isAuthorized: true, body: null, headers: this.#bearer(this.#team.tokens.full) };
+    return { method: 'DELETE', target: `/tables/${id}`, operationId: 'deleteTable', rights: 'all', body: null, headers: this.#bearer(this.#team.tokens.full) };
   }
 
   /** A method or path that the document does not have. */
@@ -101,7 +106,7 @@ export class RequestMaker {
         `${path}/`, `/${path}`, `${path}/x`, '/', '*', '//', '/tables//rows', '/TABLES', '/%74ables', '/tables%2F', `${path}?${hostilePart(random)}`, `${path}#x`, '/..', '/docs/../tables',
         `http://other.example${path}`, '/favicon.ico', '/.env', '/tables?', '/tables;x', `/tables/${hostilePart(random)}/rows/${hostilePart(random)}/${hostilePart(random)}`,
       ]),
-      headers: authorization.headers, body: random.chance(0.3) ? Buffer.from('[]') : null, operationId: null, isAuthorized: authorization.isValid,
+      headers: authorization.headers, body: random.chance(0.3) ? Buffer.from('[]') : null, operationId: null, rights: authorization.rights,
     };
   }
 
@@ -113,16 +118,22 @@ export class RequestMaker {
     return { table: pickFrom(random, tables), upload: pickFrom(random, things.uploads.slice(-5)), job: pickFrom(random, things.jobs), file: pickFrom(random, things.files) };
   }
 
+  /** Now and then something else than the other parameters name, such as a row of another table or team. */
+  #strayFrom(subject: Subject, isHostile: boolean): Subject {
+    return isHostile && this.#random.chance(0.15) ? this.#subjectOf(true) : subject;
+  }
+
   #targetOf(template: string, { parameters, operationId }: OperationObject, subject: Subject, isHostile: boolean): string {
     const random = this.#random;
     if (operationId === 'putUploadBytes' && subject.upload !== undefined && !(isHostile && random.chance(0.5))) return subject.upload.location;
     if (operationId.startsWith('getFile') && subject.file !== undefined && !(isHostile && random.chance(0.3))) return subject.file;
+    const here = (): Subject => this.#strayFrom(subject, isHostile);
     const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-      return isHostile && random.chance(0.15) ? hostilePart(random) : encodeURIComponent(this.#pathPart(name, subject) ?? 'none');
+      return isHostile && random.chance(0.15) ? hostilePart(random) : encodeURIComponent(this.#pathPart(name, here()) ?? 'none');
     });
     const query = parameters.filter((parameter) => parameter.in === 'query').flatMap((parameter) => {
-      if (!parameter.required && !random.chance(parameter.name === 'name' ? 0.7 : 0.3)) return [];
-      const value = isHostile && random.chance(0.3) ? hostilePart(random) : encodeURIComponent(this.#queryValue(parameter, subject));
+      if (!parameter.required && !random.chance(parameter.name === 'name' || parameter.name === 'onSchemaError' ? 0.7 : 0.3)) return [];
+      const value = isHostile && random.chance(0.3) ? hostilePart(random) : encodeURIComponent(this.#queryValue(parameter, here()));
       const pair = `${parameter.name}=${value}`;
       return isHostile && random.chance(0.1) ? [pair, pair] : [pair];
     });
@@ -141,7 +152,7 @@ export class RequestMaker {
       case 'stashID': return random.pick(stashNames);
       case 'serial': return String(random.below(8));
       case 'fileID': return file?.split('/')[2];
-      case 'file': return random.pick(['swagger-ui.css', 'index.html', 'none']);
+      case 'file': return 'swagger-ui.css';
       default: return undefined;
     }
   }
@@ -164,7 +175,7 @@ export class RequestMaker {
       const value = {
         'If-Match': table?.etags.at(-1),
         'If-None-Match': table?.etags.at(-1) ?? file?.split('/')[2],
-        'Idempotency-Key': random.chance(0.5) ? random.pick(requestIdempotencyKeys) : random.uuid(),
+        'Idempotency-Key': random.chance(0.3) ? random.pick(commonKeys) : random.uuid(),
         'x-service-asynchronous': random.pick(['true', 'false']),
         'Range': random.pick(['bytes=0-0', 'bytes=5-', 'bytes=-3', 'bytes=1000000-']),
         'If-Range': `"${file?.split('/')[2]}"`,
@@ -173,14 +184,14 @@ export class RequestMaker {
     });
   }
 
-  #authorization(isHostile: boolean): { headers: (readonly [string, string])[]; isValid: boolean } {
+  #authorization(isHostile: boolean): { headers: (readonly [string, string])[]; rights: Rights } {
     const { full, readOnly, ofApp, dead } = this.#team.tokens;
     const random = this.#random;
-    const valid = (token: string) => ({ headers: this.#bearer(token), isValid: true });
-    const invalid = (...values: string[]) => ({ headers: values.map((value) => ['authorization', value] as const), isValid: false });
-    if (!isHostile) return valid(full);
+    const valid = (token: string, rights: Rights) => ({ headers: this.#bearer(token), rights });
+    const invalid = (...values: string[]) => ({ headers: values.map((value) => ['authorization', value] as const), rights: 'none' as const });
+    if (!isHostile) return valid(full, 'all');
     return random.weighted([
-      [70, () => valid(full)], [8, () => valid(readOnly)], [8, () => valid(ofApp)], [4, () => invalid(`Bearer ${dead}`)], [3, () => invalid()],
+      [70, () => valid(full, 'all')], [8, () => valid(readOnly, 'read')], [8, () => valid(ofApp, 'app')], [4, () => invalid(`Bearer ${dead}`)], [3, () => invalid()],
       [2, () => invalid(`Bearer ${full}x`)], [1, () => invalid(`Basic ${full}`)], [1, () => invalid(`Bearer ${full}`, `Bearer ${full}`)], [1, () => invalid(hostileHeader(random))],
     ])();
   }
