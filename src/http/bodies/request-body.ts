@@ -80,6 +80,8 @@ export function discardBody(raw: IncomingMessage, response: ServerResponse): voi
   // `complete` is false only while a body is in transit; requests without one are complete now or in a moment.
   if (raw.complete !== false || !hasBody(raw)) return;
   response.once('finish', () => {
+    // A reader that was given up in the middle of a wait would keep the rest from flowing.
+    raw.removeAllListeners('readable');
     raw.resume();
     const timer = setTimeout(() => raw.destroy(), lingerMs).unref();
     raw.once('close', () => clearTimeout(timer));

@@ -172,6 +172,18 @@ describe.each(ways)('%s', (url) => {
     expect(hasty.received).toMatch(/\r\n\r\nfirst(HTTP\/1\.1 100 Continue\r\n\r\n)?HTTP\/1\.1 200 OK\r\n([^\r]+\r\n)+\r\nsecond$/);
   });
 
+  test('over a socket: a refused body whose rest comes later does not end the connection', async () => {
+    const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
+    client.send(requestText(`PUT ${url}`, ['Content-Length: 19', 'Content-Encoding: gzip'], 'no gzip'));
+    await client.see(errorPattern(400, 'request_validation_error'));
+    client.send(' at all, no.' + requestText(`PUT ${url}`, ['Content-Length: 5'], 'hello'));
+    await client.see(/hello$/);
+    // Longer than the service waits for the rest.
+    await sleep(1500);
+    client.send(requestText(`PUT ${url}`, ['Content-Length: 5'], 'again'));
+    await client.see(/again$/);
+  });
+
   test('over a socket: a body that is cut short by the client\'s end is answered', async () => {
     const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
     client.send(requestText(`PUT ${url}`, ['Content-Length: 10'], 'abc'));
