@@ -58,6 +58,7 @@ export default {
     onServers('log', 'log', 'postgres'),
     onServers('api', 'api', 'postgres'),
     onServers('hostile', 'hostile', 'postgres'),
+    onServers('fuzz', 'fuzz', 'postgres'),
     onServers('replay', 'replay', 'postgres'),
     { ...onServers('faults', 'faults', 'postgres'), testPathIgnorePatterns: ['/test/faults/kafka/'] },
     ...(hasKafka
@@ -65,6 +66,7 @@ export default {
         onServers('log on kafka', 'log', 'kafka', onKafka.log),
         onServers('api on kafka', 'api', 'kafka', isFull ? ['*'] : onKafka.api),
         onServers('api on kafka, split', 'api', 'kafka-split', isFull ? ['*'] : onSplitKafka),
+        onServers('fuzz on kafka', 'fuzz', 'kafka', ['fuzz']),
         onServers('replay on kafka', 'replay', 'kafka', onKafka.replay),
         // These kill their brokers, and so have their own.
         {

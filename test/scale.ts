@@ -61,6 +61,8 @@ export const scale = {
   firstStartKilledAfter: scaled([100, 400], [30, 100, 200, 400]),
   /** How often a broker that leads is killed or paused, of three. */
   leaderFaults: killsOf(1, 10),
+  /** How many requests the fuzzer sends; the stage `fuzz` of test:all has many such runs. */
+  fuzzRequests: Number(process.env['FUZZ_REQUESTS'] ?? scaled(3000, 50_000)),
   importKills: killsOf(1, 20),
   uploadKills: killsOf(1, 10),
   uploadKillsOnKafka: killsOf(1, 4),

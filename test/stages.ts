@@ -45,6 +45,10 @@ export const stages: readonly Stage[] = [
   { name: 'log', proves: 'the log in Postgres keeps order, outcomes and plans', command: jest('log') },
   { name: 'api', proves: 'the interface is that of the specification', command: jest('api') },
   { name: 'hostile', proves: 'a team that means harm slows no other, and takes no more memory than there is for it', command: jest('hostile') },
+  {
+    name: 'fuzz', proves: 'each of 1,000,000 valid and hostile requests has an answer that the OpenAPI document describes, and sees nothing of another team',
+    command: jest('fuzz'), runs: 20,
+  },
   { name: 'replay', proves: 'a replay of any log gives the read model that was written live, and `verify` sees each difference', command: jest('replay') },
   { name: 'faults', proves: 'nothing is lost or made up while connections, Postgres, an S3 or a disk fail', command: jest('faults', withoutKills) },
   killsOf('service', 'the service', embedded),
@@ -54,6 +58,7 @@ export const stages: readonly Stage[] = [
   { name: 'kafka-log', proves: 'the same of the log in Kafka', command: jest('log on kafka') },
   { name: 'kafka-api', proves: 'the same interface with the log in Kafka', command: jest('api on kafka') },
   { name: 'kafka-split', proves: 'the same with two APIs and two projectors', command: jest('api on kafka, split') },
+  { name: 'kafka-fuzz', proves: 'the same of 50,000 requests with the log in Kafka', command: jest('fuzz on kafka') },
   { name: 'kafka-replay', proves: 'the same of a replay from Kafka', command: jest('replay on kafka') },
   {
     name: 'kafka-faults', proves: 'the same while brokers, answers and projectors fail; and the checkers find planted bugs',

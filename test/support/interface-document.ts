@@ -56,8 +56,7 @@ export class InterfaceDocument {
     const segments = path.split('?', 1)[0]!.split('/');
     return Object.keys(this.document.paths).find((template) => {
       const parts = template.split('/');
-      return parts.length === segments.length
-        && parts.every((part, at) => part === segments[at] || (part.startsWith('{') && (segments[at] !== '' || at === parts.length - 1)));
+      return parts.length === segments.length && parts.every((part, at) => part === segments[at] || part.startsWith('{'));
     });
   }
 

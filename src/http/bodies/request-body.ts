@@ -54,7 +54,21 @@ export function deferContinue(raw: IncomingMessage, response: ServerResponse): v
   response.shouldKeepAlive = false;
   awaitingContinue.set(raw, () => {
     response.shouldKeepAlive = shouldKeepAlive;
+    writeContinueInTurn(response);
+  });
+}
+
+/**
+ * Sends 100 Continue after the answers to earlier requests on the connection. If the body has come by then, and the answer is there, 100
+ * is no longer needed. (Node would keep both until then, and send the 100 after the head of the answer, as a part of its body.)
+ */
+function writeContinueInTurn(response: ServerResponse): void {
+  if (response.socket !== null) {
     response.writeContinue();
+    return;
+  }
+  response.once('socket', () => {
+    if (!response.headersSent) response.writeContinue();
   });
 }
 
@@ -66,6 +80,8 @@ export function discardBody(raw: IncomingMessage, response: ServerResponse): voi
   // `complete` is false only while a body is in transit; requests without one are complete now or in a moment.
   if (raw.complete !== false || !hasBody(raw)) return;
   response.once('finish', () => {
+    // A reader that was given up in the middle of a wait would keep the rest from flowing.
+    raw.removeAllListeners('readable');
     raw.resume();
     const timer = setTimeout(() => raw.destroy(), lingerMs).unref();
     raw.once('close', () => clearTimeout(timer));

@@ -9,15 +9,26 @@ export class AllowedMethods {
     this.#methodsByUrl.set(url, known);
   }
 
-  /** The methods of a requested path, sorted; empty for an unknown path. */
-  of(path: string): readonly string[] {
-    const segments = path.split('/');
+  /** The methods of a request target, sorted; empty for an unknown path. */
+  of(target: string): readonly string[] {
+    const segments = routedPathOf(target).split('/');
     const found = [...this.#methodsByUrl].filter(([url]) => matches(url.split('/'), segments));
     return [...new Set(found.flatMap(([, methods]) => [...methods]))].toSorted();
   }
 }
 
+/** The path as the router reads it: without scheme and host, up to a query or fragment, and percent-decoded. */
+function routedPathOf(target: string): string {
+  const path = target.replace(/^https?:\/\/.*?\//, '/').split(/[?#]/, 1)[0]!;
+  try {
+    return decodeURI(path);
+  } catch {
+    // decodeURI throws only for broken escapes and invalid UTF-8, which are in no known path.
+    return path;
+  }
+}
+
+/** An empty ID matches, as it does for the router. */
 function matches(pattern: readonly string[], segments: readonly string[]): boolean {
-  return pattern.length === segments.length
-    && pattern.every((part, index) => part === segments[index] || (part.startsWith(':') && segments[index] !== ''));
+  return pattern.length === segments.length && pattern.every((part, index) => part === segments[index] || part.startsWith(':'));
 }

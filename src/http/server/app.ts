@@ -19,7 +19,7 @@ import { createServer, drainConnections } from './connections.ts';
 import { buildErrorHandler, replyWithError } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { buildDocument } from '../openapi/document.ts';
-import { pathOf, RequestLog } from './request-log.ts';
+import { RequestLog } from './request-log.ts';
 import type { RequestObserver } from './request-observer.ts';
 import type { ReadingFloor } from './slow-readers.ts';
 import { addDocumentationRoutes } from '../routes/documentation.ts';
@@ -177,7 +177,7 @@ function leaveBodiesUnread(app: App): void {
 
 /** 405 if the path has other methods, else 404. */
 function replyNotRouted(request: FastifyRequest, reply: FastifyReply, allowedMethods: AllowedMethods): void {
-  const methods = allowedMethods.of(pathOf(request));
+  const methods = allowedMethods.of(request.url);
   if (methods.length === 0) {
     replyWithError(reply, 'not_found', 'There is nothing at this path.');
     return;

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
@@ -145,6 +146,42 @@ describe.each(ways)('%s', (url) => {
     refused.send(requestText(`PUT ${url}`, [`Content-Length: ${limit + 1}`, 'Expect: 100-continue']));
     expect(await refused.ended()).toMatch(errorPattern(413, 'payload_too_large'));
     expect(refused.received).toMatch(/\r\nConnection: close\r\n/i);
+  });
+
+  test('over a socket: 100 is sent between the answers to pipelined requests, or not at all', async () => {
+    const port = await listen(buildEdge((app) => {
+      addRoutes(app);
+      // By then the next request has come.
+      app.put('/late', async (request, reply) => {
+        const body = await collectBody(request, limit);
+        await sleep(100);
+        return reply.type('application/octet-stream').send(body);
+      });
+    }).app);
+    const first = requestText('PUT /late', ['Content-Length: 5'], 'first');
+    const second = requestText(`PUT ${url}`, ['Content-Length: 6', 'Expect: 100-continue']);
+    const patient = await RawClient.open(port);
+    patient.send(first + second);
+    await patient.see(/\r\n\r\nfirstHTTP\/1\.1 100 Continue\r\n\r\n$/);
+    patient.send('second');
+    await patient.see(/100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n([^\r]+\r\n)+\r\nsecond$/);
+
+    const hasty = await RawClient.open(port);
+    hasty.send(`${first}${second}second`);
+    await hasty.see(/second$/);
+    expect(hasty.received).toMatch(/\r\n\r\nfirst(HTTP\/1\.1 100 Continue\r\n\r\n)?HTTP\/1\.1 200 OK\r\n([^\r]+\r\n)+\r\nsecond$/);
+  });
+
+  test('over a socket: a refused body whose rest comes later does not end the connection', async () => {
+    const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
+    client.send(requestText(`PUT ${url}`, ['Content-Length: 19', 'Content-Encoding: gzip'], 'no gzip'));
+    await client.see(errorPattern(400, 'request_validation_error'));
+    client.send(' at all, no.' + requestText(`PUT ${url}`, ['Content-Length: 5'], 'hello'));
+    await client.see(/hello$/);
+    // Longer than the service waits for the rest.
+    await sleep(1500);
+    client.send(requestText(`PUT ${url}`, ['Content-Length: 5'], 'again'));
+    await client.see(/again$/);
   });
 
   test('over a socket: a body that is cut short by the client\'s end is answered', async () => {
