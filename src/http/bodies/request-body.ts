@@ -81,7 +81,7 @@ export function discardBody(raw: IncomingMessage, response: ServerResponse): voi
   if (raw.complete !== false || !hasBody(raw)) return;
   response.once('finish', () => {
     // A reader that was given up in the middle of a wait would keep the rest from flowing.
-    raw.removeAllListeners('readable');
+    if (raw.listenerCount('readable') > 0) raw.removeAllListeners('readable');
     raw.resume();
     const timer = setTimeout(() => raw.destroy(), lingerMs).unref();
     raw.once('close', () => clearTimeout(timer));

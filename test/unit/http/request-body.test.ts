@@ -172,10 +172,10 @@ describe.each(ways)('%s', (url) => {
     expect(hasty.received).toMatch(/\r\n\r\nfirst(HTTP\/1\.1 100 Continue\r\n\r\n)?HTTP\/1\.1 200 OK\r\n([^\r]+\r\n)+\r\nsecond$/);
   });
 
-  test('over a socket: a refused body whose rest comes later does not end the connection', async () => {
+  test.each([[url, 400], ['/nothing', 404]])('over a socket: after a refused body to %s whose rest comes later, the connection goes on', async (refusing, status) => {
     const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
-    client.send(requestText(`PUT ${url}`, ['Content-Length: 19', 'Content-Encoding: gzip'], 'no gzip'));
-    await client.see(errorPattern(400, 'request_validation_error'));
+    client.send(requestText(`PUT ${refusing}`, ['Content-Length: 19', 'Content-Encoding: gzip'], 'no gzip'));
+    await client.see(errorPattern(status, status === 400 ? 'request_validation_error' : 'not_found'));
     client.send(' at all, no.' + requestText(`PUT ${url}`, ['Content-Length: 5'], 'hello'));
     await client.see(/hello$/);
     // Longer than the service waits for the rest.
