@@ -35,6 +35,9 @@ const sessionSettings = [
 /** Statement timeout in milliseconds. A slower statement is taken to have lost its server, and its connection is destroyed. */
 const queryTimeout = 20_000;
 
+/** How many slow reads run at once. */
+export const scansAtOnce = 8;
+
 const withoutFlush = 'synchronous_commit=off';
 
 type Connections = Pick<Database, 'reader' | 'writers' | 'scans' | 'fills'>;
@@ -113,7 +116,7 @@ export class Database {
     return new Database(options.url, options.schema, orm, pool, history, {
       reader: new PipelinedReader(() => connect('turn'), 4),
       writers: new PipelinedPool(connect, options.writersMax ?? 4),
-      scans: new PipelinedPool(connect, 4),
+      scans: new PipelinedPool(connect, scansAtOnce),
       fills: new PipelinedPool(fill, 4),
     });
   }

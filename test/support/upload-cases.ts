@@ -131,7 +131,7 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
       expect(outcomes).toEqual(['200', '200', '200', '402 payment_required', '402 payment_required', '402 payment_required']);
     });
 
-    test('and a creation of a suspended team are 402, and its files stay', async () => {
+    test('and a creation of a suspended team are 402, and so are its files until it is resumed', async () => {
       const team = await api().createTeam();
       const file = await upload(team.client, 'bytes');
       const created = await createUpload(team.client);
@@ -139,8 +139,9 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
       await team.suspend();
       expect(outcomeOf(await team.client.post('/apps/shop/uploads', picture))).toBe('402 payment_required');
       expect(outcomeOf(await complete(team.client, created))).toBe('402 payment_required');
-      expect((await fetch(file.url)).status).toBe(200);
+      expect((await fetch(file.url)).status).toBe(402);
       await team.resume();
+      expect((await fetch(file.url)).status).toBe(200);
       expect(outcomeOf(await complete(team.client, created))).toBe('200');
     });
   });

@@ -1,12 +1,13 @@
 /** What the requests of a process share out among teams (docs/limits.md). */
 import type { Config } from '../../app/config.ts';
+import { scansAtOnce } from '../../database/database.ts';
 import { FairShares, type FairSharesOptions, type ShareName } from './fair-shares.ts';
 
 /** How many bodies of rows are read at once. Each takes up to two blocks and an unfinished row of memory. */
 const bodiesAtOnce = 64;
 
-/** How many pages of rows are read at once, on a connection each. */
-const pagesAtOnce = 4;
+/** How many pages of rows are read at once: as many as there are connections for them. */
+const pagesAtOnce = scansAtOnce;
 
 export interface Shares {
   /** Bodies of rows that are read. */
