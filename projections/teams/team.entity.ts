@@ -11,7 +11,7 @@ export const TeamEntity = defineEntity({
     name: p.text(),
     created: p.bigint(),
     suspended: p.boolean(),
-    /** What it uses of each quota (src/events/quota.ts), and what its plan allows; null: the plan says nothing of it. */
+    /** For each quota (src/events/quota.ts), how much the team uses, and the limit of its plan. The limit is null if the plan sets none. */
     rows: p.bigint('number'),
     rowsMax: p.bigint('number').nullable(),
     tables: p.bigint('number'),

@@ -1,4 +1,4 @@
-/** Decisions 3: who may withdraw a file, and what it answers. What becomes of the bytes is in upload-life.test.ts. */
+/** Withdrawing files: the rights it needs, and its responses (decisions 3). upload-life.test.ts tests that the bytes are removed. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { useOwnApi, type Team } from '../support/api.ts';
 import { outcomeOf } from '../support/client.ts';

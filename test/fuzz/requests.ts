@@ -110,7 +110,7 @@ export class RequestMaker {
     };
   }
 
-  /** Mostly what this connection made, else what the team had before, what is deleted, or what another team has. */
+  /** Mostly a thing that this connection made. Sometimes an older one of its team, a deleted one, or one of another team. */
   #subjectOf(isHostile: boolean): Subject {
     const random = this.#random;
     const things = isHostile && random.chance(0.25) ? random.pick(this.#others).things : random.chance(0.15) ? this.#team.things : this.#mine;

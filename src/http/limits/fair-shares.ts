@@ -8,7 +8,7 @@ import { HttpError } from '../answers/http-error.ts';
 export const shareNames = ['bodies', 'pages', 'outgoing_bytes', 'writes'] as const;
 export type ShareName = (typeof shareNames)[number];
 
-/** Whose limit a refused request met: that of its team, or that of the process. */
+/** Why a request was refused: its team had used up its share, or the teams together all there is. */
 export type RefusedBy = 'team' | 'process';
 
 export interface FairSharesOptions {

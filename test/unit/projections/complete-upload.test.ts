@@ -1,10 +1,10 @@
 /** The completion of uploads (spec 4.9, decisions 3 and 5): one of at most 10 bytes, made at version 60. */
 import { describe, expect, test } from '@jest/globals';
 
-import { given, here, when } from '../../support/decisions.ts';
+import { here, when } from '../../support/decisions.ts';
 import { checkUpload, completeUpload, createUpload } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
-import type { States } from '../../../projections/models.ts';
+import { afterSteps, type Step } from '../../support/upload-steps.ts';
 import type { EventData } from '../../../src/events/event.ts';
 import type { Given } from '../../support/decisions.ts';
 import type { Request } from '../../support/requests.ts';
@@ -12,20 +12,10 @@ import type { Request } from '../../support/requests.ts';
 const begin = here.time;
 const end = begin + 1000;
 
-type Step = readonly [time: number, request: Request];
-
 const fact = (data: EventData): Request => ({ data });
 const suspend = fact({ type: 'TeamSuspended', teamId: 'team' });
 const resume = fact({ type: 'TeamResumed', teamId: 'team' });
 const plan = (uploadBytesMax: number | null): Request => fact({ type: 'TeamPlanSet', teamId: 'team', uploadBytesMax });
-
-/** The state after the creation, and these requests at their times. */
-function after(state: Given, ...steps: readonly Step[]): States {
-  const made = given(state);
-  when(made, createUpload(), { ...here, version: 60n });
-  for (const [time, request] of steps) when(made, request, { ...here, version: 61n, time });
-  return made;
-}
 
 const unknown = 'upload_not_found: there is no such upload';
 const expired = 'upload_not_found: the upload has expired';
@@ -40,7 +30,7 @@ const givenUp = (size: number, bytesUsed: number, time = begin): string =>
 type Case = readonly [name: string, state: Given, before: readonly Step[], step: Step, outcome: string];
 
 function check(_name: string, state: Given, before: readonly Step[], [time, request]: Step, outcome: string): void {
-  expect(shown(when(after(state, ...before), request, { ...here, time }))).toBe(outcome);
+  expect(shown(when(afterSteps(state, ...before), request, { ...here, time }))).toBe(outcome);
 }
 
 const first: Step = [begin, completeUpload()];
@@ -78,7 +68,7 @@ describe('completed again', () => {
   ])('%s', check);
 
   test('it has the answer of the first time', () => {
-    const state = after({});
+    const state = afterSteps({});
     const { outcome } = when(state, completeUpload());
     expect(outcome).toMatchObject({ status: 'applied', result: { upload: { id: 'upload', file: 'file-1' } } });
     const again = when(state, completeUpload({ name, size: 9 }), { ...here, version: 101n, time: end });
@@ -108,7 +98,7 @@ describe('a completion is refused, with all that is wrong from here on,', () => 
   ])('%s', check);
 
   test('and leaves what the plan has left', () => {
-    const state = after({ uploadBytes: 5, uploadBytesMax: 8 }, first);
+    const state = afterSteps({ uploadBytes: 5, uploadBytesMax: 8 }, first);
     expect(state.teams.team('team')).toMatchObject({ uploadBytes: 5 });
     when(state, createUpload({ uploadId: 'next' }));
     expect(shown(when(state, completeUpload({ uploadId: 'next', name: 'file-2', size: 3 }))))
@@ -116,7 +106,7 @@ describe('a completion is refused, with all that is wrong from here on,', () => 
   });
 
   test('by a suspension, and leaves it to be completed later', () => {
-    const state = after({}, [begin, suspend]);
+    const state = afterSteps({}, [begin, suspend]);
     expect(when(state, completeUpload()).changes).toEqual([]);
     expect(state.uploads.upload('upload')).toMatchObject({ file: null, removedAt: null });
   });

@@ -1,10 +1,10 @@
 /** The withdrawal of files, and of uploads that were not completed (decisions 3): of at most 10 bytes, made at version 60. */
 import { describe, expect, test } from '@jest/globals';
 
-import { given, here, when } from '../../support/decisions.ts';
-import { checkUpload, completeUpload, createUpload, deleteUpload } from '../../support/requests.ts';
+import { here, when } from '../../support/decisions.ts';
+import { checkUpload, completeUpload, deleteUpload } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
-import type { States } from '../../../projections/models.ts';
+import { afterSteps, type Step } from '../../support/upload-steps.ts';
 import type { EventData } from '../../../src/events/event.ts';
 import type { Given } from '../../support/decisions.ts';
 import type { Request } from '../../support/requests.ts';
@@ -13,21 +13,11 @@ const begin = here.time;
 /** From then on the upload cannot be completed. */
 const end = begin + 1000;
 
-type Step = readonly [time: number, request: Request];
-
 const fact = (data: EventData): Request => ({ data });
 const completed: Step = [begin, completeUpload()];
 const suspended: Step = [begin, fact({ type: 'TeamSuspended', teamId: 'team' })];
 const resumed: Step = [begin, fact({ type: 'TeamResumed', teamId: 'team' })];
 const deleted: Step = [begin, deleteUpload()];
-
-/** The state of a team after the creation, and these requests at their times. */
-function after(state: Given, ...steps: readonly Step[]): States {
-  const made = given(state);
-  when(made, createUpload(), { ...here, version: 60n });
-  for (const [time, request] of steps) when(made, request, { ...here, version: 61n, time });
-  return made;
-}
 
 const unknown = 'upload_not_found: there is no such upload';
 const withdrawn = (time: number): string => `upload upload: file-1 4 bytes, unclaimed since ${begin}, removed at ${time}`;
@@ -35,7 +25,7 @@ const withdrawn = (time: number): string => `upload upload: file-1 4 bytes, uncl
 type Case = readonly [name: string, state: Given, before: readonly Step[], step: Step, outcome: string];
 
 function check(_name: string, state: Given, before: readonly Step[], [time, request]: Step, outcome: string): void {
-  expect(shown(when(after(state, ...before), request, { ...here, time }))).toBe(outcome);
+  expect(shown(when(afterSteps(state, ...before), request, { ...here, time }))).toBe(outcome);
 }
 
 describe('a file', () => {
@@ -50,7 +40,7 @@ describe('a file', () => {
   ])('%s', check);
 
   test('that rows name is withdrawn like any other', () => {
-    const state = after({}, completed);
+    const state = afterSteps({}, completed);
     state.uploads.putClaim('upload', true);
     when(state, checkUpload());
     expect(shown(when(state, ...requestOf(deleted)))).toBe(`ok | upload upload: file-1 4 bytes, removed at ${begin} | team 0`);
@@ -58,7 +48,7 @@ describe('a file', () => {
   });
 
   test('that was refused is not there to be withdrawn', () => {
-    const state = after({ uploadBytes: 7, uploadBytesMax: 8 }, completed);
+    const state = afterSteps({ uploadBytes: 7, uploadBytesMax: 8 }, completed);
     expect(shown(when(state, ...requestOf(deleted)))).toBe(unknown);
     expect(state.teams.team('team')).toMatchObject({ uploadBytes: 7, openUploads: 0 });
   });
