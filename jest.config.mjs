@@ -9,11 +9,12 @@ import { findKafka } from './test/support/kafka/shared-kafka.ts';
  */
 const onKafka = {
   log: ['event-log', 'plans'],
-  api: ['idempotency', 'imports', 'imports-at-once', 'jobs', 'model', 'quotas', 'stashes', 'token-life', 'tokens', 'versions'],
+  api: ['idempotency', 'imports', 'imports-at-once', 'jobs', 'model', 'quotas', 'refused-bodies', 'stashes', 'token-life', 'tokens', 'versions'],
   replay: isFull ? ['batches', 'compaction', 'mutations', 'read-model-use', 'replay', 'written-before'] : ['replay', 'written-before'],
   faults: isFull ? ['*'] : ['false-refusals', 'kills', 'leaders'],
 };
-const onSplitKafka = [...onKafka.api, 'metrics', 'secret-keys'];
+// What is refused before the append does not depend on who projects.
+const onSplitKafka = [...onKafka.api.filter((name) => name !== 'refused-bodies'), 'metrics', 'secret-keys'];
 
 /** Node runs the TypeScript files as they are, so there is nothing to transform. `files`: names of test files, as patterns. */
 const project = (name, folder = name, files = ['*']) => ({
@@ -66,6 +67,7 @@ export default {
         onServers('log on kafka', 'log', 'kafka', onKafka.log),
         onServers('api on kafka', 'api', 'kafka', isFull ? ['*'] : onKafka.api),
         onServers('api on kafka, split', 'api', 'kafka-split', isFull ? ['*'] : onSplitKafka),
+        ...(isFull ? [onServers('hostile on kafka', 'hostile', 'kafka')] : []),
         onServers('fuzz on kafka', 'fuzz', 'kafka', ['fuzz']),
         onServers('replay on kafka', 'replay', 'kafka', onKafka.replay),
         // These kill their brokers, and so have their own.

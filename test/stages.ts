@@ -58,6 +58,7 @@ export const stages: readonly Stage[] = [
   { name: 'kafka-log', proves: 'the same of the log in Kafka', command: jest('log on kafka') },
   { name: 'kafka-api', proves: 'the same interface with the log in Kafka', command: jest('api on kafka') },
   { name: 'kafka-split', proves: 'the same with two APIs and two projectors', command: jest('api on kafka, split') },
+  { name: 'kafka-hostile', proves: 'the same of a team that means harm with the log in Kafka', command: jest('hostile on kafka') },
   { name: 'kafka-fuzz', proves: 'the same of 50,000 requests with the log in Kafka', command: jest('fuzz on kafka') },
   { name: 'kafka-replay', proves: 'the same of a replay from Kafka', command: jest('replay on kafka') },
   {

@@ -7,6 +7,7 @@ import type { BoundStatement } from '../../src/database/combine.ts';
 import type { Event } from '../../src/events/event.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import type { CommandId } from '../../src/log/event-log.ts';
+import { inSlices, TimeSlices } from '../../src/time-slices.ts';
 import { BatchMemory } from './batch-memory.ts';
 import type { Entry } from './entry.ts';
 import type { KeyReservation } from './local-keys.ts';
@@ -18,6 +19,9 @@ import { versionsAt, type Versions } from './progress/versions.ts';
 
 /** Whether earlier outcomes are looked up for all commands (see `ProjectOptions`). */
 export type Duplicates = 'replace' | 'fail';
+
+/** How many changes are applied between two looks at the clock. */
+const changesOfSlice = 1000;
 
 /** A write that must precede the batch in its transaction. */
 export type Write = (tx: Tx) => Promise<void>;
@@ -85,10 +89,15 @@ export class Batch {
     return writes;
   }
 
-  /** Decides events in their order; `before` says the versions of the partition before them. Returns those after them. */
-  decide(run: readonly Entry[], before: Versions): Versions {
+  /**
+   * Decides events in their order; `before` says the versions of the partition before them. Resolves to those after them. Other work runs
+   * in between while the many changes of an import are applied.
+   */
+  async decide(run: readonly Entry[], before: Versions): Promise<Versions> {
     const { models } = this.#options;
+    const slices = new TimeSlices();
     let versions = before;
+    let changes = 0;
     for (const { record, event } of run) {
       versions = versionsAt(event, record.offset, versions);
       const { commandId, notAfter, requestDigest } = event;
@@ -101,7 +110,11 @@ export class Batch {
 
       const { partition, offset, time } = record;
       const decision = models.decide(this.#states, event, { partition, offset, version: versions.base + offset, gaps: versions.gaps, time });
-      models.apply(this.#states, decision.changes);
+      for (const change of decision.changes) {
+        models.apply(this.#states, change);
+        changes += 1;
+        if (changes % changesOfSlice === 0) await slices.next();
+      }
       const outcome = { ...decision.outcome, requestDigest: requestDigest ?? undefined };
       this.outcomes.set(commandId, outcome);
       this.#fresh.set(commandId, { commandId, offset, time, outcome });
@@ -110,9 +123,12 @@ export class Batch {
   }
 
   /** The net changes of all models, and the outcomes. */
-  changes(): BoundStatement[] {
+  async changes(): Promise<BoundStatement[]> {
     const { models, partition, duplicates } = this.#options;
-    const changes = models.list.flatMap(([name, model]) => model.store(this.#states[name]));
+    const changes: BoundStatement[] = [];
+    for (const [name, model] of models.list) {
+      for (const binding of model.store(this.#states[name])) changes.push(await inSlices(binding));
+    }
     if (this.#fresh.size === 0) return changes;
     return [...changes, storeOutcomes(partition, [...this.#fresh.values()], duplicates)];
   }

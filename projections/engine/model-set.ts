@@ -52,13 +52,16 @@ export class ModelSet {
     return decide(states, event, at);
   }
 
-  /** Applies the changes of a decision to the states, where later events and `store` find them. */
-  apply(states: States, changes: readonly AnyChange[]): void {
-    for (const change of changes) {
-      const followers = this.#changes.get(change.kind);
-      if (!followers) throw new Error(`a change of the unknown kind ${change.kind}`);
-      for (const take of followers) take(states, change);
-    }
+  /** Whether a model decides events of this type. */
+  decides({ type }: EventData): boolean {
+    return this.#decisions.has(type);
+  }
+
+  /** Applies a change of a decision to the states, where later events and `store` find it. */
+  apply(states: States, change: AnyChange): void {
+    const followers = this.#changes.get(change.kind);
+    if (!followers) throw new Error(`a change of the unknown kind ${change.kind}`);
+    for (const take of followers) take(states, change);
   }
 
   keysAtMost(data: EventData): number {

@@ -10,6 +10,7 @@ import type { BoundStatement } from '../../src/database/combine.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { Tx } from '../../src/database/pipelined-client.ts';
 import type { Event, EventData, EventOf, EventType } from '../../src/events/event.ts';
+import type { Steps } from '../../src/time-slices.ts';
 import type { AnyChange, Decide } from './decision.ts';
 import type { KeyReservation } from './local-keys.ts';
 import type { Section } from './compare/section.ts';
@@ -70,8 +71,8 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
   loadsMuch?(data: EventData): boolean;
   /** Whether such an event is certainly refused by what `load` gave: then `loadMore` loads nothing for it. */
   isRefused?(states: States, data: EventData): boolean;
-  /** The net changes of the batch, a statement for each kind of thing. */
-  store(state: State): readonly BoundStatement[];
+  /** The net changes of the batch, a statement for each kind of thing (`storing`). */
+  store(state: State): readonly Steps<BoundStatement>[];
   /** What the next batch may remember: `remembered` is of all earlier batches (null: none) and may be changed in place. */
   remember?(remembered: Remembered | null, state: State): Remembered;
 
@@ -92,7 +93,7 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
   /** What replay must reproduce: queries, and comparisons that take more than a query. */
   readonly sections: readonly Section[];
   readonly comparisons?: readonly Comparison[];
-  /** The steps of garbage collection, most urgent first; `rareGarbage`: steps that scan a whole table. */
+  /** The steps of garbage collection, which take turns; `rareGarbage`: steps that scan a whole table. */
   readonly garbage: readonly RemoveGarbage[];
   readonly rareGarbage?: readonly RemoveGarbage[];
 }

@@ -2,7 +2,13 @@
 import { costOfRecord } from '../../src/events/cost.ts';
 import type { Database } from '../../src/database/database.ts';
 import { isDatabaseAway } from '../../src/database/database-away.ts';
+import { withEndedBackend } from '../../src/database/end-backend.ts';
+import type { PipelinedClient } from '../../src/database/pipelined-client.ts';
+import { isStatementTimeout } from '../../src/database/statement-timeout.ts';
 import { begin, commit, rollback } from '../../src/database/transaction.ts';
+import { teamOf } from '../../src/events/event.ts';
+import type { Decided } from './decided.ts';
+import { toEntry } from './entry.ts';
 import { withFreeKeys } from './local-keys.ts';
 import { ProgressMoved, type Projected, type Projector } from './projector.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
@@ -13,12 +19,22 @@ export interface ProjectTarget {
   readonly partition: number;
   /** The epoch (fencing token) of the takeover of this partition. */
   readonly epoch: bigint;
+  /** Hears of what operators should know. */
+  readonly listener?: ProjectionListener;
+}
+
+/** Told of what goes wrong with records. Must not throw. */
+export interface ProjectionListener {
+  /** The team of this record is in quarantine from here on, because the record cannot be projected. */
+  quarantined(record: LogRecord, teamId: string, error: Error): void;
+  /** A statement for these records took longer than it may. */
+  timedOut(records: readonly LogRecord[], error: Error): void;
 }
 
 /** Called for each batch that was stored. */
-export type OnProjected = (records: readonly LogRecord[], projected: Projected) => void;
+export type OnProjected = (records: readonly LogRecord[], decided: Decided) => void;
 
-/** A record that cannot be projected: a bug, or a damaged log. */
+/** A record that cannot be projected, and does not belong to a team that could be held: a bug, or a damaged log. */
 export class ProjectionFailed extends Error {
   override readonly name = 'ProjectionFailed';
   readonly offset: bigint;
@@ -31,14 +47,25 @@ export class ProjectionFailed extends Error {
 
 /** Projects records as one batch. If it rejects, nothing was stored, unless the answer to the commit was lost. */
 export function projectBatch({ database, projector, partition, epoch }: ProjectTarget, records: readonly LogRecord[]): Promise<Projected> {
-  return withFreeKeys(() => projector.forget(), () => database.writers.with(async (tx) => {
+  return storing(database, projector, async (tx) => {
+    const projected = await projector.project(tx, partition, records, { epoch });
+    return { result: projected, stored: projected.stored };
+  });
+}
+
+/** Commits what `work` has sent, together with it. If it rejects, nothing was stored, unless the answer to the commit was lost. */
+export function storing<T>(
+  { writers }: Pick<Database, 'writers'>, projector: Projector,
+  work: (tx: PipelinedClient) => Promise<{ readonly result: T; readonly stored: Promise<void> }>,
+): Promise<T> {
+  return withFreeKeys(() => projector.forget(), () => withEndedBackend(writers, async (tx) => {
     void tx.query(begin);
     try {
-      const projected = await projector.project(tx, partition, records, { epoch });
+      const { result, stored } = await work(tx);
       const committing = tx.query(commit);
-      await projected.stored;
+      await stored;
       if ((await committing).command !== 'COMMIT') throw new Error('the transaction was rolled back');
-      return projected;
+      return result;
     } catch (error) {
       if (!tx.broken) await tx.query(rollback);
       throw error;
@@ -50,7 +77,7 @@ export function projectBatch({ database, projector, partition, epoch }: ProjectT
 const batchCostMax = 16_000_000;
 
 /** Cuts records into batches. An event that costs more than a batch may is one of its own. */
-function batchesOf(records: readonly LogRecord[]): LogRecord[][] {
+export function batchesOf(records: readonly LogRecord[]): LogRecord[][] {
   const batches: LogRecord[][] = [];
   let cost = Infinity;
   for (const record of records) {
@@ -66,29 +93,84 @@ function batchesOf(records: readonly LogRecord[]): LogRecord[][] {
 }
 
 /**
- * Projects records in batches of bounded cost. A batch that fails is projected record by record, so
- * that everything before the faulty record is stored. Calls `onProjected` for each batch. Rejects with ProjectionFailed for the faulty
- * record, with ProgressMoved if somebody else moved the progress, and with errors that `isDatabaseAway` or `isConflict` recognize.
+ * Projects records in batches of bounded cost. A batch that fails is projected record by record. The team of a record that fails alone is
+ * put into quarantine, and its events are held from there on. Calls `onProjected` for each batch. Rejects with ProjectionFailed for a
+ * record that is of no team, cannot be read or is of an unknown type, with ProgressMoved if somebody else moved the progress, and with
+ * errors that `isDatabaseAway` or `isConflict` recognize.
  */
 export async function projectRecords(
   target: ProjectTarget,
   records: readonly LogRecord[],
   onProjected: OnProjected,
 ): Promise<void> {
-  for (const batch of batchesOf(records)) await projectOrSplit(target, batch, onProjected);
+  const { partition, listener } = target;
+  for (const batch of batchesOf(records)) {
+    await wholeOrAlone(batch, {
+      project: (some) => projectBatch(target, some),
+      projected: onProjected,
+      timedOut: (some, error) => listener?.timedOut(some, error),
+      failed: async (record, error) => {
+        const held = await quarantine(target, record, error);
+        if (held === null) throw new ProjectionFailed(partition, record.offset, error);
+        onProjected([record], held);
+      },
+    });
+  }
 }
 
-async function projectOrSplit(target: ProjectTarget, records: readonly LogRecord[], onProjected: OnProjected): Promise<void> {
-  let projected: Projected;
-  try {
-    projected = await projectBatch(target, records);
-  } catch (error) {
-    if (isNoBug(error)) throw error;
-    if (records.length === 1) throw new ProjectionFailed(target.partition, records[0]!.offset, error);
-    for (const record of records) await projectOrSplit(target, [record], onProjected);
-    return;
+/** What to do with records, and with one that fails alone. */
+export interface Attempt<Result> {
+  /** Stores all of these records, or none. */
+  readonly project: (records: readonly LogRecord[]) => Promise<Result>;
+  /** Called when they are stored. If it throws, no later record is tried: it is no fault of theirs. */
+  readonly projected: (records: readonly LogRecord[], result: Result) => void;
+  readonly timedOut: (records: readonly LogRecord[], error: Error) => void;
+  /** If it rejects, no later record is tried. */
+  readonly failed: (record: LogRecord, error: Error) => Promise<void>;
+}
+
+/** How often a record is tried alone whose statements take too long: Postgres may be slow for another reason. */
+const timeoutsMax = 3;
+
+/** Projects records as one batch. If that fails because of a record, or takes too long, projects each alone. */
+export async function wholeOrAlone<Result>(records: readonly LogRecord[], attempt: Attempt<Result>): Promise<void> {
+  const { project, projected, timedOut, failed } = attempt;
+  for (let timeouts = 0; ;) {
+    let result: Result;
+    try {
+      result = await project(records);
+    } catch (thrown) {
+      const error = thrown as Error;
+      const isTimeout = isStatementTimeout(error);
+      if (isTimeout) {
+        timeouts += 1;
+        timedOut(records, error);
+      } else if (isNoBug(error)) throw error;
+      if (records.length > 1) break;
+      if (!isTimeout || timeouts === timeoutsMax) return await failed(records[0]!, error);
+      continue;
+    }
+    return projected(records, result);
   }
-  onProjected(records, projected);
+  for (const record of records) await wholeOrAlone([record], attempt);
+}
+
+/** Puts the team of a record into quarantine. Null if that must not be. Rejects as a batch does. */
+async function quarantine({ database, projector, epoch, listener }: ProjectTarget, record: LogRecord, error: Error): Promise<Decided | null> {
+  let event;
+  try {
+    ({ event } = toEntry(record));
+  } catch {
+    return null;
+  }
+  try {
+    if (!await database.writers.with((tx) => projector.quarantine(tx, record, error.message, epoch))) return null;
+  } catch (failure) {
+    if (isNoBug(failure) || isStatementTimeout(failure)) throw failure;
+    return null;
+  }
+  listener?.quarantined(record, teamOf(event.data), error);
+  return { outcomes: new Map(), held: new Set([event.commandId]) };
 }
 
 /** Serialization failures and deadlocks: nothing was stored, and a retry may succeed. */

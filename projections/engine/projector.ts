@@ -6,17 +6,22 @@
  */
 import type { Tx } from '../../src/database/pipelined-client.ts';
 import { combine, type BoundStatement } from '../../src/database/combine.ts';
+import { teamOf } from '../../src/events/event.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import type { CommandId, LogRecord } from '../../src/log/event-log.ts';
 import { hashOf } from '../../src/log/identity.ts';
 import { Batch, type BatchOptions, type Duplicates } from './batch.ts';
 import { runsOf, stretchesOf } from './cuts.ts';
-import { toEntry, type Entry } from './entry.ts';
+import type { Decided } from './decided.ts';
+import { toEntry, withoutHeld, type Entry } from './entry.ts';
 import { LocalKeys } from './local-keys.ts';
+import type { Mark } from './mark.ts';
 import type { Models } from './model.ts';
 import { ModelSet, type States } from './model-set.ts';
 import { advanceProgress, readVersions, storeVersions } from './progress/advance.ts';
 import { changesVersions, type Versions } from './progress/versions.ts';
+import { parseHeldTeams } from './quarantine/held-teams.ts';
+import { beginQuarantine } from './quarantine/quarantine.store.ts';
 import { SpeculativeBatch, type ProgressAhead } from './speculative-batch.ts';
 
 /** Another process has projected these records, or taken the partition over: roll this transaction back. */
@@ -35,16 +40,11 @@ export interface ProjectOptions {
   readonly duplicates?: Duplicates;
 }
 
-/** What decisions and look-ups of a partition depend on, besides its state. */
-export interface Mark {
-  readonly versions: Versions;
-  readonly layout: bigint;
-}
+/** How many teams of a partition may be in quarantine. What fails for more is no fault of single events. */
+export const quarantinesMax = 100;
 
 /** The result of projecting a batch. */
-export interface Projected {
-  /** The outcome of each command; none for an event that came after its `notAfter`. */
-  readonly outcomes: ReadonlyMap<CommandId, Outcome>;
+export interface Projected extends Decided {
   /**
    * Settles when all changes of the batch are stored. The statements have been sent already, so a COMMIT can follow them in the same
    * packet.
@@ -85,32 +85,79 @@ export class Projector {
     { epoch = 0n, duplicates = 'replace' }: ProjectOptions = {},
   ): Promise<Projected> {
     const entries = records.map(toEntry);
-    const advanced = this.#advance(tx, partition, entries, epoch);
+    const known = this.#marks.get(partition)?.held;
+    const advancing = this.#advance(tx, partition, entries, epoch);
+    // Loading need not wait for the mark, but must load nothing for teams that are held: that may be what fails.
+    const held = known ?? (await advancing).held;
+    const [active, commands] = withoutHeld(entries, held);
+    const advanced = advancing.then((mark) => {
+      // The mark is known from now on.
+      if (mark.held.text !== held.text) throw new ProgressMoved(`the quarantines of partition ${partition} have changed`);
+      return mark.versions;
+    });
+    advanced.catch(() => undefined);
+    const decided = await this.#decide(tx, { partition, duplicates }, active, advanced);
+    const [before, { versions, outcomes }] = [await advanced, decided];
+    let { sent } = decided;
+    if (versions !== before) sent = inOrder(sent, store(tx, [storeVersions(partition, versions)]));
+    return { outcomes, held: commands, stored: settled(sent) };
+  }
+
+  /**
+   * Decides the events of one team among records that were passed over while it was in quarantine, as they would have been decided then.
+   * `before`: the versions at the first record. Resolves to those behind the last one too. The caller has locked the progress, moves
+   * the quarantine, and commits.
+   */
+  async projectHeld(tx: Tx, teamId: string, records: readonly LogRecord[], before: Versions): Promise<Projected & { readonly versions: Versions }> {
+    const { partition } = records[0]!;
+    // What changes the versions has its outcome, and is not decided again.
+    const entries = records.map(toEntry).filter(({ event }) => teamOf(event.data) === teamId || changesVersions([{ event }]));
+    const { versions, outcomes, sent } = await this.#decide(tx, { partition, duplicates: 'replace' }, entries, Promise.resolve(before));
+    return { versions, outcomes, held: new Set(), stored: settled(sent) };
+  }
+
+  /**
+   * Puts the team of a record into quarantine that failed alone, and passes the record over. Returns false, and does nothing, if that
+   * must not be: if the record is none of a team, or of a newer version, or too many teams are in quarantine already. Throws
+   * ProgressMoved as `project` does, and what the statement throws.
+   */
+  async quarantine(tx: Tx, record: LogRecord, reason: string, epoch: bigint): Promise<boolean> {
+    const { partition, offset } = record;
+    const { data } = toEntry(record).event;
+    const mark = this.#marks.get(partition);
+    if (teamOf(data) === '' || !this.#models.decides(data) || (mark?.held.since.size ?? 0) >= quarantinesMax) return false;
+    this.#marks.delete(partition);
+    const { statement, values } = beginQuarantine(record, teamOf(data), reason, epoch);
+    if ((await tx.query(statement, values)).rows.length === 0) throw new ProgressMoved(`partition ${partition} is not at offset ${offset}`);
+    return true;
+  }
+
+  /** Decides entries and sends their changes. `before`: the versions at the first one. */
+  async #decide(
+    tx: Tx, options: Pick<BatchOptions, 'partition' | 'duplicates'>, entries: readonly Entry[], before: Promise<Versions>,
+  ): Promise<{ readonly outcomes: ReadonlyMap<CommandId, Outcome>; readonly versions: Versions; readonly sent: Promise<unknown> }> {
     const outcomes = new Map<CommandId, Outcome>();
     let committed = this.#committed;
     let versions: Versions | undefined;
-    let sent: Promise<unknown> = advanced;
+    let sent: Promise<unknown> = before;
     for (const stretch of stretchesOf(this.#models, entries)) {
-      const batch = this.#batch({ partition, duplicates, committed, memory: null });
+      const batch = this.#batch({ ...options, committed, memory: null });
       for (const run of runsOf(this.#models, stretch)) {
         const loading = batch.load(tx, run);
         loading.catch(() => undefined);
-        versions ??= await advanced;
+        versions ??= await before;
         // Report the first failure: every later statement of the transaction fails because of it.
         await sent;
         const writes = await loading;
         for (const write of writes) sent = inOrder(sent, write(tx));
-        versions = batch.decide(run, versions);
+        versions = await batch.decide(run, versions);
       }
-      sent = inOrder(sent, store(tx, batch.changes()));
+      sent = inOrder(sent, store(tx, await batch.changes()));
       for (const [commandId, outcome] of batch.outcomes) outcomes.set(commandId, outcome);
       // From here on, this transaction itself may have stored what is loaded.
       committed = this.#models.openCommitted();
     }
-    if (versions !== undefined && versions !== (await advanced)) sent = inOrder(sent, store(tx, [storeVersions(partition, versions)]));
-    const stored = sent.then(() => undefined);
-    stored.catch(() => undefined);
-    return { outcomes, stored };
+    return { outcomes, versions: versions ?? (await before), sent };
   }
 
   /**
@@ -128,19 +175,19 @@ export class Projector {
     return new Batch({ ...options, models: this.#models, keys: this.#keys.open() });
   }
 
-  /** Advances the progress past all records, and gives the partition's versions before them. */
-  async #advance(tx: Tx, partition: number, entries: readonly Entry[], epoch: bigint): Promise<Versions> {
+  /** Advances the progress past all records, and gives the partition's mark before them. */
+  async #advance(tx: Tx, partition: number, entries: readonly Entry[], epoch: bigint): Promise<Mark> {
     const { statement, values } = advanceProgress({ partition, entries, lastHash: hashOf(entries.at(-1)!.record), epoch, assumed: null });
     const { rows } = await tx.query(statement, values);
-    const [mark] = rows;
-    if (mark === undefined) {
+    const [stored] = rows;
+    if (stored === undefined) {
       throw new ProgressMoved(`partition ${partition} is not at offset ${entries[0]!.record.offset}`);
     }
-    const versions = readVersions(mark);
+    const mark = { versions: readVersions(stored), layout: stored.layout, held: parseHeldTeams(stored.held) };
     // This transaction may yet be rolled back. Until the next one, it is not known which versions hold.
     if (changesVersions(entries)) this.#marks.delete(partition);
-    else this.#marks.set(partition, { versions, layout: mark.layout });
-    return versions;
+    else this.#marks.set(partition, mark);
+    return mark;
   }
 }
 
@@ -150,6 +197,13 @@ function inOrder(earlier: Promise<unknown>, later: Promise<unknown>): Promise<un
   const both = earlier.then(() => later);
   both.catch(() => undefined);
   return both;
+}
+
+/** The promise that everything sent is stored; it need not be awaited at once. */
+function settled(sent: Promise<unknown>): Promise<void> {
+  const stored = sent.then(() => undefined);
+  stored.catch(() => undefined);
+  return stored;
 }
 
 /** Sends all changes as one statement. */

@@ -9,10 +9,11 @@ import { createLocalKeys } from './local-keys.ts';
 import type { Models } from './model.ts';
 import { OutcomeEntity } from './outcomes/outcome.entity.ts';
 import { ProgressEntity } from './progress/progress.entity.ts';
+import { QuarantineEntity } from './quarantine/quarantine.entity.ts';
 
 /** Connects to a read model, which need not exist yet. Rejects when Postgres is away. */
 export async function openDatabase(models: Models, options: Omit<DatabaseOptions, 'entities'>): Promise<Database> {
-  const entities = [ProgressEntity, OutcomeEntity, ...Object.values(models).flatMap(({ entities }) => entities)];
+  const entities = [ProgressEntity, OutcomeEntity, QuarantineEntity, ...Object.values(models).flatMap(({ entities }) => entities)];
   return Database.open({ ...options, entities });
 }
 

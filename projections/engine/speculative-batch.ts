@@ -4,17 +4,19 @@
  */
 import type { Tx } from '../../src/database/pipelined-client.ts';
 import type { BoundStatement } from '../../src/database/combine.ts';
-import type { Event } from '../../src/events/event.ts';
+import { teamOf, type Event } from '../../src/events/event.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import type { CommandId, LogRecord } from '../../src/log/event-log.ts';
 import { hashOf } from '../../src/log/identity.ts';
 import type { BatchMemory } from './batch-memory.ts';
 import type { Batch } from './batch.ts';
-import { toEntry, type Entry } from './entry.ts';
+import { toEntry, withoutHeld, type Entry } from './entry.ts';
 import { runsOf } from './cuts.ts';
+import type { Decided } from './decided.ts';
+import type { Mark } from './mark.ts';
 import type { ModelSet } from './model-set.ts';
 import { advanceProgress } from './progress/advance.ts';
-import { changesVersions, type Versions } from './progress/versions.ts';
+import { changesVersions } from './progress/versions.ts';
 
 /** Where a partition will be once all its batches so far have landed. */
 export interface ProgressAhead {
@@ -24,9 +26,7 @@ export interface ProgressAhead {
   readonly memory: BatchMemory | null;
 }
 
-export interface SpeculativeBatchOptions {
-  readonly versions: Versions;
-  readonly layout: bigint;
+export interface SpeculativeBatchOptions extends Mark {
   readonly models: ModelSet;
   readonly batch: Batch;
   readonly partition: number;
@@ -34,9 +34,10 @@ export interface SpeculativeBatchOptions {
   readonly epoch: bigint;
 }
 
-export class SpeculativeBatch {
+export class SpeculativeBatch implements Decided {
   readonly #options: SpeculativeBatchOptions;
   readonly #entries: Entry[] = [];
+  readonly held = new Set<CommandId>();
   #lastHash: Uint8Array | null = null;
 
   constructor(options: SpeculativeBatchOptions) {
@@ -64,7 +65,7 @@ export class SpeculativeBatch {
 
   /** Preloads what events look up that are likely to be added. Discard the batch if this throws. */
   async loadAhead(reader: Tx, events: readonly Event[]): Promise<void> {
-    await this.#options.batch.loadAhead(reader, events);
+    await this.#options.batch.loadAhead(reader, events.filter(({ data }) => !this.#options.held.since.has(teamOf(data))));
   }
 
   /**
@@ -72,24 +73,26 @@ export class SpeculativeBatch {
    * base. Discard the batch if this throws.
    */
   async add(reader: Tx, records: readonly LogRecord[]): Promise<void> {
-    const { models, batch, versions } = this.#options;
+    const { models, batch, versions, held } = this.#options;
     const entries = records.map(toEntry);
-    const late = entries.find(({ event }) => models.readsStored(event.data));
+    const [active, commands] = withoutHeld(entries, held);
+    const late = active.find(({ event }) => models.readsStored(event.data));
     if (late) throw new Error(`${late.event.data.type} reads what is stored, and cannot be decided ahead`);
     if (changesVersions(entries)) throw new Error('the base is raised, and it is not known yet from where');
-    for (const run of runsOf(models, entries)) {
+    for (const run of active.length === 0 ? [] : runsOf(models, active)) {
       const writes = await batch.load(reader, run);
       if (writes.length > 0) throw new Error('something was not written ahead');
-      batch.decide(run, versions);
+      await batch.decide(run, versions);
     }
+    for (const command of commands) this.held.add(command);
     this.#entries.push(...entries);
   }
 
   /** Its changes, the progress first. Run them as one statement, or in one transaction. Call it after the last `add`. */
-  statements(): readonly BoundStatement[] {
+  async statements(): Promise<readonly BoundStatement[]> {
     const { batch, partition, epoch, layout, after } = this.#options;
     const assumed = { layout, hashBefore: after.lastHash };
-    return [advanceProgress({ partition, entries: this.#entries, lastHash: this.#hash(), epoch, assumed }), ...batch.changes()];
+    return [advanceProgress({ partition, entries: this.#entries, lastHash: this.#hash(), epoch, assumed }), ...(await batch.changes())];
   }
 
   /** Where the partition will be, and what the next batch need not load. Call it once, after the last `add`. */

@@ -11,6 +11,8 @@ import type { SegmentStates } from './segments.state.ts';
 /** How long the blocks of a body wait for their closing event, in milliseconds of log time. */
 export const bodyLife = 3_600_000;
 
+export const lateBody: Refusal = { type: 'request_validation_error', message: 'the body took longer than an hour to arrive; send it again' };
+
 export interface ArrivedSegment {
   readonly key: bigint;
   readonly profile: Profile;
@@ -60,8 +62,7 @@ export function arrivedRows(
     case 'body': {
       const blocks = arrived.bodyBlocks(teamId, source.bodyId);
       if (blocks.length !== source.blocks || blocks.some((block) => at.time - block.time > bodyLife)) {
-        const message = 'the body took longer than an hour to arrive; send it again';
-        return { refusal: { type: 'request_validation_error', message } };
+        return { refusal: lateBody };
       }
       const profile = concatenateAll(blocks.map((block) => block.profile));
       const segments = blocks.map(({ segment, profile, ids }) => ({ key: segment, profile, ids }));

@@ -59,3 +59,16 @@ async function storeReferences(tx: Tx, { key, teamId, body }: SegmentContent): P
   const { statement, values } = insertFileReferences.bind(references.map((reference) => ({ ...reference, teamId, segment: key })));
   await tx.query(statement, values);
 }
+
+const deleteSegments: Statement = {
+  name: 'take_back_segments',
+  text: `with gone as (delete from segments where id = any($1::uuid[]) returning key),
+      rows as (delete from segment_rows where segment in (select key from gone)),
+      ids as (delete from retained_ids where segment in (select key from gone))
+    delete from file_references where segment in (select key from gone)`,
+};
+
+/** Removes segments that no event names, nor will name. */
+export async function takeBackSegments(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx.query(deleteSegments, [ids]);
+}

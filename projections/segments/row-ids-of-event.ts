@@ -2,10 +2,10 @@
 import type { EventRows, Event } from '../../src/events/event.ts';
 import { rowIdsOf, rowIdTexts } from '../../src/events/row-bodies.ts';
 import { findRowIdRuns, RowIdRuns, runBytes } from '../../src/events/row-id-runs.ts';
+import type { Steps } from '../../src/time-slices.ts';
 
 export interface EventRowIds {
-  readonly runs: RowIdRuns;
-  /** The same runs as bytes (findRowIdRuns). */
+  /** Their runs (findRowIdRuns). */
   readonly bytes: Uint8Array;
   /** By row; null for a row that came without an ID. */
   readonly texts: readonly (string | null)[];
@@ -20,12 +20,12 @@ export interface PartWithIds {
   readonly ids: Uint8Array | null;
 }
 
-/** The row IDs of all parts; null if no row came with one, 'tooMany' above `runsMax` runs. */
-export function runsOf(parts: readonly PartWithIds[]): RowIdRuns | 'tooMany' | null {
+/** The row IDs of all parts, up to those of `issuersMax` issuers; null if no row came with one, 'tooMany' above `runsMax` runs. */
+export function* runsOf(parts: readonly PartWithIds[], issuersMax = Infinity): Steps<RowIdRuns | 'tooMany' | null> {
   const runs = parts.reduce((sum, { ids }) => sum + runsIn(ids), 0);
   if (runs === 0) return null;
   if (runs > runsMax) return 'tooMany';
-  return new RowIdRuns(parts.map(({ profile: { rows }, ids }) => ({ rows, runs: ids })));
+  return yield* RowIdRuns.read(parts.map(({ profile: { rows }, ids }) => ({ rows, runs: ids })), issuersMax);
 }
 
 export function runsIn(ids: Uint8Array | null): number {
@@ -39,8 +39,7 @@ export function rowIdsOfEvent(event: Event, rows: EventRows): EventRowIds | null
   const before = known.get(event);
   if (before !== undefined || !rows.ids) return before ?? null;
   const ids = rowIdsOf(event.body(), rows)!;
-  const bytes = findRowIdRuns(ids);
-  const read = { runs: new RowIdRuns([{ rows: rows.profile.rows, runs: bytes }]), bytes, texts: rowIdTexts(ids) };
+  const read = { bytes: findRowIdRuns(ids), texts: rowIdTexts(ids) };
   known.set(event, read);
   return read;
 }

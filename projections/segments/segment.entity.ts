@@ -8,7 +8,7 @@ export const SegmentEntity = defineEntity({
   properties: {
     /** A local key: short keys make reads fast. Replay does not compare it. */
     key: p.bigint().primary().autoincrement(false),
-    /** The segment's ID in its event; null for tails. */
+    /** The segment's ID in its event; null for tails, and for segments that garbage collection has begun to drop. */
     id: p.uuid().unique().nullable(),
     rows: p.integer(),
     /**

@@ -3,9 +3,9 @@
  * failed attempts.
  */
 import type { Database } from '../../src/database/database.ts';
-import { inTransaction } from '../../src/database/transaction.ts';
 import { removeRows, thingsAtOnce } from '../engine/garbage.ts';
 import type { RemoveGarbage } from '../engine/model.ts';
+import { garbageTimes } from '../engine/quarantine/held-in-sql.ts';
 import { bodyLife } from './arrived-rows.ts';
 
 /** How many segments are emptied at once. */
@@ -23,7 +23,7 @@ const dropBlocks: RemoveGarbage = (database, later) => removeRows(
   `with old as (
     delete from body_blocks where (body_id, number) in (
       select body_id, number from body_blocks join teams on teams.id = body_blocks.team_id
-      join progress on progress.partition = teams.partition
+      join ${garbageTimes} progress on progress.partition = teams.partition
       where body_blocks.time < progress.time - $1 limit ${thingsAtOnce})
     returning segment
   ), idle as (
@@ -45,6 +45,8 @@ const isInUse = `exists (select from extents where extents.segment = segments.ke
   or exists (select from body_blocks where body_blocks.segment = segments.key)
   or exists (select from chunk_blocks where chunk_blocks.segment = segments.key)`;
 
+const isUnused = `not (${isInUse}) and not ${isNamed}`;
+
 /** Cleans idle segments that are not in use: removes the rows if extents still name the segment, else the whole segment. */
 async function emptySegments(database: Database, later: number): Promise<number> {
   const { rows } = await database.pool.query<{ key: string; used: boolean; named: boolean }>(
@@ -64,17 +66,16 @@ async function emptySegments(database: Database, later: number): Promise<number>
 }
 
 /**
- * Makes these segments unfindable. An event that is projected late may still name one: raising the layout invalidates what was loaded
- * ahead, and the segment is written again from the event. Only this step blocks projectors; rows are removed later.
+ * Drops these segments; their rows are removed later. A batch that was loaded before may still name one. So they are made unfindable first: an
+ * event that names one from then on writes it again. Then each partition's layout is raised, which invalidates what was loaded before. What
+ * no batch has named by then, none can name any more. The partitions are raised one at a time, so that waiting for one holds up no other.
  */
 async function dropSegments(database: Database, keys: readonly string[]): Promise<void> {
-  await inTransaction(database.pool, async (client) => {
-    // Locks the progress of all partitions: no batch can be stored until this commits.
-    await client.query('update progress set layout = layout + 1');
-    await client.query(
-      `update segments set dropped = true, emptied = true, id = null where key = any($1) and not (${isInUse}) and not ${isNamed}`, [keys],
-    );
-  });
+  const { pool } = database;
+  await pool.query(`update segments set id = null where key = any($1) and ${isUnused}`, [keys]);
+  const { rows } = await pool.query<{ partition: number }>('select partition from progress order by partition');
+  for (const { partition } of rows) await pool.query('update progress set layout = layout + 1 where partition = $1', [partition]);
+  await pool.query(`update segments set dropped = true, emptied = true where key = any($1) and ${isUnused}`, [keys]);
 }
 
 const removeDropped: RemoveGarbage = (database) => removeRows(

@@ -1,11 +1,11 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
-import { apply, refuse, refusedWith } from '../engine/decision.ts';
+import { apply, refusedWith } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { ChunkBlock, ChunkChange, Stash, StashChange } from './stash.ts';
 import type { StashStates } from './stashes.state.ts';
 import { arrivedRows, type ArrivedRows } from '../segments/arrived-rows.ts';
-import { exceededQuota } from '../teams/guards.ts';
 import { liveStash } from './live-stash.ts';
+import { refusalOfChunk, sizeWith, stashesBegun } from './stash-bounds.ts';
 import { numericOrderOf } from './stash-order.ts';
 
 /**
@@ -20,32 +20,23 @@ export function decidePutChunk(states: StashStates, event: Event<EventOf<'ChunkP
 
   const last = states.stashes.stash(teamId, stashId);
   const live = liveStash(last, at);
-  const stash = live ?? newStash(states, event.data, at);
   const before = live === null ? null : states.stashes.chunk(live.key, serial);
   const blocks = blocksOf(rows);
-  const profiledColumns = blocks.reduce((sum, { profile }) => sum + profile.columns.length, 0);
-  const next: Stash = {
-    ...stash,
-    chunks: stash.chunks + (before === null ? 1 : 0),
-    rows: stash.rows - (before?.rows ?? 0) + rows.profile.rows,
-    profiledColumns: stash.profiledColumns - (before?.profiledColumns ?? 0) + profiledColumns,
-    words: stash.words + (before === null && numericOrderOf(serial) === null ? 1 : 0),
-  };
-  if (next.chunks > limits.chunksMax) return refuse('limit_exceeded', `the stash would have more than ${limits.chunksMax} chunks`);
-  if (next.rows > limits.rowsMax) return refuse('limit_exceeded', `the stash would have more than ${limits.rowsMax} rows`);
-  if (next.profiledColumns > limits.profiledColumnsMax) {
-    return refuse('limit_exceeded', 'the stash would have too many columns for so many chunks: send more rows in each');
-  }
+  const content = { rows: rows.profile.rows, profiledColumns: blocks.reduce((sum, { profile }) => sum + profile.columns.length, 0) };
+  const target = { team: states.teams.known(teamId), last, before };
+  const refusal = refusalOfChunk(target, content, limits, at);
+  if (refusal !== null) return refusedWith(refusal);
 
+  const stash = live ?? newStash(states, event.data, at);
+  const next: Stash = {
+    ...stash, ...sizeWith(target, content, at), words: stash.words + (before === null && numericOrderOf(serial) === null ? 1 : 0),
+  };
   // The last stash of this name, if nothing has noted yet that it has expired.
   const expired = last !== null && live === null && last.endedAt === null ? last : null;
-  const begun = (live === null ? 1 : 0) - (expired === null ? 0 : 1);
-  const tooMany = exceededQuota(states.teams.known(teamId), 'stashes', begun, limits.stashesMax);
-  if (tooMany !== null) return refusedWith(tooMany);
-
+  const begun = stashesBegun(target, at);
   const ended: StashChange[] = expired === null ? [] : [{ kind: 'stash', stash: { ...expired, endedAt: expired.expiresAt } }];
   const counted: StashChange[] = begun === 0 ? [] : [{ kind: 'usage', teamId, quota: 'stashes', by: begun }];
-  const chunk = { key: states.stashes.newKey(), stash: next.key, serial, rows: rows.profile.rows, profiledColumns, blocks };
+  const chunk = { key: states.stashes.newKey(), stash: next.key, serial, ...content, blocks };
   return apply([...ended, { kind: 'stash', stash: next }, { kind: 'chunk', chunk, replaces: before?.key ?? null }, ...counted]);
 }
 

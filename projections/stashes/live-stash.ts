@@ -6,7 +6,7 @@ import type { Stash } from './stash.ts';
 export const endedStashLife = 7 * 24 * 3_600_000;
 
 /** The stash, if it can be imported and added to; else null. */
-export function liveStash(stash: Stash | null, { time }: Pick<LogPlace, 'time'>): Stash | null {
+export function liveStash<S extends Pick<Stash, 'endedAt' | 'expiresAt'>>(stash: S | null, { time }: Pick<LogPlace, 'time'>): S | null {
   return stash !== null && stash.endedAt === null && time < stash.expiresAt ? stash : null;
 }
 

@@ -1,6 +1,7 @@
 /** Garbage collection of stashes: replaced chunks, chunks of ended stashes, and ended stashes that need not be remembered any more. */
 import { removeRows, thingsAtOnce } from '../engine/garbage.ts';
 import type { RemoveGarbage } from '../engine/model.ts';
+import { garbageTimes } from '../engine/quarantine/held-in-sql.ts';
 import { endedStashLife } from './live-stash.ts';
 
 /** Removes replaced chunks, but keeps the row IDs of their rows while extents retain them. */
@@ -33,7 +34,7 @@ const clearStashes: RemoveGarbage = async (database) => {
 const forgetStashes: RemoveGarbage = (database, later) => removeRows(
   database,
   `delete from stashes where key in (
-    select key from stashes join teams on teams.id = stashes.team_id join progress on progress.partition = teams.partition
+    select key from stashes join teams on teams.id = stashes.team_id join ${garbageTimes} progress on progress.partition = teams.partition
     where cleared and ended_at < progress.time - $1 limit ${thingsAtOnce})`,
   [endedStashLife - later],
 );

@@ -10,10 +10,11 @@ import { ChunkBlockEntity, StashEntity } from './stash.entity.ts';
 import { stashGarbage } from './stashes.garbage.ts';
 import { stashSections } from './stashes.sections.ts';
 import type { ChunkChange, StashChange } from './stash.ts';
+import { StashQueries } from './stashes.queries.ts';
 import { StashesState, type StashStates } from './stashes.state.ts';
 import { chunkBlockRows, endChunks, insertChunkBlocks, insertStashes, updateStashes } from './stashes.store.ts';
 
-export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange | OpenBodyChange> = {
+export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange | OpenBodyChange, null, null, StashQueries> = {
   entities: [StashEntity, ChunkBlockEntity],
   storage: [
     'create index stashes_to_clear on stashes (key) where ended_at is not null and not cleared',
@@ -41,6 +42,7 @@ export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange
     ...storing(state.replacedChunks.map((chunk) => ({ chunk })), endChunks),
   ],
   loadsMuch: (data) => 'rows' in data && data.rows.kind === 'stash',
+  queries: (database) => new StashQueries(database),
   sections: stashSections,
   garbage: stashGarbage,
 };

@@ -1,13 +1,13 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
 import { checkGivenSchema } from '../../src/values/decide-schema.ts';
 import { schemaOf } from '../../src/values/table-schema.ts';
-import { apply, refuse, refusedWith } from '../engine/decision.ts';
+import { apply, refusedWith } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { isForgotten } from '../stashes/live-stash.ts';
 import { placeRows, rowsOf } from './place-rows.ts';
-import { exceededQuota, suspendedMessage } from '../teams/guards.ts';
+import { exceededQuota, suspension } from '../teams/guards.ts';
 
 /** Spec 4.2. Guards: suspension, schema, cells, limits, plan, number of tables (docs/spec/decisions.md 2). */
 export function decideCreateTable(
@@ -18,7 +18,8 @@ export function decideCreateTable(
   const { data } = event;
   const team = states.teams.team(data.teamId);
   if (team === null) throw new Error(`a table of the unknown team ${data.teamId}`);
-  if (team.suspended) return refuse('payment_required', suspendedMessage);
+  const suspended = suspension(team);
+  if (suspended !== null) return refusedWith(suspended);
 
   const { columns } = data;
   // If the request has a schema, an unknown stash counts as no rows (docs/spec/decisions.md 3).

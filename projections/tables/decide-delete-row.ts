@@ -1,5 +1,5 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
-import { apply } from '../engine/decision.ts';
+import { apply, refusedWith } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
@@ -18,7 +18,7 @@ export function decideDeleteRow(
   const row = states.tables.row(table, data.row);
   if (row === null || row.body === null) return apply([], table.version);
   const changed = changedSince('row', row.version, data.ifMatch, at);
-  if (changed !== null) return changed;
+  if (changed !== null) return refusedWith(changed);
 
   const extent = { ...row.extent, changed: true, deleted: row.extent.deleted + 1 };
   return apply(

@@ -2,6 +2,7 @@ import type { Event, EventOf } from '../../src/events/event.ts';
 import type { Refusal } from '../../src/events/outcome.ts';
 import type { RowIdRun } from '../../src/events/row-id-runs.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
+import { atOnce } from '../../src/time-slices.ts';
 import { checkGivenSchema } from '../../src/values/decide-schema.ts';
 import { schemaOf } from '../../src/values/table-schema.ts';
 import { apply, refusedWith } from '../engine/decision.ts';
@@ -9,10 +10,10 @@ import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { runsMax, runsOf } from '../segments/row-ids-of-event.ts';
-import { findRetainedPlace } from './retained-places.ts';
 import { endGeneration } from './end-generation.ts';
 import type { ArrivedRows } from '../segments/arrived-rows.ts';
 import { placeRows, rowsOf } from './place-rows.ts';
+import { checkRowIds } from './check-row-ids.ts';
 import { unchangedTable } from './guards.ts';
 
 /** All versions are below this; a `$rowID` that is no row ID is encoded as all ones (src/events/row-bodies.ts). */
@@ -37,7 +38,7 @@ export function decideOverwriteTable(
   const { columns } = data;
   const misfit = columns === null ? null : checkGivenSchema(columns);
   if (misfit !== null) return refusedWith(misfit);
-  const wrongId = checkRowIds(states, table, rows);
+  const wrongId = refusedRowIds(states, table, event, rows);
   if (wrongId !== null) return refusedWith(wrongId);
 
   const emptied: Table = { ...table, generation: at.version, rows: 0, tail: null, retainsIds: false };
@@ -57,33 +58,16 @@ export function decideOverwriteTable(
 }
 
 /** Refuses the first row with an ID that this table never issued, or that an earlier row has too (docs/spec/decisions.md 2). */
-function checkRowIds(states: TableStates, { id }: Table, { segments, fewIds, placeOf }: ArrivedRows): Refusal | null {
-  const runs = fewIds?.runs ?? runsOf(segments);
-  if (runs === null) return null;
-  if (runs === 'tooMany') {
+function refusedRowIds({ tables }: TableStates, { id }: Table, event: Event, rows: ArrivedRows): Refusal | null {
+  const { segments, fewIds, profile, placeOf } = rows;
+  const parts = fewIds === null ? segments : [{ profile, ids: fewIds.bytes }];
+  const check = tables.rowIdCheck(event) ?? atOnce(checkRowIds(atOnce(runsOf(parts)), (issuer) => tables.extentOf(id, issuer)));
+  if (check === 'fit') return null;
+  if (check === 'tooMany') {
     const message = `the rows have $rowIDs in more than ${runsMax} pieces that do not follow each other`;
     return { type: 'limit_exceeded', message };
   }
-  const repeated = runs.findRepeated();
-  for (const run of runs) {
-    const unissued = findUnissued(states, id, run);
-    if (repeated !== null && repeated < run.row + run.count && (unissued === null || repeated <= unissued)) {
-      return refusalOf(run, repeated, placeOf, 'occurs twice');
-    }
-    if (unissued !== null) return refusalOf(run, unissued, placeOf, 'is the ID of no row that this table ever had');
-  }
-  return null;
-}
-
-/** The first row of a run whose ID the table never issued. */
-function findUnissued(states: TableStates, tableId: string, run: RowIdRun): number | null {
-  const extent = states.tables.extentOf(tableId, run);
-  if (extent === null) return run.row;
-  const issued = Math.min(run.count, Math.max(0, extent.rows - run.first));
-  // A row with a retained ID was never issued the ID of its place.
-  const retained = findRetainedPlace(extent.retained, run.first, issued);
-  if (retained !== null) return run.row + retained - run.first;
-  return issued < run.count ? run.row + issued : null;
+  return refusalOf(check.run, check.row, placeOf, check.isRepeated ? 'occurs twice' : 'is the ID of no row that this table ever had');
 }
 
 function refusalOf(run: RowIdRun, row: number, placeOf: ArrivedRows['placeOf'], reason: string): Refusal {

@@ -6,7 +6,7 @@ import { apply, refuse, refusedWith } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
-import { changedSince, usableTable } from './guards.ts';
+import { changedSince, missingRow, usableTable } from './guards.ts';
 import { readBody } from './stored-body.ts';
 
 /** Spec 4.4. Guards: table, suspension, row, If-Match, cells, limits. A patch that changes no value changes no version. */
@@ -20,9 +20,9 @@ export function decidePatchRow(
   if ('refused' in found) return found.refused;
   const { table } = found;
   const row = states.tables.row(table, data.row);
-  if (row === null || row.body === null) return refuse('row_not_found', 'there is no such row');
+  if (row === null || row.body === null) return refusedWith(missingRow);
   const changed = changedSince('row', row.version, data.ifMatch, at);
-  if (changed !== null) return changed;
+  if (changed !== null) return refusedWith(changed);
 
   const before = states.tables.schema(table);
   const decided = decideSchema({

@@ -1,7 +1,8 @@
 /** The first guards of every request on a table: the table, its team's suspension, If-Match (docs/spec/decisions.md 2). */
-import type { EventData } from '../../src/events/event.ts';
-import { refuse, type Decision, type LogPlace } from '../engine/decision.ts';
-import { suspendedMessage } from '../teams/guards.ts';
+import type { EventData, TableLimits } from '../../src/events/event.ts';
+import type { Refusal } from '../../src/events/outcome.ts';
+import { refusedWith, type Decision, type LogPlace } from '../engine/decision.ts';
+import { exceededQuota, suspension } from '../teams/guards.ts';
 import type { Team } from '../teams/team.ts';
 import type { Table } from './table.ts';
 import type { TableStates } from './tables.state.ts';
@@ -19,42 +20,54 @@ interface TableRequest {
   readonly ifMatch: bigint | null;
 }
 
+type UsableTable = { readonly table: Table; readonly team: Team } | { readonly refused: Decision<never> };
+
 /** The table, if the team has it and may use it, and it has not changed since the client saw it. */
-export function unchangedTable(states: TableStates, { teamId, tableId, ifMatch }: TableRequest, at: LogPlace): ReturnType<typeof usableTable> {
-  const found = usableTable(states, teamId, tableId);
-  if ('refused' in found) return found;
-  const refused = changedSince('table', found.table.version, ifMatch, at);
-  return refused === null ? found : { refused };
+export function unchangedTable(states: TableStates, { teamId, tableId, ifMatch }: TableRequest, at: Pick<LogPlace, 'gaps'>): UsableTable {
+  const table = tableOf(states, teamId, tableId);
+  const team = states.teams.team(teamId);
+  if (table !== null && team === null) throw new Error(`table ${tableId} belongs to the unknown team ${teamId}`);
+  const refusal = refusalOf(table && { version: table.version, suspended: team!.suspended }, ifMatch, at);
+  return refusal === null ? { table: table!, team: team! } : { refused: refusedWith(refusal) };
 }
 
 /** The table, if the team has it and may use it. Another team's table counts as missing. */
-export function usableTable(
-  states: TableStates,
-  teamId: string,
-  tableId: string,
-): { readonly table: Table; readonly team: Team } | { readonly refused: Decision<never> } {
-  const table = tableOf(states, teamId, tableId);
-  if (table === null) return { refused: refuse('table_not_found', 'there is no such table') };
-  const team = states.teams.team(teamId);
-  if (team === null) throw new Error(`table ${tableId} belongs to the unknown team ${teamId}`);
-  if (team.suspended) return { refused: refuse('payment_required', suspendedMessage) };
-  return { table, team };
+export function usableTable(states: TableStates, teamId: string, tableId: string): UsableTable {
+  return unchangedTable(states, { teamId, tableId, ifMatch: null }, { gaps: [] });
+}
+
+/** What the first guards look at: the version of the team's table, and whether the team is suspended. */
+export interface Target {
+  readonly version: bigint;
+  readonly suspended: boolean;
+}
+
+/** Why the first guards refuse a request on a whole table, whatever its rows are; null if they do not. `target`: null if there is none. */
+export function refusalOf(target: Target | null, ifMatch: bigint | null, at: Pick<LogPlace, 'gaps'>): Refusal | null {
+  if (target === null) return { type: 'table_not_found', message: 'there is no such table' };
+  return suspension(target) ?? changedSince('table', target.version, ifMatch, at);
+}
+
+/** Why a new table is refused, whatever is in it; null if it is not. */
+export function refusalOfNew(team: Pick<Team, 'suspended' | 'tables' | 'tablesMax'>, { tablesMax }: TableLimits): Refusal | null {
+  return suspension(team) ?? exceededQuota(team, 'tables', 1, tablesMax);
 }
 
 /** Whether the first guards of a request certainly refuse it, whatever its rows are. */
 export function isRefusedWithoutRows(states: TableStates, data: EventData): boolean {
   if (data.type === 'TableCreateRequested') return states.teams.team(data.teamId)?.suspended ?? false;
   if (data.type !== 'RowsAddRequested' && data.type !== 'TableOverwriteRequested') return false;
-  const found = usableTable(states, data.teamId, data.tableId);
-  return 'refused' in found || (data.ifMatch !== null && found.table.version > data.ifMatch);
+  return 'refused' in unchangedTable(states, data, { gaps: [] });
 }
 
+export const missingRow: Refusal = { type: 'row_not_found', message: 'there is no such row' };
+
 /** Null if nothing has changed since the version that the client saw. A version that was lost is one that nobody knows. */
-export function changedSince(what: string, version: bigint, ifMatch: bigint | null, { gaps }: LogPlace): Decision<never> | null {
+export function changedSince(what: string, version: bigint, ifMatch: bigint | null, { gaps }: Pick<LogPlace, 'gaps'>): Refusal | null {
   if (ifMatch === null) return null;
   if (gaps.some(({ from, to }) => ifMatch >= from && ifMatch < to)) {
-    return refuse('precondition_failed', `the version ${ifMatch} is lost: that of the ${what} is ${version}`);
+    return { type: 'precondition_failed', message: `the version ${ifMatch} is lost: that of the ${what} is ${version}` };
   }
   if (version <= ifMatch) return null;
-  return refuse('precondition_failed', `the ${what} has changed: its version is ${version}, not ${ifMatch} or older`);
+  return { type: 'precondition_failed', message: `the ${what} has changed: its version is ${version}, not ${ifMatch} or older` };
 }

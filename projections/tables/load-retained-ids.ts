@@ -3,9 +3,11 @@
  * IDs. All tables are loaded by then; only those with retained IDs are searched.
  */
 import type { Event, EventOf } from '../../src/events/event.ts';
-import type { RowIdRun, RowIdRuns } from '../../src/events/row-id-runs.ts';
+import type { RowIdRuns } from '../../src/events/row-id-runs.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
+import { inSlices } from '../../src/time-slices.ts';
 import { rowIdsOfEvent, runsOf, type PartWithIds } from '../segments/row-ids-of-event.ts';
+import { checkRowIds } from './check-row-ids.ts';
 import type { RetainedId } from './retained-ids.ts';
 import { findRetainedIds } from './retained-ids.store.ts';
 import { findExtents, findExtentsOfSegments, findRowsOfExtents } from './extents.store.ts';
@@ -32,37 +34,57 @@ export async function loadRetainedIds(loading: LoadingTables): Promise<void> {
   if (named.length > 0) await loadNamedRows(loading, named);
 }
 
-/** The extents, of any generation, that issued the IDs with which rows of overwrites come. */
-async function loadIssuingExtents({ tx, events, states, remembered }: LoadingTables): Promise<void> {
-  const state = states.tables;
-  const missing = new Map<string, Pick<RowIdRun, 'version' | 'ordinal'> & { tableId: string }>();
+/**
+ * The extents, of any generation, that issued the IDs with which rows of overwrites come. The many IDs of a large body, and of a stash, are
+ * checked here, in time slices. Such an event is the first of those that are loaded together (`loadsMuch`): nothing is decided in between.
+ */
+async function loadIssuingExtents(loading: LoadingTables): Promise<void> {
+  const { events, states } = loading;
   for (const event of events) {
     const { data } = event;
     if (data.type !== 'TableOverwriteRequested') continue;
-    const { tableId } = data;
-    for (const { version, ordinal } of idsOf(states, event, data) ?? []) {
-      const key = `${tableId} ${version} ${ordinal}`;
-      if (missing.has(key) || state.extentOf(tableId, { version, ordinal }) !== null) continue;
-      const extent = remembered?.extentOf(tableId, { version, ordinal });
-      if (extent) state.putExtent(extent);
-      else missing.set(key, { tableId, version, ordinal });
-    }
+    const { tableId, rows } = data;
+    const runs = await loadIssuers(loading, tableId, partsOf(states, event, data));
+    if (rows.kind !== 'body' && rows.kind !== 'stash') continue;
+    states.tables.putRowIdCheck(event, await inSlices(checkRowIds(runs, (issuer) => states.tables.extentOf(tableId, issuer))));
   }
-  if (missing.size === 0) return;
-  for (const extent of await findExtents(tx, [...missing.values()])) state.putExtent(extent);
 }
 
-/** The IDs with which the rows of an overwrite come; null if there are none, or too many to check, in which case it is refused. */
-function idsOf({ segments, stashes }: TableStates, event: Event, { teamId, rows }: EventOf<'TableOverwriteRequested'>): RowIdRuns | null {
-  if (rows.kind === 'few' || rows.kind === 'block') return rowIdsOfEvent(event, rows)?.runs ?? null;
-  let parts: readonly PartWithIds[] = [];
-  if (rows.kind === 'body') parts = segments.allBodyBlocks(rows.bodyId).toSorted((a, b) => a.number - b.number);
-  if (rows.kind === 'stash') {
-    const stash = stashes.stash(teamId, rows.stashId);
-    if (stash !== null && stash.endedAt === null) parts = stashes.content(stash.key).segments;
+/** So many extents are looked up at first. Ten times as many, if the table had all of them. */
+const issuersAtFirst = 10_000;
+
+/** Loads what issued the IDs of these rows. Resolves to their runs, up to some that the table never issued: the first of them is refused. */
+async function loadIssuers(
+  { tx, states: { tables: state }, remembered }: LoadingTables,
+  tableId: string,
+  parts: readonly PartWithIds[],
+): Promise<RowIdRuns | 'tooMany' | null> {
+  for (let issuersMax = issuersAtFirst; ; issuersMax *= 10) {
+    const runs = await inSlices(runsOf(parts, issuersMax));
+    if (runs === null || runs === 'tooMany') return runs;
+    const missing = runs.issuers.filter((issuer) => {
+      if (state.extentOf(tableId, issuer) !== null) return false;
+      const extent = remembered?.extentOf(tableId, issuer);
+      if (extent) state.putExtent(extent);
+      return !extent;
+    });
+    const found = missing.length === 0 ? [] : await findExtents(tx, missing.map((issuer) => ({ ...issuer, tableId })));
+    for (const extent of found) state.putExtent(extent);
+    if (found.length < missing.length || runs.isWhole) return runs;
   }
-  const runs = runsOf(parts);
-  return runs === 'tooMany' ? null : runs;
+}
+
+/** The parts of the rows of an overwrite with their IDs. */
+function partsOf({ segments, stashes }: TableStates, event: Event, { teamId, rows }: EventOf<'TableOverwriteRequested'>): readonly PartWithIds[] {
+  switch (rows.kind) {
+    case 'none': return [];
+    case 'few': case 'block': return [{ profile: rows.profile, ids: rowIdsOfEvent(event, rows)?.bytes ?? null }];
+    case 'body': return segments.allBodyBlocks(rows.bodyId).toSorted((a, b) => a.number - b.number);
+    case 'stash': {
+      const stash = stashes.stash(teamId, rows.stashId);
+      return stash === null || stash.endedAt !== null ? [] : stashes.content(stash.key).segments;
+    }
+  }
 }
 
 /** The rows with these IDs, wherever they are in the present generations. */

@@ -3,6 +3,7 @@ import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import { rowIdPrefix } from '../../src/events/row-id.ts';
 import type { RowAddress } from '../../src/events/event.ts';
+import { TimeSlices } from '../../src/time-slices.ts';
 import { isPresentedBy, type PresenterFor } from '../../src/values/presentation.ts';
 import type { Presenters } from './presenters.ts';
 import { RowsJson } from './rows-json.ts';
@@ -13,6 +14,8 @@ import type { TableAnswer } from './tables.queries.ts';
 const pageBytesMax = 16 * 1024 * 1024;
 /** A page may hold at least this many rows, however large they are. */
 const pageRowsMin = 32;
+/** After so many rows a page looks whether it must give way: a small page never does. */
+const rowsBetweenLooks = 64;
 /** A page reads at most this many extents, so it may be shorter than asked for. */
 const pageExtentsMax = 64;
 
@@ -154,6 +157,7 @@ export class PageQueries {
     if (suspended) return 'payment_required';
     if (schemaVersion === null) return 'continuation_expired';
 
+    const slices = new TimeSlices();
     const rows = rowsJsonFor(parts);
     let presenterFor: PresenterFor | null = null;
     for (const part of parts) {
@@ -169,6 +173,7 @@ export class PageQueries {
       const taken = Math.min(count, pageRows - rows.count, lim - 1);
       let bodyStart = 0;
       for (let at = 0; at < taken; at += 1) {
+        if (at % rowsBetweenLooks === 0 && slices.isOver) await slices.next();
         const bodyEnd = at === count - 1 ? bodies.length : bodies.indexOf('\n', bodyStart);
         let body = bodies.slice(bodyStart, bodyEnd);
         bodyStart = bodyEnd + 1;

@@ -129,7 +129,7 @@ function placeSegments(
   });
   const extents = segments.map(({ key, profile, ids }, ordinal): Extent => ({
     key: tables.newKey(), tableId: table.id, version: at.version, ordinal, generation: table.generation,
-    schemaVersion: table.schemaVersion, wrap, ...formOf(profile.columns), retained: retainsIds ? retainedPlacesOf(profile.rows, ids) : null,
+    schemaVersion: table.schemaVersion, wrap, ...formOf(profile.columns), retained: retainsIds ? retainedPlacesOf(ids) : null,
     segment: key, first: 0, rows: profile.rows, bytes: profile.bytes, changed: false, deleted: 0,
   }));
   const isRetained = table.retainsIds || extents.some(({ retained }) => retained !== null);
@@ -191,7 +191,7 @@ function placeFew(
     : {
         key: tables.newKey(), tableId: table.id, version: at.version, ordinal: 0, generation: table.generation,
         schemaVersion: table.schemaVersion, wrap: false, presented: table.schemaVersion, cells: false,
-        retained: retainsIds && fewIds ? retainedPlacesOf(few.length, fewIds.bytes) : null,
+        retained: retainsIds && fewIds ? retainedPlacesOf(fewIds.bytes) : null,
         segment: tables.newKey(), first: 0, rows: 0, bytes: 0, changed: false, deleted: 0,
       };
   const extent: Extent = { ...tail, rows: tail.rows + few.length, bytes: tail.bytes + bytes };

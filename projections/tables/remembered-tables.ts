@@ -34,8 +34,9 @@ export class RememberedTables {
     }
   }
 
-  get hasRoom(): boolean {
-    return this.#tables.size < tablesMax && this.#extents.size < extentsMax;
+  /** A state of many extents, as an import leaves it, is not remembered. */
+  hasRoomFor({ extentCount }: TablesState): boolean {
+    return this.#tables.size < tablesMax && this.#extents.size + extentCount < extentsMax;
   }
 
   table(tableId: string): { readonly table: Table; readonly schema: TableSchema } | null {

@@ -2,16 +2,16 @@
  * Which rows of an extent have retained row IDs of earlier generations: runs of indexes in order, 8 bytes each. The IDs of all other
  * rows follow from their places, so this is all that must be kept of an extent once its rows are gone.
  */
-import { RowIdRuns } from '../../src/events/row-id-runs.ts';
+import { rowsOfRuns, runBytes as idRunBytes } from '../../src/events/row-id-runs.ts';
 
 const runBytes = 8;
 
-/** The retained places of `rows` rows with these runs of IDs (findRowIdRuns). Null if no row has an ID. */
-export function retainedPlacesOf(rows: number, ids: Uint8Array | null): Uint8Array | null {
+/** The retained places of rows with these runs of IDs (findRowIdRuns). Null if no row has an ID. */
+export function retainedPlacesOf(ids: Uint8Array | null): Uint8Array | null {
   if (ids === null || ids.length === 0) return null;
-  const places = Buffer.alloc((ids.length / 24) * runBytes);
+  const places = Buffer.alloc((ids.length / idRunBytes) * runBytes);
   let length = 0;
-  for (const { row, count } of new RowIdRuns([{ rows, runs: ids }])) {
+  for (const { row, count } of rowsOfRuns(ids)) {
     const last = length - runBytes;
     if (last >= 0 && places.readUInt32BE(last) + places.readUInt32BE(last + 4) === row) {
       places.writeUInt32BE(places.readUInt32BE(last + 4) + count, last + 4);

@@ -6,6 +6,7 @@ import type { Database } from '../../src/database/database.ts';
 import { removeRows, rowsAtOnce, thingsAtOnce } from '../engine/garbage.ts';
 import type { RemoveGarbage } from '../engine/model.ts';
 import { outcomesKept } from '../engine/outcomes/recorded-outcome.ts';
+import { garbageTimes } from '../engine/quarantine/held-in-sql.ts';
 import { orIdleSince } from '../segments/segments.garbage.ts';
 
 /** How long continuations work in a replaced generation, in milliseconds of log time (docs/spec/decisions.md 3). */
@@ -25,7 +26,7 @@ const endGenerations: RemoveGarbage = (database, later) => removeRows(
     update generations set expired = true where (table_id, version) in (
       select ended.table_id, ended.version from generations ended
       join tables on tables.id = ended.table_id join teams on teams.id = tables.team_id
-      join progress on progress.partition = teams.partition
+      join ${garbageTimes} progress on progress.partition = teams.partition
       where not ended.expired and ended.ended_at < progress.time - $1 limit ${thingsAtOnce})
     returning table_id, version, ended
   ), idle as (
@@ -64,7 +65,7 @@ async function forgetGenerations(database: Database, later: number): Promise<num
   const { rows } = await database.pool.query<{ table_id: string; version: string }>(
     `select ended.table_id, ended.version from generations ended
       join tables on tables.id = ended.table_id join teams on teams.id = tables.team_id
-      join progress on progress.partition = teams.partition
+      join ${garbageTimes} progress on progress.partition = teams.partition
       where ended.cleared and ended.ended_at < progress.time - $1 limit 1`,
     [rememberedAnswers - later],
   );

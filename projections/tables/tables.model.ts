@@ -90,8 +90,8 @@ export const tables: Model<TablesState, TableStates, TableChange | OpenBodyChang
     ...storing(state.changedRows().map(changeOf), upsertChanges),
   ],
   remember: (remembered, state) => {
-    const known = remembered?.hasRoom ? remembered : new RememberedTables();
-    known.take(state);
+    const known = remembered?.hasRoomFor(state) ? remembered : new RememberedTables();
+    if (known.hasRoomFor(state)) known.take(state);
     return known;
   },
   isRefused: isRefusedWithoutRows,

@@ -1,15 +1,15 @@
 /** What HTTP reads of tables. */
 import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
+import type { TableLimits } from '../../src/events/event.ts';
+import type { Refusal } from '../../src/events/outcome.ts';
 import { decodeSchema, type TableSchema } from '../../src/values/table-schema.ts';
+import { readGaps } from '../engine/progress/versions.ts';
+import type { Team } from '../teams/team.ts';
+import { refusalOf, refusalOfNew, type Target } from './guards.ts';
 
 /** The result of a query on a table, or why there is none. */
 export type TableAnswer<T> = T | 'table_not_found' | 'payment_required';
-
-export interface TableSummary {
-  readonly id: string;
-  readonly name: string;
-}
 
 /** A place in the list of a team's tables: after the table that this version created under this ID. */
 export interface TablePosition {
@@ -18,7 +18,8 @@ export interface TablePosition {
 }
 
 export interface TablesPage {
-  readonly tables: readonly TableSummary[];
+  /** The tables as JSON in UTF-8, each with its `id` and `name`, joined by commas. */
+  readonly tables: Buffer;
   /** Where the next page begins; null when this is the last. */
   readonly next: TablePosition | null;
 }
@@ -55,30 +56,66 @@ const selectLink: Statement = {
 };
 
 /**
- * A page in the order of creation, from the index `tables_listed`. `$3` and `$4`: the last table before the page; `$5`: how many tables
- * to read.
+ * A page in the order of creation, from the index `tables_listed`, as one value that Node passes on (docs/decisions/0006). `$3` and `$4`: the
+ * last table before the page; `$5`: how many tables it may have; `$6`: how many bytes, but it has one table at least if there is any.
  */
 export const selectTables = `
-  select id, name, created from tables where team_id = $1 and not deleted and (created, id) > ($3::int8, $4::uuid)
-    and ($2::text is null or exists (select from app_links where app_links.table_id = tables.id and app_links.app_id = $2))
-  order by created, id limit $5`;
+  with found as (
+    select id, created, format('{"id":"%s","name":%s}', id, to_json(name)) as entry from tables
+    where team_id = $1 and not deleted and (created, id) > ($3::int8, $4::uuid)
+      and ($2::text is null or exists (select from app_links where app_links.table_id = tables.id and app_links.app_id = $2))
+    order by created, id limit $5 + 1
+  ), measured as (
+    select *, row_number() over (order by created, id) as place, sum(octet_length(entry) + 1) over (order by created, id) as bytes from found
+  ), page as (
+    select * from measured where place <= $5 and (place = 1 or bytes <= $6)
+  )
+  select coalesce(string_agg(entry, ',' order by place), '') as tables,
+    case when count(*) < (select count(*) from found) then max(created) end as "nextCreated", (array_agg(id order by place desc))[1]::text as "nextId"
+  from page`;
+
+const readTables: Statement<{ readonly tables: Buffer; readonly nextCreated: Buffer | null; readonly nextId: Buffer }> = {
+  name: 'read_tables', text: selectTables, binary: true,
+};
 
 /** Before every table: versions are at least 0, and no table has this ID. */
 const beforeAll: TablePosition = { created: 0n, id: '00000000-0000-0000-0000-000000000000' };
 
-/** A page ends at about this many bytes of JSON, as a page of rows does, however many tables were asked for (docs/spec/decisions.md 3). */
+/** A page ends at this many bytes of JSON, as a page of rows does, however many tables were asked for (docs/spec/decisions.md 3). */
 const pageBytesMax = 16 * 1024 * 1024;
+
+/** The most bytes of a table in a page: each of the 1,024 bytes of a name may be escaped. */
+const tableBytesMax = 64 + 1024 * 6;
+
+/** The most bytes that a page of so many tables can have. */
+export function tablesBytesAtMost(limit: number): number {
+  return Math.min(pageBytesMax, limit * tableBytesMax);
+}
 
 const selectVersion: Statement<{ version: bigint }> = {
   name: 'read_table_version',
   text: 'select version from tables where id = $1 and team_id = $2 and not deleted',
 };
 
-const selectColumns: Statement<{ columns: string }> = {
-  name: 'read_columns',
-  text: `select schemas.columns from tables
+const selectTarget: Statement<Target & { readonly columns: string; readonly gaps: string }> = {
+  name: 'read_target',
+  text: `select tables.version, teams.suspended, schemas.columns, progress.gaps from tables
+    join teams on teams.id = tables.team_id join progress on progress.partition = teams.partition
     join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
     where tables.id = $1 and tables.team_id = $2 and not tables.deleted`,
+};
+
+/** What a request on a table needs to know before its body is read. */
+export interface FoundTarget {
+  /** The IDs of the table's columns, in order; empty if the team has no such table. */
+  readonly columns: readonly string[];
+  /** Why the committed state refuses the request, whatever its rows are; null if it does not. */
+  readonly refusal: Refusal | null;
+}
+
+const selectUse: Statement<Pick<Team, 'suspended' | 'tables' | 'tablesMax'>> = {
+  name: 'read_use_of_tables',
+  text: 'select suspended, tables::float8, tables_max::float8 as "tablesMax" from teams where id = $1',
 };
 
 export class TableQueries {
@@ -92,12 +129,11 @@ export class TableQueries {
    * A page of the team's tables in order of creation (docs/spec/decisions.md 3): of all, or of those linked to an app. `from`: where it
    * begins; null: at the first table. `limit`: how many tables it may have.
    */
-  async list(teamId: string, appId: string | null, from: TablePosition | null, limit: number): Promise<TablesPage> {
+  async list(teamId: string, appId: string | null, from: TablePosition | null, limit: number, bytesMax = pageBytesMax): Promise<TablesPage> {
     const { created, id } = from ?? beforeAll;
-    const { rows } = await this.#database.pool.query<TableSummary & { readonly created: string }>(
-      selectTables, [teamId, appId, created, id, limit + 1],
-    );
-    return cutPage(rows.map((row) => ({ ...row, created: BigInt(row.created) })), limit);
+    const { rows } = await this.#database.scans.with((client) => client.query(readTables, [teamId, appId, created, id, limit, bytesMax]));
+    const { tables, nextCreated, nextId } = rows[0]!;
+    return { tables, next: nextCreated === null ? null : { created: nextCreated.readBigInt64BE(), id: nextId.toString() } };
   }
 
   /** Whether a table of the team is linked to an app. Also true of a deleted table, which other queries report as missing. */
@@ -114,10 +150,18 @@ export class TableQueries {
     return suspended ? 'payment_required' : { ...table, schema: decodeSchema(JSON.parse(columns)) };
   }
 
-  /** The IDs of a table's columns, in order; empty if the team has no such table. */
-  async columnIds(teamId: string, tableId: string): Promise<readonly string[]> {
-    const { rows } = await this.#database.reader.query(selectColumns, [tableId, teamId]);
-    return rows.flatMap(({ columns }) => decodeSchema(JSON.parse(columns)).columns.map((column) => column.id));
+  /** The table of a request that brings rows, and whether the committed state refuses the request already. */
+  async target(teamId: string, tableId: string, ifMatch: bigint | null): Promise<FoundTarget> {
+    const { rows: [found] } = await this.#database.reader.query(selectTarget, [tableId, teamId]);
+    if (found === undefined) return { columns: [], refusal: refusalOf(null, ifMatch, { gaps: [] }) };
+    const columns = decodeSchema(JSON.parse(found.columns)).columns.map((column) => column.id);
+    return { columns, refusal: refusalOf(found, ifMatch, { gaps: readGaps(found.gaps) }) };
+  }
+
+  /** Why the committed state refuses a new table of the team; null if it does not. */
+  async refusalOfNew(teamId: string, limits: TableLimits): Promise<Refusal | null> {
+    const { rows: [team] } = await this.#database.reader.query(selectUse, [teamId]);
+    return team === undefined ? null : refusalOfNew(team, limits);
   }
 
   /** The version of a table's data; null if the team has no such table. */
@@ -125,17 +169,4 @@ export class TableQueries {
     const { rows } = await this.#database.reader.query(selectVersion, [tableId, teamId]);
     return rows[0]?.version ?? null;
   }
-}
-
-/** The first of these tables: at most `limit`, and about `bytesMax` bytes of JSON, but at least one if there is any. */
-export function cutPage(found: readonly (TableSummary & TablePosition)[], limit: number, bytesMax = pageBytesMax): TablesPage {
-  const tables: TableSummary[] = [];
-  let bytes = 0;
-  for (const { id, name } of found.slice(0, limit)) {
-    bytes += Buffer.byteLength(JSON.stringify({ id, name })) + 1;
-    if (tables.length > 0 && bytes > bytesMax) break;
-    tables.push({ id, name });
-  }
-  const last = found[tables.length - 1];
-  return { tables, next: last === undefined || tables.length === found.length ? null : { created: last.created, id: last.id } };
 }

@@ -1,10 +1,11 @@
 /** The tables of a batch with their schemas, extents and rows: as loaded, and as changed by the events decided so far. */
-import type { RowAddress } from '../../src/events/event.ts';
+import type { Event, RowAddress } from '../../src/events/event.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
 import { PairMap } from '../engine/pair-map.ts';
 import type { StashStates } from '../stashes/stashes.state.ts';
 import type { TeamStates } from '../teams/teams.state.ts';
+import type { RowIdCheck } from './check-row-ids.ts';
 import { RetainedIds, type RetainedId } from './retained-ids.ts';
 import { findRetainedPlace } from './retained-places.ts';
 import { ExtentMap } from './extent-map.ts';
@@ -23,6 +24,7 @@ export class TablesState {
   readonly #extents = new ExtentMap();
   readonly #rows = new PairMap<bigint, number, StoredRow>();
   readonly #retained = new RetainedIds();
+  readonly #rowIdChecks = new Map<Event, RowIdCheck>();
 
   // The changes to store, one entry per object.
   readonly #changedTables = new Set<string>();
@@ -72,6 +74,15 @@ export class TablesState {
     return this.#extents.extentOf(tableId, row);
   }
 
+  /** What was found of the row IDs of an overwrite while it was loaded; undefined: they were not looked at. */
+  rowIdCheck(event: Event): RowIdCheck | undefined {
+    return this.#rowIdChecks.get(event);
+  }
+
+  putRowIdCheck(event: Event, check: RowIdCheck): void {
+    this.#rowIdChecks.set(event, check);
+  }
+
   /** The row of the present generation with this ID, wherever it is. */
   row(table: Table, id: RowAddress): StoredRow | null {
     const place = this.#placeOf(table, id);
@@ -117,6 +128,10 @@ export class TablesState {
 
   all(): Iterable<Table> {
     return this.#tables.values();
+  }
+
+  get extentCount(): number {
+    return this.#extents.size;
   }
 
   allExtents(): Iterable<Extent> {

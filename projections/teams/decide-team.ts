@@ -1,6 +1,6 @@
 /** Teams, their plans and tokens. These events come from the command line and cannot be refused: they are facts. */
 import type { Event, EventOf } from '../../src/events/event.ts';
-import { noPlanLimits, noUsage, quotas } from '../../src/events/quota.ts';
+import { noPlanLimits, noUsage, planQuotas } from '../../src/events/quota.ts';
 import { apply } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { Team, TeamChange, Token, TokenChange } from './team.ts';
@@ -23,7 +23,7 @@ export function decideTeamChange(teams: TeamsState, teamId: string, change: Part
 
 /** Limits that the event does not name stay as they are. */
 export function decideTeamPlan({ teams }: TeamStates, { data }: Event<EventOf<'TeamPlanSet'>>): Decision<TeamChange> {
-  const limits = quotas.map((quota) => `${quota}Max` as const).filter((limit) => data[limit] !== undefined);
+  const limits = planQuotas.map((quota) => `${quota}Max` as const).filter((limit) => data[limit] !== undefined);
   return decideTeamChange(teams, data.teamId, Object.fromEntries(limits.map((limit) => [limit, data[limit]])));
 }
 

@@ -1,18 +1,28 @@
 /** Guards on teams: their suspension, and their quotas (docs/limits.md). */
 import type { Refusal } from '../../src/events/outcome.ts';
-import { planRefusal, settingRefusal, type Quota } from '../../src/events/quota.ts';
+import { planRefusal, settingRefusal, type PlanLimits, type Quota, type Usage } from '../../src/events/quota.ts';
 import type { Team } from './team.ts';
 
 /** The message to a suspended team (docs/spec/decisions.md 2). */
 export const suspendedMessage = 'the team is suspended';
 
+/** Refuses if the team is suspended. */
+export function suspension({ suspended }: Pick<Team, 'suspended'>): Refusal | null {
+  return suspended ? { type: 'payment_required', message: suspendedMessage } : null;
+}
+
 /**
  * Refuses if the team would use `more` than it may. Its plan decides or, where that says nothing, `settingMax`: the setting as recorded in
  * the event; absent: no limit.
  */
-export function exceededQuota(team: Team, quota: Quota, more: number, settingMax?: number): Refusal | null {
-  const used = team[quota];
-  const planMax = team[`${quota}Max`];
+export function exceededQuota<Q extends Quota>(
+  team: Pick<Usage, Q> & Pick<PlanLimits, `${Q}Max`>,
+  quota: Q,
+  more: number,
+  settingMax?: number,
+): Refusal | null {
+  const used: number = team[quota];
+  const planMax: number | null = team[`${quota}Max`];
   const max = planMax ?? settingMax ?? Infinity;
   if (more <= 0 || used + more <= max) return null;
   return planMax === null

@@ -30,6 +30,8 @@ export const TeamEntity = defineEntity({
     /** Bytes of its files. */
     uploadBytes: p.bigint('number'),
     uploadBytesMax: p.bigint('number').nullable(),
+    /** What it uses of this is noted elsewhere (src/usage/). */
+    logBytesPerDayMax: p.bigint('number').nullable(),
   },
 });
 

@@ -1,4 +1,5 @@
 /** Teams, their plans and their tokens. */
+import { refusedWith } from '../engine/decision.ts';
 import type { Loading, Model } from '../engine/model.ts';
 import { storing } from '../engine/statements.ts';
 import { decideTeamChange, decideTeamCreated, decideTeamPlan, decideTokenCreated, decideTokenRevoked } from './decide-team.ts';
@@ -25,6 +26,7 @@ export const teams: Model<TeamsState, TeamStates, TeamChange | TokenChange, Reme
     TeamPlanSet: decideTeamPlan,
     TokenCreated: decideTokenCreated,
     TokenRevoked: decideTokenRevoked,
+    RequestRefused: (_states, { data }) => refusedWith(data.refusal),
   },
   changes: {
     team: ({ teams }, { team }) => teams.change(team),

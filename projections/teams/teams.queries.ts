@@ -13,6 +13,11 @@ const selectToken: Statement<KnownToken> = {
     where hash = $1 and not revoked and not exists (select from ${revocationNotes} where token_id = tokens.id)`,
 };
 
+const selectTokensOf: Statement<KnownToken & { readonly hash: Buffer }> = {
+  name: 'read_tokens', text: selectToken.text.replace('select id,', 'select hash, id,')
+    .replace('hash = $1', "hash = any(array(select decode(hex, 'hex') from unnest($1::text[]) hex))"),
+};
+
 const selectTokens = `
   select id, name, expires_at::float8 as "expiresAt", read_only as "readOnly", app_id as "appId", used_at::float8 as "usedAt",
     revoked or exists (select from ${revocationNotes} where token_id = id) as revoked
@@ -72,6 +77,13 @@ export class TeamQueries {
   /** The token's record; null if there is no such token, or it was revoked. */
   async token(token: string): Promise<KnownToken | null> {
     return (await this.#database.reader.query(selectToken, [hashToken(token)])).rows[0] ?? null;
+  }
+
+  /** Those of the tokens that `token` finds, in one query. */
+  async tokensAmong(tokens: readonly string[]): Promise<ReadonlyMap<string, KnownToken>> {
+    const byHash = new Map(tokens.map((token) => [hashToken(token).toString('hex'), token]));
+    const { rows } = await this.#database.reader.query(selectTokensOf, [[...byHash.keys()]]);
+    return new Map(rows.map(({ hash, ...known }) => [byHash.get(hash.toString('hex'))!, known]));
   }
 
   /** All teams, ordered by ID and so by time of creation: IDs begin with it, while versions of different partitions are not comparable. */

@@ -1,6 +1,6 @@
 /** Reads and writes teams and tokens. */
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
-import { quotas } from '../../src/events/quota.ts';
+import { planQuotas, quotas } from '../../src/events/quota.ts';
 import { storedTeams, storedTokens } from './team.entity.ts';
 import type { Team, Token } from './team.ts';
 
@@ -14,7 +14,7 @@ export async function findTeams(tx: Tx, ids: readonly string[]): Promise<Team[]>
 }
 
 export const upsertTeams = storedTeams.upsert(
-  'upsert_teams', ['suspended', ...quotas, ...quotas.map((quota) => `${quota}Max` as const)],
+  'upsert_teams', ['suspended', ...quotas, ...planQuotas.map((quota) => `${quota}Max` as const)],
 );
 
 const selectTokens: Statement<Token> = {

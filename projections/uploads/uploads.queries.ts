@@ -2,10 +2,12 @@
 import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import type { StoredFile } from '../../src/events/event.ts';
+import { isNotHeld } from '../engine/quarantine/held-in-sql.ts';
 import { findClaims } from './file-references.store.ts';
 
 /** The state of an upload, as its team needs it. */
 export interface UploadState {
+  readonly teamId: string;
   /** Null until it is completed. Also set if the completion was refused. */
   readonly file: StoredFile | null;
   readonly contentType: string;
@@ -19,6 +21,7 @@ export interface UploadState {
 
 /** A file with a public URL. */
 export interface PublicFile {
+  readonly teamId: string;
   readonly name: string;
   readonly fileName: string;
   readonly contentType: string;
@@ -29,7 +32,6 @@ export interface PublicFile {
 }
 
 interface UploadRow extends Omit<UploadState, 'file'> {
-  readonly teamId: string;
   readonly appId: string;
   readonly file: string | null;
   readonly size: number | null;
@@ -44,7 +46,7 @@ const selectUpload: Statement<UploadRow> = {
 
 const selectFile: Statement<PublicFile> = {
   name: 'read_file',
-  text: `select file as name, file_name as "fileName", content_type as "contentType", size::float8, suspended as "isSuspended"
+  text: `select team_id as "teamId", file as name, file_name as "fileName", content_type as "contentType", size::float8, suspended as "isSuspended"
     from uploads join teams on teams.id = uploads.team_id where file = $1 and removed_at is null`,
 };
 
@@ -65,7 +67,10 @@ export interface GivenUpUpload {
 export interface PartitionProgress {
   readonly partition: number;
   readonly next: string;
+  /** The ID of its log; null before the first event. */
   readonly logId: string | null;
+  /** Whether events of teams in quarantine are held. */
+  readonly isHeld: boolean;
 }
 
 export class UploadQueries {
@@ -79,8 +84,8 @@ export class UploadQueries {
   async upload(uploadId: string, owner?: { readonly teamId: string; readonly appId: string }): Promise<UploadState | null> {
     const { rows: [row] } = await this.#database.reader.query(selectUpload, [uploadId]);
     if (row === undefined) return null;
-    const { teamId, appId, file, size, ...upload } = row;
-    if (owner !== undefined && (owner.teamId !== teamId || owner.appId !== appId)) return null;
+    const { appId, file, size, ...upload } = row;
+    if (owner !== undefined && (owner.teamId !== upload.teamId || owner.appId !== appId)) return null;
     return { ...upload, file: file === null ? null : { name: file, size: size! } };
   }
 
@@ -94,11 +99,11 @@ export class UploadQueries {
     const { rows } = await this.#database.pool.query<UploadToCheck>(
       `select due.id, due.team_id as "teamId", progress.next from progress cross join lateral (
           (select uploads.id, team_id from uploads join teams on teams.id = uploads.team_id
-            where teams.partition = progress.partition and removed_at is null and file is null and expires_at < $1
+            where teams.partition = progress.partition and ${isNotHeld} and removed_at is null and file is null and expires_at < $1
             order by expires_at limit $2)
           union all
           (select uploads.id, team_id from uploads join teams on teams.id = uploads.team_id
-            where teams.partition = progress.partition and removed_at is null and unclaimed_since + unclaimed_life_ms < $1
+            where teams.partition = progress.partition and ${isNotHeld} and removed_at is null and unclaimed_since + unclaimed_life_ms < $1
             order by unclaimed_since + unclaimed_life_ms limit $2)
         ) due`,
       [time, atOnce],
@@ -111,7 +116,7 @@ export class UploadQueries {
     const { rows } = await this.#database.pool.query<UploadToCheck & { readonly claimed: boolean }>(
       `select uploads.id, uploads.team_id as "teamId", progress.next, unclaimed_since is null as claimed
         from uploads join teams on teams.id = uploads.team_id join progress on progress.partition = teams.partition
-        where uploads.id > $1 and uploads.file is not null and uploads.removed_at is null order by uploads.id limit $2`,
+        where uploads.id > $1 and uploads.file is not null and uploads.removed_at is null and ${isNotHeld} order by uploads.id limit $2`,
       [after, atOnce],
     );
     const claims = await this.#database.scans.with((tx) => findClaims(tx, rows.map(({ id }) => id)));
@@ -149,10 +154,10 @@ export class UploadQueries {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** The progress of each partition, and the ID of its log; null before the first event. */
+  /** The progress of each partition. */
   async progress(): Promise<PartitionProgress[]> {
     const { rows } = await this.#database.pool.query<PartitionProgress>(
-      'select partition, next, log_id as "logId" from progress order by partition',
+      `select partition, next, log_id as "logId", held <> '{}' as "isHeld" from progress order by partition`,
     );
     return rows;
   }

@@ -1,10 +1,13 @@
 /** The only reader of the environment. One schema describes every setting, and all problems are reported together. */
 import { z } from 'zod';
+import { parseByteSize } from '../byte-size.ts';
 
 const timerMsMax = 2 ** 31 - 1;
 const portMax = 65_535;
 /** The largest count that the read model can store. */
 const int4Max = 2 ** 31 - 1;
+/** The largest number of a structured field (RFC 9651), such as `RateLimit`. */
+const integerMax = 999_999_999_999_999;
 /** Garbage collection of generations ignores the chunks of stashes: a stash must expire long before that. */
 const stashLifeMax = 7 * 24 * 3_600_000;
 /** The S3 limit for a single PUT, and for a single copy. */
@@ -21,6 +24,11 @@ function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER) {
     .pipe(z.number().min(min, problem).max(max, isBounded ? problem : `must be at most ${max}`));
 }
 
+function byteSize() {
+  const problem = 'must be a size in bytes, or with a unit, such as 500MB or 1GiB';
+  return z.string().refine((text) => parseByteSize(text) !== null, problem).transform((text) => parseByteSize(text)!);
+}
+
 /** The message lists all values, worded like the descriptions of the settings. */
 function oneOf<const Values extends readonly [string, ...string[]]>(values: Values) {
   return z.enum(values, `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}`);
@@ -32,7 +40,7 @@ const yesOrNo = oneOf(['true', 'false']).transform((text) => text === 'true');
 
 const settings = z.object({
   DATA_DIR: z.string().default('./data')
-    .describe('The folder of what this process keeps: the embedded Postgres, uploaded files, and the first token in its file `token`. Made if it is not there.'),
+    .describe('The folder of what this process keeps: the embedded Postgres, uploaded files, large bodies while they arrive, and the first token in its file `token`. Made if it is not there.'),
   HOST: z.string().default('127.0.0.1')
     .describe('The address to listen on. `0.0.0.0` is every IPv4 address of the machine.'),
   PORT: wholeNumber(0, portMax).default(8080)
@@ -81,7 +89,7 @@ const settings = z.object({
   TABLES_MAX: wholeNumber(1).default(10_000)
     .describe('The most tables that a team may have, unless its plan says otherwise. See [limits.md](limits.md).'),
   BODIES_OPEN_MAX: wholeNumber(1).default(1000)
-    .describe('The most bodies of several blocks (more than 10,000 rows or 512 KiB) of a team that are still arriving, or were cut off in the last hour, unless its plan says otherwise.'),
+    .describe('The most bodies of several blocks (more than 10,000 rows or 512 KiB) of a team whose blocks are being appended, or were left so in the last hour, unless its plan says otherwise.'),
   STASHES_MAX: wholeNumber(1).default(10_000)
     .describe('The most stashes of a team that are neither deleted nor expired, unless its plan says otherwise.'),
   STASH_LIFE_MS: wholeNumber(1, stashLifeMax).default(48 * 3_600_000)
@@ -90,10 +98,18 @@ const settings = z.object({
     .describe('The most chunks that a stash may hold.'),
   STASH_ROWS_MAX: wholeNumber(1, int4Max).default(10_000_000)
     .describe('The most rows that a stash may hold.'),
+  LOG_BYTES_PER_DAY: wholeNumber(1).optional()
+    .describe('The most bytes that the writes of a team append to the log in a day (UTC), unless its plan says otherwise. Without it there is no such limit. See [limits.md](limits.md).'),
   RATE_LIMIT_REQUESTS: wholeNumber(1, int4Max).optional()
     .describe('The most requests of a team in a window; further ones are 429. Without it there is no such limit. See [rate-limits.md](rate-limits.md).'),
   RATE_LIMIT_ROWS: wholeNumber(1, int4Max).optional()
     .describe('The most rows that a team writes in a window; further ones are 429. Without it there is no such limit.'),
+  RATE_LIMIT_BYTES: wholeNumber(1, integerMax).optional()
+    .describe('The most bytes of request bodies of a team in a window, as they arrive; further ones are 429. Without it there is no such limit.'),
+  RATE_LIMIT_IMPORTS: wholeNumber(1, int4Max).optional()
+    .describe('The most imports of stashes of a team in a window; further ones are 429. Without it there is no such limit.'),
+  RATE_LIMIT_REFUSALS: wholeNumber(0, int4Max).default(100)
+    .describe('The most requests of a client address in a window without a valid token, or to an upload URL that was not signed here; further ones are 429. 0: no limit.'),
   RATE_LIMIT_WINDOW_MS: wholeNumber(1000, 86_400_000).default(60_000)
     .describe('How long a window of these limits is, in milliseconds; at least a second, at most a day. Answers give it in whole seconds, rounded up.'),
   FILES_DIR: z.string().optional()
@@ -126,6 +142,8 @@ const settings = z.object({
     .describe('The most uploads of a team that are neither completed nor over, unless its plan says otherwise. What was sent for them does not count as bytes of files yet.'),
   UPLOADS_OPEN_BYTES_MAX: wholeNumber(1).default(100 * 2 ** 30)
     .describe('The most bytes that may arrive for these uploads of a team, unless its plan says otherwise. Each counts with `UPLOAD_SIZE_MAX_BYTES`, whatever has arrived.'),
+  DISK_FREE_MIN: byteSize().default(2 ** 30)
+    .describe('How much must be free on the disks of `DATA_DIR` and of `FILES_DIR`, in bytes or with a unit (`500MB`, `1GiB`). Below it, large bodies, chunks and uploads are 503. 0: nothing is refused. See [limits.md](limits.md).'),
   CONNECTIONS_MAX: wholeNumber(1).default(10_000)
     .describe('The most open connections of clients. Further ones are closed as they come.'),
   REQUEST_IDLE_TIMEOUT_MS: wholeNumber(1, timerMsMax).default(60_000)
@@ -141,7 +159,7 @@ const settings = z.object({
   MAINTENANCE_INTERVAL_MS: wholeNumber(1, timerMsMax).default(10_000)
     .describe('How long compaction and garbage collection wait when they find nothing to be done, in milliseconds.'),
   RESPONSE_BYTES_MAX: wholeNumber(1024 * 1024).default(128 * 1024 * 1024)
-    .describe('The most bytes of pages of rows that are read, or wait for their clients to read them. Past it reads wait, then are 503. See [limits.md](limits.md).'),
+    .describe('The most bytes of pages, and of parts of files, that are read, or wait for their clients to read them. Past it reads wait, then are 429 or 503. See [limits.md](limits.md).'),
   APPEND_QUEUE_EVENTS_MAX: wholeNumber(1).default(10_000)
     .describe('The most events that wait to be appended to the log. Past it writes are 503.'),
   APPEND_QUEUE_BYTES_MAX: wholeNumber(1).default(64 * 1024 * 1024)

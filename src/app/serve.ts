@@ -18,6 +18,7 @@ import { describeGreeting } from './greeting.ts';
 import { cacheLinks } from '../http/access/access.ts';
 import type { App } from '../http/server/app-type.ts';
 import { buildApp } from '../http/server/app.ts';
+import { AddressLimit } from '../http/limits/address-limit.ts';
 import { openShares, type Shares } from '../http/limits/shares.ts';
 import { HttpError } from '../http/answers/http-error.ts';
 import { originOf } from '../http/requests/origin.ts';
@@ -25,7 +26,9 @@ import { Jobs } from '../http/submit/jobs.ts';
 import { RateLimits } from '../http/limits/rate-limits.ts';
 import { addRoutes } from '../http/routes.ts';
 import { metricsRoute, serveMetrics } from '../http/routes/metrics.ts';
+import { DiskFloor, foldersToWatch } from '../http/limits/disk-floor.ts';
 import { Submitter } from '../http/submit/submitter.ts';
+import { DeferredLookUps } from '../http/access/deferred-look-ups.ts';
 import { cacheTokens } from '../http/access/token-cache.ts';
 import { Turns } from '../http/bodies/turns.ts';
 import { UploadAnswers } from '../http/answers/upload-answers.ts';
@@ -34,9 +37,13 @@ import { NotAppended } from '../log/event-log.ts';
 import { isKafkaAway } from '../log/kafka/kafka-away.ts';
 import { Metrics } from '../metrics/metrics.ts';
 import { openService, type Service } from './service.ts';
+import { openSpoolFolder } from './spool-folder.ts';
 import { onStopSignal } from './stop-signals.ts';
+import { untilClosed } from '../until-closed.ts';
 import { TokenUses } from '../security/token-uses.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
+import { LogBytes } from '../usage/log-bytes.ts';
+import { dayOf, sumLogBytes } from '../usage/log-bytes-notes.ts';
 import { UploadMaintenance } from '../maintenance/upload-maintenance.ts';
 
 /** How long before connections are cut the remaining requests are answered, in milliseconds. */
@@ -66,7 +73,12 @@ export async function serve(config: Config): Promise<void> {
   if (files === null) return;
   resources.defer(() => files.close());
   metrics.ask({ log: service.log, askPostgres: () => askPostgres(service) });
-  metrics.askQuotas(() => service.queries.teams.quotaUse());
+  const { database, log } = service;
+  const logBytes = new LogBytes({ pool: database.pool, now: () => log.now(), settingMax: config.LOG_BYTES_PER_DAY, logger });
+  resources.defer(() => untilClosed('its counts of log bytes', logBytes.close(), logger));
+  metrics.askQuotas(async () => [
+    ...await service.queries.teams.quotaUse(), { quota: 'logBytesPerDay' as const, ...await sumLogBytes(database.pool, dayOf(log.now())) },
+  ]);
   let closeMetrics: (() => Promise<void>) | undefined;
   resources.defer(async () => closeMetrics?.());
   let started = false;
@@ -74,14 +86,20 @@ export async function serve(config: Config): Promise<void> {
   resources.defer(() => uses.close());
   const shares = openShares(config, (name, by) => metrics.requests.shareRefused(name, by));
   metrics.watchShares(shares);
+  const diskFloor = new DiskFloor({ folders: foldersToWatch(config), freeMin: config.DISK_FREE_MIN, logger });
+  metrics.watchDisks(diskFloor);
+  const outcomes = new OutcomeQueries(service.database);
   const submitter = new Submitter(service.log, service.keys, {
-    shares, asyncWaitMs: config.ASYNC_WAIT_MS, logger, onRefused: (refusal) => metrics.requests.refused(refusal),
+    shares, logBytes, outcomes, asyncWaitMs: config.ASYNC_WAIT_MS, logger,
+    onRefused: (refusal) => metrics.requests.refused(refusal),
   });
   const rateLimits = RateLimits.of(config, metrics.requests);
+  const spoolFolder = await openSpoolFolder(config.DATA_DIR);
+  const addressLimit = AddressLimit.of(config, metrics.requests);
   const app = buildService({
-    service, files, submitter, shares, rateLimits, uses, metrics, audit, refusedTokens, config, logger, hasStarted: () => started,
+    service, files, submitter, outcomes, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted: () => started,
   });
-  resources.defer(() => drain(app, submitter, config));
+  resources.defer(() => untilClosed('its connections to clients', drain(app, submitter, config), logger));
   service.onFailure((reason) => {
     logger.fatal(reason);
     // So that a supervisor restarts the process.
@@ -109,7 +127,7 @@ export async function serve(config: Config): Promise<void> {
     const maintenance = new Maintenance({
       database, log, uploads: new UploadMaintenance({ log, uploads, files, logger }), logger, interval: config.MAINTENANCE_INTERVAL_MS,
     });
-    resources.defer(() => maintenance.close());
+    resources.defer(() => untilClosed('its maintenance', maintenance.close(), logger));
   }
   started = true;
   await stopped;
@@ -182,12 +200,16 @@ async function openWhenReachable<T extends { close(): Promise<void> }>(
 }
 
 /** Builds the HTTP interface; a projector serves only health, metrics and documentation. */
-function buildService({ service, files, submitter, shares, rateLimits, uses, metrics, audit, refusedTokens, config, logger, hasStarted }: {
+function buildService({ service, files, submitter, outcomes, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted }: {
   readonly service: Service;
   readonly files: FileStore;
   readonly submitter: Submitter;
+  readonly outcomes: OutcomeQueries;
   readonly shares: Shares;
   readonly rateLimits: RateLimits | null;
+  readonly addressLimit: AddressLimit | null;
+  readonly diskFloor: DiskFloor;
+  readonly spoolFolder: string;
   readonly uses: TokenUses;
   readonly metrics: Metrics;
   readonly audit: AuditLog;
@@ -196,15 +218,22 @@ function buildService({ service, files, submitter, shares, rateLimits, uses, met
   readonly logger: pino.Logger;
   readonly hasStarted: () => boolean;
 }): App {
-  const { database, log, keys, queries: { teams, uploads, tables: { tables, rows, pages } } } = service;
+  const { log, keys, queries: { teams, stashes, uploads, tables: { tables, rows, pages } } } = service;
+  const deferred = new DeferredLookUps((tokens) => teams.tokensAmong(tokens));
   const authenticate = cacheTokens({
-    find: (token) => teams.token(token), now: () => log.now(), onUse: (tokenId, time) => uses.add(tokenId, time),
+    find: (token) => teams.token(token),
+    ...(addressLimit !== null && {
+      suspects: { isSuspect: (request) => addressLimit.isUsedUp(request), find: deferred.find.bind(deferred) },
+    }),
+    now: () => log.now(), onUse: (tokenId, time) => uses.add(tokenId, time),
   });
   return buildApp({
     config,
     log: logger,
-    authenticate: (token) => (log.isCaughtUp ? authenticate(token) : refuseWhileBehind()),
+    authenticate: (token, request) => (log.isCaughtUp ? authenticate(token, request) : refuseWhileBehind()),
+    addressLimit,
     onRefusedToken: (request) => refusedTokens.add(originOf(request)),
+    quarantinedSince: (teamId) => log.quarantinedSince(teamId),
     isLinked: cacheLinks((teamId, tableId, appId) => tables.isLinked(teamId, tableId, appId)),
     checkHealth: async () => ({
       notReady: [...(hasStarted() ? [] : ['The service is starting.']), ...(await findDatabaseProblems(service))],
@@ -216,11 +245,11 @@ function buildService({ service, files, submitter, shares, rateLimits, uses, met
       if (config.ROLE === 'projector') return;
       const requireReadModel = (): Promise<void> => (log.isCaughtUp ? Promise.resolve() : refuseWhileBehind());
       addRoutes(app, {
-        submitter, tables, rows, pages, shares,
-        jobs: new Jobs({ log, keys, outcomes: new OutcomeQueries(database) }),
+        submitter, log, tables, rows, pages, stashes, shares, diskFloor: config.DISK_FREE_MIN === 0 ? null : diskFloor,
+        jobs: new Jobs({ log, keys, outcomes }),
         receiver: {
           submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, bodyLimits: { openMax: config.BODIES_OPEN_MAX }, turns: new Turns(), rateLimits,
-          writeAhead: service.writeAhead,
+          writeAhead: service.writeAhead, takeBack: service.takeBack, spoolFolder,
         },
         rateLimits, limits: rowLimits(config.ROWS_PER_TABLE_MAX), tableLimits: tableLimits(config.ROWS_PER_TABLE_MAX, config.TABLES_MAX),
         stashLimits: stashLimits({
@@ -232,7 +261,7 @@ function buildService({ service, files, submitter, shares, rateLimits, uses, met
           sizeMax: config.UPLOAD_SIZE_MAX_BYTES, lifeMs: config.UPLOAD_LIFE_MS, unclaimedLifeMs: config.UPLOAD_UNCLAIMED_LIFE_MS,
           openMax: config.UPLOADS_OPEN_MAX, openBytesMax: config.UPLOADS_OPEN_BYTES_MAX,
         },
-        uploadBytes: files instanceof LocalFileStore ? { store: files, keys, log, uploads, requireReadModel } : null, requireReadModel,
+        uploadBytes: files instanceof LocalFileStore ? { store: files, keys, log, uploads, shares, addressLimit, rateLimits, requireReadModel } : null, requireReadModel,
       });
     },
   });

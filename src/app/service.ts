@@ -5,7 +5,7 @@ import { LocalKeys, withFreeKeys } from '../../projections/engine/local-keys.ts'
 import { openQueries } from '../../projections/engine/model.ts';
 import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
 import { models, type Queries, readModelSchema } from '../../projections/models.ts';
-import { fillSegment } from '../../projections/segments/fill-segment.ts';
+import { fillSegment, takeBackSegments } from '../../projections/segments/fill-segment.ts';
 import type { Config } from './config.ts';
 import { inDataFolder, makeFolder } from './data-folder.ts';
 import { checkPostgres } from '../database/check-postgres.ts';
@@ -13,6 +13,8 @@ import type { Database } from '../database/database.ts';
 import { inPipelinedTransaction } from '../database/transaction.ts';
 import { StoredSecretKeys, type SecretKeys } from '../security/secret-keys.ts';
 import { createTokenNotes } from '../security/token-notes.ts';
+import { untilClosed } from '../until-closed.ts';
+import { createLogBytesNotes } from '../usage/log-bytes-notes.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../embedded/embedded-postgres.ts';
 import type { RowBlock } from '../formats/block-writer.ts';
 import type { EventLog } from '../log/event-log.ts';
@@ -20,6 +22,9 @@ import { noLogObserver, type LogObserver } from '../log/log-observer.ts';
 import { partitionCount } from '../log/partition.ts';
 import { openLog, type Projects } from './open-log.ts';
 import { ReadModelUse } from './read-model-use.ts';
+
+/** How many segments are taken back in one transaction. */
+const takenBackAtOnce = 4;
 
 /** What is available without the log: Postgres, and the read model as far as it is projected. */
 export interface ReadModel {
@@ -43,6 +48,8 @@ export interface Service {
   readonly keys: SecretKeys;
   /** Writes the rows of a segment before the event that references it. */
   writeAhead(teamId: string, segmentId: string, block: RowBlock): Promise<void>;
+  /** Removes rows that were written ahead for segments that no event names. */
+  takeBack(segmentIds: readonly string[]): Promise<void>;
   /** Calls the listener, with the reason, when the service cannot go on, as that of `ReadModel` does. */
   onFailure(listener: (reason: string) => void): void;
   /** Closes everything. An embedded Postgres keeps running while other processes use it. */
@@ -90,14 +97,15 @@ export interface ServiceOptions {
 export async function openReadModel(config: Config, logger: Logger): Promise<ReadModel> {
   return openAll(async (closers) => {
     const postgres = await openPostgres(config, logger);
-    closers.push(() => postgres.close());
+    closers.push(() => untilClosed('its Postgres', postgres.close(), logger));
     const use = await ReadModelUse.share(postgres.url, readModelSchema);
     closers.push(() => use.end());
     const database = await openDatabase(models, { url: postgres.url, schema: readModelSchema });
-    closers.push(() => database.close());
+    closers.push(() => untilClosed('its connections to Postgres', database.close(), logger));
     await createReadModel(models, database, partitionCount);
     await use.identify();
     await createTokenNotes(database.pool);
+    await createLogBytesNotes(database.pool);
     return {
       url: postgres.url, database, queries: openQueries(models, database),
       onFailure: (listener) => {
@@ -141,6 +149,12 @@ export async function openService(
           const segment = { key: reserved.take(), id: segmentId, teamId, rows, body, ids };
           await inPipelinedTransaction(tx, () => fillSegment(tx, segment));
         }));
+      },
+      takeBack: async (segmentIds) => {
+        // A few at a time, so that nobody waits long for the connection.
+        for (let from = 0; from < segmentIds.length; from += takenBackAtOnce) {
+          await database.fills.with((tx) => takeBackSegments(tx, segmentIds.slice(from, from + takenBackAtOnce)));
+        }
       },
     };
   });

@@ -1,11 +1,10 @@
 /** `tablog log`: the state of the log, and how to go on after a part of it was lost (docs/operations.md). */
 import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
-import type { ReadModel } from '../app/service.ts';
-import type { RecordLog } from '../log/event-log.ts';
 import { readPartitionStates, resumeAfterLoss, type PartitionState } from '../replay/resume-after-loss.ts';
 import { audited } from './audited.ts';
-import { newLogger, writeOut, writeTable, writeWords } from './console.ts';
+import { writeOut, writeTable, writeWords } from './console.ts';
+import { withRecordLog } from './with-record-log.ts';
 
 interface Flags {
   readonly json?: boolean;
@@ -22,20 +21,22 @@ export function addLogCommands(program: Command): void {
 }
 
 async function status(flags: Flags): Promise<void> {
-  const states = await withLog((log, { database }) => readPartitionStates(log, database));
+  const states = await withRecordLog((log, { database }) => readPartitionStates(log, database));
   // With the log in Postgres an event is projected as it is appended, and why a partition has halted is not stored.
   const isBehind = ({ behind }: PartitionState): boolean => readConfig().KAFKA_BROKERS === undefined && behind > 0n;
   if (states.some((state) => state.halted !== null || isBehind(state))) process.exitCode = 1;
   if (flags.json) {
-    return writeOut(JSON.stringify(states.map(({ partition, next, base, bounds, halted, contradicted }) => ({
+    return writeOut(JSON.stringify(states.map(({ partition, next, base, bounds, halted, contradicted, held }) => ({
       partition, logEnd: String(bounds.end), projected: String(next), version: String(base + next), halted, contradicted,
+      quarantined: [...held.since.keys()],
     }))));
   }
   writeTable(['PARTITION', 'LOG ENDS AT', 'PROJECTED TO', 'VERSION'], states.map(({ partition, next, base, bounds }) => {
     return [partition, bounds.end, next, base + next].map(String);
   }));
   for (const state of states) {
-    const { partition, halted, contradicted } = state;
+    const { partition, halted, contradicted, held } = state;
+    if (held.since.size > 0) writeOut(`Partition ${partition} holds the events of ${held.since.size === 1 ? 'a team' : `${held.since.size} teams`} in quarantine: see \`tablog quarantine list\`.`);
     if (isBehind(state)) writeOut(`Partition ${partition} is not projected to the end of its log: start a process, or see what /readyz says if one runs.`);
     if (halted === null) continue;
     writeOut(`Partition ${partition} takes no writes: ${halted.replace(/^partition \d+(?:: | (?=has halted))/, '')}.`);
@@ -44,19 +45,7 @@ async function status(flags: Flags): Promise<void> {
 }
 
 async function resume(flags: Flags): Promise<void> {
-  const versions = await audited('log.resume', {}, () => withLog((log, { database }) => resumeAfterLoss(log, database)));
+  const versions = await audited('log.resume', {}, () => withRecordLog((log, { database }) => resumeAfterLoss(log, database)));
   if (flags.json) writeOut(JSON.stringify(versions.map((version, partition) => ({ partition, versionsFrom: String(version) }))));
   else writeWords(`The log was resumed: new versions of each partition are above ${versions.reduce((a, b) => (a < b ? a : b))}. Running processes go on by themselves.`);
-}
-
-async function withLog<T>(work: (log: RecordLog, readModel: ReadModel) => Promise<T>): Promise<T> {
-  const [{ openReadModel }, { openRecordLog }] = await Promise.all([import('../app/service.ts'), import('../app/open-log.ts')]);
-  const config = readConfig();
-  const logger = newLogger();
-  await using resources = new AsyncDisposableStack();
-  const readModel = await openReadModel(config, logger);
-  resources.defer(() => readModel.close());
-  const log = await openRecordLog(config, readModel.url, logger);
-  resources.defer(() => log.close());
-  return await work(log, readModel);
 }

@@ -3,15 +3,16 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { resumeTeam, setPlan, suspendTeam, type Plan } from '../../commands/plans.ts';
 import type { TeamSummary } from '../../projections/teams/teams.queries.ts';
 import type { EventData } from '../events/event.ts';
-import { nounOf, quotas, type Quota } from '../events/quota.ts';
+import { nounOf, planQuotas, type PlanQuota } from '../events/quota.ts';
 import { recordFact } from '../log/record-fact.ts';
+import { dayOf, readLogBytes } from '../usage/log-bytes-notes.ts';
 import type { AuditAction } from '../audit/audit-log.ts';
 import { audited, type AuditDetails } from './audited.ts';
-import { parseByteSize } from './byte-size.ts';
+import { parseByteSize } from '../byte-size.ts';
 import { wholeNumber, writeOut, writeWords } from './console.ts';
 import { UserError } from './run-to-end.ts';
 import { describeLimit, hasDefault, quotasAsJson, teamAsJson, writeQuotas } from './show-teams.ts';
-import { findTeam, withService } from './with-service.ts';
+import { findTeam, withReadModel, withService } from './with-service.ts';
 
 interface Flags {
   readonly json?: boolean;
@@ -20,17 +21,18 @@ interface Flags {
 /** A limit as the flags give it; `none`: the plan sets none. Not null, which Commander takes for an option without a value. */
 type Limit = number | 'none';
 
-type PlanFlags = Flags & { readonly [Q in Quota]?: Limit };
+type PlanFlags = Flags & { readonly [Q in PlanQuota]?: Limit };
 
 /** The flag of each quota, and what it limits. */
-const planFlags: { readonly [Q in Quota]: readonly [flag: string, limits: string] } = {
+const planFlags: { readonly [Q in PlanQuota]: readonly [flag: string, limits: string] } = {
   rows: ['--rows <n>', 'the most rows that its tables may show'],
   tables: ['--tables <n>', 'the most tables that it may have'],
   stashes: ['--stashes <n>', 'the most stashes that are neither deleted nor expired'],
-  openBodies: ['--open-bodies <n>', 'the most bodies of several blocks that are still arriving'],
+  openBodies: ['--open-bodies <n>', 'the most bodies of several blocks that are being appended'],
   openUploads: ['--open-uploads <n>', 'the most uploads that are neither completed nor over'],
   openUploadBytes: ['--open-upload-bytes <size>', 'the most bytes that may arrive for these uploads'],
   uploadBytes: ['--upload-bytes <size>', 'the most bytes that its uploaded files may have (500MB, 10GiB)'],
+  logBytesPerDay: ['--log-bytes-per-day <size>', 'the most bytes that its writes may append to the log in a day (UTC)'],
 };
 
 export function addPlanCommands(program: Command): void {
@@ -40,7 +42,7 @@ export function addPlanCommands(program: Command): void {
   };
   command('show', 'show each quota of a team: what it uses, how much it may use, and what says so').action(show);
   const setting = command('set', 'limit what a team may have; what is not named stays as it is');
-  for (const quota of quotas) {
+  for (const quota of planQuotas) {
     const [flag, limits] = planFlags[quota];
     setting.option(flag, `${limits}, or "${noLimitOf(quota)}"`, (text) => limitOf(quota, text));
   }
@@ -52,22 +54,26 @@ export function addPlanCommands(program: Command): void {
 }
 
 async function show(idOrName: string, flags: Flags): Promise<void> {
-  const team = await withService((service) => findTeam(service, idOrName));
+  const { team, logBytes } = await withReadModel(({ database, queries }, withLog) => withLog(async (log) => {
+    const team = await findTeam(queries, idOrName);
+    const [noted] = await readLogBytes(database.pool, dayOf(log.now()), [team.id]);
+    return { team, logBytes: noted!.used };
+  }));
   if (flags.json) {
-    writeOut(JSON.stringify({ ...teamAsJson(team), quotas: quotasAsJson(team) }));
+    writeOut(JSON.stringify({ ...teamAsJson(team), quotas: quotasAsJson(team, logBytes) }));
     return;
   }
   writeOut(`${team.id}  ${team.name}  ${team.suspended ? 'suspended' : 'active'}`);
-  writeQuotas(team);
+  writeQuotas(team, logBytes);
 }
 
 async function set(idOrName: string, flags: PlanFlags): Promise<void> {
-  const limits = quotas.flatMap((quota) => {
+  const limits = planQuotas.flatMap((quota) => {
     const limit = flags[quota];
     return limit === undefined ? [] : [[`${quota}Max`, limit === 'none' ? null : limit]];
   });
   if (limits.length === 0) {
-    throw new UserError(`Nothing says what to limit: give ${quotas.map((quota) => planFlags[quota][0].split(' ')[0]).join(', ')}.`);
+    throw new UserError(`Nothing says what to limit: give ${planQuotas.map((quota) => planFlags[quota][0].split(' ')[0]).join(', ')}.`);
   }
   const plan = Object.fromEntries(limits) as Plan;
   await change('plan.set', idOrName, flags, (teamId) => setPlan(teamId, plan), describePlan, { ...plan });
@@ -75,7 +81,7 @@ async function set(idOrName: string, flags: PlanFlags): Promise<void> {
 
 /** What the plan says; of rows and bytes of files also that it says nothing, because nothing else limits them. */
 function describePlan(team: TeamSummary): string {
-  const limited = quotas.filter((quota) => !hasDefault(quota) || (team[`${quota}Max`] ?? null) !== null);
+  const limited = planQuotas.filter((quota) => !hasDefault(quota) || (team[`${quota}Max`] ?? null) !== null);
   const limits = limited.map((quota) => `${describeLimit(team[`${quota}Max`])} ${nounOf(quota)}`);
   return `may have ${limits.slice(0, -1).join(', ')} and ${limits.at(-1)}`;
 }
@@ -99,11 +105,11 @@ async function change(
 }
 
 /** The word for a plan that sets no limit. */
-function noLimitOf(quota: Quota): string {
+function noLimitOf(quota: PlanQuota): string {
   return hasDefault(quota) ? 'default' : 'unlimited';
 }
 
-function limitOf(quota: Quota, text: string): Limit {
+function limitOf(quota: PlanQuota, text: string): Limit {
   const none = noLimitOf(quota);
   if (text === none) return 'none';
   if (planFlags[quota][0].endsWith('<size>')) {

@@ -1,13 +1,13 @@
 /** Teams with their plans and usage, as `tablog teams` and `tablog plans` show them. */
 import type { TeamSummary } from '../../projections/teams/teams.queries.ts';
 import { readConfig } from '../app/config.ts';
-import { nounOf, quotas, type Quota } from '../events/quota.ts';
+import { nounOf, planQuotas, type PlanQuota } from '../events/quota.ts';
 import { writeTable } from './console.ts';
 
 /** The setting that limits a quota where the plan of a team does not. */
 const settings = {
   tables: 'TABLES_MAX', stashes: 'STASHES_MAX', openBodies: 'BODIES_OPEN_MAX', openUploads: 'UPLOADS_OPEN_MAX',
-  openUploadBytes: 'UPLOADS_OPEN_BYTES_MAX',
+  openUploadBytes: 'UPLOADS_OPEN_BYTES_MAX', logBytesPerDay: 'LOG_BYTES_PER_DAY',
 } as const;
 
 /** A quota of a team. */
@@ -40,25 +40,26 @@ export function describeLimit(limit: number | null | undefined): string {
 }
 
 /** Whether a setting limits the quota where the plan does not. */
-export function hasDefault(quota: Quota): quota is keyof typeof settings {
+export function hasDefault(quota: PlanQuota): quota is keyof typeof settings {
   return quota in settings;
 }
 
-/** The quotas of a team, under the settings of this command's environment. */
-export function quotasAsJson(team: TeamSummary): { readonly [Q in Quota]: ShownQuota } {
+/** The quotas of a team, under the settings of this command's environment. `logBytes`: what it has appended to the log today. */
+export function quotasAsJson(team: TeamSummary, logBytes: number): { readonly [Q in PlanQuota]: ShownQuota } {
   const config = readConfig();
-  const shown = quotas.map((quota): readonly [Quota, ShownQuota] => {
-    const used = team[quota];
+  const shown = planQuotas.map((quota): readonly [PlanQuota, ShownQuota] => {
+    const used = quota === 'logBytesPerDay' ? logBytes : team[quota];
     const planMax = team[`${quota}Max`] ?? null;
     if (planMax !== null) return [quota, { used, max: planMax, setBy: 'plan' }];
-    return [quota, hasDefault(quota) ? { used, max: config[settings[quota]], setBy: settings[quota] } : { used, max: null, setBy: null }];
+    const settingMax = hasDefault(quota) ? config[settings[quota]] : undefined;
+    return [quota, settingMax === undefined ? { used, max: null, setBy: null } : { used, max: settingMax, setBy: settings[quota as keyof typeof settings] }];
   });
-  return Object.fromEntries(shown) as { readonly [Q in Quota]: ShownQuota };
+  return Object.fromEntries(shown) as { readonly [Q in PlanQuota]: ShownQuota };
 }
 
-export function writeQuotas(team: TeamSummary): void {
-  const shown = quotasAsJson(team);
-  writeTable(['QUOTA', 'USED', 'AT MOST', 'SET BY'], quotas.map((quota) => {
+export function writeQuotas(team: TeamSummary, logBytes: number): void {
+  const shown = quotasAsJson(team, logBytes);
+  writeTable(['QUOTA', 'USED', 'AT MOST', 'SET BY'], planQuotas.map((quota) => {
     const { used, max, setBy } = shown[quota];
     return [nounOf(quota), String(used), describeLimit(max), setBy ?? ''];
   }));

@@ -7,6 +7,7 @@ import { addClientCommands } from './client-commands.ts';
 import { addKeyCommands } from './keys.ts';
 import { addLogCommands } from './log.ts';
 import { addPlanCommands } from './plans.ts';
+import { addQuarantineCommands } from './quarantine.ts';
 import { addReplayCommands } from './replay.ts';
 import { runToEnd } from './run-to-end.ts';
 import { addTeamCommands } from './teams.ts';
@@ -28,6 +29,7 @@ addPlanCommands(program);
 addTokenCommands(program);
 addKeyCommands(program);
 addLogCommands(program);
+addQuarantineCommands(program);
 addReplayCommands(program);
 addClientCommands(program);
 

@@ -21,6 +21,8 @@ export interface DatabaseOptions {
   readonly poolMax?: number;
   /** Off where everything can be rebuilt from the log: a replay need not wait for the disk. */
   readonly synchronousCommit?: boolean;
+  /** How long a statement may take, in milliseconds. */
+  readonly queryTimeout?: number;
 }
 
 /**
@@ -32,7 +34,7 @@ const sessionSettings = [
   'enable_hashjoin=off', 'enable_mergejoin=off',
 ];
 
-/** Statement timeout in milliseconds. A slower statement is taken to have lost its server, and its connection is destroyed. */
+/** How long a statement may take, in milliseconds, unless something else is said. A slower statement is taken to have lost its server, and its connection is destroyed. */
 const queryTimeout = 20_000;
 
 /** How many slow reads run at once. */
@@ -102,7 +104,7 @@ export class Database {
       }
     };
     const connect = (flush?: Flush): Promise<PipelinedClient> => {
-      return checked(PipelinedClient.connect({ ...config, query_timeout: queryTimeout }, flush));
+      return checked(PipelinedClient.connect({ ...config, query_timeout: options.queryTimeout ?? queryTimeout }, flush));
     };
     const fill = (): Promise<PipelinedClient> => checked(PipelinedClient.connect(configOf(options.url, [...settings, withoutFlush])));
     const orm = await MikroORM.init({

@@ -13,6 +13,8 @@ import pg from 'pg';
 export interface Statement<Row extends object = object> {
   readonly name: string;
   readonly text: string;
+  /** Whether all columns of its rows come as the bytes that Postgres sends in its binary format: for large values that are passed on. */
+  readonly binary?: true;
   /** Never set: carries the row type only. */
   readonly row?: Row;
 }
@@ -24,10 +26,11 @@ export interface StatementResult<Row extends object = object> {
   readonly command: string;
 }
 
-/** bigint columns come as bigint: versions and offsets outgrow a double. */
+/** bigint columns come as bigint: versions and offsets outgrow a double. Binary columns come as they are. */
 export const postgresTypes = {
   getTypeParser(oid: number, format?: 'text' | 'binary'): unknown {
-    return oid === 20 && format !== 'binary' ? BigInt : pg.types.getTypeParser(oid, format as 'text');
+    if (format === 'binary') return (bytes: Buffer) => bytes;
+    return oid === 20 ? BigInt : pg.types.getTypeParser(oid, 'text');
   },
 };
 
@@ -92,7 +95,8 @@ export class PipelinedClient {
    */
   query<Row extends object>(statement: Statement<Row>, values: readonly unknown[] = []): Promise<StatementResult<Row>> {
     this.#cork();
-    const result = this.#client.query<Row>({ name: statement.name, text: statement.text, values: values as unknown[] });
+    const { name, text, binary = false } = statement;
+    const result = this.#client.query<Row>({ name, text, binary, values: values as unknown[] } as pg.QueryConfig);
     this.#pending += 1;
     const settled = (): void => {
       this.#pending -= 1;

@@ -3,6 +3,7 @@
  * Postgres runs in two thirds of the time that it takes with one-element arrays.
  */
 import { bind, type BoundStatement } from './combine.ts';
+import { atOnce, type Steps } from '../time-slices.ts';
 import type { Statement, Tx } from './pipelined-client.ts';
 
 /**
@@ -45,8 +46,18 @@ export class RowsStatement<T extends object, Row extends object = object> {
 
   /** `rows` must not be empty. */
   bind(rows: readonly T[]): BoundStatement<Row> {
+    return atOnce(this.binding(rows));
+  }
+
+  /** Does the same in steps, for up to 100,000 rows or so: a column each. */
+  *binding(rows: readonly T[]): Steps<BoundStatement<Row>> {
     if (rows.length === 1) return bind(this.#one, this.#parameters.map(([name, type]) => oneValue(type, rows[0]![name])));
-    return bind(this.#many, this.#parameters.map(([name, type]) => manyValues(type, rows.map((row) => row[name]))));
+    const values: unknown[] = [];
+    for (const [name, type] of this.#parameters) {
+      values.push(manyValues(type, rows.map((row) => row[name])));
+      yield;
+    }
+    return bind(this.#many, values);
   }
 
   /** Runs the statement over these rows, at least one. */

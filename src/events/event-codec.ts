@@ -1,23 +1,25 @@
 /** The encoding of events: a header (`record-header.ts`), the event as JSON, and the row bodies that it carries. */
 import { promisify } from 'node:util';
-import { constants, zstdCompress, zstdDecompressSync } from 'node:zlib';
+import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { decodeProfile, encodeProfile } from '../values/profile-codec.ts';
 import { costOf } from './cost.ts';
 import type { EncodedEvent, Envelope, Event, EventData } from './event.ts';
-import { encodeHeader, readHeader } from './record-header.ts';
-
-const codecs = { none: 0, zstd: 1 } as const;
+import { codecs, encodeHeader, readHeader } from './record-header.ts';
 
 /** Limit of a decompressed body: a block and a row are at most 512 KiB each. */
 const bodyBytesMax = 2 * 1024 * 1024;
-/** Smaller bodies gain nothing from compression. */
+/** Limit of the JSON before compression: 2,000 columns with the longest names and several misfits each. */
+export const jsonBytesMax = 4 * 1024 * 1024;
+/** Smaller bodies, and smaller JSON, gain nothing from compression. */
 const compressFromBytes = 1024;
+/** The fastest level. */
+const params = { [constants.ZSTD_c_compressionLevel]: 1 };
 /** The compressed size of most blocks: each further chunk of output costs a turn of the event loop. */
 const compressedAtOnce = 128 * 1024;
 /** The largest record, with room below the 1 MB that brokers accept by default. */
 export const recordBytesMax = 900_000;
 
-/** A body as it is stored in the record. */
+/** A body, or the JSON of an event, as it is stored in the record. */
 export interface PackedBody {
   readonly codec: number;
   readonly bytes: Uint8Array;
@@ -29,34 +31,48 @@ const compress = promisify(zstdCompress);
 /** Compresses a body on another thread if it is large enough to gain from it. */
 export async function packBody(body: Uint8Array): Promise<PackedBody> {
   if (body.length < compressFromBytes) return { codec: codecs.none, bytes: body };
-  const bytes = await compress(body, { chunkSize: compressedAtOnce, params: { [constants.ZSTD_c_compressionLevel]: 1 } });
+  const bytes = await compress(body, { chunkSize: compressedAtOnce, params });
   return { codec: codecs.zstd, bytes };
 }
 
 /** Throws RecordTooLarge. */
 export function encodeEvent(envelope: Envelope, data: EventData, body: PackedBody = noBody): EncodedEvent {
   const json = Buffer.from(JSON.stringify({ ...envelope, data: toWire(data) }));
+  if (json.length > jsonBytesMax) throw new RecordTooLarge(`an event with ${json.length} bytes of JSON, of which there may be ${jsonBytesMax}`);
   const isImport = 'rows' in data && data.rows.kind === 'stash';
-  const cost = costOf(data, json.length + body.bytes.length);
-  const bytes = Buffer.concat([encodeHeader(body.codec, isImport, json.length, cost), json, body.bytes]);
-  if (bytes.length > recordBytesMax) throw new RecordTooLarge(bytes.length);
+  const size = json.length + body.bytes.length;
+  const cost = costOf(data, size);
+  const packed = packJson(json);
+  const header = encodeHeader(body.codec, isImport, packed.bytes.length, cost, packed.codec);
+  const bytes = Buffer.concat([header, packed.bytes, body.bytes]);
+  if (bytes.length > recordBytesMax) throw new RecordTooLarge(`an event of ${bytes.length} bytes, of which a record holds ${recordBytesMax}`);
   const event = { ...envelope, data, body: () => unpackBody(body.codec, body.bytes) };
-  return { commandId: envelope.commandId, bytes, cost, event };
+  return { commandId: envelope.commandId, bytes, size, cost, event };
 }
 
 /** Throws on bytes that no version of this codec wrote: a record that cannot be read must halt, never be skipped. */
 export function decodeEvent(bytes: Uint8Array): Event {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const { codec, jsonStart, bodyStart } = readHeader(buffer);
-  const { data, ...envelope } = JSON.parse(buffer.toString('utf8', jsonStart, bodyStart));
+  const { codec, jsonCodec, jsonStart, bodyStart } = readHeader(buffer);
+  const { data, ...envelope } = JSON.parse(unpackJson(jsonCodec, buffer.subarray(jsonStart, bodyStart)).toString());
   return { ...(envelope as Envelope), data: fromWire(data), body: () => unpackBody(codec, buffer.subarray(bodyStart)) };
 }
 
+/** The event does not fit into a record: its JSON alone is too large, or what is left of JSON and body after compression. */
 export class RecordTooLarge extends Error {
   override readonly name = 'RecordTooLarge';
-  constructor(bytes: number) {
-    super(`an event of ${bytes} bytes does not fit into a record of at most ${recordBytesMax}`);
-  }
+}
+
+/** On this thread: it takes a fraction of the time that it took to make the JSON. */
+function packJson(json: Buffer): PackedBody {
+  if (json.length < compressFromBytes) return { codec: codecs.none, bytes: json };
+  return { codec: codecs.zstd, bytes: zstdCompressSync(json, { params }) };
+}
+
+function unpackJson(codec: number, bytes: Buffer): Buffer {
+  if (codec === codecs.none) return bytes;
+  if (codec === codecs.zstd) return zstdDecompressSync(bytes, { maxOutputLength: jsonBytesMax });
+  throw new Error(`a record whose JSON has the unknown codec ${codec}`);
 }
 
 function unpackBody(codec: number, bytes: Uint8Array): Uint8Array {

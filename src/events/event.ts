@@ -3,6 +3,7 @@
  * always true and never changes: that something was requested under these limits, or that something happened. It holds everything
  * that a decision uses besides the read model (ARCHITECTURE.md, "Invariants").
  */
+import type { Refusal } from './outcome.ts';
 import type { PlanLimits } from './quota.ts';
 import type { Profile } from '../values/profile.ts';
 import type { GivenColumn, GivenDisplayName } from '../values/table-schema.ts';
@@ -124,6 +125,8 @@ export type EventData =
       readonly appId: string | null;
     }
   | { readonly type: 'TokenRevoked'; readonly teamId: string; readonly tokenId: string }
+  /** The committed state refused a request, whose rows were dropped. Its outcome is that refusal. */
+  | { readonly type: 'RequestRefused'; readonly teamId: string; readonly refusal: Refusal }
   /** The blocks of a body are to follow. It is open until an event names it as the source of its rows, or `BodyExpired`. */
   | { readonly type: 'BodyOpenRequested'; readonly teamId: string; readonly bodyId: string; readonly limits: BodyLimits }
   /** An open body is too old for its closing event. */
@@ -273,6 +276,8 @@ export interface EncodedEvent {
   /** The command's ID, 32 hexadecimal digits with dashes (UUID form). */
   readonly commandId: string;
   readonly bytes: Uint8Array;
+  /** The bytes of its body, and of its JSON before that was compressed: about what it takes of memory while it waits. */
+  readonly size: number;
   /** How much work it takes (cost.ts). */
   readonly cost: number;
   /** The decoded event, equal to what the bytes decode to. */

@@ -3,8 +3,8 @@
  * stores only these, and metrics count by them.
  */
 
-/** What each quota counts. */
-const nouns = {
+/** What each quota counts that decisions move: it follows from the log. */
+const nounsOfLog = {
   rows: 'rows',
   tables: 'tables',
   stashes: 'stashes',
@@ -14,12 +14,22 @@ const nouns = {
   uploadBytes: 'bytes of files',
 } as const;
 
-export type Quota = keyof typeof nouns;
+/** What each of the others counts. It is counted outside of the log (docs/decisions/0029). */
+const nounsBeside = { logBytesPerDay: 'bytes of the log today' } as const;
 
-export const quotas = Object.keys(nouns) as readonly Quota[];
+const nouns = { ...nounsOfLog, ...nounsBeside };
+
+/** A quota of which decisions know how much a team uses. */
+export type Quota = keyof typeof nounsOfLog;
+
+/** Whatever a plan limits. */
+export type PlanQuota = keyof typeof nouns;
+
+export const quotas = Object.keys(nounsOfLog) as readonly Quota[];
+export const planQuotas = Object.keys(nouns) as readonly PlanQuota[];
 
 /** What the quota counts, in the plural. */
-export function nounOf(quota: Quota): string {
+export function nounOf(quota: PlanQuota): string {
   return nouns[quota];
 }
 
@@ -27,35 +37,37 @@ export function nounOf(quota: Quota): string {
 export type Usage = { readonly [Q in Quota]: number };
 
 /** The limits that a plan sets; null: the plan sets none, so that a setting does, if there is one. */
-export type PlanLimits = { readonly [Q in Quota as `${Q}Max`]: number | null };
+export type PlanLimits = { readonly [Q in PlanQuota as `${Q}Max`]: number | null };
 
 export const noUsage: Usage = { rows: 0, tables: 0, stashes: 0, openBodies: 0, openUploads: 0, openUploadBytes: 0, uploadBytes: 0 };
 
 export const noPlanLimits: PlanLimits = {
   rowsMax: null, tablesMax: null, stashesMax: null, openBodiesMax: null, openUploadsMax: null, openUploadBytesMax: null, uploadBytesMax: null,
+  logBytesPerDayMax: null,
 };
 
 /** How a team makes room, where a setting can limit it. */
-const remedies: Partial<Record<Quota, string>> = {
+const remedies: Partial<Record<PlanQuota, string>> = {
   tables: 'delete some',
   stashes: 'delete some, or wait until they expire',
   openBodies: 'wait until they have arrived; what was cut off counts for an hour',
   openUploads: 'complete them, or wait until they expire',
   openUploadBytes: 'complete them, or wait until they expire',
+  logBytesPerDay: 'wait until the next day (UTC)',
 };
 
 /** These words must not change: replay would give other outcomes. */
-export function planRefusal(quota: Quota, used: number, max: number): string {
+export function planRefusal(quota: PlanQuota, used: number, max: number): string {
   return `the team's plan allows ${max} ${nouns[quota]} and ${used} are in use`;
 }
 
 /** These words must not change either. */
-export function settingRefusal(quota: Quota, used: number, max: number): string {
+export function settingRefusal(quota: PlanQuota, used: number, max: number): string {
   return `the team has ${used} ${nouns[quota]} and may have at most ${max}: ${remedies[quota]}`;
 }
 
 /** The quota whose refusal has this message; null if it is none of a quota. */
-export function quotaOfRefusal(message: string): Quota | null {
+export function quotaOfRefusal(message: string): PlanQuota | null {
   const [, noun] = /^the team(?:'s plan allows| has) \d+ ([a-z ]+?) and (?:\d+ are in use|may have at most \d+)/.exec(message) ?? [];
-  return quotas.find((quota) => nouns[quota] === noun) ?? null;
+  return planQuotas.find((quota) => nouns[quota] === noun) ?? null;
 }

@@ -7,18 +7,19 @@
  * | 1         | codec of the body                                                                 |
  * | 2         | flags: bit 0: the event imports a stash (for versions that know no cost); the others are 0, and ignored |
  * | 3         | length of the fields                                                              |
- * | 4 to 7    | length of the JSON                                                                |
+ * | 4 to 7    | length of the JSON as it stands in the record                                     |
  * | 8 and on  | the fields, then the JSON of the event, then its body up to the end of the record |
  *
  * A field is a byte for its tag, a byte for the length of its value, and the value. A reader skips an unknown field with a tag below
  * 0x80. A field with a tag of 0x80 or above is needed to understand the record, so a reader that does not know it refuses the
- * record. The cost is written; the other tags are reserved:
+ * record. Tags 0x01 and 0x83 are written; the others are reserved:
  *
- * | Tag  | Field  | Value                                                                                               |
- * |------|--------|-----------------------------------------------------------------------------------------------------|
- * | 0x01 | cost   | number of 1 to 6 bytes: how much work the event takes at most (cost.ts)                             |
- * | 0x81 | time   | number of 8 bytes, milliseconds since 1970: the time of the record in the log that it was copied from |
- * | 0x82 | key ID | 1 to 32 bytes: names the key that the values in the record are encrypted with                       |
+ * | Tag  | Field      | Value                                                                                                 |
+ * |------|------------|-------------------------------------------------------------------------------------------------------|
+ * | 0x01 | cost       | number of 1 to 6 bytes: how much work the event takes at most (cost.ts)                               |
+ * | 0x81 | time       | number of 8 bytes, milliseconds since 1970: the time of the record in the log that it was copied from |
+ * | 0x82 | key ID     | 1 to 32 bytes: names the key that the values in the record are encrypted with                         |
+ * | 0x83 | JSON codec | a byte: how the JSON is compressed; absent: not at all                                                |
  *
  * Format 1 had two bytes for a key ID, always 0, in place of the flags and the length of the fields. Readers support it for ever;
  * it is no longer written.
@@ -28,29 +29,30 @@ const firstFormat = 1;
 const fixedBytes = 8;
 const importFlag = 1;
 const costTag = 0x01;
+const jsonCodecTag = 0x83;
 const neededFrom = 0x80;
 
+/** How a part of a record may be compressed. */
+export const codecs = { none: 0, zstd: 1 } as const;
+
 export interface RecordHeader {
-  /** How the body is compressed. */
+  /** How the body is compressed, and how the JSON is. */
   readonly codec: number;
+  readonly jsonCodec: number;
   /** The offsets of the event's JSON and of its body in the record. */
   readonly jsonStart: number;
   readonly bodyStart: number;
 }
 
-/** Encodes the header of a record, with the cost of its event (cost.ts). */
-export function encodeHeader(codec: number, isImport: boolean, jsonBytes: number, cost: number): Buffer {
+/** Encodes the header of a record, with the cost of its event (cost.ts). `jsonBytes`: as the JSON stands in the record. */
+export function encodeHeader(codec: number, isImport: boolean, jsonBytes: number, cost: number, jsonCodec: number = codecs.none): Buffer {
   const costBytes = Math.max(1, Math.ceil(Math.log2(cost + 1) / 8));
-  const header = Buffer.alloc(fixedBytes + 2 + costBytes);
-  header.writeUInt8(format, 0);
-  header.writeUInt8(codec, 1);
-  header.writeUInt8(isImport ? importFlag : 0, 2);
-  header.writeUInt8(2 + costBytes, 3);
-  header.writeUInt32BE(jsonBytes, 4);
-  header.writeUInt8(costTag, fixedBytes);
-  header.writeUInt8(costBytes, fixedBytes + 1);
-  header.writeUIntBE(cost, fixedBytes + 2, costBytes);
-  return header;
+  const costField = Buffer.alloc(2 + costBytes, Buffer.from([costTag, costBytes]));
+  costField.writeUIntBE(cost, 2, costBytes);
+  const fields = jsonCodec === codecs.none ? costField : Buffer.concat([costField, Buffer.from([jsonCodecTag, 1, jsonCodec])]);
+  const fixed = Buffer.from([format, codec, isImport ? importFlag : 0, fields.length, 0, 0, 0, 0]);
+  fixed.writeUInt32BE(jsonBytes, 4);
+  return Buffer.concat([fixed, fields]);
 }
 
 /** Throws on a header that is truncated, or that this version does not understand. */
@@ -62,8 +64,7 @@ export function readHeader(record: Buffer): RecordHeader {
   const jsonStart = jsonStartOf(record);
   const bodyStart = jsonStart + record.readUInt32BE(4);
   if (bodyStart > record.length) throw cutShort();
-  checkFields(record.subarray(fixedBytes, jsonStart));
-  return { codec: record[1]!, jsonStart, bodyStart };
+  return { codec: record[1]!, jsonCodec: readJsonCodec(record.subarray(fixedBytes, jsonStart)), jsonStart, bodyStart };
 }
 
 /** The cost in the header of a record. Null if it has none, as those of older versions, or is no record. */
@@ -83,12 +84,15 @@ function jsonStartOf(record: Buffer): number {
 }
 
 /** Throws on a field that is truncated, or that is required and unknown. */
-function checkFields(fields: Buffer): void {
+function readJsonCodec(fields: Buffer): number {
+  let jsonCodec: number = codecs.none;
   for (let at = 0; at < fields.length; at += 2 + fields[at + 1]!) {
     const tag = fields[at]!;
     if (at + 1 >= fields.length || at + 2 + fields[at + 1]! > fields.length) throw new Error('a record with a field that is cut short');
-    if (tag >= neededFrom) throw new Error(`a record that cannot be read without its field ${tag}, which this version does not know`);
+    if (tag === jsonCodecTag && fields[at + 1] === 1) jsonCodec = fields[at + 2]!;
+    else if (tag >= neededFrom) throw new Error(`a record that cannot be read without its field ${tag}, which this version does not know`);
   }
+  return jsonCodec;
 }
 
 function cutShort(): Error {

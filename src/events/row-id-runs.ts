@@ -2,6 +2,7 @@
  * The row IDs that rows came with, as runs: consecutive rows with consecutive IDs. An overwrite looks at runs rather than rows: a
  * client that writes back the rows it read sends few runs.
  */
+import type { Steps } from '../time-slices.ts';
 
 /** `count` rows from `row` on have the IDs of (version, ordinal) from the index `first` on. */
 export interface RowIdRun {
@@ -13,6 +14,8 @@ export interface RowIdRun {
 }
 
 const idBytes = 16;
+/** Version and ordinal, with which an ID and an encoded run begin. */
+const issuerBytes = 12;
 /** The size of an encoded run (`findRowIdRuns`). */
 export const runBytes = 24;
 
@@ -49,56 +52,94 @@ function goesOn(runs: Buffer, run: number, bytes: Buffer, id: number, row: numbe
   );
 }
 
-/** The first index whose ID both runs contain; null if there is none. */
-function firstCommon(a: RowIdRun, b: RowIdRun): number | null {
-  if (a.version !== b.version || a.ordinal !== b.ordinal) return null;
-  const index = Math.max(a.first, b.first);
-  return index < a.first + a.count && index < b.first + b.count ? index : null;
+/** The rows of encoded runs: the first one of each, and how many. */
+export function* rowsOfRuns(runs: Uint8Array): Generator<Pick<RowIdRun, 'row' | 'count'>> {
+  const bytes = Buffer.from(runs.buffer, runs.byteOffset, runs.byteLength);
+  for (let run = 0; run < bytes.length; run += runBytes) yield { row: bytes.readUInt32BE(run + 20), count: bytes.readUInt32BE(run + 16) };
 }
+
+/** What issued row IDs: the event of this version, to the rows of one extent. */
+export type RowIdIssuer = Pick<RowIdRun, 'version' | 'ordinal'>;
+
+/** How many runs, or comparisons of runs, come between two steps: at most 10 ms of work. */
+export const runsOfStep = 20_000;
+
+/** Parts of a body: the number of rows of each, and its runs as encoded by `findRowIdRuns`; null if no row came with an ID. */
+type Parts = readonly { readonly rows: number; readonly runs: Uint8Array | null }[];
 
 /** The runs of several parts of a body as one list, in row order. */
 export class RowIdRuns {
-  readonly #bytes: Buffer;
+  /** Each once, in the order of their first runs. */
+  readonly issuers: readonly RowIdIssuer[];
+  /** Whether these are all runs of the parts. */
+  readonly isWhole: boolean;
+  readonly #issuerOf: Uint32Array;
+  readonly #first: Uint32Array;
+  readonly #count: Uint32Array;
+  readonly #row: Uint32Array;
 
-  /** `parts`: the number of rows of each, and its runs as encoded by `findRowIdRuns`; null if no row came with an ID. */
-  constructor(parts: readonly { readonly rows: number; readonly runs: Uint8Array | null }[]) {
-    let before = 0;
-    this.#bytes = Buffer.concat(parts.map(({ rows, runs }) => {
-      const shifted = Buffer.from(runs ?? []);
-      for (let row = 20; row < shifted.length; row += runBytes) shifted.writeUInt32BE(shifted.readUInt32BE(row) + before, row);
-      before += rows;
-      return shifted;
-    }));
+  private constructor(issuers: readonly RowIdIssuer[], isWhole: boolean, numbers: readonly Uint32Array[]) {
+    this.issuers = issuers;
+    this.isWhole = isWhole;
+    [this.#issuerOf, this.#first, this.#count, this.#row] = numbers as [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
+  }
+
+  /** The runs up to the one that would be of one issuer more than `issuersMax`. */
+  static *read(parts: Parts, issuersMax = Infinity): Steps<RowIdRuns> {
+    const issuers: RowIdIssuer[] = [];
+    const known = new Map<string, number>();
+    const length = parts.reduce((sum, { runs }) => sum + (runs?.length ?? 0) / runBytes, 0);
+    const [issuerOf, first, count, row] = Array.from({ length: 4 }, () => new Uint32Array(length)) as [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
+    const readUpTo = (end: number): RowIdRuns => new RowIdRuns(issuers, end === length, [issuerOf, first, count, row].map((of) => of.subarray(0, end)));
+    let [rowsBefore, place] = [0, 0];
+    for (const { rows, runs } of parts) {
+      const bytes = runs === null ? Buffer.alloc(0) : Buffer.from(runs.buffer, runs.byteOffset, runs.byteLength);
+      for (let run = 0; run < bytes.length; run += runBytes, place += 1) {
+        if (place % runsOfStep === 0) yield;
+        const name = bytes.toString('latin1', run, run + issuerBytes);
+        let issuer = known.get(name);
+        if (issuer === undefined) {
+          if (issuers.length === issuersMax) return readUpTo(place);
+          issuer = issuers.push({ version: bytes.readBigUInt64BE(run), ordinal: bytes.readUInt32BE(run + 8) }) - 1;
+          known.set(name, issuer);
+        }
+        issuerOf[place] = issuer;
+        first[place] = bytes.readUInt32BE(run + 12);
+        count[place] = bytes.readUInt32BE(run + 16);
+        row[place] = bytes.readUInt32BE(run + 20) + rowsBefore;
+      }
+      rowsBefore += rows;
+    }
+    return readUpTo(length);
   }
 
   get length(): number {
-    return this.#bytes.length / runBytes;
+    return this.#row.length;
   }
 
   at(place: number): RowIdRun {
-    const start = place * runBytes;
-    const bytes = this.#bytes;
-    return {
-      version: bytes.readBigUInt64BE(start), ordinal: bytes.readUInt32BE(start + 8), first: bytes.readUInt32BE(start + 12),
-      count: bytes.readUInt32BE(start + 16), row: bytes.readUInt32BE(start + 20),
-    };
+    return { ...this.issuers[this.#issuerOf[place]!]!, first: this.#first[place]!, count: this.#count[place]!, row: this.#row[place]! };
   }
 
-  *[Symbol.iterator](): Generator<RowIdRun> {
-    for (let place = 0; place < this.length; place += 1) yield this.at(place);
+  /** The number in `issuers` of what issued the IDs of a run. */
+  issuerAt(place: number): number {
+    return this.#issuerOf[place]!;
   }
 
   /** The first row whose ID an earlier row has too; null if all IDs are different. */
-  findRepeated(): number | null {
-    const places = new Uint32Array(this.length).map((_, place) => place);
-    if (!this.#isSorted()) places.sort((a, b) => this.#compare(a, b));
-    return this.#haveCommon(places) ? this.#findFirstRepeated(places) : null;
+  *findRepeated(): Steps<number | null> {
+    const keys = new Float64Array(this.length);
+    for (let place = 0; place < keys.length; place += 1) keys[place] = this.#issuerOf[place]! * 2 ** 32 + this.#first[place]!;
+    yield;
+    const places = yield* sortPlaces(keys);
+    return (yield* this.#haveCommon(places)) ? yield* this.#findFirstRepeated(places) : null;
   }
 
   /** Whether any two runs share an ID. `places` are in ID order, so it suffices to compare neighbours. */
-  #haveCommon(places: Uint32Array): boolean {
+  *#haveCommon(places: Uint32Array): Steps<boolean> {
     for (let at = 1; at < places.length; at += 1) {
-      if (firstCommon(this.at(places[at - 1]!), this.at(places[at]!)) !== null) return true;
+      if (at % runsOfStep === 0) yield;
+      if (this.#firstCommon(places[at - 1]!, places[at]!) !== null) return true;
     }
     return false;
   }
@@ -108,7 +149,7 @@ export class RowIdRuns {
    * before the first repeating one are disjoint, so what it repeats is in one of its two neighbours. A find in an earlier run
    * replaces one in a later run.
    */
-  #findFirstRepeated(places: Uint32Array): number | null {
+  *#findFirstRepeated(places: Uint32Array): Steps<number | null> {
     const none = places.length;
     const before = new Uint32Array(none + 1);
     const after = new Uint32Array(none + 1);
@@ -122,30 +163,49 @@ export class RowIdRuns {
     after[last] = none;
     let found: number | null = null;
     for (let place = none - 1; place >= 0; place -= 1) {
+      if (place % runsOfStep === 0) yield;
       const [previous, next] = [before[place]!, after[place]!];
       after[previous] = next;
       before[next] = previous;
-      const run = this.at(place);
-      const index = (previous === none ? null : firstCommon(run, this.at(previous))) ?? (next === none ? null : firstCommon(run, this.at(next)));
-      if (index !== null) found = run.row + index - run.first;
+      const index = (previous === none ? null : this.#firstCommon(place, previous)) ?? (next === none ? null : this.#firstCommon(place, next));
+      if (index !== null) found = this.#row[place]! + index - this.#first[place]!;
     }
     return found;
   }
 
-  #isSorted(): boolean {
-    for (let place = 1; place < this.length; place += 1) {
-      if (this.#compare(place - 1, place) > 0) return false;
-    }
-    return true;
+  /** The first index whose ID both runs contain; null if there is none. */
+  #firstCommon(a: number, b: number): number | null {
+    if (this.#issuerOf[a] !== this.#issuerOf[b]) return null;
+    const index = Math.max(this.#first[a]!, this.#first[b]!);
+    return index < this.#first[a]! + this.#count[a]! && index < this.#first[b]! + this.#count[b]! ? index : null;
   }
+}
 
-  /** Compares version, ordinal and first, which are stored big-endian. */
-  #compare(a: number, b: number): number {
-    const bytes = this.#bytes;
-    for (let at = 0; at < idBytes; at += 4) {
-      const difference = bytes.readUInt32BE(a * runBytes + at) - bytes.readUInt32BE(b * runBytes + at);
-      if (difference !== 0) return difference;
+/** The places of these keys in the order of the keys. Merges in steps: the sort of typed arrays would hold the thread until it is done. */
+function* sortPlaces(keys: Float64Array): Steps<Uint32Array> {
+  let from = new Uint32Array(keys.length).map((_, place) => place);
+  if (keys.every((key, place) => place === 0 || keys[place - 1]! <= key)) return from;
+  let to = new Uint32Array(keys.length);
+  for (let width = 1, done = 0; width < keys.length; width *= 2) {
+    for (let start = 0; start < keys.length; start += 2 * width, done += 2 * width) {
+      if (done >= runsOfStep) {
+        done = 0;
+        yield;
+      }
+      merge(keys, from, to, start, width);
     }
-    return 0;
+    [from, to] = [to, from];
+  }
+  return from;
+}
+
+/** Merges two neighbours of `width` sorted places each. */
+function merge(keys: Float64Array, from: Uint32Array, to: Uint32Array, start: number, width: number): void {
+  const middle = Math.min(start + width, from.length);
+  const end = Math.min(middle + width, from.length);
+  let [left, right] = [start, middle];
+  for (let at = start; at < end; at += 1) {
+    const takesLeft = left < middle && (right === end || keys[from[left]!]! <= keys[from[right]!]!);
+    to[at] = takesLeft ? from[left++]! : from[right++]!;
   }
 }

@@ -11,11 +11,8 @@ import { ConfigError } from '../app/config.ts';
 import { makeFolder } from '../app/data-folder.ts';
 import type { SecretKeys } from '../security/secret-keys.ts';
 import { isFileName } from './file-name.ts';
-import { isUploadId, StoreAway, type ExpectedUpload, type FileStore, type StoredObject } from './file-store.ts';
+import { isUploadId, readBytes, StoreAway, type ExpectedUpload, type FileStore, type StoredObject } from './file-store.ts';
 import { signUploadUrl } from '../security/upload-signature.ts';
-
-/** Bytes per read: fewer steps than the default make reading a large file a quarter faster. */
-const readBytes = 256 * 1024;
 
 /** An upload received more bytes than it may have. */
 export class UploadTooLarge extends Error {

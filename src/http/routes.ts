@@ -1,5 +1,6 @@
 /** All routes of the interface, and their dependencies. */
 import type { App } from './server/app-type.ts';
+import type { DiskFloor } from './limits/disk-floor.ts';
 import type { RateLimits } from './limits/rate-limits.ts';
 import { smallBodyBytesMax, type RowReceiver } from './bodies/receive-rows.ts';
 import { isBodyWithin } from './bodies/request-body.ts';
@@ -17,6 +18,8 @@ export type RouteDependencies = TablesRouteDependencies & TableRouteDependencies
   & UploadsRouteDependencies & FilesRouteDependencies & JobsRouteDependencies & {
     readonly receiver: RowReceiver;
     readonly rateLimits: RateLimits | null;
+    /** Null if nothing is refused for want of disk space. */
+    readonly diskFloor: DiskFloor | null;
     /** Null if the bytes of uploads are sent elsewhere. */
     readonly uploadBytes: UploadBytesDependencies | null;
   };
@@ -28,6 +31,7 @@ export function addRoutes(app: App, dependencies: RouteDependencies): void {
     done();
   });
   dependencies.rateLimits?.addTo(app);
+  dependencies.diskFloor?.addTo(app);
   addTableRoutes(app, dependencies);
   addTableRoute(app, dependencies);
   addRowRoutes(app, dependencies);

@@ -49,6 +49,8 @@ export interface LogStatus {
   readonly queuedBytes: number;
   /** Why each partition has halted; null where it has not. */
   readonly halts: readonly (HaltCause | null)[];
+  /** How many teams are in quarantine, as far as this process knows. */
+  readonly quarantinedTeams: number;
   /** Null where the process that appends events also projects them. */
   readonly kafka: KafkaStatus | null;
 }
@@ -78,6 +80,8 @@ export interface EventLog extends LogReader {
   readonly isCaughtUp: boolean;
   /** Calls the listener once, with the reason, when this process has to start anew: what it remembers of the log is wrong. */
   onFailure(listener: (reason: string) => void): void;
+  /** Since when a team is in quarantine, in milliseconds of log time; null: it is not. A process knows within about a second. */
+  quarantinedSince(teamId: string): number | null;
   /** Current problems, a sentence each; empty when all is well. */
   problems(): readonly string[];
   status(): LogStatus;

@@ -62,7 +62,8 @@ export async function readLogId(log: Pick<LogReader, 'read'>, partition: number)
     const { data } = decodeEvent(first!.bytes);
     if (data.type === 'GenerationStarted') return data.logId;
   }
-  throw new WrongLog(`partition ${partition} does not begin with the event that names its log`);
+  throw new WrongLog(`partition ${partition} does not begin with the event that names its log: it is no log of Tablog, or was made anew beside `
+    + 'running processes, which wrote to it first; then stop all of them, make it anew once more, and try again');
 }
 
 /**

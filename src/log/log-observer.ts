@@ -4,7 +4,7 @@ import { AppendError, AppendUnknown, NotAppended, type LogPlace } from './event-
 /** Why the log did not accept an event. */
 export const refusalReasons = [
   'stopping', 'halted', 'catching_up', 'kafka_away', 'postgres_away', 'queue_events', 'queue_bytes', 'projection_lag',
-  'clock', 'lost',
+  'clock', 'lost', 'quarantined',
 ] as const;
 export type RefusalReason = (typeof refusalReasons)[number];
 
@@ -24,6 +24,8 @@ export interface LogObserver {
   settled(ms: number): void;
   refused(reason: RefusalReason): void;
   failed(failure: AppendFailure): void;
+  /** Statements of a batch took longer than they may, while Postgres was there. */
+  projectionTimedOut(): void;
   /** This process took over a partition, from another process or from its own earlier ownership. */
   tookOver(): void;
 }
@@ -35,6 +37,7 @@ function ignore(): void {
 /** For a log that nobody watches. */
 export const noLogObserver: LogObserver = {
   batchAppended: ignore, batchProjected: ignore, appended: ignore, settled: ignore, refused: ignore, failed: ignore,
+  projectionTimedOut: ignore,
   tookOver: ignore,
 };
 

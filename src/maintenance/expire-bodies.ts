@@ -1,6 +1,7 @@
 /** Appends the expiry of bodies that were never closed to the log, so that they count no more. Any process may, at any time. */
 import { expireBody } from '../../commands/receive-block.ts';
 import { bodyLife } from '../../projections/segments/arrived-rows.ts';
+import { isNotHeld } from '../../projections/engine/quarantine/held-in-sql.ts';
 import type { Database } from '../database/database.ts';
 import { appendNotices } from '../log/append-notices.ts';
 import type { EventLog } from '../log/event-log.ts';
@@ -16,7 +17,7 @@ export async function expireBodies(database: Database, log: EventLog, delay = se
   const { rows: due } = await database.pool.query<{ team_id: string; body_id: string; next: string }>(
     `select due.*, progress.next from progress cross join lateral (
         select team_id, body_id from open_bodies join teams on teams.id = open_bodies.team_id
-        where teams.partition = progress.partition and opened_at < $1 order by opened_at limit ${bodiesAtOnce}
+        where teams.partition = progress.partition and ${isNotHeld} and opened_at < $1 order by opened_at limit ${bodiesAtOnce}
       ) due`,
     [log.now() - bodyLife - delay],
   );

@@ -1,6 +1,7 @@
 /** Appends the expiry of stashes to the log, so that their contents may be removed. Any process may, at any time. */
 import { expireStash } from '../../commands/end-stash.ts';
 import { appendNotices } from '../log/append-notices.ts';
+import { isNotHeld } from '../../projections/engine/quarantine/held-in-sql.ts';
 import type { Database } from '../database/database.ts';
 import type { EventLog } from '../log/event-log.ts';
 
@@ -26,7 +27,7 @@ export async function expireStashes(database: Database, log: EventLog, delay = s
   const { rows: due } = await database.pool.query<DueStash>(
     `select due.*, progress.next from progress cross join lateral (
         select team_id, stash_id, stashes.created from stashes join teams on teams.id = stashes.team_id
-        where teams.partition = progress.partition and ended_at is null and expires_at < $1 order by expires_at limit ${stashesAtOnce}
+        where teams.partition = progress.partition and ${isNotHeld} and ended_at is null and expires_at < $1 order by expires_at limit ${stashesAtOnce}
       ) due`,
     [log.now() - delay],
   );

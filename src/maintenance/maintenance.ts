@@ -12,6 +12,7 @@ import { advisoryLocks } from '../database/advisory-locks.ts';
 import type { Database } from '../database/database.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { pause } from '../pause.ts';
+import { runRound, type Kind } from './round.ts';
 import { expireBodies } from './expire-bodies.ts';
 import { expireStashes } from './expire-stashes.ts';
 import { tellRevocations } from './tell-revocations.ts';
@@ -20,8 +21,8 @@ import type { UploadMaintenance } from './upload-maintenance.ts';
 /** Interval of the search for old outcomes and orphaned files, in milliseconds. */
 const rareInterval = 3_600_000;
 
-/** The pause after each step, as a multiple of its duration: each kind of work uses at most a fifth of a connection. */
-const restFactor = 4;
+/** How long a round goes on while a kind of work finds something to do, in milliseconds. */
+const roundMs = 60_000;
 
 export interface MaintenanceOptions {
   readonly database: Database;
@@ -54,6 +55,7 @@ export class Maintenance {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       await pause(interval, signal);
+      if (signal.aborted) return;
       try {
         await this.#whileOnlyOne();
       } catch (error) {
@@ -62,7 +64,7 @@ export class Maintenance {
     }
   }
 
-  /** Works until nothing is left to do, unless another process holds the lock. */
+  /** Works for a round, unless another process holds the lock. */
   async #whileOnlyOne(): Promise<void> {
     const { database } = this.#options;
     const client = await database.pool.connect();
@@ -79,41 +81,41 @@ export class Maintenance {
   }
 
   async #work(): Promise<void> {
+    const isRareDue = performance.now() >= this.#rareAt;
+    const often = this.#oftenDone();
+    const more = await runRound([...often, ...(isRareDue ? this.#rarelyDone() : [])], {
+      roundMs, signal: this.#closing.signal,
+      onFailure: (error) => this.#options.logger.warn({ err: error }, 'a step of the maintenance of the read model failed'),
+    });
+    if (isRareDue && !more.slice(often.length).includes(true)) this.#rareAt = performance.now() + rareInterval;
+  }
+
+  #oftenDone(): Kind[] {
     const { database, log, uploads } = this.#options;
-    await Promise.all([
-      this.#repeat(() => compactOnce(database)), this.#repeat(() => removeGarbage(models, database)),
-      this.#repeat(() => expireStashes(database, log)), this.#repeat(() => tellRevocations(database, log)),
-      this.#once(async () => {
-        await expireBodies(database, log);
-        return false;
-      }),
-      this.#repeat(() => uploads.endDue()), this.#once(() => uploads.noteClaims()), this.#repeat(() => uploads.clear()),
-    ]);
-    if (performance.now() < this.#rareAt) return;
-    const [orphansGoOn] = await Promise.all([this.#once(() => uploads.removeOrphans()), this.#repeat(() => removeRareGarbage(models, database))]);
-    if (!orphansGoOn) this.#rareAt = performance.now() + rareInterval;
+    return [
+      { repeats: true, step: () => compactOnce(database) },
+      { repeats: true, step: () => removeGarbage(models, database) },
+      { repeats: true, step: () => expireStashes(database, log) },
+      { repeats: true, step: () => tellRevocations(database, log) },
+      { repeats: true, step: () => uploads.endDue() },
+      { repeats: true, step: () => uploads.clear() },
+      { repeats: false, step: () => uploads.noteClaims() },
+      {
+        repeats: false,
+        step: async () => {
+          await expireBodies(database, log);
+          return false;
+        },
+      },
+    ];
   }
 
-  /** Repeats a step until it finds nothing to do. */
-  async #repeat(step: () => Promise<boolean>): Promise<void> {
-    while (!this.#closing.signal.aborted && (await this.#once(step)));
-  }
-
-  /**
-   * Runs a step, and returns whether there is more of its kind. A failure does not stop the other kinds. A kind that scans
-   * everything runs one step per round: a pass over a million files would block the others.
-   */
-  async #once(step: () => Promise<boolean>): Promise<boolean> {
-    try {
-      const started = performance.now();
-      const found = await step();
-      await pause(restFactor * (performance.now() - started), this.#closing.signal);
-      return found;
-    } catch (error) {
-      // The next round tries again.
-      this.#options.logger.warn({ err: error }, 'a step of the maintenance of the read model failed');
-      return false;
-    }
+  #rarelyDone(): Kind[] {
+    const { database, uploads } = this.#options;
+    return [
+      { repeats: false, step: () => uploads.removeOrphans() },
+      { repeats: true, step: () => removeRareGarbage(models, database) },
+    ];
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { revokeToken } from '../../commands/teams.ts';
 import { commandIdOf } from '../events/command-id.ts';
+import { isNotHeld } from '../../projections/engine/quarantine/held-in-sql.ts';
 import type { Database } from '../database/database.ts';
 import { revocationNotes } from '../security/token-notes.ts';
 import type { EventLog } from '../log/event-log.ts';
@@ -37,7 +38,7 @@ export async function tellRevocations(database: Database, log: EventLog, life = 
     `select due.team_id, due.id from progress cross join lateral (
         select tokens.team_id, tokens.id from ${revocationNotes} notes
         join tokens on tokens.id = notes.token_id join teams on teams.id = tokens.team_id
-        where teams.partition = progress.partition and not tokens.revoked order by noted_at limit ${revocationsAtOnce}
+        where teams.partition = progress.partition and ${isNotHeld} and not tokens.revoked order by noted_at limit ${revocationsAtOnce}
       ) due`,
   );
   const told = await Promise.allSettled(due.map(({ team_id: teamId, id }) => recordRevocation(log, teamId, id)));

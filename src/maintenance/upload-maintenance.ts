@@ -75,7 +75,7 @@ export class UploadMaintenance {
 
   /**
    * Scans a part of the store, and removes old objects that belong to no upload. Returns whether the pass continues. Nothing is
-   * removed while the read model is behind the log, which may know more, nor in the store of another log: each pass that finds one
+   * removed while the read model is behind the log, which may know more, or holds events, nor in the store of another log: each pass that finds one
    * ends with a warning. Rejects with StoreAway.
    */
   async removeOrphans(): Promise<boolean> {
@@ -131,12 +131,12 @@ export class UploadMaintenance {
     return isOwn;
   }
 
-  /** Whether the whole log is projected, in every partition, including halted ones. */
+  /** Whether the whole log is projected, in every partition, including halted ones, and no team is in quarantine. */
   async #knowsAll(): Promise<boolean> {
     const { log, uploads } = this.#options;
     const progress = await uploads.progress();
     const ends = await Promise.all(progress.map(async ({ partition }) => (await log.bounds(partition)).end));
-    return progress.length > 0 && progress.every(({ next }, at) => BigInt(next) >= ends[at]!);
+    return progress.length > 0 && progress.every(({ next, isHeld }, at) => BigInt(next) >= ends[at]! && !isHeld);
   }
 
   async #check(found: readonly UploadToCheck[]): Promise<void> {

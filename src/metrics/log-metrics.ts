@@ -15,6 +15,7 @@ export class LogMetrics implements LogObserver {
   readonly #refused: Counter<'reason'>;
   readonly #failed: Counter<'reason'>;
   readonly #takeovers: Counter;
+  readonly #timeouts: Counter;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -47,6 +48,9 @@ export class LogMetrics implements LogObserver {
     this.#takeovers = new Counter({
       name: 'tablog_partition_takeovers_total', help: 'How often this process has taken a partition over.', registers,
     });
+    this.#timeouts = new Counter({
+      name: 'tablog_projection_timeouts_total', help: 'Batches whose statements took longer than they may, while Postgres was there.', registers,
+    });
     // A counter that does not exist yet has no rate at its first increment.
     for (const reason of refusalReasons) this.#refused.inc({ reason }, 0);
     for (const reason of appendFailures) this.#failed.inc({ reason }, 0);
@@ -74,6 +78,10 @@ export class LogMetrics implements LogObserver {
 
   failed(reason: AppendFailure): void {
     this.#failed.inc({ reason });
+  }
+
+  projectionTimedOut(): void {
+    this.#timeouts.inc();
   }
 
   tookOver(): void {

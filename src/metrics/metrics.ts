@@ -5,6 +5,7 @@ import type { RequestObserver } from '../http/server/request-observer.ts';
 import { LogMetrics } from './log-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import type { Shares } from '../http/limits/shares.ts';
+import { addDiskMetrics, type Disks } from './disk-metrics.ts';
 import { addShareMetrics } from './share-metrics.ts';
 import { addQuotaMetrics, type QuotaUse } from './quota-metrics.ts';
 import { addStatusMetrics, type Asked } from './status-metrics.ts';
@@ -25,6 +26,11 @@ export class Metrics {
   /** Adds what is in use of the things that teams share. */
   watchShares(shares: Shares): void {
     addShareMetrics(this.#registry, shares);
+  }
+
+  /** Adds what is free on the disks of this process. */
+  watchDisks(disks: Disks): void {
+    addDiskMetrics(this.#registry, disks);
   }
 
   /** Adds what teams use of their quotas. */

@@ -1,11 +1,11 @@
 /** Metrics of what teams use of their quotas: over all teams, and by the largest one. There is no label per team. */
 import { Gauge, type Registry } from 'prom-client';
-import type { Quota } from '../events/quota.ts';
+import type { PlanQuota } from '../events/quota.ts';
 import { inTime } from './in-time.ts';
 
 /** What teams use of a quota. */
 export interface QuotaUse {
-  readonly quota: Quota;
+  readonly quota: PlanQuota;
   readonly allTeams: number;
   readonly largestTeam: number;
 }
@@ -14,7 +14,7 @@ export interface QuotaUse {
 const repeatedFor = 30_000;
 
 /** The quota as a label: `openUploads` is `open_uploads`. */
-export function quotaLabel(quota: Quota): string {
+export function quotaLabel(quota: PlanQuota): string {
   return quota.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 

@@ -2,7 +2,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { shareNames, type RefusedBy, type ShareName } from '../http/limits/fair-shares.ts';
 import type { Refusal } from '../events/outcome.ts';
-import { quotaOfRefusal, quotas } from '../events/quota.ts';
+import { quotaOfRefusal, planQuotas } from '../events/quota.ts';
 import { limitNames, type LimitName, type RequestObserver } from '../http/server/request-observer.ts';
 import { latencyBuckets } from './latency-buckets.ts';
 import { quotaLabel } from './quota-metrics.ts';
@@ -29,7 +29,7 @@ export class RequestMetrics implements RequestObserver {
       labelNames: ['method', 'route', 'status'], buckets: latencyBuckets, registers,
     });
     this.#rateLimited = new Counter({
-      name: 'tablog_http_requests_rate_limited_total', help: 'Requests that were refused because their team has used up a limit.',
+      name: 'tablog_http_requests_rate_limited_total', help: 'Requests that were refused because their team, or the address of their client, has used up a limit.',
       labelNames: ['limit'], registers,
     });
     this.#shareRefused = new Counter({
@@ -43,7 +43,7 @@ export class RequestMetrics implements RequestObserver {
       name: 'tablog_quota_refusals_total', help: 'Requests that were refused because their team has used up a quota.',
       labelNames: ['quota'], registers,
     });
-    for (const quota of quotas) this.#quotaRefusals.inc({ quota: quotaLabel(quota) }, 0);
+    for (const quota of planQuotas) this.#quotaRefusals.inc({ quota: quotaLabel(quota) }, 0);
     const inFlight: Gauge = new Gauge({
       name: 'tablog_http_requests_in_flight', help: 'Requests that are being answered, this scrape among them.', registers,
       collect: () => inFlight.set(this.#inFlight),

@@ -27,6 +27,10 @@ export function addStatusMetrics(registry: Registry, { log, askPostgres }: Asked
   };
   addGauge('tablog_log_queue_events', 'Events that wait for their outcome.', ({ queuedEvents }) => queuedEvents);
   addGauge('tablog_log_queue_bytes', 'Bytes of events that wait to be acknowledged.', ({ queuedBytes }) => queuedBytes);
+  addGauge(
+    'tablog_quarantined_teams', 'Teams with an event that cannot be projected. `tablog quarantine list` names them, docs/operations.md says what to do.',
+    ({ quarantinedTeams }) => quarantinedTeams,
+  );
   const halted: Gauge<'partition' | 'cause'> = new Gauge({
     name: 'tablog_partition_halted', labelNames: ['partition', 'cause'], registers,
     help: '1 if a partition takes no events, because its log lost records, or cannot be projected. `tablog log status` says more, docs/operations.md what to do.',

@@ -1,19 +1,25 @@
 /** Quotas of a team (docs/limits.md), by settings and by plans; those of rows and files have tests of their own. */
-import { once } from 'node:events';
-import { connect } from 'node:net';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Plan } from '../../commands/plans.ts';
+import { openBody } from '../../commands/receive-block.ts';
+import { encodeEvent } from '../../src/events/event-codec.ts';
+import { partitionOf } from '../../src/log/partition.ts';
+import { LogBytes } from '../../src/usage/log-bytes.ts';
+import { dayOf, readLogBytes } from '../../src/usage/log-bytes-notes.ts';
 import { useOwnApi, type Team } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
 import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { useOperator } from '../support/operator.ts';
 import { sleepUntil } from '../support/server.ts';
+import { createTable } from '../support/tables.ts';
 import { complete, createUpload, picture, sendBytes } from '../support/uploads.ts';
 
 const uploadSize = 1000;
+const logBytesMax = 1_000_000;
 const { api } = useOwnApi({
   TABLES_MAX: '3', STASHES_MAX: '3', BODIES_OPEN_MAX: '3', UPLOAD_SIZE_MAX_BYTES: String(uploadSize), UPLOADS_OPEN_BYTES_MAX: String(3 * uploadSize),
-  MAINTENANCE_INTERVAL_MS: '3600000',
+  MAINTENANCE_INTERVAL_MS: '3600000', LOG_BYTES_PER_DAY: String(logBytesMax),
 });
 const operator = useOperator({ api });
 
@@ -105,25 +111,18 @@ describe('open bodies', () => {
   const openBodies = async (): Promise<number> => (await operator().queries.teams.team(team.id))!.openBodies;
   const create = (): Promise<Answer> => team.client.post('/tables?name=n', large);
 
-  /** Sends most of a large body, and cuts the connection once its body is open. */
-  async function cutOff(): Promise<void> {
-    const before = await openBodies();
-    const { hostname, port } = new URL(team.client.url);
-    const socket = connect(Number(port), hostname);
-    socket.on('error', () => undefined);
-    await once(socket, 'connect');
-    socket.write(`POST /tables?name=n HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${team.client.token}\r\n`
-      + `content-type: application/json\r\ncontent-length: ${large.length}\r\n\r\n${large.slice(0, -100)}`);
-    await sleepUntil(async () => (await openBodies()) === before + 1, 'the body is open');
-    socket.destroy();
+  /** Opens a body, as a process does that is killed while it appends the blocks. */
+  async function leaveOpen(): Promise<void> {
+    const event = encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, openBody(team.id, randomUUID(), { openMax: 100 }));
+    await operator().log.append(partitionOf(team.id, operator().log.partitions), event);
   }
 
-  test('those that are cut off count, and those that arrive do not', async () => {
+  test('those that are left open count, and those that arrive do not', async () => {
     for (let arrived = 0; arrived < 2; arrived += 1) expect(outcomeOf(await create())).toBe('201');
     expect(await openBodies()).toBe(0);
-    for (let cut = 1; cut <= 3; cut += 1) {
-      await cutOff();
-      expect(await openBodies()).toBe(cut);
+    for (let left = 1; left <= 3; left += 1) {
+      await leaveOpen();
+      await sleepUntil(async () => (await openBodies()) === left, 'the body is open');
     }
     const refused = await create();
     expect(outcomeOf(refused)).toBe('400 limit_exceeded');
@@ -140,6 +139,87 @@ describe('open bodies', () => {
       expect(outcomeOf(answer)).toBe('402 payment_required');
       expect(messageOf(answer)).toBe("the team's plan allows 3 open bodies and 3 are in use");
     }
+  });
+});
+
+describe('bytes of the log in a day', () => {
+  const rowBytes = 150_000;
+  const refused = /^the team has (\d+) bytes of the log today and may have at most 1000000: wait until the next day \(UTC\)$/;
+  /** Adds a row that cannot be compressed. */
+  const add = (path: string): Promise<Answer> => team.client.post(path, [{ a: randomBytes(rowBytes).toString('base64') }]);
+  const notedOf = async (): Promise<number> => (await readLogBytes(operator().database.pool, dayOf(operator().log.now()), [team.id]))[0]!.used;
+
+  /** Adds rows until all processes give this outcome; resolves to the last answer, and to how many rows were added. */
+  async function addUntil(path: string, outcome: string): Promise<{ readonly answer: Answer; readonly added: number }> {
+    let answer: Answer;
+    let added = 0;
+    let inARow = 0;
+    await sleepUntil(async () => {
+      answer = await add(path);
+      if (answer.status === 201) added += 1;
+      inARow = outcomeOf(answer) === outcome ? inARow + 1 : 0;
+      return inARow === 2 * api().processes.length;
+    }, outcome, 60_000);
+    return { answer: answer!, added };
+  }
+
+  test('a team that has used up what the setting allows reads, but writes no more', async () => {
+    const { path, rowIds } = await createTable(team.client, [{ a: 'x' }]);
+    const retried = (value: string): Promise<Answer> => team.client.send(`${path}/${rowIds[0]}`, {
+      method: 'PATCH', body: { a: value }, headers: { 'idempotency-key': 'patched before' },
+    });
+    const patched = await retried('p');
+    expect(outcomeOf(patched)).toBe('200');
+    const { answer, added } = await addUntil(path, '400 limit_exceeded');
+    expect(await retried('p')).toMatchObject({ status: 200, json: patched.json });
+    expect(outcomeOf(await retried('q'))).toBe('400 idempotency_key_reused');
+    const [, used] = refused.exec(messageOf(answer))!;
+    expect(Number(used)).toBeGreaterThanOrEqual(logBytesMax);
+    await sleepUntil(async () => (await notedOf()) >= added * rowBytes, 'all is noted');
+    expect(await notedOf()).toBeLessThan((added + 1) * rowBytes * 1.1);
+    const others = [await team.client.patch(`${path}/${rowIds[0]}`, { a: 'y' }), await team.client.delete(`${path}/${rowIds[0]}`), await team.client.post(path, large)];
+    expect(others.map(outcomeOf)).toEqual(others.map(() => '400 limit_exceeded'));
+    expect(outcomeOf(await team.client.get(path))).toBe('200');
+    team = await api().createTeam();
+    expect(outcomeOf(await team.client.post('/tables', { name: 'of another team', rows: [] }))).toBe('201');
+  });
+
+  test('a plan allows less or more, until it says nothing', async () => {
+    const { path } = await createTable(team.client, [{ a: 'x' }]);
+    await team.setPlan({ logBytesPerDayMax: 10 });
+    const { answer } = await addUntil(path, '402 payment_required');
+    expect(messageOf(answer)).toMatch(/^the team's plan allows 10 bytes of the log today and \d+ are in use$/);
+    await team.setPlan({ logBytesPerDayMax: 10 * logBytesMax });
+    await addUntil(path, '201');
+    await sleepUntil(async () => {
+      expect(outcomeOf(await add(path))).toBe('201');
+      return (await notedOf()) > logBytesMax;
+    }, 'more is noted than the setting allows', 60_000);
+    await team.setPlan({ logBytesPerDayMax: null });
+    expect(messageOf((await addUntil(path, '400 limit_exceeded')).answer)).toMatch(refused);
+  });
+
+  test('the counts of processes add up, and a new day begins with none', async () => {
+    let now = Date.UTC(2001, 0, 1);
+    const { pool } = operator().database;
+    const open = (): LogBytes => new LogBytes({ pool, now: () => now, settingMax: 100, logger: { warn: () => undefined }, interval: 20 });
+    const used = async (): Promise<number> => (await readLogBytes(pool, dayOf(now), [team.id]))[0]!.used;
+    const [one, two] = [open(), open()];
+    try {
+      one.add(team.id, 60);
+      two.add(team.id, 50);
+      await sleepUntil(() => [one, two].every((each) => each.refusalOf(team.id)?.message.startsWith('the team has 110 bytes') === true), 'both know of both');
+      now += 24 * 3_600_000;
+      expect(one.refusalOf(team.id)).toBeNull();
+      await sleepUntil(() => {
+        one.add(team.id, 1);
+        return one.refusalOf(team.id) !== null;
+      }, 'the new day is used up too');
+    } finally {
+      await Promise.all([one.close(), two.close()]);
+    }
+    expect(await used()).toBeGreaterThanOrEqual(100);
+    expect(await used()).toBeLessThan(110);
   });
 });
 
@@ -160,5 +240,6 @@ test('/metrics counts refusals, and what teams use', async () => {
     const used = ['all', 'largest'].map((teams) => sumOf(samples, 'tablog_quota_used', { quota: 'tables', teams })!);
     expect(used[1]).toBeGreaterThan(0);
     expect(used[0]).toBeGreaterThanOrEqual(used[1]!);
+    expect(sumOf(samples, 'tablog_quota_used', { quota: 'log_bytes_per_day', teams: 'largest' })).toBeGreaterThanOrEqual(logBytesMax);
   }
 });

@@ -1,4 +1,7 @@
 /** Limits of what a team asks for (docs/rate-limits.md), over HTTP. Each process counts for itself: each client here asks one. */
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { parseList, type Item } from 'structured-headers';
 import { useOwnApi, type ApiOfFile } from '../support/api.ts';
@@ -6,8 +9,9 @@ import { Client, outcomeOf, type Answer } from '../support/client.ts';
 import { fetchChecked } from '../support/interface-document.ts';
 import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { sleepUntil } from '../support/server.ts';
-import { expectStored, newStashId } from '../support/stashes.ts';
+import { expectStored, newStashId, stashOf } from '../support/stashes.ts';
 import { createTable, unknownTableId } from '../support/tables.ts';
+import { createUpload, sendBytes } from '../support/uploads.ts';
 
 const limited = '429 rate_limited';
 const rows = (count: number): { n: number }[] => Array.from({ length: count }, (_, n) => ({ n }));
@@ -169,5 +173,85 @@ describe('when a window has ended', () => {
     const client = await newTeam(file);
     expect(outcomeOf(await client.post('/tables', { name: 'x', rows: rows(1) }))).toBe('201');
     await sleepUntil(async () => outcomeOf(await client.post('/tables', { name: 'x', rows: rows(12) })) === '201', 'it is let in');
+  });
+});
+
+describe('of bytes and imports', () => {
+  const file = useOwnApi({ RATE_LIMIT_BYTES: '10000', RATE_LIMIT_IMPORTS: '2', RATE_LIMIT_WINDOW_MS: '86400000' });
+  /** JSON of this many bytes, with one row. */
+  const bodyOf = (bytes: number): string => `[{"a":"${'x'.repeat(bytes - 10)}"}]`;
+
+  test('bytes count as they arrive, compressed or not, whatever becomes of the request', async () => {
+    const client = await newTeam(file);
+    const table = await createTable(client, [], { a: 'string' });
+    const before = leftOf(await client.get(table.path))['bytes'] as number;
+    const row = await client.post(table.path, bodyOf(1000));
+    expect(row.headers.get('ratelimit-policy')).toBe('"bytes";q=10000;qu="content-bytes";w=86400, "imports";q=2;qu="imports";w=86400');
+    const packed = gzipSync(bodyOf(100_000));
+    const answers: [Answer, outcome: string, bytes: number][] = [
+      [row, '201', 1000],
+      [await client.patch(`${table.path}/${row.json.data.rowIDs[0]}`, '{"a":"y"}'), '200', 9],
+      [await client.post(table.path, bodyOf(500).slice(1)), '400 request_validation_error', 499],
+      [await client.post(table.path, packed, { 'content-encoding': 'gzip' }), '201', packed.length],
+      [await client.get(table.path), '200', 0],
+    ];
+    expect(answers.map(([answer]) => outcomeOf(answer))).toEqual(answers.map(([, outcome]) => outcome));
+    let left = before;
+    expect(answers.map(([answer]) => leftOf(answer)['bytes'])).toEqual(answers.map(([, , bytes]) => (left -= bytes)));
+  });
+
+  test('a body of more bytes than are left is refused whole, and so are the bytes of a file', async () => {
+    const client = await newTeam(file);
+    const created = await createUpload(client);
+    const table = await createTable(client, [], { a: 'string' });
+    const refusals = await refusedBy(client.url, 'bytes');
+    expect(outcomeOf(await client.post(table.path, bodyOf(8000)))).toBe('201');
+    const refused = await client.post(table.path, bodyOf(3000));
+    expect([outcomeOf(refused), refused.json.error.message]).toEqual([limited, expect.stringMatching(/^The limit of the team is 10000 bytes in 86400 s/)]);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(80_000);
+    expect(await sendBytes(created, 'x'.repeat(3000))).toBe(limited);
+    expect(await sendBytes(created, 'x'.repeat(1000))).toBe('200');
+    expect(await client.rows(table.id)).toHaveLength(1);
+    const { bytes } = leftOf(await client.get(table.path));
+    expect(bytes).toBeLessThan(1000);
+    expect(await refusedBy(client.url, 'bytes')).toBe(refusals + 2);
+    // Without a body there is nothing to count.
+    expect(outcomeOf(await client.delete(`/tables/${table.id}`))).toBe('200');
+  });
+
+  /** The sizes of the files that are being received. */
+  async function receivedSizes(): Promise<number[]> {
+    const folder = join(file.api().filesFolder, 'temporary');
+    return Promise.all((await readdir(folder)).map(async (name) => (await stat(join(folder, name))).size));
+  }
+
+  test('a body that has begun comes to its end, and takes what others would have had', async () => {
+    const client = await newTeam(file);
+    const created = await createUpload(client);
+    expect(await sendBytes(created, new ReadableStream({
+      async start(controller) {
+        controller.enqueue(Buffer.alloc(1000));
+        await sleepUntil(async () => (await receivedSizes()).includes(1000), 'the first bytes have arrived');
+        controller.enqueue(Buffer.alloc(1_000_000));
+        controller.close();
+      },
+    }))).toBe('200');
+    const refused = await client.post('/tables?name=x', bodyOf(1000));
+    expect(outcomeOf(refused)).toBe(limited);
+    // A hundred days' worth has arrived.
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(99 * 86_400);
+  });
+
+  test('imports count, whatever their outcome; chunks do not', async () => {
+    const client = await newTeam(file);
+    const stash = await stashOf(client, { 1: [{ a: 1 }], 2: [{ a: 2 }] });
+    const rows = { rows: { $stashID: stash } };
+    const outcomes = [
+      await client.post('/tables?name=a', rows), await client.post('/tables?name=b', { rows: { $stashID: 'none' } }),
+      await client.post('/tables?name=c', rows), await client.put(`/tables/${unknownTableId}`, rows),
+      await client.post(`/tables/${unknownTableId}/rows`, rows.rows), await client.put(`/stashes/${stash}/3`, [{ a: 3 }]),
+    ];
+    expect(outcomes.map(outcomeOf)).toEqual(['201', '400 stash_not_found', limited, limited, limited, '200']);
+    expect(outcomes.map((answer) => leftOf(answer)['imports'])).toEqual([1, 0, 0, 0, 0, 0]);
   });
 });

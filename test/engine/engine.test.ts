@@ -267,5 +267,5 @@ test('two models that decide one type of event are a mistake that shows at once'
 
 test('a change that no model takes is a mistake that shows at once', () => {
   const set = new ModelSet(models);
-  expect(() => set.apply(set.open(() => 1n), [{ kind: 'unheard of' }])).toThrow('a change of the unknown kind unheard of');
+  expect(() => set.apply(set.open(() => 1n), { kind: 'unheard of' })).toThrow('a change of the unknown kind unheard of');
 });

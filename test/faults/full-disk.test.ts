@@ -62,3 +62,25 @@ test('bytes without room are refused, and taken in when there is room again', as
   expect(outcomeOf(answer)).toBe('200');
   expect(Buffer.from(await (await fetch(answer.json.data.url)).arrayBuffer()).equals(bytes)).toBe(true);
 });
+
+test('a large body without room in its spool is refused, and changes nothing', async () => {
+  const database = await createDatabase();
+  closers.push(() => database.drop());
+  const server = await startServer({ databaseUrl: database.url });
+  closers.push(() => server.stop());
+  const client = new Client(server.url, await server.token());
+  const { path } = await createTable(client, [{ text: 'first' }]);
+  const version = (await client.head(path)).version;
+  const rows = Array.from({ length: 3000 }, () => ({ text: randomBytes(600).toString('base64') }));
+
+  await setRoom(server.process.pid!, 100_000);
+  const refused = await client.post(path, rows);
+  expect([outcomeOf(refused), refused.headers.get('retry-after')]).toEqual(['503 service_unavailable', '1']);
+  expect((await client.head(path)).version).toBe(version);
+  expect(outcomeOf(await client.post(path, [{ text: 'second' }]))).toBe('201');
+
+  await setRoom(server.process.pid!, 'unlimited');
+  expect(outcomeOf(await client.post(path, rows))).toBe('201');
+  expect(await readdir(join(server.folder, 'bodies'))).toEqual([]);
+  expect(await client.rows(path.split('/')[2]!)).toHaveLength(3002);
+});

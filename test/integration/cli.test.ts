@@ -105,14 +105,15 @@ describe('while its Postgres runs already', () => {
 ${team.id}  acme  suspended  0     12            0             unlimited`;
     expect(await output('teams', 'list')).toBe(shown);
     expect(await output('plans', 'show', 'acme')).toBe(`${team.id}  acme  suspended
-QUOTA                  USED  AT MOST       SET BY
-rows                   0     12            plan
-tables                 0     10000         TABLES_MAX
-stashes                0     10000         STASHES_MAX
-open bodies            0     1000          BODIES_OPEN_MAX
-open uploads           0     1000          UPLOADS_OPEN_MAX
-bytes of open uploads  0     107374182400  UPLOADS_OPEN_BYTES_MAX
-bytes of files         0     unlimited`);
+QUOTA                   USED  AT MOST       SET BY
+rows                    0     12            plan
+tables                  0     10000         TABLES_MAX
+stashes                 0     10000         STASHES_MAX
+open bodies             0     1000          BODIES_OPEN_MAX
+open uploads            0     1000          UPLOADS_OPEN_MAX
+bytes of open uploads   0     107374182400  UPLOADS_OPEN_BYTES_MAX
+bytes of files          0     unlimited
+bytes of the log today  0     unlimited`);
     expect((await tablog('plans', 'resume', team.id.toUpperCase())).stderr).toBe('The team "acme" is not suspended.\n');
   });
 
@@ -129,8 +130,12 @@ bytes of files         0     unlimited`);
     );
     expect(await set('--tables', '6', '--stashes', 'default', '--open-bodies', 'default', '--open-uploads', 'default', '--open-upload-bytes', 'default'))
       .toBe('The team "acme" may have unlimited rows, 6 tables and unlimited bytes of files.\n');
+    expect(await set('--tables', 'default', '--log-bytes-per-day', '10GB'))
+      .toBe('The team "acme" may have unlimited rows, unlimited bytes of files and 10000000000 bytes of the log today.\n');
+    expect(await set('--tables', '6', '--log-bytes-per-day', 'default')).toBe('The team "acme" may have unlimited rows, 6 tables and unlimited bytes of files.\n');
     expect(JSON.parse(await output('plans', 'show', 'acme', '--json')).quotas).toMatchObject({
       rows: { used: 0, max: null, setBy: null }, tables: { used: 0, max: 6, setBy: 'plan' }, stashes: { used: 0, max: 10_000, setBy: 'STASHES_MAX' },
+      logBytesPerDay: { used: 0, max: null, setBy: null },
     });
   });
 
@@ -146,7 +151,7 @@ bytes of files         0     unlimited`);
     [['tokens', 'create', '--team', 'acme', '--app', ''], 'appId: must not be empty\n'],
     [['teams', 'create', ' '], 'name: must not be blank\n'],
     [['teams', 'create', 'a'.repeat(257)], 'name: must have at most 256 bytes\n'],
-    [['plans', 'set', 'acme'], 'Nothing says what to limit: give --rows, --tables, --stashes, --open-bodies, --open-uploads, --open-upload-bytes, --upload-bytes.\n'],
+    [['plans', 'set', 'acme'], 'Nothing says what to limit: give --rows, --tables, --stashes, --open-bodies, --open-uploads, --open-upload-bytes, --upload-bytes, --log-bytes-per-day.\n'],
     [['plans', 'set', 'acme', '--rows', '-1'], 'It must be a whole number, or "unlimited".'],
     [['plans', 'set', 'acme', '--rows', '1e3'], 'It must be a whole number, or "unlimited".'],
     [['plans', 'set', 'acme', '--tables', 'unlimited'], 'It must be a whole number, or "default".'],

@@ -60,7 +60,7 @@ describe('on Kafka', () => {
     });
     closers.push(() => watch.close());
     const records = [start, time].map((each, at) => ({ partition, offset: BigInt(at), time: each, bytes: creating(at === 0 ? null : notAfter).bytes }));
-    const wait = waiters.wait(partition, teamId, notAfter);
+    const wait = waiters.wait(partition, teamId, teamId, notAfter);
     const hearing = heard(wait.outcome);
     if (isPlaced) wait.placedAt(records[1]!);
     await projectBatch({ database: database(), projector: new Projector(models), partition, epoch: 0n }, records);

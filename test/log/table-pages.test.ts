@@ -1,21 +1,58 @@
 /** How Postgres reads a page of a team's tables. */
 import { randomUUID } from 'node:crypto';
-import { expect, test } from '@jest/globals';
-import { selectTables } from '../../projections/tables/tables.queries.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { selectTables, TableQueries } from '../../projections/tables/tables.queries.ts';
 import { useReadModel } from '../support/read-model.ts';
 
 const { database } = useReadModel(1, 'file');
 
+/** Inserts tables of a team, of which every second is deleted. */
+async function insertTables(teamId: string, count: number, name: string): Promise<void> {
+  await database().pool.query(
+    `insert into tables select gen_random_uuid(), $1, $3, n, 0, n, n, n, 0, 0, 0, null, n % 2 = 0, false from generate_series(1, $2::int) n`,
+    [teamId, count, name],
+  );
+}
+
 test.each([null, 'an app'])('a page is read from the index, without sorting all tables (app: %s)', async (appId) => {
   const { pool } = database();
   const teamId = randomUUID();
-  await pool.query(
-    `insert into tables select gen_random_uuid(), $1, 'n', n, 0, n, n, n, 0, 0, 0, null, n % 2 = 0, false from generate_series(1, 20000) n`,
-    [teamId],
-  );
+  await insertTables(teamId, 20_000, 'n');
   await pool.query('analyze tables');
-  const { rows } = await pool.query<{ 'QUERY PLAN': string }>(`explain ${selectTables}`, [teamId, appId, 5000n, randomUUID(), 100]);
+  const { rows } = await pool.query<{ 'QUERY PLAN': string }>(`explain ${selectTables}`, [teamId, appId, 5000n, randomUUID(), 100, 10_000]);
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
-  expect(plan).toMatch(/Index Scan using tables_listed/);
-  expect(plan).not.toMatch(/Sort/);
+  const reading = plan.slice(plan.indexOf('CTE found'), plan.indexOf('CTE', plan.indexOf('CTE found') + 3));
+  expect(reading).toMatch(/Index Scan using tables_listed/);
+  expect(reading).not.toMatch(/Sort/);
+});
+
+describe('where a page ends', () => {
+  const team = randomUUID();
+  const name = 'a"\u0001é\\';
+  /** The JSON of a table, with the comma after it: Postgres escapes as few characters as JSON.stringify does. */
+  const bytes = Buffer.byteLength(JSON.stringify({ id: team, name })) + 1;
+  const from = (created: bigint) => ({ created, id: '00000000-0000-0000-0000-000000000000' });
+
+  beforeAll(() => insertTables(team, 5, name));
+
+  test.each<[string, limit: number, bytesMax: number, count: number]>([
+    ['all fit', 3, 3 * bytes, 3],
+    ['the limit ends it', 2, 3 * bytes, 2],
+    ['its bytes end it', 3, 3 * bytes - 1, 2],
+    ['the first is in it, however large', 3, 1, 1],
+  ])('%s', async (_name, limit, bytesMax, count) => {
+    const queries = new TableQueries(database());
+    const { tables, next } = await queries.list(team, null, null, limit, bytesMax);
+    const found = JSON.parse(`[${tables.toString()}]`) as { readonly id: string; readonly name: string }[];
+    expect(found).toEqual(Array.from({ length: count }, () => ({ id: expect.any(String), name })));
+    expect(next).toEqual(count === 3 ? null : { created: BigInt(2 * count - 1), id: found.at(-1)!.id });
+    if (next === null) return;
+    const rest = await queries.list(team, null, next, 10);
+    expect(JSON.parse(`[${rest.tables.toString()}]`)).toHaveLength(3 - count);
+    expect(rest.next).toBeNull();
+  });
+
+  test('no tables are the last page', async () => {
+    expect(await new TableQueries(database()).list(team, null, from(6n), 3)).toEqual({ tables: Buffer.alloc(0), next: null });
+  });
 });

@@ -70,7 +70,7 @@ async function projecting(): Promise<DecidingLog> {
           return false;
         },
         onProjected: (_records, projected) => {
-          for (const [commandId, outcome] of projected ?? []) outcomes.set(commandId, outcome);
+          for (const [commandId, outcome] of projected?.outcomes ?? []) outcomes.set(commandId, outcome);
           arrived.resolve();
         },
         onLost: () => arrived.reject(new Error('lost')),

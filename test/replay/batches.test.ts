@@ -29,7 +29,7 @@ test.each([1, 7, 500])('a read model that was written live is what replay in bat
 // One key per type, so that a new type which is not generated does not compile.
 const eventTypes: Record<EventType, true> = {
   GenerationStarted: true, LogResumed: true, TeamCreated: true, TeamSuspended: true, TeamResumed: true, TeamPlanSet: true, TokenCreated: true,
-  TokenRevoked: true, BodyOpenRequested: true, BodyExpired: true, BlockReceived: true, ChunkPutRequested: true, StashDeleteRequested: true, StashExpired: true,
+  TokenRevoked: true, RequestRefused: true, BodyOpenRequested: true, BodyExpired: true, BlockReceived: true, ChunkPutRequested: true, StashDeleteRequested: true, StashExpired: true,
   UploadCreateRequested: true, UploadCompleteRequested: true, UploadDeleteRequested: true, UploadChecked: true,
   TableCreateRequested: true, TablePatchRequested: true, TableDeleteRequested: true,
   TableOverwriteRequested: true, RowsAddRequested: true, RowPatchRequested: true, RowDeleteRequested: true,

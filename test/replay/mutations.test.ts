@@ -156,7 +156,7 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ]),
   ['row \\S+ of table \\S+: column ".*"', set('segment_rows', otherNumber, shown(false))],
   ['row \\S+ of table \\S+: column ".*"', set('segment_rows', otherNumber, shown(true))],
-  ['row \\S+ of table \\S+: column "name"', set('segment_rows', `body = replace(body, '"n', '"N')`, `${shown(false)} and body like '{"name":"n%'`)],
+  ['row \\S+ of table \\S+: column "(n|name)"', set('segment_rows', `body = replace(body, '"n', '"N')`, `${shown(false)} and body like '%"n%'`)],
   ['row \\S+ of table \\S+: version', set('segment_rows', 'version = version - 1', shown(true))],
   ['row \\S+ of table \\S+', remove('segment_rows', shown(false))],
   ['rows from \\d+ on of extent \\d+ \\d+ of table \\S+', set('segment_rows', `body = E'{"n":\\n1}'`, shown(false))],

@@ -22,7 +22,7 @@ import type { World } from './world.ts';
 const logger = pino({ level: process.env['LOG_LEVEL'] ?? 'silent' });
 const keys = keysOf(1);
 
-const shareSettings = { OUTCOME_WAIT_MS: 10_000, RESPONSE_BYTES_MAX: 1e8, APPEND_QUEUE_EVENTS_MAX: 1000, APPEND_QUEUE_BYTES_MAX: 1e8 };
+const shareSettings = { OUTCOME_WAIT_MS: 10_000, RESPONSE_BYTES_MAX: 1e8, APPEND_QUEUE_EVENTS_MAX: 1000, APPEND_QUEUE_BYTES_MAX: 1e8, CONNECTIONS_MAX: 100 };
 
 /** How long after a failure a process ends, in milliseconds. */
 const drainTime = 1000;
@@ -133,9 +133,10 @@ export class Place {
       const log = await this.#openLog(database, process);
       const shares = openShares(shareSettings, () => undefined);
       log.onFailure(fail);
+      const outcomes = new OutcomeQueries(database.asDatabase);
       this.#serving = {
-        log, submitter: new Submitter(log, keys, { shares, asyncWaitMs: 1000, logger }),
-        jobs: new Jobs({ log, outcomes: new OutcomeQueries(database.asDatabase), keys }), queries: openQueries(models, database.asDatabase),
+        log, submitter: new Submitter(log, keys, { shares, outcomes, asyncWaitMs: 1000, logger }),
+        jobs: new Jobs({ log, outcomes, keys }), queries: openQueries(models, database.asDatabase),
       };
     } catch (error) {
       logger.warn({ err: error, process: process.name }, 'the process could not start');

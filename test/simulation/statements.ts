@@ -99,17 +99,17 @@ export const others: Record<string, Run> = {
   },
   select_end: (view, [partition]) => [view.get('heads', String(partition))!],
   select_heads: (view) => inOrder(view, 'heads').map(({ partition, next }) => {
-    const { next: projected, base } = progress(view, partition);
-    return { next, projected, version: (base as bigint) + (next as bigint), serverTime: BigInt(view.server.time) };
+    const { next: projected, base, held } = progress(view, partition);
+    return { next, projected, held, version: (base as bigint) + (next as bigint), serverTime: BigInt(view.server.time) };
   }),
   read_progress: (view) => inOrder(view, 'progress').map((row) => ({ ...row, serverTime: BigInt(view.server.time) })),
   read_progress_of: (view, [partition]) => [progress(view, partition)],
   select_position: (view, [partition]) => [progress(view, partition)],
   select_outcomes: (view, [partition, commandIds]) => outcomes(view, partition, commandIds),
   select_progress_and_outcomes: (view, [partition, commandIds]) => {
-    const { next } = progress(view, partition);
+    const { next, held } = progress(view, partition);
     const found = outcomes(view, partition, commandIds);
-    return found.length === 0 ? [{ next, commandId: null }] : found.map((row) => ({ ...row, next }));
+    return found.length === 0 ? [{ next, held, commandId: null }] : found.map((row) => ({ ...row, next, held }));
   },
   next_local_keys: ({ server }, [count]) => Array.from({ length: count }, () => {
     const first = server.localKeys;

@@ -26,7 +26,7 @@ function rowsOfPartitions(row: (partition: number) => Row): Map<string, Row> {
 export function clearReadModel({ tables }: PostgresServer): void {
   for (const table of tables.keys()) if (!logTables.has(table)) tables.delete(table);
   tables.set('progress', rowsOfPartitions((partition) => ({
-    partition, next: 0n, epoch: 0n, logId: null, base: 0n, gaps: '[]', layout: 0n, lastHash: null, time: 0, halted: null, contradicted: false, caughtUp: false,
+    partition, next: 0n, epoch: 0n, logId: null, base: 0n, gaps: '[]', layout: 0n, lastHash: null, time: 0, halted: null, contradicted: false, caughtUp: false, held: '{}',
   })));
 }
 

@@ -111,7 +111,7 @@ export function decide(states: States, event: Event, at: LogPlace): Decision<Cha
 
 /** Applies changes to the states, as later events see them. */
 export function change(states: States, changes: readonly Change[]): void {
-  set.apply({ ...states }, changes);
+  for (const each of changes) set.apply({ ...states }, each);
 }
 
 /** Decides a request at a place in the log, and applies its changes. */

@@ -27,7 +27,7 @@ describe('readConfig', () => {
       STASH_LIFE_MS: 172_800_000,
       STASH_CHUNKS_MAX: 100_000,
       STASH_ROWS_MAX: 10_000_000,
-      RATE_LIMIT_WINDOW_MS: 60_000,
+      RATE_LIMIT_REFUSALS: 100, RATE_LIMIT_WINDOW_MS: 60_000,
       FILES_S3_REGION: 'us-east-1',
       FILES_S3_PATH_STYLE: false,
       FILES_CACHE_SECONDS: 3600,
@@ -36,7 +36,7 @@ describe('readConfig', () => {
       UPLOAD_UNCLAIMED_LIFE_MS: 2_592_000_000,
       UPLOADS_OPEN_MAX: 1000,
       UPLOADS_OPEN_BYTES_MAX: 107_374_182_400,
-      CONNECTIONS_MAX: 10_000,
+      DISK_FREE_MIN: 1_073_741_824, CONNECTIONS_MAX: 10_000,
       REQUEST_IDLE_TIMEOUT_MS: 60_000,
       DRAIN_TIMEOUT_MS: 10_000,
       OUTCOME_WAIT_MS: 10_000,
@@ -77,7 +77,7 @@ describe('readConfig', () => {
     ['RATE_LIMIT_REQUESTS', '0'], ['RATE_LIMIT_ROWS', '2147483648'], ['RATE_LIMIT_WINDOW_MS', '999'], ['RATE_LIMIT_WINDOW_MS', '86400001'],
     ['KAFKA_BROKERS', 'a'], ['KAFKA_BROKERS', 'a:9092,'], ['KAFKA_TOPIC', 'a b'], ['ROLE', 'both'],
     ['FILES_S3_BUCKET', 'ab'], ['FILES_S3_BUCKET', 'Files'], ['FILES_S3_BUCKET', '-files'], ['UPLOAD_SIZE_MAX_BYTES', '5368709121'],
-    ['UPLOAD_LIFE_MS', '604800001'], ['UPLOADS_OPEN_MAX', '0'], ['DATABASE_URL', 'mysql://h/d'], ['PUBLIC_URL', 'ftp://h'], ['PUBLIC_URL', 'h'],
+    ['UPLOAD_LIFE_MS', '604800001'], ['UPLOADS_OPEN_MAX', '0'], ['DATABASE_URL', 'mysql://h/d'], ['DISK_FREE_MIN', '1.5GiB'], ['DISK_FREE_MIN', '-1'], ['PUBLIC_URL', 'ftp://h'], ['PUBLIC_URL', 'h'],
   ])('%s=%s is a problem', (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(ConfigError);
   });
@@ -135,6 +135,10 @@ describe('readConfig', () => {
     }));
     expect(read).not.toThrow('secret');
   });
+});
+
+test.each([[undefined, 2 ** 30], ['0', 0], ['500MB', 500_000_000], ['2 GiB', 2 ** 31], ['12345', 12_345]])('DISK_FREE_MIN=%s is %d bytes', (text, bytes) => {
+  expect(readConfig({ DISK_FREE_MIN: text }).DISK_FREE_MIN).toBe(bytes);
 });
 
 test('describeSettings has a line for each setting', () => {

@@ -2,7 +2,7 @@
  * Admission control of the log in Kafka: refuses events before they are sent, while it is certain that nothing happened. What keeps
  * events out is also what operators are told.
  */
-import type { EncodedEvent } from '../../../src/events/event.ts';
+import { teamOf, type EncodedEvent } from '../../../src/events/event.ts';
 import { NotAppended, type HaltCause, type LogStatus } from '../../../src/log/event-log.ts';
 import { isTopicMissing } from '../../../src/log/kafka/kafka-away.ts';
 import type { LogEnds } from '../../../src/log/kafka/log-ends.ts';
@@ -10,6 +10,7 @@ import type { LogClock } from '../../../src/log/log-clock.ts';
 import type { LogObserver, RefusalReason } from '../../../src/log/log-observer.ts';
 import { allPartitions } from '../../../src/log/partition.ts';
 import { AppendQueue, type QueuedEvent } from '../append-queue.ts';
+import { heldMessage } from '../quarantine/held-teams.ts';
 import type { Contradictions } from './contradictions.ts';
 import type { PartitionOwner } from './partition-owner.ts';
 import type { ProgressWatch } from './progress-watch.ts';
@@ -71,7 +72,8 @@ export class AdmissionControl {
     if (ends.lagOf(partition) > limits.lagEventsMax) {
       no('projection_lag', `the projection of partition ${partition} is too far behind its log`);
     }
-    return this.#queue.enter(partition, event.bytes.length);
+    if (watch.of(partition).held.since.has(teamOf(event.event.data))) no('quarantined', heldMessage(event.event.data));
+    return this.#queue.enter(partition, event.size);
   }
 
   /** Current problems, a sentence each; empty when all is well. */
@@ -97,6 +99,7 @@ export class AdmissionControl {
     return {
       queuedEvents: this.#queue.events, queuedBytes: this.#queue.bytes,
       halts: this.#partitions.map((partition) => this.#haltCauseOf(partition)),
+      quarantinedTeams: this.#partitions.reduce((sum, partition) => sum + this.#options.watch.of(partition).held.since.size, 0),
       kafka: {
         isReachable: ends.away === null,
         lag: this.#partitions.map((partition) => ends.lagOf(partition)),

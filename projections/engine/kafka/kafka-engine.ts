@@ -2,23 +2,25 @@
  * The log in Kafka. Any number of processes append to it. The process that owns a partition reads and decides its events; the process
  * that appended an event waits for the outcome (ARCHITECTURE.md, "Where it runs").
  */
-import type { EncodedEvent } from '../../../src/events/event.ts';
+import { teamOf, type EncodedEvent } from '../../../src/events/event.ts';
 import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
 import { HistoryChanged } from '../../../src/database/history.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
-import type { Projected, Projector } from '../projector.ts';
+import type { Decided } from '../decided.ts';
+import { listenerOf } from '../projection-listener.ts';
+import type { Projector } from '../projector.ts';
 import type { EventLog, LogRecord, LogStatus, PartitionBounds } from '../../../src/log/event-log.ts';
-import { RecordsLost, shortLog, type WrongLog } from '../../../src/log/identity.ts';
+import { RecordsLost, shortLog } from '../../../src/log/identity.ts';
 import { LogClock } from '../../../src/log/log-clock.ts';
 import { fail, noLogObserver, type LogObserver } from '../../../src/log/log-observer.ts';
-import { allPartitions } from '../../../src/log/partition.ts';
+import { allPartitions, partitionOf } from '../../../src/log/partition.ts';
+import { untilClosed } from '../../../src/until-closed.ts';
 import { AdmissionControl, type AdmissionLimits } from './admission-control.ts';
-import { beginLog, findWrongPartitions } from './begin-log.ts';
+import { openConnections, type Connections } from './connections.ts';
 import { Contradictions } from './contradictions.ts';
 import type { GroupMembership } from '../../../src/log/kafka/group-membership.ts';
 import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
-import { KafkaReader } from '../../../src/log/kafka/kafka-reader.ts';
 import { LogEnds } from '../../../src/log/kafka/log-ends.ts';
 import { OutcomeWaiters } from './outcome-waiters.ts';
 import { PartitionAppender } from '../../../src/log/kafka/partition-appender.ts';
@@ -46,12 +48,6 @@ export interface Brokers {
   readonly membership: ((onAssigned: (partitions: readonly number[]) => void) => Pick<GroupMembership, 'join' | 'leave'>) | null;
 }
 
-/** The connections of the log. */
-interface Connections {
-  readonly connection: KafkaConnection;
-  readonly reader: KafkaReader;
-}
-
 export class KafkaEngine implements EventLog {
   readonly partitions: number;
   readonly #options: KafkaEngineOptions;
@@ -71,20 +67,14 @@ export class KafkaEngine implements EventLog {
   /** The latest time that a broker gave to a record of this process, by partition. */
   readonly #sentAt: number[];
 
-  private constructor(
-    options: KafkaEngineOptions,
-    { membership }: Brokers,
-    connections: Connections,
-    ends: readonly bigint[],
-    wrong: ReadonlyMap<number, WrongLog>,
-  ) {
+  private constructor(options: KafkaEngineOptions, { membership }: Brokers, connections: Connections) {
     this.#options = options;
     this.#observer = options.observer ?? noLogObserver;
     this.#connections = connections;
     this.partitions = options.partitions;
     this.#sentAt = allPartitions(options.partitions).map(() => 0);
     const { database, projector, partitions, unknownWait, listens, logger } = options;
-    const { connection, reader } = connections;
+    const { connection, reader, ends, wrong } = connections;
     this.#waiters = new OutcomeWaiters(partitions);
     this.#contradictions = new Contradictions({
       partitions, reader, connection, database, logger, found: wrong, onFound: (partition) => this.#waiters.abandon(partition),
@@ -102,15 +92,15 @@ export class KafkaEngine implements EventLog {
       onShort: (partition, end, next) => this.#contradictions.add(partition, shortLog(partition, end, next)),
     });
     this.#owner = new PartitionOwner({
-      connection, reader, database, projector, logger,
-      withNotification: async (partition, records, outcomes, store) => {
-        if (!this.#waiters.waitForAll(partition, outcomes.keys())) {
-          return this.#watch.withNotification(notificationOf(partition, records, outcomes), store);
+      connection, reader, database, projector, logger, listener: listenerOf(logger, this.#observer),
+      withNotification: async (partition, records, decided, store) => {
+        if (decided.held.size > 0 || !this.#waiters.waitForAll(partition, decided.outcomes.keys())) {
+          return this.#watch.withNotification(notificationOf(partition, records, decided), store);
         }
         await store(null);
         return false;
       },
-      onProjected: (partition, records, outcomes, isNotified) => this.#tell(partition, records, outcomes, isNotified),
+      onProjected: (partition, records, decided, isNotified) => this.#tell(partition, records, decided, isNotified),
       onHalted: (partition, offset, reason, error) => this.#halt(partition, offset, reason, error),
       onTakenOver: () => this.#observer.tookOver(),
     });
@@ -130,23 +120,15 @@ export class KafkaEngine implements EventLog {
    * when Kafka or Postgres cannot be reached.
    */
   static async over(brokers: Brokers, options: KafkaEngineOptions, signal: AbortSignal): Promise<KafkaEngine> {
-    const { database, partitions } = options;
-    const connection = await brokers.connect();
-    let reader: KafkaReader | undefined;
+    const connections = await openConnections(() => brokers.connect(), options.database, options.partitions);
     let log: KafkaEngine | undefined;
     try {
-      reader = new KafkaReader(await brokers.connect(), partitions);
-      await beginLog(database, connection, reader);
-      const wrong = await findWrongPartitions(database, reader);
-      const bounds = await connection.bounds(allPartitions(partitions));
-      const ends = allPartitions(partitions).map((partition) => bounds.get(partition)!.end);
       signal.throwIfAborted();
-      log = new KafkaEngine(options, brokers, { connection, reader }, ends, wrong);
+      log = new KafkaEngine(options, brokers, connections);
       await log.#start();
       return log;
     } catch (error) {
-      if (log) await log.close();
-      else await Promise.all([connection.close(), reader?.close()]);
+      await (log ?? connections).close();
       throw error;
     }
   }
@@ -175,7 +157,7 @@ export class KafkaEngine implements EventLog {
     const observer = this.#observer;
     const queued = this.#admission.admit(partition, event);
     const began = performance.now();
-    const wait = this.#waiters.wait(partition, event.commandId, event.event.notAfter);
+    const wait = this.#waiters.wait(partition, event.commandId, teamOf(event.event.data), event.event.notAfter);
     let placedAt: bigint | undefined;
     // The outcome comes from the projection, possibly before the brokers acknowledge the send.
     const { next } = this.#watch.of(partition);
@@ -211,6 +193,10 @@ export class KafkaEngine implements EventLog {
     return this.#connections.reader.bounds(partition);
   }
 
+  quarantinedSince(teamId: string): number | null {
+    return this.#watch.of(partitionOf(teamId, this.partitions)).held.since.get(teamId) ?? null;
+  }
+
   problems(): readonly string[] {
     return this.#admission.problems();
   }
@@ -222,11 +208,12 @@ export class KafkaEngine implements EventLog {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#waiters.giveUp(0);
-    await this.#membership?.leave();
-    await this.#owner.close();
-    await Promise.all(this.#appenders.map((appender) => appender.idle()));
-    await Promise.all([this.#watch.close(), this.#ends.close(), this.#contradictions.close()]);
-    await Promise.all([this.#connections.connection.close(), this.#connections.reader.close()]);
+    const { logger } = this.#options;
+    await untilClosed('its membership in the consumer group', this.#membership?.leave(), logger);
+    await untilClosed('the projection of its partitions', this.#owner.close(), logger);
+    await untilClosed('its sends to Kafka', Promise.all(this.#appenders.map((appender) => appender.idle())), logger);
+    await untilClosed('its looks at the progress', Promise.all([this.#watch.close(), this.#ends.close(), this.#contradictions.close()]), logger);
+    await untilClosed('its connections to Kafka', this.#connections.close(), logger);
     this.#admission.close();
   }
 
@@ -272,18 +259,19 @@ export class KafkaEngine implements EventLog {
   }
 
   /** Settles this process's own requests for records that it has just projected, and notifies other processes of the rest. */
-  #tell(partition: number, records: readonly LogRecord[], outcomes: Projected['outcomes'] | null, isNotified: boolean): void {
-    const notification = notificationOf(partition, records, outcomes);
+  #tell(partition: number, records: readonly LogRecord[], decided: Decided | null, isNotified: boolean): void {
+    const notification = notificationOf(partition, records, decided);
     const { from, next } = notification;
     this.#watch.moved(partition, next);
     this.#observer.batchProjected(records.length);
-    if (outcomes === null) {
+    if (decided === null) {
       this.#watch.lookUp(partition);
       this.#watch.notify(notification);
       return;
     }
     let others = records.length;
-    for (const [commandId, outcome] of outcomes) {
+    for (const commandId of decided.held) this.#waiters.hold(partition, commandId);
+    for (const [commandId, outcome] of decided.outcomes) {
       if (this.#waiters.settle(partition, commandId, outcome)) others -= 1;
     }
     this.#waiters.advance(partition, from, next);

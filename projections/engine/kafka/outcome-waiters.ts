@@ -6,6 +6,7 @@
 import { AppendUnknown, tooLate } from '../../../src/log/event-log.ts';
 import type { CommandId } from '../../../src/log/event-log.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
+import type { HeldTeams } from '../quarantine/held-teams.ts';
 import { answersAttempt, type Attempt, type RecordedOutcome } from '../outcomes/recorded-outcome.ts';
 
 /** One request. */
@@ -20,13 +21,15 @@ export interface Wait {
 
 class Waiter implements Attempt {
   readonly commandId: CommandId;
+  readonly teamId: string;
   readonly notAfter: number | null;
   readonly began = performance.now();
   readonly settled = Promise.withResolvers<Outcome>();
   place: Attempt['place'] = null;
 
-  constructor(commandId: CommandId, notAfter: number | null) {
+  constructor(commandId: CommandId, teamId: string, notAfter: number | null) {
     this.commandId = commandId;
+    this.teamId = teamId;
     this.notAfter = notAfter;
   }
 }
@@ -45,8 +48,8 @@ export class OutcomeWaiters {
   }
 
   /** `notAfter`: the log time until which the event can take effect; null: at any time. */
-  wait(partition: number, commandId: CommandId, notAfter: number | null): Wait {
-    const waiter = new Waiter(commandId, notAfter);
+  wait(partition: number, commandId: CommandId, teamId: string, notAfter: number | null): Wait {
+    const waiter = new Waiter(commandId, teamId, notAfter);
     const waiting = this.#waiting[partition]!;
     const others = waiting.get(commandId);
     if (others) others.add(waiter);
@@ -102,6 +105,11 @@ export class OutcomeWaiters {
     return true;
   }
 
+  /** The event of this command is held: nobody can tell its outcome until its team is released. */
+  hold(partition: number, commandId: CommandId): void {
+    for (const waiter of this.#waiting[partition]!.get(commandId) ?? []) this.#giveUpHeld(partition, waiter);
+  }
+
   /**
    * All outcomes of records from `from` (inclusive) to `next` (exclusive) have been delivered. A request that still waits for one of
    * these records came too late to take effect.
@@ -111,9 +119,14 @@ export class OutcomeWaiters {
     this.#refuseLate(partition, this.#waiting[partition]!.keys(), (offset) => offset >= from && offset < next);
   }
 
-  /** The progress is at `next`, and every outcome that these commands had by then has been delivered. */
-  advanceFor(partition: number, commands: readonly CommandId[], next: bigint): void {
+  /** The progress is at `next`, and every outcome that these commands had by then has been delivered. `held`: the teams held there. */
+  advanceFor(partition: number, commands: readonly CommandId[], next: bigint, held: HeldTeams): void {
     this.moved(partition, next);
+    for (const command of held.since.size === 0 ? [] : commands) {
+      for (const waiter of this.#waiting[partition]!.get(command) ?? []) {
+        if (held.since.has(waiter.teamId) && waiter.place !== null && waiter.place.offset < next) this.#giveUpHeld(partition, waiter);
+      }
+    }
     this.#refuseLate(partition, commands, (offset) => offset < next);
   }
 
@@ -154,6 +167,11 @@ export class OutcomeWaiters {
         waiter.settled.reject(tooLate());
       }
     }
+  }
+
+  #giveUpHeld(partition: number, waiter: Waiter): void {
+    this.#forget(partition, waiter);
+    waiter.settled.reject(new AppendUnknown(`the event is held, because team ${waiter.teamId} is in quarantine`));
   }
 
   #forget(partition: number, waiter: Waiter): void {

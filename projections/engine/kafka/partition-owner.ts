@@ -8,7 +8,9 @@ import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import { pause } from '../../../src/pause.ts';
+import { untilClosed } from '../../../src/until-closed.ts';
 import { noteCaughtUp, noteHalted, takeOver } from '../progress/progress.store.ts';
+import type { ProjectionListener } from '../project-records.ts';
 import type { Projector } from '../projector.ts';
 import type { LogRecord } from '../../../src/log/event-log.ts';
 import { changedLog, confirmDelay, proveIdentityTwice, RecordsLost, shortLog, WrongLog, type LedLog } from '../../../src/log/identity.ts';
@@ -36,6 +38,7 @@ export interface PartitionOwnerOptions {
   readonly database: Database;
   readonly projector: Projector;
   readonly logger: Logger;
+  readonly listener: ProjectionListener;
   readonly withNotification: (
     partition: number, ...storing: Parameters<ProjectionEvents['withNotification']>
   ) => ReturnType<ProjectionEvents['withNotification']>;
@@ -118,8 +121,9 @@ export class PartitionOwner {
   async close(): Promise<void> {
     this.#closing.abort();
     this.assign([]);
-    await this.#fetcher.close();
-    while (this.#tasks.size > 0) await Promise.all(this.#tasks);
+    const { logger } = this.#options;
+    await untilClosed('its fetches from Kafka', this.#fetcher.close(), logger);
+    while (this.#tasks.size > 0) await untilClosed('what it takes over or projects', Promise.all(this.#tasks), logger);
   }
 
   /** Tracks a background task, which must never reject, so that `close` can wait for it. */
@@ -165,12 +169,12 @@ export class PartitionOwner {
   }
 
   #own(partition: number, position: Position, end: bigint): void {
-    const { database, projector, logger } = this.#options;
+    const { database, projector, logger, listener } = this.#options;
     const projection = new PartitionProjection({
-      partition, position, database, projector,
+      partition, position, database, projector, listener,
       withNotification: (...storing) => this.#options.withNotification(partition, ...storing),
-      onProjected: (records, outcomes, isNotified) => {
-        this.#options.onProjected(partition, records, outcomes, isNotified);
+      onProjected: (records, decided, isNotified) => {
+        this.#options.onProjected(partition, records, decided, isNotified);
         this.#noteCaughtUp(partition, records.at(-1)!.offset + 1n);
       },
       onLost: () => {

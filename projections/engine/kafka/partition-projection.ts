@@ -8,15 +8,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { combine, isGuardFailure, type BoundStatement } from '../../../src/database/combine.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
+import { withEndedBackend } from '../../../src/database/end-backend.ts';
 import type { PipelinedClient, Statement } from '../../../src/database/pipelined-client.ts';
+import { isStatementTimeout } from '../../../src/database/statement-timeout.ts';
 import { costOfRecord } from '../../../src/events/cost.ts';
 import type { LogRecord } from '../../../src/log/event-log.ts';
 import { hashOf } from '../../../src/log/identity.ts';
 import { isKeyTaken } from '../local-keys.ts';
 import { PartitionBatches } from '../partition-batches.ts';
 import type { Progress } from '../progress/progress.store.ts';
-import { ProjectionFailed, projectRecords, type ProjectTarget } from '../project-records.ts';
-import { ProgressMoved, type Projected, type Projector } from '../projector.ts';
+import type { Decided } from '../decided.ts';
+import { ProjectionFailed, projectRecords, type ProjectionListener, type ProjectTarget } from '../project-records.ts';
+import { ProgressMoved, type Projector } from '../projector.ts';
 import type { SpeculativeBatch } from '../speculative-batch.ts';
 
 /** How much may wait to be projected before fetching pauses. */
@@ -37,13 +40,13 @@ export type Position = Pick<Progress, 'next' | 'time' | 'epoch' | 'lastHash'>;
 export interface ProjectionEvents {
   /** Stores a batch, with the notification of it if possible (`ProgressNotifier.withNotification`). */
   readonly withNotification: (
-    records: readonly LogRecord[], outcomes: Projected['outcomes'], store: (notify: BoundStatement | null) => Promise<void>,
+    records: readonly LogRecord[], decided: Decided, store: (notify: BoundStatement | null) => Promise<void>,
   ) => Promise<boolean>;
   /**
-   * Records were projected. `outcomes` is null if an earlier attempt committed but its answer was lost. `isNotified`: whether other
+   * Records were projected. `decided` is null if an earlier attempt committed but its answer was lost. `isNotified`: whether other
    * processes were notified of them.
    */
-  readonly onProjected: (records: readonly LogRecord[], outcomes: Projected['outcomes'] | null, isNotified: boolean) => void;
+  readonly onProjected: (records: readonly LogRecord[], decided: Decided | null, isNotified: boolean) => void;
   /** Another process has taken the partition over, or found that its log contradicts the read model. */
   readonly onLost: () => void;
   /** The record at this offset cannot be projected, or is not there. */
@@ -55,6 +58,7 @@ export interface PartitionProjectionOptions extends ProjectionEvents {
   readonly position: Position;
   readonly database: Pick<Database, 'writers'>;
   readonly projector: Projector;
+  readonly listener?: ProjectionListener;
 }
 
 export class PartitionProjection {
@@ -70,9 +74,9 @@ export class PartitionProjection {
 
   constructor(options: PartitionProjectionOptions) {
     this.#options = options;
-    const { partition, position, database, projector } = options;
+    const { partition, position, database, projector, listener } = options;
     const { epoch } = position;
-    this.#target = { database, projector, partition, epoch };
+    this.#target = { database, projector, partition, epoch, ...(listener === undefined ? {} : { listener }) };
     this.#tail = position.next;
     this.#tailTime = position.time;
     this.#batches = new PartitionBatches({
@@ -149,17 +153,18 @@ export class PartitionProjection {
     for (let attempt = 1; !this.#ended && left.length > 0; attempt += 1) {
       try {
         if (speculative && attempt === 1) {
-          const isNotified = await withNotification(left, speculative.outcomes, (notify) => {
-            return this.#options.database.writers.with((tx) => this.#storeSpeculative(tx, speculative, notify));
+          const isNotified = await withNotification(left, speculative, (notify) => {
+            return withEndedBackend(this.#options.database.writers, (tx) => this.#storeSpeculative(tx, speculative, notify));
           });
-          onProjected(left, speculative.outcomes, isNotified);
+          onProjected(left, speculative, isNotified);
           return true;
         }
-        await projectRecords(this.#target, left, (done, { outcomes }) => onProjected(done, outcomes, false));
+        await projectRecords(this.#target, left, (done, decided) => onProjected(done, decided, false));
         this.#batches.landed(left.at(-1)!);
         return false;
       } catch (error) {
         this.#batches.lost();
+        if (isStatementTimeout(error)) this.#options.listener?.timedOut(left, error as Error);
         if (isKeyTaken(error)) this.#options.projector.forget();
         left = await this.#recover(left, error as Error);
       }
@@ -204,7 +209,7 @@ export class PartitionProjection {
   }
 
   async #storeSpeculative(tx: PipelinedClient, speculative: SpeculativeBatch, notify: BoundStatement | null): Promise<void> {
-    const [advancing, ...changing] = speculative.statements();
+    const [advancing, ...changing] = await speculative.statements();
     // Postgres runs a part that changes nothing only if it is one of the guards.
     const guards = notify === null ? [advancing!] : [advancing!, notify];
     const { statement, values } = combine([...guards, ...changing], guards.length);

@@ -8,6 +8,7 @@ import { bind, type BoundStatement } from '../../../src/database/combine.ts';
 import type { Statement } from '../../../src/database/pipelined-client.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import type { CommandId, LogRecord } from '../../../src/log/event-log.ts';
+import type { Decided } from '../decided.ts';
 import { decodeOutcome, encodeDetail } from '../outcomes/outcomes.store.ts';
 
 export interface ProgressNotification {
@@ -15,7 +16,7 @@ export interface ProgressNotification {
   /** The offsets of the records that were projected; `next` is exclusive. */
   readonly from: bigint;
   readonly next: bigint;
-  /** All outcomes of these records; null if they are too large. */
+  /** All outcomes of these records; null if they are too large, or some are held. */
   readonly outcomes: ReadonlyMap<CommandId, Outcome> | null;
 }
 
@@ -27,8 +28,9 @@ const outcomesMax = 40;
 type EncodedOutcome = readonly [commandId: CommandId, etag: string | null, detail: string | null, requestDigest: string | null];
 type Encoded = readonly [partition: number, from: string, next: string, outcomes: readonly EncodedOutcome[] | null];
 
-/** `outcomes`: null where they are not known here. */
-export function notificationOf(partition: number, records: readonly LogRecord[], outcomes: ProgressNotification['outcomes']): ProgressNotification {
+/** `decided`: null where the outcomes are not known here. */
+export function notificationOf(partition: number, records: readonly LogRecord[], decided: Decided | null): ProgressNotification {
+  const outcomes = decided === null || decided.held.size > 0 ? null : decided.outcomes;
   return { partition, from: records[0]!.offset, next: records.at(-1)!.offset + 1n, outcomes };
 }
 

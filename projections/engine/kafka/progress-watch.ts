@@ -8,12 +8,13 @@ import type { Database } from '../../../src/database/database.ts';
 import type { Connection } from '../../../src/database/history.ts';
 import { findProgressAndOutcomes } from '../outcomes/outcomes.store.ts';
 import { readProgressNow, type Progress } from '../progress/progress.store.ts';
+import { noTeamsHeld } from '../quarantine/held-teams.ts';
 import { decodeNotification, ProgressNotifier, type ProgressNotification } from './progress-notifications.ts';
 import { LogClock } from '../../../src/log/log-clock.ts';
 import type { OutcomeWaiters } from './outcome-waiters.ts';
 
 /** What this process knows of a partition. */
-export type PartitionProgress = Pick<Progress, 'next' | 'time' | 'halted' | 'contradicted' | 'caughtUp'>;
+export type PartitionProgress = Pick<Progress, 'next' | 'time' | 'halted' | 'contradicted' | 'caughtUp' | 'held'>;
 
 /** How often overdue requests are looked for, and how often the progress of all partitions is read. In milliseconds. */
 const lookInterval = 100;
@@ -58,7 +59,7 @@ export class ProgressWatch {
     // Another format needs another name: processes of two versions may run side by side, and poll where they do not hear each other.
     this.#channel = `${options.database.schema}_outcomes`;
     this.#notifier = new ProgressNotifier(options.database, this.#channel, options.logger);
-    this.#progress = Array.from({ length: options.partitions }, () => ({ next: 0n, time: 0, halted: null, contradicted: false, caughtUp: false }));
+    this.#progress = Array.from({ length: options.partitions }, () => ({ next: 0n, time: 0, halted: null, contradicted: false, caughtUp: false, held: noTeamsHeld }));
   }
 
   /** Begins to listen and to poll. Rejects when Postgres is away. */
@@ -97,12 +98,12 @@ export class ProgressWatch {
     const { progress, serverTime } = await readProgressNow(connection);
     this.#refreshedAt = performance.now();
     this.#clock.set(serverTime);
-    progress.forEach(({ next, time, halted, contradicted, caughtUp }, partition) => {
+    progress.forEach(({ next, time, halted, contradicted, caughtUp, held }, partition) => {
       if (next < before[partition]!) onFallen(partition);
       // This process may know of newer progress by now.
       const known = this.#progress[partition]!;
       this.#progress[partition] = {
-        next: next > known.next ? next : known.next, time: Math.max(time, known.time), halted, contradicted, caughtUp,
+        next: next > known.next ? next : known.next, time: Math.max(time, known.time), halted, contradicted, caughtUp, held,
       };
       waiters.moved(partition, next);
       if (halted !== null) waiters.abandon(partition);
@@ -149,11 +150,11 @@ export class ProgressWatch {
       do {
         this.#lookingUp.set(partition, false);
         const commands = waiters.commands(partition);
-        const { next, outcomes } = await findProgressAndOutcomes(database.reader, partition, commands);
+        const { next, held, outcomes } = await findProgressAndOutcomes(database.reader, partition, commands);
         this.#away = null;
         for (const recorded of outcomes) waiters.settleStored(partition, recorded);
         // Only of the commands asked for: requests that arrived meanwhile were not part of the look-up.
-        waiters.advanceFor(partition, commands, next);
+        waiters.advanceFor(partition, commands, next, held);
         this.moved(partition, next);
       } while (this.#lookingUp.get(partition));
     } catch (error) {

@@ -1,6 +1,7 @@
 /** What HTTP reads of outcomes. */
 import type { Database } from '../../../src/database/database.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
+import type { HeldTeams } from '../quarantine/held-teams.ts';
 import { findProgressAndOutcomes } from './outcomes.store.ts';
 import { outcomeLife, stillCounts, type KnownOutcome } from './recorded-outcome.ts';
 
@@ -34,10 +35,10 @@ export class OutcomeQueries {
     this.#database = database;
   }
 
-  /** How far the command's partition is projected, and the outcome of this attempt up to there. */
-  async find(partition: number, commandId: string, tried: Try): Promise<{ readonly next: bigint; readonly outcome: TryOutcome }> {
-    const { next, outcomes } = await findProgressAndOutcomes(this.#database.reader, partition, [commandId]);
+  /** How far the command's partition is projected, the teams held there, and the outcome of this attempt up to there. */
+  async find(partition: number, commandId: string, tried: Try): Promise<{ readonly next: bigint; readonly held: HeldTeams; readonly outcome: TryOutcome }> {
+    const { next, held, outcomes } = await findProgressAndOutcomes(this.#database.reader, partition, [commandId]);
     const [recorded] = outcomes;
-    return { next, outcome: recorded ? outcomeOfTry(recorded, tried) : null };
+    return { next, held, outcome: recorded ? outcomeOfTry(recorded, tried) : null };
   }
 }

@@ -3,6 +3,7 @@ import type { BoundStatement } from '../../../src/database/combine.ts';
 import type { Statement, Tx } from '../../../src/database/pipelined-client.ts';
 import type { RowOf } from '../../../src/database/stored-table.ts';
 import type { AppliedResult, Outcome, RowRange } from '../../../src/events/outcome.ts';
+import { parseHeldTeams, type HeldTeams } from '../quarantine/held-teams.ts';
 import { storedOutcomes, type OutcomeEntity } from './outcome.entity.ts';
 import type { KnownOutcome, RecordedOutcome } from './recorded-outcome.ts';
 
@@ -29,26 +30,26 @@ function toRecordedOutcome({ commandId, logOffset: offset, time, etag, detail, r
 }
 
 /** The progress joined with one outcome; if there is none, all outcome columns are null. */
-type ProgressAndOutcome = { readonly next: bigint; readonly replacedTime: number | null } & (OutcomeRow | { readonly commandId: null });
+type ProgressAndOutcome = { readonly next: bigint; readonly held: string; readonly replacedTime: number | null } & (OutcomeRow | { readonly commandId: null });
 
 const selectProgressAndOutcomes: Statement<ProgressAndOutcome> = {
   name: 'select_progress_and_outcomes',
-  text: `select progress.next, replaced_time::float8 as "replacedTime", ${storedOutcomes.columns()}
+  text: `select progress.next, held, replaced_time::float8 as "replacedTime", ${storedOutcomes.columns()}
     from progress left join outcomes on outcomes.partition = progress.partition and command_id = any($2::uuid[])
     where progress.partition = $1`,
 };
 
-/** How far a partition is projected, and the outcomes of these commands up to there, in one snapshot. */
+/** How far a partition is projected, the teams held there, and the outcomes of these commands up to there, in one snapshot. */
 export async function findProgressAndOutcomes(
   tx: Tx,
   partition: number,
   commandIds: readonly string[],
-): Promise<{ readonly next: bigint; readonly outcomes: readonly KnownOutcome[] }> {
+): Promise<{ readonly next: bigint; readonly held: HeldTeams; readonly outcomes: readonly KnownOutcome[] }> {
   const { rows } = await tx.query(selectProgressAndOutcomes, [partition, commandIds]);
   const outcomes = rows.flatMap((row) => {
     return row.commandId === null ? [] : [{ ...toRecordedOutcome(row), replacedTime: row.replacedTime }];
   });
-  return { next: rows[0]!.next, outcomes };
+  return { next: rows[0]!.next, held: parseHeldTeams(rows[0]!.held), outcomes };
 }
 
 const insertOutcomes = storedOutcomes.insert('insert_outcomes');

@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import type pg from 'pg';
 import { HistoryChanged, type Connection } from '../../../src/database/history.ts';
 import type { Statement } from '../../../src/database/pipelined-client.ts';
+import { parseHeldTeams, type HeldTeams } from '../quarantine/held-teams.ts';
 import { logSchema } from '../../../src/log/postgres/log-tables.ts';
 
 /** How often the heads are read, in milliseconds: that old is what a process reads of events that only others project. */
@@ -17,11 +18,12 @@ interface Head {
   /** The version behind the last event. */
   readonly version: string | bigint;
   readonly serverTime: string | bigint;
+  readonly held: string;
 }
 
 const selectHeads: Statement<Head> = {
   name: 'select_heads',
-  text: `select heads.next, progress.next as projected, progress.base + heads.next as version,
+  text: `select heads.next, progress.next as projected, progress.held, progress.base + heads.next as version,
       (extract(epoch from clock_timestamp()) * 1000)::int8 as "serverTime"
     from ${logSchema}.heads join progress using (partition) order by partition`,
 };
@@ -30,6 +32,8 @@ export interface HeadWatchOptions {
   readonly pool: pg.Pool;
   readonly logger: Logger;
   readonly onTime: (serverTime: number) => void;
+  /** The teams of a partition that are in quarantine. */
+  readonly onHeld: (partition: number, held: HeldTeams) => void;
   /** The read model is behind the head of this partition. */
   readonly onBehind: (partition: number) => Promise<void>;
   /** The head of a partition has fallen. `versions`: for each partition, the version behind the last that this process knew of. */
@@ -74,12 +78,13 @@ export class HeadWatch {
 
   /** Never rejects. */
   async #look(): Promise<void> {
-    const { pool, logger, onTime, onBehind } = this.#options;
+    const { pool, logger, onTime, onHeld, onBehind } = this.#options;
     try {
       const known = [...this.#versions];
       const { rows } = await pool.query<Head>(selectHeads);
       onTime(Number(rows[0]!.serverTime));
       if (this.#hasFallen(rows, known)) return;
+      for (const [partition, { held }] of rows.entries()) onHeld(partition, parseHeldTeams(held));
       for (const [partition, { next, projected }] of rows.entries()) {
         if (BigInt(projected) < BigInt(next)) await onBehind(partition);
       }

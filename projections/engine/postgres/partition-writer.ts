@@ -8,8 +8,10 @@ import { teamOf, type EncodedEvent } from '../../../src/events/event.ts';
 import { combine, isGuardFailure } from '../../../src/database/combine.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
+import { withEndedBackend } from '../../../src/database/end-backend.ts';
 import { HistoryChanged } from '../../../src/database/history.ts';
 import type { PipelinedClient } from '../../../src/database/pipelined-client.ts';
+import { isStatementTimeout } from '../../../src/database/statement-timeout.ts';
 import { begin, commit, rollback } from '../../../src/database/transaction.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import { AppendUnknown, NotAppended, ProjectionBug, tooLate } from '../../../src/log/event-log.ts';
@@ -18,11 +20,13 @@ import type { LogClock } from '../../../src/log/log-clock.ts';
 import type { LogObserver } from '../../../src/log/log-observer.ts';
 import { appendStatements } from '../../../src/log/postgres/append-statements.ts';
 import type { Duplicates } from '../batch.ts';
+import type { Decided } from '../decided.ts';
 import { isKeyTaken } from '../local-keys.ts';
 import { isDuplicateOutcome } from '../outcomes/outcomes.store.ts';
 import { PartitionBatches } from '../partition-batches.ts';
 import { isConflict } from '../project-records.ts';
-import { ProgressMoved, type Projected, type Projector } from '../projector.ts';
+import { heldMessage } from '../quarantine/held-teams.ts';
+import { ProgressMoved, type Projector } from '../projector.ts';
 import type { SpeculativeBatch } from '../speculative-batch.ts';
 import { lockHead } from './lock-head.ts';
 import { CommitUnknown, findCommitted } from './unknown-commit.ts';
@@ -110,14 +114,16 @@ export class PartitionWriter {
   async #settle(batch: readonly Waiter[], speculative: SpeculativeBatch | null): Promise<boolean> {
     const { observer } = this.#options;
     try {
-      const outcomes = await this.#write(batch, speculative);
+      const decided = await this.#write(batch, speculative);
       observer.batchAppended(batch.length);
       observer.batchProjected(batch.length);
-      for (const waiter of batch) answer(waiter, outcomes);
-      return outcomes === speculative?.outcomes;
+      for (const waiter of batch) answer(waiter, decided);
+      return decided === speculative;
     } catch (error) {
       this.#batches.lost();
+      if (isStatementTimeout(error)) observer.projectionTimedOut();
       if (error instanceof CommitUnknown) await this.#settleUnknown(batch, error);
+      else if (isStatementTimeout(error)) await this.#settleSlow(batch, error);
       else if (error instanceof NotAppended || error instanceof ProgressMoved || isDatabaseAway(error)) {
         const reason = new NotAppended('the database is away, or too many write at once', { cause: error });
         for (const waiter of batch) waiter.reject(reason);
@@ -131,16 +137,24 @@ export class PartitionWriter {
     }
   }
 
-  async #write(batch: readonly Waiter[], speculative: SpeculativeBatch | null): Promise<Projected['outcomes']> {
+  /** The statements of a batch took too long, and it was not stored. */
+  async #settleSlow(batch: readonly Waiter[], cause: unknown): Promise<void> {
+    if (batch.length === 1) batch[0]!.reject(new NotAppended('the event takes longer to store than a statement may', { cause }));
+    else for (const waiter of batch) await this.#settle([waiter], null);
+  }
+
+  async #write(batch: readonly Waiter[], speculative: SpeculativeBatch | null): Promise<Decided> {
+    const { writers } = this.#options.database;
     let duplicates: Duplicates = 'fail';
     // A speculative batch that failed. Only under the lock can we see why.
     let missed: SpeculativeBatch | null = null;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#options.database.writers.with((tx) => {
-          if (speculative && attempt === 1) return this.#writeSpeculative(tx, batch, speculative);
-          return this.#writeLocked(tx, batch, { duplicates, missed });
-        });
+        if (speculative && attempt === 1) return await writers.with((tx) => this.#writeSpeculative(tx, batch, speculative));
+        // Whoever looks for an unknown commit ends its backend.
+        const written = await withEndedBackend(writers, (tx) => this.#writeLocked(tx, batch, { duplicates, missed }).catch(returnUnknown));
+        if (written instanceof CommitUnknown) throw written;
+        return written;
       } catch (error) {
         if (isDuplicateOutcome(error)) duplicates = 'replace';
         else if (isKeyTaken(error)) this.#options.projector.forget();
@@ -157,10 +171,10 @@ export class PartitionWriter {
    * The common case: one statement appends and stores what was decided ahead. It fails as a whole if the head or the progress has
    * moved.
    */
-  async #writeSpeculative(tx: PipelinedClient, batch: readonly Waiter[], speculative: SpeculativeBatch): Promise<Projected['outcomes']> {
+  async #writeSpeculative(tx: PipelinedClient, batch: readonly Waiter[], speculative: SpeculativeBatch): Promise<Decided> {
     const { partition } = this.#options;
     const [moving, inserting] = appendStatements(partition, speculative.records);
-    const [advancing, ...changing] = speculative.statements();
+    const [advancing, ...changing] = await speculative.statements();
     const { statement, values } = combine([moving, advancing!, inserting, ...changing], 2);
     const sent = performance.now();
     try {
@@ -171,14 +185,14 @@ export class PartitionWriter {
       throw error;
     }
     this.#landed(speculative.records);
-    return speculative.outcomes;
+    return speculative;
   }
 
   /**
    * Locks the head first: when other processes write too, when a batch takes more than one statement, or after a speculative batch
    * failed.
    */
-  async #writeLocked(tx: PipelinedClient, batch: readonly Waiter[], options: LockedOptions): Promise<Projected['outcomes']> {
+  async #writeLocked(tx: PipelinedClient, batch: readonly Waiter[], options: LockedOptions): Promise<Decided> {
     const { duplicates, missed } = options;
     const { partition, projector } = this.#options;
     void tx.query(begin);
@@ -193,7 +207,7 @@ export class PartitionWriter {
       records = this.#place(batch, offset, this.#timeNow());
       const append = combine(appendStatements(partition, records), 1);
       const appending = tx.query(append.statement, append.values);
-      const { outcomes, stored } = await projector.project(tx, partition, records, { duplicates });
+      const { outcomes, held, stored } = await projector.project(tx, partition, records, { duplicates });
       await appending;
       sent = performance.now();
       const committing = tx.query(commit);
@@ -201,7 +215,7 @@ export class PartitionWriter {
       if ((await committing).command !== 'COMMIT') throw new Error('the transaction was rolled back');
       this.#landed(records);
       this.#batches.landed(records.at(-1)!);
-      return outcomes;
+      return { outcomes, held };
     } catch (error) {
       // When a connection ends, that may be reported after a commit took place and before its answer arrives.
       if (sent !== null && (tx.broken || isDatabaseAway(error))) throw new CommitUnknown(tx, sent, records, error);
@@ -245,11 +259,10 @@ export class PartitionWriter {
       try {
         const known = await database.writers.with((tx) => findCommitted(tx, partition, commandIds, unknown));
         if (known !== null) {
-          batch.forEach((waiter, at) => {
-            const outcome = known[at];
-            if (outcome) waiter.resolve(outcome);
-            else waiter.reject(new NotAppended('the database went away before the commit'));
-          });
+          batch.forEach((waiter, at) => known[at] && waiter.resolve(known[at]));
+          const left = batch.filter((_, at) => !known[at]);
+          if (isStatementTimeout(unknown)) await this.#settleSlow(left, unknown);
+          else for (const waiter of left) waiter.reject(new NotAppended('the database went away before the commit'));
           return;
         }
       } catch (error) {
@@ -266,8 +279,15 @@ export class PartitionWriter {
   }
 }
 
-function answer(waiter: Waiter, outcomes: Projected['outcomes']): void {
-  const outcome = outcomes.get(waiter.event.commandId);
+function returnUnknown(error: unknown): CommitUnknown {
+  if (error instanceof CommitUnknown) return error;
+  throw error;
+}
+
+function answer(waiter: Waiter, { outcomes, held }: Decided): void {
+  const { commandId, event } = waiter.event;
+  const outcome = outcomes.get(commandId);
   if (outcome) waiter.resolve(outcome);
+  else if (held.has(commandId)) waiter.reject(new AppendUnknown(heldMessage(event.data)));
   else waiter.reject(tooLate());
 }

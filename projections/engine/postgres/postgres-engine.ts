@@ -2,7 +2,7 @@
  * The log in a Postgres table: any number of processes append to it, and each append is decided and stored in its own transaction
  * (projections/engine/README.md).
  */
-import type { EncodedEvent } from '../../../src/events/event.ts';
+import { teamOf, type EncodedEvent } from '../../../src/events/event.ts';
 import { randomUUID } from 'node:crypto';
 import pRetry from 'p-retry';
 import type { Logger } from 'pino';
@@ -18,9 +18,11 @@ import { encodeGenesis, proveIdentity, readLogId } from '../../../src/log/identi
 import type { EventLog, LogRecord, LogStatus, PartitionBounds } from '../../../src/log/event-log.ts';
 import { LogClock } from '../../../src/log/log-clock.ts';
 import { fail, noLogObserver, type LogObserver } from '../../../src/log/log-observer.ts';
-import { allPartitions } from '../../../src/log/partition.ts';
+import { allPartitions, partitionOf } from '../../../src/log/partition.ts';
 import { AppendQueue, type QueuedEvent } from '../append-queue.ts';
 import { isConflict, ProjectionFailed, projectRecords } from '../project-records.ts';
+import { listenerOf } from '../projection-listener.ts';
+import { heldMessage, noTeamsHeld, type HeldTeams } from '../quarantine/held-teams.ts';
 import { resumeLog } from '../../../src/log/resume.ts';
 import { appendRecord } from '../../../src/log/postgres/append-record.ts';
 import { createLogTables, logSchema, noteHistory, selectHistory } from '../../../src/log/postgres/log-tables.ts';
@@ -53,6 +55,8 @@ export class PostgresEngine implements EventLog {
   readonly #observer: LogObserver;
   readonly #writers: readonly PartitionWriter[];
   readonly #halted = new Map<number, string>();
+  /** By partition. */
+  readonly #held: HeldTeams[];
   readonly #queue: AppendQueue;
   #watch: HeadWatch | null = null;
   /** Why nothing is appended any more; null while it is. */
@@ -66,6 +70,7 @@ export class PostgresEngine implements EventLog {
     const { database, projector, partitions, unknownWait, observer = noLogObserver } = options;
     this.partitions = partitions;
     this.#observer = observer;
+    this.#held = allPartitions(partitions).map(() => noTeamsHeld);
     this.#queue = new AppendQueue({ eventsMax: options.queueEventsMax, bytesMax: options.queueBytesMax, observer });
     this.#reader = PostgresReader.over(database.pool, partitions);
     const catchUp = (partition: number): Promise<void> => this.catchUp(partition);
@@ -106,6 +111,9 @@ export class PostgresEngine implements EventLog {
     const watch = new HeadWatch({
       pool, logger: this.#options.logger,
       onTime: (serverTime) => this.#clock.set(serverTime),
+      onHeld: (partition, held) => {
+        this.#held[partition] = held;
+      },
       // A halted partition would fail again, and keep the others from being caught up.
       onBehind: async (partition) => {
         if (!this.#halted.has(partition)) await this.#catchUpOrHalt(partition);
@@ -197,26 +205,34 @@ export class PostgresEngine implements EventLog {
     // There is nothing to wait for.
   }
 
+  quarantinedSince(teamId: string): number | null {
+    return this.#held[partitionOf(teamId, this.partitions)]!.since.get(teamId) ?? null;
+  }
+
   problems(): readonly string[] {
     return [this.#lost, this.#clock.problem, ...this.#halted.values()].filter((problem) => problem !== null);
   }
 
   status(): LogStatus {
     const halts = this.#writers.map((_, partition) => (this.#halted.has(partition) ? 'not_projectable' : null));
-    return { queuedEvents: this.#queue.events, queuedBytes: this.#queue.bytes, halts, kafka: null };
+    return { queuedEvents: this.#queue.events, queuedBytes: this.#queue.bytes, halts, quarantinedTeams: this.#held.reduce((sum, { since }) => sum + since.size, 0), kafka: null };
   }
 
-  /** Projects what the log holds beyond the progress. A record that cannot be projected halts the partition there. */
+  /**
+   * Projects what the log holds beyond the progress. A record that cannot be projected puts its team into quarantine or, if it is of none,
+   * halts the partition.
+   */
   async catchUp(partition: number): Promise<void> {
     const { database, projector, logger } = this.#options;
     const { end } = await this.bounds(partition);
     for (;;) {
-      const { next, epoch, time } = await readProgressOf(database.pool, partition);
+      const { next, epoch, time, held } = await readProgressOf(database.pool, partition);
+      this.#held[partition] = held;
       this.#writers[partition]!.noteTime(time);
       if (next >= end) break;
       try {
         for await (const records of this.read(partition, next, end)) {
-          const target = { database, projector, partition, epoch };
+          const target = { database, projector, partition, epoch, listener: listenerOf(logger, this.#observer) };
           await projectRecords(target, records, (done) => this.#observer.batchProjected(done.length));
         }
       } catch (error) {
@@ -255,7 +271,10 @@ export class PostgresEngine implements EventLog {
     if (differing !== null) throw this.#queue.refuse('clock', differing, partition);
     const halted = this.#halted.get(partition);
     if (halted !== undefined) throw this.#queue.refuse('halted', halted, partition);
-    return this.#queue.enter(partition, event.bytes.length);
+    if (this.#held[partition]!.since.has(teamOf(event.event.data))) {
+      throw this.#queue.refuse('quarantined', heldMessage(event.event.data), partition);
+    }
+    return this.#queue.enter(partition, event.size);
   }
 
   /** The first start of a log: writes an event to each partition that names the log. A lock makes sure that only one process does. */

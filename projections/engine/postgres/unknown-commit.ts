@@ -1,11 +1,11 @@
 /** Finds out whether a batch was committed when the answer to its commit was lost. */
+import { endBackend } from '../../../src/database/end-backend.ts';
 import type { PipelinedClient } from '../../../src/database/pipelined-client.ts';
 import { begin, rollback } from '../../../src/database/transaction.ts';
 import { findOutcomes } from '../outcomes/outcomes.store.ts';
 import { answersAttempt } from '../outcomes/recorded-outcome.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import type { LogRecord } from '../../../src/log/event-log.ts';
-import { endBackend } from '../../../src/log/postgres/statements.ts';
 import { lockHead } from './lock-head.ts';
 
 /** A commit was sent and not answered: it may have taken place, or may yet. */

@@ -2,7 +2,7 @@
 import { bind, type BoundStatement } from '../../../src/database/combine.ts';
 import type { Statement } from '../../../src/database/pipelined-client.ts';
 import type { Entry } from '../entry.ts';
-import type { Versions } from './versions.ts';
+import { readGaps, type Versions } from './versions.ts';
 
 /** The columns of a partition's progress that decisions and look-ups depend on. */
 export interface StoredMark {
@@ -11,13 +11,15 @@ export interface StoredMark {
   readonly gaps: string;
   /** Raised when compaction moves rows or garbage collection drops segments. What was loaded under another layout must be loaded again. */
   readonly layout: bigint;
+  /** The teams whose events are held, as JSON. Raises the layout whenever it changes. */
+  readonly held: string;
 }
 
 const advance: Statement<StoredMark> = {
   name: 'advance_progress',
   text: `update progress set next = $3, time = $4, last_hash = $5, log_id = coalesce($6::uuid, log_id)
     where partition = $1 and next = $2 and epoch = $7 and layout = coalesce($8, layout) and ($9::bytea is null or last_hash = $9) and halted is null
-    returning base, gaps, layout`,
+    returning base, gaps, layout, held`,
 };
 
 /** What a batch was decided on that was not loaded in its transaction. */
@@ -56,13 +58,18 @@ function logIdOf([first]: readonly Entry[]): string | null {
   return record.offset === 0n && event.data.type === 'GenerationStarted' ? event.data.logId : null;
 }
 
-export function readVersions({ base, gaps }: StoredMark): Versions {
-  return { base, gaps: (JSON.parse(gaps) as [string, string][]).map(([from, to]) => ({ from: BigInt(from), to: BigInt(to) })) };
+export function readVersions({ base, gaps }: Pick<StoredMark, 'base' | 'gaps'>): Versions {
+  return { base, gaps: readGaps(gaps) };
 }
 
 const store: Statement = { name: 'store_versions', text: 'update progress set base = $2, gaps = $3 where partition = $1' };
 
 /** Stores the versions of a partition from its progress on. */
 export function storeVersions(partition: number, { base, gaps }: Versions): BoundStatement {
-  return bind(store, [partition, base, JSON.stringify(gaps.map(({ from, to }) => [String(from), String(to)]))]);
+  return bind(store, [partition, base, encodeGaps(gaps)]);
+}
+
+/** Gaps as they are stored. */
+export function encodeGaps(gaps: Versions['gaps']): string {
+  return JSON.stringify(gaps.map(({ from, to }) => [String(from), String(to)]));
 }

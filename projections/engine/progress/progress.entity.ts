@@ -32,6 +32,8 @@ export const ProgressEntity = defineEntity({
      * rebuilds the read model. Other halts are tried again whenever the partition is taken over.
      */
     contradicted: p.boolean().default(false),
+    /** The teams whose events are held, as JSON (../quarantine/held-teams.ts). Their `quarantines` say more. */
+    held: p.text().default('{}'),
     /** Whether it was ever projected to the end of its log; until then its state is partial, and is not served. */
     caughtUp: p.boolean().default(false),
   },

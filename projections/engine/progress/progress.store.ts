@@ -1,6 +1,7 @@
 /** Reads and writes the progress of partitions. */
 import type pg from 'pg';
 import type { Connection } from '../../../src/database/history.ts';
+import { parseHeldTeams, type HeldTeams } from '../quarantine/held-teams.ts';
 
 /** The progress of a partition, as stored. */
 export interface Progress {
@@ -21,9 +22,11 @@ export interface Progress {
   readonly contradicted: boolean;
   /** Whether it was ever projected to the end of its log. */
   readonly caughtUp: boolean;
+  /** The teams in quarantine. */
+  readonly held: HeldTeams;
 }
 
-const columns = 'next, time, base, epoch, log_id as "logId", last_hash as "lastHash", halted, contradicted, caught_up as "caughtUp"';
+const columns = 'next, time, base, epoch, log_id as "logId", last_hash as "lastHash", halted, contradicted, caught_up as "caughtUp", held';
 
 /** The progress of all partitions, in their order. Rejects when Postgres is away. */
 export async function readProgress(pool: pg.Pool): Promise<Progress[]> {
@@ -95,8 +98,11 @@ export async function noteCaughtUp(pool: pg.Pool, partition: number, epoch: bigi
 }
 
 /** The driver returns 64-bit integers as strings. */
-type ProgressRow = Pick<Progress, 'logId' | 'lastHash' | 'halted' | 'contradicted' | 'caughtUp'> & Readonly<Record<'next' | 'time' | 'base' | 'epoch', string>>;
+type ProgressRow = Pick<Progress, 'logId' | 'lastHash' | 'halted' | 'contradicted' | 'caughtUp'> & Readonly<Record<'next' | 'time' | 'base' | 'epoch' | 'held', string>>;
 
-function toProgress({ next, time, base, epoch, logId, lastHash, halted, contradicted, caughtUp }: ProgressRow): Progress {
-  return { next: BigInt(next), time: Number(time), base: BigInt(base), epoch: BigInt(epoch), logId, lastHash, halted, contradicted, caughtUp };
+function toProgress({ next, time, base, epoch, logId, lastHash, halted, contradicted, caughtUp, held }: ProgressRow): Progress {
+  return {
+    next: BigInt(next), time: Number(time), base: BigInt(base), epoch: BigInt(epoch), logId, lastHash, halted, contradicted, caughtUp,
+    held: parseHeldTeams(held),
+  };
 }

@@ -14,6 +14,11 @@ export interface Versions {
   readonly gaps: readonly Gap[];
 }
 
+/** The gaps as the progress of a partition stores them. */
+export function readGaps(text: string): readonly Gap[] {
+  return (JSON.parse(text) as [string, string][]).map(([from, to]) => ({ from: BigInt(from), to: BigInt(to) }));
+}
+
 /** The versions from an event on. The base never falls, so a LogResumed that comes again changes nothing. */
 export function versionsAt({ data }: Event, offset: bigint, before: Versions): Versions {
   if (!('base' in data) || data.base <= before.base) return before;

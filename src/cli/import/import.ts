@@ -6,7 +6,7 @@ import type { FileFormat } from '../file-format.ts';
 import { UserError } from '../run-to-end.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import type { Chunk, Cutter } from './chunk.ts';
-import { eachInParallel } from './each-in-parallel.ts';
+import { eachInParallel } from '../../each-in-parallel.ts';
 import { requestImport, type Imported, type OnSchemaError, type Target } from './import-request.ts';
 import { MalformedFile } from './malformed-file.ts';
 import { Places } from './places.ts';

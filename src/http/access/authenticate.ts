@@ -1,6 +1,8 @@
 /** Authentication: the bearer token of a request (spec section 5). */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { replyWithError } from '../answers/error-reply.ts';
+import { HttpError } from '../answers/http-error.ts';
+import type { AddressLimit } from '../limits/address-limit.ts';
 
 /** The identity and rights behind a token. */
 export interface Principal {
@@ -12,8 +14,8 @@ export interface Principal {
   readonly appId: string | null;
 }
 
-/** The principal of a token; null if it is unknown, revoked or expired. Rejects only if the service fails. */
-export type Authenticate = (token: string) => Principal | null | Promise<Principal | null>;
+/** The principal of a request's token; null if it is unknown, revoked or expired. Rejects only if the service fails. */
+export type Authenticate = (token: string, request: Pick<FastifyRequest, 'ip'>) => Principal | null | Promise<Principal | null>;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -31,13 +33,17 @@ const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 /** Called with each request whose token is refused. */
 export type OnRefusedToken = (request: FastifyRequest) => void;
 
+/** The same answer for all causes, so that it does not reveal which tokens exist. */
+const refusal = new HttpError('request_error', 'The bearer token does not exist or is incorrect.');
+
 /** The hook that authenticates a request. A cached principal costs no turn of the event loop. */
-export function buildAuthenticator(authenticate: Authenticate, onRefused: OnRefusedToken) {
+export function buildAuthenticator(authenticate: Authenticate, onRefused: OnRefusedToken, addressLimit: AddressLimit | null) {
   function admit(principal: Principal | null, request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
     if (principal === null) {
       onRefused(request);
-      // The same answer for all causes, so that it does not reveal which tokens exist.
-      replyWithError(reply, 'request_error', 'The bearer token does not exist or is incorrect.');
+      const answer = ({ type, message, headers }: HttpError): void => void replyWithError(reply, type, message, headers);
+      if (addressLimit === null) answer(refusal);
+      else addressLimit.refuse(request, refusal).then(answer, done);
       return;
     }
     request.principal = principal;
@@ -46,7 +52,7 @@ export function buildAuthenticator(authenticate: Authenticate, onRefused: OnRefu
 
   return function onRequest(request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
     const token = bearerToken(request.raw.rawHeaders);
-    const found = token === null ? null : authenticate(token);
+    const found = token === null ? null : authenticate(token, request);
     if (found instanceof Promise) {
       found.then((principal) => admit(principal, request, reply, done), done);
       return;

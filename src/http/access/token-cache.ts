@@ -1,12 +1,17 @@
 /** Caches the principals of tokens briefly, so that not every request queries Postgres. */
+import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { KnownToken } from '../../../projections/teams/teams.queries.ts';
 import { isAccessToken } from '../../security/access-token.ts';
 import type { Authenticate, Principal } from './authenticate.ts';
+import type { DeferredLookUps } from './deferred-look-ups.ts';
 
 /** How long an answer is cached after the query began, in milliseconds: a revocation takes effect within this time on every process. */
 const lifeMs = 1000;
 const entriesMax = 10_000;
+
+/** How many tokens are remembered that were valid once. */
+const rememberedMax = 50_000;
 
 interface Entry {
   readonly principal: Principal | null;
@@ -17,6 +22,11 @@ interface Entry {
 export interface TokenCacheOptions {
   /** Null for a token that is unknown or revoked. */
   readonly find: (token: string) => Promise<KnownToken | null>;
+  /**
+   * Looks up a token of a suspect client; null at once: it cannot be looked up now. A token that was valid once is looked up by `find`, whoever
+   * sends it. Absent: no client is suspect.
+   */
+  readonly suspects?: { readonly isSuspect: (request: Pick<FastifyRequest, 'ip'>) => boolean; readonly find: DeferredLookUps['find'] };
   /** The log's time, in milliseconds. */
   readonly now: () => number;
   /** Called with the use of a token; at most once while the token is cached. */
@@ -24,16 +34,22 @@ export interface TokenCacheOptions {
 }
 
 /** Wraps the look-up of a token. Malformed tokens are refused without a query. */
-export function cacheTokens({ find, now, onUse }: TokenCacheOptions): Authenticate {
+export function cacheTokens({ find, suspects, now, onUse }: TokenCacheOptions): Authenticate {
   // Every `get` reads the clock (`ttlResolution: 0`): a cached time grows stale while the thread is busy.
   const entries = new LRUCache<string, Entry>({ max: entriesMax, ttl: lifeMs, ttlResolution: 0 });
+  const remembered = new LRUCache<string, true>({ max: rememberedMax });
 
-  async function lookUp(token: string): Promise<Principal | null> {
+  async function lookUp(token: string, found: Promise<KnownToken | null>): Promise<Principal | null> {
     const start = performance.now();
-    const entry = toEntry(await find(token));
+    const entry = toEntry(await found);
     entries.set(token, entry, { start });
     const principal = principalOf(entry);
-    if (principal !== null) onUse(principal.tokenId, now());
+    if (principal === null) {
+      remembered.delete(token);
+      return null;
+    }
+    remembered.set(token, true);
+    onUse(principal.tokenId, now());
     return principal;
   }
 
@@ -42,10 +58,13 @@ export function cacheTokens({ find, now, onUse }: TokenCacheOptions): Authentica
     return expiresAt !== Infinity && now() >= expiresAt ? null : principal;
   }
 
-  return (token) => {
+  return (token, request) => {
     const known = entries.get(token);
     if (known !== undefined) return principalOf(known);
-    return isAccessToken(token) ? lookUp(token) : null;
+    if (!isAccessToken(token)) return null;
+    if (suspects === undefined || remembered.has(token) || !suspects.isSuspect(request)) return lookUp(token, find(token));
+    const deferred = suspects.find(token);
+    return deferred === null ? null : lookUp(token, deferred);
   };
 }
 

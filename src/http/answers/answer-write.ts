@@ -31,6 +31,8 @@ export interface Write {
   readonly identity: RequestIdentity;
   /** Whether the client accepts a job as the answer. */
   readonly asynchronous: boolean;
+  /** The ID of the table that it creates; null if it creates none. */
+  readonly newTable: string | null;
   readonly event: EventData;
   readonly body?: PackedBody | undefined;
   /** How many rows it affects; null if not known yet. */
@@ -47,11 +49,11 @@ export async function answerWrite(
   write: Write,
   status: 200 | 201,
 ): Promise<FastifyReply> {
-  const { teamId, identity, event, body, rows } = write;
+  const { teamId, identity, newTable, event, body, rows } = write;
   const submitted = mayBeJob(write)
     ? await submitter.submitOrAccept(teamId, identity, event, body, rows)
     : await submitter.submit(teamId, identity, event, body, rows);
-  if ('jobId' in submitted) return replyAccepted(reply, submitted.jobId, event);
+  if ('jobId' in submitted) return replyAccepted(reply, submitted.jobId, newTable);
   const data = await submitter.answering(submitted, (result) => {
     return encloseResult('{"data":', result, '}', (range) => queries.retainedIds(range));
   });
@@ -59,12 +61,12 @@ export async function answerWrite(
 }
 
 /** Of several tries under one key the first in the log creates the table: its ID is not known before the outcome. */
-function mayBeJob({ asynchronous, event, identity }: Write): boolean {
-  return asynchronous && !(event.type === 'TableCreateRequested' && identity.digest !== null);
+function mayBeJob({ asynchronous, newTable, identity }: Write): boolean {
+  return asynchronous && !(newTable !== null && identity.digest !== null);
 }
 
-function replyAccepted(reply: FastifyReply, jobId: string, event: EventData): FastifyReply {
-  const table = event.type === 'TableCreateRequested' ? { tableID: event.tableId } : {};
+function replyAccepted(reply: FastifyReply, jobId: string, newTable: string | null): FastifyReply {
+  const table = newTable === null ? {} : { tableID: newTable };
   return reply
     .code(202)
     .header('location', `/jobs/${jobId}`)

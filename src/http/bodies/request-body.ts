@@ -8,12 +8,12 @@ import type { FastifyRequest } from 'fastify';
 import { decompress } from '../../decompress.ts';
 import { HttpError } from '../answers/http-error.ts';
 
-/** The client disconnected before its body was complete: there is nobody to answer. */
+/** The client disconnected before its request was complete, or before it was answered: there is nobody to answer. */
 export class ClientGone extends HttpError {
   override readonly name = 'ClientGone';
 
-  constructor() {
-    super('request_validation_error', 'The client went away before its body was complete.');
+  constructor(before = 'its body was complete') {
+    super('request_validation_error', `The client went away before ${before}.`);
   }
 }
 
@@ -38,6 +38,25 @@ const faultEvent = 'body-fault';
 
 /** Bodies that the client sends only after 100 Continue, with the callback that sends it. */
 const awaitingContinue = new WeakMap<IncomingMessage, () => void>();
+
+/** Who counts the bytes of a body as they arrive. */
+const observers = new WeakMap<IncomingMessage, (bytes: number) => void>();
+
+/** Calls `onBytes` with each part of a body that is read, before it is decompressed; reading fails with what that throws. */
+export function observeBody(raw: IncomingMessage, onBytes: (bytes: number) => void): void {
+  observers.set(raw, onBytes);
+}
+
+/** Bodies from this size on are large; a smaller one is stored whatever the disk has left. */
+export const largeBodyBytes = 64 * 1024;
+
+/** What must resolve before a body may grow beyond `largeBodyBytes`, for bodies of unknown length. */
+const guards = new WeakMap<IncomingMessage, () => Promise<void>>();
+
+/** Lets a body of unknown length grow large only once the guard has resolved. The reader of the body rejects as the guard does. */
+export function guardLargeBody(raw: IncomingMessage, guard: () => Promise<void>): void {
+  guards.set(raw, guard);
+}
 
 /** Fails the body of a request, for its current or later reader. */
 export function failBody(raw: IncomingMessage, error: HttpError): void {
@@ -94,7 +113,7 @@ export function discardBody(raw: IncomingMessage, response: ServerResponse): voi
  */
 export async function collectBody(request: FastifyRequest, maxBytes: number): Promise<Buffer> {
   const { raw } = request;
-  if (encodingOf(raw) !== null) {
+  if (encodingOf(raw) !== null || guards.has(raw)) {
     const chunks: Uint8Array[] = [];
     for await (const chunk of bodyChunks(request, maxBytes)) chunks.push(chunk);
     return Buffer.concat(chunks);
@@ -109,7 +128,9 @@ export async function* bodyChunks(request: FastifyRequest, maxBytes: number): As
   const encoding = encodingOf(raw);
   beginReading(raw, maxBytes);
   const plain = bounded(rawChunks(raw), maxBytes);
-  yield* encoding === null ? plain : bounded(decoded(plain, encoding), maxBytes);
+  const whole = encoding === null ? plain : bounded(decoded(plain, encoding), maxBytes);
+  const guard = guards.get(raw);
+  yield* guard === undefined ? whole : guarded(whole, guard);
 }
 
 /** Refuses what can be refused without reading, and sends 100 Continue if the client waits for it. */
@@ -136,7 +157,14 @@ function collectPlain(raw: IncomingMessage, maxBytes: number): Promise<Buffer> {
       // Every request closes eventually; an unneeded error, with its stack, would cost more than all the rest.
       if (!raw.readableEnded) reject(new ClientGone());
     }
+    const observe = observers.get(raw);
     function onData(chunk: Buffer): void {
+      try {
+        observe?.(chunk.length);
+      } catch (error) {
+        fail(error as HttpError);
+        return;
+      }
       bytes += chunk.length;
       if (bytes > maxBytes) {
         fail(tooLarge(maxBytes));
@@ -154,6 +182,7 @@ function collectPlain(raw: IncomingMessage, maxBytes: number): Promise<Buffer> {
 /** The body as received, still compressed. */
 async function* rawChunks(raw: IncomingMessage): AsyncGenerator<Buffer, void, undefined> {
   let wake = (): void => {};
+  const observe = observers.get(raw);
   const onChange = (): void => wake();
   const events = ['readable', 'end', 'close', faultEvent];
   for (const event of events) raw.on(event, onChange);
@@ -161,8 +190,10 @@ async function* rawChunks(raw: IncomingMessage): AsyncGenerator<Buffer, void, un
     while (!raw.readableEnded) {
       throwIfFailed(raw);
       const chunk = raw.read() as Buffer | null;
-      if (chunk !== null) yield chunk;
-      else if (!raw.readableEnded) await new Promise<void>((resolve) => { wake = resolve; });
+      if (chunk !== null) {
+        observe?.(chunk.length);
+        yield chunk;
+      } else if (!raw.readableEnded) await new Promise<void>((resolve) => { wake = resolve; });
     }
   } finally {
     for (const event of events) raw.off(event, onChange);
@@ -181,6 +212,17 @@ async function* bounded(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncG
   for await (const chunk of chunks) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw tooLarge(maxBytes);
+    yield chunk;
+  }
+}
+
+/** Passes the chunks on; those that make the body large, once the guard has resolved. */
+async function* guarded(chunks: AsyncIterable<Buffer>, guard: () => Promise<void>): AsyncGenerator<Buffer, void, undefined> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    const wasLarge = bytes > largeBodyBytes;
+    bytes += chunk.length;
+    if (!wasLarge && bytes > largeBodyBytes) await guard();
     yield chunk;
   }
 }

@@ -1,5 +1,6 @@
 /** Writes with rows in the body: create, add and overwrite. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { refuseRequest } from '../../../commands/refuse-request.ts';
 import type { EventOf, RowSource } from '../../events/event.ts';
 import { answerWrite, readAsynchronous, type WriteDependencies } from '../answers/answer-write.ts';
 import { receiveRows, rowsIn, type ReceiveRowsOptions, type RowReceiver } from './receive-rows.ts';
@@ -33,10 +34,14 @@ export async function writeRows(
   const { teamId } = request.principal;
   const identity = identify(request);
   const asynchronous = readAsynchronous(request);
-  const received = await receiveRows(dependencies.receiver, request, identity, options);
+  await using received = await receiveRows(dependencies.receiver, request, identity, options);
   // Malformed requests are refused before anything is stored.
   const asked = command(received.members, received.hasRows ? { kind: 'none' } : null);
-  const { source, body } = asked.rows.kind === 'stash' ? { source: asked.rows } : await received.store();
-  const event = { ...asked, rows: source };
-  return answerWrite(reply, dependencies, { teamId, identity, asynchronous, event, body, rows: rowsIn(received, source) }, status);
+  if (asked.rows.kind === 'stash') dependencies.receiver.rateLimits?.take('imports', teamId, 1);
+  const stored = asked.rows.kind === 'stash' ? { source: asked.rows, body: undefined } : await received.store();
+  const newTable = asked.type === 'TableCreateRequested' ? asked.tableId : null;
+  const write = 'refusal' in stored
+    ? { event: refuseRequest(teamId, stored.refusal), body: undefined, rows: received.rowCount }
+    : { event: { ...asked, rows: stored.source }, body: stored.body, rows: rowsIn(received, stored.source) };
+  return await answerWrite(reply, dependencies, { teamId, identity, asynchronous, newTable, ...write }, status);
 }

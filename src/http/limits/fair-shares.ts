@@ -5,7 +5,7 @@
 import { HttpError } from '../answers/http-error.ts';
 
 /** What is shared out (docs/limits.md). */
-export const shareNames = ['bodies', 'pages', 'outgoing_bytes', 'writes'] as const;
+export const shareNames = ['bodies', 'pages', 'outgoing_bytes', 'writes', 'signed_puts'] as const;
 export type ShareName = (typeof shareNames)[number];
 
 /** Why a request was refused: its team had used up its share, or the teams together all there is. */
@@ -15,6 +15,12 @@ export interface FairSharesOptions {
   readonly name: ShareName;
   /** How many units there are. */
   readonly capacity: number;
+  /** Between whom the units are shared: teams, unless it says uploads. The comments below say `team` for both. */
+  readonly holder?: 'team' | 'upload';
+  /** The most units that one of them holds; by default as many as its share allows. */
+  readonly eachAtMost?: number;
+  /** The same while several of them take some. */
+  readonly eachWhenShared?: number;
   /** How long a request waits for its units, in milliseconds. */
   readonly waitMs: number;
   /** Called when a request is refused. */
@@ -35,6 +41,9 @@ interface Waiter {
   readonly enter: () => void;
 }
 
+/** How long a share counts as taken by several, in milliseconds. */
+const sharedFor = 1000;
+
 /**
  * A team takes units only while it then holds no more than are left. So one team alone gets at most a half, two get at most three
  * quarters together, and however long these keep theirs, the next team finds some. A team that holds nothing takes whatever is left.
@@ -46,6 +55,9 @@ export class FairShares {
   readonly #waiting = new Map<string, Waiter[]>();
   #used = 0;
   #arrivals = 0;
+  /** Which team asked last, and when another one than before did. */
+  #asked: string | null = null;
+  #sharedAt = -Infinity;
 
   constructor(options: FairSharesOptions) {
     this.#options = options;
@@ -80,6 +92,10 @@ export class FairShares {
    */
   take(team: string, asked: number): Share | Promise<Share> {
     const units = Math.min(asked, this.#options.capacity);
+    if (this.#options.eachWhenShared !== undefined && team !== this.#asked) {
+      if (this.#asked !== null) this.#sharedAt = performance.now();
+      this.#asked = team;
+    }
     // This overtakes nobody: a waiter enters as soon as there is room for its team.
     if (!this.#waiting.has(team) && this.#hasRoomFor(team, units)) return this.#enter(team, units);
     return this.#wait(team, units);
@@ -87,8 +103,10 @@ export class FairShares {
 
   #hasRoomFor(team: string, units: number): boolean {
     const held = this.#held.get(team) ?? 0;
-    const left = this.#options.capacity - this.#used;
-    return units <= left && (held === 0 || held + units <= left);
+    const { capacity, eachAtMost = capacity, eachWhenShared = eachAtMost } = this.#options;
+    const left = capacity - this.#used;
+    const most = performance.now() - this.#sharedAt < sharedFor ? eachWhenShared : eachAtMost;
+    return units <= left && (held === 0 || held + units <= Math.min(left, most));
   }
 
   #enter(team: string, units: number): Share {
@@ -145,12 +163,12 @@ export class FairShares {
   }
 
   #refusal(team: string): HttpError {
-    const { name, waitMs, onRefused } = this.#options;
+    const { name, waitMs, holder = 'team', onRefused } = this.#options;
     const held = this.#held.get(team) ?? 0;
     const isOwn = held > 0 && [...this.#held.values()].every((others) => others <= held);
     onRefused(name, isOwn ? 'team' : 'process');
     if (!isOwn) return new HttpError('service_unavailable', 'The service is too busy. Nothing was changed.');
-    const message = `The team has so many requests under way that this one found no room in ${waitMs / 1000} s (${name}). Nothing was changed.`;
+    const message = `The ${holder} has so many requests under way that this one found no room in ${waitMs / 1000} s (${name}). Nothing was changed.`;
     return new HttpError('rate_limited', message);
   }
 }

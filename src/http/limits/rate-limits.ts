@@ -1,6 +1,6 @@
 /**
- * Rate limits per team and time window: of requests, and of rows written (docs/rate-limits.md). Counted in the memory of this
- * process. Every answer says what is left, in the fields `RateLimit-Policy` and `RateLimit` of
+ * Rate limits per team and time window: of requests, rows written, bytes of bodies, and imports (docs/rate-limits.md). Counted in the
+ * memory of this process. Every answer says what is left, in the fields `RateLimit-Policy` and `RateLimit` of
  * draft-ietf-httpapi-ratelimit-headers-10.
  */
 import type { FastifyRequest } from 'fastify';
@@ -9,50 +9,50 @@ import type { Config } from '../../app/config.ts';
 import type { App } from '../server/app-type.ts';
 import { replyWithError } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
-import { RateLimit } from './rate-limit.ts';
-import type { LimitName, RequestObserver } from '../server/request-observer.ts';
+import { observeBody } from '../bodies/request-body.ts';
+import { RateLimit, type Refusal } from './rate-limit.ts';
+import { teamLimitNames, type LimitName, type RequestObserver, type TeamLimitName } from '../server/request-observer.ts';
+
+/** The setting of each limit. */
+const settings = {
+  requests: 'RATE_LIMIT_REQUESTS', rows: 'RATE_LIMIT_ROWS', bytes: 'RATE_LIMIT_BYTES', imports: 'RATE_LIMIT_IMPORTS',
+} as const satisfies Record<TeamLimitName, keyof Config>;
+
+type LimitSettings = Pick<Config, (typeof settings)[TeamLimitName] | 'RATE_LIMIT_WINDOW_MS'>;
 
 /** The configured limits, applied to requests. */
 export class RateLimits {
-  readonly #requests: RateLimit | null;
-  readonly #rows: RateLimit | null;
+  /** In the order of the headers; without those that are not set. */
+  readonly #limits: ReadonlyMap<TeamLimitName, RateLimit>;
   readonly #observer: Pick<RequestObserver, 'rateLimited'>;
 
-  private constructor(requests: RateLimit | null, rows: RateLimit | null, observer: Pick<RequestObserver, 'rateLimited'>) {
-    this.#requests = requests;
-    this.#rows = rows;
+  private constructor(limits: ReadonlyMap<TeamLimitName, RateLimit>, observer: Pick<RequestObserver, 'rateLimited'>) {
+    this.#limits = limits;
     this.#observer = observer;
   }
 
   /** Null if the settings have no limit. */
-  static of(
-    config: Pick<Config, 'RATE_LIMIT_REQUESTS' | 'RATE_LIMIT_ROWS' | 'RATE_LIMIT_WINDOW_MS'>,
-    observer: Pick<RequestObserver, 'rateLimited'>,
-  ): RateLimits | null {
-    const { RATE_LIMIT_REQUESTS: requestsMax, RATE_LIMIT_ROWS: rowsMax, RATE_LIMIT_WINDOW_MS: windowMs } = config;
-    if (requestsMax === undefined && rowsMax === undefined) return null;
-    const limit = (name: LimitName, max: number | undefined): RateLimit | null => {
-      return max === undefined ? null : new RateLimit(name, max, windowMs);
-    };
-    return new RateLimits(limit('requests', requestsMax), limit('rows', rowsMax), observer);
+  static of(config: LimitSettings, observer: Pick<RequestObserver, 'rateLimited'>): RateLimits | null {
+    const limits = teamLimitNames.flatMap((name): [TeamLimitName, RateLimit][] => {
+      const max = config[settings[name]];
+      return max === undefined ? [] : [[name, new RateLimit(name, max, config.RATE_LIMIT_WINDOW_MS)]];
+    });
+    return limits.length === 0 ? null : new RateLimits(new Map(limits), observer);
   }
 
-  /** Counts every authenticated request before its body is read, and adds the rate limit headers to its answer. */
+  /** Counts every authenticated request, and its body as it is read, and adds the rate limit headers to its answer. */
   addTo(app: App): void {
-    const requests = this.#requests;
-    if (requests !== null) {
-      app.addHook('preParsing', (request, reply, _payload, done) => {
-        const teamId = teamOf(request);
-        const refusal = teamId === undefined ? null : requests.take(teamId, 1);
-        if (refusal === null) {
-          done();
-          return;
-        }
-        this.#observer.rateLimited('requests');
+    app.addHook('preParsing', (request, reply, _payload, done) => {
+      const teamId = teamOf(request);
+      const refusal = teamId === undefined ? null : this.#take('requests', teamId, 1);
+      if (refusal !== null) {
         replyWithError(reply, 'rate_limited', refusal.message, refusal.headers);
-      });
-    }
-    const limits = [requests, this.#rows].filter((limit) => limit !== null);
+        return;
+      }
+      if (teamId !== undefined) this.countBody(teamId, request);
+      done();
+    });
+    const limits = [...this.#limits.values()];
     const policies = formatPolicies(limits);
     app.addHook('onSend', (request, reply, payload, done) => {
       const teamId = teamOf(request);
@@ -63,17 +63,35 @@ export class RateLimits {
     });
   }
 
-  /** Counts rows that are about to be appended to the log. Throws HttpError `rate_limited` if fewer are left. */
-  takeRows(teamId: string, rows: number): void {
-    const refusal = this.#rows?.take(teamId, rows) ?? null;
-    if (refusal === null) return;
-    this.#observer.rateLimited('rows');
-    throw new HttpError('rate_limited', refusal.message, refusal.headers);
+  /**
+   * Counts the bytes of a body for a team as they arrive. If fewer are left than come first, reading the body fails with HttpError
+   * `rate_limited`; once it has begun it is accepted whole.
+   */
+  countBody(teamId: string, { raw }: Pick<FastifyRequest, 'raw'>): void {
+    if (!this.#limits.has('bytes')) return;
+    let hasBegun = false;
+    observeBody(raw, (bytes) => {
+      if (hasBegun) this.count('bytes', teamId, bytes);
+      else this.take('bytes', teamId, bytes);
+      hasBegun = true;
+    });
   }
 
-  /** Counts further rows of a body of which some are in the log already. */
-  countRows(teamId: string, rows: number): void {
-    this.#rows?.count(teamId, rows);
+  /** Counts units that are about to be used. Throws HttpError `rate_limited` if fewer are left. */
+  take(name: TeamLimitName, teamId: string, units: number): void {
+    const refusal = this.#take(name, teamId, units);
+    if (refusal !== null) throw new HttpError('rate_limited', refusal.message, refusal.headers);
+  }
+
+  /** Counts units of something that can no longer be refused, such as further rows of a body of which some are in the log already. */
+  count(name: TeamLimitName, teamId: string, units: number): void {
+    this.#limits.get(name)?.count(teamId, units);
+  }
+
+  #take(name: TeamLimitName, teamId: string, units: number): Refusal | null {
+    const refusal = this.#limits.get(name)?.take(teamId, units) ?? null;
+    if (refusal !== null) this.#observer.rateLimited(name);
+    return refusal;
   }
 }
 
@@ -85,10 +103,15 @@ function teamOf(request: FastifyRequest): string | undefined {
 /** `"requests";q=100;w=60, "rows";q=5000;qu="rows";w=60` */
 function formatPolicies(limits: readonly RateLimit[]): string {
   return serializeList(limits.map(({ name, policy: { max, seconds } }) => {
-    // Requests are the default unit.
-    const unit = name === 'requests' ? [] : [['qu', name] as const];
-    return [name, new Map<string, number | string>([['q', max], ...unit, ['w', seconds]])];
+    const unit = unitOf(name);
+    return [name, new Map<string, number | string>([['q', max], ...(unit === null ? [] : [['qu', unit] as const]), ['w', seconds]])];
   }));
+}
+
+/** The quota unit of a limit; null for requests, which are the default. The draft has a name for bytes of bodies. */
+function unitOf(name: LimitName): string | null {
+  if (name === 'requests') return null;
+  return name === 'bytes' ? 'content-bytes' : name;
 }
 
 /** `"requests";r=50;t=30, "rows";r=5000;t=60` */

@@ -6,31 +6,49 @@ import { FairShares, type FairSharesOptions, type ShareName } from './fair-share
 /** How many bodies of rows are read at once. Each takes up to two blocks and an unfinished row of memory. */
 const bodiesAtOnce = 64;
 
-/** How many pages of rows are read at once: as many as there are connections for them. */
+/** How many pages are read at once: as many as there are connections for them. */
 const pagesAtOnce = scansAtOnce;
+
+/**
+ * How many writes wait for their outcomes at once. More would not be faster: they are decided and stored in batches. But all the answers of a batch
+ * are written at once, and all the next requests that these bring are read at once.
+ */
+const writesAtOnce = 256;
+
+/** How many writes of one team wait at once while other teams write too. A request of another team comes after the answers to all of them. */
+const writesOfTeamAtOnce = 32;
+
+/** How many PUTs of the bytes of an upload are read at once: each keeps what it has so far. A client sends one, or a second when the first hangs. */
+const putsOfUploadAtOnce = 2;
 
 export interface Shares {
   /** Bodies of rows that are read. */
   readonly bodies: FairShares;
-  /** Pages of rows that are read. */
+  /** Pages of rows or tables that are read. */
   readonly pages: FairShares;
-  /** Bytes of pages that are read, or that their clients have not read yet. */
+  /** Bytes of pages and files that are read, or that their clients have not read yet. */
   readonly outgoingBytes: FairShares;
   /** Events that wait for their outcome. A unit is a byte; each event takes at least `writeUnitsMin`. */
   readonly writes: FairShares;
   readonly writeUnitsMin: number;
+  /** PUTs to signed URLs, which uploads share. */
+  readonly signedPuts: FairShares;
 }
 
-type ShareSettings = Pick<Config, 'OUTCOME_WAIT_MS' | 'RESPONSE_BYTES_MAX' | 'APPEND_QUEUE_EVENTS_MAX' | 'APPEND_QUEUE_BYTES_MAX'>;
+type ShareSettings = Pick<Config, 'OUTCOME_WAIT_MS' | 'RESPONSE_BYTES_MAX' | 'APPEND_QUEUE_EVENTS_MAX' | 'APPEND_QUEUE_BYTES_MAX' | 'CONNECTIONS_MAX'>;
 
 /** Opens the shares of a process. */
 export function openShares(config: ShareSettings, onRefused: FairSharesOptions['onRefused']): Shares {
-  const open = (name: ShareName, capacity: number): FairShares => new FairShares({ name, capacity, waitMs: config.OUTCOME_WAIT_MS, onRefused });
+  const open = (name: ShareName, capacity: number, more: Partial<FairSharesOptions> = {}): FairShares => {
+    return new FairShares({ name, capacity, waitMs: config.OUTCOME_WAIT_MS, onRefused, ...more });
+  };
+  const writeUnitsMin = Math.ceil(config.APPEND_QUEUE_BYTES_MAX / Math.min(writesAtOnce, config.APPEND_QUEUE_EVENTS_MAX));
   return {
     bodies: open('bodies', bodiesAtOnce),
     pages: open('pages', pagesAtOnce),
     outgoingBytes: open('outgoing_bytes', config.RESPONSE_BYTES_MAX),
-    writes: open('writes', config.APPEND_QUEUE_BYTES_MAX),
-    writeUnitsMin: Math.ceil(config.APPEND_QUEUE_BYTES_MAX / config.APPEND_QUEUE_EVENTS_MAX),
+    writes: open('writes', config.APPEND_QUEUE_BYTES_MAX, { eachWhenShared: writesOfTeamAtOnce * writeUnitsMin }),
+    writeUnitsMin,
+    signedPuts: open('signed_puts', config.CONNECTIONS_MAX, { holder: 'upload', eachAtMost: putsOfUploadAtOnce }),
   };
 }

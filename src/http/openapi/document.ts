@@ -179,7 +179,8 @@ function errorTypesOf(operation: Operation, method: string, url: string, isPubli
   return [...new Set<ErrorType>([
     'request_validation_error', 'method_not_allowed', 'internal_error',
     ...(isPublic ? [] : ['request_error', 'rate_limited', 'service_unavailable', ...accessErrorsOf(method, url)] as const),
-    ...(isCommand(method, operation) ? ['idempotency_key_reused', 'outcome_unknown'] as const : []),
+    // Every command adds to the log, of which a team may have used up its bytes of the day.
+    ...(isCommand(method, operation) ? ['idempotency_key_reused', 'outcome_unknown', 'payment_required', 'limit_exceeded'] as const : []),
     ...(body === undefined && !isCommand(method, operation) ? [] : ['payload_too_large'] as const),
     ...(body === undefined || !isCommand(method, operation) ? [] : ['limit_exceeded'] as const),
     ...(ifMatch === undefined ? [] : ['precondition_failed'] as const),

@@ -3,11 +3,11 @@ import type { ErrorType } from '../answers/http-error.ts';
 /** The meaning of each error type, with an example message. */
 export const errorMeanings: Readonly<Record<ErrorType, readonly [meaning: string, message: string]>> = {
   request_validation_error: ['The request is malformed. The message names the place.', 'rows[3]: must be an object.'],
-  limit_exceeded: ['A limit of tables, stashes, rows or cells is exceeded, or the team has as many tables, stashes, open uploads or open bodies as the service allows by default.', 'rows[0].a: the cell has more than 262144 bytes'],
+  limit_exceeded: ['A limit of tables, stashes, rows or cells is exceeded, or the team has as many tables, stashes, open uploads or open bodies as the service allows by default, or has written as many bytes today.', 'rows[0].a: the cell has more than 262144 bytes'],
   idempotency_key_reused: ['The `Idempotency-Key` was used for another request.', 'Idempotency-Key: it was used for another request.'],
   continuation_expired: ['The rows that the page belongs to were replaced too long ago.', 'query.continuation: it has expired.'],
   stash_not_found: ['There is no such stash, or no longer.', 'there is no stash import-7'],
-  payment_required: ['The team is suspended, or a quota of its plan is used up: rows, tables, stashes, open bodies, open uploads and their bytes, or bytes of files. The message says which, how much is used, and how much is allowed.', 'The team is suspended.'],
+  payment_required: ['The team is suspended, or a quota of its plan is used up: rows, tables, stashes, open bodies, open uploads and their bytes, bytes of files, or bytes of the log today. The message says which, how much is used, and how much is allowed.', 'The team is suspended.'],
   forbidden: ['The token may not do this: it is for reading only, or for another app. Of an address for files: it is not signed, or no longer valid.', 'This token is for reading only.'],
   request_error: ['The bearer token does not exist or is incorrect.', 'The bearer token does not exist or is incorrect.'],
   not_found: ['There is nothing at this path.', 'There is nothing at this path.'],
@@ -26,10 +26,10 @@ export const errorMeanings: Readonly<Record<ErrorType, readonly [meaning: string
   column_id_reserved: ['A column ID is reserved.', 'schema.columns[0].id: the column ID "$stashID" is reserved'],
   column_id_not_unique: ['A column ID occurs twice in the schema.', 'schema.columns[1].id: the column ID "name" occurs twice'],
   rate_limited: [
-    'The team has used up a limit of requests or of rows. Nothing was changed. `Retry-After` says when the window of the limit ends.',
+    'The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token came from the address of the client. Nothing was changed. `Retry-After` says when to try again.',
     'The limit of the team is 100 requests in 60 s. For the next 30 s 0 of them are left.',
   ],
   internal_error: ['Something went wrong in the service. It is in its log, under the ID of the request.', 'Something went wrong here. The log has more under 4bZ2vQkM-1f.'],
-  service_unavailable: ['The service is too busy, or part of it is away. Nothing was changed.', 'The service is too busy, or part of it is away. Nothing was changed.'],
+  service_unavailable: ['The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed.', 'The service is too busy, or part of it is away. Nothing was changed.'],
   outcome_unknown: ['Whether the request took effect was not known in time. `Job-ID` has the ID under which to ask.', 'Nobody could tell in time whether the request took effect.'],
 };

@@ -96,14 +96,14 @@ export const responseHeaders = {
     description: 'After how many seconds to try again.',
   },
   'RateLimit-Policy': {
-    schema: z.string().regex(/^"[a-z]+"(;[a-z]+=([0-9]+|"[a-z]+"))+(, "[a-z]+"(;[a-z]+=([0-9]+|"[a-z]+"))+)*$/), required: false,
+    schema: z.string().regex(/^"[a-z]+"(;[a-z]+=([0-9]+|"[a-z-]+"))+(, "[a-z]+"(;[a-z]+=([0-9]+|"[a-z-]+"))+)*$/), required: false,
     example: '"requests";q=100;w=60, "rows";q=50000;qu="rows";w=60',
-    description: 'The limits of the team, where the service has any: `q` requests, or rows written, in a window of `w` seconds.',
+    description: 'The limits of the team, where the service has any: `q` requests, rows written, bytes of bodies, or imports of stashes, in a window of `w` seconds.',
   },
   'RateLimit': {
     schema: z.string().regex(/^"[a-z]+";r=[0-9]+;t=[0-9]+(, "[a-z]+";r=[0-9]+;t=[0-9]+)*$/), required: false,
     example: '"requests";r=50;t=30, "rows";r=50000;t=60',
-    description: 'What is left to the team of each limit: `r` requests, or rows, for the next `t` seconds.',
+    description: 'What is left to the team of each limit: `r` requests, rows, bytes or imports, for the next `t` seconds.',
   },
   'Location': {
     schema: z.string(), required: true, example: '/jobs/AgEFAZnC9G0eejCMVR8K',

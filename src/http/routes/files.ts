@@ -6,12 +6,14 @@ import { create as contentDisposition } from 'content-disposition';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { isFileName } from '../../files/file-name.ts';
-import type { FileStore } from '../../files/file-store.ts';
+import { readBytes, type FileStore } from '../../files/file-store.ts';
 import type { PublicFile, UploadQueries } from '../../../projections/uploads/uploads.queries.ts';
 import type { App } from '../server/app-type.ts';
 import { uploadOperations } from '../openapi/operations/uploads.ts';
 import { replyWithError } from '../answers/error-reply.ts';
 import { replyMissing } from '../answers/missing.ts';
+import { takeOutgoing } from '../limits/outgoing.ts';
+import type { Shares } from '../limits/shares.ts';
 import { readKnownTags } from '../requests/versions.ts';
 
 const path = z.object({ fileID: z.string(), fileName: z.string() });
@@ -23,7 +25,11 @@ const shown: ReadonlySet<string> = new Set([
   'video/mp4', 'video/webm', 'video/ogg', 'video/quicktime', 'text/plain',
 ]);
 
+/** The most bytes of a file that are in memory while it is sent: one part that was read, and one that waits for the client. */
+const sentBytesMax = 2 * readBytes;
+
 export interface FilesRouteDependencies {
+  readonly shares: Pick<Shares, 'outgoingBytes'>;
   readonly uploads: UploadQueries;
   readonly files: FileStore;
   /** How long caches may keep a file before they ask again, in seconds. */
@@ -32,7 +38,8 @@ export interface FilesRouteDependencies {
   readonly requireReadModel: () => Promise<void>;
 }
 
-export function addFileRoutes(app: App, { uploads, files, filesCacheSeconds, requireReadModel }: FilesRouteDependencies): void {
+export function addFileRoutes(app: App, dependencies: FilesRouteDependencies): void {
+  const { uploads, filesCacheSeconds, requireReadModel } = dependencies;
   app.route({
     method: ['GET', 'HEAD'], url: '/files/:fileID/:fileName', schema: { params: path },
     config: { public: true, operation: uploadOperations.file }, onRequest: () => requireReadModel(),
@@ -41,39 +48,50 @@ export function addFileRoutes(app: App, { uploads, files, filesCacheSeconds, req
       const hasTag = readKnownTags(request);
       const file = isFileName(fileID) ? await uploads.file(fileID) : null;
       // The name is part of the URL: otherwise anyone could publish the file under a name of their choice.
-      if (file?.fileName !== fileName) return replyWithError(reply, 'not_found', 'There is no such file.');
+      if (file?.fileName !== fileName) return replyNoFile(reply);
       if (file.isSuspended) return replyMissing(reply, 'payment_required');
       const etag = `"${file.name}"`;
       const headers = headersOf(file, etag, filesCacheSeconds);
       if (hasTag(etag)) return reply.headers(headers).code(304).send();
-      return sendFile(request, reply, { files, file, etag, headers });
+      return sendFile(request, reply, dependencies, { file, etag, headers });
     },
   });
 }
 
 interface Sent {
-  readonly files: FileStore;
   readonly file: PublicFile;
   readonly etag: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-async function sendFile(request: FastifyRequest, reply: FastifyReply, { files, file, etag, headers }: Sent): Promise<FastifyReply> {
-  const { name, size } = file;
+async function sendFile(
+  request: FastifyRequest, reply: FastifyReply, { shares, uploads, files }: FilesRouteDependencies, { file, etag, headers }: Sent,
+): Promise<FastifyReply> {
+  const { teamId, name, size } = file;
   const { 'if-range': ifRange, range: wanted } = request.raw.headers;
   const mayBePart = request.method === 'GET' && (ifRange === undefined || ifRange === etag);
   const range = mayBePart ? rangeOf(wanted, size) : null;
   if (range === 'unsatisfiable') {
     return replyWithError(reply, 'range_not_satisfiable', `The file has ${size} bytes.`, { 'content-range': `bytes */${size}` });
   }
+  const { start, end } = range ?? { start: 0, end: size - 1 };
+  const length = end - start + 1;
   const isEmpty = request.method === 'HEAD' || size === 0;
+  if (!isEmpty) await takeOutgoing(shares.outgoingBytes, teamId, Math.min(length, sentBytesMax), reply);
   const bytes = isEmpty ? undefined : await files.read(name, range ?? undefined);
-  if (bytes === null) throw new Error(`the store has no file ${name}, which an upload says was completed`);
+  if (bytes === null) {
+    // It may have been withdrawn since it was found.
+    if (await uploads.file(name) === null) return replyNoFile(reply);
+    throw new Error(`the store has no file ${name}, which an upload says was completed`);
+  }
   // Only now: caches would keep an error as long.
   void reply.headers(headers);
-  const { start, end } = range ?? { start: 0, end: size - 1 };
   if (range !== null) void reply.code(206).header('content-range', `bytes ${start}-${end}/${size}`);
-  return reply.header('content-length', String(end - start + 1)).send(bytes);
+  return reply.header('content-length', String(length)).send(bytes);
+}
+
+function replyNoFile(reply: FastifyReply): FastifyReply {
+  return replyWithError(reply, 'not_found', 'There is no such file.');
 }
 
 /** A single byte range of RFC 9110, section 14.1.1: `first-last`, `first-` or `-suffix length`. */

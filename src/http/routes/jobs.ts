@@ -24,7 +24,7 @@ export interface JobsRouteDependencies {
 }
 
 export function addJobRoutes(app: App, { jobs, rows, uploads, uploadAnswers }: JobsRouteDependencies): void {
-  app.get('/jobs/:jobID', { config: { operation: jobOperations.get } }, answerJob(jobs, async (reply, _job, state) => {
+  app.get('/jobs/:jobID', { config: { operation: jobOperations.get, duringQuarantine: true } }, answerJob(jobs, async (reply, _job, state) => {
     if (state.status === 'succeeded' && state.result.upload !== undefined) {
       const { upload } = state.result;
       const isShown = upload.file !== null || await maySendTo(uploads, upload, reply.request.principal);
@@ -39,7 +39,7 @@ export function addJobRoutes(app: App, { jobs, rows, uploads, uploadAnswers }: J
     return reply.send(JSON.stringify({ data: { status: state.status, ...error } }));
   }));
 
-  app.get('/jobs/:jobID/progress', { config: { operation: jobOperations.progress } }, answerJob(jobs, (reply, job, state) => {
+  app.get('/jobs/:jobID/progress', { config: { operation: jobOperations.progress, duringQuarantine: true } }, answerJob(jobs, (reply, job, state) => {
     return reply.send(JSON.stringify({ data: progressOf(jobs, job, state) }));
   }));
 }

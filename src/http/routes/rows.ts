@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { addRows, addRowsQuery } from '../../../commands/add-rows.ts';
 import { deleteRow } from '../../../commands/delete-row.ts';
 import { patchRow, patchRowQuery } from '../../../commands/patch-row.ts';
+import { refuseRequest } from '../../../commands/refuse-request.ts';
 import { pageBytesAtMost, type PageQueries } from '../../../projections/tables/pages.queries.ts';
 import type { TableQueries } from '../../../projections/tables/tables.queries.ts';
 import type { RowAddress, RowLimits } from '../../events/event.ts';
@@ -13,6 +14,7 @@ import type { App } from '../server/app-type.ts';
 import { formatContinuation, parseContinuation } from '../requests/continuation.ts';
 import { pageQuery } from '../requests/page-query.ts';
 import { rowOperations } from '../openapi/operations/rows.ts';
+import { readPage } from '../answers/read-page.ts';
 import type { Shares } from '../limits/shares.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { replyMissing } from '../answers/missing.ts';
@@ -25,7 +27,7 @@ import { writeRows, type RowWriteDependencies } from '../bodies/write-rows.ts';
 
 const json = 'application/json; charset=utf-8';
 
-/** A patch of at most this many bytes need not wait for a place among the large bodies. */
+/** A patch of at most this many bytes need not wait for a place among the large bodies, nor for a look at its table. */
 const smallPatchBytesMax = 16 * 1024;
 
 interface RowPath {
@@ -64,9 +66,7 @@ function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void 
     const { limit, continuation } = request.query;
     const has = readIfNoneMatch(request);
     const from = continuation === undefined ? null : parseContinuation(tableId, continuation);
-    const outgoing = await shares.outgoingBytes.take(teamId, pageBytesAtMost(limit));
-    reply.raw.once('close', () => outgoing.release());
-    const page = await shares.pages.run(teamId, () => pages.page(teamId, tableId, from, limit));
+    const { page, outgoing } = await readPage(shares, reply, pageBytesAtMost(limit), () => pages.page(teamId, tableId, from, limit));
     if (typeof page === 'string') return replyMissing(reply, page);
     if (has(page.etag)) return replyNotModified(reply, page.etag);
     const next = page.next === null ? '' : `,"continuation":"${formatContinuation(tableId, page.next)}"`;
@@ -80,15 +80,17 @@ function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void 
   }, (request, reply) => shares.bodies.run(request.principal.teamId, async () => {
     const { teamId } = request.principal;
     const tableId = tableIdOf(request);
-    const target = { teamId, tableId, ifMatch: readIfMatch(request) ?? null, query: request.query, limits };
+    const ifMatch = readIfMatch(request) ?? null;
+    const target = { teamId, tableId, ifMatch, query: request.query, limits };
+    const { columns, refusal } = await tables.target(teamId, tableId, ifMatch);
     return writeRows(request, reply, dependencies, {
-      columns: await tables.columnIds(teamId, tableId),
+      columns, lookUp: async () => () => refusal,
       command: (members, given) => addRows({ ...target, members, rows: given }), status: 201,
     });
   }));
 }
 
-function addSingleRowRoutes(app: App, { submitter, rows, shares, rateLimits, limits, bodyBytesMax }: RowsRouteDependencies): void {
+function addSingleRowRoutes(app: App, { submitter, tables, rows, shares, rateLimits, limits, bodyBytesMax }: RowsRouteDependencies): void {
   const path = '/tables/:tableID/rows/:rowID';
 
   app.get(path, { config: { operation: rowOperations.get } }, async (request, reply) => {
@@ -108,7 +110,8 @@ function addSingleRowRoutes(app: App, { submitter, rows, shares, rateLimits, lim
     const identity = identify(request);
     const ifMatch = readIfMatch(request) ?? null;
     const collect = (): Promise<Buffer> => collectBody(request, bodyBytesMax);
-    const bytes = isBodyWithin(smallPatchBytesMax, request.raw) ? await collect() : await shares.bodies.run(teamId, collect);
+    const isSmall = isBodyWithin(smallPatchBytesMax, request.raw);
+    const bytes = isSmall ? await collect() : await shares.bodies.run(teamId, collect);
     identity.digest?.update(bytes);
     const { block, rowId: givenRowId } = readPatchRow(bytes);
     const tableId = tableIdOf(request);
@@ -118,8 +121,11 @@ function addSingleRowRoutes(app: App, { submitter, rows, shares, rateLimits, lim
       teamId, tableId, row, rowId, ifMatch, query: request.query, profile: block.profile, givenRowId, limits,
     });
     const body = block.body.length < 1024 ? { codec: 0, bytes: block.body } : await packBody(block.body);
-    rateLimits?.takeRows(teamId, 1);
-    const { etag } = await submitter.submit(teamId, identity, event, body);
+    rateLimits?.take('rows', teamId, 1);
+    const refusal = isSmall ? null : (await tables.target(teamId, tableId, null)).refusal ?? await rows.refusalOfPatch(teamId, tableId, row, ifMatch);
+    const { etag } = refusal === null
+      ? await submitter.submit(teamId, identity, event, body)
+      : await submitter.submit(teamId, identity, refuseRequest(teamId, refusal));
     return setVersion(reply, etag).type(json).send('{}');
   });
 
@@ -128,7 +134,7 @@ function addSingleRowRoutes(app: App, { submitter, rows, shares, rateLimits, lim
     const ifMatch = readIfMatch(request) ?? null;
     const event = deleteRow({ teamId, tableId: tableIdOf(request), row: rowOf(request) ?? neverARow, ifMatch });
     const identity = await identifyWithBody(request, bodyBytesMax);
-    rateLimits?.takeRows(teamId, 1);
+    rateLimits?.take('rows', teamId, 1);
     const { etag } = await submitter.submit(teamId, identity, event);
     return setVersion(reply, etag).type(json).send('{}');
   });

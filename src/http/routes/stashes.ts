@@ -1,10 +1,15 @@
 /** Spec 4.10 and 4.11: putting chunks into stashes, and deleting stashes. */
 import { deleteStash, stashPath } from '../../../commands/end-stash.ts';
 import { chunkPath, putChunk } from '../../../commands/put-chunk.ts';
+import { refuseRequest } from '../../../commands/refuse-request.ts';
+import { refusalOfChunk } from '../../../projections/stashes/stash-bounds.ts';
+import type { StashQueries } from '../../../projections/stashes/stashes.queries.ts';
 import type { StashLimits } from '../../events/event.ts';
+import type { EventLog } from '../../log/event-log.ts';
 import type { App } from '../server/app-type.ts';
 import { stashOperations } from '../openapi/operations/stashes.ts';
 import type { Shares } from '../limits/shares.ts';
+import type { Refuses } from '../bodies/body-blocks.ts';
 import { receiveRows, type RowReceiver } from '../bodies/receive-rows.ts';
 import { identify, identifyWithBody, type Submitter } from '../submit/submitter.ts';
 
@@ -13,21 +18,31 @@ const json = 'application/json; charset=utf-8';
 export interface StashesRouteDependencies {
   readonly submitter: Submitter;
   readonly receiver: RowReceiver;
+  readonly stashes: StashQueries;
+  readonly log: Pick<EventLog, 'now'>;
   readonly shares: Pick<Shares, 'bodies'>;
   readonly stashLimits: StashLimits;
   readonly bodyBytesMax: number;
 }
 
-export function addStashRoutes(app: App, { submitter, receiver, shares, stashLimits, bodyBytesMax }: StashesRouteDependencies): void {
+export function addStashRoutes(app: App, { submitter, receiver, stashes, log, shares, stashLimits, bodyBytesMax }: StashesRouteDependencies): void {
   app.put('/stashes/:stashID/:serial', {
-    schema: { params: chunkPath }, config: { operation: stashOperations.put },
+    schema: { params: chunkPath }, config: { operation: stashOperations.put, storesBytes: true },
   }, (request, reply) => shares.bodies.run(request.principal.teamId, async () => {
     const { teamId } = request.principal;
     const identity = identify(request);
-    const received = await receiveRows(receiver, request, identity, { form: 'rows', retainIds: true, asSegments: true });
-    const { source, body } = await received.store();
-    const event = putChunk({ teamId, path: request.params, rows: source, limits: stashLimits });
-    await submitter.submit(teamId, identity, event, body, received.rowCount);
+    const { stashID, serial } = request.params;
+    const lookUp = async (): Promise<Refuses> => {
+      const target = await stashes.chunkTarget(teamId, stashID, serial);
+      const at = { time: log.now() };
+      return (arrived) => refusalOfChunk(target, arrived, stashLimits, at);
+    };
+    await using received = await receiveRows(receiver, request, identity, { lookUp, form: 'rows', retainIds: true, asSegments: true });
+    const stored = await received.store();
+    const event = 'refusal' in stored
+      ? refuseRequest(teamId, stored.refusal)
+      : putChunk({ teamId, path: request.params, rows: stored.source, limits: stashLimits });
+    await submitter.submit(teamId, identity, event, 'refusal' in stored ? undefined : stored.body, received.rowCount);
     return reply.type(json).send('{}');
   }));
 

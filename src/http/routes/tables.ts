@@ -2,11 +2,13 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { createTable, createTableQuery } from '../../../commands/create-table.ts';
 import { overwriteTable, overwriteTableQuery } from '../../../commands/overwrite-table.ts';
-import type { TableQueries } from '../../../projections/tables/tables.queries.ts';
+import { scansAtOnce } from '../../database/database.ts';
+import { tablesBytesAtMost, type TableQueries } from '../../../projections/tables/tables.queries.ts';
 import type { RowLimits, TableLimits } from '../../events/event.ts';
 import { appsToLinkOf } from '../access/access.ts';
 import type { App } from '../server/app-type.ts';
 import { tableOperations } from '../openapi/operations/tables.ts';
+import { readPage } from '../answers/read-page.ts';
 import type { Shares } from '../limits/shares.ts';
 import { formatTablesContinuation, parseTablesContinuation } from '../requests/continuation.ts';
 import { pageQuery } from '../requests/page-query.ts';
@@ -14,9 +16,14 @@ import { tableIdOf } from '../requests/table-path.ts';
 import { readIfMatch } from '../requests/versions.ts';
 import { writeRows, type RowWriteDependencies } from '../bodies/write-rows.ts';
 
+const json = 'application/json; charset=utf-8';
+
+/** What a list of tables takes of the share of pages: it may be long, and Postgres builds it. A team that lists without end has one at a time. */
+const listUnits = scansAtOnce / 2;
+
 export interface TablesRouteDependencies extends RowWriteDependencies {
   readonly tables: TableQueries;
-  readonly shares: Pick<Shares, 'bodies'>;
+  readonly shares: Pick<Shares, 'bodies' | 'pages' | 'outgoingBytes'>;
   readonly limits: RowLimits;
   readonly tableLimits: TableLimits;
 }
@@ -25,12 +32,15 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
   const { tables, shares, limits, tableLimits } = dependencies;
   app.get('/tables', {
     schema: { querystring: pageQuery('tables') }, config: { operation: tableOperations.list },
-  }, async (request) => {
+  }, async (request, reply) => {
     const { teamId, appId } = request.principal;
     const { limit, continuation } = request.query;
     const from = continuation === undefined ? null : parseTablesContinuation(teamId, continuation);
-    const page = await tables.list(teamId, appId, from, limit);
-    return { data: page.tables, ...(page.next === null ? {} : { continuation: formatTablesContinuation(teamId, page.next) }) };
+    const { page, outgoing } = await readPage(shares, reply, tablesBytesAtMost(limit), () => tables.list(teamId, appId, from, limit), listUnits);
+    const next = page.next === null ? '' : `,"continuation":"${formatTablesContinuation(teamId, page.next)}"`;
+    const body = Buffer.concat([Buffer.from('{"data":['), page.tables, Buffer.from(`]${next}}`)]);
+    outgoing.shrink(body.length);
+    return reply.type(json).send(body);
   });
 
   app.post('/tables', {
@@ -39,6 +49,10 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
     const { teamId } = request.principal;
     const target = { teamId, tableId: randomUUIDv7(), query: request.query, limits: tableLimits };
     return writeRows(request, reply, dependencies, {
+      lookUp: async () => {
+        const refusal = await tables.refusalOfNew(teamId, tableLimits);
+        return () => refusal;
+      },
       command: (members, rows) => {
         const event = createTable({ ...target, members, rows });
         return { ...event, appsToLink: appsToLinkOf(request.principal, event.appsToLink) };
@@ -52,9 +66,11 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
   }, (request, reply) => shares.bodies.run(request.principal.teamId, async () => {
     const { teamId } = request.principal;
     const tableId = tableIdOf(request);
-    const target = { teamId, tableId, ifMatch: readIfMatch(request) ?? null, query: request.query, limits };
+    const ifMatch = readIfMatch(request) ?? null;
+    const target = { teamId, tableId, ifMatch, query: request.query, limits };
+    const { columns, refusal } = await tables.target(teamId, tableId, ifMatch);
     return writeRows(request, reply, dependencies, {
-      columns: await tables.columnIds(teamId, tableId), retainIds: true,
+      columns, lookUp: async () => () => refusal, retainIds: true,
       command: (members, rows) => overwriteTable({ ...target, members, rows }), status: 200,
     });
   }));

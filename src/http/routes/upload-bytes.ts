@@ -1,13 +1,18 @@
 /** Receives the bytes of uploads when this service stores files itself: the signed URL of an upload (spec 4.8). */
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { SecretKeys } from '../../security/secret-keys.ts';
+import type { ExpectedUpload } from '../../files/file-store.ts';
 import { UploadTooLarge, type LocalFileStore } from '../../files/local-file-store.ts';
 import { verifyUploadUrl } from '../../security/upload-signature.ts';
 import type { EventLog } from '../../log/event-log.ts';
-import type { UploadQueries } from '../../../projections/uploads/uploads.queries.ts';
+import type { UploadQueries, UploadState } from '../../../projections/uploads/uploads.queries.ts';
 import type { App } from '../server/app-type.ts';
 import { uploadOperations } from '../openapi/operations/uploads.ts';
 import { HttpError } from '../answers/http-error.ts';
+import type { AddressLimit } from '../limits/address-limit.ts';
+import type { RateLimits } from '../limits/rate-limits.ts';
+import type { Shares } from '../limits/shares.ts';
 import { normalMediaType } from '../bodies/media-type.ts';
 import { bodyChunks } from '../bodies/request-body.ts';
 
@@ -16,6 +21,11 @@ export interface UploadBytesDependencies {
   readonly keys: SecretKeys;
   readonly log: Pick<EventLog, 'now'>;
   readonly uploads: UploadQueries;
+  readonly shares: Pick<Shares, 'signedPuts'>;
+  /** Limits requests to URLs that were not signed here; null: there is no limit. */
+  readonly addressLimit: AddressLimit | null;
+  /** Limits the bytes that come for a team; null: there are no limits. */
+  readonly rateLimits: RateLimits | null;
   /** Rejects while the read model has not caught up with its log. */
   readonly requireReadModel: () => Promise<void>;
 }
@@ -29,26 +39,46 @@ const query = z.looseObject({
 
 export function addUploadBytesRoute(app: App, dependencies: UploadBytesDependencies): void {
   app.put('/uploads/:uploadID', {
-    schema: { params: path, querystring: query }, config: { public: true, operation: uploadOperations.put },
+    schema: { params: path, querystring: query }, config: { public: true, operation: uploadOperations.put, storesBytes: true },
     onRequest: () => dependencies.requireReadModel(),
   }, async (request, reply) => {
-    const { store, keys, log, uploads } = dependencies;
+    const { store, keys, log, uploads, shares, addressLimit, rateLimits } = dependencies;
     const expected = verifyUploadUrl(keys, request.params.uploadID, request.query);
-    if (expected === null) throw new HttpError('forbidden', 'The URL was not made by this service, or was changed.');
-    const { uploadId, contentType, sizeMax, expiresAt } = expected;
+    if (expected === null) {
+      const refusal = new HttpError('forbidden', 'The URL was not made by this service, or was changed.');
+      throw addressLimit === null ? refusal : await addressLimit.refuse(request, refusal);
+    }
+    const { uploadId, contentType, expiresAt } = expected;
     if (log.now() >= expiresAt) throw new HttpError('forbidden', 'The URL has expired: create another upload.');
     requireMediaType(request.raw.headers, contentType);
-    const upload = await uploads.upload(uploadId);
-    if (upload === null || upload.isRemoved) throw new HttpError('upload_not_found', 'There is no such upload.');
-    if (upload.file !== null) throw new HttpError('upload_completed', 'The upload is complete already.');
-    try {
-      await store.receive(uploadId, bodyChunks(request, sizeMax), sizeMax);
-    } catch (error) {
-      if (error instanceof UploadTooLarge) throw new HttpError('payload_too_large', error.message, {}, { cause: error });
-      throw error;
-    }
+    await shares.signedPuts.run(uploadId, async () => {
+      const upload = await findOpen(uploads, uploadId);
+      if (upload.file !== null) throw new HttpError('upload_completed', 'The upload is complete already.');
+      rateLimits?.countBody(upload.teamId, request);
+      await receive(store, request, expected);
+      // Nothing else would remove for a day what came after the upload was given up.
+      await findOpen(uploads, uploadId, () => store.remove({ kind: 'arrived', uploadId }));
+    });
     return reply.send();
   });
+}
+
+/** The upload. If it does not exist or was given up, cleans up and throws HttpError `upload_not_found`. */
+async function findOpen(uploads: UploadQueries, uploadId: string, cleanUp: () => Promise<void> = async () => undefined): Promise<UploadState> {
+  const upload = await uploads.upload(uploadId);
+  if (upload !== null && !upload.isRemoved) return upload;
+  await cleanUp();
+  throw new HttpError('upload_not_found', 'There is no such upload.');
+}
+
+/** Throws HttpError `payload_too_large`, and as `bodyChunks` does; then nothing is kept of what came. */
+async function receive(store: LocalFileStore, request: FastifyRequest, { uploadId, sizeMax }: ExpectedUpload): Promise<void> {
+  try {
+    await store.receive(uploadId, bodyChunks(request, sizeMax), sizeMax);
+  } catch (error) {
+    if (error instanceof UploadTooLarge) throw new HttpError('payload_too_large', error.message, {}, { cause: error });
+    throw error;
+  }
 }
 
 /** The file is stored byte for byte as sent, with the media type declared at its creation. */

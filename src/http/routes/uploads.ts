@@ -33,7 +33,7 @@ const bodyBytesMax = 64 * 1024;
 
 export function addUploadRoutes(app: App, { submitter, uploads, files, uploadAnswers, uploadLimits, audit }: UploadsRouteDependencies): void {
   app.post('/apps/:appID/uploads', {
-    schema: { params: appPath }, config: { operation: uploadOperations.create },
+    schema: { params: appPath }, config: { operation: uploadOperations.create, storesBytes: true },
   }, async (request) => {
     const { teamId } = request.principal;
     readMediaType(request, ['application/json']);
@@ -47,7 +47,7 @@ export function addUploadRoutes(app: App, { submitter, uploads, files, uploadAns
   });
 
   app.post('/apps/:appID/uploads/:uploadID/complete', {
-    schema: { params: uploadPath }, config: { operation: uploadOperations.complete },
+    schema: { params: uploadPath }, config: { operation: uploadOperations.complete, storesBytes: true },
   }, async (request) => {
     const { teamId } = request.principal;
     const { appID: appId, uploadID } = request.params;

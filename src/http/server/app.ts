@@ -12,6 +12,7 @@ import { z } from 'zod';
 import type { Config } from '../../app/config.ts';
 import type { App } from './app-type.ts';
 import { buildAccessCheck, type IsLinked } from '../access/access.ts';
+import { buildQuarantineCheck, type QuarantinedSince } from '../access/quarantine.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { buildAuthenticator, type Authenticate, type OnRefusedToken } from '../access/authenticate.ts';
 import { compressReply } from '../answers/compression.ts';
@@ -19,6 +20,7 @@ import { createServer, drainConnections } from './connections.ts';
 import { buildErrorHandler, replyWithError } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { buildDocument } from '../openapi/document.ts';
+import type { AddressLimit } from '../limits/address-limit.ts';
 import { RequestLog } from './request-log.ts';
 import type { RequestObserver } from './request-observer.ts';
 import type { ReadingFloor } from './slow-readers.ts';
@@ -36,6 +38,9 @@ export interface AppDependencies {
   readonly readingFloor?: ReadingFloor;
   readonly authenticate: Authenticate;
   readonly onRefusedToken: OnRefusedToken;
+  readonly quarantinedSince: QuarantinedSince;
+  /** Limits refused tokens by the address of the client; absent: there is no limit. */
+  readonly addressLimit?: AddressLimit | null;
   readonly isLinked: IsLinked;
   readonly checkHealth: CheckHealth;
   readonly observer: RequestObserver;
@@ -54,7 +59,8 @@ const { version } = createRequire(import.meta.url)('../../../package.json') as {
 
 /** Builds the server. `app.close()` drains it: requests in flight finish within DRAIN_TIMEOUT_MS. */
 export function buildApp({
-  config, log, readingFloor = defaultReadingFloor, authenticate, onRefusedToken, isLinked, checkHealth, observer, routes,
+  config, log, readingFloor = defaultReadingFloor, authenticate, onRefusedToken, addressLimit = null, quarantinedSince, isLinked, checkHealth,
+  observer, routes,
 }: AppDependencies): App {
   const allowedMethods = new AllowedMethods();
   const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connectionsMax: config.CONNECTIONS_MAX, readingFloor, headerBytesMax };
@@ -91,7 +97,7 @@ export function buildApp({
   app.addHook('preValidation', refuseBrokenQuery);
   app.addHook('onSend', compressReply);
   const isDraining = drainOnClose(app, servers, config.DRAIN_TIMEOUT_MS);
-  const admission = [buildAuthenticator(authenticate, onRefusedToken), buildAccessCheck(isLinked)];
+  const admission = [buildAuthenticator(authenticate, onRefusedToken, addressLimit), buildQuarantineCheck(quarantinedSince), buildAccessCheck(isLinked)];
   const all: RouteOptions[] = [];
   app.addHook('onRoute', (route) => {
     prepareRoute(route, admission, allowedMethods);

@@ -1,8 +1,10 @@
 import type { RefusedBy, ShareName } from '../limits/fair-shares.ts';
 import type { Refusal } from '../../events/outcome.ts';
 
-/** What rate limits can apply to (docs/rate-limits.md). */
-export const limitNames = ['requests', 'rows'] as const;
+/** The names of the rate limits (docs/rate-limits.md): those of a team, and `refusals`, that of a client address. */
+export const teamLimitNames = ['requests', 'rows', 'bytes', 'imports'] as const;
+export const limitNames = [...teamLimitNames, 'refusals'] as const;
+export type TeamLimitName = (typeof teamLimitNames)[number];
 export type LimitName = (typeof limitNames)[number];
 
 /** Observes requests. Called synchronously: it must be quick, and must not throw. */
@@ -10,7 +12,7 @@ export interface RequestObserver {
   began(): void;
   /** A request found no room in time among those of its team, or of the process. */
   shareRefused(share: ShareName, by: RefusedBy): void;
-  /** A request was refused because its team has used up this limit. */
+  /** A request was refused because its team, or its client's address, has used up this limit. */
   rateLimited(limit: LimitName): void;
   /** A request was refused. */
   refused(refusal: Refusal): void;

@@ -60,16 +60,16 @@ export class Jobs {
 
   async #stateOf(job: Job): Promise<JobState | null> {
     const { log, outcomes } = this.#options;
-    const { partition, commandId, notAfter } = job;
+    const { teamId, partition, commandId, notAfter } = job;
     const tried = { at: notAfter - notAfterDelay, notAfter };
-    const { outcome } = await outcomes.find(partition, commandId, tried);
+    const { outcome, held } = await outcomes.find(partition, commandId, tried);
     if (outcome !== null) return settled(job, outcome);
-    if (log.now() <= notAfter + settleDelay) return { status: 'running' };
-    // Records written behind this end are too late. Once everything before it is projected, no outcome can follow.
+    if (held.since.has(teamId) || log.now() <= notAfter + settleDelay) return { status: 'running' };
+    // Records written behind this end are too late. Once everything before it is projected and not held, no outcome can follow.
     const end = await this.#endOf(partition);
     const then = await outcomes.find(partition, commandId, tried);
     if (then.outcome !== null) return settled(job, then.outcome);
-    return then.next < end ? { status: 'running' } : { status: 'failed', message: lostMessage };
+    return then.held.since.has(teamId) || then.next < end ? { status: 'running' } : { status: 'failed', message: lostMessage };
   }
 
   async #endOf(partition: number): Promise<bigint> {

@@ -2,6 +2,7 @@
 import { createHash, randomUUIDv7, type Hash } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { commandIdOf } from '../../events/command-id.ts';
+import type { OutcomeQueries } from '../../../projections/engine/outcomes/outcomes.queries.ts';
 import type { SecretKeys } from '../../security/secret-keys.ts';
 import { encodeEvent, RecordTooLarge, type PackedBody } from '../../events/event-codec.ts';
 import type { EventData } from '../../events/event.ts';
@@ -12,6 +13,7 @@ import type { EventLog } from '../../log/event-log.ts';
 import { partitionOf } from '../../log/partition.ts';
 import { isUnavailable } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
+import type { LogBytes } from '../../usage/log-bytes.ts';
 import { readIdempotencyKey } from './idempotency.ts';
 import { bodyChunks } from '../bodies/request-body.ts';
 import type { Shares } from '../limits/shares.ts';
@@ -78,6 +80,10 @@ export async function identifyWithBody(request: FastifyRequest, bodyBytesMax: nu
 export interface SubmitterOptions {
   /** Shares out among teams what may wait for its outcome. */
   readonly shares: Pick<Shares, 'writes' | 'writeUnitsMin'>;
+  /** Counts the bytes that teams append to the log in a day, and refuses writes beyond their quota. Absent: there is no such quota. */
+  readonly logBytes?: Pick<LogBytes, 'refusalOf' | 'add'>;
+  /** Finds the outcome of an earlier try of a request that is refused without being appended. */
+  readonly outcomes: Pick<OutcomeQueries, 'find'>;
   /** How long a command that may become a job waits for its outcome, in milliseconds. */
   readonly asyncWaitMs: number;
   /** Called with each refusal. */
@@ -103,7 +109,8 @@ export class Submitter {
   }
 
   /**
-   * Appends a command's event and resolves to its result. `rows`: how many it affects, for its job. Throws HttpError when it is
+   * Appends a command's event and resolves to its result. A `RequestRefused` is appended only where a later try must find it: under an
+   * Idempotency-Key, where an earlier outcome comes before it. `rows`: how many it affects, for its job. Throws HttpError when it is
    * refused, or when its outcome is not known in time, and NotAppended, which is certain, when it will never be appended.
    */
   async submit(
@@ -113,6 +120,7 @@ export class Submitter {
     body?: PackedBody,
     rows: number | null = rowsOf(data),
   ): Promise<Applied> {
+    if (data.type === 'RequestRefused' && identity.digest === null) throw this.#refusedWith(data.refusal);
     const { applied, job } = await this.#send(teamId, identity, data, body, rows);
     try {
       return await this.#untilGivenUp(applied);
@@ -180,7 +188,7 @@ export class Submitter {
     for (const giveUp of this.#waiting) giveUp();
   }
 
-  /** Rejects with HttpError if the event is too large, or its team has too many that wait. */
+  /** Rejects with HttpError if the event is too large, or its team has too many that wait, or has appended too much today. */
   async #send(
     teamId: string,
     { commandId, digest }: RequestIdentity,
@@ -191,15 +199,37 @@ export class Submitter {
     const requestDigest = digest === null ? null : digest.digest('base64url');
     const partition = partitionOf(teamId, this.#log.partitions);
     const notAfter = this.#log.nextTime(partition) + notAfterDelay;
-    const event = encode({ commandId, notAfter, requestDigest }, data, body);
     const job = { teamId, partition, commandId, notAfter, rows, requestTag: requestTagOf(requestDigest) };
-    const { writes, writeUnitsMin } = this.#options.shares;
-    const share = await writes.take(teamId, Math.max(event.bytes.length, writeUnitsMin));
-    const applied = this.#log.append(partition, event).finally(() => share.release()).then((outcome) => {
+    const { logBytes, shares: { writes, writeUnitsMin } } = this.#options;
+    const exceeded = beginsWrite(data) ? logBytes?.refusalOf(teamId) ?? null : null;
+    if (exceeded !== null) {
+      const earlier = requestDigest === null ? null : await this.#findEarlier(job);
+      if (earlier === null) throw this.#refusedWith(exceeded);
+      return { applied: Promise.resolve(toApplied(earlier, requestDigest, job)), job };
+    }
+    const event = encode({ commandId, notAfter, requestDigest }, data, body);
+    const share = await writes.take(teamId, Math.max(event.size, writeUnitsMin));
+    const appended = this.#log.append(partition, event).finally(() => share.release());
+    const applied = appended.catch((error: unknown) => {
+      if (!(error instanceof NotAppended)) logBytes?.add(teamId, event.size);
+      throw error;
+    }).then((outcome) => {
+      logBytes?.add(teamId, event.size);
       if (outcome.status === 'refused') this.#options.onRefused?.(outcome.refusal);
       return toApplied(outcome, requestDigest, job);
     });
     return { applied, job };
+  }
+
+  /** The outcome of an earlier try under the same Idempotency-Key; null if none counts. */
+  async #findEarlier({ partition, commandId, notAfter }: Job): Promise<Outcome | null> {
+    const { outcome } = await this.#options.outcomes.find(partition, commandId, { at: notAfter - notAfterDelay, notAfter });
+    return outcome === 'forgotten' ? null : outcome;
+  }
+
+  #refusedWith(refusal: Refusal): HttpError {
+    this.#options.onRefused?.(refusal);
+    return new HttpError(refusal.type, refusal.message);
   }
 
   /** Rejects with AppendUnknown if `giveUp` comes first. */
@@ -229,6 +259,11 @@ function toApplied(outcome: Outcome, requestDigest: string | null, job: Job): Ap
   }
   if (outcome.status === 'refused') throw new HttpError(outcome.refusal.type, outcome.refusal.message);
   return { result: outcome.result, etag: outcome.etag ?? 0n, job };
+}
+
+/** Whether no part of the write came before: once its body is open, it is accepted whole. */
+function beginsWrite(data: EventData): boolean {
+  return data.type !== 'BlockReceived' && !('rows' in data && data.rows.kind === 'body');
 }
 
 /** How many rows a command affects that names at most one row. */

@@ -10,6 +10,7 @@ import { NotAppended } from '../event-log.ts';
 import type { LogRecord } from '../event-log.ts';
 import { whenSettled } from './kafka-client.ts';
 import { clusterOf, type KafkajsBroker, type KafkajsCluster } from './kafkajs-internals.ts';
+import { LeaderSearch } from './leader-search.ts';
 
 /** What the broker assigned to the first record of a send. */
 export interface SentPlace {
@@ -43,9 +44,6 @@ export class OffsetOutOfRange extends Error {
 /** How long the broker waits for the in-sync replicas to acknowledge a send, in milliseconds. */
 const ackTimeout = 5000;
 
-/** How often brokers are asked for a leader that another one confirms. */
-const leaderAttemptsMax = 4;
-
 /**
  * Errors about the send itself: a broker checks these before it writes anything, and a repetition fails in the same way. After any
  * other error the records may be in the log. A leader that is deposed while it waits for replicas answers NOT_LEADER_FOR_PARTITION
@@ -75,6 +73,7 @@ interface FetchResponse {
 export class KafkaConnection {
   readonly topic: string;
   readonly #cluster: KafkajsCluster;
+  readonly #leaderSearch: LeaderSearch;
   /** The broker that led a partition when that was last asked. */
   readonly #leaders = new Map<number, string>();
   /** The brokers that are connected, as far as noticed. */
@@ -87,6 +86,9 @@ export class KafkaConnection {
   private constructor(topic: string, cluster: KafkajsCluster) {
     this.topic = topic;
     this.#cluster = cluster;
+    this.#leaderSearch = new LeaderSearch({
+      topic, cluster, leaderOf: (partition) => this.#leaderOf(partition), onAsk: () => this.#noticeBreaks(),
+    });
   }
 
   /** Connects; rejects when no broker can be reached. */
@@ -143,23 +145,11 @@ export class KafkaConnection {
   }
 
   /**
-   * Asks who leads a partition until a broker names another one, if more than one can be asked: a leader that was deposed, and does not
-   * know it yet, names itself. Requests in flight to the brokers that are named fail. Rejects when no broker can be reached, or they differ.
+   * Asks who leads a partition until another broker names the same one, if more than one can be asked (`LeaderSearch`). Requests in flight
+   * to the brokers that are named fail. Rejects when no broker can be reached, or they differ.
    */
   async findLeaderAnew(partition: number): Promise<void> {
-    this.#noticeBreaks();
-    // Of this topic only: no broker answers for all topics while a partition of any has no leader.
-    const known = await this.#cluster.metadata({ topics: [this.topic] });
-    if (known === null) throw new Error(`no broker says who leads partition ${partition}`);
-    for (let attempt = 1; attempt <= leaderAttemptsMax; attempt += 1) {
-      const leader = this.#leaderOf(partition);
-      const named = known.brokers.find(({ nodeId }) => String(nodeId) === leader);
-      // A broker that is removed is asked only if no other can be.
-      if (named) this.#cluster.removeBroker(named);
-      await this.#cluster.refreshMetadata();
-      if (this.#leaderOf(partition) === leader) return;
-    }
-    throw new Error(`the brokers do not agree on who leads partition ${partition}`);
+    await this.#leaderSearch.find(partition);
   }
 
   /** The partitions by leading broker, as far as known. Rejects when no broker can be reached. */

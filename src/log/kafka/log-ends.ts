@@ -121,7 +121,7 @@ export class LogEnds {
   async #findLeaders(partitions: Iterable<number>): Promise<ReadonlyMap<number, string>> {
     const { connection, logger } = this.#options;
     const led = new Map<number, string>();
-    for (const partition of partitions) {
+    await Promise.all(Array.from(partitions, async (partition) => {
       try {
         await connection.findLeaderAnew(partition);
         const leader = connection.leaderOf(partition);
@@ -129,7 +129,7 @@ export class LogEnds {
       } catch (error) {
         logger.debug({ partition, err: error }, 'who leads a partition is not certain yet');
       }
-    }
+    }));
     return led;
   }
 

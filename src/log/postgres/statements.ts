@@ -23,16 +23,6 @@ export const insertRecords: Statement = {
     from unnest($5::int4[], $6::int4[]) with ordinality as cuts(first, length, place)`,
 };
 
-/**
- * Terminates the backend of a lost connection and waits, so that it cannot execute later what it was sent. $2, the seconds since
- * then, excludes a newer backend with the same process ID. No row: it is gone already; false: it is still alive.
- */
-export const endBackend: Statement<{ ended: boolean }> = {
-  name: 'end_backend',
-  text: `select pg_terminate_backend(pid, 5000) as ended from pg_stat_activity
-    where pid = $1 and backend_start < clock_timestamp() - make_interval(secs => $2)`,
-};
-
 export const selectRecords: Statement = {
   name: 'select_records',
   text: `select log_offset, time, bytes from ${logSchema}.records

@@ -89,7 +89,7 @@ test('with the appender', async () => {
       partition: 0, connection, unknownWait: 10_000, prove: async () => undefined, onSending: () => undefined, onSent: () => undefined,
       signal: new AbortController().signal,
     });
-    return (bytes) => appender.append({ commandId: '', bytes, cost: bytes.length, event: undefined as never });
+    return (bytes) => appender.append({ commandId: '', bytes, size: bytes.length, cost: bytes.length, event: undefined as never });
   });
   expect(acknowledged).toBeGreaterThan(500);
   expect(lost).toEqual([]);

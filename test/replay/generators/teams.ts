@@ -3,11 +3,11 @@ import type { PlanLimits } from '../../../src/events/quota.ts';
 import type { Random } from '../../support/random.ts';
 import type { GeneratorOf } from './generator.ts';
 
-const noPlan = { tablesMax: null, stashesMax: null, openBodiesMax: null, openUploadsMax: null, openUploadBytesMax: null } as const;
+const noPlan = { tablesMax: null, stashesMax: null, openBodiesMax: null, openUploadsMax: null, openUploadBytesMax: null, logBytesPerDayMax: null } as const;
 
 /** A plan that leaves no room, or little. */
 function noRoom(r: Random): Partial<PlanLimits> {
-  const limits = { tablesMax: 4, stashesMax: 2, openBodiesMax: 1, openUploadsMax: 2, openUploadBytesMax: 300 };
+  const limits = { tablesMax: 4, stashesMax: 2, openBodiesMax: 1, openUploadsMax: 2, openUploadBytesMax: 300, logBytesPerDayMax: 1 };
   return Object.fromEntries(Object.entries(limits).filter(() => r.chance(0.5)));
 }
 
@@ -41,8 +41,12 @@ export const generateTeams: GeneratorOf = ({ teamId, random: r, sender }) => {
     ] as const));
   }
 
+  function refuse(): void {
+    sender.send({ type: 'RequestRefused', teamId, refusal: { type: 'table_not_found', message: 'there is no such table' } });
+  }
+
   return {
-    steps: [[5, changeTokens], [5, tellOfNobody]],
+    steps: [[5, changeTokens], [5, tellOfNobody], [3, refuse]],
     begin: async () => {
       sender.send({ type: 'TeamCreated', teamId, name: `team ${teamId.slice(0, 4)}` });
       sender.send({ type: 'TeamCreated', teamId, name: 'the same once more' });

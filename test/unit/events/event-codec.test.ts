@@ -3,6 +3,7 @@ import { fc } from '../../support/property.ts';
 
 import { costOfRecord } from '../../../src/events/cost.ts';
 import { RecordTooLarge, decodeEvent, encodeEvent, packBody, recordBytesMax } from '../../../src/events/event-codec.ts';
+import { readHeader } from '../../../src/events/record-header.ts';
 import type { Envelope, EventData, EventOf, EventType, RowSource } from '../../../src/events/event.ts';
 import { allTypes, columnTypes } from '../../../src/values/column-type.ts';
 import type { ColumnProfile, Misfit, Profile } from '../../../src/values/profile.ts';
@@ -59,11 +60,13 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
   TeamPlanSet: {
     teamId: id, rowsMax: fc.option(count), tablesMax: fc.option(count), stashesMax: fc.option(count), openBodiesMax: fc.option(count),
     openUploadsMax: fc.option(count), openUploadBytesMax: fc.option(count), uploadBytesMax: fc.option(count),
+    logBytesPerDayMax: fc.option(count),
   },
   TokenCreated: {
     teamId: id, tokenId: id, name: id, hash: id, expiresAt: fc.option(count), readOnly: fc.boolean(), appId: fc.option(id),
   },
   TokenRevoked: { teamId: id, tokenId: id },
+  RequestRefused: { teamId: id, refusal: plain({ type: fc.constantFrom('table_not_found', 'limit_exceeded'), message: fc.string() }) },
   BodyOpenRequested: { teamId: id, bodyId: id, limits: plain({ openMax: count }) },
   BodyExpired: { teamId: id, bodyId: id },
   BlockReceived: { teamId: id, bodyId: id, number: count, segmentId: id, profile, ids },
@@ -100,29 +103,40 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
 const anyEvent = (type: EventType): fc.Arbitrary<EventData> =>
   plain({ type: fc.constant(type), ...fields[type] } as Record<string, fc.Arbitrary<unknown>>) as never;
 
+/** Events whose JSON is compressed: their profiles have 20 to 300 columns. */
+const wideProfile: fc.Arbitrary<Profile> = plain({ rows: count, bytes: count, rowBytesMax: count, columns: fc.array(column, { minLength: 20, maxLength: 300, size: 'max' }) });
+const wideEvent: fc.Arbitrary<EventData> = plain({ type: fc.constant('BlockReceived'), ...fields.BlockReceived, profile: wideProfile }) as never;
+
 const anyBody = fc.uint8Array({ maxLength: 3000 });
 
 const anyEnvelope: fc.Arbitrary<Envelope> = plain({
   commandId: id, notAfter: fc.option(fc.nat(2 ** 43)), requestDigest: fc.option(id),
 });
 
+async function expectReadAsWritten(envelope: Envelope, data: EventData, body: Uint8Array): Promise<void> {
+  const { commandId, bytes, size, cost, event } = encodeEvent(envelope, data, await packBody(body));
+  const { body: readBody, ...read } = decodeEvent(bytes);
+  expect(commandId).toBe(envelope.commandId);
+  expect(costOfRecord(bytes)).toBe(cost);
+  expect(cost).toBeGreaterThan(size);
+  expect(read).toEqual({ ...envelope, data });
+  expect(Buffer.from(readBody())).toEqual(Buffer.from(body));
+  // What is projected without being read is the same.
+  const { body: knownBody, ...known } = event;
+  expect(known).toStrictEqual(read);
+  expect(Buffer.from(knownBody())).toEqual(Buffer.from(body));
+}
+
 describe('what was written is read', () => {
   test.each(Object.keys(fields) as EventType[])('%s', async (type) => {
-    await fc.assert(
-      fc.asyncProperty(anyEnvelope, anyEvent(type), anyBody, async (envelope, data, body) => {
-        const { commandId, bytes, cost, event } = encodeEvent(envelope, data, await packBody(body));
-        const { body: readBody, ...read } = decodeEvent(bytes);
-        expect(commandId).toBe(envelope.commandId);
-        expect(costOfRecord(bytes)).toBe(cost);
-        expect(read).toEqual({ ...envelope, data });
-        expect(Buffer.from(readBody())).toEqual(Buffer.from(body));
-        // What is projected without being read is the same.
-        const { body: knownBody, ...known } = event;
-        expect(known).toStrictEqual(read);
-        expect(Buffer.from(knownBody())).toEqual(Buffer.from(body));
-      }),
-      { numRuns: 50 },
-    );
+    await fc.assert(fc.asyncProperty(anyEnvelope, anyEvent(type), anyBody, expectReadAsWritten), { numRuns: 50 });
+  });
+
+  test('with wide profiles', async () => {
+    await fc.assert(fc.asyncProperty(anyEnvelope, wideEvent, anyBody, async (envelope, data, body) => {
+      await expectReadAsWritten(envelope, data, body);
+      expect(readHeader(Buffer.from(encodeEvent(envelope, data).bytes)).jsonCodec).toBe(1);
+    }), { numRuns: 50 });
   });
 });
 

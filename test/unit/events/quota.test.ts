@@ -1,8 +1,8 @@
 /** The words of refusals by quotas. */
 import { describe, expect, test } from '@jest/globals';
-import { planRefusal, quotaOfRefusal, quotas, settingRefusal } from '../../../src/events/quota.ts';
+import { planQuotas, planRefusal, quotaOfRefusal, settingRefusal } from '../../../src/events/quota.ts';
 
-describe.each(quotas)('a refusal by %s', (quota) => {
+describe.each(planQuotas)('a refusal by %s', (quota) => {
   test.each([planRefusal, settingRefusal])('names it: %p', (refusal) => {
     expect(quotaOfRefusal(refusal(quota, 12, 345))).toBe(quota);
     expect(quotaOfRefusal(`${refusal(quota, 12, 345)}; the file was deleted`)).toBe(quota);

@@ -19,6 +19,7 @@ const time = [0x81, 8, 0, 0, 1, 0x9b, 0, 0, 0, 0];
 test('a header is written the same way for ever', () => {
   expect([...encodeHeader(1, false, 0x01020304, 0)]).toEqual([2, 1, 0, 3, 1, 2, 3, 4, 1, 1, 0]);
   expect([...encodeHeader(0, true, 0xffffffff, 8000)]).toEqual([2, 0, 1, 4, 255, 255, 255, 255, 1, 2, 0x1f, 0x40]);
+  expect([...encodeHeader(1, false, 0x01020304, 8000, 1)]).toEqual([2, 1, 0, 7, 1, 2, 3, 4, 1, 2, 0x1f, 0x40, 0x83, 1, 1]);
 });
 
 describe('fields', () => {
@@ -30,7 +31,12 @@ describe('fields', () => {
     ['as many as there can be', [0x01, 251, ...Array.from({ length: 251 }, () => 0x81), ...unknown]],
   ])('that may be passed over are: %s', (_name, fields) => {
     const record = recordWith(fields);
-    expect(readHeader(record)).toEqual({ codec: 1, jsonStart: 8 + fields.length, bodyStart: 10 + fields.length });
+    expect(readHeader(record)).toEqual({ codec: 1, jsonCodec: 0, jsonStart: 8 + fields.length, bodyStart: 10 + fields.length });
+  });
+
+  test('say how the JSON is compressed', () => {
+    expect(readHeader(recordWith([...cost, 0x83, 1, 7])).jsonCodec).toBe(7);
+    expect(readCost(recordWith([0x83, 1, 7, ...cost]))).toBe(0x1234);
   });
 
   test('leave the event and its body as they are', () => {
@@ -48,6 +54,7 @@ describe('fields', () => {
     ['the only one', time, 0x81],
     ['behind others', [...cost, ...unknown, 0x82, 1, 9], 0x82],
     ['the first of its kind', [0x80, 0], 0x80],
+    ['a codec of the JSON of two bytes', [0x83, 2, 0, 1], 0x83],
   ])('that must be understood and are not make a record unreadable: %s', (_name, fields, tag) => {
     expect(() => readHeader(recordWith(fields))).toThrow(`a record that cannot be read without its field ${tag}, which this version does not know`);
   });

@@ -4,6 +4,7 @@ import { fc } from '../../support/property.ts';
 import { rowIdTexts } from '../../../src/events/row-bodies.ts';
 import { findRowIdRuns, RowIdRuns, type RowIdRun } from '../../../src/events/row-id-runs.ts';
 import { formatRowId } from '../../../src/events/row-id.ts';
+import { atOnce } from '../../../src/time-slices.ts';
 import { RowIds } from '../../../src/formats/row-ids.ts';
 
 /** Few versions, ordinals and indexes, so that rows follow each other and repeat. Null: a row without an ID. */
@@ -21,11 +22,15 @@ function idsOf(texts: readonly (string | null)[]): Uint8Array | null {
   return ids.take();
 }
 
-function runsOf(parts: readonly (readonly (string | null)[])[]): RowIdRuns {
-  return new RowIdRuns(parts.map((part) => {
+function runsOf(parts: readonly (readonly (string | null)[])[], issuersMax?: number): RowIdRuns {
+  return atOnce(RowIdRuns.read(parts.map((part) => {
     const ids = idsOf(part);
     return { rows: part.length, runs: ids === null ? null : findRowIdRuns(ids) };
-  }));
+  }), issuersMax));
+}
+
+function listOf(runs: RowIdRuns): RowIdRun[] {
+  return Array.from({ length: runs.length }, (_, place) => runs.at(place));
 }
 
 function expand(run: RowIdRun): [number, string][] {
@@ -36,7 +41,18 @@ test('runs are the IDs, by row, in any number of parts', () => {
   fc.assert(fc.property(fc.array(rows, { maxLength: 4 }), (parts) => {
     const texts = parts.flat();
     const named = texts.flatMap((text, row) => (text === null ? [] : [[row, text]]));
-    expect([...runsOf(parts)].flatMap(expand)).toEqual(named);
+    expect(listOf(runsOf(parts)).flatMap(expand)).toEqual(named);
+  }));
+});
+
+test('runs of some issuers are those before the first run of another one', () => {
+  fc.assert(fc.property(fc.array(rows, { maxLength: 4 }), fc.nat(4), (parts, issuersMax) => {
+    const all = runsOf(parts);
+    const some = runsOf(parts, issuersMax);
+    const end = listOf(all).findIndex((_, place) => all.issuerAt(place) >= issuersMax);
+    expect(some.isWhole).toBe(end === -1);
+    expect(listOf(some)).toEqual(listOf(all).slice(0, end === -1 ? undefined : end));
+    expect(some.issuers).toEqual(all.issuers.slice(0, issuersMax));
   }));
 });
 
@@ -51,7 +67,7 @@ test('the first row is named whose ID a row before it has, and none when there i
   fc.assert(fc.property(fc.array(rows, { maxLength: 6 }), (parts) => {
     const texts = parts.flat();
     const repeated = texts.findIndex((text, row) => text !== null && texts.indexOf(text) < row);
-    expect(runsOf(parts).findRepeated()).toBe(repeated === -1 ? null : repeated);
+    expect(atOnce(runsOf(parts).findRepeated())).toBe(repeated === -1 ? null : repeated);
   }), { numRuns: 3000 });
 });
 
@@ -65,13 +81,13 @@ test('also where several runs overlap, and an earlier one reaches over others', 
     [[run(5, 5), run(0, 5), run(10, 5)], null],
   ];
   for (const [parts, repeated] of given) {
-    for (const cut of [parts, [parts.flat()]]) expect(runsOf(cut).findRepeated()).toBe(repeated);
+    for (const cut of [parts, [parts.flat()]]) expect(atOnce(runsOf(cut).findRepeated())).toBe(repeated);
   }
 });
 
 test('rows that were read and are written back are one run', () => {
   const texts = Array.from({ length: 5000 }, (_, index) => formatRowId({ version: 7n, ordinal: 3, index }));
-  expect([...runsOf([texts.slice(0, 2000), texts.slice(2000)])]).toEqual([
+  expect(listOf(runsOf([texts.slice(0, 2000), texts.slice(2000)]))).toEqual([
     { version: 7n, ordinal: 3, first: 0, count: 2000, row: 0 },
     { version: 7n, ordinal: 3, first: 2000, count: 3000, row: 2000 },
   ]);

@@ -36,6 +36,7 @@ export function buildEdge(routes: (app: App) => void, changes: Partial<AppDepend
     log: pino({ level: 'debug' }, { write: (line: string) => lines.push(JSON.parse(line) as LogLine) }),
     authenticate: (token) => (token === 'good-token' ? { ...unlimited, teamId: 't1' } : null),
     onRefusedToken: () => undefined,
+    quarantinedSince: () => null,
     isLinked: () => false,
     checkHealth: () => ({ notReady: [], problems: [] }),
     observer: {

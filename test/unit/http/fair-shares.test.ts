@@ -164,3 +164,37 @@ test('whatever comes and goes, no more is used than there is, a team beside othe
     expect(shares.used).toBe(0);
   }));
 });
+
+test('one has no more than each may have, however much is left', async () => {
+  shares = new FairShares({ name: 'signed_puts', capacity: 100, holder: 'upload', eachAtMost: 2, waitMs, onRefused: (name, by) => refused.push(`${name} ${by}`) });
+  const [first, , third] = many('a', 3);
+  many('b', 3);
+  await turn();
+  expect(inside).toEqual(['a0', 'a1', 'b0', 'b1']);
+  await first!.leave();
+  expect(inside).toEqual(['a1', 'b0', 'b1', 'a2']);
+  const last = come('a3');
+  jest.advanceTimersByTime(waitMs);
+  expect(await last.done).toMatchObject({ type: 'rate_limited', message: expect.stringMatching(/^The upload has so many requests/) });
+  expect(refused).toEqual(['signed_puts team', 'signed_puts team']);
+  await third!.leave();
+});
+
+test('while several come, each has no more than when it is shared; a second later one alone has more again', async () => {
+  shares = new FairShares({ name: 'writes', capacity: 16, eachWhenShared: 2, waitMs: 10_000, onRefused: () => undefined });
+  const alone = ['a1', 'a2', 'a3', 'a4'].map(come);
+  await turn();
+  expect(inside).toEqual(['a1', 'a2', 'a3', 'a4']);
+  const other = come('b1');
+  const waiting = ['a5', 'a6'].map(come);
+  await alone[0]!.leave();
+  await alone[1]!.leave();
+  expect(inside).toEqual(['a3', 'a4', 'b1']);
+  await alone[2]!.leave();
+  expect(inside).toEqual(['a4', 'b1', 'a5']);
+  jest.advanceTimersByTime(1001);
+  await other.leave();
+  expect(inside).toEqual(['a4', 'a5', 'a6']);
+  for (const each of [alone[3]!, ...waiting]) await each.leave();
+  expect(shares.used).toBe(0);
+});

@@ -1,5 +1,6 @@
 /** What has become of a job: decided from its outcome, the log's time, the end of its partition and the progress. */
 import { describe, expect, test } from '@jest/globals';
+import { parseHeldTeams } from '../../../projections/engine/quarantine/held-teams.ts';
 import type { OutcomeQueries, TryOutcome } from '../../../projections/engine/outcomes/outcomes.queries.ts';
 import type { SecretKeys } from '../../../src/security/secret-keys.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
@@ -29,21 +30,24 @@ interface Given {
   readonly outcome?: TryOutcome;
   readonly outcomeLater?: TryOutcome;
   readonly progress?: bigint;
+  /** The teams in quarantine, as they are stored, when Postgres is asked for the first time, and for the second. */
+  readonly held?: string;
+  readonly heldLater?: string;
   /** Null: the log cannot be asked. */
   readonly end?: bigint | null;
   readonly job?: Partial<Job>;
   readonly asker?: string;
 }
 
-function find({ after = 0, outcome = null, outcomeLater = outcome, progress = 10n, end = 10n, job: changes = {}, asker = teamId }: Given) {
-  const answers = [outcome, outcomeLater];
+function find({ after = 0, outcome = null, outcomeLater = outcome, progress = 10n, held = '{}', heldLater = held, end = 10n, job: changes = {}, asker = teamId }: Given) {
+  const answers = [{ outcome, held: parseHeldTeams(held) }, { outcome: outcomeLater, held: parseHeldTeams(heldLater) }];
   const jobs = new Jobs({
     keys,
     log: {
       now: () => notAfter + after,
       bounds: () => (end === null ? Promise.reject(new Error('away')) : Promise.resolve({ start: 0n, end })),
     } as unknown as EventLog,
-    outcomes: { find: async () => ({ next: progress, outcome: answers.shift()! }) } as unknown as OutcomeQueries,
+    outcomes: { find: async () => ({ next: progress, ...answers.shift()! }) } as unknown as OutcomeQueries,
   });
   return jobs.find(asker, formatJobId(keys, { ...job, ...changes }));
 }
@@ -56,6 +60,10 @@ describe('a job', () => {
     ['whose time is over, and all was projected, has failed', { after: minute + 1 }, lost],
     ['whose time is over is running while there is something to be projected', { after: minute + 1, progress: 9n }, running],
     ['whose time is over has failed when the projection is past it', { after: minute + 1, progress: 11n }, lost],
+    ['whose time is over is running while its team is held', { after: minute + 1, held: `{"${teamId}":1}` }, running],
+    ['whose team was held meanwhile is running', { after: minute + 1, heldLater: `{"${teamId}":1}` }, running],
+    ['whose time is over has failed while another team is held', { after: minute + 1, held: '{"other":1}' }, lost],
+    ['that has its outcome has it while its team is held', { after: minute + 1, held: `{"${teamId}":1}`, outcome: applied }, succeeded],
     ['has succeeded', { after: -minute, outcome: applied }, succeeded],
     ['that was refused has failed, for that reason', { outcome: refused }, { status: 'failed', message: 'there is no such table' }],
     ['has succeeded for as long as it is known', { after: week - minute, outcome: applied }, succeeded],

@@ -99,7 +99,7 @@ function limited(settings: { requests?: number; rows?: number; windowMs?: number
     app.get('/refused', () => { throw new HttpError('table_not_found', 'none'); });
     app.get('/bug', () => { throw new Error('a bug'); });
     app.post<{ Params: { rows: string } }>('/rows/:rows', async (request) => {
-      limits?.takeRows(request.principal.teamId, Number(request.params.rows));
+      limits?.take('rows', request.principal.teamId, Number(request.params.rows));
       return { data: {} };
     });
   });

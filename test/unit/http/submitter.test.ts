@@ -39,7 +39,7 @@ async function turns(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-const shares = openShares({ OUTCOME_WAIT_MS: 1000, RESPONSE_BYTES_MAX: 1e6, APPEND_QUEUE_EVENTS_MAX: 1000, APPEND_QUEUE_BYTES_MAX: 1e6 }, () => undefined);
+const shares = openShares({ OUTCOME_WAIT_MS: 1000, RESPONSE_BYTES_MAX: 1e6, APPEND_QUEUE_EVENTS_MAX: 1000, APPEND_QUEUE_BYTES_MAX: 1e6, CONNECTIONS_MAX: 100 }, () => undefined);
 
 /** A submitter on a log that does as the test says, and what it logs. */
 function prepare(append: (event: EncodedEvent) => Promise<Outcome>, asyncWaitMs = hour) {
@@ -50,7 +50,7 @@ function prepare(append: (event: EncodedEvent) => Promise<Outcome>, asyncWaitMs 
   };
   const log = { partitions: 12, nextTime: () => now, append: (_: number, given: EncodedEvent) => append(given) } as unknown as EventLog;
   const logger = { warn: write('warn'), error: write('error') };
-  return { submitter: new Submitter(log, keys, { shares, asyncWaitMs, logger }), lines };
+  return { submitter: new Submitter(log, keys, { shares, asyncWaitMs, logger, outcomes: { find: async () => Promise.reject(new Error('not asked')) } }), lines };
 }
 
 describe('a client that permits a job is answered', () => {

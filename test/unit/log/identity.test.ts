@@ -58,7 +58,7 @@ test('nothing is proved if another broker gave the proof than leads in the end',
     yield* read.apply(reader, range);
     if (range[2] === 3n) reader.leader = 'b';
   };
-  const row = { next: '3', time: '0', base: '0', epoch: '0', logId, lastHash: remembered.lastHash, halted: null, contradicted: false, caughtUp: true };
+  const row = { next: '3', time: '0', base: '0', epoch: '0', logId, lastHash: remembered.lastHash, halted: null, contradicted: false, caughtUp: true, held: '{}' };
   const contradictions = new Contradictions({
     partitions: 1, reader, logger: pino({ level: 'silent' }), found: new Map(), onFound: () => undefined,
     connection: { doubtsAbout: () => 1, leaderOf: () => 'b', findLeaderAnew: async () => undefined },

@@ -128,10 +128,19 @@ describe('a leader is found', () => {
     expect(connection.leaderOf(0)).toBe('2');
   });
 
+  test('for all partitions that are asked for at once, and the next time anew', async () => {
+    const { cluster, connection } = await connect();
+    await Promise.all([0, 1].map((partition) => connection.findLeaderAnew(partition)));
+    const once = cluster.asked.length;
+    expect(once).toBeLessThanOrEqual(2);
+    await connection.findLeaderAnew(0);
+    expect(cluster.asked.length).toBe(once + 1);
+  });
+
   test('or not, while no broker says who leads', async () => {
     const { cluster, connection } = await connect();
     cluster.leaderless = ['log'];
-    await expect(connection.findLeaderAnew(0)).rejects.toThrow('no broker says who leads partition 0');
+    await expect(connection.findLeaderAnew(0)).rejects.toThrow('no broker says who leads');
   });
 
   test('or not, while each names itself', async () => {

@@ -3,6 +3,7 @@ import type { Outcome } from '../../../src/events/outcome.ts';
 import { AppendUnknown, NotAppended } from '../../../src/log/event-log.ts';
 import { OutcomeWaiters, type Wait } from '../../../projections/engine/kafka/outcome-waiters.ts';
 import { outcomeLife } from '../../../projections/engine/outcomes/recorded-outcome.ts';
+import { noTeamsHeld, parseHeldTeams } from '../../../projections/engine/quarantine/held-teams.ts';
 
 const applied: Outcome = { status: 'applied', result: {} };
 
@@ -13,7 +14,7 @@ async function told({ outcome }: Wait): Promise<string> {
 }
 
 function waitFor(waiters: OutcomeWaiters, command: string, offset?: bigint): Wait {
-  const wait = waiters.wait(0, command, null);
+  const wait = waiters.wait(0, command, 'team', null);
   if (offset !== undefined) wait.placedAt({ offset, time: 1000 });
   return wait;
 }
@@ -26,8 +27,13 @@ describe('a request hears', () => {
     ['nothing of a projection that is not past it', (waiters) => waiters.advance(0, 0n, 7n), 'nothing'],
     ['that it came too late, when its record was projected without an outcome', (waiters) => waiters.advance(0, 5n, 8n), 'NotAppended'],
     ['nothing of records that follow one that others projected', (waiters) => waiters.advance(0, 8n, 9n), 'nothing'],
-    ['that it came too late, when it was asked for', (waiters) => waiters.advanceFor(0, ['mine'], 8n), 'NotAppended'],
-    ['nothing when others were asked for', (waiters) => waiters.advanceFor(0, ['other'], 8n), 'nothing'],
+    ['that it came too late, when it was asked for', (waiters) => waiters.advanceFor(0, ['mine'], 8n, noTeamsHeld), 'NotAppended'],
+    ['nothing when others were asked for', (waiters) => waiters.advanceFor(0, ['other'], 8n, noTeamsHeld), 'nothing'],
+    ['that nobody knows, when its event is held', (waiters) => waiters.hold(0, 'mine'), 'AppendUnknown'],
+    ['nothing of another event that is held', (waiters) => waiters.hold(0, 'other'), 'nothing'],
+    ['that nobody knows, when its team is held and it was asked for', (waiters) => waiters.advanceFor(0, ['mine'], 8n, parseHeldTeams('{"team":1}')), 'AppendUnknown'],
+    ['that it came too late, when another team is held', (waiters) => waiters.advanceFor(0, ['mine'], 8n, parseHeldTeams('{"other":1}')), 'NotAppended'],
+    ['nothing while its team is held before its record', (waiters) => waiters.advanceFor(0, ['mine'], 7n, parseHeldTeams('{"team":1}')), 'nothing'],
     ['that nobody knows, when nothing moves', (waiters) => waiters.giveUp(0), 'AppendUnknown'],
     ['nothing while there is time', (waiters) => waiters.giveUp(60_000), 'nothing'],
     ['that nobody knows, when its partition halts', (waiters) => waiters.abandon(0), 'AppendUnknown'],
@@ -47,7 +53,7 @@ describe('a request hears', () => {
     const waiters = new OutcomeWaiters(1);
     const wait = waitFor(waiters, 'mine');
     waiters.advance(0, 0n, 100n);
-    waiters.advanceFor(0, ['mine'], 100n);
+    waiters.advanceFor(0, ['mine'], 100n, noTeamsHeld);
     expect(await told(wait)).toBe('nothing');
   });
 });
@@ -74,7 +80,7 @@ test('one of two who wait for one command can be refused alone', async () => {
 test('a stored outcome goes to those whose attempt it answers, and the others go on waiting', async () => {
   const waiters = new OutcomeWaiters(1);
   const recorded = { commandId: 'same', offset: 1n, time: 1000, outcome: applied };
-  const [repeated, anew, unplaced] = [0, 1, 2].map(() => waiters.wait(0, 'same', 1000 + outcomeLife));
+  const [repeated, anew, unplaced] = [0, 1, 2].map(() => waiters.wait(0, 'same', 'team', 1000 + outcomeLife));
   repeated!.placedAt({ offset: 8n, time: 1000 + outcomeLife - 1 });
   anew!.placedAt({ offset: 9n, time: 1000 + outcomeLife });
   waiters.settleStored(0, recorded);

@@ -45,13 +45,14 @@ describe('a fact', () => {
       [{
         id: 'new', partition: 3, name: 'New', created: 100n, suspended: false, rows: 0, rowsMax: null, tables: 0, tablesMax: null, stashes: 0,
         stashesMax: null, openBodies: 0, openBodiesMax: null, openUploads: 0, openUploadsMax: null, openUploadBytes: 0, openUploadBytesMax: null,
-        uploadBytes: 0, uploadBytesMax: null,
+        uploadBytes: 0, uploadBytesMax: null, logBytesPerDayMax: null,
       }],
     ],
     ['a team that is there stays as it is', { type: 'TeamCreated', teamId, name: 'Again' }, []],
     ['a team is suspended', { type: 'TeamSuspended', teamId }, [{ ...team, suspended: true }]],
     ['a team that was not suspended is resumed', { type: 'TeamResumed', teamId }, [team]],
     ['a team has a plan', { type: 'TeamPlanSet', teamId, rowsMax: 3 }, [{ ...team, rowsMax: 3 }]],
+    ['a plan limits bytes of the log', { type: 'TeamPlanSet', teamId, logBytesPerDayMax: 5 }, [{ ...team, logBytesPerDayMax: 5 }]],
     ['a plan limits files', { type: 'TeamPlanSet', teamId, uploadBytesMax: 5 }, [{ ...team, uploadBytesMax: 5 }]],
     [
       'a plan limits all that it names', { type: 'TeamPlanSet', teamId, tablesMax: 1, stashesMax: 2, openBodiesMax: 3, openUploadsMax: 4, openUploadBytesMax: 5 },
@@ -108,6 +109,11 @@ describe('a block', () => {
   test('whose segment was not written is a bug', () => {
     expect(() => decide(given(), eventOf({ data }), here)).toThrow('segment segment was not written');
   });
+});
+
+test('a refusal that was found before the append is the outcome', () => {
+  const refusal = { type: 'table_not_found', message: 'there is no such table' } as const;
+  expect(when(given(), { data: { type: 'RequestRefused', teamId, refusal } })).toEqual({ outcome: { status: 'refused', refusal }, changes: [] });
 });
 
 test('an event that this version does not know is never passed over', () => {

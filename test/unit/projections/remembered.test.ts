@@ -51,13 +51,20 @@ describe('of tables is remembered', () => {
     expect(second.row(1n, 1)).not.toBeNull();
   });
 
-  test('nothing any more once it was too many extents', () => {
+  test('nothing any more once it would be too many extents', () => {
     const state = given({ block: [one] });
     const extent = state.tables.extent(1n);
-    for (let key = 0n; key < 10_000n; key += 1n) state.tables.putExtent({ ...extent, key, version: 1000n + key });
+    const putExtents = (end: bigint): void => {
+      for (let key = 0n; key < end; key += 1n) state.tables.putExtent({ ...extent, key, version: 1000n + key });
+    };
+    putExtents(9000n);
     const full = remember(state);
     expect(full.extentOf('table', { version: 2000n, ordinal: 0 })).not.toBeNull();
-    expect(remember(openStates(), full).extentOf('table', { version: 2000n, ordinal: 0 })).toBeNull();
+    const few = remember(given({ block: [one] }), full);
+    expect([full === few, few.table('table') === null, few.extentOf('table', { version: 2000n, ordinal: 0 }) === null]).toEqual([true, false, false]);
+    putExtents(10_001n);
+    const none = remember(state, few);
+    expect([none.table('table'), none.extentOf('table', { version: 2000n, ordinal: 0 })]).toEqual([null, null]);
   });
 
   test('nothing any more once it was too many tables', () => {

@@ -34,12 +34,12 @@ const put: Operation = {
   tag: 'Uploads',
   summary: 'Send the bytes of a file',
   description: 'To the URL that the upload was created with, which is signed and needs no token. They may be sent again until the upload is completed: the last '
-    + 'that came whole count. Where the service keeps files in S3 the URL is one of S3 instead.',
+    + 'that came whole count. Two requests are read at once for an upload; a third waits a while, and is refused then. Where the service keeps files in S3 the URL is one of S3 instead.',
   isCommand: false,
   isBodyKept: true,
   body: anyBytes,
   answers: { 200: { description: 'The bytes have arrived.' } },
-  errors: ['forbidden', 'upload_not_found', 'upload_completed', 'payload_too_large', 'service_unavailable'],
+  errors: ['forbidden', 'upload_not_found', 'upload_completed', 'payload_too_large', 'rate_limited', 'service_unavailable'],
 };
 
 const complete: Operation = {
@@ -78,7 +78,7 @@ const file: Operation = {
     206: { description: 'The part of it that `Range` asks for.', headers: ['Content-Range', ...fileHeaders()], body: anyBytes },
     304: { description: 'The client has it already.', headers: fileHeaders() },
   },
-  errors: ['payment_required', 'not_found', 'range_not_satisfiable', 'service_unavailable'],
+  errors: ['payment_required', 'not_found', 'range_not_satisfiable', 'rate_limited', 'service_unavailable'],
 };
 
 function fileHeaders() {

@@ -12,3 +12,9 @@ export function parseByteSize(text: string): number | null {
   const bytes = Number(digits) * (binary === undefined ? 1000 : 1024) ** power;
   return Number.isSafeInteger(bytes) ? bytes : null;
 }
+
+/** Writes a size with the largest binary unit of which it is a whole number: `1 GiB`, `1000 bytes`. */
+export function formatByteSize(bytes: number): string {
+  const power = prefixes.findLastIndex((_, index) => bytes > 0 && bytes % 1024 ** (index + 1) === 0) + 1;
+  return power === 0 ? `${bytes} bytes` : `${bytes / 1024 ** power} ${prefixes[power - 1]!.toUpperCase()}iB`;
+}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 
-import { parseByteSize } from '../../../src/cli/byte-size.ts';
+import { formatByteSize, parseByteSize } from '../../src/byte-size.ts';
 
 describe('a size', () => {
   test.each<[text: string, bytes: number]>([
@@ -14,4 +14,12 @@ describe('a size', () => {
     '', ' ', 'B', 'GB', '-1', '+1', '1.5GB', '1e3', '0x10', '1,000', ' 1', '1 ', '1  GB', '1\tGB', '1G', '1 Gi', '1EB', '1MBB', '1 MB/s',
     '9007199254740992', '10PB', '8PiB', '1'.repeat(400), 'unlimited', '١',
   ])('%j is none', (text) => expect(parseByteSize(text)).toBeNull());
+});
+
+test.each([
+  [0, '0 bytes'], [1023, '1023 bytes'], [1024, '1 KiB'], [1025, '1025 bytes'], [1_000_000, '1000000 bytes'], [2 ** 30, '1 GiB'],
+  [1536 * 1024, '1536 KiB'], [5 * 2 ** 50, '5 PiB'], [2 ** 53 - 1, '9007199254740991 bytes'],
+])('%d bytes are written as %s, and read as what they are', (bytes, text) => {
+  expect(formatByteSize(bytes)).toBe(text);
+  expect(parseByteSize(text.replace('bytes', 'B'))).toBe(bytes);
 });

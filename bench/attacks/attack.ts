@@ -1,0 +1,83 @@
+/** What a team does that means harm, and the same load from a team that behaves. */
+import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { Connection, type Answer } from '../connection.ts';
+import type { Target } from '../requests.ts';
+
+export interface Attack {
+  /** The name for `--only`. */
+  readonly name: string;
+  /** What the team does, for the report. */
+  readonly what: string;
+  /** What the team that behaves does. */
+  readonly insteadOf: string;
+  /** Prepares either load for a team; resolves to how to run it. */
+  prepare(target: Target, isHarmful: boolean): Promise<Load>;
+}
+
+/** Runs until the signal is aborted. */
+export type Load = (run: LoadRun) => Promise<void>;
+
+/** One run of a load: when it ends, and what it came to. */
+export class LoadRun {
+  readonly signal: AbortSignal;
+  /** How many answers had each status; `closed`: connections that the service closed. */
+  readonly answers: Record<string, number> = {};
+  /** The bytes of bodies that were accepted. */
+  acceptedBytes = 0;
+
+  constructor(signal: AbortSignal) {
+    this.signal = signal;
+  }
+
+  count(status: number | 'closed', bodyBytes = 0): void {
+    this.answers[status] = (this.answers[status] ?? 0) + 1;
+    if (status === 200 || status === 201) this.acceptedBytes += bodyBytes;
+  }
+
+  /** Sends requests over this many connections, each the next one as soon as it has its answer. */
+  async repeat({ ports }: Target, connections: number, next: () => Buffer): Promise<void> {
+    await Promise.all(Array.from({ length: connections }, async () => {
+      while (!this.signal.aborted) await this.#repeatUntilClosed(ports[0]!, next);
+    }));
+  }
+
+  async #repeatUntilClosed(port: number, next: () => Buffer): Promise<void> {
+    const connection = await Connection.open(port);
+    const end = (): void => connection.close();
+    this.signal.addEventListener('abort', end);
+    try {
+      while (!this.signal.aborted) {
+        const request = next();
+        const { status }: Answer = await connection.send(request);
+        this.count(status, request.length);
+      }
+    } catch {
+      if (!this.signal.aborted) this.count('closed');
+    } finally {
+      this.signal.removeEventListener('abort', end);
+      connection.close();
+    }
+  }
+
+  /** Keeps this many sockets open, each of which `use` does something slow with until it is closed. */
+  async keepOpen({ ports }: Target, count: number, use: (socket: Socket) => Promise<void>): Promise<void> {
+    await Promise.all(Array.from({ length: count }, async () => {
+      while (!this.signal.aborted) {
+        const socket = connect({ host: '127.0.0.1', port: ports[0]! });
+        const end = (): void => void socket.destroy();
+        this.signal.addEventListener('abort', end);
+        socket.on('error', () => undefined);
+        try {
+          await once(socket, 'connect');
+          await use(socket);
+        } catch {
+          // The service closed it, or the run is over.
+        }
+        this.signal.removeEventListener('abort', end);
+        socket.destroy();
+        if (!this.signal.aborted) this.count('closed');
+      }
+    }));
+  }
+}

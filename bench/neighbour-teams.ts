@@ -1,0 +1,91 @@
+/** Teams in the same partition, and one of them that patches its rows one after the other. */
+import { randomUUIDv7 } from 'node:crypto';
+import { pino } from 'pino';
+import { createTeam, createToken } from '../commands/teams.ts';
+import { hashToken } from '../projections/teams/teams.queries.ts';
+import { readConfig } from '../src/app/config.ts';
+import { openService } from '../src/app/service.ts';
+import type { EventLog } from '../src/log/event-log.ts';
+import { partitionOf } from '../src/log/partition.ts';
+import { recordFact } from '../src/log/record-fact.ts';
+import { newAccessToken } from '../src/security/access-token.ts';
+import { Connection } from './connection.ts';
+import { makeRows, seededRandom } from './data.ts';
+import { createTable, expectStatus, head, withBody, type Target } from './requests.ts';
+
+/** Creates teams in one partition of a running service. `environment`: its DATABASE_URL and KAFKA_*. */
+export async function createNeighbours(
+  environment: Readonly<Record<string, string>>, { ports }: Target, count: number, folder: string, signal: AbortSignal,
+): Promise<Target[]> {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const service = await openService(readConfig({ ...given, DATA_DIR: folder }), pino({ level: 'silent' }), signal, { projects: false });
+  try {
+    const { log } = service;
+    await log.caughtUp();
+    const teams: Target[] = [];
+    while (teams.length < count) {
+      const id = randomUUIDv7();
+      if (partitionOf(id, log.partitions) === 0) teams.push({ ports, token: await recordTeam(log, id) });
+    }
+    return teams;
+  } finally {
+    await service.close();
+  }
+}
+
+/** Creates a team; resolves to a token of it. */
+async function recordTeam(log: EventLog, id: string): Promise<string> {
+  const token = newAccessToken();
+  await recordFact(log, createTeam(id, 'bench'));
+  await recordFact(log, createToken(id, randomUUIDv7(), 'bench', hashToken(token)));
+  return token;
+}
+
+/** Patches rows of a team, one after the other. */
+export class Patcher {
+  readonly #connection: Connection;
+  readonly #target: Target;
+  readonly #rows: readonly string[];
+  readonly #signal: AbortSignal;
+  #patches = 0;
+
+  private constructor(connection: Connection, target: Target, rows: readonly string[], signal: AbortSignal) {
+    this.#connection = connection;
+    this.#target = target;
+    this.#rows = rows;
+    this.#signal = signal;
+  }
+
+  /** Creates a table; `resources` closes the connection. */
+  static async open(target: Target, resources: AsyncDisposableStack, signal: AbortSignal): Promise<Patcher> {
+    const connection = await Connection.open(target.ports[0]!);
+    resources.defer(() => connection.close());
+    const { path, rowIDs } = await createTable(connection, target, makeRows(seededRandom(2), 100));
+    return new Patcher(connection, target, rowIDs.map((id) => `${path}/rows/${id}`), signal);
+  }
+
+  /** Resolves to the milliseconds that each PATCH took. Rejects if one is refused. */
+  async patchWhile(goesOn: () => boolean): Promise<number[]> {
+    const times: number[] = [];
+    while (goesOn()) {
+      this.#signal.throwIfAborted();
+      const row = this.#rows[this.#patches % this.#rows.length]!;
+      const body = Buffer.from(`{"seats":${this.#patches += 1}}`);
+      const start = performance.now();
+      expectStatus(200, await this.#connection.send(withBody(head(this.#target, 'PATCH', row), body)));
+      times.push(performance.now() - start);
+    }
+    return times;
+  }
+
+  patchFor(seconds: number): Promise<number[]> {
+    const end = performance.now() + seconds * 1_000;
+    return this.patchWhile(() => performance.now() < end);
+  }
+}
+
+/** The value below which this part of the times lies; 1: the longest. */
+export function quantile(times: readonly number[], part: number): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]!;
+}

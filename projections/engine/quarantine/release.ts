@@ -1,0 +1,141 @@
+/**
+ * Releases a team from quarantine: decides the events that were held, at their own offsets, times and versions, beside whoever projects
+ * the partition. The data of a team depends only on its own events, so deciding these later gives the same result.
+ *
+ * Each step locks the progress of the partition, as storing a batch does. So steps of two releases, batches and compaction never mix, and
+ * no step depends on who owns the partition.
+ */
+import type { Database } from '../../../src/database/database.ts';
+import { isDatabaseAway } from '../../../src/database/database-away.ts';
+import type { Tx } from '../../../src/database/pipelined-client.ts';
+import { isStatementTimeout } from '../../../src/database/statement-timeout.ts';
+import type { LogReader, LogRecord } from '../../../src/log/event-log.ts';
+import { readVersions } from '../progress/advance.ts';
+import { readProgressOf } from '../progress/progress.store.ts';
+import { batchesOf, isConflict, storing, wholeOrAlone } from '../project-records.ts';
+import { ProgressMoved, type Projector } from '../projector.ts';
+import { endQuarantine, failQuarantine, findQuarantine, lockProgress, moveQuarantine, selectQuarantine, type Quarantine } from './quarantine.store.ts';
+
+export interface ReleaseOptions {
+  readonly database: Pick<Database, 'writers' | 'pool'>;
+  readonly projector: Projector;
+  readonly log: Pick<LogReader, 'read'>;
+  /** Told how many records of the partition have been gone through since the release began, of how many. */
+  readonly onProgress: (done: number, of: number) => void;
+  readonly signal: AbortSignal;
+}
+
+/** An event of the team failed again: the team stays in quarantine there. */
+export class ReleaseFailed extends Error {
+  override readonly name = 'ReleaseFailed';
+  readonly offset: bigint;
+
+  constructor({ partition, teamId }: Quarantine, offset: bigint, cause: Error) {
+    super(`team ${teamId} stays in quarantine: its event at offset ${offset} of partition ${partition} cannot be projected: ${cause.message}`, { cause });
+    this.offset = offset;
+  }
+}
+
+/** How many records are read while the partition is locked: as many as a read or two gives. */
+const readUnderLockMax = 500n;
+
+/**
+ * Resolves once the team is in no quarantine. Rejects with ReleaseFailed if an event still cannot be projected, with the reason of
+ * `signal`, and with errors that `isDatabaseAway` recognizes. The next release goes on from there.
+ */
+export async function releaseTeam(teamId: string, options: ReleaseOptions): Promise<void> {
+  const { database: { pool }, signal, onProgress } = options;
+  let began: bigint | null = null;
+  for (;;) {
+    signal.throwIfAborted();
+    const quarantine = await findQuarantine(pool, teamId);
+    if (quarantine === null) return;
+    const { next: projected } = await readProgressOf(pool, quarantine.partition);
+    began ??= quarantine.next;
+    onProgress(Number(quarantine.next - began), Number(projected - began));
+    try {
+      if (projected - quarantine.next <= readUnderLockMax && await finish(quarantine, options)) continue;
+      await goOn(quarantine, projected, options);
+    } catch (error) {
+      // Another release of this team did the same.
+      if (!(error instanceof ProgressMoved) && !isConflict(error)) throw error;
+    }
+  }
+}
+
+/** Releases the next batch of the events that are held before this offset. */
+async function goOn(quarantine: Quarantine, to: bigint, options: ReleaseOptions): Promise<void> {
+  const { database, projector, log } = options;
+  const { partition, next } = quarantine;
+  for await (const records of log.read(partition, next, to)) {
+    await wholeOrAlone(batchesOf(records)[0]!, {
+      project: (some) => storing(database, projector, async (tx) => {
+        const { held } = await lock(tx, quarantine, some[0]!.offset);
+        return { result: undefined, ...await release(tx, quarantine, held, some, projector) };
+      }),
+      projected: () => undefined,
+      timedOut: () => undefined,
+      failed: async ({ offset }, error) => {
+        await database.writers.with((tx) => run(tx, failQuarantine(quarantine, offset, error.message)));
+        throw new ReleaseFailed(quarantine, offset, error);
+      },
+    });
+    return;
+  }
+}
+
+/**
+ * Releases the remaining events and ends the quarantine in one transaction, during which the partition takes no new events. Returns false, and
+ * does nothing, if there are too many events, or one fails: then the events before it have to be released first.
+ */
+async function finish(quarantine: Quarantine, { database, projector, log }: ReleaseOptions): Promise<boolean> {
+  const { partition, next } = quarantine;
+  let isAtEnd = false;
+  try {
+    return await storing(database, projector, async (tx) => {
+      const { projected, held } = await lock(tx, quarantine, next);
+      isAtEnd = projected === next;
+      const left: LogRecord[] = [];
+      if (projected - next > 2n * readUnderLockMax) return { result: false, stored: Promise.resolve() };
+      for await (const records of isAtEnd ? [] : log.read(partition, next, projected)) left.push(...records);
+      if (batchesOf(left).length > 1) return { result: false, stored: Promise.resolve() };
+      if (!isAtEnd) await (await release(tx, quarantine, held, left, projector)).stored;
+      return { result: true, stored: run(tx, endQuarantine(quarantine)) };
+    });
+  } catch (error) {
+    const mayBeOfAnEvent = isStatementTimeout(error) || !(error instanceof ProgressMoved || isDatabaseAway(error) || isConflict(error));
+    if (isAtEnd || !mayBeOfAnEvent) throw error;
+    return false;
+  }
+}
+
+/** What is held, as it stands under the lock. */
+type Held = Pick<Quarantine, 'time' | 'versions'>;
+
+/** Locks the partition, and gives its progress. Throws ProgressMoved if the quarantine does not stand at `next`. */
+async function lock(tx: Tx, { partition, teamId }: Quarantine, next: bigint): Promise<{ readonly projected: bigint; readonly held: Held }> {
+  const locking = tx.query(lockProgress, [partition]);
+  const { rows: [found] } = await tx.query(selectQuarantine, [partition, teamId]);
+  if (found?.next !== next) throw new ProgressMoved(`the quarantine of team ${teamId} is not at offset ${next}`);
+  return { projected: (await locking).rows[0]!.next, held: { time: Number(found.time), versions: readVersions(found) } };
+}
+
+/** Decides the events of the team among the records, and moves its quarantine behind them. Resolves when all of it is sent. */
+async function release(
+  tx: Tx, quarantine: Quarantine, { time, versions: before }: Held, records: readonly LogRecord[], projector: Projector,
+): Promise<{ readonly stored: Promise<void> }> {
+  let last = time;
+  const inLogTime = records.map((record) => {
+    // As when they were projected: brokers' clocks may differ, the log's time never falls.
+    last = Math.max(last, record.time);
+    return { ...record, time: last };
+  });
+  const decided = await projector.projectHeld(tx, quarantine.teamId, inLogTime, before);
+  const stored = Promise.all([decided.stored, run(tx, moveQuarantine(quarantine, inLogTime.at(-1)!, decided.versions))]).then(() => undefined);
+  stored.catch(() => undefined);
+  return { stored };
+}
+
+async function run(tx: Tx, { statement, values }: ReturnType<typeof endQuarantine>): Promise<void> {
+  await tx.query(statement, values);
+}

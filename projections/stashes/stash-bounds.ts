@@ -1,0 +1,55 @@
+/** The bounds of a stash, and the quota of stashes: what may refuse a chunk. */
+import type { StashLimits } from '../../src/events/event.ts';
+import type { Refusal } from '../../src/events/outcome.ts';
+import type { LogPlace } from '../engine/decision.ts';
+import { exceededQuota } from '../teams/guards.ts';
+import type { Team } from '../teams/team.ts';
+import { liveStash } from './live-stash.ts';
+import type { ChunkSize, Stash } from './stash.ts';
+
+type At = Pick<LogPlace, 'time'>;
+
+/** What a chunk adds to the counts of its stash. */
+export type ChunkContent = Pick<ChunkSize, 'rows' | 'profiledColumns'>;
+
+type StashSize = ChunkContent & Pick<Stash, 'chunks'>;
+
+/** Where a chunk is to go. */
+export interface ChunkTarget {
+  readonly team: Pick<Team, 'stashes' | 'stashesMax'>;
+  /** The newest stash of the name, even if it has ended. */
+  readonly last: (StashSize & Pick<Stash, 'endedAt' | 'expiresAt'>) | null;
+  /** The chunk with the same serial in that stash. */
+  readonly before: ChunkContent | null;
+}
+
+/** What the stash would hold with the chunk. */
+export function sizeWith({ last, before: stored }: ChunkTarget, chunk: ChunkContent, at: At): StashSize {
+  const live = liveStash(last, at);
+  const before = live === null ? null : stored;
+  return {
+    chunks: (live?.chunks ?? 0) + (before === null ? 1 : 0),
+    rows: (live?.rows ?? 0) - (before?.rows ?? 0) + chunk.rows,
+    profiledColumns: (live?.profiledColumns ?? 0) - (before?.profiledColumns ?? 0) + chunk.profiledColumns,
+  };
+}
+
+/** By how many the team's stashes would increase. One that has expired counts until this chunk, or maintenance, notes it. */
+export function stashesBegun({ last }: Pick<ChunkTarget, 'last'>, at: At): number {
+  return liveStash(last, at) !== null || (last !== null && last.endedAt === null) ? 0 : 1;
+}
+
+/** Why the chunk is refused; null if it is not. A chunk that is refused would be so too with more rows or columns. */
+export function refusalOfChunk(target: ChunkTarget, chunk: ChunkContent, limits: StashLimits, at: At): Refusal | null {
+  const { chunks, rows, profiledColumns } = sizeWith(target, chunk, at);
+  if (chunks > limits.chunksMax) return tooMuch(`the stash would have more than ${limits.chunksMax} chunks`);
+  if (rows > limits.rowsMax) return tooMuch(`the stash would have more than ${limits.rowsMax} rows`);
+  if (profiledColumns > limits.profiledColumnsMax) {
+    return tooMuch('the stash would have too many columns for so many chunks: send more rows in each');
+  }
+  return exceededQuota(target.team, 'stashes', stashesBegun(target, at), limits.stashesMax);
+}
+
+function tooMuch(message: string): Refusal {
+  return { type: 'limit_exceeded', message };
+}

@@ -1,0 +1,45 @@
+/** Whether a table issued the row IDs with which the rows of an overwrite come, and each comes once. */
+import { runsOfStep, type RowIdIssuer, type RowIdRun, type RowIdRuns } from '../../src/events/row-id-runs.ts';
+import type { Steps } from '../../src/time-slices.ts';
+import { findRetainedPlace } from './retained-places.ts';
+import type { Extent } from './table.ts';
+
+/** The first row whose ID does not fit. */
+export interface RowIdMisfit {
+  readonly run: RowIdRun;
+  readonly row: number;
+  /** Whether an earlier row has the ID too; else it is the ID of no row that the table ever had. */
+  readonly isRepeated: boolean;
+}
+
+/** `tooMany`: the IDs are in more runs than are looked at (`runsMax`). */
+export type RowIdCheck = 'fit' | 'tooMany' | RowIdMisfit;
+
+/** `extentOf` gives what issued IDs, in any generation of the table; null if the table never had it. */
+export function* checkRowIds(runs: RowIdRuns | 'tooMany' | null, extentOf: (issuer: RowIdIssuer) => Extent | null): Steps<RowIdCheck> {
+  if (runs === null) return 'fit';
+  if (runs === 'tooMany') return 'tooMany';
+  const repeated = yield* runs.findRepeated();
+  const extents: (Extent | null | undefined)[] = [];
+  for (let place = 0; place < runs.length; place += 1) {
+    if (place % runsOfStep === 0) yield;
+    const issuer = runs.issuerAt(place);
+    let extent = extents[issuer];
+    if (extent === undefined) extents[issuer] = extent = extentOf(runs.issuers[issuer]!);
+    const run = runs.at(place);
+    const unissued = findUnissued(extent, run);
+    if (repeated !== null && repeated < run.row + run.count && (unissued === null || repeated <= unissued)) return { run, row: repeated, isRepeated: true };
+    if (unissued !== null) return { run, row: unissued, isRepeated: false };
+  }
+  return 'fit';
+}
+
+/** The first row of a run whose ID was never issued. */
+function findUnissued(extent: Extent | null, { first, count, row }: RowIdRun): number | null {
+  if (extent === null) return row;
+  const issued = Math.min(count, Math.max(0, extent.rows - first));
+  // A row with a retained ID was never issued the ID of its place.
+  const retained = findRetainedPlace(extent.retained, first, issued);
+  if (retained !== null) return row + retained - first;
+  return issued < count ? row + issued : null;
+}

@@ -1,0 +1,99 @@
+/** `tablog quarantine`: teams with an event that cannot be projected, and how they go on once it can (docs/operations.md). */
+import type { Command } from 'commander';
+import { readProgress } from '../../projections/engine/progress/progress.store.ts';
+import { readQuarantines, type Quarantine } from '../../projections/engine/quarantine/quarantine.store.ts';
+import { ReleaseFailed } from '../../projections/engine/quarantine/release.ts';
+import type { ReadModel } from '../app/service.ts';
+import { releaseQuarantine } from '../replay/release-quarantine.ts';
+import { audited } from './audited.ts';
+import { writeOut, writeTable, writeWords } from './console.ts';
+import { interruption } from './interruption.ts';
+import { ProgressLine } from './progress-line.ts';
+import { UserError } from './run-to-end.ts';
+import { withRecordLog } from './with-record-log.ts';
+
+interface Flags {
+  readonly json?: boolean;
+}
+
+interface ReleaseFlags extends Flags {
+  readonly all?: boolean;
+}
+
+/** A quarantine as it is shown. */
+interface Shown extends Quarantine {
+  /** Null if the event that created the team is held. */
+  readonly name: string | null;
+  /** How many events of all teams of the partition came since: no more are held. */
+  readonly eventsSince: bigint;
+}
+
+export function addQuarantineCommands(program: Command): void {
+  const quarantine = program.command('quarantine').description('show and release teams with an event that cannot be projected');
+  quarantine.command('list').description('list the teams in quarantine, with the event that failed and why')
+    .option('--json', 'write the result as JSON').action(list);
+  quarantine.command('release').description('project the events of a team that were held, once the cause is removed, and let it go on; exits with 1 if '
+    + 'an event fails again').argument('[team]', 'its ID or name').option('--all', 'all teams in quarantine')
+    .option('--json', 'write the result as JSON').action(release);
+}
+
+async function list(flags: Flags): Promise<void> {
+  const found = await withRecordLog((_log, readModel) => readShown(readModel));
+  if (flags.json) {
+    return writeOut(JSON.stringify(found.map(({ teamId, name, partition, failedOffset, since, reason, eventsSince }) => ({
+      teamId, name, partition, offset: String(failedOffset), since: new Date(since).toISOString(), reason, eventsSince: String(eventsSince),
+    }))));
+  }
+  if (found.length === 0) return writeOut('No team is in quarantine.');
+  writeTable(['TEAM', 'NAME', 'PARTITION', 'OFFSET', 'SINCE', 'EVENTS SINCE', 'REASON'], found.map((one) => [
+    one.teamId, one.name ?? '', String(one.partition), String(one.failedOffset), new Date(one.since).toISOString(), String(one.eventsSince),
+    one.reason.replaceAll(/\s+/g, ' '),
+  ]));
+}
+
+async function release(idOrName: string | undefined, flags: ReleaseFlags): Promise<void> {
+  if ((idOrName === undefined) !== (flags.all === true)) throw new UserError('Give either a team, by its ID or name, or --all.');
+  const signal = interruption();
+  const results = await withRecordLog(async (log, readModel) => {
+    const results: { readonly teamId: string; readonly released: boolean; readonly error: string | null }[] = [];
+    for (const quarantine of chosen(await readShown(readModel), idOrName)) {
+      const { teamId } = quarantine;
+      const progress = new ProgressLine('events', writeWords);
+      try {
+        await audited('quarantine.release', { teamId }, () => releaseQuarantine(quarantine, log, readModel.database, {
+          onProgress: (done, of) => progress.update(done, of), signal,
+        }));
+        results.push({ teamId, released: true, error: null });
+        writeWords(`The team ${teamId} goes on. Running processes know within a second.`);
+      } catch (error) {
+        // The others need not wait for it.
+        if (!(error instanceof ReleaseFailed)) throw error;
+        results.push({ teamId, released: false, error: error.message });
+        writeWords(`${error.message}.`);
+      }
+    }
+    return results;
+  });
+  if (results.some(({ released }) => !released)) process.exitCode = 1;
+  if (flags.json) writeOut(JSON.stringify(results));
+  else if (results.length === 0) writeWords('No team is in quarantine.');
+}
+
+/** Throws UserError unless exactly one is meant, or all. */
+function chosen(all: readonly Shown[], idOrName: string | undefined): readonly Shown[] {
+  if (idOrName === undefined) return all;
+  const found = all.filter(({ teamId, name }) => teamId === idOrName.toLowerCase() || name === idOrName);
+  if (found.length === 1) return found;
+  if (found.length === 0) throw new UserError(`No team ${JSON.stringify(idOrName)} is in quarantine; see \`tablog quarantine list\`.`);
+  throw new UserError(`${found.length} teams in quarantine are named ${JSON.stringify(idOrName)}; say which by its ID: ${found.map(({ teamId }) => teamId).join(', ')}`);
+}
+
+async function readShown({ database: { pool }, queries: { teams } }: ReadModel): Promise<Shown[]> {
+  const quarantines = await readQuarantines(pool);
+  if (quarantines.length === 0) return [];
+  const progress = await readProgress(pool);
+  return Promise.all(quarantines.map(async (quarantine) => ({
+    ...quarantine, name: (await teams.team(quarantine.teamId))?.name ?? null,
+    eventsSince: progress[quarantine.partition]!.next - quarantine.next,
+  })));
+}

@@ -1,0 +1,122 @@
+/** The free space that the disks of this process keep: below it, requests that store much are refused (docs/limits.md). */
+import { statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FastifyBaseLogger } from 'fastify';
+import type { Config } from '../../app/config.ts';
+import { formatByteSize } from '../../byte-size.ts';
+import { HttpError } from '../answers/http-error.ts';
+import { guardLargeBody, largeBodyBytes } from '../bodies/request-body.ts';
+import type { App } from '../server/app-type.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the route stores bytes, or lets a client store some, however small its own body is. */
+    storesBytes?: boolean;
+  }
+}
+
+/** How long a look at the disks holds, in milliseconds. */
+const lookInterval = 1000;
+/** Room is made by people and maintenance, not within a second. */
+const retryAfterSeconds = 10;
+
+/** Methods whose requests store nothing, whatever their bodies are. */
+const storesNothing: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE']);
+
+/** A folder on a disk that must not fill up; `postgres`: the data of the embedded Postgres; `spool`: large bodies while they arrive. */
+export interface WatchedFolder {
+  readonly name: 'postgres' | 'spool' | 'files';
+  readonly path: string;
+}
+
+/** The folders that this process, or its embedded Postgres, writes to. */
+export function foldersToWatch(
+  { DATABASE_URL, DATA_DIR, FILES_S3_BUCKET, FILES_DIR }: Pick<Config, 'DATABASE_URL' | 'DATA_DIR' | 'FILES_S3_BUCKET' | 'FILES_DIR'>,
+): WatchedFolder[] {
+  return [
+    // The embedded Postgres and the spool have their folders on the same disk.
+    { name: DATABASE_URL === undefined ? 'postgres' : 'spool', path: DATA_DIR },
+    ...(FILES_S3_BUCKET === undefined ? [{ name: 'files', path: FILES_DIR ?? join(DATA_DIR, 'files') } as const] : []),
+  ];
+}
+
+export interface DiskFloorOptions {
+  readonly folders: readonly WatchedFolder[];
+  /** In bytes. */
+  readonly freeMin: number;
+  readonly logger: Pick<FastifyBaseLogger, 'warn' | 'info'>;
+}
+
+/** The free bytes of each folder whose disk can be asked. */
+export type FreeBytes = ReadonlyMap<WatchedFolder['name'], number>;
+
+export class DiskFloor {
+  readonly #options: DiskFloorOptions;
+  #free: Promise<FreeBytes> = Promise.resolve(new Map());
+  #lookedAt = -Infinity;
+  #isLow = false;
+
+  constructor(options: DiskFloorOptions) {
+    this.#options = options;
+  }
+
+  /** What is free, as seen within the last second. */
+  free(): Promise<FreeBytes> {
+    if (performance.now() - this.#lookedAt >= lookInterval) {
+      this.#lookedAt = performance.now();
+      this.#free = this.#look();
+    }
+    return this.#free;
+  }
+
+  /** Rejects with HttpError `service_unavailable` while a disk has less free than it must keep. */
+  async require(): Promise<void> {
+    if (!this.#isBelow(await this.free())) return;
+    throw new HttpError(
+      'service_unavailable',
+      `The service's disk has less than ${formatByteSize(this.#options.freeMin)} free. Nothing was changed.`,
+      { 'retry-after': String(retryAfterSeconds) },
+    );
+  }
+
+  /** Refuses requests to all routes of the app that come with large bodies, or to routes that store bytes. */
+  addTo(app: App): void {
+    app.addHook('preHandler', (request, _reply, done) => {
+      const { headers } = request.raw;
+      if (storesNothing.has(request.method)) {
+        done();
+      } else if (request.routeOptions.config.storesBytes === true || Number(headers['content-length'] ?? 0) > largeBodyBytes) {
+        this.require().then(() => done(), done);
+      } else {
+        if ((headers['transfer-encoding'] ?? headers['content-encoding']) !== undefined) guardLargeBody(request.raw, () => this.require());
+        done();
+      }
+    });
+  }
+
+  async #look(): Promise<FreeBytes> {
+    const free = new Map<WatchedFolder['name'], number>();
+    await Promise.all(this.#options.folders.map(async ({ name, path }) => {
+      // A folder that cannot be asked fails where it is used.
+      const found = await statfs(path).catch(() => null);
+      if (found !== null) free.set(name, found.bavail * found.bsize);
+    }));
+    this.#tell(free);
+    return free;
+  }
+
+  /** One line each time that the floor is passed. */
+  #tell(free: FreeBytes): void {
+    const isLow = this.#isBelow(free);
+    if (isLow === this.#isLow) return;
+    this.#isLow = isLow;
+    const { freeMin, folders, logger } = this.#options;
+    const details = { freeMin, free: Object.fromEntries(free), folders: Object.fromEntries(folders.map(({ name, path }) => [name, path])) };
+    if (isLow) logger.warn(details, 'a disk has less free than DISK_FREE_MIN: large bodies, chunks and uploads are refused');
+    else logger.info(details, 'the disks have DISK_FREE_MIN free again: nothing is refused for it');
+  }
+
+  #isBelow(free: FreeBytes): boolean {
+    return [...free.values()].some((bytes) => bytes < this.#options.freeMin);
+  }
+}

@@ -1,0 +1,26 @@
+import type { FastifyReply } from 'fastify';
+import { ClientGone } from '../bodies/request-body.ts';
+import type { FairShares, Share } from './fair-shares.ts';
+
+/**
+ * Takes bytes of what is on its way out, for an answer, until its response is closed: sent or cut off. Rejects as `FairShares.take` does,
+ * and with ClientGone if the client did not wait for them.
+ */
+export async function takeOutgoing(outgoingBytes: FairShares, teamId: string, bytes: number, reply: FastifyReply): Promise<Share> {
+  const share = await outgoingBytes.take(teamId, bytes);
+  const { raw } = reply;
+  const { socket } = reply.request.raw;
+  const release = (): void => {
+    raw.off('close', release);
+    socket.off('close', release);
+    share.release();
+  };
+  if (raw.closed || socket.destroyed) {
+    release();
+    throw new ClientGone('there was room for its answer');
+  }
+  raw.once('close', release);
+  // A response that is behind another one on its connection does not learn that the connection was closed.
+  socket.once('close', release);
+  return share;
+}

@@ -1,0 +1,115 @@
+/**
+ * Counts the bytes that teams append to the log in a UTC day, and says which have had enough. Counted in the memory of each process, which
+ * notes its counts every few seconds and reads those of all processes (docs/decisions/0029): no write waits for it.
+ */
+import { LRUCache } from 'lru-cache';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { Refusal } from '../events/outcome.ts';
+import { planRefusal, settingRefusal } from '../events/quota.ts';
+import { dayOf, forgetLogBytes, noteLogBytes, readLogBytes, type NotedLogBytes } from './log-bytes-notes.ts';
+
+/** How often counts are noted and read, in milliseconds. */
+const noteInterval = 2000;
+
+/** The totals of this many teams are known, those that wrote last. */
+const teamsMax = 100_000;
+
+export interface LogBytesOptions {
+  readonly pool: pg.Pool;
+  /** The log's time, in milliseconds since 1970. */
+  readonly now: () => number;
+  /** The most bytes a day of a team whose plan says nothing; undefined: unlimited. */
+  readonly settingMax: number | undefined;
+  readonly logger: Pick<Logger, 'warn'>;
+  readonly interval?: number;
+}
+
+type Known = Pick<NotedLogBytes, 'used' | 'planMax'>;
+
+/** Why a team that has used so much may append nothing more in the day; null if it may. Pure. */
+export function exceededLogBytes({ used, planMax }: Known, settingMax: number | undefined): Refusal | null {
+  const max = planMax ?? settingMax ?? Infinity;
+  if (used < max) return null;
+  return planMax === null
+    ? { type: 'limit_exceeded', message: settingRefusal('logBytesPerDay', used, max) }
+    : { type: 'payment_required', message: planRefusal('logBytesPerDay', used, max) };
+}
+
+export class LogBytes {
+  readonly #options: LogBytesOptions;
+  readonly #timer: NodeJS.Timeout;
+  #day: string;
+  /** What all processes had noted, when it was last read. */
+  readonly #known = new LRUCache<string, Known>({ max: teamsMax });
+  /** What is not noted yet, and what is being noted. */
+  #pending = new Map<string, number>();
+  #noting: ReadonlyMap<string, number> = new Map();
+  /** The teams that have asked since the totals were last read. */
+  #asked = new Set<string>();
+  #working: Promise<void> | null = null;
+
+  constructor(options: LogBytesOptions) {
+    this.#options = options;
+    this.#day = dayOf(options.now());
+    this.#timer = setInterval(() => {
+      this.#working ??= this.#work().finally(() => {
+        this.#working = null;
+      });
+    }, options.interval ?? noteInterval);
+  }
+
+  /** Why the team may append nothing more today; null if it may, or if this process does not know it yet. */
+  refusalOf(teamId: string): Refusal | null {
+    this.#asked.add(teamId);
+    const known = dayOf(this.#options.now()) === this.#day ? this.#known.get(teamId) : undefined;
+    if (known === undefined) return null;
+    const used = known.used + (this.#pending.get(teamId) ?? 0) + (this.#noting.get(teamId) ?? 0);
+    return exceededLogBytes({ ...known, used }, this.#options.settingMax);
+  }
+
+  /** The team has appended bytes. */
+  add(teamId: string, bytes: number): void {
+    this.#pending.set(teamId, (this.#pending.get(teamId) ?? 0) + bytes);
+  }
+
+  /** Notes the remaining bytes. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#working;
+    await this.#work();
+  }
+
+  async #work(): Promise<void> {
+    if (this.#pending.size === 0 && this.#asked.size === 0) return;
+    const { pool, now, logger } = this.#options;
+    const asked = this.#asked;
+    this.#noting = this.#pending;
+    [this.#pending, this.#asked] = [new Map(), new Set()];
+    try {
+      if (this.#noting.size > 0) await noteLogBytes(pool, this.#day, this.#noting);
+    } catch (error) {
+      logger.warn({ err: error }, 'the bytes that teams appended to the log could not be noted; it is tried again');
+      for (const [teamId, bytes] of this.#noting) this.add(teamId, bytes);
+      for (const teamId of asked) this.#asked.add(teamId);
+      this.#noting = new Map();
+      return;
+    }
+    try {
+      const day = dayOf(now());
+      if (day !== this.#day) await this.#begin(day);
+      for (const { teamId, ...known } of await readLogBytes(pool, day, [...asked, ...this.#noting.keys()])) this.#known.set(teamId, known);
+    } catch (error) {
+      logger.warn({ err: error }, 'the bytes that teams have appended to the log could not be read; it is tried again');
+      for (const teamId of asked) this.#asked.add(teamId);
+    } finally {
+      this.#noting = new Map();
+    }
+  }
+
+  async #begin(day: string): Promise<void> {
+    this.#known.clear();
+    this.#day = day;
+    await forgetLogBytes(this.#options.pool, day);
+  }
+}

@@ -1,0 +1,18 @@
+/** A bug that shows in one team's events only: Postgres refuses to store its counter. Tests of the engine plant it, and repair it. */
+import type { Database } from '../../src/database/database.ts';
+
+export interface PlantedFault {
+  repair(): Promise<void>;
+}
+
+/** `when`: SQL, of the row that is to be stored. `does`: PL/pgSQL. */
+export async function plantFault({ pool, schema }: Database, teamId: string, when = 'true', does = `raise exception 'a planted fault'`): Promise<PlantedFault> {
+  const name = `fault_${teamId.replaceAll('-', '')}`;
+  await pool.query(`create or replace function ${schema}.planted() returns trigger language plpgsql as $$ begin ${does}; return new; end $$`);
+  await pool.query(`create trigger ${name} before insert or update on counters for each row when (new.team_id = '${teamId}' and (${when})) execute function planted()`);
+  return {
+    repair: async () => {
+      await pool.query(`drop trigger ${name} on counters`);
+    },
+  };
+}

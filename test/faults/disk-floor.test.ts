@@ -1,0 +1,90 @@
+/** A disk has less free than it must keep: what would store much is refused, and all else goes on. */
+import { mkdir, mkdtemp, rename, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { afterEach, expect, test } from '@jest/globals';
+import { Client, outcomeOf } from '../support/client.ts';
+import { parseMetrics, sumOf } from '../support/metrics.ts';
+import { createDatabase } from '../support/postgres.ts';
+import { startServer } from '../support/server.ts';
+import { createTable } from '../support/tables.ts';
+import { complete, createUpload, picture, sendBytes, upload } from '../support/uploads.ts';
+
+const closers: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const closer of closers.splice(0).toReversed()) await closer();
+});
+
+const rows = (count: number): string => JSON.stringify(Array.from({ length: count }, (_, n) => ({ n, text: 'some text to fill it' })));
+const large = rows(3000);
+
+test('large bodies, chunks and uploads are refused until there is room again', async () => {
+  const [folder, database] = await Promise.all([mkdtemp(join(tmpdir(), 'tablog-files-')), createDatabase()]);
+  closers.push(() => rm(folder, { recursive: true, force: true }), () => database.drop());
+  const files = join(folder, 'files');
+  // The file system of /proc never has anything free.
+  const moveFilesTo = async (target: string): Promise<void> => {
+    await symlink(target, `${files}.new`);
+    await rename(`${files}.new`, files);
+  };
+  await mkdir(join(folder, 'disk'));
+  await moveFilesTo(join(folder, 'disk'));
+  const server = await startServer({
+    databaseUrl: database.url, environment: { FILES_DIR: files, DISK_FREE_MIN: '1', LOG_LEVEL: 'info' },
+  });
+  closers.push(() => server.stop());
+  const client = new Client(server.url, await server.token());
+  const send = (path: string, body: RequestInit['body'], headers: Record<string, string> = {}, method = 'POST'): Promise<Response> => fetch(`${server.url}${path}`, {
+    method, body, headers: { 'authorization': `Bearer ${client.token}`, 'content-type': 'application/json', ...headers },
+    ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
+  } as RequestInit);
+  const inPieces = (text: string): ReadableStream => ReadableStream.from(text.match(/[^]{1,10000}/g)!.map((piece) => Buffer.from(piece)));
+  const freeBytes = async (): Promise<number> =>
+    sumOf(parseMetrics(await (await fetch(`${server.url}/metrics`)).text()), 'tablog_disk_free_bytes', { folder: 'files' }) ?? NaN;
+  const untilCreating = async (status: number): Promise<void> => {
+    while ((await client.post('/apps/shop/uploads', picture)).status !== status) await sleep(200);
+  };
+
+  const table = await createTable(client, [{ n: 1, text: 'a' }, { n: 2, text: 'b' }]);
+  const [open, file] = [await createUpload(client), await upload(client, 'some bytes')];
+  expect(await sendBytes(open, 'before')).toBe('200');
+  expect(await freeBytes()).toBeGreaterThan(0);
+
+  await moveFilesTo('/proc');
+  await untilCreating(503);
+  const refused = await send('/tables?name=large', large);
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10']);
+  const error = { type: 'service_unavailable', message: 'The service\'s disk has less than 1 bytes free. Nothing was changed.' };
+  expect(await refused.json()).toEqual({ error });
+  const errorOf = async (response: Promise<Response>): Promise<unknown> => ((await (await response).json()) as { error: unknown }).error;
+  for (const body of [inPieces(large), inPieces(rows(20_000))]) expect(await errorOf(send('/tables?name=large', body))).toEqual(error);
+  expect(await errorOf(send('/tables?name=large', gzipSync(large), { 'content-encoding': 'gzip' }))).toEqual(error);
+  expect(await errorOf(send(`/tables/${table.id}/rows/${table.rowIds[0]}`, inPieces(`{"text":"${'a'.repeat(70_000)}"}`), {}, 'PATCH'))).toEqual(error);
+  expect((await client.put('/stashes/stash/1', [{ n: 1 }])).json.error).toEqual(error);
+  expect((await client.post('/apps/shop/uploads', picture)).json.error).toEqual(error);
+  expect((await complete(client, open)).json.error).toEqual(error);
+  expect(await errorOf(fetch(open.location, { method: 'PUT', body: 'x', headers: { 'content-type': picture.contentType } }))).toEqual(error);
+  expect(await freeBytes()).toBe(0);
+  expect(server.output()).toContain('a disk has less free than DISK_FREE_MIN');
+
+  // Small writes, reads and deletions go on, and nothing of the refused requests took effect.
+  expect((await send(`/tables/${table.id}/rows`, rows(10))).status).toBe(201);
+  expect((await send(`/tables/${table.id}/rows`, inPieces(rows(10)))).status).toBe(201);
+  expect((await send(`/tables/${table.id}/rows`, gzipSync(rows(10)), { 'content-encoding': 'gzip' })).status).toBe(201);
+  const [first] = await client.rows(table.id);
+  expect((await client.patch(`/tables/${table.id}/rows/${first!.$rowID}`, { n: 5 })).status).toBe(200);
+  expect((await client.delete(`/tables/${table.id}/rows/${first!.$rowID}`)).status).toBe(200);
+  expect((await client.delete(`/apps/shop/uploads/${file.id}`)).status).toBe(200);
+  expect(await client.rows(table.id)).toHaveLength(31);
+  expect((await client.get('/tables')).json.data).toHaveLength(1);
+
+  await moveFilesTo(join(folder, 'disk'));
+  await untilCreating(200);
+  for (const body of [large, inPieces(large)]) expect((await send('/tables?name=large', body)).status).toBe(201);
+  expect((await client.put('/stashes/stash/1', [{ n: 1 }])).status).toBe(200);
+  expect(outcomeOf(await complete(client, open))).toBe('200');
+  expect(server.output()).toContain('the disks have DISK_FREE_MIN free again');
+}, 120_000);

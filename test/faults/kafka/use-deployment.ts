@@ -1,0 +1,15 @@
+import { afterEach, beforeEach } from '@jest/globals';
+import { KafkaDeployment, type KafkaDeploymentOptions } from './kafka-deployment.ts';
+
+/** A deployment of its own for each test of the file. Call it within tests. */
+export function useDeployment(options: KafkaDeploymentOptions): () => KafkaDeployment {
+  let deployment: KafkaDeployment | undefined;
+  beforeEach(async () => {
+    deployment = await KafkaDeployment.start(options);
+  }, 120_000);
+  afterEach(async () => {
+    await deployment?.stop();
+    deployment = undefined;
+  }, 60_000);
+  return () => deployment!;
+}

@@ -1,0 +1,68 @@
+/** With the log in Postgres: an event of another process that cannot be projected holds one team, and no other of its partition. */
+import { afterEach, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { createToken } from '../../commands/teams.ts';
+import { hashToken } from '../../projections/teams/teams.queries.ts';
+import { inTransaction } from '../../src/database/transaction.ts';
+import { appendRecord } from '../../src/log/postgres/append-record.ts';
+import { newAccessToken } from '../../src/security/access-token.ts';
+import { outcomeOf } from '../support/client.ts';
+import { createDatabase } from '../support/postgres.ts';
+import { sleepUntil, startServer } from '../support/server.ts';
+import { runTablog } from '../support/tablog.ts';
+import { plantFault, recordOf, teamIn, Tenant } from './quarantined-team.ts';
+import { verify } from './verify.ts';
+
+const closers: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const closer of closers.splice(0).toReversed()) await closer();
+}, 60_000);
+
+test('its neighbour goes on, also after a restart, and after the fix it has all that was held', async () => {
+  const { url: databaseUrl, drop } = await createDatabase();
+  closers.push(drop);
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+  closers.push(() => pool.end());
+  let server = await startServer({ databaseUrl });
+  closers.push(() => server.stop());
+  const append = async (partition: number, ...records: readonly Uint8Array[]): Promise<void> => {
+    for (const bytes of records) await inTransaction(pool, (client) => appendRecord(client, partition, bytes));
+  };
+  const tablog = (...args: readonly string[]): ReturnType<typeof runTablog> => runTablog(args, { DATABASE_URL: databaseUrl });
+  const unluckyTeam = teamIn();
+  const { partition, id: teamId } = unluckyTeam;
+  const luckyTeam = teamIn(partition);
+  await append(partition, ...unluckyTeam.records, ...luckyTeam.records);
+  const tenants = (): [Tenant, Tenant] => [new Tenant([server.url], unluckyTeam.token), new Tenant([server.url], luckyTeam.token)];
+  let [unlucky, lucky] = tenants();
+  await lucky.makeTable();
+  await unlucky.makeTable();
+
+  const repair = await plantFault(databaseUrl, 'tokens', teamId);
+  const tokens = [newAccessToken(), newAccessToken()];
+  await append(partition, ...tokens.map((token) => recordOf(createToken(teamId, randomUUID(), 'held', hashToken(token)))));
+  await unlucky.untilRefused();
+  for (let n = 0; n < 5; n += 1) expect(outcomeOf(await lucky.patch(`second ${n}`))).toBe('200');
+  // Nobody adds to what is held.
+  expect(await tablog('plans', 'suspend', teamId)).toMatchObject({ code: 1, stderr: expect.stringContaining(`team ${teamId} is in quarantine`) });
+
+  await server.stop();
+  server = await startServer({ databaseUrl });
+  [unlucky, lucky] = tenants();
+  await lucky.makeTable();
+  await unlucky.untilRefused();
+  expect(outcomeOf(await lucky.patch('third'))).toBe('200');
+  expect(JSON.parse((await tablog('quarantine', 'list', '--json')).stdout)).toEqual([expect.objectContaining({ teamId, partition })]);
+
+  await repair();
+  expect(await tablog('quarantine', 'release', '--all')).toMatchObject({ code: 0 });
+  await sleepUntil(async () => (await unlucky.outcomes())[0] === '200', 'it is answered again', 60_000);
+  for (const token of tokens) expect(await new Tenant([server.url], token).outcomes()).toEqual(['200']);
+  await unlucky.makeTable();
+  expect(outcomeOf(await unlucky.patch('second'))).toBe('200');
+  expect(outcomeOf(await lucky.patch('fourth'))).toBe('200');
+  expect(await tablog('quarantine', 'list')).toMatchObject({ stdout: 'No team is in quarantine.\n' });
+  expect(await verify({ DATABASE_URL: databaseUrl })).toMatchObject({ exitCode: 0 });
+}, 180_000);

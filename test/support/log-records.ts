@@ -1,0 +1,35 @@
+/** The records of a team in the log, for tests that say what a request may leave there. */
+import type { Service } from '../../src/app/service.ts';
+import { decodeEvent } from '../../src/events/event-codec.ts';
+import { teamOf, type Event } from '../../src/events/event.ts';
+import { allPartitions, partitionOf } from '../../src/log/partition.ts';
+
+export interface TeamRecord {
+  readonly event: Event;
+  readonly bytes: number;
+}
+
+/** How many records all partitions have, and how many bytes these are. */
+export async function sizeOfLog({ log }: Service): Promise<{ readonly records: number; readonly bytes: number }> {
+  const sizes = await Promise.all(allPartitions(log.partitions).map(async (partition) => {
+    const { start, end } = await log.bounds(partition);
+    const sizesOfRecords: number[] = [];
+    for await (const records of log.read(partition, start, end)) sizesOfRecords.push(...records.map(({ bytes }) => bytes.length));
+    return sizesOfRecords;
+  }));
+  return { records: sizes.flat().length, bytes: sizes.flat().reduce((sum, size) => sum + size, 0) };
+}
+
+/** All records of a team, in order. */
+export async function recordsOf({ log }: Service, teamId: string): Promise<TeamRecord[]> {
+  const partition = partitionOf(teamId, log.partitions);
+  const { start, end } = await log.bounds(partition);
+  const found: TeamRecord[] = [];
+  for await (const records of log.read(partition, start, end)) {
+    for (const { bytes } of records) {
+      const event = decodeEvent(bytes);
+      if (teamOf(event.data) === teamId) found.push({ event, bytes: bytes.length });
+    }
+  }
+  return found;
+}
