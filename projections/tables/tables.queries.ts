@@ -18,8 +18,8 @@ export interface TablePosition {
 }
 
 export interface TablesPage {
-  /** The tables as JSON in UTF-8, each with its `id` and `name`, joined by commas. */
-  readonly tables: Buffer;
+  /** The tables as JSON, each with its `id` and `name`, joined by commas. */
+  readonly tables: string;
   /** Where the next page begins; null when this is the last. */
   readonly next: TablePosition | null;
 }
@@ -71,11 +71,11 @@ export const selectTables = `
     select * from measured where place <= $5 and (place = 1 or bytes <= $6)
   )
   select coalesce(string_agg(entry, ',' order by place), '') as tables,
-    case when count(*) < (select count(*) from found) then max(created) end as "nextCreated", (array_agg(id order by place desc))[1]::text as "nextId"
+    case when count(*) < (select count(*) from found) then max(created) end as "nextCreated", (array_agg(id order by place desc))[1] as "nextId"
   from page`;
 
-const readTables: Statement<{ readonly tables: Buffer; readonly nextCreated: Buffer | null; readonly nextId: Buffer }> = {
-  name: 'read_tables', text: selectTables, binary: true,
+const readTables: Statement<{ readonly tables: string; readonly nextCreated: bigint | null; readonly nextId: string }> = {
+  name: 'read_tables', text: selectTables,
 };
 
 /** Before every table: versions are at least 0, and no table has this ID. */
@@ -133,7 +133,7 @@ export class TableQueries {
     const { created, id } = from ?? beforeAll;
     const { rows } = await this.#database.scans.with((client) => client.query(readTables, [teamId, appId, created, id, limit, bytesMax]));
     const { tables, nextCreated, nextId } = rows[0]!;
-    return { tables, next: nextCreated === null ? null : { created: nextCreated.readBigInt64BE(), id: nextId.toString() } };
+    return { tables, next: nextCreated === null ? null : { created: nextCreated, id: nextId } };
   }
 
   /** Whether a table of the team is linked to an app. Also true of a deleted table, which other queries report as missing. */

@@ -13,8 +13,6 @@ import pg from 'pg';
 export interface Statement<Row extends object = object> {
   readonly name: string;
   readonly text: string;
-  /** Whether all columns of its rows come as the bytes that Postgres sends in its binary format: for large values that are passed on. */
-  readonly binary?: true;
   /** Never set: carries the row type only. */
   readonly row?: Row;
 }
@@ -26,10 +24,9 @@ export interface StatementResult<Row extends object = object> {
   readonly command: string;
 }
 
-/** bigint columns come as bigint: versions and offsets outgrow a double. Binary columns come as they are. */
+/** bigint columns come as bigint: versions and offsets outgrow a double. */
 export const postgresTypes = {
-  getTypeParser(oid: number, format?: 'text' | 'binary'): unknown {
-    if (format === 'binary') return (bytes: Buffer) => bytes;
+  getTypeParser(oid: number): unknown {
     return oid === 20 ? BigInt : pg.types.getTypeParser(oid, 'text');
   },
 };
@@ -95,8 +92,8 @@ export class PipelinedClient {
    */
   query<Row extends object>(statement: Statement<Row>, values: readonly unknown[] = []): Promise<StatementResult<Row>> {
     this.#cork();
-    const { name, text, binary = false } = statement;
-    const result = this.#client.query<Row>({ name, text, binary, values: values as unknown[] } as pg.QueryConfig);
+    const { name, text } = statement;
+    const result = this.#client.query<Row>({ name, text, values: values as unknown[] });
     this.#pending += 1;
     const settled = (): void => {
       this.#pending -= 1;

@@ -38,8 +38,8 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
     const from = continuation === undefined ? null : parseTablesContinuation(teamId, continuation);
     const { page, outgoing } = await readPage(shares, reply, tablesBytesAtMost(limit), () => tables.list(teamId, appId, from, limit), listUnits);
     const next = page.next === null ? '' : `,"continuation":"${formatTablesContinuation(teamId, page.next)}"`;
-    const body = Buffer.concat([Buffer.from('{"data":['), page.tables, Buffer.from(`]${next}}`)]);
-    outgoing.shrink(body.length);
+    const body = `{"data":[${page.tables}]${next}}`;
+    outgoing.shrink(Buffer.byteLength(body));
     return reply.type(json).send(body);
   });
 
