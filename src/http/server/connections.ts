@@ -71,12 +71,17 @@ function refuseRequest(response: ServerResponse, message: string): void {
   }).end(body);
 }
 
+/** Connections whose client broke the protocol. Node's parser reports each packet that comes after that. */
+const givenUp = new WeakSet<Socket>();
+
 /** Answers invalid HTTP. `error` is from Node's parser, or says that the headers took too long. */
 function onClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) {
     socket.destroy();
     return;
   }
+  if (givenUp.has(socket)) return;
+  givenUp.add(socket);
   giveUp(socket, describeClientError(error.code));
 }
 
@@ -104,8 +109,9 @@ function onIdle(socket: HttpSocket): void {
 }
 
 /**
- * Closes a connection whose client broke the protocol. A request in progress on it keeps its own answer, since it may have taken
- * effect; if its body is broken, the reader gets the error. The connection closes after the answer.
+ * Closes a connection whose client broke the protocol. Requests in progress on it keep their own answers, since they may have taken
+ * effect. If the body of one is broken, its reader gets the error, and the connection closes after its answer. If what followed them is
+ * broken, that is answered after them.
  */
 function giveUp(socket: HttpSocket, message: string): void {
   const response = socket._httpMessage;
@@ -113,9 +119,13 @@ function giveUp(socket: HttpSocket, message: string): void {
     refuse(socket, message);
     return;
   }
+  if (response.req.complete) {
+    response.once('finish', () => giveUp(socket, message));
+    return;
+  }
   response.shouldKeepAlive = false;
   response.once('finish', () => endSoon(socket));
-  if (!response.req.complete) failBody(response.req, new HttpError('request_validation_error', message));
+  failBody(response.req, new HttpError('request_validation_error', message));
 }
 
 /** Answers 400 on a socket without a request. */

@@ -69,9 +69,9 @@ test('two Authorization headers are no token', async () => {
 });
 
 test.each([
-  ['what follows it is malformed', [], '', 'garbage\r\n\r\n'],
-  ['its own body breaks after it took effect', ['Transfer-Encoding: chunked'], '1\r\na\r\n', 'zz\r\n'],
-])('a request that is being answered keeps its answer when %s', async (_name, headers, body, garbage) => {
+  ['what follows it is malformed', [], '', 'garbage\r\n\r\n', true],
+  ['its own body breaks after it took effect', ['Transfer-Encoding: chunked'], '1\r\na\r\n', 'zz\r\n', false],
+])('a request that is being answered keeps its answer when %s', async (_name, headers, body, garbage, isRefusedAfterIt) => {
   const gate = new Gate();
   const { app } = buildEdge(gate.addRoutes);
   const client = await RawClient.open(await listen(app));
@@ -81,7 +81,17 @@ test.each([
   client.send(garbage);
   await noticed;
   gate.open();
-  expect(await client.ended()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\{"data":"done"\}$/);
+  const [own, after] = (await client.ended()).split(/(?<=\{"data":"done"\})/) as [string, string?];
+  expect(own).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\{"data":"done"\}$/);
+  expect(after).toEqual(isRefusedAfterIt ? expect.stringMatching(bad) : undefined);
+});
+
+test('what is malformed after several requests is answered after all of them', async () => {
+  const client = await RawClient.open(await listen(buildEdge(new Gate().addRoutes).app));
+  client.send(`${requestText('GET /quick')}${requestText('GET /quick')}GET /quick HTTP/1.1\r\nHost: h\r\nX: \0\r\n\r\n`);
+  for (let more = 0; more < 20; more += 1) client.send('more\r\n');
+  const statuses = (await client.ended()).match(/(?<=HTTP\/1\.1 )\d+/g);
+  expect(statuses).toEqual(['200', '200', '400']);
 });
 
 describe('idle clients', () => {
