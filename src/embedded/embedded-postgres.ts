@@ -158,9 +158,17 @@ class RunningPostgres implements EmbeddedPostgres {
     if (found?.pid === this.pid) await endPostmaster(this.pid, STOP_PATIENCE_MS);
   }
 
+  /** Whether no other process uses the server. Waits while it restarts its processes after a crash. */
   async #isUnused(): Promise<boolean> {
-    await this.#renewLease();
-    return !this.#lease.lost && (await this.#lease.excludeOthers());
+    for (const deadline = Date.now() + STOP_PATIENCE_MS; Date.now() < deadline && (await isAlive(this.pid)); await sleep(100)) {
+      await this.#renewLease();
+      try {
+        if (!this.#lease.lost) return await this.#lease.excludeOthers();
+      } catch (error) {
+        if (!this.#lease.lost) throw error;
+      }
+    }
+    return false;
   }
 
   /** Forwards messages, and checks that the server is alive, until `stop` is called. */

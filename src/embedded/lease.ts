@@ -15,9 +15,11 @@ export class Lease {
 
   private constructor(client: pg.Client) {
     this.#client = client;
-    client.once('end', () => {
+    const lose = (): void => {
       this.#lost = true;
-    });
+    };
+    client.on('error', lose);
+    client.once('end', lose);
   }
 
   /**
@@ -53,7 +55,7 @@ export class Lease {
 
   /**
    * Whether no other process is connected. If so, requests for a lease wait until this one ends or the server has stopped. If not,
-   * this lease can no longer be used.
+   * this lease can no longer be used. Rejects if the connection breaks; then it is lost.
    */
   async excludeOthers(): Promise<boolean> {
     await this.#client.query('SELECT pg_advisory_unlock_shared($1)', [advisoryLocks.useServer]);
@@ -85,13 +87,10 @@ async function createDatabase(client: pg.Client, name: string): Promise<void> {
 }
 
 function newClient(url: string): pg.Client {
-  const client = new pg.Client({
+  return new pg.Client({
     connectionString: url,
     application_name: 'tablog lease',
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
   });
-  // Handled by the `end` event; without a listener the error would end the process.
-  client.on('error', () => undefined);
-  return client;
 }
