@@ -14,8 +14,9 @@ RUN mkdir /data && chown node:node /data
 VOLUME /data
 USER node
 # The same as `npm start`, but without npm between the signals and the service.
-ENV NODE_ENV=production MALLOC_ARENA_MAX=1 HOST=0.0.0.0 DATA_DIR=/data
+ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data \
+  MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=1048576 NODE_OPTIONS="--max-semi-space-size=16 --max-old-space-size=1024"
 EXPOSE 8080
 HEALTHCHECK --interval=15s --timeout=10s --start-period=60s --retries=4 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 8080}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "--max-semi-space-size=16", "src/main.ts"]
+CMD ["node", "src/main.ts"]

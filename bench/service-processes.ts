@@ -65,10 +65,10 @@ export async function startServiceProcess(
     nodeArguments: [
       ...(profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []),
       // As `npm start` runs it.
-      '--max-semi-space-size=16',
+      '--max-semi-space-size=16', '--max-old-space-size=1024',
       join(source, 'main.ts'),
     ],
-    environment: { ...environment, DATA_DIR: folder, ROLE: role, MALLOC_ARENA_MAX: '1' },
+    environment: { ...environment, DATA_DIR: folder, ROLE: role, MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '1048576' },
     logFile: join(folder, `${name}.log`),
   }, resources, signal);
 }

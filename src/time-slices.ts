@@ -1,5 +1,5 @@
 /** How long work holds the thread before it gives way, in milliseconds. */
-const sliceMs = 10;
+const sliceMs = 3;
 
 /** Works that wait for their next slices. All share the thread, and so this queue: one slice runs in each turn of the event loop. */
 const waiting: (() => void)[] = [];

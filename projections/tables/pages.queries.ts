@@ -18,6 +18,11 @@ const pageRowsMin = 32;
 const rowsBetweenLooks = 64;
 /** A page reads at most this many extents, so it may be shorter than asked for. */
 const pageExtentsMax = 64;
+/**
+ * A part of a page has about this many bytes: the client of Postgres puts each value together in a buffer that it doubles as it grows, so that one
+ * of 16 MiB takes three times as many.
+ */
+const partBytesMax = 1024 * 1024;
 
 /** A row takes at most about this many bytes, with its ID. */
 const rowBytesMax = 512 * 1024 + 64;
@@ -40,7 +45,7 @@ export interface RowsPage {
   readonly next: PagePosition | null;
 }
 
-/** The part of a page that comes from one extent, with the columns that all parts share. */
+/** Rows of a page that are next to each other in one extent, with the columns that all parts share. */
 interface PagePart {
   readonly suspended: boolean;
   readonly etag: bigint;
@@ -54,7 +59,12 @@ interface PagePart {
   readonly version: bigint | null;
   readonly ordinal: number;
   readonly form: string;
-  /** How many rows may come from the extent: one more than fit in the page, to tell whether there are more. */
+  /** The indexes in the extent at which the part begins, and before which it ends. */
+  readonly start: number;
+  readonly ends: number;
+  /** How many rows the extent has, deleted ones included. */
+  readonly extentRows: number;
+  /** How many rows may come from the part: one more than fit in the page, to tell whether there are more. */
   readonly lim: number;
   /** Its rows: how many, the index of the first, and their bodies joined by line feeds. Null if there are none, or none are needed. */
   readonly count: number | null;
@@ -68,8 +78,9 @@ interface PagePart {
 }
 
 /**
- * One result row per extent, with the bodies joined into one text, which Postgres and Node handle as one value (docs/decisions/0006).
- * An extent's version is never below that of its generation, so the index scan starts there.
+ * One result row per extent, or several if its rows are large, with the bodies joined into one text, which Postgres and Node handle as one value
+ * (docs/decisions/0006). An extent's version is never below that of its generation, so the index scan starts there. Of each extent there are
+ * parts until one has no room in the page.
  */
 const selectPage: Statement<PagePart> = {
   name: 'read_page',
@@ -77,26 +88,30 @@ const selectPage: Statement<PagePart> = {
       select tables.id, tables.version, teams.suspended, coalesce($3, tables.generation) as generation,
         case when current then tables.widened else ended.widened end as widened,
         case when current then tables.schema_version else ended.schema_version end as schema_version,
-        least($7, greatest(${pageRowsMin}, ${pageBytesMax} / greatest(tables.row_bytes_max, 1))) as page_rows
+        least($7, greatest(${pageRowsMin}, ${pageBytesMax} / greatest(tables.row_bytes_max, 1)))::int4 as page_rows,
+        greatest(1, ${partBytesMax} / greatest(tables.row_bytes_max, 1))::int4 as part_rows
       from tables join teams on teams.id = tables.team_id
       cross join lateral (select $3::int8 is null or $3 = tables.generation as current) as asked
       left join generations ended on not current and ended.table_id = tables.id and ended.version = $3
         and not ended.expired
       where tables.id = $1 and tables.team_id = $2 and not tables.deleted
     ), ahead as (
-      select extents.*, case when (extents.version, extents.ordinal) = ($4, $5) then $6::int4 else 0 end as start, target.page_rows
+      select extents.*, case when (extents.version, extents.ordinal) = ($4, $5) then $6::int4 else 0 end as first_index, target.page_rows, target.part_rows
       from target join extents on extents.table_id = target.id and extents.generation = target.generation
         and extents.version >= target.generation and (extents.version, extents.ordinal) >= ($4, $5) and extents.deleted < extents.rows
       order by extents.version, extents.ordinal limit ${pageExtentsMax}
+    ), parts as (
+      select ahead.*, start, greatest(start, least(rows, start + part_rows)) as ends
+      from ahead cross join generate_series(first_index, least(greatest(first_index, rows - 1), first_index + page_rows + part_rows), part_rows) as start
     ), bounded as (
-      select *, page_rows + 1 - coalesce(sum(rows - start) over (
-        order by version, ordinal rows between unbounded preceding and 1 preceding), 0) as lim
-      from ahead
+      select *, page_rows + 1 - coalesce(sum(ends - start) over (
+        order by version, ordinal, start rows between unbounded preceding and 1 preceding), 0) as lim
+      from parts
     )
     select target.suspended, target.version as etag, target.widened, target.schema_version as "schemaVersion", target.generation,
-      target.page_rows as "pageRows", bounded.version, bounded.ordinal, ${formInSql('bounded')} as form, bounded.lim::int4,
+      target.page_rows as "pageRows", bounded.version, bounded.ordinal, ${formInSql('bounded')} as form, bounded.start, bounded.ends, bounded.rows as "extentRows", bounded.lim::int4,
       found.count, found.first, found.indexes, found.versions, found.ids, found.bodies
-    from target left join bounded on true
+    from target left join bounded on bounded.lim > -bounded.part_rows
     left join lateral (
       select count(*)::int4 as count, min(live.index) as first, string_agg(live.body, E'\\n') as bodies,
         case when bounded.changed then array_agg(live.index) end as indexes,
@@ -107,11 +122,11 @@ const selectPage: Statement<PagePart> = {
             select retained_ids.id from retained_ids
             where retained_ids.segment = bounded.segment and retained_ids.index = stored.place
           ) end as id
-        from (${selectRowsOf('bounded', 'bounded.start', 'bounded.rows')}) stored
+        from (${selectRowsOf('bounded', 'bounded.start', 'bounded.ends')}) stored
         where body is not null order by place limit greatest(bounded.lim, 0)
       ) live
     ) found on bounded.lim > 0
-    order by bounded.version, bounded.ordinal`,
+    order by bounded.version, bounded.ordinal, bounded.start`,
 };
 
 export class PageQueries {
@@ -161,9 +176,9 @@ export class PageQueries {
     const rows = rowsJsonFor(parts);
     let presenterFor: PresenterFor | null = null;
     for (const part of parts) {
-      const { version, ordinal, lim, indexes, versions, ids } = part;
+      const { version, ordinal, start, lim, indexes, versions, ids } = part;
       if (version === null) break;
-      if (lim <= 0) return { rows, etag, next: { generation, version, ordinal, index: 0 } };
+      if (lim <= 0) return { rows, etag, next: { generation, version, ordinal, index: start } };
       const [count, first, bodies] = [part.count ?? 0, part.first ?? 0, part.bodies ?? ''];
       const prefix = rowIdPrefix(version, ordinal);
       const form = parseForm(part.form);
@@ -207,7 +222,8 @@ function rowsJsonFor(parts: readonly PagePart[]): RowsJson {
 
 /** All extents that were read are used up. There may be more only if their number reached the limit. */
 function afterLast(parts: readonly PagePart[], generation: bigint): PagePosition | null {
-  if (parts.length < pageExtentsMax) return null;
+  const extents = parts.filter(({ ends, extentRows }) => ends >= extentRows).length;
+  if (extents < pageExtentsMax) return null;
   const { version, ordinal } = parts.at(-1)!;
   return { generation, version: version!, ordinal: ordinal + 1, index: 0 };
 }

@@ -77,6 +77,15 @@ describe('of five tables', () => {
   });
 });
 
+test('a list that is longer than one part of what the database gives is whole', async () => {
+  const { client } = await api().createTeam();
+  const name = 'é'.repeat(500);
+  const made = await Promise.all(Array.from({ length: 80 }, async () => (await client.post('/tables', { name, rows: [] })).json.data.tableID as string));
+  const { data } = (await client.get('/tables')).json as TablesPage;
+  expect(data.map((table) => table.name)).toEqual(made.map(() => name));
+  expect(data.map(({ id }) => id).toSorted()).toEqual(made.toSorted());
+});
+
 test("the token of an app gets pages of the app's tables", async () => {
   const team = await api().createTeam();
   const { client: ofApp } = await team.createToken({ appId: 'a' });

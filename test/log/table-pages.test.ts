@@ -45,16 +45,16 @@ describe('where a page ends', () => {
   ])('%s', async (_name, limit, bytesMax, count) => {
     const queries = new TableQueries(database());
     const { tables, next } = await queries.list(team, null, null, limit, bytesMax);
-    const found = JSON.parse(`[${tables}]`) as { readonly id: string; readonly name: string }[];
+    const found = JSON.parse(`[${tables.join(',')}]`) as { readonly id: string; readonly name: string }[];
     expect(found).toEqual(Array.from({ length: count }, () => ({ id: expect.any(String), name })));
     expect(next).toEqual(count === 3 ? null : { created: before + BigInt(2 * count - 1), id: found.at(-1)!.id });
     if (next === null) return;
     const rest = await queries.list(team, null, next, 10);
-    expect(JSON.parse(`[${rest.tables}]`)).toHaveLength(3 - count);
+    expect(JSON.parse(`[${rest.tables.join(',')}]`)).toHaveLength(3 - count);
     expect(rest.next).toBeNull();
   });
 
   test('no tables are the last page', async () => {
-    expect(await new TableQueries(database()).list(team, null, from(before + 6n), 3)).toEqual({ tables: '', next: null });
+    expect(await new TableQueries(database()).list(team, null, from(before + 6n), 3)).toEqual({ tables: [], next: null });
   });
 });

@@ -38,8 +38,9 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
     const from = continuation === undefined ? null : parseTablesContinuation(teamId, continuation);
     const { page, outgoing } = await readPage(shares, reply, tablesBytesAtMost(limit), () => tables.list(teamId, appId, from, limit), listUnits);
     const next = page.next === null ? '' : `,"continuation":"${formatTablesContinuation(teamId, page.next)}"`;
-    const body = `{"data":[${page.tables}]${next}}`;
-    outgoing.shrink(Buffer.byteLength(body));
+    const texts = [...page.tables.map((text, at) => (at === 0 ? text : `,${text}`)), `]${next}}`];
+    const body = Buffer.concat(['{"data":[', ...texts].map((text) => Buffer.from(text)));
+    outgoing.shrink(body.length);
     return reply.type(json).send(body);
   });
 
