@@ -127,6 +127,10 @@ export const others: Record<string, Run> = {
   },
 };
 
+function nextEpoch(view: View, { epoch }: Row): bigint {
+  return (epoch as bigint) + 1n + BigInt(Math.floor(view.server.random.next() * 2 ** 40));
+}
+
 function outcomes(view: View, partition: unknown, commandIds: readonly string[]): Row[] {
   const found = commandIds.map((commandId) => view.get('outcomes', keyOf('outcomes', { partition, commandId })));
   return found.filter((row) => row !== null);
@@ -134,9 +138,10 @@ function outcomes(view: View, partition: unknown, commandIds: readonly string[])
 
 /** Statements without a name, by how they begin: which locks they take, and what they do. */
 const unnamed: readonly (readonly [start: string, locks: Handler['locks'], run: Run])[] = [
-  ['update progress set epoch = epoch + 1 + floor', locksFirst, (view, [partition]) => change(view, partition, () => true, ({ epoch, halted, contradicted }) => {
-    return { epoch: (epoch as bigint) + 1n + BigInt(Math.floor(view.server.random.next() * 2 ** 40)), halted: contradicted ? halted : null };
+  ['update progress set halted = case when contradicted then halted end', locksFirst, (view, [partition]) => change(view, partition, () => true, (row) => {
+    return { epoch: nextEpoch(view, row), halted: row['contradicted'] ? row['halted'] : null };
   })],
+  ['update progress set epoch = ', locksFirst, (view, [partition]) => change(view, partition, () => true, (row) => ({ epoch: nextEpoch(view, row) }))],
   ['update progress set halted = $2, contradicted = true', locksFirst, (view, [partition, halted]) => {
     return change(view, partition, ({ contradicted }) => contradicted === false, () => ({ halted, contradicted: true }));
   }],
@@ -145,8 +150,8 @@ const unnamed: readonly (readonly [start: string, locks: Handler['locks'], run: 
       return change(view, partition, ({ contradicted }) => contradicted === true, () => ({ halted: null, contradicted: false }));
     });
   }],
-  ['update progress set halted = $3', locksFirst, (view, [partition, epoch, halted]) => {
-    return change(view, partition, (row) => row['epoch'] === BigInt(epoch) && row['contradicted'] === false, () => ({ halted }));
+  ['update progress set halted = case when contradicted then halted else $3', locksFirst, (view, [partition, epoch, halted]) => {
+    return change(view, partition, (row) => row['epoch'] === BigInt(epoch), (row) => ({ halted: row['contradicted'] ? row['halted'] : halted }));
   }],
   ['update progress set caught_up = true', locksFirst, (view, [partition, epoch]) => {
     return change(view, partition, (row) => row['epoch'] === BigInt(epoch), () => ({ caughtUp: true }));

@@ -10,7 +10,7 @@ import { NotAppended } from '../../../src/log/event-log.ts';
 import { proveIdentityTwice, RecordsLost, WrongLog, type LedLog } from '../../../src/log/identity.ts';
 import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import { allPartitions } from '../../../src/log/partition.ts';
-import { noteContradicted, readProgressOf } from '../progress/progress.store.ts';
+import { fenceOff, noteContradicted } from '../progress/progress.store.ts';
 
 /** How long to wait before a halt is noted again, in milliseconds. */
 const noteDelay = 200;
@@ -55,7 +55,8 @@ export class Contradictions {
 
   /**
    * At first, and whenever a connection broke or another broker leads: proves that the partition still has all that was projected of it, before
-   * anything is appended. Else new events would take the offsets, and versions, of lost ones. Rejects with NotAppended.
+   * anything is appended. Else new events would take the offsets, and versions, of lost ones. The owner of the partition is fenced off
+   * first: it may be about to store records that it read before they were lost. Rejects with NotAppended.
    */
   async prove(partition: number): Promise<void> {
     const { reader, connection, database } = this.#options;
@@ -64,7 +65,7 @@ export class Contradictions {
       if (doubts === this.#provenAt.get(partition)) return;
       try {
         const asked = reader.leaderOf(partition);
-        await proveIdentityTwice(reader, partition, await readProgressOf(database.pool, partition));
+        await proveIdentityTwice(reader, partition, await fenceOff(database.pool, partition));
         // The reader has connections of its own, and may have asked a leader that was deposed, even if it knows better by now.
         if (reader.leaderOf(partition) !== asked) throw new Error('another broker leads it than was asked at first');
         if (asked !== connection.leaderOf(partition)) {

@@ -29,8 +29,13 @@ const ownRecordsFor = 20;
 /** After a gap, other processes write too, and the partition is fetched for at least this long. In milliseconds. */
 const sharedFor = 5000;
 
-/** How long to wait before taking back a partition that was lost although it is still assigned, in milliseconds. */
-const retakeDelay = 5000;
+/**
+ * How long to wait before taking back a partition that was lost although it is still assigned, in milliseconds. Not at all the first time, because
+ * a process that proves the log fences its owner off; longer each time that it is lost again soon, because another process may keep taking it.
+ */
+const retakeDelays = [0, 200, 1000, 5000] as const;
+/** A partition that was kept for this long was not lost soon. In milliseconds. */
+const keptFor = 5000;
 
 export interface PartitionOwnerOptions {
   readonly connection: KafkaConnection;
@@ -55,6 +60,8 @@ const unproven = -1;
 interface Owned {
   readonly projection: PartitionProjection;
   readonly epoch: bigint;
+  /** When it was taken over, by `performance.now`. */
+  readonly takenAt: number;
   /** The end of the log when it was taken over; null once the projection has been there. */
   catchUpTo: bigint | null;
   /** The doubts about the partition when the log was last proved to have all that was projected, and those at the last fetch. */
@@ -68,6 +75,8 @@ interface Owned {
 export class PartitionOwner {
   readonly #options: PartitionOwnerOptions;
   readonly #owned = new Map<number, Owned>();
+  /** How often partitions were lost soon after they were taken over, one time after the other. */
+  readonly #lostSoon = new Map<number, number>();
   #assigned: ReadonlySet<number> = new Set();
   readonly #takingOver = new Set<number>();
   readonly #tasks = new Set<Promise<void>>();
@@ -153,7 +162,7 @@ export class PartitionOwner {
           await proveIdentityTwice(reader, partition, claim);
         } catch (error) {
           if (!(error instanceof WrongLog)) throw error;
-          await this.#note(partition, claim.epoch, error.message, error);
+          if (!(await this.#note(partition, claim.epoch, error.message, error))) continue;
           return onHalted(partition, claim.next, error.message, error);
         }
         const { end } = await reader.bounds(partition);
@@ -170,6 +179,7 @@ export class PartitionOwner {
 
   #own(partition: number, position: Position, end: bigint): void {
     const { database, projector, logger, listener } = this.#options;
+    const takenAt = performance.now();
     const projection = new PartitionProjection({
       partition, position, database, projector, listener,
       withNotification: (...storing) => this.#options.withNotification(partition, ...storing),
@@ -178,23 +188,32 @@ export class PartitionOwner {
         this.#noteCaughtUp(partition, records.at(-1)!.offset + 1n);
       },
       onLost: () => {
-        logger.warn({ partition, epoch: String(position.epoch) }, 'another process has taken a partition over, or halted it');
+        logger.warn({ partition, epoch: String(position.epoch) }, 'another process has taken a partition over, halted it, or is proving its log');
         this.#owned.delete(partition);
-        // Either the group is assigning it to that process, or that process took it without being in the group.
-        this.#takeOverSoon(partition, retakeDelay);
+        // The group is assigning it to that process, or that process took it without being in the group, or is proving the log.
+        this.#takeOverSoon(partition, this.#retakeDelay(partition, takenAt));
       },
       onHalted: (offset, error) => {
         this.#owned.delete(partition);
         const reason = error instanceof WrongLog ? error.message : `partition ${partition} has halted at offset ${offset}: ${error.message}`;
-        this.#run(this.#note(partition, position.epoch, reason, error));
+        this.#run(this.#note(partition, position.epoch, reason, error).then((isNoted) => {
+          if (!isNoted) this.#takeOverSoon(partition, failureWait);
+        }));
         this.#options.onHalted(partition, offset, reason, error);
       },
     });
     this.#owned.set(partition, {
-      projection, epoch: position.epoch, catchUpTo: end, provenAt: unproven, askedAt: unproven, sentAt: -Infinity, sharedUntil: -Infinity,
+      projection, epoch: position.epoch, takenAt, catchUpTo: end, provenAt: unproven, askedAt: unproven, sentAt: -Infinity, sharedUntil: -Infinity,
     });
     this.#noteCaughtUp(partition, position.next);
     this.#fetcher.start();
+  }
+
+  /** How long to wait before a partition is taken back that was lost now. */
+  #retakeDelay(partition: number, takenAt: number): number {
+    const times = performance.now() - takenAt > keptFor ? 0 : (this.#lostSoon.get(partition) ?? 0) + 1;
+    this.#lostSoon.set(partition, times);
+    return retakeDelays[Math.min(times, retakeDelays.length - 1)]!;
   }
 
   #noteCaughtUp(partition: number, next: bigint): void {
@@ -207,12 +226,17 @@ export class PartitionOwner {
 
   /**
    * Notes why a partition has halted, for other processes, until somebody takes it over with the right settings or code. Lost records are
-   * noted by whoever is told of the halt.
+   * noted by whoever is told of the halt. Resolves to false if the epoch was raised meanwhile: if the partition is still assigned to this process,
+   * it has to be taken over, and halts anew.
    */
-  async #note(partition: number, epoch: bigint, reason: string, error: Error): Promise<void> {
-    if (error instanceof RecordsLost) return;
+  async #note(partition: number, epoch: bigint, reason: string, error: Error): Promise<boolean> {
+    if (error instanceof RecordsLost) return true;
     const { pool } = this.#options.database;
-    await this.#untilDone(partition, () => noteHalted(pool, partition, epoch, reason));
+    let isNoted = true;
+    await this.#untilDone(partition, async () => {
+      isNoted = await noteHalted(pool, partition, epoch, reason);
+    });
+    return isNoted;
   }
 
   /** Retries while Postgres cannot be reached. Never rejects. */

@@ -56,18 +56,26 @@ export async function readProgressOf(pool: pg.Pool, partition: number): Promise<
   return toProgress(rows[0]!);
 }
 
-/** An epoch is raised by a random number below this: there is room for millions of takeovers. */
-const epochStepMax = 2 ** 40;
-
 /**
- * Raises the epoch of a partition, which fences off its former owner: that one can no longer store anything for it. It is raised at random,
- * so that none is given out twice although Postgres may lose the commit of a takeover, with a timeline or with the end of its disk.
+ * Raises an epoch at random, so that none is given out twice although Postgres may lose the commit of a takeover, with a timeline or with the
+ * end of its disk. There is room for millions of takeovers.
  */
+const nextEpoch = `epoch + 1 + floor(random() * ${2 ** 40})::int8`;
+
+/** Takes a partition over: fences off its former owner, and lets it be projected again unless its log contradicts the read model. */
 export async function takeOver(pool: pg.Pool, partition: number): Promise<Progress> {
   const { rows } = await pool.query<ProgressRow>(
-    `update progress set epoch = epoch + 1 + floor(random() * ${epochStepMax})::int8, halted = case when contradicted then halted end
-      where partition = $1 returning ${columns}`, [partition],
+    `update progress set halted = case when contradicted then halted end, epoch = ${nextEpoch} where partition = $1 returning ${columns}`, [partition],
   );
+  return toProgress(rows[0]!);
+}
+
+/**
+ * Raises the epoch of a partition: its owner can no longer store anything that it has read by now, and has to take it over anew. Resolves to
+ * the progress, which does not change until then.
+ */
+export async function fenceOff(pool: pg.Pool, partition: number): Promise<Progress> {
+  const { rows } = await pool.query<ProgressRow>(`update progress set epoch = ${nextEpoch} where partition = $1 returning ${columns}`, [partition]);
   return toProgress(rows[0]!);
 }
 
@@ -85,10 +93,13 @@ export async function clearContradictions(pool: pg.Pool, partitions: readonly nu
   await pool.query('update progress set halted = null, contradicted = false where partition = any($1) and contradicted', [partitions]);
 }
 
-/** Notes why a partition has halted, unless somebody else has taken it over. */
-export async function noteHalted(pool: pg.Pool, partition: number, epoch: bigint, reason: string): Promise<void> {
+/** Notes why a partition has halted, unless its epoch was raised meanwhile. Resolves to whether it was not. */
+export async function noteHalted(pool: pg.Pool, partition: number, epoch: bigint, reason: string): Promise<boolean> {
   const values = [partition, String(epoch), reason];
-  await pool.query('update progress set halted = $3 where partition = $1 and epoch = $2 and not contradicted', values);
+  const { rowCount } = await pool.query(
+    'update progress set halted = case when contradicted then halted else $3 end where partition = $1 and epoch = $2', values,
+  );
+  return rowCount === 1;
 }
 
 /** Notes that a partition was projected to the end of its log, unless somebody else has taken it over. */
