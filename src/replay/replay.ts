@@ -37,9 +37,10 @@ export async function replay({ schema = readModelSchema, ...options }: ReplayOpt
       const after = await selectVersions(client, rebuilt);
       const { rowCount } = await client.query('select 1 from pg_namespace where nspname = $1', [schema]);
       const before = rowCount === 0 ? after : await selectVersions(client, schema);
-      const lost = before.flatMap((version, partition) => (version > after[partition]! ? [partition] : []));
+      // A log that lost events may have got others in their place since.
+      const lost = before.flatMap(({ version, contradicted }, partition) => (contradicted || version > after[partition]!.version ? [partition] : []));
       // Before the swap: if this fails, the next replay does it again.
-      const highest = before.map((version, partition) => (version > after[partition]! ? version : after[partition]!));
+      const highest = before.map(({ version }, partition) => (version > after[partition]!.version ? version : after[partition]!.version));
       if (lost.length > 0) await resumeLog(options.log, highest);
       // The rebuild did not wait for the disk. This commit does, and flushes everything written before it.
       await client.query('begin; set local synchronous_commit = on');

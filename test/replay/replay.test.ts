@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { readModelSchema } from '../../projections/models.ts';
+import { decodeEvent } from '../../src/events/event-codec.ts';
 import { scale } from '../scale.ts';
 import { runTablog } from '../support/tablog.ts';
 import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
@@ -60,4 +61,13 @@ test('replay puts an equal read model in the place of one that was damaged, and 
   const verified = await runTablog(['verify', '--json'], generated.environment);
   expect(verified).toMatchObject({ code: 0 });
   expect(JSON.parse(verified.stdout)).toMatchObject({ equal: true, differences: [] });
+}, 300_000);
+
+test('where the log was found to lack events, replay resumes it, although it has as many as before by now', async () => {
+  await ask(`update ${readModelSchema}.progress set halted = 'the log lacks records', contradicted = true where partition = 3`);
+  const replayed = await runTablog(['replay'], generated.environment);
+  expect(replayed).toMatchObject({ code: 0, stdout: expect.stringContaining('Partition 3 of the log lacks events that had been projected') });
+  const { end } = await generated.log.bounds(3);
+  const last = await Array.fromAsync(generated.log.read(3, end - 1n, end));
+  expect(last.flat().map(({ bytes }) => decodeEvent(bytes).data)).toEqual([{ type: 'LogResumed', base: expect.any(BigInt) }]);
 }, 300_000);

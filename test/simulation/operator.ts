@@ -23,11 +23,12 @@ function versionsOf({ tables }: PostgresServer): bigint[] {
 export async function replay(world: World, places: readonly Place[]): Promise<void> {
   const { postgres } = world;
   const before = versionsOf(postgres);
+  const isContradicted = [...postgres.tables.get('progress')!.values()].some(({ contradicted }) => contradicted === true);
   clearReadModel(postgres);
   for (const place of places) place.start();
   while (places.every(({ serving }) => serving === null)) await clock.sleep(100);
   const after = versionsOf(postgres);
-  if (before.some((version, partition) => version > after[partition]!)) {
+  if (isContradicted || before.some((version, partition) => version > after[partition]!)) {
     await asOperator(world, (log) => resume(log, before.map((version, partition) => (version > after[partition]! ? version : after[partition]!))));
   }
 }

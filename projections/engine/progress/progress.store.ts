@@ -42,10 +42,12 @@ export async function readProgressNow(connection: Connection): Promise<{ readonl
   return { progress: rows.map(toProgress), serverTime: Number(rows[0]!.serverTime) };
 }
 
-/** For each partition of the read model in this schema, the version behind the last event that was projected. */
-export async function selectVersions(client: pg.ClientBase, schema: string): Promise<bigint[]> {
-  const { rows } = await client.query<{ version: string }>(`select base + next as version from ${schema}.progress order by partition`);
-  return rows.map(({ version }) => BigInt(version));
+/** For each partition of the read model in this schema, the version behind the last event that was projected, and whether its log contradicts it. */
+export async function selectVersions(client: pg.ClientBase, schema: string): Promise<{ readonly version: bigint; readonly contradicted: boolean }[]> {
+  const { rows } = await client.query<{ version: string; contradicted: boolean }>(
+    `select base + next as version, contradicted from ${schema}.progress order by partition`,
+  );
+  return rows.map(({ version, contradicted }) => ({ version: BigInt(version), contradicted }));
 }
 
 /** The progress of one partition. */
