@@ -188,10 +188,12 @@ export class PartitionOwner {
         this.#noteCaughtUp(partition, records.at(-1)!.offset + 1n);
       },
       onLost: () => {
-        logger.warn({ partition, epoch: String(position.epoch) }, 'another process has taken a partition over, halted it, or is proving its log');
         this.#owned.delete(partition);
         // The group is assigning it to that process, or that process took it without being in the group, or is proving the log.
-        this.#takeOverSoon(partition, this.#retakeDelay(partition, takenAt));
+        const delay = this.#retakeDelay(partition, takenAt);
+        const level = delay === 0 ? 'info' : 'warn';
+        logger[level]({ partition, epoch: String(position.epoch) }, 'another process has taken a partition over, halted it, or is proving its log');
+        this.#takeOverSoon(partition, delay);
       },
       onHalted: (offset, error) => {
         this.#owned.delete(partition);
