@@ -17,6 +17,7 @@ import { changedLog, confirmDelay, proveIdentityTwice, RecordsLost, shortLog, Wr
 import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import { PartitionFetcher, type FetchPlace } from '../../../src/log/kafka/partition-fetcher.ts';
 import { PartitionProjection, type Position, type ProjectionEvents } from './partition-projection.ts';
+import { RetakeDelays } from './retake-delays.ts';
 
 /** How long to wait after a failure, in milliseconds. */
 const failureWait = 200;
@@ -28,14 +29,6 @@ const failureWait = 200;
 const ownRecordsFor = 20;
 /** After a gap, other processes write too, and the partition is fetched for at least this long. In milliseconds. */
 const sharedFor = 5000;
-
-/**
- * How long to wait before taking back a partition that was lost although it is still assigned, in milliseconds. Not at all the first time, because
- * a process that proves the log fences its owner off; longer each time that it is lost again soon, because another process may keep taking it.
- */
-const retakeDelays = [0, 200, 1000, 5000] as const;
-/** A partition that was kept for this long was not lost soon. In milliseconds. */
-const keptFor = 5000;
 
 export interface PartitionOwnerOptions {
   readonly connection: KafkaConnection;
@@ -60,8 +53,6 @@ const unproven = -1;
 interface Owned {
   readonly projection: PartitionProjection;
   readonly epoch: bigint;
-  /** When it was taken over, by `performance.now`. */
-  readonly takenAt: number;
   /** The end of the log when it was taken over; null once the projection has been there. */
   catchUpTo: bigint | null;
   /** The doubts about the partition when the log was last proved to have all that was projected, and those at the last fetch. */
@@ -75,8 +66,7 @@ interface Owned {
 export class PartitionOwner {
   readonly #options: PartitionOwnerOptions;
   readonly #owned = new Map<number, Owned>();
-  /** How often partitions were lost soon after they were taken over, one time after the other. */
-  readonly #lostSoon = new Map<number, number>();
+  readonly #retakeDelays = new RetakeDelays();
   #assigned: ReadonlySet<number> = new Set();
   readonly #takingOver = new Set<number>();
   readonly #tasks = new Set<Promise<void>>();
@@ -190,7 +180,7 @@ export class PartitionOwner {
       onLost: () => {
         this.#owned.delete(partition);
         // The group is assigning it to that process, or that process took it without being in the group, or is proving the log.
-        const delay = this.#retakeDelay(partition, takenAt);
+        const delay = this.#retakeDelays.next(partition, performance.now() - takenAt);
         const level = delay === 0 ? 'info' : 'warn';
         logger[level]({ partition, epoch: String(position.epoch) }, 'another process has taken a partition over, halted it, or is proving its log');
         this.#takeOverSoon(partition, delay);
@@ -205,17 +195,10 @@ export class PartitionOwner {
       },
     });
     this.#owned.set(partition, {
-      projection, epoch: position.epoch, takenAt, catchUpTo: end, provenAt: unproven, askedAt: unproven, sentAt: -Infinity, sharedUntil: -Infinity,
+      projection, epoch: position.epoch, catchUpTo: end, provenAt: unproven, askedAt: unproven, sentAt: -Infinity, sharedUntil: -Infinity,
     });
     this.#noteCaughtUp(partition, position.next);
     this.#fetcher.start();
-  }
-
-  /** How long to wait before a partition is taken back that was lost now. */
-  #retakeDelay(partition: number, takenAt: number): number {
-    const times = performance.now() - takenAt > keptFor ? 0 : (this.#lostSoon.get(partition) ?? 0) + 1;
-    this.#lostSoon.set(partition, times);
-    return retakeDelays[Math.min(times, retakeDelays.length - 1)]!;
   }
 
   #noteCaughtUp(partition: number, next: bigint): void {
