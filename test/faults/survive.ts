@@ -26,9 +26,11 @@ export function clientsAtWork(
 ): Promise<unknown> {
   return Promise.all(Array.from({ length: clientsAtOnce }, (_, n) => {
     const table = new RecordedTable(`${name} ${n}`, clients[n % clients.length]!, tableId, recorder);
+    let acknowledged = -1;
     return work(table, rows, mix, randomFrom(seed + n), async () => {
-      // While they are refused, clients would only heat the machine.
-      await sleep(5);
+      // While nothing is taken, clients would only heat the machine, and record more rows than memory holds.
+      await sleep(recorder.acknowledged > acknowledged ? 5 : 100);
+      acknowledged = recorder.acknowledged;
       return goesOn();
     });
   }));
