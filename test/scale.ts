@@ -21,6 +21,8 @@ export const scale = {
   /** The limits of the comparison of random requests with the model: in milliseconds, and in sequences. */
   modelMs: scaled(8000, 1_200_000),
   modelSequences: scaled(100, 200),
+  /** How long random queries are compared with an evaluator, in milliseconds. */
+  queriesMs: scaled(20_000, 3_600_000),
   /** How many random bodies of texts are sent, as CSV and as TSV. */
   textBodies: scaled(10, 40),
   /** How long concurrent clients record a history, in milliseconds. */

@@ -1,5 +1,7 @@
 /** Runs the service and its HTTP interface, from the start to the end of the process. */
 import type { AddressInfo } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
 import pRetry from 'p-retry';
 import { pino } from 'pino';
 import { rowLimits, stashLimits, tableLimits } from '../../commands/limits.ts';
@@ -44,10 +46,14 @@ import { TokenUses } from '../security/token-uses.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
 import { LogBytes } from '../usage/log-bytes.ts';
 import { dayOf, sumLogBytes } from '../usage/log-bytes-notes.ts';
+import { QueryEngine } from '../query/query-engine.ts';
 import { UploadMaintenance } from '../maintenance/upload-maintenance.ts';
 
 /** How long before connections are cut the remaining requests are answered, in milliseconds. */
 const lastAnswersMs = 500;
+
+/** How many threads the query engine has at most. */
+const queryThreadsMax = 4;
 
 /** Starts, prints the greeting, and resolves once it was told to stop and has. Rejects when it cannot start. */
 export async function serve(config: Config): Promise<void> {
@@ -96,8 +102,13 @@ export async function serve(config: Config): Promise<void> {
   const rateLimits = RateLimits.of(config, metrics.requests);
   const spoolFolder = await openSpoolFolder(config.DATA_DIR);
   const addressLimit = AddressLimit.of(config, metrics.requests);
+  const engine = new QueryEngine({
+    databaseUrl: service.url, schema: database.schema, folder: resolve(config.DATA_DIR, `queries-${process.pid}`), memoryBytesMax: config.QUERY_MEMORY_MAX,
+    diskBytesMax: config.QUERY_DISK_MAX, threads: Math.min(availableParallelism(), queryThreadsMax), timeoutMs: config.QUERY_TIMEOUT_MS, logger,
+  });
+  resources.defer(() => untilClosed('its query engine', engine.close(), logger));
   const app = buildService({
-    service, files, submitter, outcomes, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted: () => started,
+    service, engine, files, submitter, outcomes, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted: () => started,
   });
   resources.defer(() => untilClosed('its connections to clients', drain(app, submitter, config), logger));
   service.onFailure((reason) => {
@@ -200,8 +211,9 @@ async function openWhenReachable<T extends { close(): Promise<void> }>(
 }
 
 /** Builds the HTTP interface; a projector serves only health, metrics and documentation. */
-function buildService({ service, files, submitter, outcomes, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted }: {
+function buildService({ service, engine, files, submitter, outcomes, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted }: {
   readonly service: Service;
+  readonly engine: QueryEngine;
   readonly files: FileStore;
   readonly submitter: Submitter;
   readonly outcomes: OutcomeQueries;
@@ -245,7 +257,7 @@ function buildService({ service, files, submitter, outcomes, shares, rateLimits,
       if (config.ROLE === 'projector') return;
       const requireReadModel = (): Promise<void> => (log.isCaughtUp ? Promise.resolve() : refuseWhileBehind());
       addRoutes(app, {
-        submitter, log, tables, rows, pages, stashes, shares, diskFloor: config.DISK_FREE_MIN === 0 ? null : diskFloor,
+        submitter, log, tables, rows, pages, engine, stashes, shares, diskFloor: config.DISK_FREE_MIN === 0 ? null : diskFloor,
         jobs: new Jobs({ log, keys, outcomes }),
         receiver: {
           submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, bodyLimits: { openMax: config.BODIES_OPEN_MAX }, turns: new Turns(), rateLimits,

@@ -42,6 +42,8 @@ export interface ReadModel {
 }
 
 export interface Service {
+  /** Of Postgres. */
+  readonly url: string;
   readonly database: Database;
   readonly log: EventLog;
   readonly queries: Queries;
@@ -130,14 +132,14 @@ export async function openService(
   return openAll(async (closers) => {
     const readModel = await openReadModel(config, logger);
     closers.push(() => readModel.close());
-    const { database, queries, onFailure } = readModel;
+    const { url, database, queries, onFailure } = readModel;
     const log = await openLog(config, database, { logger, projects, signal, observer });
     closers.push(() => log.close());
     const keys = await StoredSecretKeys.open(database.pool);
     closers.push(() => keys.close());
     const localKeys = new LocalKeys();
     return {
-      database, log, queries, keys,
+      url, database, log, queries, keys,
       onFailure: (listener) => {
         onFailure(listener);
         log.onFailure(listener);

@@ -6,6 +6,7 @@ import { smallBodyBytesMax, type RowReceiver } from './bodies/receive-rows.ts';
 import { isBodyWithin } from './bodies/request-body.ts';
 import { addFileRoutes, type FilesRouteDependencies } from './routes/files.ts';
 import { addJobRoutes, type JobsRouteDependencies } from './routes/jobs.ts';
+import { addQueryRoutes, type QueriesRouteDependencies } from './routes/queries.ts';
 import { addRowRoutes, type RowsRouteDependencies } from './routes/rows.ts';
 import { addStashRoutes, type StashesRouteDependencies } from './routes/stashes.ts';
 import { addTableRoute, type TableRouteDependencies } from './routes/table.ts';
@@ -14,7 +15,7 @@ import { addUploadBytesRoute, type UploadBytesDependencies } from './routes/uplo
 import { addUploadRoutes, type UploadsRouteDependencies } from './routes/uploads.ts';
 
 /** The dependencies of all routes. */
-export type RouteDependencies = TablesRouteDependencies & TableRouteDependencies & RowsRouteDependencies & StashesRouteDependencies
+export type RouteDependencies = TablesRouteDependencies & TableRouteDependencies & RowsRouteDependencies & QueriesRouteDependencies & StashesRouteDependencies
   & UploadsRouteDependencies & FilesRouteDependencies & JobsRouteDependencies & {
     readonly receiver: RowReceiver;
     readonly rateLimits: RateLimits | null;
@@ -35,6 +36,7 @@ export function addRoutes(app: App, dependencies: RouteDependencies): void {
   addTableRoutes(app, dependencies);
   addTableRoute(app, dependencies);
   addRowRoutes(app, dependencies);
+  addQueryRoutes(app, dependencies);
   addStashRoutes(app, dependencies);
   addUploadRoutes(app, dependencies);
   if (dependencies.uploadBytes !== null) addUploadBytesRoute(app, dependencies.uploadBytes);

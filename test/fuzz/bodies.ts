@@ -49,13 +49,14 @@ export function sample(schema: Schema, ingredients: Ingredients, name = ''): unk
   const { random, document, marker } = ingredients;
   const { $ref, anyOf, type, properties = {}, required = [], items } = schema;
   if ($ref === '#/components/schemas/InputRow') return sampleRow(ingredients);
+  if ($ref === '#/components/schemas/Condition') return sampleCondition(ingredients, 3);
   if ($ref !== undefined) return sample(document.components.schemas[$ref.split('/').at(-1)!] as Schema, ingredients, name);
   if (anyOf !== undefined) return sample(random.pick(anyOf), ingredients, name);
   if (schema.const !== undefined) return schema.const;
   if (schema.enum !== undefined) return random.pick(schema.enum);
   switch (type) {
     case 'object':
-      return Object.fromEntries(Object.entries(properties).filter(([key]) => required.includes(key) || random.chance(0.4))
+      return Object.fromEntries(Object.entries(properties).filter(([key]) => required.includes(key) || random.chance(key === 'continuation' ? 0.05 : 0.4))
         .map(([key, property]) => [key, sample(property, ingredients, key)]));
     case 'array': return Array.from({ length: lengthOf(name, random) }, () => sample(items!, ingredients, name === 'appsToLink' ? 'app' : name));
     case 'string': return sampleText(name, random, marker);
@@ -75,6 +76,8 @@ function lengthOf(name: string, random: Random): number {
 function sampleText(name: string, random: Random, marker: string): string {
   switch (name) {
     case 'id': return random.pick(columns);
+    case 'column': case 'fields': case 'groupBy': return random.pick(columns);
+    case 'sort': return random.pick(['n', '-secret', 'secret', '-n']);
     case 'app': return random.pick(apps);
     case '$stashID': return random.pick(stashNames);
     case 'contentType': return random.pick(['image/png', 'text/plain', 'text/html; charset=utf-8', 'application/octet-stream']);
@@ -97,6 +100,24 @@ function sampleRow({ random, marker, rowIds }: Ingredients): Record<string, unkn
   if (random.chance(0.04)) row[hostileText(random)] = hostileText(random);
   if (random.chance(0.04)) row[random.pick(columns)] = hostileText(random);
   return row;
+}
+
+/** A filter that mostly has a meaning. `depth`: how deep it may be nested. */
+function sampleCondition(ingredients: Ingredients, depth: number): unknown {
+  const { random, rowIds } = ingredients;
+  const nested = (): unknown => sampleCondition(ingredients, depth - 1);
+  if (depth > 0 && random.chance(0.4)) {
+    const parts = (): unknown[] => Array.from({ length: random.below(4) }, nested);
+    return random.pick([() => ({ and: parts() }), () => ({ or: parts() }), () => ({ not: nested() })])();
+  }
+  return random.pick<() => unknown>([
+    () => ({ column: 'secret', op: random.pick(['eq', 'ne', 'lt', 'gte', 'contains', 'startsWith', 'endsWith']), value: random.pick(['1', '', hostileText(random)]) }),
+    () => ({ column: 'n', op: random.pick(['eq', 'lt', 'lte', 'gt', 'in']), value: random.pick([0, -1.5, 1e308, [1, 2]]) }),
+    () => ({ column: random.pick(columns), op: random.pick(['isEmpty', 'isNotEmpty']) }),
+    () => ({ column: 'tags', op: 'has', value: 'a' }),
+    () => ({ column: '$rowID', op: 'in', value: rowIds.slice(0, 3) }),
+    () => ({ column: hostileText(random), op: random.pick(['eq', 'near']), value: hostileText(random), ignoreCase: random.chance(0.5) }),
+  ])();
 }
 
 /** CSV or TSV, or the bytes of a file. */

@@ -95,7 +95,8 @@ class FuzzClient {
     const request = this.#maker.make();
     const delivery = deliver(request, () => this.#maker.make(), this.#random);
     const answers = await this.#exchange(delivery);
-    const isDone = delivery.isFramed && answers.length === 1 && (answers[0]!.status === 200 || answers[0]!.status === 201);
+    const isAlone = delivery.requests.length === 1 && delivery.requests[0] === request;
+    const isDone = delivery.isFramed && isAlone && answers.length === 1 && (answers[0]!.status === 200 || answers[0]!.status === 201);
     if (isDone && request.headers.filter(([name]) => name === 'Idempotency-Key').length === 1 && this.#random.chance(repeated)) await this.#repeat(request, answers[0]!);
   }
 

@@ -20,7 +20,7 @@ function finding(times: number, repeats = true): Kind & { readonly steps: () => 
 
 const failing: Kind = { repeats: true, step: () => Promise.reject(new Error('failed')) };
 const run = (kinds: readonly Kind[], failures: unknown[] = [], signal = new AbortController().signal): Promise<boolean[]> =>
-  runRound(kinds, { roundMs: 100, signal, onFailure: (error) => failures.push(error) });
+  runRound(kinds, { roundMs: 500, signal, onFailure: (error) => failures.push(error) });
 
 test('a kind that always finds something does not keep the others from the next round', async () => {
   const [endless, scanning, brief] = [finding(Infinity), finding(Infinity, false), finding(2)];

@@ -17,7 +17,7 @@ const linksMax = 10_000;
 export function buildAccessCheck(isLinked: IsLinked) {
   return function onRequest(request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
     const { teamId, readOnly, appId } = request.principal;
-    if (readOnly && request.method !== 'GET' && request.method !== 'HEAD') {
+    if (readOnly && request.method !== 'GET' && request.method !== 'HEAD' && request.routeOptions.config.operation?.isRead !== true) {
       replyWithError(reply, 'forbidden', 'This token is for reading only.');
       return;
     }

@@ -9,6 +9,9 @@ const bodiesAtOnce = 64;
 /** How many pages are read at once: as many as there are connections for them. */
 const pagesAtOnce = scansAtOnce;
 
+/** How many queries the query engine answers at once. */
+const queriesAtOnce = 8;
+
 /**
  * How many writes wait for their outcomes at once. More would not be faster: they are decided and stored in batches. But all the answers of a batch
  * are written at once, and all the next requests that these bring are read at once.
@@ -26,6 +29,8 @@ export interface Shares {
   readonly bodies: FairShares;
   /** Pages of rows or tables that are read. */
   readonly pages: FairShares;
+  /** Queries that the query engine answers. */
+  readonly queries: FairShares;
   /** Bytes of pages and files that are read, or that their clients have not read yet. */
   readonly outgoingBytes: FairShares;
   /** Events that wait for their outcome. A unit is a byte; each event takes at least `writeUnitsMin`. */
@@ -46,6 +51,7 @@ export function openShares(config: ShareSettings, onRefused: FairSharesOptions['
   return {
     bodies: open('bodies', bodiesAtOnce),
     pages: open('pages', pagesAtOnce),
+    queries: open('queries', queriesAtOnce),
     outgoingBytes: open('outgoing_bytes', config.RESPONSE_BYTES_MAX),
     writes: open('writes', config.APPEND_QUEUE_BYTES_MAX, { eachWhenShared: writesOfTeamAtOnce * writeUnitsMin }),
     writeUnitsMin,

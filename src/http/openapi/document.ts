@@ -178,7 +178,7 @@ function errorTypesOf(operation: Operation, method: string, url: string, isPubli
   const { ifMatch, body, errors = [] } = operation;
   return [...new Set<ErrorType>([
     'request_validation_error', 'method_not_allowed', 'internal_error',
-    ...(isPublic ? [] : ['request_error', 'rate_limited', 'service_unavailable', ...accessErrorsOf(method, url)] as const),
+    ...(isPublic ? [] : ['request_error', 'rate_limited', 'service_unavailable', ...accessErrorsOf(method, url, operation)] as const),
     // Every command adds to the log, of which a team may have used up its bytes of the day.
     ...(isCommand(method, operation) ? ['idempotency_key_reused', 'outcome_unknown', 'payment_required', 'limit_exceeded'] as const : []),
     ...(body === undefined && !isCommand(method, operation) ? [] : ['payload_too_large'] as const),
@@ -189,9 +189,9 @@ function errorTypesOf(operation: Operation, method: string, url: string, isPubli
 }
 
 /** The errors for a token without sufficient rights (src/http/access/access.ts). */
-function accessErrorsOf(method: string, url: string): ErrorType[] {
+function accessErrorsOf(method: string, url: string, { isRead = !isWrite(method) }: Operation): ErrorType[] {
   return [
-    ...(isWrite(method) || url.includes('/:appID') ? ['forbidden'] as const : []),
+    ...(!isRead || url.includes('/:appID') ? ['forbidden'] as const : []),
     ...(url.includes('/:tableID') ? ['table_not_found'] as const : []),
   ];
 }

@@ -16,6 +16,7 @@ export const errorMeanings: Readonly<Record<ErrorType, readonly [meaning: string
   job_not_found: ['The team has no such job.', 'There is no such job.'],
   upload_not_found: ['The team has no such upload.', 'There is no such upload.'],
   method_not_allowed: ['The path does not know the method. `Allow` has those that it knows.', 'This path knows GET, POST, not PUT.'],
+  query_timeout: ['The query takes longer than a query may.', 'The query took longer than 30 s.'],
   upload_incomplete: ['Not all of the file has arrived.', 'Not all of the file has arrived.'],
   upload_completed: ['The upload is complete already.', 'The upload is complete already.'],
   precondition_failed: ['It has changed since the version in `If-Match`.', 'the row has changed: its version is 45, not 42 or older'],

@@ -25,6 +25,8 @@ export interface Operation {
   readonly asynchronous?: boolean;
   /** Whether it is a command, which appends an event; by default all but GET and HEAD are. */
   readonly isCommand?: boolean;
+  /** Whether it reads only, so that tokens for reading may use it; by default GET and HEAD do. */
+  readonly isRead?: boolean;
   readonly body?: Contents;
   /** Whether the body is stored byte for byte, so that it must not be compressed. */
   readonly isBodyKept?: boolean;

@@ -125,6 +125,13 @@ export const responseHeaders = {
     header: 'Cache-Control', schema: z.string().regex(/^public, max-age=[0-9]+$/), required: true,
     example: 'public, max-age=3600', description: 'For how many seconds caches may keep the file before they ask again with `If-None-Match`.',
   },
+  'Tablog-Count': {
+    schema: z.int().min(0), required: false, example: 42, description: 'How many rows meet the filter, at the version in `ETag`.',
+  },
+  'Tablog-Cache': {
+    schema: z.enum(['warm', 'cold']), required: false, example: 'warm',
+    description: 'Whether the query engine had a copy of the table (`warm`), or made one first (`cold`).',
+  },
   'Accept-Ranges': {
     schema: z.literal('bytes'), required: true, example: 'bytes', description: 'Parts of the file can be asked for.',
   },

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 
 /** Decisions 3: a page without a limit must not drop anything that clients expect, and a larger limit counts as this one. */
-const pageItemsMax = 10_000;
+export const pageItemsMax = 10_000;
 
 /** `items`: what the page consists of, for the description. */
 export function pageQuery(items: string) {

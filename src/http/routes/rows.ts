@@ -6,14 +6,16 @@ import { patchRow, patchRowQuery } from '../../../commands/patch-row.ts';
 import { refuseRequest } from '../../../commands/refuse-request.ts';
 import { pageBytesAtMost, type PageQueries } from '../../../projections/tables/pages.queries.ts';
 import type { TableQueries } from '../../../projections/tables/tables.queries.ts';
+import type { QueryEngine } from '../../query/query-engine.ts';
 import type { RowAddress, RowLimits } from '../../events/event.ts';
 import { packBody } from '../../events/event-codec.ts';
 import { parseRowId } from '../../events/row-id.ts';
 import { readPatchRow } from '../../formats/read-patch-row.ts';
 import type { App } from '../server/app-type.ts';
 import { formatContinuation, parseContinuation } from '../requests/continuation.ts';
-import { pageQuery } from '../requests/page-query.ts';
+import { isOfQuery, queryOf, rowsQuery } from '../requests/rows-query.ts';
 import { rowOperations } from '../openapi/operations/rows.ts';
+import { answerQuery } from '../answers/answer-query.ts';
 import { readPage } from '../answers/read-page.ts';
 import type { Shares } from '../limits/shares.ts';
 import { readMediaType } from '../bodies/media-type.ts';
@@ -37,7 +39,8 @@ interface RowPath {
 export interface RowsRouteDependencies extends RowWriteDependencies {
   readonly tables: TableQueries;
   readonly pages: PageQueries;
-  readonly shares: Pick<Shares, 'bodies' | 'pages' | 'outgoingBytes'>;
+  readonly engine: QueryEngine;
+  readonly shares: Pick<Shares, 'bodies' | 'pages' | 'queries' | 'outgoingBytes'>;
   /** Null if there are no rate limits. */
   readonly rateLimits: RateLimits | null;
   readonly limits: RowLimits;
@@ -60,10 +63,14 @@ function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void 
     return has(version) ? replyNotModified(reply, version) : setVersion(reply, version).send();
   });
 
-  app.get(path, { schema: { querystring: pageQuery('rows') }, config: { operation: rowOperations.list } }, async (request, reply) => {
+  app.get(path, { schema: { querystring: rowsQuery }, config: { operation: rowOperations.list } }, async (request, reply) => {
     const { teamId } = request.principal;
     const tableId = tableIdOf(request);
     const { limit, continuation } = request.query;
+    const query = queryOf(request.query);
+    if (query !== null || isOfQuery(continuation)) {
+      return answerQuery(dependencies, request, reply, { query: query ?? {}, continuation: continuation ?? null, limit, prefix: 'query.' });
+    }
     const has = readIfNoneMatch(request);
     const from = continuation === undefined ? null : parseContinuation(tableId, continuation);
     const { page, outgoing } = await readPage(shares, reply, pageBytesAtMost(limit), () => pages.page(teamId, tableId, from, limit));

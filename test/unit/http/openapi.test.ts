@@ -60,8 +60,9 @@ describe('it is complete', () => {
 
   test.each(described)('$name has the answers that all have', ({ method, route, operation }) => {
     const isPublic = route.config?.public === true;
+    const isRead = method === 'GET' || method === 'HEAD' || route.url === '/tables/:tableID/query';
     // Bytes of files are no event.
-    const isCommand = method !== 'GET' && method !== 'HEAD' && route.url !== '/uploads/:uploadID';
+    const isCommand = !isRead && route.url !== '/uploads/:uploadID';
     const errors = errorsOf(operation!);
     expect(errors).toEqual(expect.arrayContaining([
       '400 request_validation_error', '405 method_not_allowed', '500 internal_error',
@@ -71,7 +72,7 @@ describe('it is complete', () => {
       ...(isCommand ? ['400 idempotency_key_reused', '503 outcome_unknown'] : []),
       ...(isPublic || !route.url.includes(':tableID') ? [] : ['404 table_not_found']),
     ]));
-    const mayBeForbidden = route.url === '/uploads/:uploadID' || (!isPublic && ((method !== 'GET' && method !== 'HEAD') || route.url.includes(':appID')));
+    const mayBeForbidden = route.url === '/uploads/:uploadID' || (!isPublic && (!isRead || route.url.includes(':appID')));
     expect(errors.includes('403 forbidden')).toBe(mayBeForbidden);
     expect(operation!.security).toEqual(isPublic ? [] : undefined);
     expect(Object.keys(operation!.responses).some((status) => status < '300')).toBe(true);

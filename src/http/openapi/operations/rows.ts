@@ -9,6 +9,8 @@ import { continuation, examples, inputCells, inputRow, inputRows, nothing, row, 
 const firstRow = { $rowID: examples.rowIds[0]!, name: 'Ada', born: '1815-12-10' };
 const cellErrors = ['column_id_not_found', 'column_has_invalid_value', 'column_id_reserved'] as const;
 
+const queryErrors = ['column_id_not_found', 'column_has_invalid_value'] as const;
+
 const version: Operation = {
   operationId: 'getRowsVersion',
   tag: 'Rows',
@@ -28,6 +30,7 @@ const list: Operation = {
     200: {
       description: 'Rows, and where to go on.',
       versioned: true,
+      headersAtTimes: ['Tablog-Count', 'Tablog-Cache'],
       body: json(z.strictObject({
         data: z.array(row),
         continuation,
@@ -37,7 +40,7 @@ const list: Operation = {
       }),
     },
   },
-  errors: ['continuation_expired', 'payment_required', 'table_not_found'],
+  errors: ['continuation_expired', 'payment_required', 'table_not_found', 'limit_exceeded', 'query_timeout', ...queryErrors],
 };
 
 const add: Operation = {

@@ -1,0 +1,212 @@
+/** What copies of tables (src/query) read: a table's state, and what has changed in it since a version. All of a copy is read from one snapshot. */
+import type { Database } from '../../src/database/database.ts';
+import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
+import { formatRowId } from '../../src/events/row-id.ts';
+import { isPresentedBy, presentersOf, type PresenterFor } from '../../src/values/presentation.ts';
+import { decodeSchema, type TableSchema } from '../../src/values/table-schema.ts';
+import { changedForm, formInSql, parseForm, selectRowsOf } from './stored-body.ts';
+import type { TableAnswer } from './tables.queries.ts';
+
+/** A table as of a snapshot. */
+export interface TableState {
+  readonly version: bigint;
+  readonly generation: bigint;
+  readonly schemaVersion: bigint;
+  /** The version of the last widening: all rows may read differently since then. */
+  readonly widened: bigint;
+  readonly rows: number;
+  readonly rowBytesMax: number;
+  readonly schema: TableSchema;
+}
+
+/** Rows of an extent, by which a copy finds out what it lacks. */
+export interface CopiedExtent {
+  readonly key: bigint;
+  readonly version: bigint;
+  readonly ordinal: number;
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/** A row as it is presented, at its place. */
+export interface CopiedRow {
+  readonly version: bigint;
+  readonly ordinal: number;
+  readonly index: number;
+  readonly rowId: string;
+  readonly rowVersion: bigint;
+  readonly body: string;
+}
+
+/** A change of a row that a copy may have: its new body, null if it is deleted. */
+export interface CopiedChange extends Omit<CopiedRow, 'body'> {
+  readonly body: string | null;
+}
+
+const beginSnapshot: Statement = { name: 'begin_snapshot', text: 'begin isolation level repeatable read read only' };
+const endSnapshot: Statement = { name: 'end_snapshot', text: 'commit' };
+
+const selectState: Statement<Omit<TableState, 'schema'> & { readonly suspended: boolean; readonly columns: string }> = {
+  name: 'copy_state',
+  text: `select teams.suspended, tables.version, tables.generation, tables.schema_version as "schemaVersion", tables.widened, tables.rows::float8,
+      tables.row_bytes_max as "rowBytesMax", schemas.columns
+    from tables join teams on teams.id = tables.team_id
+    join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
+    where tables.id = $1 and tables.team_id = $2 and not tables.deleted
+      and ($3::text is null or exists (select from app_links where app_links.table_id = tables.id and app_links.app_id = $3))`,
+};
+
+/** The extents that came after a version, and the one at a place (a tail, which may have grown). */
+const selectExtents: Statement<CopiedExtent> = {
+  name: 'copy_extents',
+  text: `select key, version, ordinal, rows, bytes from extents where table_id = $1 and generation = $2 and version = $4 and ordinal = $5
+    union all
+    select key, version, ordinal, rows, bytes from extents where table_id = $1 and generation = $2 and version >= greatest($2, $3 + 1)
+    order by version, ordinal`,
+};
+
+interface RowsOfExtent {
+  readonly version: bigint;
+  readonly ordinal: number;
+  readonly form: string;
+  readonly count: number;
+  readonly first: number;
+  readonly bodies: string;
+  /** Null if no row of the extent was changed: then the rows follow each other. */
+  readonly indexes: readonly number[] | null;
+  readonly changeVersions: readonly (string | null)[] | null;
+  readonly tailVersions: readonly (string | null)[] | null;
+  readonly ids: readonly (string | null)[] | null;
+}
+
+/** Parts of extents, a row each; those without a row that is there are left out. */
+const selectRows: Statement<RowsOfExtent> = {
+  name: 'copy_rows',
+  text: `select extents.version, extents.ordinal, ${formInSql('extents')} as form, found.*
+    from unnest($1::int8[], $2::int4[], $3::int4[]) with ordinality as asked (key, start, ends, place)
+    join extents on extents.key = asked.key
+    cross join lateral (
+      select count(*)::int4 as count, min(live.index) as first, string_agg(live.body, E'\\n') as bodies,
+        case when extents.changed then array_agg(live.index) end as indexes,
+        case when extents.changed then array_agg(live.change_version) end as "changeVersions",
+        case when count(live.tail_version) > 0 then array_agg(live.tail_version) end as "tailVersions",
+        case when extents.retained is not null then array_agg(live.id) end as ids
+      from (
+        select index, body, change_version, tail_version, case when extents.retained is not null then (
+            select retained_ids.id from retained_ids where retained_ids.segment = extents.segment and retained_ids.index = stored.place
+          ) end as id
+        from (${selectRowsOf('extents', 'asked.start', 'asked.ends')}) stored
+        where body is not null order by stored.place
+      ) live
+    ) found
+    where found.count > 0 order by asked.place`,
+};
+
+const selectChanges: Statement<{
+  readonly version: bigint; readonly ordinal: number; readonly index: number; readonly rowVersion: bigint; readonly body: string | null;
+  readonly id: string | null;
+}> = {
+  name: 'copy_changes',
+  text: `select extents.version, extents.ordinal, changes.index, changes.version as "rowVersion", changes.body,
+      case when extents.retained is not null then (
+        select id from retained_ids where retained_ids.segment = extents.segment and retained_ids.index = extents.first + changes.index
+      ) end as id
+    from extents join changes on changes.extent = extents.key and changes.version > $3
+    where extents.table_id = $1 and extents.generation = $2 and extents.version >= $2 and extents.version <= $3 and extents.changed`,
+};
+
+/** A part of an extent has about this many bytes (see pages.queries.ts), and so many parts are read at once. */
+const partBytesMax = 1024 * 1024;
+const partsAtOnce = 8;
+
+export class CopyQueries {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Reads tables as of one moment, at which everything is there that was acknowledged before. */
+  async inSnapshot<T>(work: (snapshot: TableSnapshot) => Promise<T>): Promise<T> {
+    return this.#database.scans.with(async (client) => {
+      void client.query(beginSnapshot);
+      try {
+        return await work(new TableSnapshot(client));
+      } finally {
+        if (!client.broken) await client.query(endSnapshot);
+      }
+    });
+  }
+}
+
+/** Tables as of one moment. */
+export class TableSnapshot {
+  readonly #client: PipelinedClient;
+
+  constructor(client: PipelinedClient) {
+    this.#client = client;
+  }
+
+  /** `appId`: only if the table is linked to that app. */
+  async state(teamId: string, tableId: string, appId: string | null): Promise<TableAnswer<TableState>> {
+    const { rows: [found] } = await this.#client.query(selectState, [tableId, teamId, appId]);
+    if (found === undefined) return 'table_not_found';
+    const { suspended, columns, ...state } = found;
+    return suspended ? 'payment_required' : { ...state, schema: decodeSchema(JSON.parse(columns)) };
+  }
+
+  /** The extents after a version, and that at `tail`, in order. */
+  async extents(tableId: string, generation: bigint, after: bigint, tail: Pick<CopiedExtent, 'version' | 'ordinal'> | null): Promise<CopiedExtent[]> {
+    const { rows } = await this.#client.query(selectExtents, [tableId, generation, after, tail?.version ?? -1n, tail?.ordinal ?? 0]);
+    return rows;
+  }
+
+  /** The rows of extents, each from an index on, in batches of some MiB. */
+  async *rows(extents: readonly (CopiedExtent & { readonly from: number })[], state: TableState): AsyncGenerator<CopiedRow[]> {
+    const presenterFor = presentersOf(state.schema);
+    const rowsOfPart = Math.max(1, Math.floor(partBytesMax / Math.max(state.rowBytesMax, 1)));
+    const parts = extents.flatMap(({ key, from, rows }) => {
+      const starts = Array.from({ length: Math.ceil(Math.max(rows - from, 0) / rowsOfPart) }, (_, n) => from + n * rowsOfPart);
+      return starts.map((start) => ({ key, start, ends: Math.min(rows, start + rowsOfPart) }));
+    });
+    const read = (at: number): Promise<RowsOfExtent[]> => this.#readParts(parts.slice(at, at + partsAtOnce));
+    let next = parts.length === 0 ? null : read(0);
+    for (let at = 0; next !== null; at += partsAtOnce) {
+      const found = await next;
+      // Postgres reads the next ones while these are taken.
+      next = at + partsAtOnce < parts.length ? read(at + partsAtOnce) : null;
+      for (const part of found) yield rowsOf(part, state, presenterFor);
+    }
+  }
+
+  async #readParts(parts: readonly { readonly key: bigint; readonly start: number; readonly ends: number }[]): Promise<RowsOfExtent[]> {
+    const { rows } = await this.#client.query(selectRows, [parts.map(({ key }) => key), parts.map(({ start }) => start), parts.map(({ ends }) => ends)]);
+    return rows;
+  }
+
+  /** The changes since a version of rows in extents up to that version. */
+  async changes(tableId: string, since: bigint, state: TableState): Promise<CopiedChange[]> {
+    const { rows } = await this.#client.query(selectChanges, [tableId, state.generation, since]);
+    const presenterFor = presentersOf(state.schema);
+    return rows.map(({ id, body, ...change }) => {
+      const form = changedForm(change.rowVersion);
+      const presented = body === null || isPresentedBy(form, state.widened) ? body : presenterFor(form)(body);
+      return { ...change, rowId: id ?? formatRowId(change), body: presented };
+    });
+  }
+}
+
+function rowsOf(part: RowsOfExtent, { widened }: TableState, presenterFor: PresenterFor): CopiedRow[] {
+  const { version, ordinal, first, indexes, changeVersions, tailVersions, ids } = part;
+  const form = parseForm(part.form);
+  const present = isPresentedBy(form, widened) ? null : presenterFor(form);
+  return part.bodies.split('\n').map((stored, at): CopiedRow => {
+    const index = indexes === null ? first + at : indexes[at]!;
+    const changed = changeVersions?.[at] ?? null;
+    let body = stored;
+    if (changed === null) body = present === null ? stored : present(stored);
+    else if (!isPresentedBy(changedForm(BigInt(changed)), widened)) body = presenterFor(changedForm(BigInt(changed)))(stored);
+    const rowVersion = BigInt(changed ?? tailVersions?.[at] ?? version);
+    return { version, ordinal, index, rowVersion, rowId: ids?.[at] ?? formatRowId({ version, ordinal, index }), body };
+  });
+}

@@ -1,0 +1,49 @@
+/** The query parameters of `GET /tables/{tableID}/rows`: those of a page, and of a query on the rows (docs/spec/queries.md). */
+import { z } from 'zod';
+import type { GivenQuery } from '../../query/language/rows-query.ts';
+import { pageQuery } from './page-query.ts';
+
+const json = (problem: string) => z.string().transform((text, context) => {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    context.addIssue({ code: 'custom', message: problem });
+    return z.NEVER;
+  }
+});
+
+/** Column IDs with commas between them or, if one contains a comma, as an array in JSON. */
+const columnIds = z.string().transform((text) => {
+  if (text.startsWith('[')) {
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      // It is the ID of a column, which begins so.
+    }
+  }
+  return text.split(',');
+});
+
+export const rowsQuery = pageQuery('rows').extend({
+  filter: json('must be JSON, such as {"column":"age","op":"gte","value":18}').optional()
+    .meta({ description: 'Which rows are asked for: a condition in JSON.', jsonSchema: { type: 'string' } }),
+  sort: columnIds.optional()
+    .meta({ description: 'The columns that the rows are sorted by, with commas between them; a minus before one sorts downwards.', jsonSchema: { type: 'string' } }),
+  fields: columnIds.optional()
+    .meta({ description: 'The columns that are asked for, with commas between them. `$version` is the version of a row.', jsonSchema: { type: 'string' } }),
+  count: z.literal('exact', 'must be "exact"').optional()
+    .meta({ description: 'Whether to count the rows that meet the filter, in `Tablog-Count`.', jsonSchema: { type: 'string', enum: ['exact'] } }),
+});
+
+/** What a request asks of the rows; null if it asks for a page of all of them, as it is. */
+export function queryOf({ filter, sort, fields, count }: z.output<typeof rowsQuery>): GivenQuery | null {
+  const query: GivenQuery = {
+    ...(filter !== undefined && { filter }), ...(sort !== undefined && { sort }), ...(fields !== undefined && { fields }), ...(count !== undefined && { count }),
+  };
+  return Object.keys(query).length === 0 ? null : query;
+}
+
+/** Whether a continuation is that of a query, not of a page of all rows. */
+export function isOfQuery(continuation: string | undefined): continuation is string {
+  return continuation !== undefined && /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(continuation);
+}

@@ -1,0 +1,152 @@
+/** Answers queries on the rows of a table. */
+import { randomUUID } from 'node:crypto';
+import type { DuckDBValue } from '@duckdb/node-api';
+import { LRUCache } from 'lru-cache';
+import { RowsJson } from '../../../projections/tables/rows-json.ts';
+import { decodeString } from '../../values/json-text.ts';
+import { eachCell } from '../../values/row-text.ts';
+import { QueryError } from '../language/query-error.ts';
+import { hasGroups, readRowsQuery, type RowsQuery } from '../language/rows-query.ts';
+import type { QueryRequest } from '../protocol.ts';
+import type { Columnar } from './columnar.ts';
+import { compileCount, compileGroups, compileRows, type QuerySource } from './compile.ts';
+import type { Asker, Copies, HeldTable } from './copies.ts';
+
+export interface QueryAnswer {
+  readonly body: Buffer;
+  readonly version: bigint;
+  /** How many rows meet the filter; null if that was not asked. */
+  readonly count: bigint | null;
+  readonly isCold: boolean;
+}
+
+export interface AnswererOptions {
+  readonly copies: Copies;
+  readonly columnar: Columnar;
+  readonly timeoutMs: number;
+}
+
+/** Where the pages of a query go on. */
+interface Continuation {
+  readonly asker: Asker;
+  readonly held: HeldTable;
+  readonly source: QuerySource;
+  readonly query: RowsQuery;
+  readonly offset: number;
+}
+
+interface Page {
+  readonly rows: Pick<RowsJson, 'enclose'>;
+  /** How many rows come before the next page; null if this is the last. */
+  readonly next: number | null;
+}
+
+/** How long a continuation can be asked for, in milliseconds, and how many there are. */
+const continuationLifeMs = 3_600_000;
+const continuationsMax = 10_000;
+
+/** A page ends at this many bytes, but has this many rows at least (docs/spec/decisions.md 3). */
+const pageBytesMax = 16 * 1024 * 1024;
+const pageRowsMin = 32;
+
+export class Answerer {
+  readonly #options: AnswererOptions;
+  /** A page may be asked for again, so each continuation stays until its time is over. */
+  readonly #continuations = new LRUCache<string, Continuation>({
+    max: continuationsMax, ttl: continuationLifeMs, ttlAutopurge: false, dispose: ({ held }) => held.release(),
+  });
+
+  constructor(options: AnswererOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with QueryError, and as `gone` says when nobody waits for the answer any more. */
+  async answer(request: QueryRequest, gone: AbortSignal): Promise<QueryAnswer> {
+    this.#continuations.purgeStale();
+    const { copies } = this.#options;
+    if (request.continuation !== null) return this.#inTime(gone, (signal) => this.#continue(request, request.continuation!, signal));
+    const query = readRowsQuery(request.query, request.prefix);
+    // The time to copy a table is not the query's.
+    const [held] = await copies.take(request, [request.tableId]);
+    try {
+      const source = held!.copy.at(held!.version);
+      return await this.#inTime(gone, (signal) => this.#page(request, { asker: request, held: held!, source, query, offset: 0 }, held!.isCold, signal));
+    } finally {
+      held!.release();
+    }
+  }
+
+  async #inTime<T>(gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { timeoutMs } = this.#options;
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(new QueryError('query_timeout', `The query took longer than ${timeoutMs / 1000} s.`)), timeoutMs);
+    try {
+      return await work(AbortSignal.any([gone, late.signal]));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #continue(request: QueryRequest, id: string, signal: AbortSignal): Promise<QueryAnswer> {
+    const found = this.#continuations.get(id);
+    const isTheirs = found !== undefined && found.asker.teamId === request.teamId && found.asker.appId === request.appId && found.held.copy.tableId === request.tableId;
+    if (!isTheirs) throw new QueryError('continuation_expired', `${request.prefix}continuation: what it goes on in is not there any more: ask for the first page again`);
+    return this.#page(request, found, false, signal);
+  }
+
+  async #page({ limit }: QueryRequest, at: Continuation, isCold: boolean, signal: AbortSignal): Promise<QueryAnswer> {
+    const { query, source, held } = at;
+    const [count, { rows, next }] = await Promise.all([
+      query.count ? this.#count(query, source, signal) : null,
+      hasGroups(query) ? this.#groups(at, limit, signal) : this.#rows(at, limit, signal),
+    ]);
+    const continuation = next === null ? '' : `,"continuation":"${this.#keep({ ...at, offset: next })}"`;
+    return { body: rows.enclose('{"data":[', `]${continuation}}`), version: held.version, count, isCold };
+  }
+
+  #keep(continuation: Continuation): string {
+    const { copy, version } = continuation.held;
+    const id = randomUUID();
+    this.#continuations.set(id, { ...continuation, held: { ...continuation.held, release: copy.hold(version) } });
+    return id;
+  }
+
+  async #count(query: RowsQuery, source: QuerySource, signal: AbortSignal): Promise<bigint> {
+    const [[count]] = await this.#options.columnar.rows(compileCount(query, source), signal) as [[bigint]];
+    return count;
+  }
+
+  async #rows({ query, source, offset, held }: Continuation, asked: number, signal: AbortSignal): Promise<Page> {
+    const limit = Math.min(asked, Math.max(pageRowsMin, Math.floor(pageBytesMax / Math.max(held.copy.rowBytesMax, 1))));
+    const found = await this.#options.columnar.rows(compileRows(query, source, { offset, limit: limit + 1 }), signal) as [string, string, bigint][];
+    const rows = new RowsJson(Math.min(found.length, limit), 0);
+    const fields = query.fields === null ? null : new Set(query.fields);
+    for (const [body, rowId, rowVersion] of found.slice(0, limit)) {
+      rows.addRetained(rowId, fields === null ? body : selectFields(body, fields, rowVersion));
+    }
+    return { rows, next: found.length > limit ? offset + limit : null };
+  }
+
+  async #groups({ query, source, offset }: Continuation, limit: number, signal: AbortSignal): Promise<Page> {
+    const { sql, columns } = compileGroups(query, source, { offset, limit: limit + 1 });
+    const found = await this.#options.columnar.rows(sql, signal);
+    const show = (row: readonly DuckDBValue[]): string => {
+      const members = columns.map(({ name, show }, at) => `${JSON.stringify(name)}:${row[at] === null ? 'null' : JSON.stringify(show(row[at]!))}`);
+      return `{${members.join(',')}}`;
+    };
+    const groups = found.slice(0, limit).map(show).join(',');
+    return {
+      rows: { enclose: (before, after) => Buffer.from(before + groups + after) },
+      next: found.length > limit ? offset + limit : null,
+    };
+  }
+}
+
+/** A body with some of its cells only, as they are written. */
+function selectFields(body: string, fields: ReadonlySet<string>, rowVersion: bigint): string {
+  const cells: string[] = fields.has('$version') ? [`"$version":"${rowVersion}"`] : [];
+  eachCell(body, (key, token) => {
+    if (fields.has(decodeString(key))) cells.push(`${key}:${token}`);
+  });
+  return `{${cells.join(',')}}`;
+}

@@ -1,0 +1,193 @@
+/** Compiles queries to SQL of the columnar engine. Values are parameters; names of columns are those of the copy, never the client's. */
+import { BIGINT, VARCHAR, type DuckDBType, type DuckDBValue } from '@duckdb/node-api';
+import { isArrayType, itemKind, type ColumnType } from '../../values/column-type.ts';
+import { fitToken } from '../../values/fit-value.ts';
+import type { Comparison, Condition, Operator } from '../language/condition.ts';
+import { QueryError } from '../language/query-error.ts';
+import { hasGroups, type Aggregate, type RowsQuery } from '../language/rows-query.ts';
+import { storedType, type StoredType } from './stored-type.ts';
+
+/** A column of a copy, as queries name it. */
+export interface QueryColumn {
+  readonly sql: string;
+  readonly type: ColumnType;
+}
+
+/** What queries read: a table or view of the engine, at one version. */
+export interface QuerySource {
+  readonly from: string;
+  readonly version: bigint;
+  /** By column ID. */
+  readonly columns: ReadonlyMap<string, QueryColumn>;
+}
+
+export interface Sql {
+  readonly text: string;
+  readonly values: DuckDBValue[];
+  readonly types: DuckDBType[];
+}
+
+export interface Slice {
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** The place of a row in its table. */
+const place = ['version', 'ordinal', 'index'] as const;
+
+const rowId = '$rowID';
+
+/** A statement in the making: collects the parameters. */
+class Builder {
+  readonly values: DuckDBValue[] = [];
+  readonly types: DuckDBType[] = [];
+
+  add(value: DuckDBValue, type: DuckDBType): string {
+    this.values.push(value);
+    this.types.push(type);
+    return `$${this.values.length}`;
+  }
+
+  build(text: string): Sql {
+    return { text, values: this.values, types: this.types };
+  }
+}
+
+/** The rows that a query asks for: columns `body`, `rowId` and `rowVersion`. Throws QueryError. */
+export function compileRows(query: RowsQuery, source: QuerySource, { offset, limit }: Slice): Sql {
+  const builder = new Builder();
+  const where = compileWhere(query, source, builder);
+  const sort = query.sort.map(({ column, descending }, at) => {
+    const { sql } = columnOf(source, column, `sort[${at}]`, true);
+    return `${sql} ${descending ? 'DESC' : 'ASC'} NULLS LAST`;
+  });
+  for (const [at, field] of (query.fields ?? []).entries()) {
+    if (field !== rowId && field !== '$version') columnOf(source, field, `fields[${at}]`, false);
+  }
+  const order = [...sort, ...place.map(quoted)].join(', ');
+  const range = `LIMIT ${builder.add(BigInt(limit), BIGINT)} OFFSET ${builder.add(BigInt(offset), BIGINT)}`;
+  return builder.build(`SELECT body, row_id, row_version FROM ${source.from} WHERE ${where} ORDER BY ${order} ${range}`);
+}
+
+/** How many rows meet the filter. Throws QueryError. */
+export function compileCount(query: RowsQuery, source: QuerySource): Sql {
+  const builder = new Builder();
+  return builder.build(`SELECT count(*) FROM ${source.from} WHERE ${compileWhere(query, source, builder)}`);
+}
+
+/** A column of the groups of a query: its name in the answer, and how its values are shown. */
+export interface GroupColumn {
+  readonly name: string;
+  readonly show: StoredType['show'];
+}
+
+/** The groups that a query asks for, one column for each of `columns`. Throws QueryError. */
+export function compileGroups(query: RowsQuery, source: QuerySource, { offset, limit }: Slice): { readonly sql: Sql; readonly columns: readonly GroupColumn[] } {
+  if (!hasGroups(query)) throw new Error('the query has no groups');
+  const builder = new Builder();
+  const where = compileWhere(query, source, builder);
+  const groups = query.groupBy.map((id, at) => {
+    const { sql, stored } = columnOf(source, id, `groupBy[${at}]`, true);
+    return { name: id, sql, show: stored.show };
+  });
+  const values = query.aggregate.map((aggregate, at) => ({ name: aggregate.as, ...compileAggregate(aggregate, source, `aggregate[${at}]`) }));
+  const columns = [...groups, ...values];
+  const outputs = columns.map(({ sql }, at) => `${sql} AS o${at}`).join(', ');
+  const grouping = groups.length === 0 ? '' : ` GROUP BY ${groups.map(({ sql }) => sql).join(', ')}`;
+  const sort = query.sort.map(({ column, descending }) => {
+    return `o${columns.findIndex(({ name }) => name === column)} ${descending ? 'DESC' : 'ASC'} NULLS LAST`;
+  });
+  // Groups differ, so this is one order.
+  const order = [...sort, ...groups.map((_, at) => `o${at} ASC NULLS LAST`)];
+  const range = `LIMIT ${builder.add(BigInt(limit), BIGINT)} OFFSET ${builder.add(BigInt(offset), BIGINT)}`;
+  const text = `SELECT ${outputs} FROM ${source.from} WHERE ${where}${grouping}${order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`} ${range}`;
+  return { sql: builder.build(text), columns };
+}
+
+function compileAggregate({ op, column, as }: Aggregate, source: QuerySource, at: string): { readonly sql: string; readonly show: StoredType['show'] } {
+  const showCount = (stored: DuckDBValue): unknown => Number(stored);
+  if (column === null) return { sql: 'count(*)', show: showCount };
+  if (op === 'count') return { sql: `count(${columnOf(source, column, `${at}.column`, false).sql})`, show: showCount };
+  if (op === 'countDistinct') return { sql: `count(DISTINCT ${columnOf(source, column, `${at}.column`, false).sql})`, show: showCount };
+  const { sql, stored } = columnOf(source, column, `${at}.column`, true);
+  if (op === 'min' || op === 'max') return { sql: `${op}(${sql})`, show: stored.show };
+  if (stored.comparing !== 'number') {
+    throw new QueryError('request_validation_error', `${at}.column: ${op} is of numbers, and ${JSON.stringify(column)} has none (${as}).`);
+  }
+  return { sql: op === 'sum' ? `fsum(${sql})` : `favg(${sql})`, show: stored.show };
+}
+
+function compileWhere(query: RowsQuery, source: QuerySource, builder: Builder): string {
+  const version = builder.add(source.version, BIGINT);
+  const shown = `since <= ${version} AND until > ${version}`;
+  return query.filter === null ? shown : `${shown} AND ${compileCondition(query.filter, source, builder, 'filter', false)}`;
+}
+
+/** `isNegated`: whether it stands below a `not`, where an empty cell must give false and not null. */
+function compileCondition(condition: Condition, source: QuerySource, builder: Builder, at: string, isNegated: boolean): string {
+  if ('not' in condition) return `(NOT ${compileCondition(condition.not, source, builder, `${at}.not`, true)})`;
+  if ('and' in condition || 'or' in condition) {
+    const [name, parts, empty] = 'and' in condition ? ['and', condition.and, 'true'] as const : ['or', condition.or, 'false'] as const;
+    if (parts.length === 0) return empty;
+    return `(${parts.map((part, n) => compileCondition(part, source, builder, `${at}.${name}[${n}]`, isNegated)).join(` ${name.toUpperCase()} `)})`;
+  }
+  const sql = compileComparison(condition, source, builder, at);
+  return isNegated ? `coalesce(${sql}, false)` : sql;
+}
+
+const ordered: ReadonlySet<Operator> = new Set(['lt', 'lte', 'gt', 'gte']);
+const ofText: ReadonlySet<Operator> = new Set(['contains', 'startsWith', 'endsWith']);
+const signs: Readonly<Partial<Record<Operator, string>>> = { eq: '=', lt: '<', lte: '<=', gt: '>', gte: '>=' };
+const functionsOfText: Readonly<Partial<Record<Operator, string>>> = { contains: 'contains', startsWith: 'starts_with', endsWith: 'ends_with' };
+
+function compileComparison(comparison: Comparison, source: QuerySource, builder: Builder, at: string): string {
+  const { column, op, value, ignoreCase = false } = comparison;
+  const { sql, type, stored } = columnOf(source, column, `${at}.column`, false);
+  const cannot = (): QueryError => new QueryError('request_validation_error', `${at}.op: ${op} has no meaning for ${JSON.stringify(column)}, which is ${type}`);
+  if (op === 'isEmpty' || op === 'isNotEmpty') return `(${sql} IS ${op === 'isEmpty' ? '' : 'NOT '}NULL)`;
+  if (ordered.has(op) && (stored.comparing === 'equality' || stored.comparing === 'list')) throw cannot();
+  if (op === 'in' && (stored.comparing === 'equality' || stored.comparing === 'list')) throw cannot();
+  if (ofText.has(op)) {
+    if (stored.comparing !== 'text' || column === rowId) throw cannot();
+    if (typeof value !== 'string') throw invalid(comparison, `${at}.value`, 'is no text');
+    const part = builder.add(value, VARCHAR);
+    return ignoreCase ? `${functionsOfText[op]}(lower(${sql}), lower(${part}))` : `${functionsOfText[op]}(${sql}, ${part})`;
+  }
+  if (column === rowId && ordered.has(op)) throw cannot();
+
+  const bind = (given: unknown, of: ColumnType, place: string): string => {
+    const token = fitToken(JSON.stringify(given), of, false);
+    if (token === undefined) throw invalid(comparison, place, `does not fit the column's type ${type}`);
+    const stored = storedType(of);
+    return builder.add(stored.of(JSON.parse(token)), stored.type);
+  };
+  if (op === 'has') {
+    if (!isArrayType(type)) throw cannot();
+    return `list_contains(${sql}, ${bind(value, itemKind(type), `${at}.value`)})`;
+  }
+  if (op === 'in') {
+    const values = (value as readonly unknown[]).map((given, n) => bind(given, type, `${at}.value[${n}]`));
+    return values.length === 0 ? 'false' : `(${sql} IN (${values.join(', ')}))`;
+  }
+  const bound = bind(value, type, `${at}.value`);
+  return op === 'ne' ? `(${sql} IS DISTINCT FROM ${bound})` : `(${sql} ${signs[op]} ${bound})`;
+}
+
+function invalid({ column }: Comparison, place: string, problem: string): QueryError {
+  return new QueryError('column_has_invalid_value', `${place}: it ${problem} (column ${JSON.stringify(column)})`);
+}
+
+/** A column with how it is stored. `isOrdered`: it is sorted or grouped by. Throws QueryError. */
+function columnOf(source: QuerySource, id: string, at: string, isOrdered: boolean): QueryColumn & { readonly stored: StoredType } {
+  const column = id === rowId ? { sql: 'row_id', type: 'string' as const } : source.columns.get(id);
+  if (column === undefined) throw new QueryError('column_id_not_found', `${at}: the table has no column ${JSON.stringify(id)}`);
+  const stored = storedType(column.type);
+  if (isOrdered && (stored.comparing === 'equality' || stored.comparing === 'list')) {
+    throw new QueryError('request_validation_error', `${at}: ${JSON.stringify(id)} is ${column.type}, whose values have no order`);
+  }
+  return { ...column, stored };
+}
+
+function quoted(name: string): string {
+  return `"${name}"`;
+}

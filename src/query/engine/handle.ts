@@ -1,0 +1,49 @@
+/** A request of the service to its engine. */
+import { timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { json } from 'node:stream/consumers';
+import type { Logger } from 'pino';
+import { isDatabaseAway } from '../../database/database-away.ts';
+import { QueryError } from '../language/query-error.ts';
+import { answerHeaders, type QueryRequest } from '../protocol.ts';
+import type { Answerer } from './answer-query.ts';
+
+interface Dependencies {
+  readonly answerer: Answerer;
+  readonly secret: string;
+  readonly logger: Logger;
+}
+
+export async function handle({ answerer, secret, logger }: Dependencies, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const gone = new AbortController();
+  response.on('close', () => gone.abort());
+  try {
+    if (!isEqual(request.headers.authorization ?? '', secret)) {
+      response.writeHead(403).end();
+      return;
+    }
+    const answer = await answerer.answer(await json(request) as QueryRequest, gone.signal);
+    response.writeHead(200, {
+      'content-length': answer.body.length, [answerHeaders.version]: String(answer.version), [answerHeaders.cold]: String(answer.isCold),
+      ...(answer.count !== null && { [answerHeaders.count]: String(answer.count) }),
+    });
+    response.end(answer.body);
+  } catch (error) {
+    if (response.destroyed) return;
+    const { type, message } = reportOf(error, logger);
+    response.writeHead(500, { 'content-type': 'application/json' }).end(JSON.stringify({ type, message }));
+  }
+}
+
+/** The error that the client of the service gets. One that nobody expected is a bug, and logged. */
+function reportOf(error: unknown, logger: Logger): { readonly type: string; readonly message: string } {
+  if (error instanceof QueryError) return error;
+  if (isDatabaseAway(error)) return { type: 'service_unavailable', message: 'Postgres cannot be reached.' };
+  logger.error({ err: error }, 'a query failed');
+  return { type: 'internal_error', message: 'The query failed.' };
+}
+
+function isEqual(given: string, secret: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(secret)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

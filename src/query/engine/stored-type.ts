@@ -1,0 +1,95 @@
+/**
+ * How the columnar engine stores the cells of a column: so that comparing, sorting and grouping what it stores is comparing cells as
+ * docs/spec/queries.md says. A cell also stays as it is presented, in the body of its row.
+ */
+import {
+  BIGINT, BOOLEAN, DATE, DOUBLE, LIST, TIMESTAMP, VARCHAR, DuckDBDateValue, DuckDBListValue, DuckDBTimestampValue, type DuckDBType, type DuckDBValue,
+} from '@duckdb/node-api';
+import { isArrayType, itemKind, type ColumnType, type ScalarKind } from '../../values/column-type.ts';
+import { daysOf, microsecondsOfDay, microsecondsSince1970 } from '../../values/moments.ts';
+
+/** Which comparisons there are: all, those of text too, or only whether two values are equal. */
+export type Comparing = 'ordered' | 'text' | 'number' | 'equality' | 'list';
+
+export interface StoredType {
+  readonly sql: string;
+  readonly type: DuckDBType;
+  readonly comparing: Comparing;
+  /** The stored value of a cell. `json`: its parsed JSON, which fits the column. */
+  readonly of: (json: unknown) => DuckDBValue;
+  /** The JSON value that shows a stored one, such as a group. */
+  readonly show: (stored: DuckDBValue) => unknown;
+}
+
+const text: StoredType = { sql: 'VARCHAR', type: VARCHAR, comparing: 'text', of: (json) => json as string, show: (stored) => stored };
+
+const scalars: Readonly<Partial<Record<ScalarKind, StoredType>>> = {
+  number: {
+    // There is one zero.
+    sql: 'DOUBLE', type: DOUBLE, comparing: 'number', of: (json) => (json as number) + 0, show: showNumber,
+  },
+  boolean: { sql: 'BOOLEAN', type: BOOLEAN, comparing: 'ordered', of: (json) => json as boolean, show: (stored) => stored },
+  date: {
+    sql: 'DATE', type: DATE, comparing: 'ordered', of: (json) => new DuckDBDateValue(daysOf(json as string)),
+    show: (stored) => showDate((stored as DuckDBDateValue).days),
+  },
+  time: {
+    sql: 'BIGINT', type: BIGINT, comparing: 'ordered', of: (json) => BigInt(microsecondsOfDay(json as string)), show: (stored) => showTime(stored as bigint),
+  },
+  dateTime: {
+    sql: 'TIMESTAMP', type: TIMESTAMP, comparing: 'ordered', of: (json) => new DuckDBTimestampValue(microsecondsSince1970(json as string)),
+    show: (stored) => showDateTime((stored as DuckDBTimestampValue).micros),
+  },
+  duration: { ...text, comparing: 'equality' },
+  json: { ...text, comparing: 'equality', of: canonicalJson, show: (stored) => JSON.parse(stored as string) as unknown },
+};
+
+/** How cells of a column of this type are stored. */
+export function storedType(type: ColumnType): StoredType {
+  if (!isArrayType(type)) return scalars[type] ?? text;
+  const item = itemOf(type);
+  return {
+    sql: `${item.sql}[]`, type: LIST(item.type), comparing: 'list',
+    of: (json) => new DuckDBListValue((json as readonly unknown[]).map((element) => item.of(element))),
+    show: (stored) => (stored as DuckDBListValue).items.map((element) => item.show(element)),
+  };
+}
+
+/** How the items of a column of arrays are stored. */
+export function itemOf(type: ColumnType & `array<${ScalarKind}>`): StoredType {
+  return storedType(itemKind(type));
+}
+
+/** JSON whose text is equal if the values are: keys in order of code units, no blanks. */
+export function canonicalJson(json: unknown): string {
+  if (Array.isArray(json)) return `[${json.map(canonicalJson).join(',')}]`;
+  if (typeof json !== 'object' || json === null) return JSON.stringify(json);
+  const members = Object.entries(json).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([key, value]) => `${JSON.stringify(key)}:${canonicalJson(value)}`).join(',')}}`;
+}
+
+/** A sum may be beyond what a double holds; then it has no value. */
+function showNumber(stored: DuckDBValue): number | null {
+  return Number.isFinite(stored) ? (stored as number) : null;
+}
+
+function showDate(days: number): string {
+  const iso = new Date(days * 86_400_000).toISOString();
+  return iso.slice(0, iso.indexOf('T'));
+}
+
+function showDateTime(microseconds: bigint): string {
+  const day = 86_400_000_000n;
+  const rest = ((microseconds % day) + day) % day;
+  return `${showDate(Number((microseconds - rest) / day))}T${showTime(rest)}Z`;
+}
+
+/** A moment of a day, in UTC. */
+function showTime(microseconds: bigint): string {
+  const day = 86_400_000_000;
+  const rest = ((Number(microseconds) % day) + day) % day;
+  const two = (value: number): string => String(Math.floor(value)).padStart(2, '0');
+  const fraction = rest % 1_000_000;
+  const time = `${two(rest / 3_600_000_000)}:${two((rest / 60_000_000) % 60)}:${two((rest / 1_000_000) % 60)}`;
+  return fraction === 0 ? time : `${time}.${String(fraction).padStart(6, '0').replace(/0+$/, '')}`;
+}

@@ -1,0 +1,19 @@
+/** Why a query has no answer, in the types of the interface (docs/spec/queries.md). */
+export type QueryErrorType = 'request_validation_error' | 'limit_exceeded' | 'continuation_expired' | 'query_timeout' | 'service_unavailable'
+  | 'payment_required' | 'table_not_found' | 'column_id_not_found' | 'column_has_invalid_value';
+
+/** An error that the client gets as it is. */
+export class QueryError extends Error {
+  override readonly name = 'QueryError';
+  readonly type: QueryErrorType;
+
+  constructor(type: QueryErrorType, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.type = type;
+  }
+}
+
+/** A query that is malformed. The message begins with the place (`filter.and[1].op`). */
+export function malformed(place: string, problem: string): QueryError {
+  return new QueryError('request_validation_error', `${place}: ${problem}`);
+}

@@ -1,0 +1,115 @@
+/** What `GET .../rows` and `POST .../query` ask of the rows of a table (docs/spec/queries.md). */
+import { readCondition, type Condition } from './condition.ts';
+import { malformed } from './query-error.ts';
+
+export interface SortKey {
+  /** The ID of a column, or the name of an aggregate. */
+  readonly column: string;
+  readonly descending: boolean;
+}
+
+export const aggregateFunctions = ['count', 'countDistinct', 'sum', 'avg', 'min', 'max'] as const;
+export type AggregateFunction = (typeof aggregateFunctions)[number];
+
+export interface Aggregate {
+  readonly op: AggregateFunction;
+  /** Null: `count` of rows. */
+  readonly column: string | null;
+  /** The name of its value in the answer. */
+  readonly as: string;
+}
+
+export interface RowsQuery {
+  readonly filter: Condition | null;
+  readonly sort: readonly SortKey[];
+  /** The columns of the answer; null: all. */
+  readonly fields: readonly string[] | null;
+  /** Whether the rows that meet the filter are counted. */
+  readonly count: boolean;
+  /** Rows are grouped, and the answer has the groups, if there is any of these. */
+  readonly groupBy: readonly string[];
+  readonly aggregate: readonly Aggregate[];
+}
+
+const sortKeysMax = 16;
+const fieldsMax = 1002;
+const aggregatesMax = 100;
+const nameLengthMax = 256;
+
+export function hasGroups({ groupBy, aggregate }: RowsQuery): boolean {
+  return groupBy.length > 0 || aggregate.length > 0;
+}
+
+/** A query as it was sent: members of a body, or query parameters. Those that are absent are undefined. */
+export interface GivenQuery {
+  readonly filter?: unknown;
+  readonly sort?: unknown;
+  readonly fields?: unknown;
+  readonly count?: unknown;
+  readonly groupBy?: unknown;
+  readonly aggregate?: unknown;
+}
+
+/** Reads a query from parsed JSON. Throws QueryError with the place of the problem; `prefix` comes before each place. */
+export function readRowsQuery(given: GivenQuery, prefix = ''): RowsQuery {
+  const query: RowsQuery = {
+    filter: given.filter === undefined ? null : readCondition(given.filter, `${prefix}filter`),
+    sort: readSort(given.sort, `${prefix}sort`),
+    fields: given.fields === undefined ? null : readIds(given.fields, `${prefix}fields`, fieldsMax),
+    count: readCount(given.count, `${prefix}count`),
+    groupBy: given.groupBy === undefined ? [] : readIds(given.groupBy, `${prefix}groupBy`, sortKeysMax),
+    aggregate: given.aggregate === undefined ? [] : readAggregates(given.aggregate, `${prefix}aggregate`),
+  };
+  if (!hasGroups(query)) return query;
+  if (query.fields !== null) throw malformed(`${prefix}fields`, 'has no meaning with groupBy or aggregate');
+  const names = [...query.groupBy, ...query.aggregate.map(({ as }) => as)];
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) throw malformed(`${prefix}aggregate`, `the answer would have ${JSON.stringify(twice)} twice; name one of them by "as"`);
+  const unknown = query.sort.findIndex(({ column }) => !names.includes(column));
+  if (unknown !== -1) throw malformed(`${prefix}sort[${unknown}]`, 'must be a column of groupBy or the name of an aggregate');
+  return query;
+}
+
+function readIds(given: unknown, place: string, max: number): string[] {
+  if (!Array.isArray(given)) throw malformed(place, 'must be an array of column IDs');
+  if (given.length > max) throw malformed(place, `must have at most ${max} columns`);
+  given.forEach((id, at) => {
+    if (typeof id !== 'string') throw malformed(`${place}[${at}]`, 'must be the ID of a column');
+    if (given.indexOf(id) !== at) throw malformed(`${place}[${at}]`, 'is named twice');
+  });
+  return given as string[];
+}
+
+/** `["-amount","name"]`: a minus sorts downwards. */
+function readSort(given: unknown, place: string): SortKey[] {
+  if (given === undefined) return [];
+  return readIds(given, place, sortKeysMax).map((text, at) => {
+    const descending = text.startsWith('-');
+    const column = descending ? text.slice(1) : text;
+    if (column === '') throw malformed(`${place}[${at}]`, 'must be the ID of a column');
+    return { column, descending };
+  });
+}
+
+function readCount(given: unknown, place: string): boolean {
+  if (given === undefined) return false;
+  if (given !== 'exact') throw malformed(place, 'must be "exact"');
+  return true;
+}
+
+function readAggregates(given: unknown, place: string): Aggregate[] {
+  if (!Array.isArray(given)) throw malformed(place, 'must be an array, such as [{"op":"sum","column":"amount"}]');
+  if (given.length > aggregatesMax) throw malformed(place, `must have at most ${aggregatesMax} aggregates`);
+  return given.map((item: unknown, n) => {
+    const at = `${place}[${n}]`;
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) throw malformed(at, 'must be an object');
+    const { op, column, as, ...others } = item as Readonly<Record<string, unknown>>;
+    const [other] = Object.keys(others);
+    if (other !== undefined) throw malformed(`${at}.${other}`, 'there is no such property');
+    if (!aggregateFunctions.includes(op as AggregateFunction)) throw malformed(`${at}.op`, `must be one of ${aggregateFunctions.join(', ')}`);
+    if (column === undefined ? op !== 'count' : typeof column !== 'string') throw malformed(`${at}.column`, 'must be the ID of a column');
+    if (as !== undefined && (typeof as !== 'string' || as === '' || as.length > nameLengthMax)) throw malformed(`${at}.as`, `must be a name of at most ${nameLengthMax} characters`);
+    const name = column === undefined ? String(op) : `${String(op)}_${column as string}`;
+    return { op: op as AggregateFunction, column: (column as string | undefined) ?? null, as: (as as string | undefined) ?? name };
+  });
+}

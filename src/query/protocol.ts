@@ -1,0 +1,39 @@
+/** What a service and its query engine, a process of its own, say to each other: HTTP on the loopback interface. */
+import type { GivenQuery } from './language/rows-query.ts';
+
+/** How the engine is to run: the first message over the channel of its process. */
+export interface EngineSettings {
+  readonly databaseUrl: string;
+  /** The Postgres schema of the read model. */
+  readonly schema: string;
+  /** A folder of its own, for copies of tables. */
+  readonly folder: string;
+  readonly memoryBytesMax: number;
+  readonly diskBytesMax: number;
+  readonly threads: number;
+  readonly timeoutMs: number;
+  /** What requests must bring in the header `authorization`. */
+  readonly secret: string;
+}
+
+/** What the engine sends over the channel of its process once it takes requests. */
+export interface EngineReady {
+  readonly port: number;
+}
+
+/** The body of `POST /rows`. */
+export interface QueryRequest {
+  readonly teamId: string;
+  /** Only tables linked to this app; null: all of the team. */
+  readonly appId: string | null;
+  readonly tableId: string;
+  readonly query: GivenQuery;
+  /** Where a page goes on; then the query is that of the page before. */
+  readonly continuation: string | null;
+  readonly limit: number;
+  /** What comes before the names of members in messages, such as `query.`. */
+  readonly prefix: string;
+}
+
+/** The headers of a 200. Any other answer has a QueryError as JSON: its type and message. */
+export const answerHeaders = { version: 'tablog-version', count: 'tablog-count', cold: 'tablog-cold' } as const;

@@ -1,0 +1,127 @@
+/** The query engine of a service: a process that is started when it is first asked, and anew when it has ended. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, rm } from 'node:fs/promises';
+import type { Logger } from 'pino';
+import { answerHeaders, type EngineReady, type EngineSettings, type QueryRequest } from './protocol.ts';
+
+const main = new URL('engine/main.ts', import.meta.url).pathname;
+
+/** The heap of its process. What it copies goes through it in parts of some MiB. */
+const heapMiB = 192;
+
+/** How long it may take to start, in milliseconds. */
+const startMs = 20_000;
+
+export interface QueryEngineOptions extends Omit<EngineSettings, 'secret'> {
+  readonly logger: Logger;
+}
+
+/** An answer of the engine: rows or groups as the JSON of a page. */
+export interface EngineAnswer {
+  readonly body: Buffer;
+  readonly version: bigint;
+  /** How many rows meet the filter; null if that was not asked. */
+  readonly count: string | null;
+  /** Whether the table had to be copied first. */
+  readonly isCold: boolean;
+}
+
+/** The engine refused the query, with an error type of the interface. */
+export class EngineRefusal extends Error {
+  override readonly name = 'EngineRefusal';
+  readonly type: string;
+
+  constructor(type: string, message: string) {
+    super(message);
+    this.type = type;
+  }
+}
+
+/** The engine could not be started, or ended while it answered. */
+export class EngineGone extends Error {
+  override readonly name = 'EngineGone';
+}
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly url: string;
+}
+
+export class QueryEngine {
+  readonly #options: QueryEngineOptions;
+  readonly #secret = randomBytes(32).toString('base64url');
+  #running: Promise<Running> | null = null;
+  #isClosed = false;
+
+  constructor(options: QueryEngineOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with EngineRefusal, EngineGone, or as the signal says. */
+  async ask(query: QueryRequest, signal: AbortSignal): Promise<EngineAnswer> {
+    const { url } = await this.#start();
+    try {
+      const response = await fetch(`${url}/rows`, { method: 'POST', body: JSON.stringify(query), headers: { authorization: this.#secret }, signal });
+      const body = Buffer.from(await response.arrayBuffer());
+      if (!response.ok) {
+        const { type, message } = JSON.parse(body.toString()) as { readonly type: string; readonly message: string };
+        throw new EngineRefusal(type, message);
+      }
+      const header = (name: keyof typeof answerHeaders): string | null => response.headers.get(answerHeaders[name]);
+      return { body, version: BigInt(header('version')!), count: header('count'), isCold: header('cold') === 'true' };
+    } catch (error) {
+      if (error instanceof EngineRefusal || signal.aborted) throw error;
+      throw new EngineGone('The query engine ended while it answered.', { cause: error });
+    }
+  }
+
+  /** Ends the process, if there is one. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const running = await this.#running?.catch(() => null);
+    if (!running) return;
+    const { child } = running;
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    await rm(this.#options.folder, { recursive: true, force: true });
+  }
+
+  #start(): Promise<Running> {
+    if (this.#isClosed) return Promise.reject(new EngineGone('The service is stopping.'));
+    this.#running ??= this.#launch().catch((error: unknown) => {
+      this.#running = null;
+      throw new EngineGone('The query engine could not be started.', { cause: error });
+    });
+    return this.#running;
+  }
+
+  async #launch(): Promise<Running> {
+    const { logger, ...settings } = this.#options;
+    // What an earlier process left is of no use: copies are made anew.
+    await rm(settings.folder, { recursive: true, force: true });
+    await mkdir(settings.folder, { recursive: true });
+    const child = fork(main, {
+      execArgv: [`--max-old-space-size=${heapMiB}`, '--max-semi-space-size=8'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    child.on('exit', (code, signal) => {
+      this.#running = null;
+      if (!this.#isClosed) logger.warn({ code, signal }, 'the query engine has ended; the next query starts it anew');
+    });
+    // Not as arguments, which every user of the machine sees.
+    child.send({ ...settings, secret: this.#secret } satisfies EngineSettings);
+    const ended = once(child, 'exit').then(() => Promise.reject(new Error('it ended while it started')));
+    const isLate = AbortSignal.timeout(startMs);
+    try {
+      const [{ port }] = await Promise.race([once(child, 'message', { signal: isLate }), ended]) as [EngineReady];
+      logger.info({ pid: child.pid }, 'the query engine has started');
+      return { child, url: `http://127.0.0.1:${port}` };
+    } catch (error) {
+      child.kill('SIGKILL');
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * What `date`, `time` and `dateTime` values are compared by: the moment, in UTC where they have no zone. The texts must be values of these
+ * types (docs/spec/decisions.md 2). Digits beyond the microsecond do not count.
+ */
+
+const microsecondsOfMinute = 60_000_000;
+const dateLength = 'YYYY-MM-DD'.length;
+
+/** Days from 1970-01-01 to a `YYYY-MM-DD`, by the Gregorian calendar (http://howardhinnant.github.io/date_algorithms.html#days_from_civil). */
+export function daysOf(date: string): number {
+  const [month, day] = [Number(date.slice(5, 7)), Number(date.slice(8, 10))];
+  // Years begin in March here, so that the day of a leap year is the last.
+  const year = Number(date.slice(0, 4)) - (month <= 2 ? 1 : 0);
+  const era = Math.floor(year / 400);
+  const yearOfEra = year - era * 400;
+  const dayOfYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1;
+  return era * 146_097 + yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear - 719_468;
+}
+
+/** Microseconds from 1970 to a date and time, or to the begin of a date. */
+export function microsecondsSince1970(dateTime: string): bigint {
+  const days = BigInt(daysOf(dateTime.slice(0, dateLength))) * 86_400_000_000n;
+  return dateTime.length === dateLength ? days : days + BigInt(microsecondsOfDay(dateTime.slice(dateLength + 1)));
+}
+
+/** Microseconds from midnight in UTC to a time of the same day. With a zone it may be below 0, or beyond a day. */
+export function microsecondsOfDay(time: string): number {
+  const minutes = Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
+  const [, seconds = '0', fraction = '', zone = ''] = /^\d\d:\d\d(?::(\d\d)(?:\.(\d+))?)?(.*)$/s.exec(time)!;
+  const microseconds = Number(seconds) * 1_000_000 + Number(fraction.slice(0, 6).padEnd(6, '0'));
+  return (minutes - minutesOfZone(zone)) * microsecondsOfMinute + microseconds;
+}
+
+/** By how many minutes a zone (`Z`, `+02`, `+0200`, `-02:00`, or none) is ahead of UTC. */
+function minutesOfZone(zone: string): number {
+  if (zone === '' || zone === 'Z' || zone === 'z') return 0;
+  const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(3).replace(':', '') || '0');
+  return zone[0] === '-' ? -minutes : minutes;
+}

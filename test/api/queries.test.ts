@@ -1,0 +1,137 @@
+/** docs/spec/queries.md: filter, sort, fields and count of rows. */
+import { expect, test } from '@jest/globals';
+import { useApi } from '../support/api.ts';
+import { outcomeOf } from '../support/client.ts';
+import { createTable } from '../support/tables.ts';
+
+const { client, api } = useApi();
+
+const people = [
+  { name: 'Ada', age: 36, born: '1815-12-10', tags: ['maths', 'poetry'] },
+  { name: 'Grace', age: 85, born: '1906-12-09', tags: ['navy'] },
+  { name: 'alan', age: 41 },
+  { name: 'Edsger', born: '1930-05-11', tags: [] },
+];
+const types = { name: 'string', age: 'number', born: 'date', tags: { kind: 'array', items: { kind: 'string' } } };
+
+const query = (path: string, members: Readonly<Record<string, unknown>>): Promise<Awaited<ReturnType<ReturnType<typeof client>['get']>>> => {
+  const text = (value: unknown): string => encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value));
+  return client().get(`${path}?${Object.entries(members).map(([name, value]) => `${name}=${text(value)}`).join('&')}`);
+};
+
+test.each([
+  [{ column: 'name', op: 'eq', value: 'Ada' }, ['Ada']],
+  [{ column: 'age', op: 'gte', value: 41 }, ['Grace', 'alan']],
+  [{ column: 'age', op: 'ne', value: 41 }, ['Ada', 'Grace', 'Edsger']],
+  [{ not: { column: 'age', op: 'eq', value: 41 } }, ['Ada', 'Grace', 'Edsger']],
+  [{ column: 'age', op: 'isEmpty' }, ['Edsger']],
+  [{ column: 'tags', op: 'isNotEmpty' }, ['Ada', 'Grace', 'Edsger']],
+  [{ column: 'tags', op: 'has', value: 'navy' }, ['Grace']],
+  [{ column: 'tags', op: 'eq', value: [] }, ['Edsger']],
+  [{ column: 'born', op: 'lt', value: '1906-12-09' }, ['Ada']],
+  [{ column: 'name', op: 'in', value: ['alan', 'Ada', 'x'] }, ['Ada', 'alan']],
+  [{ column: 'name', op: 'startsWith', value: 'A' }, ['Ada']],
+  [{ column: 'name', op: 'startsWith', value: 'A', ignoreCase: true }, ['Ada', 'alan']],
+  [{ or: [{ column: 'name', op: 'contains', value: 'rac' }, { and: [{ column: 'age', op: 'lt', value: 40 }, { column: 'name', op: 'endsWith', value: 'a' }] }] }, ['Ada', 'Grace']],
+  [{ and: [] }, ['Ada', 'Grace', 'alan', 'Edsger']],
+  [{ or: [] }, []],
+])('%j', async (filter, names) => {
+  const { path, version } = await createTable(client(), people, types);
+  const answer = await query(path, { filter, fields: 'name', count: 'exact' });
+  expect(answer.json.data?.map(({ name }: { name: string }) => name)).toEqual(names);
+  expect([answer.version, answer.headers.get('tablog-count'), answer.headers.get('tablog-cache')]).toEqual([version, String(names.length), 'cold']);
+});
+
+test.each([
+  ['name', ['Ada', 'Edsger', 'Grace', 'alan']],
+  ['-age', ['Grace', 'alan', 'Ada', 'Edsger']],
+  ['age', ['Ada', 'alan', 'Grace', 'Edsger']],
+  ['-born,name', ['Edsger', 'Grace', 'Ada', 'alan']],
+])('sort=%s', async (sort, names) => {
+  const { path } = await createTable(client(), people, types);
+  expect((await query(path, { sort })).json.data.map(({ name }: { name: string }) => name)).toEqual(names);
+});
+
+test.each([
+  [{ filter: '{' }, '400 request_validation_error', 'query.filter: must be JSON'],
+  [{ filter: [] }, '400 request_validation_error', 'query.filter: must be an object'],
+  [{ filter: { column: 'age', op: 'near', value: 1 } }, '400 request_validation_error', 'query.filter.op: must be one of eq'],
+  [{ filter: { and: [{ column: 'age' }] } }, '400 request_validation_error', 'query.filter.and[0].op: must be one of'],
+  [{ filter: { column: 'size', op: 'isEmpty' } }, '422 column_id_not_found', 'filter.column: the table has no column "size"'],
+  [{ filter: { column: 'age', op: 'gte', value: 'old' } }, '422 column_has_invalid_value', 'filter.value: it does not fit'],
+  [{ filter: { column: 'tags', op: 'lt', value: [] } }, '400 request_validation_error', 'lt has no meaning for "tags"'],
+  [{ sort: 'tags' }, '400 request_validation_error', 'whose values have no order'],
+  [{ sort: 'size' }, '422 column_id_not_found', 'sort[0]'],
+  [{ fields: 'size' }, '422 column_id_not_found', 'fields[0]'],
+  [{ count: 'all' }, '400 request_validation_error', 'query.count'],
+])('refuses %j', async (members, outcome, message) => {
+  const { path } = await createTable(client(), people, types);
+  const answer = await query(path, members);
+  expect([outcomeOf(answer), answer.json.error?.message]).toEqual([outcome, expect.stringContaining(message)]);
+});
+
+test('a query sees what was written before it, and its pages stay at their version', async () => {
+  const numbers = Array.from({ length: 10 }, (_, n) => ({ n }));
+  const { path, rowIds } = await createTable(client(), numbers);
+  const first = await query(path, { sort: '-n', limit: 4 });
+  expect(first.json.data.map(({ n }: { n: number }) => n)).toEqual([9, 8, 7, 6]);
+  await client().send(`${path}/${rowIds[5]}`, { method: 'PATCH', body: { n: 100 } });
+  await client().send(`${path}/${rowIds[0]}`, { method: 'DELETE' });
+  const { version } = await client().post(path, [{ n: -1 }]);
+  const now = await query(path, { sort: '-n' });
+  expect([now.version, now.headers.get('tablog-cache'), now.json.data.map(({ n }: { n: number }) => n)]).toEqual([version, 'warm', [100, 9, 8, 7, 6, 4, 3, 2, 1, -1]]);
+  const second = await query(path, { continuation: first.json.continuation, limit: 4 });
+  expect([second.version, second.json.data.map(({ n }: { n: number }) => n)]).toEqual([first.version, [5, 4, 3, 2]]);
+  const third = await query(path, { continuation: second.json.continuation, limit: 4 });
+  expect([third.json.data.map(({ n }: { n: number }) => n), third.json.continuation]).toEqual([[1, 0], undefined]);
+});
+
+const ask = (path: string, body: unknown): ReturnType<ReturnType<typeof client>['post']> => client().post(path.replace(/rows$/, 'query'), body);
+
+test('groups', async () => {
+  const { path } = await createTable(client(), [
+    { city: 'Paris', amount: 40, on: '2024-01-01' }, { city: 'Oslo', amount: 1.5 }, { city: 'Paris', amount: 2, on: '2023-12-31' }, { amount: 7 }, { city: 'Rome' },
+  ]);
+  const answer = await ask(path, {
+    groupBy: ['city'], sort: ['-total'],
+    aggregate: [{ op: 'count' }, { op: 'sum', column: 'amount', as: 'total' }, { op: 'max', column: 'on' }, { op: 'count', column: 'amount', as: 'amounts' }],
+  });
+  expect(answer.json.data).toEqual([
+    { city: 'Paris', count: 2, total: 42, max_on: '2024-01-01', amounts: 2 }, { city: null, count: 1, total: 7, max_on: null, amounts: 1 },
+    { city: 'Oslo', count: 1, total: 1.5, max_on: null, amounts: 1 }, { city: 'Rome', count: 1, total: null, max_on: null, amounts: 0 },
+  ]);
+  const first = await ask(path, { groupBy: ['city'], limit: 3, count: 'exact' });
+  expect([first.json.data, first.headers.get('tablog-count')]).toEqual([[{ city: 'Oslo' }, { city: 'Paris' }, { city: 'Rome' }], '5']);
+  expect((await ask(path, { continuation: first.json.continuation })).json).toEqual({ data: [{ city: null }] });
+  expect((await ask(path, { aggregate: [{ op: 'avg', column: 'amount' }], filter: { column: 'city', op: 'eq', value: 'Paris' } })).json.data).toEqual([{ avg_amount: 21 }]);
+});
+
+test.each([
+  [{ groupBy: ['name'], fields: ['name'] }, '400 request_validation_error', 'fields: has no meaning with groupBy'],
+  [{ aggregate: [{ op: 'sum' }] }, '400 request_validation_error', 'aggregate[0].column: must be the ID'],
+  [{ aggregate: [{ op: 'sum', column: 'name' }] }, '400 request_validation_error', 'aggregate[0].column: sum is of numbers'],
+  [{ aggregate: [{ op: 'count' }, { op: 'count' }] }, '400 request_validation_error', 'would have "count" twice'],
+  [{ groupBy: ['name'], sort: ['age'] }, '400 request_validation_error', 'sort[0]: must be a column of groupBy'],
+  [{ groupBy: ['tags'] }, '400 request_validation_error', 'whose values have no order'],
+  [{ rows: [] }, '400 request_validation_error', 'rows'],
+  [{ limit: 0 }, '400 request_validation_error', 'limit: must be a whole number'],
+  [{ size: 1 }, '400 request_validation_error', 'size: there is no such property'],
+  [{ continuation: '00000000-0000-4000-8000-000000000000' }, '400 continuation_expired', 'continuation'],
+])('POST refuses %j', async (body, outcome, message) => {
+  const { path } = await createTable(client(), people, types);
+  const answer = await ask(path, body);
+  expect([outcomeOf(answer), answer.json.error?.message]).toEqual([outcome, expect.stringContaining(message)]);
+});
+
+test('tokens for reading may ask, those of other teams and apps may not', async () => {
+  const team = await api().createTeam();
+  const { path } = await createTable(team.client, people, types);
+  const [reader, ofApp] = await Promise.all([team.createToken({ readOnly: true }), team.createToken({ appId: 'shop' })]);
+  const filter = { filter: { column: 'age', op: 'gt', value: 80 }, fields: ['name'] };
+  const of = (asker: ReturnType<typeof client>): ReturnType<typeof asker.post> => asker.post(path.replace(/rows$/, 'query'), filter);
+  expect((await of(reader.client)).json.data).toEqual([{ $rowID: expect.any(String), name: 'Grace' }]);
+  expect(outcomeOf(await of(ofApp.client))).toBe('404 table_not_found');
+  expect(outcomeOf(await of(client()))).toBe('404 table_not_found');
+  await team.suspend();
+  expect(outcomeOf(await of(reader.client))).toBe('402 payment_required');
+});

@@ -1,0 +1,24 @@
+import { expect, test } from '@jest/globals';
+import { daysOf, microsecondsOfDay, microsecondsSince1970 } from '../../../src/values/moments.ts';
+
+test('the days of all years are those of JavaScript', () => {
+  for (let days = -719_528; days <= 2_932_896; days += 1) {
+    const [date] = new Date(days * 86_400_000).toISOString().split('T') as [string];
+    if (daysOf(date) !== days) throw new Error(`${date}: ${daysOf(date)}, not ${days}`);
+  }
+  expect([daysOf('0000-01-01'), daysOf('1970-01-01'), daysOf('9999-12-31')]).toEqual([-719_528, 0, 2_932_896]);
+});
+
+test.each([
+  ['00:00', 0], ['23:59', 86_340_000_000], ['12:30:15.5', 45_015_500_000], ['12:30:15.1234569', 45_015_123_456], ['12:30Z', 45_000_000_000],
+  ['00:30+02:00', -5_400_000_000], ['23:30-0130', 90_000_000_000], ['12:00+01', 39_600_000_000],
+])('%s is %i microseconds after midnight', (text, microseconds) => {
+  expect(microsecondsOfDay(text)).toBe(microseconds);
+});
+
+test.each([
+  ['1970-01-01', 0n], ['1970-01-01T00:00:00.000001Z', 1n], ['1969-12-31T23:59:59.999999', -1n], ['2024-02-29T12:30-11:30', 1_709_251_200_000_000n],
+  ['0000-01-01', -62_167_219_200_000_000n],
+])('%s is %i microseconds after 1970', (text, microseconds) => {
+  expect(microsecondsSince1970(text)).toBe(microseconds);
+});
