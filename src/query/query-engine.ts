@@ -1,15 +1,18 @@
 /** The query engine of a service: a process that is started when it is first asked, and anew when it has ended. */
-import { fork, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, rm } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { answerHeaders, type EngineReady, type EngineSettings, type QueryRequest } from './protocol.ts';
+import { answerHeaders, type EngineReady, type EngineSettings, type QueryRequest, type SqlRequest } from './protocol.ts';
 
 const main = new URL('engine/main.ts', import.meta.url).pathname;
 
 /** The heap of its process. What it copies goes through it in parts of some MiB. */
 const heapMiB = 192;
+
+/** What its process may take besides the memory of DuckDB: heap, stacks of threads, code. Of this most is never touched. */
+const besidesBytes = 448 * 1024 * 1024;
 
 /** How long it may take to start, in milliseconds. */
 const startMs = 20_000;
@@ -61,16 +64,25 @@ export class QueryEngine {
 
   /** Rejects with EngineRefusal, EngineGone, or as the signal says. */
   async ask(query: QueryRequest, signal: AbortSignal): Promise<EngineAnswer> {
+    const { body, headers, isCold } = await this.#post('/rows', query, signal);
+    return { body, version: BigInt(headers.get(answerHeaders.version)!), count: headers.get(answerHeaders.count), isCold };
+  }
+
+  /** The answer to SQL, in JSON. Rejects as `ask` does. */
+  askSql(query: SqlRequest, signal: AbortSignal): Promise<Pick<EngineAnswer, 'body' | 'isCold'>> {
+    return this.#post('/sql', query, signal);
+  }
+
+  async #post(path: string, query: QueryRequest | SqlRequest, signal: AbortSignal): Promise<Pick<EngineAnswer, 'body' | 'isCold'> & { readonly headers: Headers }> {
     const { url } = await this.#start();
     try {
-      const response = await fetch(`${url}/rows`, { method: 'POST', body: JSON.stringify(query), headers: { authorization: this.#secret }, signal });
+      const response = await fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(query), headers: { authorization: this.#secret }, signal });
       const body = Buffer.from(await response.arrayBuffer());
       if (!response.ok) {
         const { type, message } = JSON.parse(body.toString()) as { readonly type: string; readonly message: string };
         throw new EngineRefusal(type, message);
       }
-      const header = (name: keyof typeof answerHeaders): string | null => response.headers.get(answerHeaders[name]);
-      return { body, version: BigInt(header('version')!), count: header('count'), isCold: header('cold') === 'true' };
+      return { body, headers: response.headers, isCold: response.headers.get(answerHeaders.cold) === 'true' };
     } catch (error) {
       if (error instanceof EngineRefusal || signal.aborted) throw error;
       throw new EngineGone('The query engine ended while it answered.', { cause: error });
@@ -104,9 +116,12 @@ export class QueryEngine {
     // What an earlier process left is of no use: copies are made anew.
     await rm(settings.folder, { recursive: true, force: true });
     await mkdir(settings.folder, { recursive: true });
-    const child = fork(main, {
-      execArgv: [`--max-old-space-size=${heapMiB}`, '--max-semi-space-size=8'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
+    // DuckDB bounds its buffers, but not single values, such as a text of gigabytes: those fail by the limit of the process.
+    const limitKiB = Math.ceil((settings.memoryBytesMax + besidesBytes) / 1024);
+    const child = spawn('/bin/sh', [
+      '-c', `${process.platform === 'linux' ? `ulimit -d ${limitKiB} && ` : ''}exec "$@"`, 'sh',
+      process.execPath, `--max-old-space-size=${heapMiB}`, '--max-semi-space-size=8', main,
+    ], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     child.on('exit', (code, signal) => {
       this.#running = null;
       if (!this.#isClosed) logger.warn({ code, signal }, 'the query engine has ended; the next query starts it anew');

@@ -2,13 +2,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { pageBytesAtMost } from '../../../projections/tables/pages.queries.ts';
 import { EngineGone, EngineRefusal, type QueryEngine } from '../../query/query-engine.ts';
-import type { QueryRequest } from '../../query/protocol.ts';
+import type { QueryRequest, SqlRequest } from '../../query/protocol.ts';
 import { ClientGone } from '../bodies/request-body.ts';
 import { takeOutgoing } from '../limits/outgoing.ts';
 import type { Shares } from '../limits/shares.ts';
 import { readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { HttpError, isErrorType } from './http-error.ts';
+
+const json = 'application/json; charset=utf-8';
+
+/** The most bytes of an answer to SQL. */
+const sqlBytesMax = 16 * 1024 * 1024;
 
 export interface QueryDependencies {
   readonly engine: QueryEngine;
@@ -25,16 +30,35 @@ export async function answerQuery(
   const { teamId, appId } = request.principal;
   const has = request.method === 'GET' ? readIfNoneMatch(request) : () => false;
   const tableId = tableIdOf(request);
-  const outgoing = await takeOutgoing(shares.outgoingBytes, teamId, pageBytesAtMost(asked.limit), reply);
+  const { body, version, count, isCold } = await askWithinShares(shares, reply, pageBytesAtMost(asked.limit), (gone) => engine.ask({ teamId, appId, tableId, ...asked }, gone));
+  if (has(version)) return replyNotModified(reply, version);
+  if (count !== null) reply.header('tablog-count', count);
+  return setVersion(reply, version).header('tablog-cache', isCold ? 'cold' : 'warm').type(json).send(body);
+}
+
+/** The same of SQL. Throws HttpError. */
+export async function answerSql({ engine, shares }: QueryDependencies, reply: FastifyReply, asked: Pick<SqlRequest, 'sql' | 'parameters'>): Promise<FastifyReply> {
+  const { teamId, appId } = reply.request.principal;
+  const { body, isCold } = await askWithinShares(shares, reply, sqlBytesMax, (gone) => engine.askSql({ teamId, appId, ...asked }, gone));
+  return reply.header('cache-control', 'private, no-store').header('tablog-cache', isCold ? 'cold' : 'warm').type(json).send(body);
+}
+
+/** Asks the engine while it holds shares of the team; `ask` is told when the client has gone. */
+async function askWithinShares<Answer extends { readonly body: Buffer }>(
+  { queries, outgoingBytes }: QueryDependencies['shares'],
+  reply: FastifyReply,
+  bytesAtMost: number,
+  ask: (gone: AbortSignal) => Promise<Answer>,
+): Promise<Answer> {
+  const { teamId } = reply.request.principal;
+  const outgoing = await takeOutgoing(outgoingBytes, teamId, bytesAtMost, reply);
   const gone = new AbortController();
   const leave = (): void => gone.abort();
   reply.raw.once('close', leave);
   try {
-    const { body, version, count, isCold } = await shares.queries.run(teamId, () => engine.ask({ teamId, appId, tableId, ...asked }, gone.signal));
-    if (has(version)) return replyNotModified(reply, version);
-    outgoing.shrink(body.length);
-    if (count !== null) reply.header('tablog-count', count);
-    return setVersion(reply, version).header('tablog-cache', isCold ? 'cold' : 'warm').type('application/json; charset=utf-8').send(body);
+    const answer = await queries.run(teamId, () => ask(gone.signal));
+    outgoing.shrink(answer.body.length);
+    return answer;
   } catch (error) {
     throw gone.signal.aborted ? new ClientGone('it was answered') : toHttpError(error);
   } finally {

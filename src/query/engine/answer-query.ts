@@ -10,6 +10,7 @@ import { hasGroups, readRowsQuery, type RowsQuery } from '../language/rows-query
 import type { QueryRequest } from '../protocol.ts';
 import type { Columnar } from './columnar.ts';
 import { compileCount, compileGroups, compileRows, type QuerySource } from './compile.ts';
+import { inTime } from './in-time.ts';
 import type { Asker, Copies, HeldTable } from './copies.ts';
 
 export interface QueryAnswer {
@@ -63,27 +64,16 @@ export class Answerer {
   /** Rejects with QueryError, and as `gone` says when nobody waits for the answer any more. */
   async answer(request: QueryRequest, gone: AbortSignal): Promise<QueryAnswer> {
     this.#continuations.purgeStale();
-    const { copies } = this.#options;
-    if (request.continuation !== null) return this.#inTime(gone, (signal) => this.#continue(request, request.continuation!, signal));
+    const { copies, timeoutMs } = this.#options;
+    if (request.continuation !== null) return inTime(timeoutMs, gone, (signal) => this.#continue(request, request.continuation!, signal));
     const query = readRowsQuery(request.query, request.prefix);
     // The time to copy a table is not the query's.
     const [held] = await copies.take(request, [request.tableId]);
     try {
       const source = held!.copy.at(held!.version);
-      return await this.#inTime(gone, (signal) => this.#page(request, { asker: request, held: held!, source, query, offset: 0 }, held!.isCold, signal));
+      return await inTime(timeoutMs, gone, (signal) => this.#page(request, { asker: request, held: held!, source, query, offset: 0 }, held!.isCold, signal));
     } finally {
       held!.release();
-    }
-  }
-
-  async #inTime<T>(gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { timeoutMs } = this.#options;
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(new QueryError('query_timeout', `The query took longer than ${timeoutMs / 1000} s.`)), timeoutMs);
-    try {
-      return await work(AbortSignal.any([gone, late.signal]));
-    } finally {
-      clearTimeout(timer);
     }
   }
 

@@ -1,6 +1,7 @@
 /** The columnar engine, DuckDB, in this process: locked down, within its bounds, on connections that are lent out one at a time. */
-import { DuckDBInstance, type DuckDBAppender, type DuckDBConnection, type DuckDBValue } from '@duckdb/node-api';
+import { DuckDBInstance, VARCHAR, type DuckDBAppender, type DuckDBConnection, type DuckDBValue } from '@duckdb/node-api';
 import { QueryError } from '../language/query-error.ts';
+import type { SqlRequest } from '../protocol.ts';
 import type { Sql } from './compile.ts';
 
 export interface ColumnarOptions {
@@ -10,6 +11,22 @@ export interface ColumnarOptions {
   readonly diskBytesMax: number;
   readonly threads: number;
 }
+
+export interface SelectLimits {
+  readonly signal: AbortSignal;
+  readonly rowsMax: number;
+  readonly bytesMax: number;
+}
+
+export interface SqlResult {
+  readonly names: readonly string[];
+  /** As DuckDB names them. */
+  readonly types: readonly string[];
+  readonly rows: readonly DuckDBValue[][];
+}
+
+/** Kinds of errors that come from what was asked. */
+const ofTheQuery = /^(Binder|Catalog|Parser|Conversion|Invalid Input|Out of Range|Not implemented|Syntax|Mismatch Type|Invalid type|Decimal|Constraint|Sequence|Parameter Not Allowed|Parameter Not Resolved|Permission|Missing Extension) Error: /;
 
 export class Columnar {
   readonly #instance: DuckDBInstance;
@@ -51,6 +68,49 @@ export class Columnar {
     });
   }
 
+  /** The tree of a text of SQL, or why it is none: `{error, error_message}`. */
+  async parse(text: string, signal: AbortSignal): Promise<Record<string, unknown>> {
+    const [[json]] = await this.rows({ text: 'SELECT json_serialize_sql($1::VARCHAR)::VARCHAR', values: [text], types: [VARCHAR] }, signal) as [[string]];
+    return parseExactly(json) as Record<string, unknown>;
+  }
+
+  /** The text of a tree. */
+  async deparse(tree: Record<string, unknown>): Promise<string> {
+    const sql = { text: 'SELECT json_deserialize_sql($1::VARCHAR::JSON)', values: [JSON.stringify(tree)], types: [VARCHAR] };
+    const [[text]] = await this.rows(sql, new AbortController().signal) as [[string]];
+    return text;
+  }
+
+  /**
+   * Runs a SELECT on a connection of its own, with these views. Rejects as `rows` does, with QueryError `query_invalid` and the message of the engine, and with
+   * `limit_exceeded` when the result has too many rows or bytes.
+   */
+  async select(text: string, views: readonly string[], parameters: SqlRequest['parameters'], { signal, rowsMax, bytesMax }: SelectLimits): Promise<SqlResult> {
+    const connection = await this.#instance.connect();
+    const interrupt = (): void => connection.interrupt();
+    signal.addEventListener('abort', interrupt, { once: true });
+    try {
+      for (const view of views) await connection.run(view);
+      const result = await connection.stream(text, parameters as DuckDBValue[] | Record<string, DuckDBValue>);
+      const rows: DuckDBValue[][] = [];
+      let bytes = 0;
+      for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
+        for (const row of chunk.getRows()) {
+          rows.push(row);
+          bytes += row.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 8), 0);
+        }
+        if (rows.length > rowsMax || bytes > bytesMax) throw tooLarge(rowsMax, bytesMax);
+      }
+      return { names: result.columnNames(), types: result.columnTypes().map(String), rows };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw failureOfSql(error);
+    } finally {
+      signal.removeEventListener('abort', interrupt);
+      connection.closeSync();
+    }
+  }
+
   /** Appends rows to a table. */
   append(catalog: string, table: string, write: (appender: DuckDBAppender) => Promise<void>): Promise<void> {
     return this.#with(async (connection) => {
@@ -82,9 +142,27 @@ export class Columnar {
   }
 }
 
+/** Parses JSON so that `JSON.stringify` writes each number as it was, also those that a double cannot hold. */
+function parseExactly(text: string): unknown {
+  const keep = (_key: string, value: unknown, { source }: { readonly source?: string }): unknown => {
+    return typeof value === 'number' && !Number.isSafeInteger(value) ? (JSON as unknown as { rawJSON(source: string): unknown }).rawJSON(source!) : value;
+  };
+  return JSON.parse(text, keep as (key: string, value: unknown) => unknown);
+}
+
 /** Errors of DuckDB have no codes, but the begin of their messages names their kind. */
 export function failureOf(error: unknown): unknown {
   const { message } = error as Error;
   if (message.startsWith('Out of Memory Error')) return new QueryError('limit_exceeded', 'The query takes more memory than a query may.', { cause: error });
   return error;
+}
+
+/** The same for SQL of a team, whose mistakes the engine finds. */
+function failureOfSql(error: unknown): unknown {
+  const { message } = error as Error;
+  return ofTheQuery.test(message) ? new QueryError('query_invalid', message.split('\n\n')[0]!, { cause: error }) : failureOf(error);
+}
+
+export function tooLarge(rowsMax: number, bytesMax: number): QueryError {
+  return new QueryError('limit_exceeded', `The answer has more than ${rowsMax} rows or ${bytesMax} bytes: ask for less, such as by LIMIT.`);
 }

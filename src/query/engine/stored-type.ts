@@ -73,19 +73,19 @@ function showNumber(stored: DuckDBValue): number | null {
   return Number.isFinite(stored) ? (stored as number) : null;
 }
 
-function showDate(days: number): string {
+export function showDate(days: number): string {
   const iso = new Date(days * 86_400_000).toISOString();
   return iso.slice(0, iso.indexOf('T'));
 }
 
-function showDateTime(microseconds: bigint): string {
+export function showDateTime(microseconds: bigint): string {
   const day = 86_400_000_000n;
   const rest = ((microseconds % day) + day) % day;
   return `${showDate(Number((microseconds - rest) / day))}T${showTime(rest)}Z`;
 }
 
 /** A moment of a day, in UTC. */
-function showTime(microseconds: bigint): string {
+export function showTime(microseconds: bigint): string {
   const day = 86_400_000_000;
   const rest = ((Number(microseconds) % day) + day) % day;
   const two = (value: number): string => String(Math.floor(value)).padStart(2, '0');

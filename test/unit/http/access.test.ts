@@ -33,7 +33,7 @@ interface Asked {
 }
 
 const asked: Asked[] = edgeOf(team).routes.flatMap(({ method, url }) => [method].flat().map((one) => ({ method: one, url })));
-const writes = asked.filter(({ method, url }) => method !== 'GET' && method !== 'HEAD' && url !== '/tables/:tableID/query');
+const writes = asked.filter(({ method, url }) => method !== 'GET' && method !== 'HEAD' && !url.endsWith('/query'));
 const reads = asked.filter((one) => !writes.includes(one));
 const ofTables = asked.filter(({ url }) => url.includes(':tableID'));
 const ofApps = asked.filter(({ url }) => url.includes(':appID'));
