@@ -1,7 +1,7 @@
 /** The disk that files are on is full for a while: what does not fit is refused and leaves nothing, and all else goes on. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -82,5 +82,8 @@ test('a large body without room in its spool is refused, and changes nothing', a
   await setRoom(server.process.pid!, 'unlimited');
   expect(outcomeOf(await client.post(path, rows))).toBe('201');
   expect(await readdir(join(server.folder, 'bodies'))).toEqual([]);
+  // Nor is a spool left open: without a name, it would take its room all the same.
+  const opened = await Promise.all((await readdir(`/proc/${server.process.pid}/fd`)).map((fd) => readlink(`/proc/${server.process.pid}/fd/${fd}`).catch(() => '')));
+  expect(opened.filter((file) => file.includes('/bodies/'))).toEqual([]);
   expect(await client.rows(path.split('/')[2]!)).toHaveLength(3002);
 });

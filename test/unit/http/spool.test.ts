@@ -1,9 +1,9 @@
 /** What a spool keeps, and where. */
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readlink, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, readdir, readlink, rm, stat, truncate, writeFile, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { openSpoolFolder } from '../../../src/app/spool-folder.ts';
 import { JsonRowReader } from '../../../src/formats/json-row-reader.ts';
 import { decodeBlock, encodeBlock } from '../../../src/http/bodies/spooled-block.ts';
@@ -19,10 +19,11 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** How many files that were in the folder are open. */
-async function openFiles(): Promise<number> {
-  const files = await Promise.all((await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
-  return files.filter((file) => file.startsWith(folder)).length;
+/** The files that were in the folder and are open, as paths that lead to them although they have no names. */
+async function openFiles(): Promise<string[]> {
+  const opened = (await readdir('/proc/self/fd')).map((fd) => `/proc/self/fd/${fd}`);
+  const files = await Promise.all(opened.map((path) => readlink(path).catch(() => '')));
+  return opened.filter((_, at) => files[at]!.startsWith(folder));
 }
 
 /** What is read back, in hexadecimal. */
@@ -41,11 +42,49 @@ describe.each([
     const spool = new Spool(folder, 100);
     for (const entry of entries) await spool.write(entry);
     expect(await readdir(folder)).toEqual([]);
-    expect(await openFiles()).toBe(files);
+    expect(await openFiles()).toHaveLength(files);
     expect(await readAll(spool)).toEqual(entries.map((entry) => entry.toString('hex')));
     await spool[Symbol.asyncDispose]();
-    expect(await openFiles()).toBe(0);
+    expect(await openFiles()).toEqual([]);
   });
+});
+
+test('a body of 1 MiB needs no file, and nobody else reads that of a larger one', async () => {
+  await using spool = new Spool(folder);
+  for (let kib = 0; kib < 1024; kib += 1) await spool.write(Buffer.alloc(1024));
+  expect(await openFiles()).toEqual([]);
+  await spool.write(Buffer.alloc(1));
+  const [file] = await openFiles();
+  expect((await stat(file!)).mode & 0o777).toBe(0o600);
+});
+
+test('it is whole where the system writes and reads some bytes at a time, as where a disk fills up', async () => {
+  const probe = await open(join(folder, 'probe'), 'w');
+  const fileHandle = Object.getPrototypeOf(probe) as FileHandle;
+  await probe.close();
+  type Transfer = (bytes: Uint8Array, at: number, length: number, position: number) => Promise<unknown>;
+  const spies = (['write', 'read'] as const).map((name) => {
+    const transfer = fileHandle[name] as unknown as Transfer;
+    const some: Transfer = function some(this: FileHandle, bytes, at, length, position) {
+      return transfer.call(this, bytes, at, Math.min(length, 7), position);
+    };
+    return jest.spyOn(fileHandle, name).mockImplementation(some as never);
+  });
+  try {
+    const entries = [20, 7, 50].map((length) => randomBytes(length));
+    await using spool = new Spool(folder, 0);
+    for (const entry of entries) await spool.write(entry);
+    expect(await readAll(spool)).toEqual(entries.map((entry) => entry.toString('hex')));
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+});
+
+test('a file that has become shorter is no whole body', async () => {
+  await using spool = new Spool(folder, 0);
+  await spool.write(Buffer.alloc(100));
+  await truncate((await openFiles())[0]!, 99);
+  await expect(readAll(spool)).rejects.toThrow('a spool ends 1 bytes too early');
 });
 
 test('a spool whose folder takes no file is unavailable', async () => {
