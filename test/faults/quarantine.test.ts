@@ -1,6 +1,9 @@
 /** With the log in Postgres: an event of another process that cannot be projected holds one team, and no other of its partition. */
 import { afterEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
+import { readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import pg from 'pg';
 import { createToken } from '../../commands/teams.ts';
 import { hashToken } from '../../projections/teams/teams.queries.ts';
@@ -30,7 +33,9 @@ test('its neighbour goes on, also after a restart, and after the fix it has all 
   const append = async (partition: number, ...records: readonly Uint8Array[]): Promise<void> => {
     for (const bytes of records) await inTransaction(pool, (client) => appendRecord(client, partition, bytes));
   };
-  const tablog = (...args: readonly string[]): ReturnType<typeof runTablog> => runTablog(args, { DATABASE_URL: databaseUrl });
+  const auditFile = join(tmpdir(), `tablog-audit-${randomUUID()}.log`);
+  closers.push(() => rm(auditFile, { force: true }));
+  const tablog = (...args: readonly string[]): ReturnType<typeof runTablog> => runTablog(args, { DATABASE_URL: databaseUrl, AUDIT_LOG_FILE: auditFile });
   const unluckyTeam = teamIn();
   const { partition, id: teamId } = unluckyTeam;
   const luckyTeam = teamIn(partition);
@@ -58,6 +63,7 @@ test('its neighbour goes on, also after a restart, and after the fix it has all 
 
   await repair();
   expect(await tablog('quarantine', 'release', '--all')).toMatchObject({ code: 0 });
+  expect(JSON.parse((await readFile(auditFile, 'utf8')).trimEnd().split('\n').at(-1)!)).toMatchObject({ action: 'quarantine.release', result: 'done', teamId });
   await sleepUntil(async () => (await unlucky.outcomes())[0] === '200', 'it is answered again', 60_000);
   for (const token of tokens) expect(await new Tenant([server.url], token).outcomes()).toEqual(['200']);
   await unlucky.makeTable();

@@ -42,8 +42,18 @@ async function tablog(...args: readonly string[]): Promise<string> {
 
 const user = userInfo().username;
 
+/** The team and the token of the first start. */
+async function first(): Promise<{ readonly teamId: string; readonly tokenId: string }> {
+  const team = JSON.parse(await tablog('teams', 'list', '--json')).find(({ name }: Line) => name === 'default');
+  const [token] = JSON.parse(await tablog('tokens', 'list', '--team', team.id, '--json'));
+  return { teamId: team.id, tokenId: token.id };
+}
+
 test('who administers what, and whether it was done', async () => {
-  expect((await lines()).map(({ action, name }) => `${action} ${name}`)).toEqual(['team.create default', 'token.create first']);
+  const { teamId, tokenId } = await first();
+  expect((await lines()).map(({ time: _time, ...line }) => line)).toEqual([
+    { action: 'team.create', result: 'done', teamId, name: 'default' }, { action: 'token.create', result: 'done', teamId, tokenId, name: 'first' },
+  ]);
   let team = '';
   expect(await linesOf(async () => { team = await tablog('teams', 'create', 'acme'); })).toEqual([
     { action: 'team.create', result: 'done', user, teamId: team, name: 'acme' },
@@ -87,7 +97,7 @@ test('withdrawals and refused tokens have the address of the client', async () =
     for (const outcome of ['200', '404 upload_not_found']) expect(outcomeOf(await withdraw(client, file, proxied))).toBe(outcome);
   });
   const line = {
-    action: 'file.withdraw', teamId: expect.any(String), tokenId: expect.any(String), address: '127.0.0.1', forwardedFor: '203.0.113.9',
+    action: 'file.withdraw', ...await first(), address: '127.0.0.1', forwardedFor: '203.0.113.9',
     appId: 'shop', uploadId: file.id,
   };
   expect(withdrawn).toEqual([{ ...line, result: 'done' }, { ...line, result: 'upload_not_found' }]);
@@ -104,3 +114,8 @@ test('withdrawals and refused tokens have the address of the client', async () =
   }
   expect(await readFile(join(folder, 'audit.log'), 'utf8')).not.toContain(token);
 });
+
+test('what is done to a log, and to what is made of it', async () => {
+  expect(await linesOf(() => tablog('log', 'resume'))).toEqual([{ action: 'log.resume', result: 'done', user }]);
+  expect(await linesOf(() => tablog('replay'))).toEqual([{ action: 'readmodel.replay', result: 'done', user }]);
+}, 300_000);

@@ -1,5 +1,5 @@
 /** How refused tokens are counted, so that they fill no disk. */
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import type { AuditEntry } from '../../../src/audit/audit-log.ts';
 import { RefusedTokens } from '../../../src/audit/refused-tokens.ts';
 
@@ -35,6 +35,25 @@ test('what was written is counted no more', () => {
   refused.add({ address: 'a', forwardedFor: undefined });
   refused.close();
   expect(lines).toEqual([{ ...line, address: 'a', count: 1 }, { ...line, address: 'a', count: 1 }]);
+});
+
+test('lines are written once a minute', () => {
+  jest.useFakeTimers();
+  try {
+    const other = new RefusedTokens({ write: (entry) => void lines.push(entry), close: () => undefined });
+    other.add({ address: 'a', forwardedFor: undefined });
+    jest.advanceTimersByTime(59_999);
+    expect(lines).toEqual([]);
+    jest.advanceTimersByTime(1);
+    expect(lines).toEqual([{ ...line, address: 'a', count: 1 }]);
+    other.add({ address: 'a', forwardedFor: undefined });
+    jest.advanceTimersByTime(60_000);
+    expect(lines).toHaveLength(2);
+    other.close();
+    expect(jest.getTimerCount()).toBe(0);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 test('a claim is cut', () => {
