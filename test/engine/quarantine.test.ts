@@ -1,9 +1,11 @@
 /** A team with an event that cannot be projected is held alone, and comes to the same when it is released. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
 import { compareReadModels } from '../../projections/engine/compare/compare.ts';
 import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
 import type { Decided } from '../../projections/engine/decided.ts';
+import { PartitionProjection } from '../../projections/engine/kafka/partition-projection.ts';
 import { listModels } from '../../projections/engine/model.ts';
 import { readProgressOf } from '../../projections/engine/progress/progress.store.ts';
 import { projectRecords, type ProjectionListener } from '../../projections/engine/project-records.ts';
@@ -11,6 +13,7 @@ import { ProgressMoved, Projector, quarantinesMax } from '../../projections/engi
 import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
 import { readQuarantines } from '../../projections/engine/quarantine/quarantine.store.ts';
 import { releaseTeam } from '../../projections/engine/quarantine/release.ts';
+import { listenerOf } from '../../projections/engine/projection-listener.ts';
 import type { Database } from '../../src/database/database.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
 import type { EventData } from '../../src/events/event.ts';
@@ -203,6 +206,52 @@ describe('an event that cannot be projected', () => {
     expect(told.filter((line) => line === 'timeout of 1 from 2')).toHaveLength(3);
     expect(told.filter((line) => line.startsWith('quarantine'))).toEqual([`quarantine at 2 of ${teams[0]}`]);
     expect(await counts(database)).toEqual({ [teams[0]!]: 1, [teams[1]!]: 3 });
+  }, 60_000);
+
+  test('that takes too long in a batch that was decided ahead is tried alone, too; the log is in Kafka', async () => {
+    const database = await newReadModel(800);
+    const records = recordsOf([...steps.slice(0, 2), ['TeamSuspended', 1], ['TeamSuspended', 0], ['TeamSuspended', 1], ['TeamSuspended', 0]]);
+    const told: string[] = [];
+    let counted = 0;
+    const logger = pino({}, { write: (line) => {
+      const { level, offset, teamId } = JSON.parse(line);
+      told.push(`${level === pino.levels.values['error'] ? 'quarantine' : 'timeout'} at ${offset} of ${teamId}`);
+    } });
+    let projected = Promise.withResolvers<Decided | null>();
+    const projection = new PartitionProjection({
+      partition, position: await readProgressOf(database.pool, partition), database, projector: new Projector(models),
+      // Asked for batches that were decided ahead only.
+      withNotification: async ([first], _decided, store) => {
+        told.push(`ahead from ${first!.offset}`);
+        await store(null);
+        return false;
+      },
+      onProjected: (_records, decided) => projected.resolve(decided),
+      onLost: () => projected.reject(new Error('the partition was lost')),
+      onHalted: (_offset, error) => projected.reject(error),
+      listener: listenerOf(logger, { projectionTimedOut: () => { counted += 1; } }),
+    });
+    const offer = async (record: LogRecord): Promise<Decided | null> => {
+      projected = Promise.withResolvers();
+      projection.offer([record]);
+      return projected.promise;
+    };
+    try {
+      for (const record of records.slice(0, 3)) await offer(record);
+      await plantFault(database, teams[0]!, 'true', 'perform pg_sleep(600)');
+      told.splice(0);
+      expect((await offer(records[3]!))?.held.size).toBe(1);
+      expect(told.slice(0, 2)).toEqual(['ahead from 3', `timeout at 3 of ${teams[0]}`]);
+      // The batch that was decided ahead, and three times alone.
+      expect(counted).toBeGreaterThanOrEqual(4);
+      expect(told.filter((line) => line === `timeout at 3 of ${teams[0]}`)).toHaveLength(counted);
+      expect(told.filter((line) => !line.startsWith('timeout'))).toEqual(['ahead from 3', `quarantine at 3 of ${teams[0]}`]);
+      expect((await offer(records[4]!))?.outcomes.size).toBe(1);
+      expect((await offer(records[5]!))?.held.size).toBe(1);
+      expect(await counts(database)).toEqual({ [teams[0]!]: 1, [teams[1]!]: 3 });
+    } finally {
+      await projection.close();
+    }
   }, 60_000);
 
   test('a replay meets it at the same place', async () => {
