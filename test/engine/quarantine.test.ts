@@ -104,10 +104,28 @@ function timeBefore({ offset }: LogRecord, records: readonly LogRecord[]): numbe
   return records.find((other) => other.offset === offset - 1n)?.time;
 }
 
-async function release(where: Database, records: readonly LogRecord[], team: number): Promise<void> {
+/** Resolves to the offsets from which it read. `meanwhile`: happens before its transactions, which are numbered from 1. */
+async function release(where: Database, records: readonly LogRecord[], team: number, meanwhile?: (transaction: number) => Promise<void>): Promise<bigint[]> {
+  const readFrom: bigint[] = [];
+  const { read } = logOf(records);
+  let transactions = 0;
+  const writers: Pick<Database['writers'], 'with'> = {
+    with: async (use) => {
+      transactions += 1;
+      await meanwhile?.(transactions);
+      return where.writers.with(use);
+    },
+  };
   await releaseTeam(teams[team]!, {
-    database: where, projector: new Projector(models), log: logOf(records), onProgress: () => undefined, signal: neverAborted,
+    database: { pool: where.pool, writers: writers as Database['writers'] }, projector: new Projector(models), onProgress: () => undefined, signal: neverAborted,
+    log: {
+      read: (of, from, to) => {
+        readFrom.push(from);
+        return read(of, from, to);
+      },
+    },
   });
+  return readFrom;
 }
 
 async function differencesBetween(...both: readonly [Database, Database]): Promise<readonly unknown[]> {
@@ -184,12 +202,58 @@ describe('an event that cannot be projected', () => {
     await project(database, records.slice(2), [2]);
     await first.repair();
     const second = await plantFault(database, teams[0]!, 'new.count >= 3');
-    await expect(release(database, records, 0)).rejects.toMatchObject({ name: 'ReleaseFailed', offset: 4n });
+    await expect(release(database, records, 0)).rejects.toMatchObject({ name: 'ReleaseFailed', offset: 4n, message: expect.stringContaining('planted') });
     expect(await counts(database)).toEqual({ [teams[0]!]: 2, [teams[1]!]: 3 });
-    expect(await readQuarantines(database.pool)).toEqual([expect.objectContaining({ failedOffset: 4n, next: 4n, since: 1000 })]);
+    expect(await readQuarantines(database.pool)).toEqual([expect.objectContaining({
+      failedOffset: 4n, next: 4n, since: 1000, reason: expect.stringContaining('planted'),
+    })]);
     await second.repair();
     await release(database, records, 0);
     expect(await counts(database)).toEqual({ [teams[0]!]: 4, [teams[1]!]: 3 });
+  });
+
+  describe('and another one of the team, once it was released', () => {
+    const again = recordsOf([...steps, ['TeamSuspended', 0], ['TeamSuspended', 1]]);
+
+    /** Two events are held; the result lets the team go on as another operator would, and holds it again from a later event on. */
+    async function holdTwice(database: Database): Promise<{ readonly hold: () => Promise<void>; readonly repair: () => Promise<void> }> {
+      await project(database, again.slice(0, 2), [2]);
+      const first = await plantFault(database, teams[0]!);
+      await project(database, again.slice(2, 6), [4]);
+      let second = first;
+      return {
+        repair: () => second.repair(),
+        hold: async () => {
+          await first.repair();
+          await release(database, again, 0);
+          second = await plantFault(database, teams[0]!);
+          await project(database, again.slice(6), [2]);
+        },
+      };
+    }
+
+    test('is released from where it is, also by a release that began before', async () => {
+      const [whole, database] = [await newReadModel(), await newReadModel()];
+      await project(whole, again, [8]);
+      const { hold, repair } = await holdTwice(database);
+      const readFrom = await release(database, again, 0, async (transaction) => {
+        if (transaction > 1) return;
+        await hold();
+        await repair();
+      });
+      expect(readFrom).toEqual([6n]);
+      expect(await readQuarantines(database.pool)).toEqual([]);
+      expect(await differencesBetween(whole, database)).toEqual([]);
+    });
+
+    test('is not blamed on the event at which a release failed that began before', async () => {
+      const database = await newReadModel();
+      const { hold } = await holdTwice(database);
+      // The whole, in one transaction and in another, its first event alone, and the note that this failed.
+      const failing = release(database, again, 0, async (transaction) => (transaction === 4 ? hold() : undefined));
+      await expect(failing).rejects.toMatchObject({ name: 'ReleaseFailed', offset: 2n, message: expect.stringContaining('planted') });
+      expect(await readQuarantines(database.pool)).toEqual([expect.objectContaining({ failedOffset: 6n, next: 6n })]);
+    });
   });
 
   test('that takes too long is tried alone three times, and holds its team then; nobody else waits for its locks', async () => {

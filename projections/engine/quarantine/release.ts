@@ -131,7 +131,10 @@ async function release(
     return { ...record, time: last };
   });
   const decided = await projector.projectHeld(tx, quarantine.teamId, inLogTime, before);
-  const stored = Promise.all([decided.stored, run(tx, moveQuarantine(quarantine, inLogTime.at(-1)!, decided.versions))]).then(() => undefined);
+  const moved = run(tx, moveQuarantine(quarantine, inLogTime.at(-1)!, decided.versions));
+  moved.catch(() => undefined);
+  // If an event fails, what follows in the transaction fails too, but does not say why.
+  const stored = decided.stored.then(() => moved);
   stored.catch(() => undefined);
   return { stored };
 }
