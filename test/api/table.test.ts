@@ -1,5 +1,6 @@
 /** Looking after a table: what it is, its names, its end (docs/decisions/0009). */
 import { gzipSync } from 'node:zlib';
+import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
@@ -168,6 +169,18 @@ describe('a patch of a table', () => {
     await leavingUnchanged(client(), table.path, async () => {
       const answer = await client().patch(`/tables/${table.id}`, body);
       expect([outcomeOf(answer), answer.json.error.message]).toEqual([outcome, message]);
+    });
+  });
+
+  test('is refused when it is larger than members or a body may be', async () => {
+    const table = await createTable(client(), [{ a: 1 }]);
+    const path = `/tables/${table.id}`;
+    // As many columns as there may be, with IDs and names as long as they may be.
+    const columns = Array.from({ length: 1000 }, () => ({ id: randomBytes(128).toString('hex'), displayName: randomBytes(512).toString('hex') }));
+    await leavingUnchanged(client(), table.path, async () => {
+      const answer = await client().patch(path, { columns });
+      expect([outcomeOf(answer), answer.json.error.message]).toEqual(['400 limit_exceeded', 'everything but the rows must not be longer than 1048576 bytes']);
+      expect(outcomeOf(await client().patch(path, `{"name":"n"}${' '.repeat(15_000_000)}`))).toBe('413 payload_too_large');
     });
   });
 
