@@ -102,9 +102,9 @@ export async function serve(config: Config): Promise<void> {
   const rateLimits = RateLimits.of(config, metrics.requests);
   const spoolFolder = await openSpoolFolder(config.DATA_DIR);
   const addressLimit = AddressLimit.of(config, metrics.requests);
-  const engine = new QueryEngine({
-    databaseUrl: service.url, schema: database.schema, folder: resolve(config.DATA_DIR, `queries-${process.pid}`), memoryBytesMax: config.QUERY_MEMORY_MAX,
-    diskBytesMax: config.QUERY_DISK_MAX, threads: Math.min(availableParallelism(), queryThreadsMax), timeoutMs: config.QUERY_TIMEOUT_MS, logger,
+  const engine = await QueryEngine.open({
+    databaseUrl: service.url, schema: database.schema, folder: resolve(config.DATA_DIR, 'queries'), memoryBytesMax: config.QUERY_MEMORY_MAX,
+    diskBytesMax: config.QUERY_DISK_MAX, diskFreeMin: config.DISK_FREE_MIN, threads: Math.min(availableParallelism(), queryThreadsMax), timeoutMs: config.QUERY_TIMEOUT_MS, logger,
   });
   resources.defer(() => untilClosed('its query engine', engine.close(), logger));
   const app = buildService({

@@ -10,6 +10,8 @@ export interface EngineSettings {
   readonly folder: string;
   readonly memoryBytesMax: number;
   readonly diskBytesMax: number;
+  /** How many bytes must stay free on the disk of the folder. */
+  readonly diskFreeMin: number;
   readonly threads: number;
   readonly timeoutMs: number;
   /** What requests must bring in the header `authorization`. */

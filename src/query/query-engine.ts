@@ -2,8 +2,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { makeFolder } from '../app/data-folder.ts';
+import { isAlive } from '../embedded/processes.ts';
 import { answerHeaders, type EngineReady, type EngineSettings, type QueryRequest, type SqlRequest } from './protocol.ts';
 
 const main = new URL('engine/main.ts', import.meta.url).pathname;
@@ -17,7 +20,9 @@ const besidesBytes = 448 * 1024 * 1024;
 /** How long it may take to start, in milliseconds. */
 const startMs = 20_000;
 
-export interface QueryEngineOptions extends Omit<EngineSettings, 'secret'> {
+export interface QueryEngineOptions extends Omit<EngineSettings, 'secret' | 'folder'> {
+  /** The folder in which each process has one for its copies of tables. */
+  readonly folder: string;
   readonly logger: Logger;
 }
 
@@ -58,8 +63,22 @@ export class QueryEngine {
   #running: Promise<Running> | null = null;
   #isClosed = false;
 
-  constructor(options: QueryEngineOptions) {
+  private constructor(options: QueryEngineOptions) {
     this.#options = options;
+  }
+
+  /** Removes what processes left that have ended. The engine starts with the first query. */
+  static async open(options: QueryEngineOptions): Promise<QueryEngine> {
+    const left = await readdir(options.folder).catch(() => []);
+    for (const name of left) {
+      if (!(await isAlive(Number(name)))) await rm(join(options.folder, name), { recursive: true, force: true });
+    }
+    return new QueryEngine(options);
+  }
+
+  /** Of this process. */
+  get #folder(): string {
+    return join(this.#options.folder, String(process.pid));
   }
 
   /** Rejects with EngineRefusal, EngineGone, or as the signal says. */
@@ -99,7 +118,7 @@ export class QueryEngine {
       child.kill('SIGKILL');
       await once(child, 'exit');
     }
-    await rm(this.#options.folder, { recursive: true, force: true });
+    await rm(this.#folder, { recursive: true, force: true });
   }
 
   #start(): Promise<Running> {
@@ -114,8 +133,9 @@ export class QueryEngine {
   async #launch(): Promise<Running> {
     const { logger, ...settings } = this.#options;
     // What an earlier process left is of no use: copies are made anew.
-    await rm(settings.folder, { recursive: true, force: true });
-    await mkdir(settings.folder, { recursive: true });
+    await rm(this.#folder, { recursive: true, force: true });
+    await makeFolder(this.#options.folder);
+    await makeFolder(this.#folder);
     // DuckDB bounds its buffers, but not single values, such as a text of gigabytes: those fail by the limit of the process.
     const limitKiB = Math.ceil((settings.memoryBytesMax + besidesBytes) / 1024);
     const child = spawn('/bin/sh', [
@@ -127,7 +147,7 @@ export class QueryEngine {
       if (!this.#isClosed) logger.warn({ code, signal }, 'the query engine has ended; the next query starts it anew');
     });
     // Not as arguments, which every user of the machine sees.
-    child.send({ ...settings, secret: this.#secret } satisfies EngineSettings);
+    child.send({ ...settings, folder: this.#folder, secret: this.#secret } satisfies EngineSettings);
     const ended = once(child, 'exit').then(() => Promise.reject(new Error('it ended while it started')));
     const isLate = AbortSignal.timeout(startMs);
     try {

@@ -61,7 +61,7 @@ export class Columnar {
         return (await connection.runAndReadAll(sql.text, sql.values, sql.types)).getRows();
       } catch (error) {
         signal.throwIfAborted();
-        throw failureOf(error);
+        throw error;
       } finally {
         signal.removeEventListener('abort', interrupt);
       }
@@ -137,7 +137,7 @@ export class Columnar {
       return result;
     } catch (error) {
       connection.closeSync();
-      throw error;
+      throw failureOf(error);
     }
   }
 }
@@ -154,6 +154,7 @@ function parseExactly(text: string): unknown {
 export function failureOf(error: unknown): unknown {
   const { message } = error as Error;
   if (message.startsWith('Out of Memory Error')) return new QueryError('limit_exceeded', 'The query takes more memory than a query may.', { cause: error });
+  if (message.startsWith('IO Error')) return new QueryError('service_unavailable', 'The query engine cannot use its disk now.', { cause: error });
   return error;
 }
 

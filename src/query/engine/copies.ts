@@ -3,7 +3,7 @@
  * needed, those of the team with the most bytes first, and of these the one that was not asked for longest.
  */
 import { randomUUID } from 'node:crypto';
-import { rm, stat } from 'node:fs/promises';
+import { rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CopyQueries, TableSnapshot, TableState } from '../../../projections/tables/copies.queries.ts';
 import { QueryError } from '../language/query-error.ts';
@@ -24,6 +24,8 @@ export interface CopiesOptions {
   readonly folder: string;
   /** How many bytes all copies may have. */
   readonly bytesMax: number;
+  /** How many bytes must stay free on their disk. */
+  readonly freeMin: number;
 }
 
 /** A table at a version that stays as it is until it is released. */
@@ -132,12 +134,14 @@ export class Copies {
   }
 
   async #create(snapshot: TableSnapshot, teamId: string, tableId: string, state: TableState): Promise<Entry> {
-    const { columnar, folder, bytesMax } = this.#options;
+    const { columnar, folder, bytesMax, freeMin } = this.#options;
     const extents = await snapshot.extents(tableId, state.generation, -1n, null);
     const bytes = extents.reduce((sum, extent) => sum + extent.bytes, 0);
     // Copies are compressed, so this is more than it will have.
     if (bytes > bytesMax) throw new QueryError('limit_exceeded', `The table has ${bytes} bytes, and queries are for tables of at most ${bytesMax}.`);
     await this.#makeRoom(bytes, null);
+    const { bavail, bsize } = await statfs(folder);
+    if (bavail * bsize - bytes < freeMin) throw new QueryError('service_unavailable', 'There is too little room on the disk for a copy of the table.');
     this.#count += 1;
     const catalog = `copy${this.#count}`;
     const file = join(folder, `${randomUUID()}.duckdb`);

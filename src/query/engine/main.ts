@@ -13,7 +13,7 @@ import { Columnar } from './columnar.ts';
 import { Copies } from './copies.ts';
 import { handle } from './handle.ts';
 
-const [{ databaseUrl, schema, folder, memoryBytesMax, diskBytesMax, threads, timeoutMs, secret }] = await once(process, 'message') as [EngineSettings];
+const [{ databaseUrl, schema, folder, memoryBytesMax, diskBytesMax, diskFreeMin, threads, timeoutMs, secret }] = await once(process, 'message') as [EngineSettings];
 const logger = pino({ level: process.env['LOG_LEVEL'] ?? 'info' });
 
 process.once('disconnect', () => process.exit());
@@ -28,7 +28,7 @@ database.history.onChanged((reason) => {
 });
 const columnar = await Columnar.open({ folder, memoryBytesMax, diskBytesMax, threads });
 const queries = new CopyQueries(database);
-const copies = new Copies({ columnar, queries, folder, bytesMax: diskBytesMax });
+const copies = new Copies({ columnar, queries, folder, bytesMax: diskBytesMax, freeMin: diskFreeMin });
 const answerer = new Answerer({ copies, columnar, timeoutMs });
 const sqlAnswerer = new SqlAnswerer({ copies, columnar, queries, timeoutMs });
 const server = createServer((request, response) => void handle({ answerer, sqlAnswerer, secret, logger }, request, response));

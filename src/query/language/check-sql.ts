@@ -32,6 +32,8 @@ const expressionClasses: ReadonlySet<string> = new Set([
 /** The deepest tree that is looked at. */
 const depthMax = 200;
 
+const isRawJson = (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON;
+
 function refused(what: string): QueryError {
   return new QueryError('query_invalid', `${what} is not allowed here.`);
 }
@@ -57,7 +59,7 @@ export function rewrite(statement: SqlNode, names: SqlNames): SqlNode {
     if (depth > depthMax) throw new QueryError('query_invalid', 'The query is nested too deep.');
     if (Array.isArray(value)) return value.map((item: unknown) => visit(item, scope, depth + 1));
     // A number that is beyond a double stays as it is written.
-    if (typeof value !== 'object' || value === null || 'rawJSON' in value) return value;
+    if (typeof value !== 'object' || value === null || isRawJson(value)) return value;
     const node = value as SqlNode;
     const inner = 'cte_map' in node ? withExpressions(node, scope) : scope;
     const { type, class: kind } = node as { readonly type?: unknown; readonly class?: string };

@@ -1,0 +1,113 @@
+/** The query engine dies, or has no room: queries are told to come later or that they ask too much, and nothing else notices. */
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, expect, test } from '@jest/globals';
+import { Client, outcomeOf, type Answer } from '../support/client.ts';
+import { createDatabase } from '../support/postgres.ts';
+import { sleepUntil, startServer, type TestServer } from '../support/server.ts';
+import { createTable, type MadeTable } from '../support/tables.ts';
+
+const run = promisify(execFile);
+const closers: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const closer of closers.splice(0).toReversed()) await closer();
+});
+
+async function start(environment: Readonly<Record<string, string>> = {}): Promise<{ server: TestServer; client: Client; databaseUrl: string }> {
+  const database = await createDatabase();
+  closers.push(() => database.drop());
+  const server = await startServer({ databaseUrl: database.url, environment });
+  closers.push(() => server.stop());
+  return { server, client: new Client(server.url, await server.token()), databaseUrl: database.url };
+}
+
+/** The process of the engine; null if there is none. */
+async function engineOf({ process: { pid } }: TestServer): Promise<number | null> {
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter((text) => text !== '');
+  for (const child of children) {
+    const command = await readFile(`/proc/${child}/cmdline`, 'utf8').catch(() => '');
+    if (command.includes('query/engine/main.ts')) return Number(child);
+  }
+  return null;
+}
+
+const count = (client: Client, { path }: Pick<MadeTable, 'path'>): Promise<Answer> => client.get(`${path}?filter={"and":[]}&count=exact&limit=1`);
+const rowsOf = (n: number): object[] => Array.from({ length: n }, (_, at) => ({ n: at, text: `the text of the row ${at}` }));
+
+test('an engine that is killed costs the queries under way, and the next one starts it anew', async () => {
+  const { server, client } = await start();
+  const table = await createTable(client, rowsOf(10_000));
+  expect((await count(client, table)).headers.get('tablog-count')).toBe('10000');
+  const first = await engineOf(server);
+
+  const long = client.post('/query', { sql: 'SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range = -1' });
+  const answers: Promise<Answer>[] = [];
+  for (let n = 0; n < 20; n += 1) answers.push(count(client, table));
+  process.kill(first!, 'SIGKILL');
+  expect(outcomeOf(await long)).toBe('503 service_unavailable');
+  for (const answer of await Promise.all(answers)) expect(outcomeOf(answer)).toMatch(/^(200|503 service_unavailable)$/);
+  await client.post(table.path, [{ n: -1 }]);
+  await sleepUntil(async () => (await count(client, table)).status === 200, 'the engine answers');
+  expect((await count(client, table)).headers.get('tablog-count')).toBe('10001');
+  expect(await engineOf(server)).not.toBe(first);
+
+  // It ends with the service, which nothing can tell it then.
+  const second = (await engineOf(server))!;
+  await server.stop('SIGKILL');
+  await sleepUntil(async () => (await readFile(`/proc/${second}/stat`, 'utf8').catch(() => ') Z')).includes(') Z'), 'the engine is gone');
+});
+
+test('a fill that is killed, and what other processes left, leave nothing', async () => {
+  const { server, client, databaseUrl } = await start();
+  const table = await createTable(client, rowsOf(10_000));
+  for (let n = 0; n < 5; n += 1) await client.post(table.path, rowsOf(10_000));
+  expect(outcomeOf(await client.post('/query', { sql: 'SELECT 1' }))).toBe('200');
+  const filling = count(client, table);
+  const folder = join(server.folder, 'queries', String(server.process.pid));
+  await sleepUntil(async () => (await readdir(folder)).length > 0, 'a copy is begun');
+  process.kill((await engineOf(server))!, 'SIGKILL');
+  expect(outcomeOf(await filling)).toMatch(/^(200|503 service_unavailable)$/);
+  expect((await count(client, table)).headers.get('tablog-count')).toBe('60000');
+  expect((await readdir(folder)).filter((name) => name.endsWith('.duckdb'))).toHaveLength(1);
+  await server.stop();
+
+  const left = join(server.folder, 'queries', String(2 ** 22 + 1));
+  await mkdir(left, { recursive: true });
+  await writeFile(join(left, 'copy.duckdb'), 'of another version');
+  const second = await startServer({ databaseUrl, folder: server.folder });
+  closers.push(() => second.stop());
+  expect(await readdir(join(server.folder, 'queries'))).toEqual([]);
+});
+
+test('copies take no more than they may: those that were not asked for longest make room', async () => {
+  const { server, client } = await start({ QUERY_DISK_MAX: '2MiB' });
+  const tables = await Promise.all(Array.from({ length: 8 }, () => createTable(client, rowsOf(10_000))));
+  for (const _round of [1, 2]) {
+    for (const table of tables) {
+      const answer = await count(client, table);
+      expect([answer.headers.get('tablog-count'), answer.headers.get('tablog-cache')]).toEqual(['10000', 'cold']);
+      expect((await count(client, table)).headers.get('tablog-cache')).toBe('warm');
+    }
+  }
+  const { stdout } = await run('du', ['-sb', join(server.folder, 'queries')]);
+  expect(Number.parseInt(stdout, 10)).toBeLessThan(4 * 2 ** 20);
+  const large = await createTable(client, rowsOf(10_000));
+  for (let n = 0; n < 16; n += 1) await client.post(large.path, rowsOf(10_000));
+  const refused = await count(client, large);
+  expect([outcomeOf(refused), refused.json.error.message]).toEqual(['400 limit_exceeded', expect.stringMatching(/^The table has \d+ bytes, and queries are for tables of at most 2097152\.$/)]);
+});
+
+test('without room on the disk queries are told to come later', async () => {
+  const { server, client } = await start();
+  const tables = [await createTable(client, rowsOf(10_000)), await createTable(client, rowsOf(10_000))];
+  expect((await count(client, tables[0]!)).status).toBe(200);
+  const engine = await engineOf(server);
+  await run('prlimit', [`--pid=${engine}`, '--fsize=10000:']);
+  expect(outcomeOf(await count(client, tables[1]!))).toBe('503 service_unavailable');
+  await run('prlimit', [`--pid=${engine}`, '--fsize=unlimited:']);
+  for (const table of tables) expect((await count(client, table)).headers.get('tablog-count')).toBe('10000');
+  expect(await engineOf(server)).toBe(engine);
+});
