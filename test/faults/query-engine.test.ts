@@ -92,6 +92,10 @@ test('copies take no more than they may: those that were not asked for longest m
       expect((await count(client, table)).headers.get('tablog-cache')).toBe('warm');
     }
   }
+  // A continuation has to give way too.
+  const { continuation } = (await count(client, tables[0]!)).json;
+  for (const table of tables.slice(1)) await count(client, table);
+  expect(outcomeOf(await client.get(`${tables[0]!.path}?continuation=${continuation}`))).toBe('400 continuation_expired');
   const { stdout } = await run('du', ['-sb', join(server.folder, 'queries')]);
   expect(Number.parseInt(stdout, 10)).toBeLessThan(4 * 2 ** 20);
   const large = await createTable(client, rowsOf(10_000));

@@ -80,8 +80,13 @@ export class Answerer {
   async #continue(request: QueryRequest, id: string, signal: AbortSignal): Promise<QueryAnswer> {
     const found = this.#continuations.get(id);
     const isTheirs = found !== undefined && found.asker.teamId === request.teamId && found.asker.appId === request.appId && found.held.copy.tableId === request.tableId;
-    if (!isTheirs) throw new QueryError('continuation_expired', `${request.prefix}continuation: what it goes on in is not there any more: ask for the first page again`);
-    return this.#page(request, found, false, signal);
+    if (!isTheirs || found.held.copy.isDropped) throw new QueryError('continuation_expired', `${request.prefix}continuation: what it goes on in is not there any more: ask for the first page again`);
+    const release = found.held.copy.hold(found.held.version, 'query');
+    try {
+      return await this.#page(request, found, false, signal);
+    } finally {
+      release();
+    }
   }
 
   async #page({ limit }: QueryRequest, at: Continuation, isCold: boolean, signal: AbortSignal): Promise<QueryAnswer> {
@@ -97,7 +102,7 @@ export class Answerer {
   #keep(continuation: Continuation): string {
     const { copy, version } = continuation.held;
     const id = randomUUID();
-    this.#continuations.set(id, { ...continuation, held: { ...continuation.held, release: copy.hold(version) } });
+    this.#continuations.set(id, { ...continuation, held: { ...continuation.held, release: copy.hold(version, 'continuation') } });
     return id;
   }
 

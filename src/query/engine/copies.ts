@@ -115,7 +115,7 @@ export class Copies {
     if (isBehind) entry!.bytes = await this.#bytesOf(entry!);
     entry!.lastUsed = performance.now();
     this.#present.set(tableId, entry!);
-    const release = copy.hold(copy.version);
+    const release = copy.hold(copy.version, 'query');
     const leave = (): void => {
       release();
       this.#sweep();
@@ -152,14 +152,15 @@ export class Copies {
   /** Drops copies until so many bytes more fit. `kept`: one that stays. */
   async #makeRoom(bytes: number, kept: Entry | null): Promise<void> {
     while (this.bytes + bytes > this.#options.bytesMax) {
-      const free = [...this.#present.values()].filter((entry) => entry !== kept && !entry.copy.isHeld);
+      // Continuations have to give way. Copies of replaced rows have nothing else.
+      const free = [...this.#present.values(), ...this.#former].filter((entry) => entry !== kept && !entry.copy.isRead);
       const bytesOf = (teamId: string): number => free.reduce((sum, entry) => sum + (entry.copy.teamId === teamId ? entry.bytes : 0), 0);
       const [victim] = free.toSorted((a, b) => bytesOf(b.copy.teamId) - bytesOf(a.copy.teamId) || a.lastUsed - b.lastUsed);
       if (victim === undefined) {
         if (bytes === 0) return;
         throw new QueryError('service_unavailable', 'There is no room for a copy of the table now: queries of other tables use all of it.');
       }
-      this.#present.delete(victim.copy.tableId);
+      if (!this.#former.delete(victim)) this.#present.delete(victim.copy.tableId);
       await this.#drop(victim);
     }
   }
@@ -174,6 +175,7 @@ export class Copies {
   }
 
   async #drop({ copy, file }: Entry): Promise<void> {
+    copy.isDropped = true;
     await this.#options.columnar.run(`DETACH DATABASE IF EXISTS ${copy.catalog}`).catch(() => undefined);
     for (const path of [file, `${file}.wal`]) await rm(path, { force: true });
   }

@@ -51,6 +51,9 @@ export class TableCopy {
   #tail: CopiedExtent | null = null;
   /** How many queries read at which versions, and continuations that may. */
   readonly #held = new Map<bigint, number>();
+  #readers = 0;
+  /** Whether it was thrown away: there is nothing to be read. */
+  isDropped = false;
 
   constructor({ columnar, teamId, tableId, catalog }: TableCopyOptions, { generation, widened }: TableState) {
     this.#columnar = columnar;
@@ -85,10 +88,12 @@ export class TableCopy {
     return { from: `${this.catalog}.rows`, version, columns: new Map(this.#columns.map((column) => [column.id, column])) };
   }
 
-  /** Keeps the rows of a version until the result is called. */
-  hold(version: bigint): () => void {
+  /** Keeps the rows of a version until the result is called: for a query that reads them, or for a continuation, which may be disappointed. */
+  hold(version: bigint, by: 'query' | 'continuation'): () => void {
     this.#held.set(version, (this.#held.get(version) ?? 0) + 1);
+    if (by === 'query') this.#readers += 1;
     return () => {
+      if (by === 'query') this.#readers -= 1;
       const left = this.#held.get(version)! - 1;
       if (left === 0) this.#held.delete(version);
       else this.#held.set(version, left);
@@ -97,6 +102,11 @@ export class TableCopy {
 
   get isHeld(): boolean {
     return this.#held.size > 0;
+  }
+
+  /** Whether queries read it now. */
+  get isRead(): boolean {
+    return this.#readers > 0;
   }
 
   /** How many rows of an extent are copied already. */
