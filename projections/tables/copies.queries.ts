@@ -1,7 +1,7 @@
 /** What copies of tables (src/query) read: a table's state, and what has changed in it since a version. All of a copy is read from one snapshot. */
 import type { Database } from '../../src/database/database.ts';
 import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
-import { formatRowId } from '../../src/events/row-id.ts';
+import { formatRowId, rowIdPrefix, rowIdSuffix } from '../../src/events/row-id.ts';
 import { isPresentedBy, presentersOf, type PresenterFor } from '../../src/values/presentation.ts';
 import { decodeSchema, type TableSchema } from '../../src/values/table-schema.ts';
 import { changedForm, formInSql, parseForm, selectRowsOf } from './stored-body.ts';
@@ -213,13 +213,15 @@ function rowsOf(part: RowsOfExtent, { widened }: TableState, presenterFor: Prese
   const { version, ordinal, first, indexes, changeVersions, tailVersions, ids } = part;
   const form = parseForm(part.form);
   const present = isPresentedBy(form, widened) ? null : presenterFor(form);
+  const prefix = rowIdPrefix(version, ordinal);
   return part.bodies.split('\n').map((stored, at): CopiedRow => {
     const index = indexes === null ? first + at : indexes[at]!;
     const changed = changeVersions?.[at] ?? null;
     let body = stored;
     if (changed === null) body = present === null ? stored : present(stored);
     else if (!isPresentedBy(changedForm(BigInt(changed)), widened)) body = presenterFor(changedForm(BigInt(changed)))(stored);
-    const rowVersion = BigInt(changed ?? tailVersions?.[at] ?? version);
-    return { version, ordinal, index, rowVersion, rowId: ids?.[at] ?? formatRowId({ version, ordinal, index }), body };
+    const own = changed ?? tailVersions?.[at] ?? null;
+    const rowVersion = own === null ? version : BigInt(own);
+    return { version, ordinal, index, rowVersion, rowId: ids?.[at] ?? prefix + rowIdSuffix(index), body };
   });
 }

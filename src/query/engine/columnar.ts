@@ -5,7 +5,7 @@ import type { SqlRequest } from '../protocol.ts';
 import type { Sql } from './compile.ts';
 
 export interface ColumnarOptions {
-  /** Where it writes what does not fit its memory. */
+  /** Where copies are, and what does not fit its memory: the only files that it can open. */
   readonly folder: string;
   readonly memoryBytesMax: number;
   readonly diskBytesMax: number;
@@ -31,6 +31,8 @@ const ofTheQuery = /^(Binder|Catalog|Parser|Conversion|Invalid Input|Out of Rang
 export class Columnar {
   readonly #instance: DuckDBInstance;
   readonly #idle: DuckDBConnection[] = [];
+  /** What ends each SELECT that runs. */
+  readonly #selects = new Set<AbortController>();
 
   private constructor(instance: DuckDBInstance) {
     this.#instance = instance;
@@ -43,7 +45,12 @@ export class Columnar {
       // Bodies are fetched only for the rows of a page.
       late_materialization_max_rows: '10001',
     });
-    return new Columnar(instance);
+    const columnar = new Columnar(instance);
+    // From now on nothing but the files of copies can be opened, and nothing of this can be changed.
+    await columnar.run(`SET allowed_directories = ['${folder.replaceAll("'", "''")}']`);
+    await columnar.run('SET enable_external_access = false');
+    await columnar.run('SET lock_configuration = true');
+    return columnar;
   }
 
   /** Runs a statement without a result. */
@@ -87,9 +94,13 @@ export class Columnar {
    */
   async select(text: string, views: readonly string[], parameters: SqlRequest['parameters'], { signal, rowsMax, bytesMax }: SelectLimits): Promise<SqlResult> {
     const connection = await this.#instance.connect();
+    const ending = new AbortController();
+    this.#selects.add(ending);
+    const ended = AbortSignal.any([signal, ending.signal]);
     const interrupt = (): void => connection.interrupt();
-    signal.addEventListener('abort', interrupt, { once: true });
+    ended.addEventListener('abort', interrupt, { once: true });
     try {
+      ended.throwIfAborted();
       for (const view of views) await connection.run(view);
       const result = await connection.stream(text, parameters as DuckDBValue[] | Record<string, DuckDBValue>);
       const rows: DuckDBValue[][] = [];
@@ -103,12 +114,18 @@ export class Columnar {
       }
       return { names: result.columnNames(), types: result.columnTypes().map(String), rows };
     } catch (error) {
-      signal.throwIfAborted();
+      ended.throwIfAborted();
       throw failureOfSql(error);
     } finally {
-      signal.removeEventListener('abort', interrupt);
+      this.#selects.delete(ending);
+      ended.removeEventListener('abort', interrupt);
       connection.closeSync();
     }
+  }
+
+  /** Ends each SELECT that runs: one of them takes more memory than DuckDB knows. */
+  endSelects(): void {
+    for (const ending of this.#selects) ending.abort(tooMuchMemory());
   }
 
   /** Appends rows to a table. */
@@ -153,7 +170,7 @@ function parseExactly(text: string): unknown {
 /** Errors of DuckDB have no codes, but the begin of their messages names their kind. */
 export function failureOf(error: unknown): unknown {
   const { message } = error as Error;
-  if (message.startsWith('Out of Memory Error')) return new QueryError('limit_exceeded', 'The query takes more memory than a query may.', { cause: error });
+  if (message.startsWith('Out of Memory Error')) return tooMuchMemory(error);
   if (message.startsWith('IO Error')) return new QueryError('service_unavailable', 'The query engine cannot use its disk now.', { cause: error });
   return error;
 }
@@ -162,6 +179,10 @@ export function failureOf(error: unknown): unknown {
 function failureOfSql(error: unknown): unknown {
   const { message } = error as Error;
   return ofTheQuery.test(message) ? new QueryError('query_invalid', message.split('\n\n')[0]!, { cause: error }) : failureOf(error);
+}
+
+function tooMuchMemory(cause?: unknown): QueryError {
+  return new QueryError('limit_exceeded', 'The query takes more memory than a query may.', { cause });
 }
 
 export function tooLarge(rowsMax: number, bytesMax: number): QueryError {

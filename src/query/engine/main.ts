@@ -13,6 +13,9 @@ import { Columnar } from './columnar.ts';
 import { Copies } from './copies.ts';
 import { handle } from './handle.ts';
 
+/** What the process takes besides the memory of DuckDB while all is well. */
+const besidesBytes = 512 * 1024 * 1024;
+
 const [{ databaseUrl, schema, folder, memoryBytesMax, diskBytesMax, diskFreeMin, threads, timeoutMs, secret }] = await once(process, 'message') as [EngineSettings];
 const logger = pino({ level: process.env['LOG_LEVEL'] ?? 'info' });
 
@@ -27,6 +30,10 @@ database.history.onChanged((reason) => {
   process.exit(1);
 });
 const columnar = await Columnar.open({ folder, memoryBytesMax, diskBytesMax, threads });
+// DuckDB bounds its buffers, but not the values of a query that are being put together.
+setInterval(() => {
+  if (process.memoryUsage.rss() > memoryBytesMax + besidesBytes) columnar.endSelects();
+}, 100).unref();
 const queries = new CopyQueries(database);
 const copies = new Copies({ columnar, queries, folder, bytesMax: diskBytesMax, freeMin: diskFreeMin });
 const answerer = new Answerer({ copies, columnar, timeoutMs });

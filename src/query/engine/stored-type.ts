@@ -3,7 +3,7 @@
  * docs/spec/queries.md says. A cell also stays as it is presented, in the body of its row.
  */
 import {
-  BIGINT, BOOLEAN, DATE, DOUBLE, LIST, TIMESTAMP, VARCHAR, DuckDBDateValue, DuckDBListValue, DuckDBTimestampValue, type DuckDBType, type DuckDBValue,
+  BIGINT, BOOLEAN, DATE, DOUBLE, LIST, TIMESTAMP, VARCHAR, DuckDBDateValue, DuckDBListValue, DuckDBTimestampValue, type DuckDBAppender, type DuckDBType, type DuckDBValue,
 } from '@duckdb/node-api';
 import { isArrayType, itemKind, type ColumnType, type ScalarKind } from '../../values/column-type.ts';
 import { daysOf, microsecondsOfDay, microsecondsSince1970 } from '../../values/moments.ts';
@@ -17,40 +17,53 @@ export interface StoredType {
   readonly comparing: Comparing;
   /** The stored value of a cell. `json`: its parsed JSON, which fits the column. */
   readonly of: (json: unknown) => DuckDBValue;
+  /** Appends the stored value of a cell. */
+  readonly append: (appender: DuckDBAppender, json: unknown) => void;
   /** The JSON value that shows a stored one, such as a group. */
   readonly show: (stored: DuckDBValue) => unknown;
 }
 
-const text: StoredType = { sql: 'VARCHAR', type: VARCHAR, comparing: 'text', of: (json) => json as string, show: (stored) => stored };
+const text: StoredType = {
+  sql: 'VARCHAR', type: VARCHAR, comparing: 'text', of: (json) => json as string, show: (stored) => stored,
+  append: (appender, json) => appender.appendVarchar(json as string),
+};
 
 const scalars: Readonly<Partial<Record<ScalarKind, StoredType>>> = {
   number: {
     // There is one zero.
     sql: 'DOUBLE', type: DOUBLE, comparing: 'number', of: (json) => (json as number) + 0, show: showNumber,
+    append: (appender, json) => appender.appendDouble((json as number) + 0),
   },
-  boolean: { sql: 'BOOLEAN', type: BOOLEAN, comparing: 'ordered', of: (json) => json as boolean, show: (stored) => stored },
+  boolean: {
+    sql: 'BOOLEAN', type: BOOLEAN, comparing: 'ordered', of: (json) => json as boolean, show: (stored) => stored,
+    append: (appender, json) => appender.appendBoolean(json as boolean),
+  },
   date: {
     sql: 'DATE', type: DATE, comparing: 'ordered', of: (json) => new DuckDBDateValue(daysOf(json as string)),
     show: (stored) => showDate((stored as DuckDBDateValue).days),
+    append: (appender, json) => appender.appendDate(new DuckDBDateValue(daysOf(json as string))),
   },
   time: {
     sql: 'BIGINT', type: BIGINT, comparing: 'ordered', of: (json) => BigInt(microsecondsOfDay(json as string)), show: (stored) => showTime(stored as bigint),
+    append: (appender, json) => appender.appendBigInt(BigInt(microsecondsOfDay(json as string))),
   },
   dateTime: {
     sql: 'TIMESTAMP', type: TIMESTAMP, comparing: 'ordered', of: (json) => new DuckDBTimestampValue(microsecondsSince1970(json as string)),
     show: (stored) => showDateTime((stored as DuckDBTimestampValue).micros),
+    append: (appender, json) => appender.appendTimestamp(new DuckDBTimestampValue(microsecondsSince1970(json as string))),
   },
   duration: { ...text, comparing: 'equality' },
-  json: { ...text, comparing: 'equality', of: canonicalJson, show: (stored) => JSON.parse(stored as string) as unknown },
+  json: { ...text, comparing: 'equality', of: canonicalJson, show: (stored) => JSON.parse(stored as string) as unknown, append: (appender, json) => appender.appendVarchar(canonicalJson(json)) },
 };
 
 /** How cells of a column of this type are stored. */
 export function storedType(type: ColumnType): StoredType {
   if (!isArrayType(type)) return scalars[type] ?? text;
   const item = itemOf(type);
+  const listType = LIST(item.type);
+  const of = (json: unknown): DuckDBListValue => new DuckDBListValue((json as readonly unknown[]).map((element) => item.of(element)));
   return {
-    sql: `${item.sql}[]`, type: LIST(item.type), comparing: 'list',
-    of: (json) => new DuckDBListValue((json as readonly unknown[]).map((element) => item.of(element))),
+    sql: `${item.sql}[]`, type: listType, comparing: 'list', of, append: (appender, json) => appender.appendList(of(json), listType),
     show: (stored) => (stored as DuckDBListValue).items.map((element) => item.show(element)),
   };
 }

@@ -191,8 +191,8 @@ export class TableCopy {
     appender.appendVarchar(row.body);
     const cells = JSON.parse(row.body) as Readonly<Record<string, unknown>>;
     for (const { id, stored } of this.#columns) {
-      if (!Object.hasOwn(cells, id)) appender.appendNull();
-      else appender.appendValue(stored.of(cells[id]), stored.type);
+      if (Object.hasOwn(cells, id)) stored.append(appender, cells[id]);
+      else appender.appendNull();
     }
     appender.endRow();
   }
