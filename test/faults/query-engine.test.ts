@@ -34,6 +34,13 @@ async function engineOf({ process: { pid } }: TestServer): Promise<number | null
   return null;
 }
 
+/** In hundredths of a second. */
+async function processorTimeOf(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const [user, system] = stat.slice(stat.lastIndexOf(')') + 2).split(' ').slice(11, 13);
+  return Number(user) + Number(system);
+}
+
 const count = (client: Client, { path }: Pick<MadeTable, 'path'>): Promise<Answer> => client.get(`${path}?filter={"and":[]}&count=exact&limit=1`);
 const rowsOf = (n: number): object[] => Array.from({ length: n }, (_, at) => ({ n: at, text: `the text of the row ${at}` }));
 
@@ -44,6 +51,8 @@ test('an engine that is killed costs the queries under way, and the next one sta
   const first = await engineOf(server);
 
   const long = client.post('/query', { sql: 'SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range = -1' });
+  const before = await processorTimeOf(first!);
+  await sleepUntil(async () => (await processorTimeOf(first!)) > before + 20, 'it is being answered');
   const answers: Promise<Answer>[] = [];
   for (let n = 0; n < 20; n += 1) answers.push(count(client, table));
   process.kill(first!, 'SIGKILL');
