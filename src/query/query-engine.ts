@@ -1,12 +1,12 @@
 /** The query engine of a service: a process that is started when it is first asked, and anew when it has ended. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { makeFolder } from '../app/data-folder.ts';
-import { isAlive } from '../embedded/processes.ts';
+import { removeAbandonedFolders } from './abandoned-folders.ts';
 import { answerHeaders, type EngineReady, type EngineSettings, type QueryRequest, type SqlRequest } from './protocol.ts';
 
 const main = new URL('engine/main.ts', import.meta.url).pathname;
@@ -54,6 +54,7 @@ export class EngineGone extends Error {
 
 interface Running {
   readonly child: ChildProcess;
+  readonly folder: string;
   readonly url: string;
 }
 
@@ -69,16 +70,8 @@ export class QueryEngine {
 
   /** Removes what processes left that have ended. The engine starts with the first query. */
   static async open(options: QueryEngineOptions): Promise<QueryEngine> {
-    const left = await readdir(options.folder).catch(() => []);
-    for (const name of left) {
-      if (!(await isAlive(Number(name)))) await rm(join(options.folder, name), { recursive: true, force: true });
-    }
+    await removeAbandonedFolders(options.folder);
     return new QueryEngine(options);
-  }
-
-  /** Of this process. */
-  get #folder(): string {
-    return join(this.#options.folder, String(process.pid));
   }
 
   /** Rejects with EngineRefusal, EngineGone, or as the signal says. */
@@ -113,12 +106,12 @@ export class QueryEngine {
     this.#isClosed = true;
     const running = await this.#running?.catch(() => null);
     if (!running) return;
-    const { child } = running;
+    const { child, folder } = running;
     if (child.exitCode === null && child.signalCode === null) {
       child.kill('SIGKILL');
       await once(child, 'exit');
     }
-    await rm(this.#folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
   }
 
   #start(): Promise<Running> {
@@ -132,10 +125,9 @@ export class QueryEngine {
 
   async #launch(): Promise<Running> {
     const { logger, ...settings } = this.#options;
-    // What an earlier process left is of no use: copies are made anew.
-    await rm(this.#folder, { recursive: true, force: true });
-    await makeFolder(this.#options.folder);
-    await makeFolder(this.#folder);
+    const folder = join(settings.folder, randomUUID());
+    await makeFolder(settings.folder);
+    await makeFolder(folder);
     // DuckDB bounds its buffers, but not single values, such as a text of gigabytes: those fail by the limit of the process.
     const limitKiB = Math.ceil((settings.memoryBytesMax + besidesBytes) / 1024);
     const child = spawn('/bin/sh', [
@@ -144,16 +136,18 @@ export class QueryEngine {
     ], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     child.on('exit', (code, signal) => {
       this.#running = null;
+      // Copies are of no use to the next one. What cannot be removed now is later.
+      void rm(folder, { recursive: true, force: true }).catch(() => undefined);
       if (!this.#isClosed) logger.warn({ code, signal }, 'the query engine has ended; the next query starts it anew');
     });
     // Not as arguments, which every user of the machine sees.
-    child.send({ ...settings, folder: this.#folder, secret: this.#secret } satisfies EngineSettings);
+    child.send({ ...settings, folder, secret: this.#secret } satisfies EngineSettings);
     const ended = once(child, 'exit').then(() => Promise.reject(new Error('it ended while it started')));
     const isLate = AbortSignal.timeout(startMs);
     try {
       const [{ port }] = await Promise.race([once(child, 'message', { signal: isLate }), ended]) as [EngineReady];
       logger.info({ pid: child.pid }, 'the query engine has started');
-      return { child, url: `http://127.0.0.1:${port}` };
+      return { child, folder, url: `http://127.0.0.1:${port}` };
     } catch (error) {
       child.kill('SIGKILL');
       throw error;

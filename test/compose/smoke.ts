@@ -82,6 +82,9 @@ async function smoke(): Promise<void> {
   await untilReady();
 
   say('the table is read and patched');
+  const filtered = await first.get(`${rows}?filter=${encodeURIComponent('{"column":"visits","op":"gt","value":1}')}&fields=city&count=exact`);
+  assert.equal(filtered.status, 200, filtered.text);
+  assert.deepEqual(filtered.json.data.map(({ city }: { city: string }) => city), ['Rome']);
   const again = await second.get(rows);
   assert.deepEqual([again.text, again.version], [read.text, read.version]);
   const patched = await first.patch(`${rows}/${oslo}`, { visits: 3 }, { 'if-match': `"${read.version}"` });

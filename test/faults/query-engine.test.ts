@@ -1,6 +1,6 @@
 /** The query engine dies, or has no room: queries are told to come later or that they ask too much, and nothing else notices. */
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from '@jest/globals';
@@ -75,20 +75,24 @@ test('a fill that is killed, and what other processes left, leave nothing', asyn
   for (let n = 0; n < 5; n += 1) await client.post(table.path, rowsOf(10_000));
   expect(outcomeOf(await client.post('/query', { sql: 'SELECT 1' }))).toBe('200');
   const filling = count(client, table);
-  const folder = join(server.folder, 'queries', String(server.process.pid));
-  await sleepUntil(async () => (await readdir(folder)).length > 0, 'a copy is begun');
+  const folder = join(server.folder, 'queries');
+  const copies = async (): Promise<string[]> => (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.duckdb'));
+  await sleepUntil(async () => (await copies()).length > 0, 'a copy is begun');
   process.kill((await engineOf(server))!, 'SIGKILL');
   expect(outcomeOf(await filling)).toMatch(/^(200|503 service_unavailable)$/);
   expect((await count(client, table)).headers.get('tablog-count')).toBe('60000');
-  expect((await readdir(folder)).filter((name) => name.endsWith('.duckdb'))).toHaveLength(1);
+  expect(await copies()).toHaveLength(1);
   await server.stop();
 
-  const left = join(server.folder, 'queries', String(2 ** 22 + 1));
-  await mkdir(left, { recursive: true });
-  await writeFile(join(left, 'copy.duckdb'), 'of another version');
+  const [left, used] = [join(folder, 'of a process that was killed'), join(folder, 'of another process')];
+  for (const one of [left, used]) {
+    await mkdir(one, { recursive: true });
+    await writeFile(join(one, 'copy.duckdb'), 'of another version');
+  }
+  await utimes(left, 0, 0);
   const second = await startServer({ databaseUrl, folder: server.folder });
   closers.push(() => second.stop());
-  expect(await readdir(join(server.folder, 'queries'))).toEqual([]);
+  expect(await readdir(folder)).toEqual(['of another process']);
 });
 
 test('copies take no more than they may: those that were not asked for longest make room', async () => {

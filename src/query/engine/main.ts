@@ -2,10 +2,12 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { dirname } from 'node:path';
 import { pino } from 'pino';
 import { models } from '../../../projections/models.ts';
 import { openDatabase } from '../../../projections/engine/read-model.ts';
 import { CopyQueries } from '../../../projections/tables/copies.queries.ts';
+import { removeAbandonedFolders, touchedEveryMs, touchFolder } from '../abandoned-folders.ts';
 import type { EngineReady, EngineSettings } from '../protocol.ts';
 import { Answerer } from './answer-query.ts';
 import { SqlAnswerer } from './answer-sql.ts';
@@ -22,6 +24,10 @@ const logger = pino({ level: process.env['LOG_LEVEL'] ?? 'info' });
 process.once('disconnect', () => process.exit());
 // A signal to the whole group of processes is for the service, which lets queries end first.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
+
+setInterval(() => {
+  void touchFolder(folder).then(() => removeAbandonedFolders(dirname(folder))).catch((error: unknown) => logger.warn({ err: error }, 'the folder of the query engine could not be looked after'));
+}, touchedEveryMs).unref();
 
 const database = await openDatabase(models, { url: databaseUrl, schema });
 database.history.onChanged((reason) => {
