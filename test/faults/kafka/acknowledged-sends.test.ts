@@ -7,6 +7,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import kafkajs from 'kafkajs';
 import { pino } from 'pino';
+import type { EncodedEvent } from '../../../src/events/event.ts';
 import { encodeEvent } from '../../../src/events/event-codec.ts';
 import { createKafka } from '../../../src/log/kafka/kafka-client.ts';
 import { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
@@ -26,10 +27,10 @@ afterEach(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
 }, 60_000);
 
-/** Sends one value, and resolves when it has been acknowledged. */
-type Send = (value: Buffer) => Promise<unknown>;
+/** Sends one event, and resolves when it has been acknowledged. */
+type Send = (event: EncodedEvent) => Promise<unknown>;
 
-/** The values that were acknowledged while answers were lost, and are not in the log; and how many were acknowledged. */
+/** The events that were acknowledged while answers were lost, and are not in the log; and how many were acknowledged. */
 async function findLost(connect: (brokers: readonly string[]) => Promise<Send>): Promise<{ acknowledged: number; lost: string[] }> {
   const port = await freePort();
   const proxy = await KafkaProxy.open(port);
@@ -56,8 +57,8 @@ async function findLost(connect: (brokers: readonly string[]) => Promise<Send>):
     while (goesOn) {
       const id = randomUUID();
       const envelope = { commandId: id, notAfter: null, requestDigest: null };
-      const { bytes } = encodeEvent(envelope, { type: 'TeamSuspended', teamId: id });
-      await send(Buffer.from(bytes)).then(() => acknowledged.add(id), () => undefined);
+      const event = encodeEvent(envelope, { type: 'TeamSuspended', teamId: id });
+      await send(event).then(() => acknowledged.add(id), () => undefined);
       // What fails at once must not keep the clock from being looked at.
       await sleep(0);
     }
@@ -89,7 +90,7 @@ test('with the appender', async () => {
       partition: 0, connection, unknownWait: 10_000, prove: async () => undefined, onSending: () => undefined, onSent: () => undefined,
       signal: new AbortController().signal,
     });
-    return (bytes) => appender.append({ commandId: '', bytes, size: bytes.length, cost: bytes.length, event: undefined as never });
+    return (event) => appender.append(event);
   });
   expect(acknowledged).toBeGreaterThan(500);
   expect(lost).toEqual([]);
@@ -101,7 +102,7 @@ test('not with the idempotent producer of kafkajs', async () => {
     const producer = kafka.producer({ idempotent: true, createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
     await producer.connect();
     closers.push(() => producer.disconnect());
-    return (value) => producer.send({ topic, acks: -1, messages: [{ partition: 0, value }] });
+    return ({ bytes }) => producer.send({ topic, acks: -1, messages: [{ partition: 0, value: Buffer.from(bytes) }] });
   });
   expect(acknowledged).toBeGreaterThan(500);
   expect(lost.length).toBeGreaterThan(0);
