@@ -73,9 +73,18 @@ export async function findProblemsWhile(
   return [
     ...deaf,
     ...recorder.unexpected,
-    ...findProblems(await historyOf(recorder, clients.at(-1)!, tableId, rows)),
-    ...(await findCreationProblems(recorder, clients[0]!)),
+    ...(await orUnreadable(async () => findProblems(await historyOf(recorder, clients.at(-1)!, tableId, rows)))),
+    ...(await orUnreadable(() => findCreationProblems(recorder, clients[0]!))),
   ];
+}
+
+/** What cannot be read in the end is a problem too: the service may have noticed a bug, and have held the team. */
+async function orUnreadable(find: () => Promise<string[]>): Promise<string[]> {
+  try {
+    return await find();
+  } catch (error) {
+    return [`nothing can be read: ${String(error)}`];
+  }
 }
 
 /** Expects that nothing was lost or made up while something was done to the service, and that its read model is right. */
