@@ -63,6 +63,12 @@ describe('answers', () => {
   });
 });
 
+test.each<[string, unknown]>([
+  ['SELECT 1', [1]], ['SELECT $1', []], ['SELECT $1', [1, 2]], ['SELECT $x', { y: 1 }], ['SELECT $x', {}], ['SELECT $1', { x: 1 }], ['SELECT $1::INT', ['x']],
+])('%s with the parameters %j is a mistake', async (sql, parameters) => {
+  expect(outcomeOf(await ask(sql, parameters))).toBe('400 query_invalid');
+});
+
 test('two tables of one name are named by ID', async () => {
   const first = await createTable(team.client, [{ n: 1 }]);
   await Promise.all([first, await createTable(team.client, [{ n: 2 }])].map(({ id }) => team.client.send(`/tables/${id}`, { method: 'PATCH', body: { name: 'twice' } })));

@@ -25,9 +25,6 @@ export interface SqlResult {
   readonly rows: readonly DuckDBValue[][];
 }
 
-/** Kinds of errors that come from what was asked. */
-const ofTheQuery = /^(Binder|Catalog|Parser|Conversion|Invalid Input|Out of Range|Not implemented|Syntax|Mismatch Type|Invalid type|Decimal|Constraint|Sequence|Parameter Not Allowed|Parameter Not Resolved|Permission|Missing Extension) Error: /;
-
 export class Columnar {
   readonly #instance: DuckDBInstance;
   readonly #idle: DuckDBConnection[] = [];
@@ -175,10 +172,13 @@ export function failureOf(error: unknown): unknown {
   return error;
 }
 
-/** The same for SQL of a team, whose mistakes the engine finds. */
+/** The same for SQL of a team, whose mistakes DuckDB finds: all but its own faults are those of the query. */
 function failureOfSql(error: unknown): unknown {
-  const { message } = error as Error;
-  return ofTheQuery.test(message) ? new QueryError('query_invalid', message.split('\n\n')[0]!, { cause: error }) : failureOf(error);
+  if (error instanceof QueryError || error instanceof TypeError) return error;
+  const message = (error as Error).message.replace(/^Failed to [a-z ]+: /, '');
+  if (/^(Out of Memory|IO|INTERNAL|FATAL) Error/.test(message)) return failureOf(new Error(message, { cause: error }));
+  const told = message === 'Failed to retrieve bind parameter index' ? 'parameters: the query has no such parameter.' : message.split('\n\n')[0]!;
+  return new QueryError('query_invalid', told, { cause: error });
 }
 
 function tooMuchMemory(cause?: unknown): QueryError {
