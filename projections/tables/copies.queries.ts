@@ -115,13 +115,6 @@ const selectChanges: Statement<{
     where extents.table_id = $1 and extents.generation = $2 and extents.version >= $2 and extents.version <= $3 and extents.changed`,
 };
 
-const selectTablesNamed: Statement<{ readonly id: string; readonly name: string }> = {
-  name: 'copy_tables_named',
-  text: `select id, name from tables where team_id = $1 and not deleted and (name = any($3) or id::text = any($4))
-    and ($2::text is null or exists (select from app_links where app_links.table_id = tables.id and app_links.app_id = $2))
-    order by created, id limit 1000`,
-};
-
 /** A part of an extent has about this many bytes (see pages.queries.ts), and so many parts are read at once. */
 const partBytesMax = 1024 * 1024;
 const partsAtOnce = 8;
@@ -131,12 +124,6 @@ export class CopyQueries {
 
   constructor(database: Database) {
     this.#database = database;
-  }
-
-  /** The tables of a team, or of those linked to an app, that have one of these IDs or names. */
-  async tablesNamed(teamId: string, appId: string | null, names: readonly string[]): Promise<{ readonly id: string; readonly name: string }[]> {
-    const { rows } = await this.#database.reader.query(selectTablesNamed, [teamId, appId, names, names.map((name) => name.toLowerCase())]);
-    return rows;
   }
 
   /** Reads tables as of one moment, at which everything is there that was acknowledged before. */
@@ -188,6 +175,8 @@ export class TableSnapshot {
       const found = await next;
       // Postgres reads the next ones while these are taken.
       next = at + partsAtOnce < parts.length ? read(at + partsAtOnce) : null;
+      // Awaited once the rows were taken; a failure before that must not count as unhandled.
+      next?.catch(() => undefined);
       for (const part of found) yield rowsOf(part, state, presenterFor);
     }
   }

@@ -37,16 +37,5 @@ export interface QueryRequest {
   readonly prefix: string;
 }
 
-/** The body of `POST /sql`. */
-export interface SqlRequest {
-  readonly teamId: string;
-  readonly appId: string | null;
-  readonly sql: string;
-  /** The values of `$1`, `$2` and so on, or of `$name`. */
-  readonly parameters: readonly SqlParameter[] | Readonly<Record<string, SqlParameter>>;
-}
-
-export type SqlParameter = string | number | boolean | null;
-
 /** The headers of a 200. Any other answer has a QueryError as JSON: its type and message. */
 export const answerHeaders = { version: 'tablog-version', count: 'tablog-count', cold: 'tablog-cold' } as const;

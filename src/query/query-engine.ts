@@ -4,18 +4,22 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { makeFolder } from '../app/data-folder.ts';
 import { removeAbandonedFolders } from './abandoned-folders.ts';
-import { answerHeaders, type EngineReady, type EngineSettings, type QueryRequest, type SqlRequest } from './protocol.ts';
+import { answerHeaders, type EngineReady, type EngineSettings, type QueryRequest } from './protocol.ts';
 
-const main = new URL('engine/main.ts', import.meta.url).pathname;
+const main = fileURLToPath(new URL('engine/main.ts', import.meta.url));
 
 /** The heap of its process. What it copies goes through it in parts of some MiB. */
 const heapMiB = 192;
 
 /** What its process may map besides the memory of DuckDB. Its allocator keeps what it has given back, so this is far more than it uses. */
 const besidesBytes = 1.25 * 2 ** 30;
+
+/** Each query takes a thread of Node's pool while it runs, and files need some too. */
+const threadsOfPool = 32;
 
 /** How long it may take to start, in milliseconds. */
 const startMs = 20_000;
@@ -62,6 +66,8 @@ export class QueryEngine {
   readonly #options: QueryEngineOptions;
   readonly #secret = randomBytes(32).toString('base64url');
   #running: Promise<Running> | null = null;
+  /** The process that was started last. */
+  #child: ChildProcess | null = null;
   #isClosed = false;
 
   private constructor(options: QueryEngineOptions) {
@@ -80,12 +86,7 @@ export class QueryEngine {
     return { body, version: BigInt(headers.get(answerHeaders.version)!), count: headers.get(answerHeaders.count), isCold };
   }
 
-  /** The answer to SQL, in JSON. Rejects as `ask` does. */
-  askSql(query: SqlRequest, signal: AbortSignal): Promise<Pick<EngineAnswer, 'body' | 'isCold'>> {
-    return this.#post('/sql', query, signal);
-  }
-
-  async #post(path: string, query: QueryRequest | SqlRequest, signal: AbortSignal): Promise<Pick<EngineAnswer, 'body' | 'isCold'> & { readonly headers: Headers }> {
+  async #post(path: string, query: QueryRequest, signal: AbortSignal): Promise<Pick<EngineAnswer, 'body' | 'isCold'> & { readonly headers: Headers }> {
     const { url } = await this.#start();
     try {
       const response = await fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(query), headers: { authorization: this.#secret }, signal });
@@ -133,9 +134,10 @@ export class QueryEngine {
     const child = spawn('/bin/sh', [
       '-c', `${process.platform === 'linux' ? `ulimit -d ${limitKiB} && ` : ''}exec "$@"`, 'sh',
       process.execPath, `--max-old-space-size=${heapMiB}`, '--max-semi-space-size=8', main,
-    ], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    ], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: { ...process.env, UV_THREADPOOL_SIZE: String(threadsOfPool) } });
+    this.#child = child;
     child.on('exit', (code, signal) => {
-      this.#running = null;
+      if (this.#child === child) this.#running = null;
       // Copies are of no use to the next one. What cannot be removed now is later.
       void rm(folder, { recursive: true, force: true }).catch(() => undefined);
       if (!this.#isClosed) logger.warn({ code, signal }, 'the query engine has ended; the next query starts it anew');

@@ -34,13 +34,6 @@ async function engineOf({ process: { pid } }: TestServer): Promise<number | null
   return null;
 }
 
-/** In hundredths of a second. */
-async function processorTimeOf(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  const [user, system] = stat.slice(stat.lastIndexOf(')') + 2).split(' ').slice(11, 13);
-  return Number(user) + Number(system);
-}
-
 const count = (client: Client, { path }: Pick<MadeTable, 'path'>): Promise<Answer> => client.get(`${path}?filter={"and":[]}&count=exact&limit=1`);
 const rowsOf = (n: number): object[] => Array.from({ length: n }, (_, at) => ({ n: at, text: `the text of the row ${at}` }));
 
@@ -50,13 +43,9 @@ test('an engine that is killed costs the queries under way, and the next one sta
   expect((await count(client, table)).headers.get('tablog-count')).toBe('10000');
   const first = await engineOf(server);
 
-  const long = client.post('/query', { sql: 'SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range = -1' });
-  const before = await processorTimeOf(first!);
-  await sleepUntil(async () => (await processorTimeOf(first!)) > before + 20, 'it is being answered');
   const answers: Promise<Answer>[] = [];
   for (let n = 0; n < 20; n += 1) answers.push(count(client, table));
   process.kill(first!, 'SIGKILL');
-  expect(outcomeOf(await long)).toBe('503 service_unavailable');
   for (const answer of await Promise.all(answers)) expect(outcomeOf(answer)).toMatch(/^(200|503 service_unavailable)$/);
   await client.post(table.path, [{ n: -1 }]);
   await sleepUntil(async () => (await count(client, table)).status === 200, 'the engine answers');
@@ -73,11 +62,11 @@ test('a fill that is killed, and what other processes left, leave nothing', asyn
   const { server, client, databaseUrl } = await start();
   const table = await createTable(client, rowsOf(10_000));
   for (let n = 0; n < 5; n += 1) await client.post(table.path, rowsOf(10_000));
-  expect(outcomeOf(await client.post('/query', { sql: 'SELECT 1' }))).toBe('200');
+  await count(client, await createTable(client, [{ n: 1 }]));
   const filling = count(client, table);
   const folder = join(server.folder, 'queries');
   const copies = async (): Promise<string[]> => (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.duckdb'));
-  await sleepUntil(async () => (await copies()).length > 0, 'a copy is begun');
+  await sleepUntil(async () => (await copies()).length > 1, 'a copy is begun');
   process.kill((await engineOf(server))!, 'SIGKILL');
   expect(outcomeOf(await filling)).toMatch(/^(200|503 service_unavailable)$/);
   expect((await count(client, table)).headers.get('tablog-count')).toBe('60000');

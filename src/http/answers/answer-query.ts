@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { pageBytesAtMost } from '../../../projections/tables/pages.queries.ts';
 import { EngineGone, EngineRefusal, type QueryEngine } from '../../query/query-engine.ts';
-import type { QueryRequest, SqlRequest } from '../../query/protocol.ts';
+import type { QueryRequest } from '../../query/protocol.ts';
 import { ClientGone } from '../bodies/request-body.ts';
 import { takeOutgoing } from '../limits/outgoing.ts';
 import type { Shares } from '../limits/shares.ts';
@@ -11,9 +11,6 @@ import { tableIdOf } from '../requests/table-path.ts';
 import { HttpError, isErrorType } from './http-error.ts';
 
 const json = 'application/json; charset=utf-8';
-
-/** The most bytes of an answer to SQL. */
-const sqlBytesMax = 16 * 1024 * 1024;
 
 export interface QueryDependencies {
   readonly engine: QueryEngine;
@@ -34,13 +31,6 @@ export async function answerQuery(
   if (has(version)) return replyNotModified(reply, version);
   if (count !== null) reply.header('tablog-count', count);
   return setVersion(reply, version).header('tablog-cache', isCold ? 'cold' : 'warm').type(json).send(body);
-}
-
-/** The same of SQL. Throws HttpError. */
-export async function answerSql({ engine, shares }: QueryDependencies, reply: FastifyReply, asked: Pick<SqlRequest, 'sql' | 'parameters'>): Promise<FastifyReply> {
-  const { teamId, appId } = reply.request.principal;
-  const { body, isCold } = await askWithinShares(shares, reply, sqlBytesMax, (gone) => engine.askSql({ teamId, appId, ...asked }, gone));
-  return reply.header('cache-control', 'private, no-store').header('tablog-cache', isCold ? 'cold' : 'warm').type(json).send(body);
 }
 
 /** Asks the engine while it holds shares of the team; `ask` is told when the client has gone. */

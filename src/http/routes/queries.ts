@@ -1,6 +1,6 @@
 /** `POST /tables/{tableID}/query`: a query on the rows of a table, for filters that are too long for a URL, and for groups. */
 import { readMembers } from '../../formats/read-members.ts';
-import { answerQuery, answerSql, type QueryDependencies } from '../answers/answer-query.ts';
+import { answerQuery, type QueryDependencies } from '../answers/answer-query.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { collectBody } from '../bodies/request-body.ts';
 import { HttpError } from '../answers/http-error.ts';
@@ -8,7 +8,6 @@ import type { Shares } from '../limits/shares.ts';
 import { queryOperations } from '../openapi/operations/queries.ts';
 import { pageItemsMax } from '../requests/page-query.ts';
 import type { App } from '../server/app-type.ts';
-import type { SqlRequest } from '../../query/protocol.ts';
 
 /** The largest body of a query. */
 const bodyBytesMax = 1024 * 1024;
@@ -26,35 +25,13 @@ export function addQueryRoutes(app: App, dependencies: QueriesRouteDependencies)
     const { limit, continuation, ...query } = only(members, readMembers(bytes));
     return answerQuery(dependencies, request, reply, { query, continuation: readContinuation(continuation), limit: readLimit(limit), prefix: '' });
   });
-
-  app.post('/query', { config: { operation: queryOperations.querySql } }, async (request, reply) => {
-    readMediaType(request, ['application/json']);
-    const bytes = await dependencies.shares.bodies.run(request.principal.teamId, () => collectBody(request, bodyBytesMax));
-    const { sql, parameters } = only(sqlMembers, readMembers(bytes));
-    return answerSql(dependencies, reply, { sql: readSql(sql), parameters: readParameters(parameters) });
-  });
 }
-
-const sqlMembers = ['sql', 'parameters'] as const;
 
 /** The members of a body that may have these. Throws HttpError for others. */
 function only(names: readonly string[], given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const other = Object.keys(given).find((name) => !names.includes(name));
   if (other !== undefined) throw new HttpError('request_validation_error', `${other}: there is no such property.`);
   return given;
-}
-
-function readSql(given: unknown): string {
-  if (typeof given !== 'string' || given.trim() === '') throw new HttpError('request_validation_error', 'sql: must be a text');
-  return given;
-}
-
-function readParameters(given: unknown): SqlRequest['parameters'] {
-  if (given === undefined) return [];
-  const isParameter = (value: unknown): boolean => value === null || ['string', 'number', 'boolean'].includes(typeof value);
-  const isGood = typeof given === 'object' && given !== null && Object.values(given).every(isParameter);
-  if (!isGood) throw new HttpError('request_validation_error', 'parameters: must be an array or an object of texts, numbers, booleans and null');
-  return given as SqlRequest['parameters'];
 }
 
 function readLimit(given: unknown): number {

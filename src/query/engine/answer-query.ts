@@ -46,6 +46,9 @@ interface Page {
 const continuationLifeMs = 3_600_000;
 const continuationsMax = 10_000;
 
+/** How many bytes the queries of all continuations have at most. */
+const continuationBytesMax = 16 * 1024 * 1024;
+
 /** A page ends at this many bytes, but has this many rows at least (docs/spec/decisions.md 3). */
 const pageBytesMax = 16 * 1024 * 1024;
 const pageRowsMin = 32;
@@ -54,7 +57,8 @@ export class Answerer {
   readonly #options: AnswererOptions;
   /** A page may be asked for again, so each continuation stays until its time is over. */
   readonly #continuations = new LRUCache<string, Continuation>({
-    max: continuationsMax, ttl: continuationLifeMs, ttlAutopurge: false, dispose: ({ held }) => held.release(),
+    max: continuationsMax, maxSize: continuationBytesMax, sizeCalculation: ({ query }) => JSON.stringify(query).length,
+    ttl: continuationLifeMs, ttlAutopurge: false, dispose: ({ held }) => held.release(),
   });
 
   constructor(options: AnswererOptions) {
@@ -122,7 +126,9 @@ export class Answerer {
     return { rows, next: found.length > limit ? offset + limit : null };
   }
 
-  async #groups({ query, source, offset }: Continuation, limit: number, signal: AbortSignal): Promise<Page> {
+  async #groups({ query, source, offset, held }: Continuation, asked: number, signal: AbortSignal): Promise<Page> {
+    const groupBytesMax = Math.max(held.copy.rowBytesMax, 1) * (query.groupBy.length + query.aggregate.length);
+    const limit = Math.max(1, Math.min(asked, Math.floor(pageBytesMax / groupBytesMax)));
     const { sql, columns } = compileGroups(query, source, { offset, limit: limit + 1 });
     const found = await this.#options.columnar.rows(sql, signal);
     const show = (row: readonly DuckDBValue[]): string => {

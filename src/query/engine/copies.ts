@@ -93,7 +93,8 @@ export class Copies {
   async #bringUpToDate(snapshot: TableSnapshot, { teamId, appId }: Asker, tableId: string): Promise<HeldTable> {
     const state = await snapshot.state(teamId, tableId, appId);
     if (typeof state === 'string') {
-      if (state === 'table_not_found') await this.#replace(tableId);
+      // To another team, or an app, it is not there; that says nothing of the copy.
+      if (state === 'table_not_found' && appId === null && this.#present.get(tableId)?.copy.teamId === teamId) await this.#replace(tableId);
       throw new QueryError(state, missing[state]);
     }
     let entry = this.#present.get(tableId);
@@ -104,18 +105,21 @@ export class Copies {
     }
     const { copy } = entry!;
     const isBehind = copy.version < state.version;
+    // Nobody takes its room meanwhile.
+    const done = copy.hold(copy.version, 'query');
     try {
       await copy.catchUp(snapshot, state);
+      if (isBehind) entry!.bytes = await this.#bytesOf(entry!);
     } catch (error) {
       // What it has is not known. Queries that read it fail.
       this.#present.delete(tableId);
       await this.#drop(entry!);
       throw error;
     }
-    if (isBehind) entry!.bytes = await this.#bytesOf(entry!);
     entry!.lastUsed = performance.now();
     this.#present.set(tableId, entry!);
     const release = copy.hold(copy.version, 'query');
+    done();
     const leave = (): void => {
       release();
       this.#sweep();
@@ -170,7 +174,7 @@ export class Copies {
     for (const entry of this.#former) {
       if (entry.copy.isHeld) continue;
       this.#former.delete(entry);
-      void this.#drop(entry);
+      void this.#drop(entry).catch(() => undefined);
     }
   }
 

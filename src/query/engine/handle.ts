@@ -5,28 +5,21 @@ import { json } from 'node:stream/consumers';
 import type { Logger } from 'pino';
 import { isDatabaseAway } from '../../database/database-away.ts';
 import { QueryError } from '../language/query-error.ts';
-import { answerHeaders, type QueryRequest, type SqlRequest } from '../protocol.ts';
-import type { SqlAnswerer } from './answer-sql.ts';
+import { answerHeaders, type QueryRequest } from '../protocol.ts';
 import type { Answerer } from './answer-query.ts';
 
 interface Dependencies {
   readonly answerer: Answerer;
-  readonly sqlAnswerer: SqlAnswerer;
   readonly secret: string;
   readonly logger: Logger;
 }
 
-export async function handle({ answerer, sqlAnswerer, secret, logger }: Dependencies, request: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function handle({ answerer, secret, logger }: Dependencies, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const gone = new AbortController();
   response.on('close', () => gone.abort());
   try {
     if (!isEqual(request.headers.authorization ?? '', secret)) {
       response.writeHead(403).end();
-      return;
-    }
-    if (request.url === '/sql') {
-      const { body, isCold } = await sqlAnswerer.answer(await json(request) as SqlRequest, gone.signal);
-      response.writeHead(200, { 'content-length': body.length, [answerHeaders.cold]: String(isCold) }).end(body);
       return;
     }
     const answer = await answerer.answer(await json(request) as QueryRequest, gone.signal);

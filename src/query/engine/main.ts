@@ -10,13 +10,9 @@ import { CopyQueries } from '../../../projections/tables/copies.queries.ts';
 import { removeAbandonedFolders, touchedEveryMs, touchFolder } from '../abandoned-folders.ts';
 import type { EngineReady, EngineSettings } from '../protocol.ts';
 import { Answerer } from './answer-query.ts';
-import { SqlAnswerer } from './answer-sql.ts';
 import { Columnar } from './columnar.ts';
 import { Copies } from './copies.ts';
 import { handle } from './handle.ts';
-
-/** What the process takes besides the memory of DuckDB while all is well. */
-const besidesBytes = 512 * 1024 * 1024;
 
 const [{ databaseUrl, schema, folder, memoryBytesMax, diskBytesMax, diskFreeMin, threads, timeoutMs, secret }] = await once(process, 'message') as [EngineSettings];
 const logger = pino({ level: process.env['LOG_LEVEL'] ?? 'info' });
@@ -36,13 +32,8 @@ database.history.onChanged((reason) => {
   process.exit(1);
 });
 const columnar = await Columnar.open({ folder, memoryBytesMax, diskBytesMax, threads });
-// DuckDB bounds its buffers, but not the values of a query that are being put together.
-setInterval(() => {
-  if (process.memoryUsage.rss() > memoryBytesMax + besidesBytes) columnar.endSelects();
-}, 100).unref();
 const queries = new CopyQueries(database);
 const copies = new Copies({ columnar, queries, folder, bytesMax: diskBytesMax, freeMin: diskFreeMin });
 const answerer = new Answerer({ copies, columnar, timeoutMs });
-const sqlAnswerer = new SqlAnswerer({ copies, columnar, queries, timeoutMs });
-const server = createServer((request, response) => void handle({ answerer, sqlAnswerer, secret, logger }, request, response));
+const server = createServer((request, response) => void handle({ answerer, secret, logger }, request, response));
 server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as AddressInfo).port } satisfies EngineReady));

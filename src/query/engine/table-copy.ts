@@ -13,6 +13,9 @@ import { storedType, type StoredType } from './stored-type.ts';
 /** The version up to which a row is shown that is shown still. */
 const forever = 2n ** 63n - 1n;
 
+/** Rows are handed to the engine at this many bytes. */
+const flushBytes = 8 * 1024 * 1024;
+
 /** Superseded rows are removed when there are so many of them, and they are this part of all rows. */
 const supersededMin = 10_000;
 const supersededPart = 0.2;
@@ -171,9 +174,16 @@ export class TableCopy {
     if (extents.length === 0) return;
     await this.#columnar.append(this.catalog, 'rows', async (appender) => {
       const slices = new TimeSlices();
+      let bytes = 0;
       for await (const rows of snapshot.rows(extents, state)) {
         for (const row of rows) {
           this.#append(appender, row, state.version);
+          bytes += row.body.length;
+          // What the appender keeps counts to nothing else.
+          if (bytes > flushBytes) {
+            appender.flushSync();
+            bytes = 0;
+          }
           if (slices.isOver) await slices.next();
         }
       }

@@ -1,5 +1,5 @@
 /** Why a query has no answer, in the types of the interface (docs/spec/queries.md). */
-export type QueryErrorType = 'request_validation_error' | 'query_invalid' | 'limit_exceeded' | 'continuation_expired' | 'query_timeout' | 'service_unavailable'
+export type QueryErrorType = 'request_validation_error' | 'limit_exceeded' | 'continuation_expired' | 'query_timeout' | 'service_unavailable'
   | 'payment_required' | 'table_not_found' | 'column_id_not_found' | 'column_has_invalid_value';
 
 /** An error that the client gets as it is. */

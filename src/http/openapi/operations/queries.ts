@@ -59,32 +59,4 @@ const queryRows: Operation = {
   errors: ['continuation_expired', 'payment_required', 'table_not_found', 'limit_exceeded', 'query_timeout', 'column_id_not_found', 'column_has_invalid_value'],
 };
 
-const parameter = z.union([z.string(), z.number(), z.boolean(), z.null()]);
-
-const querySql: Operation = {
-  operationId: 'querySql',
-  tag: 'Rows',
-  summary: 'Query tables in SQL',
-  description: 'One SELECT in the SQL of DuckDB, over the tables of the team. Each is named by its ID or, if no other has it, its name. All are read as of one moment, at the versions in the '
-    + 'answer. All writes are seen that were answered before. Besides its columns each table has `$rowID` and `$version`.',
-  isCommand: false,
-  isRead: true,
-  body: json(z.strictObject({
-    sql: z.string(),
-    parameters: z.union([z.array(parameter), z.record(z.string(), parameter)]).optional().meta({ description: 'The values of `$1`, `$2` and so on, or of `$name`.' }),
-  }), { 'a group': { sql: 'SELECT Origin, avg(Horsepower) AS power FROM cars WHERE Cylinders > $1 GROUP BY Origin', parameters: [4] } }),
-  answers: {
-    200: {
-      description: 'The rows of the result, its columns with the types of DuckDB, and the versions of the tables.',
-      headersAtTimes: ['Tablog-Cache'],
-      body: json(z.strictObject({
-        data: z.array(z.looseObject({})), columns: z.array(z.strictObject({ name: z.string(), type: z.string() })), versions: z.record(z.string(), z.string()),
-      }), {
-        'a group': { data: [{ Origin: 'Japan', power: 115.8 }], columns: [{ name: 'Origin', type: 'VARCHAR' }, { name: 'power', type: 'DOUBLE' }], versions: { '0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e': '42' } },
-      }),
-    },
-  },
-  errors: ['query_invalid', 'payment_required', 'table_not_found', 'limit_exceeded', 'query_timeout'],
-};
-
-export const queryOperations = { queryRows, querySql };
+export const queryOperations = { queryRows };
