@@ -48,7 +48,7 @@ test('an engine that is killed costs the queries under way, and the next one sta
   process.kill(first!, 'SIGKILL');
   for (const answer of await Promise.all(answers)) expect(outcomeOf(answer)).toMatch(/^(200|503 service_unavailable)$/);
   await client.post(table.path, [{ n: -1 }]);
-  await sleepUntil(async () => (await count(client, table)).status === 200, 'the engine answers');
+  await sleepUntil(async () => (await count(client, table)).status === 200, 'the engine answers', 30_000);
   expect((await count(client, table)).headers.get('tablog-count')).toBe('10001');
   expect(await engineOf(server)).not.toBe(first);
 
@@ -69,6 +69,7 @@ test('a fill that is killed, and what other processes left, leave nothing', asyn
   await sleepUntil(async () => (await copies()).length > 1, 'a copy is begun');
   process.kill((await engineOf(server))!, 'SIGKILL');
   expect(outcomeOf(await filling)).toMatch(/^(200|503 service_unavailable)$/);
+  await sleepUntil(async () => (await count(client, table)).status === 200, 'the engine answers', 30_000);
   expect((await count(client, table)).headers.get('tablog-count')).toBe('60000');
   expect(await copies()).toHaveLength(1);
   await server.stop();
