@@ -1,10 +1,13 @@
 /** docs/spec/queries.md: filter, sort, fields and count of rows. */
 import { expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
-import { outcomeOf } from '../support/client.ts';
+import { Client, outcomeOf } from '../support/client.ts';
 import { createTable } from '../support/tables.ts';
 
-const { client, api } = useApi();
+const { client: clientOfAll, api } = useApi();
+
+/** Of one process: a continuation is known to the one that gave it. */
+const client = (): Client => new Client(api().url, clientOfAll().token);
 
 const people = [
   { name: 'Ada', age: 36, born: '1815-12-10', tags: ['maths', 'poetry'] },

@@ -1,14 +1,17 @@
 /** Random queries on random tables have the answers that an evaluator over the presented rows has (docs/spec/queries.md). */
 import { expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
-import { outcomeOf, type Answer, type Client } from '../support/client.ts';
+import { Client, outcomeOf, type Answer } from '../support/client.ts';
 import { itemOf, typeInSchema, type Json } from '../support/column-types.ts';
 import { fc } from '../support/property.ts';
 import { groups, isOrdered, meets, sorted, type Row, type Types } from '../support/query-model.ts';
 import { values } from '../support/type-samples.ts';
 import { scale } from '../scale.ts';
 
-const { client } = useApi();
+const { client: clientOfAll, api } = useApi();
+
+/** Of one process: a continuation is known to the one that gave it. */
+const client = (): Client => new Client(api().url, clientOfAll().token);
 
 const scalars = Object.keys(values);
 const columnType = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...scalars) }, fc.constantFrom(...scalars).map((kind) => `array<${kind}>`));
