@@ -1,4 +1,4 @@
-/** What copies of tables (src/query) read: a table's state, and what has changed in it since a version. All of a copy is read from one snapshot. */
+/** Reads tables for their copies (src/query): the state of a table, and its changes since a version, all from one snapshot. */
 import type { Database } from '../../src/database/database.ts';
 import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
 import { formatRowId, rowIdPrefix, rowIdSuffix } from '../../src/events/row-id.ts';

@@ -15,7 +15,7 @@ const main = fileURLToPath(new URL('engine/main.ts', import.meta.url));
 /** The heap of its process. What it copies goes through it in parts of some MiB. */
 const heapMiB = 192;
 
-/** What its process may map besides the memory of DuckDB. Its allocator keeps what it has given back, so this is far more than it uses. */
+/** The address space that its process may use besides the memory of DuckDB. The allocator keeps freed pages mapped, so the limit is far above the resident size. */
 const besidesBytes = 1.25 * 2 ** 30;
 
 /** Each query takes a thread of Node's pool while it runs, and files need some too. */

@@ -70,7 +70,7 @@ export class Copies {
    * missing, or too large.
    */
   async take(asker: Asker, tableIds: readonly string[]): Promise<HeldTable[]> {
-    // In one order, so that nobody waits for somebody who waits.
+    // Always in the same order, so that two requests cannot wait for each other.
     return this.#inTurn([...new Set(tableIds)].toSorted(), async () => {
       const held: HeldTable[] = [];
       try {
