@@ -56,6 +56,10 @@ const selectState: Statement<Omit<TableState, 'schema'> & { readonly suspended: 
       and ($3::text is null or exists (select from app_links where app_links.table_id = tables.id and app_links.app_id = $3))`,
 };
 
+const selectExisting: Statement<{ readonly id: string }> = {
+  name: 'copy_existing', text: 'select id from tables where id = any($1::uuid[]) and not deleted',
+};
+
 /** The extents that came after a version, and the one at a place (a tail, which may have grown). */
 const selectExtents: Statement<CopiedExtent> = {
   name: 'copy_extents',
@@ -102,18 +106,36 @@ const selectRows: Statement<RowsOfExtent> = {
     where found.count > 0 order by asked.place`,
 };
 
-const selectChanges: Statement<{
-  readonly version: bigint; readonly ordinal: number; readonly index: number; readonly rowVersion: bigint; readonly body: string | null;
-  readonly id: string | null;
-}> = {
+/** The changes since a version of rows in extents up to that version: a cursor, which is read in parts. */
+const openChanges: Statement = {
   name: 'copy_changes',
-  text: `select extents.version, extents.ordinal, changes.index, changes.version as "rowVersion", changes.body,
+  text: `declare copy_changes no scroll cursor for
+    select extents.version, extents.ordinal, changes.index, changes.version as "rowVersion", changes.body,
       case when extents.retained is not null then (
         select id from retained_ids where retained_ids.segment = extents.segment and retained_ids.index = extents.first + changes.index
       ) end as id
     from extents join changes on changes.extent = extents.key and changes.version > $3
     where extents.table_id = $1 and extents.generation = $2 and extents.version >= $2 and extents.version <= $3 and extents.changed`,
 };
+
+interface FoundChange {
+  readonly version: bigint;
+  readonly ordinal: number;
+  readonly index: number;
+  readonly rowVersion: bigint;
+  readonly body: string | null;
+  readonly id: string | null;
+}
+
+const closeChanges: Statement = { name: 'copy_changes_end', text: 'close copy_changes' };
+
+/** How many changes are read at once: the largest of these whose bodies have `changesBytesMax` at most. */
+const changesAtOnce = [5000, 500, 50, 8] as const;
+const changesBytesMax = 8 * 1024 * 1024;
+
+const fetchChanges: ReadonlyMap<number, Statement<FoundChange>> = new Map(changesAtOnce.map((count) => [
+  count, { name: `copy_changes_${count}`, text: `fetch ${count} from copy_changes` },
+]));
 
 /** A part of an extent has about this many bytes (see pages.queries.ts), and so many parts are read at once. */
 const partBytesMax = 1024 * 1024;
@@ -136,6 +158,12 @@ export class CopyQueries {
         if (!client.broken) await client.query(endSnapshot);
       }
     });
+  }
+
+  /** Which of these tables are there, and not deleted. */
+  async existing(tableIds: readonly string[]): Promise<Set<string>> {
+    const { rows } = await this.#database.scans.with((client) => client.query(selectExisting, [tableIds]));
+    return new Set(rows.map(({ id }) => id));
   }
 }
 
@@ -165,36 +193,61 @@ export class TableSnapshot {
   async *rows(extents: readonly (CopiedExtent & { readonly from: number })[], state: TableState): AsyncGenerator<CopiedRow[]> {
     const presenterFor = presentersOf(state.schema);
     const rowsOfPart = Math.max(1, Math.floor(partBytesMax / Math.max(state.rowBytesMax, 1)));
-    const parts = extents.flatMap(({ key, from, rows }) => {
-      const starts = Array.from({ length: Math.ceil(Math.max(rows - from, 0) / rowsOfPart) }, (_, n) => from + n * rowsOfPart);
-      return starts.map((start) => ({ key, start, ends: Math.min(rows, start + rowsOfPart) }));
-    });
-    const read = (at: number): Promise<RowsOfExtent[]> => this.#readParts(parts.slice(at, at + partsAtOnce));
-    let next = parts.length === 0 ? null : read(0);
-    for (let at = 0; next !== null; at += partsAtOnce) {
+    const parts = partsOf(extents, rowsOfPart);
+    const read = (): Promise<RowsOfExtent[]> | null => {
+      const batch: PartOfExtent[] = [];
+      while (batch.length < partsAtOnce) {
+        const { value } = parts.next();
+        if (value === undefined) break;
+        batch.push(value);
+      }
+      return batch.length === 0 ? null : this.#readParts(batch);
+    };
+    let next = read();
+    while (next !== null) {
       const found = await next;
       // Postgres reads the next ones while these are taken.
-      next = at + partsAtOnce < parts.length ? read(at + partsAtOnce) : null;
+      next = read();
       // Awaited once the rows were taken; a failure before that must not count as unhandled.
       next?.catch(() => undefined);
       for (const part of found) yield rowsOf(part, state, presenterFor);
     }
   }
 
-  async #readParts(parts: readonly { readonly key: bigint; readonly start: number; readonly ends: number }[]): Promise<RowsOfExtent[]> {
+  async #readParts(parts: readonly PartOfExtent[]): Promise<RowsOfExtent[]> {
     const { rows } = await this.#client.query(selectRows, [parts.map(({ key }) => key), parts.map(({ start }) => start), parts.map(({ ends }) => ends)]);
     return rows;
   }
 
-  /** The changes since a version of rows in extents up to that version. */
-  async changes(tableId: string, since: bigint, state: TableState): Promise<CopiedChange[]> {
-    const { rows } = await this.#client.query(selectChanges, [tableId, state.generation, since]);
+  /** The changes since a version of rows in extents up to that version, in parts of some MiB. */
+  async *changes(tableId: string, since: bigint, state: TableState): AsyncGenerator<CopiedChange[]> {
     const presenterFor = presentersOf(state.schema);
-    return rows.map(({ id, body, ...change }) => {
-      const form = changedForm(change.rowVersion);
-      const presented = body === null || isPresentedBy(form, state.widened) ? body : presenterFor(form)(body);
-      return { ...change, rowId: id ?? formatRowId(change), body: presented };
-    });
+    const atOnce = changesAtOnce.find((count) => count * state.rowBytesMax <= changesBytesMax) ?? changesAtOnce.at(-1)!;
+    const fetchNext = fetchChanges.get(atOnce)!;
+    void this.#client.query(openChanges, [tableId, state.generation, since]);
+    for (;;) {
+      const { rows } = await this.#client.query(fetchNext);
+      yield rows.map(({ id, body, ...change }) => {
+        const form = changedForm(change.rowVersion);
+        const presented = body === null || isPresentedBy(form, state.widened) ? body : presenterFor(form)(body);
+        return { ...change, rowId: id ?? formatRowId(change), body: presented };
+      });
+      if (rows.length < atOnce) break;
+    }
+    await this.#client.query(closeChanges);
+  }
+}
+
+interface PartOfExtent {
+  readonly key: bigint;
+  readonly start: number;
+  readonly ends: number;
+}
+
+/** Parts of so many rows at most, made one by one: there may be as many as rows. */
+function* partsOf(extents: readonly (CopiedExtent & { readonly from: number })[], rowsMax: number): Generator<PartOfExtent, undefined> {
+  for (const { key, from, rows } of extents) {
+    for (let start = from; start < rows; start += rowsMax) yield { key, start, ends: Math.min(rows, start + rowsMax) };
   }
 }
 

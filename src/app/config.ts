@@ -163,7 +163,7 @@ const settings = z.object({
   QUERY_MEMORY_MAX: byteSize().default(256 * 1024 * 1024)
     .describe('The memory that queries may take in the query engine, in bytes or with a unit (`500MB`, `1GiB`). Its process takes about 300 MiB more.'),
   QUERY_DISK_MAX: byteSize().default(4 * 2 ** 30)
-    .describe('The most bytes that the query engine keeps in `DATA_DIR`, as copies of the tables that are asked. These can be made again.'),
+    .describe('The most bytes that the query engine keeps in `DATA_DIR`: three quarters as copies of the tables that are asked, which can be made again, the rest while queries run.'),
   QUERY_TIMEOUT_MS: wholeNumber(1, timerMsMax).default(30_000)
     .describe('How long a query may take, in milliseconds. A longer one is 408.'),
   APPEND_QUEUE_EVENTS_MAX: wholeNumber(1).default(10_000)

@@ -104,7 +104,7 @@ test('copies take no more than they may: those that were not asked for longest m
   const large = await createTable(client, rowsOf(10_000));
   for (let n = 0; n < 16; n += 1) await client.post(large.path, rowsOf(10_000));
   const refused = await count(client, large);
-  expect([outcomeOf(refused), refused.json.error.message]).toEqual(['400 limit_exceeded', expect.stringMatching(/^The table has \d+ bytes, and queries are for tables of at most 2097152\.$/)]);
+  expect([outcomeOf(refused), refused.json.error.message]).toEqual(['400 limit_exceeded', expect.stringMatching(/^The table has \d+ bytes, and queries are for tables of at most 1572864\.$/)]);
 });
 
 test('without room on the disk queries are told to come later', async () => {

@@ -1,7 +1,5 @@
 /** Answers queries on the rows of a table. */
-import { randomUUID } from 'node:crypto';
 import type { DuckDBValue } from '@duckdb/node-api';
-import { LRUCache } from 'lru-cache';
 import { RowsJson } from '../../../projections/tables/rows-json.ts';
 import { decodeString } from '../../values/json-text.ts';
 import { eachCell } from '../../values/row-text.ts';
@@ -10,8 +8,9 @@ import { hasGroups, readRowsQuery, type RowsQuery } from '../language/rows-query
 import type { QueryRequest } from '../protocol.ts';
 import type { Columnar } from './columnar.ts';
 import { compileCount, compileGroups, compileRows, type QuerySource } from './compile.ts';
+import { Continuations, type Continuation } from './continuations.ts';
+import type { Copies } from './copies.ts';
 import { inTime } from './in-time.ts';
-import type { Asker, Copies, HeldTable } from './copies.ts';
 
 export interface QueryAnswer {
   readonly body: Buffer;
@@ -27,27 +26,11 @@ export interface AnswererOptions {
   readonly timeoutMs: number;
 }
 
-/** Where the pages of a query go on. */
-interface Continuation {
-  readonly asker: Asker;
-  readonly held: HeldTable;
-  readonly source: QuerySource;
-  readonly query: RowsQuery;
-  readonly offset: number;
-}
-
 interface Page {
   readonly rows: Pick<RowsJson, 'enclose'>;
   /** How many rows come before the next page; null if this is the last. */
   readonly next: number | null;
 }
-
-/** How long a continuation can be asked for, in milliseconds, and how many there are. */
-const continuationLifeMs = 3_600_000;
-const continuationsMax = 10_000;
-
-/** How many bytes the queries of all continuations have at most. */
-const continuationBytesMax = 16 * 1024 * 1024;
 
 /** A page ends at this many bytes, but has this many rows at least (docs/spec/decisions.md 3). */
 const pageBytesMax = 16 * 1024 * 1024;
@@ -55,11 +38,7 @@ const pageRowsMin = 32;
 
 export class Answerer {
   readonly #options: AnswererOptions;
-  /** A page may be asked for again, so each continuation stays until its time is over. */
-  readonly #continuations = new LRUCache<string, Continuation>({
-    max: continuationsMax, maxSize: continuationBytesMax, sizeCalculation: ({ query }) => JSON.stringify(query).length,
-    ttl: continuationLifeMs, ttlAutopurge: false, dispose: ({ held }) => held.release(),
-  });
+  readonly #continuations = new Continuations();
 
   constructor(options: AnswererOptions) {
     this.#options = options;
@@ -67,12 +46,12 @@ export class Answerer {
 
   /** Rejects with QueryError, and as `gone` says when nobody waits for the answer any more. */
   async answer(request: QueryRequest, gone: AbortSignal): Promise<QueryAnswer> {
-    this.#continuations.purgeStale();
+    this.#continuations.removeStale();
     const { copies, timeoutMs } = this.#options;
     if (request.continuation !== null) return inTime(timeoutMs, gone, (signal) => this.#continue(request, request.continuation!, signal));
     const query = readRowsQuery(request.query, request.prefix);
     // The time to copy a table is not the query's.
-    const [held] = await copies.take(request, [request.tableId]);
+    const [held] = await copies.take(request, [request.tableId], gone);
     try {
       const source = held!.copy.at(held!.version);
       return await inTime(timeoutMs, gone, (signal) => this.#page(request, { asker: request, held: held!, source, query, offset: 0 }, held!.isCold, signal));
@@ -82,8 +61,9 @@ export class Answerer {
   }
 
   async #continue(request: QueryRequest, id: string, signal: AbortSignal): Promise<QueryAnswer> {
-    const found = this.#continuations.get(id);
-    const isTheirs = found !== undefined && found.asker.teamId === request.teamId && found.asker.appId === request.appId && found.held.copy.tableId === request.tableId;
+    await this.#options.copies.check(request, request.tableId);
+    const found = this.#continuations.get(request.teamId, id);
+    const isTheirs = found !== undefined && found.asker.appId === request.appId && found.held.copy.tableId === request.tableId;
     if (!isTheirs || found.held.copy.isDropped) throw new QueryError('continuation_expired', `${request.prefix}continuation: what it goes on in is not there any more: ask for the first page again`);
     const release = found.held.copy.hold(found.held.version, 'query');
     try {
@@ -105,9 +85,7 @@ export class Answerer {
 
   #keep(continuation: Continuation): string {
     const { copy, version } = continuation.held;
-    const id = randomUUID();
-    this.#continuations.set(id, { ...continuation, held: { ...continuation.held, release: copy.hold(version, 'continuation') } });
-    return id;
+    return this.#continuations.keep({ ...continuation, held: { ...continuation.held, release: copy.hold(version, 'continuation') } });
   }
 
   async #count(query: RowsQuery, source: QuerySource, signal: AbortSignal): Promise<bigint> {

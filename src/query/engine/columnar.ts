@@ -1,7 +1,7 @@
 /** The columnar engine, DuckDB, in this process: locked down, within its bounds, on connections that are lent out one at a time. */
 import { DuckDBInstance, type DuckDBAppender, type DuckDBConnection, type DuckDBValue } from '@duckdb/node-api';
 import { QueryError } from '../language/query-error.ts';
-import type { Sql } from './compile.ts';
+import { tooLong, type Sql } from './compile.ts';
 
 export interface ColumnarOptions {
   /** Where copies are, and what does not fit its memory: the only files that it can open. */
@@ -14,6 +14,8 @@ export interface ColumnarOptions {
 export class Columnar {
   readonly #instance: DuckDBInstance;
   readonly #idle: DuckDBConnection[] = [];
+  /** How many connections are lent out. */
+  #used = 0;
 
   private constructor(instance: DuckDBInstance) {
     this.#instance = instance;
@@ -39,11 +41,16 @@ export class Columnar {
     await this.#with((connection) => connection.run(text, values));
   }
 
-  /** The rows of a result. Rejects with the reason of the signal, and with QueryError `limit_exceeded` when it takes more memory than there is. */
+  /** The rows of a result. Rejects with the reason of the signal, and with QueryError when there is too little memory or room on the disk. */
   rows(sql: Sql, signal: AbortSignal): Promise<DuckDBValue[][]> {
     return this.#with(async (connection) => {
       signal.throwIfAborted();
-      const interrupt = (): void => connection.interrupt();
+      // One that comes between two steps of a statement is lost.
+      let again: NodeJS.Timeout | undefined;
+      const interrupt = (): void => {
+        connection.interrupt();
+        again ??= setInterval(interrupt, 100);
+      };
       signal.addEventListener('abort', interrupt, { once: true });
       try {
         return (await connection.runAndReadAll(sql.text, sql.values, sql.types)).getRows();
@@ -52,20 +59,21 @@ export class Columnar {
         throw error;
       } finally {
         signal.removeEventListener('abort', interrupt);
+        clearInterval(again);
       }
     });
   }
 
-  /** Appends rows to a table. */
-  append(catalog: string, table: string, write: (appender: DuckDBAppender) => Promise<void>): Promise<void> {
+  /**
+   * Changes copies in one transaction: who reads them meanwhile sees nothing of it, and what is appended goes to disk once, in whole row groups,
+   * not to a log first. If `work` rejects, nothing has changed.
+   */
+  change<T>(work: (change: ColumnarChange) => Promise<T>): Promise<T> {
     return this.#with(async (connection) => {
-      const appender = await connection.createAppender(table, 'main', catalog);
-      try {
-        await write(appender);
-        appender.flushSync();
-      } finally {
-        appender.closeSync();
-      }
+      await connection.run('BEGIN');
+      const result = await work(new ColumnarChange(connection));
+      await connection.run('COMMIT');
+      return result;
     });
   }
 
@@ -75,22 +83,57 @@ export class Columnar {
   }
 
   async #with<T>(use: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
-    const connection = this.#idle.pop() ?? (await this.#instance.connect());
+    this.#used += 1;
     try {
-      const result = await use(connection);
-      this.#idle.push(connection);
-      return result;
-    } catch (error) {
-      connection.closeSync();
-      throw failureOf(error);
+      const connection = this.#idle.pop() ?? (await this.#instance.connect());
+      try {
+        const result = await use(connection);
+        this.#idle.push(connection);
+        return result;
+      } catch (error) {
+        connection.closeSync();
+        throw failureOf(error, this.#used > 1);
+      }
+    } finally {
+      this.#used -= 1;
+    }
+  }
+}
+
+/** A transaction on copies. */
+export class ColumnarChange {
+  readonly #connection: DuckDBConnection;
+
+  constructor(connection: DuckDBConnection) {
+    this.#connection = connection;
+  }
+
+  async run(text: string): Promise<void> {
+    await this.#connection.run(text);
+  }
+
+  /** Appends rows to a table. */
+  async append(catalog: string, table: string, write: (appender: DuckDBAppender) => Promise<void>): Promise<void> {
+    const appender = await this.#connection.createAppender(table, 'main', catalog);
+    try {
+      await write(appender);
+      appender.flushSync();
+    } finally {
+      appender.closeSync();
     }
   }
 }
 
 /** Errors of DuckDB have no codes, but the begin of their messages names their kind. */
-function failureOf(error: unknown): unknown {
+function failureOf(error: unknown, isShared: boolean): unknown {
   const { message } = error as Error;
-  if (message.startsWith('Out of Memory Error')) return new QueryError('limit_exceeded', 'The query takes more memory than a query may.', { cause: error });
+  if (message.startsWith('Out of Memory Error')) {
+    // The memory is that of all queries, so which one takes too much is known only of one that is alone.
+    return isShared
+      ? new QueryError('service_unavailable', 'There is too little memory for the query now, beside others.', { cause: error })
+      : new QueryError('limit_exceeded', 'The query takes more memory than a query may.', { cause: error });
+  }
+  if (message.includes(tooLong)) return new QueryError('limit_exceeded', tooLong, { cause: error });
   if (message.startsWith('IO Error')) return new QueryError('service_unavailable', 'The query engine cannot use its disk now.', { cause: error });
   return error;
 }

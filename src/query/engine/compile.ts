@@ -32,6 +32,12 @@ export interface Slice {
   readonly limit: number;
 }
 
+/** How many bytes the texts of a group may have. */
+const groupBytesMax = 16 * 1024 * 1024;
+
+/** What statements raise that find a result too long. */
+export const tooLong = 'The values of a group are larger than an answer may be.';
+
 /** The place of a row in its table. */
 const place = ['version', 'ordinal', 'index'] as const;
 
@@ -88,7 +94,7 @@ export function compileGroups(query: RowsQuery, source: QuerySource, { offset, l
   const where = compileWhere(query, source, builder);
   const groups = query.groupBy.map((id, at) => {
     const { sql, stored } = columnOf(source, id, `groupBy[${at}]`, true);
-    return { name: id, sql, show: stored.show };
+    return { name: id, sql, show: stored.show, isText: stored.sql === 'VARCHAR' };
   });
   const values = query.aggregate.map((aggregate, at) => ({ name: aggregate.as, ...compileAggregate(aggregate, source, `aggregate[${at}]`) }));
   const columns = [...groups, ...values];
@@ -100,21 +106,26 @@ export function compileGroups(query: RowsQuery, source: QuerySource, { offset, l
   // Groups differ, so this is one order.
   const order = [...sort, ...groups.map((_, at) => `o${at} ASC NULLS LAST`)];
   const range = `LIMIT ${builder.add(BigInt(limit), BIGINT)} OFFSET ${builder.add(BigInt(offset), BIGINT)}`;
-  const text = `SELECT ${outputs} FROM ${source.from} WHERE ${where}${grouping}${order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`} ${range}`;
+  const found = `SELECT ${outputs} FROM ${source.from} WHERE ${where}${grouping}${order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`} ${range}`;
+  // Texts are measured before they become values of this process.
+  const length = columns.map(({ isText }, at) => (isText ? `coalesce(strlen(o${at}), 0)` : '')).filter((part) => part !== '').join(' + ');
+  const text = length === '' ? found : `SELECT *, CASE WHEN ${length} > ${groupBytesMax} THEN error('${tooLong}') END FROM (${found})`;
   return { sql: builder.build(text), columns };
 }
 
-function compileAggregate({ op, column, as }: Aggregate, source: QuerySource, at: string): { readonly sql: string; readonly show: StoredType['show'] } {
-  const showCount = (stored: DuckDBValue): unknown => Number(stored);
-  if (column === null) return { sql: 'count(*)', show: showCount };
-  if (op === 'count') return { sql: `count(${columnOf(source, column, `${at}.column`, false).sql})`, show: showCount };
-  if (op === 'countDistinct') return { sql: `count(DISTINCT ${columnOf(source, column, `${at}.column`, false).sql})`, show: showCount };
+function compileAggregate(
+  { op, column, as }: Aggregate, source: QuerySource, at: string,
+): { readonly sql: string; readonly show: StoredType['show']; readonly isText: boolean } {
+  const count = (sql: string) => ({ sql, show: (stored: DuckDBValue): unknown => Number(stored), isText: false });
+  if (column === null) return count('count(*)');
+  if (op === 'count') return count(`count(${columnOf(source, column, `${at}.column`, false).sql})`);
+  if (op === 'countDistinct') return count(`count(DISTINCT ${columnOf(source, column, `${at}.column`, false).sql})`);
   const { sql, stored } = columnOf(source, column, `${at}.column`, true);
-  if (op === 'min' || op === 'max') return { sql: `${op}(${sql})`, show: stored.show };
+  if (op === 'min' || op === 'max') return { sql: `${op}(${sql})`, show: stored.show, isText: stored.sql === 'VARCHAR' };
   if (stored.comparing !== 'number') {
     throw new QueryError('request_validation_error', `${at}.column: ${op} is of numbers, and ${JSON.stringify(column)} has none (${as}).`);
   }
-  return { sql: op === 'sum' ? `fsum(${sql})` : `favg(${sql})`, show: stored.show };
+  return { sql: op === 'sum' ? `fsum(${sql})` : `favg(${sql})`, show: stored.show, isText: false };
 }
 
 function compileWhere(query: RowsQuery, source: QuerySource, builder: Builder): string {

@@ -5,9 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CopyQueries, TableSnapshot, TableState } from '../../../projections/tables/copies.queries.ts';
+import type { CopyQueries, TableSnapshot } from '../../../projections/tables/copies.queries.ts';
 import { QueryError } from '../language/query-error.ts';
 import type { Columnar } from './columnar.ts';
+import { FillTurns } from './fill-turns.ts';
 import { TableCopy } from './table-copy.ts';
 
 /** Whose tables are asked. */
@@ -37,6 +38,14 @@ export interface HeldTable {
   readonly release: () => void;
 }
 
+/** What the copies come to, for metrics. */
+export interface CopiesUse {
+  readonly copies: number;
+  readonly bytes: number;
+  readonly fills: number;
+  readonly fillsWaiting: number;
+}
+
 interface Entry {
   readonly copy: TableCopy;
   readonly file: string;
@@ -44,87 +53,142 @@ interface Entry {
   lastUsed: number;
 }
 
+/** Each copy is a database of the engine, with files that are open. */
+const copiesMax = 200;
+
+/** With more bytes than this, what a copy lacks is read when it is its turn, of which there are so many at once. */
+const quickBytesMax = 4 * 1024 * 1024;
+const fillsAtOnce = 2;
+
 const missing = { table_not_found: 'There is no such table.', payment_required: 'The team is suspended.' } as const;
 
 export class Copies {
   readonly #options: CopiesOptions;
   /** The present copies, by table. */
   readonly #present = new Map<string, Entry>();
-  /** Those of replaced rows, which are kept while they are held. */
-  readonly #former = new Set<Entry>();
+  /** Those that are filled now, and those of replaced rows, which are kept while they are held. */
+  readonly #others = new Set<Entry>();
   /** Who waits for a table last, by table: one catches up at a time. */
   readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #fills = new FillTurns(fillsAtOnce);
   #count = 0;
 
   constructor(options: CopiesOptions) {
     this.#options = options;
   }
 
-  /** How many bytes all copies have. */
-  get bytes(): number {
-    return [...this.#present.values(), ...this.#former].reduce((sum, { bytes }) => sum + bytes, 0);
+  get use(): CopiesUse {
+    return { copies: this.#all.length, bytes: this.#bytes, fills: this.#fills.running, fillsWaiting: this.#fills.waiting };
   }
 
   /**
    * Tables as they are now: all writes are there that were acknowledged before. All are of one moment. Rejects with QueryError if one is
-   * missing, or too large.
+   * missing, or too large, and as `gone` says if nobody waits any more before they are read; what is being read then is read to its end.
    */
-  async take(asker: Asker, tableIds: readonly string[]): Promise<HeldTable[]> {
+  async take(asker: Asker, tableIds: readonly string[], gone: AbortSignal): Promise<HeldTable[]> {
     // Always in the same order, so that two requests cannot wait for each other.
     return this.#inTurn([...new Set(tableIds)].toSorted(), async () => {
-      const held: HeldTable[] = [];
-      try {
-        await this.#options.queries.inSnapshot(async (snapshot) => {
-          for (const tableId of tableIds) held.push(await this.#bringUpToDate(snapshot, asker, tableId));
-        });
-        return held;
-      } catch (error) {
-        for (const { release } of held) release();
-        throw error;
-      }
+      gone.throwIfAborted();
+      return (await this.#takeNow(asker, tableIds, quickBytesMax)) ?? this.#fills.run(asker.teamId, gone, async () => {
+        return (await this.#takeNow(asker, tableIds, Infinity))!;
+      });
     });
+  }
+
+  /** Whether a table may be asked still. Rejects with QueryError. */
+  async check({ teamId, appId }: Asker, tableId: string): Promise<void> {
+    const state = await this.#options.queries.inSnapshot((snapshot) => snapshot.state(teamId, tableId, appId));
+    if (typeof state === 'string') throw new QueryError(state, missing[state]);
+  }
+
+  /** Drops the copies of tables that are not there any more. */
+  async dropDeleted(): Promise<void> {
+    const there = await this.#options.queries.existing([...this.#present.keys()]);
+    for (const tableId of this.#present.keys()) {
+      if (!there.has(tableId)) await this.#inTurn([tableId], () => this.#replace(tableId));
+    }
   }
 
   /** Forgets all copies. */
   async close(): Promise<void> {
-    for (const entry of [...this.#present.values(), ...this.#former]) await this.#drop(entry);
+    for (const entry of this.#all) await this.#drop(entry);
   }
 
-  async #bringUpToDate(snapshot: TableSnapshot, { teamId, appId }: Asker, tableId: string): Promise<HeldTable> {
+  get #all(): Entry[] {
+    return [...this.#present.values(), ...this.#others];
+  }
+
+  get #bytes(): number {
+    return this.#all.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  /** Null if they lack more than so many bytes. */
+  async #takeNow(asker: Asker, tableIds: readonly string[], bytesMax: number): Promise<HeldTable[] | null> {
+    const held: HeldTable[] = [];
+    try {
+      const isTaken = await this.#options.queries.inSnapshot(async (snapshot) => {
+        for (const tableId of tableIds) {
+          const table = await this.#bringUpToDate(snapshot, asker, tableId, bytesMax);
+          if (table === null) return false;
+          held.push(table);
+        }
+        return true;
+      });
+      if (isTaken) return held;
+    } catch (error) {
+      for (const { release } of held) release();
+      throw error;
+    }
+    for (const { release } of held) release();
+    return null;
+  }
+
+  async #bringUpToDate(snapshot: TableSnapshot, { teamId, appId }: Asker, tableId: string, lackingMax: number): Promise<HeldTable | null> {
     const state = await snapshot.state(teamId, tableId, appId);
     if (typeof state === 'string') {
       // To another team, or an app, it is not there; that says nothing of the copy.
       if (state === 'table_not_found' && appId === null && this.#present.get(tableId)?.copy.teamId === teamId) await this.#replace(tableId);
       throw new QueryError(state, missing[state]);
     }
-    let entry = this.#present.get(tableId);
-    const isCold = entry?.copy.follows(state) !== true;
-    if (isCold) {
-      await this.#replace(tableId);
-      entry = await this.#create(snapshot, teamId, tableId, state);
-    }
-    const { copy } = entry!;
-    const isBehind = copy.version < state.version;
+    const { columnar } = this.#options;
+    const found = this.#present.get(tableId);
+    const isCold = found?.copy.follows(state) !== true;
+    const copy = isCold ? new TableCopy({ columnar, teamId, tableId, catalog: `copy${(this.#count += 1)}` }, state) : found.copy;
+    const bytes = await copy.lacks(snapshot, state);
+    if (bytes > lackingMax) return null;
     // Nobody takes its room meanwhile.
     const done = copy.hold(copy.version, 'query');
+    let entry = found;
     try {
-      await copy.catchUp(snapshot, state);
-      if (isBehind) entry!.bytes = await this.#bytesOf(entry!);
+      if (isCold) {
+        await this.#replace(tableId);
+        entry = await this.#create(copy, bytes);
+      }
+      const isBehind = copy.version < state.version;
+      await copy.catchUp(snapshot, state, async () => {
+        await this.#measure(entry!, true);
+        await this.#checkDisk(0);
+      });
+      if (isBehind) await this.#measure(entry!, false);
     } catch (error) {
+      done();
       // What it has is not known. Queries that read it fail.
-      this.#present.delete(tableId);
-      await this.#drop(entry!);
+      if (entry?.copy === copy) {
+        this.#forget(entry);
+        await this.#drop(entry);
+      }
       throw error;
     }
-    entry!.lastUsed = performance.now();
-    this.#present.set(tableId, entry!);
+    entry = entry!;
+    entry.lastUsed = performance.now();
+    this.#others.delete(entry);
+    this.#present.set(tableId, entry);
     const release = copy.hold(copy.version, 'query');
     done();
     const leave = (): void => {
       release();
       this.#sweep();
     };
-    await this.#makeRoom(0, entry!);
     return { copy, version: copy.version, isCold, release: leave };
   }
 
@@ -133,60 +197,73 @@ export class Copies {
     const entry = this.#present.get(tableId);
     if (entry === undefined) return;
     this.#present.delete(tableId);
-    if (entry.copy.isHeld) this.#former.add(entry);
+    if (entry.copy.isHeld) this.#others.add(entry);
     else await this.#drop(entry);
   }
 
-  async #create(snapshot: TableSnapshot, teamId: string, tableId: string, state: TableState): Promise<Entry> {
-    const { columnar, folder, bytesMax, freeMin } = this.#options;
-    const extents = await snapshot.extents(tableId, state.generation, -1n, null);
-    const bytes = extents.reduce((sum, extent) => sum + extent.bytes, 0);
-    // Copies are compressed, so this is more than it will have.
-    if (bytes > bytesMax) throw new QueryError('limit_exceeded', `The table has ${bytes} bytes, and queries are for tables of at most ${bytesMax}.`);
-    await this.#makeRoom(bytes, null);
-    const { bavail, bsize } = await statfs(folder);
-    if (bavail * bsize - bytes < freeMin) throw new QueryError('service_unavailable', 'There is too little room on the disk for a copy of the table.');
-    this.#count += 1;
-    const catalog = `copy${this.#count}`;
-    const file = join(folder, `${randomUUID()}.duckdb`);
-    await columnar.run(`ATTACH '${file.replaceAll("'", "''")}' AS ${catalog}`);
-    return { copy: new TableCopy({ columnar, teamId, tableId, catalog }, state), file, bytes, lastUsed: performance.now() };
+  /** The entry of a copy that is to be filled with so many bytes of rows. */
+  async #create(copy: TableCopy, bytes: number): Promise<Entry> {
+    const { columnar, folder, bytesMax } = this.#options;
+    // Copies are compressed: most have less than the rows.
+    if (bytes > bytesMax) throw new QueryError('limit_exceeded', `The table has ${Math.round(bytes)} bytes, and queries are for tables of at most ${bytesMax}.`);
+    const entry: Entry = { copy, file: join(folder, `${randomUUID()}.duckdb`), bytes, lastUsed: performance.now() };
+    // From now on its bytes count, so that two copies do not take the same room.
+    this.#others.add(entry);
+    try {
+      await this.#makeRoom(entry);
+      await this.#checkDisk(bytes);
+      await columnar.run(`ATTACH '${entry.file.replaceAll("'", "''")}' AS ${copy.catalog}`);
+    } catch (error) {
+      this.#others.delete(entry);
+      throw error;
+    }
+    return entry;
   }
 
-  /** Drops copies until so many bytes more fit. `kept`: one that stays. */
-  async #makeRoom(bytes: number, kept: Entry | null): Promise<void> {
-    while (this.bytes + bytes > this.#options.bytesMax) {
+  /** Takes account of what a copy has on disk. While it is filled, that is at least what was expected. */
+  async #measure(entry: Entry, isFilling: boolean): Promise<void> {
+    const sizes = await Promise.all([entry.file, `${entry.file}.wal`].map((path) => stat(path).then(({ size }) => size, () => 0)));
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    entry.bytes = isFilling ? Math.max(entry.bytes, bytes) : bytes;
+    await this.#makeRoom(entry);
+  }
+
+  async #checkDisk(bytes: number): Promise<void> {
+    const { folder, freeMin } = this.#options;
+    const { bavail, bsize } = await statfs(folder);
+    if (bavail * bsize - bytes < freeMin) throw new QueryError('service_unavailable', 'There is too little room on the disk for a copy of the table.');
+  }
+
+  /** Drops copies until all fit. `kept`: the one that needs the room. Throws QueryError. */
+  async #makeRoom(kept: Entry): Promise<void> {
+    while (this.#bytes > this.#options.bytesMax || this.#all.length > copiesMax) {
       // Continuations have to give way. Copies of replaced rows have nothing else.
-      const free = [...this.#present.values(), ...this.#former].filter((entry) => entry !== kept && !entry.copy.isRead);
+      const free = this.#all.filter((entry) => entry !== kept && !entry.copy.isRead);
       const bytesOf = (teamId: string): number => free.reduce((sum, entry) => sum + (entry.copy.teamId === teamId ? entry.bytes : 0), 0);
       const [victim] = free.toSorted((a, b) => bytesOf(b.copy.teamId) - bytesOf(a.copy.teamId) || a.lastUsed - b.lastUsed);
-      if (victim === undefined) {
-        if (bytes === 0) return;
-        throw new QueryError('service_unavailable', 'There is no room for a copy of the table now: queries of other tables use all of it.');
-      }
-      if (!this.#former.delete(victim)) this.#present.delete(victim.copy.tableId);
+      if (victim === undefined) throw new QueryError('service_unavailable', 'There is no room for a copy of the table now: queries of other tables use all of it.');
+      this.#forget(victim);
       await this.#drop(victim);
     }
   }
 
   /** Drops copies of replaced rows that nobody holds any more. */
   #sweep(): void {
-    for (const entry of this.#former) {
+    for (const entry of this.#others) {
       if (entry.copy.isHeld) continue;
-      this.#former.delete(entry);
+      this.#others.delete(entry);
       void this.#drop(entry).catch(() => undefined);
     }
+  }
+
+  #forget(entry: Entry): void {
+    if (!this.#others.delete(entry)) this.#present.delete(entry.copy.tableId);
   }
 
   async #drop({ copy, file }: Entry): Promise<void> {
     copy.isDropped = true;
     await this.#options.columnar.run(`DETACH DATABASE IF EXISTS ${copy.catalog}`).catch(() => undefined);
     for (const path of [file, `${file}.wal`]) await rm(path, { force: true });
-  }
-
-  async #bytesOf({ file }: Entry): Promise<number> {
-    const sizes = await Promise.all([file, `${file}.wal`].map((path) => stat(path).then(({ size }) => size, () => 0)));
-    return sizes.reduce((sum, size) => sum + size, 0);
   }
 
   async #inTurn<T>(tableIds: readonly string[], work: () => Promise<T>): Promise<T> {

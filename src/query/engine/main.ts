@@ -21,19 +21,27 @@ process.once('disconnect', () => process.exit());
 // A signal to the whole group of processes is for the service, which lets queries end first.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
 
-setInterval(() => {
-  void touchFolder(folder).then(() => removeAbandonedFolders(dirname(folder))).catch((error: unknown) => logger.warn({ err: error }, 'the folder of the query engine could not be looked after'));
-}, touchedEveryMs).unref();
-
 const database = await openDatabase(models, { url: databaseUrl, schema });
 database.history.onChanged((reason) => {
   // The copies are of a history that is gone.
   logger.fatal(reason);
   process.exit(1);
 });
-const columnar = await Columnar.open({ folder, memoryBytesMax, diskBytesMax, threads });
+// The rest is for what queries spill.
+const copiesBytesMax = Math.floor(diskBytesMax * 0.75);
+const columnar = await Columnar.open({ folder, memoryBytesMax, diskBytesMax: diskBytesMax - copiesBytesMax, threads });
 const queries = new CopyQueries(database);
-const copies = new Copies({ columnar, queries, folder, bytesMax: diskBytesMax, freeMin: diskFreeMin });
+const copies = new Copies({ columnar, queries, folder, bytesMax: copiesBytesMax, freeMin: diskFreeMin });
 const answerer = new Answerer({ copies, columnar, timeoutMs });
 const server = createServer((request, response) => void handle({ answerer, secret, logger }, request, response));
 server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as AddressInfo).port } satisfies EngineReady));
+
+setInterval(() => {
+  touchFolder(folder).then(() => Promise.all([removeAbandonedFolders(dirname(folder)), copies.dropDeleted()])).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      logger.fatal({ err: error }, 'the folder of the query engine is gone');
+      process.exit(1);
+    }
+    logger.warn({ err: error }, 'the query engine could not look after its copies');
+  });
+}, touchedEveryMs).unref();

@@ -6,7 +6,7 @@ import type { DuckDBAppender } from '@duckdb/node-api';
 import type { CopiedExtent, CopiedRow, TableSnapshot, TableState } from '../../../projections/tables/copies.queries.ts';
 import { TimeSlices } from '../../time-slices.ts';
 import { currentType } from '../../values/table-schema.ts';
-import type { Columnar } from './columnar.ts';
+import type { Columnar, ColumnarChange } from './columnar.ts';
 import type { QueryColumn, QuerySource } from './compile.ts';
 import { storedType, type StoredType } from './stored-type.ts';
 
@@ -19,6 +19,9 @@ const flushBytes = 8 * 1024 * 1024;
 /** Superseded rows are removed when there are so many of them, and they are this part of all rows. */
 const supersededMin = 10_000;
 const supersededPart = 0.2;
+
+/** An extent with the index from which on its rows are missing. */
+type MissingRows = CopiedExtent & { readonly from: number };
 
 interface CopiedColumn extends QueryColumn {
   readonly id: string;
@@ -72,18 +75,28 @@ export class TableCopy {
     return generation === this.generation && widened === this.widened;
   }
 
-  /** Copies what has come since its version. If this rejects, the copy must be dropped. */
-  async catchUp(snapshot: TableSnapshot, state: TableState): Promise<void> {
+  /** How many bytes of rows, as they are stored, it lacks; rows that were changed are not counted. */
+  async lacks(snapshot: TableSnapshot, state: TableState): Promise<number> {
+    const extents = await this.#missing(snapshot, state);
+    return extents.reduce((sum, { bytes, rows, from }) => sum + (bytes * (rows - from)) / Math.max(rows, 1), 0);
+  }
+
+  /**
+   * Copies what has come since its version. `onProgress` is awaited whenever some MiB were added. If this rejects, the copy must be dropped.
+   */
+  async catchUp(snapshot: TableSnapshot, state: TableState, onProgress: () => Promise<void>): Promise<void> {
     if (state.version <= this.version) return;
-    await this.#takeColumns(state);
-    const extents = await snapshot.extents(this.tableId, this.generation, this.version, this.#tail);
-    if (this.version >= 0n) await this.#takeChanges(snapshot, state);
-    await this.#addRows(snapshot, state, extents.map((extent) => ({ ...extent, from: this.#copiedOf(extent) })));
-    this.#tail = extents.at(-1) ?? this.#tail;
-    this.version = state.version;
-    this.rows = state.rows;
-    this.rowBytesMax = state.rowBytesMax;
-    await this.#prune();
+    const missing = await this.#missing(snapshot, state);
+    await this.#columnar.change(async (change) => {
+      await this.#takeColumns(change, state);
+      if (this.version >= 0n) await this.#takeChanges(change, snapshot, state);
+      await this.#addRows(change, snapshot, state, missing, onProgress);
+      this.#tail = missing.at(-1) ?? this.#tail;
+      this.version = state.version;
+      this.rows = state.rows;
+      this.rowBytesMax = state.rowBytesMax;
+      await this.#prune(change);
+    });
   }
 
   /** What queries read of it at a version. */
@@ -112,12 +125,18 @@ export class TableCopy {
     return this.#readers > 0;
   }
 
-  /** How many rows of an extent are copied already. */
-  #copiedOf({ version, ordinal }: CopiedExtent): number {
-    return this.#tail?.version === version && this.#tail.ordinal === ordinal ? this.#tail.rows : 0;
+  /** The extents that it lacks, or a part of: the tail, whose first rows may be copied already. */
+  async #missing(snapshot: TableSnapshot, state: TableState): Promise<MissingRows[]> {
+    if (state.version <= this.version) return [];
+    const extents = await snapshot.extents(this.tableId, this.generation, this.version, this.#tail);
+    return extents.map((extent) => ({ ...extent, from: this.#isTail(extent) ? this.#tail!.rows : 0 }));
   }
 
-  async #takeColumns({ schema, schemaVersion }: TableState): Promise<void> {
+  #isTail({ version, ordinal }: Pick<CopiedExtent, 'version' | 'ordinal'>): boolean {
+    return this.#tail?.version === version && this.#tail.ordinal === ordinal;
+  }
+
+  async #takeColumns(change: ColumnarChange, { schema, schemaVersion }: TableState): Promise<void> {
     if (schemaVersion === this.#schemaVersion) return;
     const known = new Map(this.#columns.map((column) => [column.id, column]));
     const columns = schema.columns.map((column): CopiedColumn => {
@@ -131,58 +150,62 @@ export class TableCopy {
     const added = columns.filter(({ id }) => !known.has(id));
     if (this.#schemaVersion < 0n) {
       const fixed = '"version" BIGINT, "ordinal" INTEGER, "index" INTEGER, row_version BIGINT, row_id VARCHAR, since BIGINT, until BIGINT, body VARCHAR';
-      await this.#columnar.run(`CREATE TABLE ${this.catalog}.rows (${[fixed, ...columns.map(({ sql, stored }) => `${sql} ${stored.sql}`)].join(', ')})`);
+      await change.run(`CREATE TABLE ${this.catalog}.rows (${[fixed, ...columns.map(({ sql, stored }) => `${sql} ${stored.sql}`)].join(', ')})`);
     } else {
-      for (const { sql, stored } of added) await this.#columnar.run(`ALTER TABLE ${this.catalog}.rows ADD COLUMN ${sql} ${stored.sql}`);
+      for (const { sql, stored } of added) await change.run(`ALTER TABLE ${this.catalog}.rows ADD COLUMN ${sql} ${stored.sql}`);
     }
     this.#columns = [...this.#columns, ...added];
     this.#schemaVersion = schemaVersion;
   }
 
-  async #takeChanges(snapshot: TableSnapshot, state: TableState): Promise<void> {
-    const all = await snapshot.changes(this.tableId, this.version, state);
-    // A row that was added and changed since comes with its extent.
-    const changes = all.filter(({ version, ordinal, index }) => {
-      return this.#tail?.version !== version || this.#tail.ordinal !== ordinal || index < this.#tail.rows;
-    });
-    if (changes.length === 0) return;
-    const end = (places: string): string => `UPDATE ${this.catalog}.rows SET until = ${state.version} WHERE until = ${forever} AND ${places}`;
-    if (changes.length <= 100) {
-      for (const { version, ordinal, index } of changes) {
-        await this.#columnar.run(end(`"version" = ${version} AND "ordinal" = ${ordinal} AND "index" = ${index}`));
-      }
-    } else {
-      await this.#columnar.run(`CREATE OR REPLACE TABLE ${this.catalog}.changed ("version" BIGINT, "ordinal" INTEGER, "index" INTEGER)`);
-      await this.#columnar.append(this.catalog, 'changed', async (appender) => {
-        for (const { version, ordinal, index } of changes) {
-          appender.appendBigInt(version);
-          appender.appendInteger(ordinal);
-          appender.appendInteger(index);
-          appender.endRow();
-        }
+  async #takeChanges(change: ColumnarChange, snapshot: TableSnapshot, state: TableState): Promise<void> {
+    for await (const page of snapshot.changes(this.tableId, this.version, state)) {
+      // A row that was added and changed since comes with its extent.
+      const rows = page.filter((row) => !this.#isTail(row) || row.index < this.#tail!.rows);
+      if (rows.length === 0) continue;
+      await this.#end(change, rows, state.version);
+      this.superseded += rows.length;
+      await change.append(this.catalog, 'rows', async (appender) => {
+        for (const { body, ...row } of rows) if (body !== null) this.#append(appender, { ...row, body }, state.version);
       });
-      await this.#columnar.run(end(`("version", "ordinal", "index") IN (SELECT ("version", "ordinal", "index") FROM ${this.catalog}.changed)`));
-      await this.#columnar.run(`DROP TABLE ${this.catalog}.changed`);
     }
-    this.superseded += changes.length;
-    await this.#columnar.append(this.catalog, 'rows', async (appender) => {
-      for (const { body, ...change } of changes) if (body !== null) this.#append(appender, { ...change, body }, state.version);
-    });
   }
 
-  async #addRows(snapshot: TableSnapshot, state: TableState, extents: readonly (CopiedExtent & { readonly from: number })[]): Promise<void> {
-    if (extents.length === 0) return;
-    await this.#columnar.append(this.catalog, 'rows', async (appender) => {
+  /** From a version on, the rows at these places are shown no more. */
+  async #end(change: ColumnarChange, rows: readonly Pick<CopiedRow, 'version' | 'ordinal' | 'index'>[], version: bigint): Promise<void> {
+    const end = `UPDATE ${this.catalog}.rows SET until = ${version} WHERE until = ${forever} AND`;
+    if (rows.length <= 100) {
+      for (const { version, ordinal, index } of rows) await change.run(`${end} "version" = ${version} AND "ordinal" = ${ordinal} AND "index" = ${index}`);
+      return;
+    }
+    await change.run(`CREATE TABLE ${this.catalog}.changed ("version" BIGINT, "ordinal" INTEGER, "index" INTEGER)`);
+    await change.append(this.catalog, 'changed', async (appender) => {
+      for (const { version, ordinal, index } of rows) {
+        appender.appendBigInt(version);
+        appender.appendInteger(ordinal);
+        appender.appendInteger(index);
+        appender.endRow();
+      }
+    });
+    await change.run(`${end} ("version", "ordinal", "index") IN (SELECT ("version", "ordinal", "index") FROM ${this.catalog}.changed)`);
+    await change.run(`DROP TABLE ${this.catalog}.changed`);
+  }
+
+  async #addRows(
+    change: ColumnarChange, snapshot: TableSnapshot, state: TableState, missing: readonly MissingRows[], onProgress: () => Promise<void>,
+  ): Promise<void> {
+    if (missing.length === 0) return;
+    await change.append(this.catalog, 'rows', async (appender) => {
       const slices = new TimeSlices();
       let bytes = 0;
-      for await (const rows of snapshot.rows(extents, state)) {
+      for await (const rows of snapshot.rows(missing, state)) {
         for (const row of rows) {
           this.#append(appender, row, state.version);
           bytes += row.body.length;
-          // What the appender keeps counts to nothing else.
           if (bytes > flushBytes) {
             appender.flushSync();
             bytes = 0;
+            await onProgress();
           }
           if (slices.isOver) await slices.next();
         }
@@ -208,11 +231,11 @@ export class TableCopy {
   }
 
   /** Removes rows that no query can ask for any more. */
-  async #prune(): Promise<void> {
+  async #prune(change: ColumnarChange): Promise<void> {
     if (this.superseded < Math.max(supersededMin, this.rows * supersededPart)) return;
     const versions = [this.version, ...this.#held.keys()];
     const oldest = versions.reduce((least, version) => (version < least ? version : least));
-    await this.#columnar.run(`DELETE FROM ${this.catalog}.rows WHERE until <= ${oldest}`);
+    await change.run(`DELETE FROM ${this.catalog}.rows WHERE until <= ${oldest}`);
     this.superseded = this.#held.size === 0 ? 0 : this.superseded / 2;
   }
 }
