@@ -112,6 +112,10 @@ export class ColumnarChange {
     await this.#connection.run(text);
   }
 
+  async rows(text: string): Promise<DuckDBValue[][]> {
+    return (await this.#connection.runAndReadAll(text)).getRows();
+  }
+
   /** Appends rows to a table. */
   async append(catalog: string, table: string, write: (appender: DuckDBAppender) => Promise<void>): Promise<void> {
     const appender = await this.#connection.createAppender(table, 'main', catalog);

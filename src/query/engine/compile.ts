@@ -38,9 +38,6 @@ const groupBytesMax = 16 * 1024 * 1024;
 /** What statements raise that find a result too long. */
 export const tooLong = 'The values of a group are larger than an answer may be.';
 
-/** The place of a row in its table. */
-const place = ['version', 'ordinal', 'index'] as const;
-
 const rowId = '$rowID';
 
 /** A statement in the making: collects the parameters. */
@@ -70,7 +67,7 @@ export function compileRows(query: RowsQuery, source: QuerySource, { offset, lim
   for (const [at, field] of (query.fields ?? []).entries()) {
     if (field !== rowId && field !== '$version') columnOf(source, field, `fields[${at}]`, false);
   }
-  const order = [...sort, ...place.map(quoted)].join(', ');
+  const order = [...sort, 'n'].join(', ');
   const range = `LIMIT ${builder.add(BigInt(limit), BIGINT)} OFFSET ${builder.add(BigInt(offset), BIGINT)}`;
   return builder.build(`SELECT body, row_id, row_version FROM ${source.from} WHERE ${where} ORDER BY ${order} ${range}`);
 }
@@ -197,8 +194,4 @@ function columnOf(source: QuerySource, id: string, at: string, isOrdered: boolea
     throw new QueryError('request_validation_error', `${at}: ${JSON.stringify(id)} is ${column.type}, whose values have no order`);
   }
   return { ...column, stored };
-}
-
-function quoted(name: string): string {
-  return `"${name}"`;
 }

@@ -2,7 +2,7 @@
  * A copy of a table in the columnar engine. It follows the table by its version: what came since then is added, and rows that were changed or
  * deleted are kept with the version up to which they were shown, for queries that go on at an earlier one.
  */
-import type { DuckDBAppender } from '@duckdb/node-api';
+import type { DuckDBAppender, DuckDBValue } from '@duckdb/node-api';
 import type { CopiedExtent, CopiedRow, TableSnapshot, TableState } from '../../../projections/tables/copies.queries.ts';
 import { TimeSlices } from '../../time-slices.ts';
 import { currentType } from '../../values/table-schema.ts';
@@ -19,6 +19,8 @@ const flushBytes = 8 * 1024 * 1024;
 /** Superseded rows are removed when there are so many of them, and they are this part of all rows. */
 const supersededMin = 10_000;
 const supersededPart = 0.2;
+
+type Place = Pick<CopiedRow, 'version' | 'ordinal' | 'index'>;
 
 /** An extent with the index from which on its rows are missing. */
 type MissingRows = CopiedExtent & { readonly from: number };
@@ -53,6 +55,8 @@ export class TableCopy {
   #columns: readonly CopiedColumn[] = [];
   readonly #places = new Map<string, number>();
   #schemaVersion = -1n;
+  /** The number of the next row that comes. A row that is changed keeps its number, so they are in the table's order. */
+  #next = 0n;
   /** The last extent, to which rows may be added, with how many of it are copied. */
   #tail: CopiedExtent | null = null;
   /** How many queries read at which versions, and continuations that may. */
@@ -149,7 +153,7 @@ export class TableCopy {
     });
     const added = columns.filter(({ id }) => !known.has(id));
     if (this.#schemaVersion < 0n) {
-      const fixed = '"version" BIGINT, "ordinal" INTEGER, "index" INTEGER, row_version BIGINT, row_id VARCHAR, since BIGINT, until BIGINT, body VARCHAR';
+      const fixed = 'n BIGINT, "version" BIGINT, "ordinal" INTEGER, "index" INTEGER, row_version BIGINT, row_id VARCHAR, since BIGINT, until BIGINT, body VARCHAR';
       await change.run(`CREATE TABLE ${this.catalog}.rows (${[fixed, ...columns.map(({ sql, stored }) => `${sql} ${stored.sql}`)].join(', ')})`);
     } else {
       for (const { sql, stored } of added) await change.run(`ALTER TABLE ${this.catalog}.rows ADD COLUMN ${sql} ${stored.sql}`);
@@ -163,32 +167,37 @@ export class TableCopy {
       // A row that was added and changed since comes with its extent.
       const rows = page.filter((row) => !this.#isTail(row) || row.index < this.#tail!.rows);
       if (rows.length === 0) continue;
-      await this.#end(change, rows, state.version);
+      const numbers = await this.#end(change, rows, state.version);
       this.superseded += rows.length;
       await change.append(this.catalog, 'rows', async (appender) => {
-        for (const { body, ...row } of rows) if (body !== null) this.#append(appender, { ...row, body }, state.version);
+        for (const { body, ...row } of rows) if (body !== null) this.#append(appender, numbers.get(placeOf(row))!, { ...row, body }, state.version);
       });
     }
   }
 
-  /** From a version on, the rows at these places are shown no more. */
-  async #end(change: ColumnarChange, rows: readonly Pick<CopiedRow, 'version' | 'ordinal' | 'index'>[], version: bigint): Promise<void> {
+  /** From a version on, the rows at these places are shown no more. Returns their numbers, by place. */
+  async #end(change: ColumnarChange, rows: readonly Place[], version: bigint): Promise<ReadonlyMap<string, bigint>> {
     const end = `UPDATE ${this.catalog}.rows SET until = ${version} WHERE until = ${forever} AND`;
+    const ended = 'RETURNING "version", "ordinal", "index", n';
+    const found: DuckDBValue[][] = [];
     if (rows.length <= 100) {
-      for (const { version, ordinal, index } of rows) await change.run(`${end} "version" = ${version} AND "ordinal" = ${ordinal} AND "index" = ${index}`);
-      return;
-    }
-    await change.run(`CREATE TABLE ${this.catalog}.changed ("version" BIGINT, "ordinal" INTEGER, "index" INTEGER)`);
-    await change.append(this.catalog, 'changed', async (appender) => {
       for (const { version, ordinal, index } of rows) {
-        appender.appendBigInt(version);
-        appender.appendInteger(ordinal);
-        appender.appendInteger(index);
-        appender.endRow();
+        found.push(...await change.rows(`${end} "version" = ${version} AND "ordinal" = ${ordinal} AND "index" = ${index} ${ended}`));
       }
-    });
-    await change.run(`${end} ("version", "ordinal", "index") IN (SELECT ("version", "ordinal", "index") FROM ${this.catalog}.changed)`);
-    await change.run(`DROP TABLE ${this.catalog}.changed`);
+    } else {
+      await change.run(`CREATE TABLE ${this.catalog}.changed ("version" BIGINT, "ordinal" INTEGER, "index" INTEGER)`);
+      await change.append(this.catalog, 'changed', async (appender) => {
+        for (const { version, ordinal, index } of rows) {
+          appender.appendBigInt(version);
+          appender.appendInteger(ordinal);
+          appender.appendInteger(index);
+          appender.endRow();
+        }
+      });
+      found.push(...await change.rows(`${end} ("version", "ordinal", "index") IN (SELECT ("version", "ordinal", "index") FROM ${this.catalog}.changed) ${ended}`));
+      await change.run(`DROP TABLE ${this.catalog}.changed`);
+    }
+    return new Map((found as [bigint, number, number, bigint][]).map(([version, ordinal, index, n]) => [placeOf({ version, ordinal, index }), n]));
   }
 
   async #addRows(
@@ -200,7 +209,8 @@ export class TableCopy {
       let bytes = 0;
       for await (const rows of snapshot.rows(missing, state)) {
         for (const row of rows) {
-          this.#append(appender, row, state.version);
+          this.#append(appender, this.#next, row, state.version);
+          this.#next += 1n;
           bytes += row.body.length;
           if (bytes > flushBytes) {
             appender.flushSync();
@@ -213,7 +223,8 @@ export class TableCopy {
     });
   }
 
-  #append(appender: DuckDBAppender, row: CopiedRow, since: bigint): void {
+  #append(appender: DuckDBAppender, n: bigint, row: CopiedRow, since: bigint): void {
+    appender.appendBigInt(n);
     appender.appendBigInt(row.version);
     appender.appendInteger(row.ordinal);
     appender.appendInteger(row.index);
@@ -238,4 +249,8 @@ export class TableCopy {
     await change.run(`DELETE FROM ${this.catalog}.rows WHERE until <= ${oldest}`);
     this.superseded = this.#held.size === 0 ? 0 : this.superseded / 2;
   }
+}
+
+function placeOf({ version, ordinal, index }: Place): string {
+  return `${version}/${ordinal}/${index}`;
 }
