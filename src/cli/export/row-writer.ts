@@ -1,10 +1,10 @@
 /** Formats rows of pages as the text of a file. */
-import Papa from 'papaparse';
-import { quote } from '../../formats/json-scanner.ts';
+import type { Delimiter } from '../../formats/delimited-records.ts';
+import { DelimitedRowWriter, type WrittenColumn } from '../../formats/delimited-row-writer.ts';
 import { rowIdKey, type RowScanner } from '../../formats/row-scanner.ts';
 import type { Format } from '../file-format.ts';
 import { UserError } from '../run-to-end.ts';
-import { tableChanged, type ExportedColumn } from './table-pages.ts';
+import { tableChanged } from './table-pages.ts';
 
 export interface RowWriter {
   /** The text before all rows. */
@@ -18,7 +18,7 @@ export interface RowWriter {
 }
 
 /** Throws UserError if the format does not support these columns. */
-export function writerFor(format: Format, columns: readonly ExportedColumn[], withRowIds: boolean): RowWriter {
+export function writerFor(format: Format, columns: readonly WrittenColumn[], withRowIds: boolean): RowWriter {
   switch (format) {
     case 'csv': return new DelimitedWriter(',', columns, withRowIds);
     case 'tsv': return new DelimitedWriter('\t', columns, withRowIds);
@@ -89,49 +89,33 @@ function withoutRowId(scanner: RowScanner): string {
 
 /** A header, and one line per row with the columns in schema order. */
 class DelimitedWriter implements RowWriter {
-  readonly #config: Papa.UnparseConfig;
-  readonly #header: readonly string[];
-  /** Columns by ID: their position in a line, and whether their values are JSON. */
-  readonly #places: ReadonlyMap<string, { readonly place: number; readonly isJson: boolean }>;
+  readonly #writer: DelimitedRowWriter;
   readonly #withRowIds: boolean;
-  #rows: string[][] = [];
 
-  constructor(delimiter: ',' | '\t', columns: readonly ExportedColumn[], withRowIds: boolean) {
+  constructor(delimiter: Delimiter, columns: readonly WrittenColumn[], withRowIds: boolean) {
     const all = withRowIds ? [{ id: rowIdKey, isJson: false }, ...columns] : columns;
     if (all.length === 0) throw new UserError('The table has no columns, which a header cannot say: export it with --format ndjson.');
-    this.#header = all.map(({ id }) => id);
-    this.#places = new Map(all.map(({ id, isJson }, place) => [id, { place, isJson }]));
+    this.#writer = new DelimitedRowWriter(delimiter, all);
     this.#withRowIds = withRowIds;
-    const isNarrow = all.length === 1;
-    // An empty line is no row, so a single empty cell is quoted.
-    this.#config = { delimiter, newline: '\n', quotes: (value: unknown) => isNarrow && value === '' };
   }
 
+  /** The header. */
   begin(): string {
-    return `${Papa.unparse([[...this.#header]], this.#config)}\n`;
+    return this.#writer.take();
   }
 
   add(scanner: RowScanner): void {
     const { columns, starts, ends, count } = scanner.row;
-    const cells = Array<string>(this.#header.length).fill('');
     for (let cell = 0; cell < count; cell += 1) {
       const { id } = columns[cell]!;
-      const column = this.#places.get(id);
-      if (column === undefined) {
-        if (id === rowIdKey && !this.#withRowIds) continue;
-        throw tableChanged();
-      }
-      const [start, end] = [starts[cell]!, ends[cell]!];
-      const isText = scanner.bytes[start] === quote && !column.isJson;
-      cells[column.place] = isText ? scanner.decode(start, end) : scanner.text(start, end);
+      if (id === rowIdKey && !this.#withRowIds) continue;
+      if (!this.#writer.set(id, scanner.text(starts[cell]!, ends[cell]!))) throw tableChanged();
     }
-    this.#rows.push(cells);
+    this.#writer.endRow();
   }
 
   take(): string {
-    const rows = this.#rows;
-    this.#rows = [];
-    return rows.length === 0 ? '' : `${Papa.unparse(rows, this.#config)}\n`;
+    return this.#writer.take();
   }
 
   end(): string {

@@ -1,5 +1,6 @@
 /** Reads the rows of a table, page by page (docs/spec/decisions.md 3). */
 import { z } from 'zod';
+import type { WrittenColumn } from '../../formats/delimited-row-writer.ts';
 import { versionOf, type TablogClient } from '../client/tablog-client.ts';
 import { UserError } from '../run-to-end.ts';
 
@@ -16,13 +17,7 @@ export interface ExportedTable {
   readonly name: string;
   /** The current number of rows. */
   readonly rows: number;
-  readonly columns: readonly ExportedColumn[];
-}
-
-export interface ExportedColumn {
-  readonly id: string;
-  /** Whether its values are JSON, so that strings keep their quotes. */
-  readonly isJson: boolean;
+  readonly columns: readonly WrittenColumn[];
 }
 
 export interface Page {

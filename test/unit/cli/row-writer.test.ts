@@ -5,25 +5,26 @@ import Papa from 'papaparse';
 import type { Format } from '../../../src/cli/file-format.ts';
 import { PageRows } from '../../../src/cli/export/page-rows.ts';
 import { writerFor } from '../../../src/cli/export/row-writer.ts';
-import type { ExportedColumn } from '../../../src/cli/export/table-pages.ts';
+import type { WrittenColumn } from '../../../src/formats/delimited-row-writer.ts';
 import { cellText } from '../values/cell-texts.ts';
 
 interface Options {
-  readonly columns?: readonly ExportedColumn[];
+  readonly columns?: readonly WrittenColumn[];
   readonly withRowIds?: boolean;
 }
 
-const columnsOf = (...ids: readonly string[]): ExportedColumn[] => ids.map((id) => ({ id, isJson: id === 'json' }));
+const columnsOf = (...ids: readonly string[]): WrittenColumn[] => ids.map((id) => ({ id, isJson: id === 'json' }));
 
 /** What is written of these pages. */
 function written(format: Format, pages: readonly string[], { columns = columnsOf('a', 'b'), withRowIds = false }: Options = {}): string {
   const writer = writerFor(format, columns, withRowIds);
   const rows = new PageRows();
+  const before = writer.begin();
   const texts = pages.map((page) => {
     rows.read(Buffer.from(page), () => writer.add(rows.scanner));
     return writer.take();
   });
-  return [writer.begin(), ...texts, writer.end()].join('');
+  return [before, ...texts, writer.end()].join('');
 }
 
 const page = (...rows: readonly string[]): string => `{"data":[${rows.join(',')}]}`;
