@@ -4,6 +4,7 @@ import type { DiskFloor } from './limits/disk-floor.ts';
 import type { RateLimits } from './limits/rate-limits.ts';
 import { smallBodyBytesMax, type RowReceiver } from './bodies/receive-rows.ts';
 import { isBodyWithin } from './bodies/request-body.ts';
+import { addExportRoutes, type ExportsRouteDependencies } from './routes/exports.ts';
 import { addFileRoutes, type FilesRouteDependencies } from './routes/files.ts';
 import { addJobRoutes, type JobsRouteDependencies } from './routes/jobs.ts';
 import { addQueryRoutes, type QueriesRouteDependencies } from './routes/queries.ts';
@@ -15,8 +16,8 @@ import { addUploadBytesRoute, type UploadBytesDependencies } from './routes/uplo
 import { addUploadRoutes, type UploadsRouteDependencies } from './routes/uploads.ts';
 
 /** The dependencies of all routes. */
-export type RouteDependencies = TablesRouteDependencies & TableRouteDependencies & RowsRouteDependencies & QueriesRouteDependencies & StashesRouteDependencies
-  & UploadsRouteDependencies & FilesRouteDependencies & JobsRouteDependencies & {
+export type RouteDependencies = TablesRouteDependencies & TableRouteDependencies & RowsRouteDependencies & QueriesRouteDependencies & ExportsRouteDependencies
+  & StashesRouteDependencies & UploadsRouteDependencies & FilesRouteDependencies & JobsRouteDependencies & {
     readonly receiver: RowReceiver;
     readonly rateLimits: RateLimits | null;
     /** Null if nothing is refused for want of disk space. */
@@ -37,6 +38,7 @@ export function addRoutes(app: App, dependencies: RouteDependencies): void {
   addTableRoute(app, dependencies);
   addRowRoutes(app, dependencies);
   addQueryRoutes(app, dependencies);
+  addExportRoutes(app, dependencies);
   addStashRoutes(app, dependencies);
   addUploadRoutes(app, dependencies);
   if (dependencies.uploadBytes !== null) addUploadBytesRoute(app, dependencies.uploadBytes);

@@ -1,4 +1,5 @@
 /** What a service and its query engine, a process of its own, say to each other: HTTP on the loopback interface. */
+import type { ExportFormat } from './language/export-format.ts';
 import type { GivenQuery } from './language/rows-query.ts';
 
 /** How the engine is to run: the first message over the channel of its process. */
@@ -23,18 +24,26 @@ export interface EngineReady {
   readonly port: number;
 }
 
-/** The body of `POST /rows`. */
-export interface QueryRequest {
+interface TableRequest {
   readonly teamId: string;
   /** Only tables linked to this app; null: all of the team. */
   readonly appId: string | null;
   readonly tableId: string;
   readonly query: GivenQuery;
+  /** What comes before the names of members in messages, such as `query.`. */
+  readonly prefix: string;
+}
+
+/** The body of `POST /rows`. */
+export interface QueryRequest extends TableRequest {
   /** Where a page goes on; then the query is that of the page before. */
   readonly continuation: string | null;
   readonly limit: number;
-  /** What comes before the names of members in messages, such as `query.`. */
-  readonly prefix: string;
+}
+
+/** The body of `POST /export`. The answer is the file. */
+export interface ExportRequest extends TableRequest {
+  readonly format: ExportFormat;
 }
 
 /** The headers of a 200. Any other answer has a QueryError as JSON: its type and message. */

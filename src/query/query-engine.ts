@@ -3,12 +3,15 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { buffer, json } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { makeFolder } from '../app/data-folder.ts';
 import { removeAbandonedFolders } from './abandoned-folders.ts';
-import { answerHeaders, type EngineReady, type EngineSettings, type QueryRequest } from './protocol.ts';
+import { answerHeaders, type EngineReady, type EngineSettings, type ExportRequest, type QueryRequest } from './protocol.ts';
 
 const main = fileURLToPath(new URL('engine/main.ts', import.meta.url));
 
@@ -37,6 +40,13 @@ export interface EngineAnswer {
   /** How many rows meet the filter; null if that was not asked. */
   readonly count: string | null;
   /** Whether the table had to be copied first. */
+  readonly isCold: boolean;
+}
+
+/** A file that the engine makes while it is read. */
+export interface EngineFile {
+  readonly file: Readable;
+  readonly version: bigint;
   readonly isCold: boolean;
 }
 
@@ -82,24 +92,42 @@ export class QueryEngine {
 
   /** Rejects with EngineRefusal, EngineGone, or as the signal says. */
   async ask(query: QueryRequest, signal: AbortSignal): Promise<EngineAnswer> {
-    const { body, headers, isCold } = await this.#post('/rows', query, signal);
-    return { body, version: BigInt(headers.get(answerHeaders.version)!), count: headers.get(answerHeaders.count), isCold };
+    const { response, headers } = await this.#post('/rows', query, signal);
+    try {
+      const body = await buffer(response);
+      return { body, version: BigInt(headers[answerHeaders.version]!), count: headers[answerHeaders.count] ?? null, isCold: headers[answerHeaders.cold] === 'true' };
+    } catch (error) {
+      throw this.#problem(error, signal);
+    }
   }
 
-  async #post(path: string, query: QueryRequest, signal: AbortSignal): Promise<Pick<EngineAnswer, 'body' | 'isCold'> & { readonly headers: Headers }> {
+  /** The file of an export. Rejects as `ask` does; the file itself ends with an error if the engine does not send all of it. */
+  async export(request: ExportRequest, signal: AbortSignal): Promise<EngineFile> {
+    const { response, headers } = await this.#post('/export', request, signal);
+    return { file: response, version: BigInt(headers[answerHeaders.version]!), isCold: headers[answerHeaders.cold] === 'true' };
+  }
+
+  async #post(path: string, body: object, signal: AbortSignal): Promise<{ readonly response: IncomingMessage; readonly headers: Readonly<Record<string, string>> }> {
     const { url } = await this.#start();
     try {
-      const response = await fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(query), headers: { authorization: this.#secret }, signal });
-      const body = Buffer.from(await response.arrayBuffer());
-      if (!response.ok) {
-        const { type, message } = JSON.parse(body.toString()) as { readonly type: string; readonly message: string };
+      const request = httpRequest(`${url}${path}`, { method: 'POST', headers: { authorization: this.#secret }, signal });
+      // Once there is a response, that ends with the error too.
+      request.on('error', () => undefined);
+      request.end(JSON.stringify(body));
+      const [response] = await once(request, 'response') as [IncomingMessage];
+      if (response.statusCode !== 200) {
+        const { type, message } = await json(response) as { readonly type: string; readonly message: string };
         throw new EngineRefusal(type, message);
       }
-      return { body, headers: response.headers, isCold: response.headers.get(answerHeaders.cold) === 'true' };
+      return { response, headers: response.headers as Record<string, string> };
     } catch (error) {
-      if (error instanceof EngineRefusal || signal.aborted) throw error;
-      throw new EngineGone('The query engine ended while it answered.', { cause: error });
+      throw this.#problem(error, signal);
     }
+  }
+
+  #problem(error: unknown, signal: AbortSignal): unknown {
+    if (error instanceof EngineRefusal || signal.aborted) return error;
+    return new EngineGone('The query engine ended while it answered.', { cause: error });
   }
 
   /** Ends the process, if there is one. */

@@ -108,6 +108,8 @@ const shapes: readonly Shape[] = [
     route: /^POST \/tables\/[^/]*\/query$/, versioned: true,
     bodies: { 200: exactly({ data: listOf(isObject), 'continuation?': text }) },
   },
+  // Other formats than JSON are not looked into.
+  { route: /^GET \/tables\/[^/]*\/export$/, versioned: true, bodies: { 200: anyOf(listOf(row), (value) => value === undefined), 304: null } },
   { route: /^GET \/jobs\/[^/]*$/, bodies: { 200: exactly({ data: job }) }, versioned: false },
   { route: /^GET \/jobs\/[^/]*\/progress$/, bodies: { 200: exactly({ data: jobProgress }) }, versioned: false },
   {

@@ -50,13 +50,14 @@ async function askWithinShares<Answer extends { readonly body: Buffer }>(
     outgoing.shrink(answer.body.length);
     return answer;
   } catch (error) {
-    throw gone.signal.aborted ? new ClientGone('it was answered') : toHttpError(error);
+    throw gone.signal.aborted ? new ClientGone('it was answered') : engineProblem(error);
   } finally {
     reply.raw.off('close', leave);
   }
 }
 
-function toHttpError(error: unknown): unknown {
+/** The answer to an error of the engine. */
+export function engineProblem(error: unknown): unknown {
   const again = { 'retry-after': '1' };
   if (error instanceof EngineRefusal) {
     const type = isErrorType(error.type) ? error.type : 'internal_error';

@@ -1,6 +1,7 @@
 /** Compresses answers for clients that accept it (`Accept-Encoding`). */
+import type { Transform } from 'node:stream';
 import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
+import { brotliCompress, constants, createBrotliCompress, createGzip, createZstdCompress, gzip, zstdCompress } from 'node:zlib';
 import type { DoneFuncWithErrOrRes, FastifyReply, FastifyRequest } from 'fastify';
 
 /** Below this many characters or bytes, compression costs more than it saves. */
@@ -10,6 +11,16 @@ const worthwhile = 1_024;
 const gzipFast = { level: 1 };
 const brotliFast = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 const zstdFast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+/** The same for what is sent while it is made, by encoding. */
+const streams: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
+  ['zstd', () => createZstdCompress(zstdFast)], ['br', () => createBrotliCompress(brotliFast)], ['gzip', () => createGzip(gzipFast)],
+]);
+
+/** A stream that compresses with an encoding that `chooseEncoding` returned. */
+export function compressStream(encoding: string): Transform {
+  return streams.get(encoding)!();
+}
 
 type Compress = (text: string | Buffer) => Promise<Buffer>;
 const compressGzip = promisify(gzip);

@@ -12,6 +12,9 @@ const pagesAtOnce = scansAtOnce;
 /** How many queries the query engine answers at once. */
 const queriesAtOnce = 8;
 
+/** How many exports are sent at once. Their clients may read slowly. */
+const exportsAtOnce = 16;
+
 /**
  * How many writes wait for their outcomes at once. More would not be faster: they are decided and stored in batches. But all the answers of a batch
  * are written at once, and all the next requests that these bring are read at once.
@@ -31,6 +34,8 @@ export interface Shares {
   readonly pages: FairShares;
   /** Queries that the query engine answers. */
   readonly queries: FairShares;
+  /** Exports that are made and sent. */
+  readonly exports: FairShares;
   /** Bytes of pages and files that are read, or that their clients have not read yet. */
   readonly outgoingBytes: FairShares;
   /** Events that wait for their outcome. A unit is a byte; each event takes at least `writeUnitsMin`. */
@@ -52,6 +57,7 @@ export function openShares(config: ShareSettings, onRefused: FairSharesOptions['
     bodies: open('bodies', bodiesAtOnce),
     pages: open('pages', pagesAtOnce),
     queries: open('queries', queriesAtOnce),
+    exports: open('exports', exportsAtOnce),
     outgoingBytes: open('outgoing_bytes', config.RESPONSE_BYTES_MAX),
     writes: open('writes', config.APPEND_QUEUE_BYTES_MAX, { eachWhenShared: writesOfTeamAtOnce * writeUnitsMin }),
     writeUnitsMin,

@@ -1,8 +1,6 @@
 /** Answers queries on the rows of a table. */
 import type { DuckDBValue } from '@duckdb/node-api';
 import { RowsJson } from '../../../projections/tables/rows-json.ts';
-import { decodeString } from '../../values/json-text.ts';
-import { eachCell } from '../../values/row-text.ts';
 import { QueryError } from '../language/query-error.ts';
 import { hasGroups, readRowsQuery, type RowsQuery } from '../language/rows-query.ts';
 import type { QueryRequest } from '../protocol.ts';
@@ -10,6 +8,7 @@ import type { Columnar } from './columnar.ts';
 import { compileCount, compileGroups, compileRows, type QuerySource } from './compile.ts';
 import { Continuations, type Continuation } from './continuations.ts';
 import type { Copies } from './copies.ts';
+import { selectFields, type ExportedRow } from './export/text-writers.ts';
 import { inTime } from './in-time.ts';
 
 export interface QueryAnswer {
@@ -95,10 +94,10 @@ export class Answerer {
 
   async #rows({ query, source, offset, held }: Continuation, asked: number, signal: AbortSignal): Promise<Page> {
     const limit = Math.min(asked, Math.max(pageRowsMin, Math.floor(pageBytesMax / Math.max(held.copy.rowBytesMax, 1))));
-    const found = await this.#options.columnar.rows(compileRows(query, source, { offset, limit: limit + 1 }), signal) as [string, string, bigint][];
+    const found = await this.#options.columnar.rows(compileRows(query, source, { offset, limit: limit + 1 }), signal) as unknown as ExportedRow[];
     const rows = new RowsJson(Math.min(found.length, limit), 0);
     const fields = query.fields === null ? null : new Set(query.fields);
-    for (const [body, rowId, rowVersion] of found.slice(0, limit)) {
+    for (const [rowId, rowVersion, body] of found.slice(0, limit)) {
       rows.addRetained(rowId, fields === null ? body : selectFields(body, fields, rowVersion));
     }
     return { rows, next: found.length > limit ? offset + limit : null };
@@ -119,13 +118,4 @@ export class Answerer {
       next: found.length > limit ? offset + limit : null,
     };
   }
-}
-
-/** A body with some of its cells only, as they are written. */
-function selectFields(body: string, fields: ReadonlySet<string>, rowVersion: bigint): string {
-  const cells: string[] = fields.has('$version') ? [`"$version":"${rowVersion}"`] : [];
-  eachCell(body, (key, token) => {
-    if (fields.has(decodeString(key))) cells.push(`${key}:${token}`);
-  });
-  return `{${cells.join(',')}}`;
 }

@@ -38,6 +38,12 @@ const groupBytesMax = 16 * 1024 * 1024;
 /** What statements raise that find a result too long. */
 export const tooLong = 'The values of a group are larger than an answer may be.';
 
+/** Rows by their numbers in the copy, from one on and before another. */
+export interface Numbers {
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
 const rowId = '$rowID';
 
 /** A statement in the making: collects the parameters. */
@@ -56,20 +62,75 @@ class Builder {
   }
 }
 
-/** The rows that a query asks for: columns `body`, `rowId` and `rowVersion`. Throws QueryError. */
+/** The rows that a query asks for: columns `row_id`, `row_version` and `body`. Throws QueryError. */
 export function compileRows(query: RowsQuery, source: QuerySource, { offset, limit }: Slice): Sql {
   const builder = new Builder();
-  const where = compileWhere(query, source, builder);
+  const found = compileSortedRows(query, source, builder, shownColumns);
+  return builder.build(`${found} LIMIT ${builder.add(BigInt(limit), BIGINT)} OFFSET ${builder.add(BigInt(offset), BIGINT)}`);
+}
+
+/** The same of the rows with some numbers, in their order. `query`: null for all of them, whatever their versions. */
+export function compileSlice(query: RowsQuery | null, source: QuerySource, numbers: Numbers): Sql {
+  const builder = new Builder();
+  if (query !== null) checkColumns(query, source);
+  const where = query === null ? 'true' : compileWhere(query, source, builder);
+  return builder.build(`SELECT ${shownColumns} FROM ${source.from} WHERE ${compileNumbers(numbers, builder)} AND ${where} ORDER BY n`);
+}
+
+/** How many bytes the bodies of the rows with some numbers have. */
+export function compileLength({ from }: QuerySource, numbers: Numbers): Sql {
+  const builder = new Builder();
+  return builder.build(`SELECT coalesce(sum(strlen(body)), 0)::BIGINT FROM ${from} WHERE ${compileNumbers(numbers, builder)}`);
+}
+
+/** Makes a table of the rows that a query asks for, numbered in its order. Throws QueryError. */
+export function compileSorted(query: RowsQuery, source: QuerySource, table: string): Sql {
+  const builder = new Builder();
+  return builder.build(`CREATE TABLE ${table} AS SELECT row_number() OVER () - 1 AS n, * FROM (${compileSortedRows(query, source, builder, shownColumns)})`);
+}
+
+/** How many rows a table has. */
+export function compileSize(table: string): Sql {
+  return new Builder().build(`SELECT count(*) FROM ${table}`);
+}
+
+/** Writes the rows that a query asks for to a file, with these columns. Throws QueryError. */
+export function compileParquet(query: RowsQuery, source: QuerySource, ids: readonly string[], file: string): Sql {
+  const builder = new Builder();
+  const outputs = ids.map((id) => {
+    const sql = id === '$version' ? 'row_version' : inParquet(columnOf(source, id, 'fields', false));
+    return `${sql} AS "${id.replaceAll('"', '""')}"`;
+  });
+  const rows = compileSortedRows(query, source, builder, outputs.join(', '));
+  return builder.build(`COPY (${rows}) TO '${file.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd)`);
+}
+
+/** A column as the type of Parquet that it has. */
+function inParquet({ sql, type }: QueryColumn): string {
+  if (type === 'time') return `make_timestamp(${sql})::TIME`;
+  return type === 'array<time>' ? `list_transform(${sql}, lambda t: make_timestamp(t)::TIME)` : sql;
+}
+
+/** What answers show of rows. */
+const shownColumns = 'row_id, row_version, body';
+
+function compileSortedRows(query: RowsQuery, source: QuerySource, builder: Builder, outputs: string): string {
+  checkColumns(query, source);
   const sort = query.sort.map(({ column, descending }, at) => {
     const { sql } = columnOf(source, column, `sort[${at}]`, true);
     return `${sql} ${descending ? 'DESC' : 'ASC'} NULLS LAST`;
   });
-  for (const [at, field] of (query.fields ?? []).entries()) {
+  return `SELECT ${outputs} FROM ${source.from} WHERE ${compileWhere(query, source, builder)} ORDER BY ${[...sort, 'n'].join(', ')}`;
+}
+
+function checkColumns({ fields }: RowsQuery, source: QuerySource): void {
+  for (const [at, field] of (fields ?? []).entries()) {
     if (field !== rowId && field !== '$version') columnOf(source, field, `fields[${at}]`, false);
   }
-  const order = [...sort, 'n'].join(', ');
-  const range = `LIMIT ${builder.add(BigInt(limit), BIGINT)} OFFSET ${builder.add(BigInt(offset), BIGINT)}`;
-  return builder.build(`SELECT body, row_id, row_version FROM ${source.from} WHERE ${where} ORDER BY ${order} ${range}`);
+}
+
+function compileNumbers({ from, to }: Numbers, builder: Builder): string {
+  return `n >= ${builder.add(from, BIGINT)} AND n < ${builder.add(to, BIGINT)}`;
 }
 
 /** How many rows meet the filter. Throws QueryError. */

@@ -72,6 +72,7 @@ export class Copies {
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #fills = new FillTurns(fillsAtOnce);
   #count = 0;
+  #fileBytes = 0;
 
   constructor(options: CopiesOptions) {
     this.#options = options;
@@ -101,6 +102,27 @@ export class Copies {
     if (typeof state === 'string') throw new QueryError(state, missing[state]);
   }
 
+  /** Takes account of what was written into a copy beside its rows. */
+  async measure(copy: TableCopy): Promise<void> {
+    const entry = this.#all.find((entry) => entry.copy === copy);
+    if (entry !== undefined) await this.#measure(entry, true);
+  }
+
+  /** Takes room for so many bytes of files, until the result is called. Rejects with QueryError if there is none. */
+  async takeRoom(bytes: number): Promise<() => void> {
+    this.#fileBytes += bytes;
+    const release = (): void => {
+      this.#fileBytes -= bytes;
+    };
+    try {
+      await this.#makeRoom(null);
+    } catch (error) {
+      release();
+      throw error;
+    }
+    return release;
+  }
+
   /** Drops the copies of tables that are not there any more. */
   async dropDeleted(): Promise<void> {
     const there = await this.#options.queries.existing([...this.#present.keys()]);
@@ -119,7 +141,7 @@ export class Copies {
   }
 
   get #bytes(): number {
-    return this.#all.reduce((sum, { bytes }) => sum + bytes, 0);
+    return this.#all.reduce((sum, { bytes }) => sum + bytes, this.#fileBytes);
   }
 
   /** Null if they lack more than so many bytes. */
@@ -235,7 +257,7 @@ export class Copies {
   }
 
   /** Drops copies until all fit. `kept`: the one that needs the room. Throws QueryError. */
-  async #makeRoom(kept: Entry): Promise<void> {
+  async #makeRoom(kept: Entry | null): Promise<void> {
     while (this.#bytes > this.#options.bytesMax || this.#all.length > copiesMax) {
       // Continuations have to give way. Copies of replaced rows have nothing else.
       const free = this.#all.filter((entry) => entry !== kept && !entry.copy.isRead);

@@ -2,24 +2,31 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import type { Logger } from 'pino';
 import { isDatabaseAway } from '../../database/database-away.ts';
 import { QueryError } from '../language/query-error.ts';
-import { answerHeaders, type QueryRequest } from '../protocol.ts';
+import { answerHeaders, type ExportRequest, type QueryRequest } from '../protocol.ts';
 import type { Answerer } from './answer-query.ts';
+import type { Exported, Exporter } from './export/exporter.ts';
 
 interface Dependencies {
   readonly answerer: Answerer;
+  readonly exporter: Exporter;
   readonly secret: string;
   readonly logger: Logger;
 }
 
-export async function handle({ answerer, secret, logger }: Dependencies, request: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function handle({ answerer, exporter, secret, logger }: Dependencies, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const gone = new AbortController();
   response.on('close', () => gone.abort());
   try {
     if (!isEqual(request.headers.authorization ?? '', secret)) {
       response.writeHead(403).end();
+      return;
+    }
+    if (request.url === '/export') {
+      await sendExport(await exporter.export(await json(request) as ExportRequest, gone.signal), response);
       return;
     }
     const answer = await answerer.answer(await json(request) as QueryRequest, gone.signal);
@@ -30,8 +37,23 @@ export async function handle({ answerer, secret, logger }: Dependencies, request
     response.end(answer.body);
   } catch (error) {
     if (response.destroyed) return;
+    if (response.headersSent) {
+      // The rest of the file is missing, which the end of the connection tells.
+      if (!(error instanceof QueryError)) logger.error({ err: error }, 'an export failed');
+      response.destroy();
+      return;
+    }
     const { type, message } = reportOf(error, logger);
     response.writeHead(500, { 'content-type': 'application/json' }).end(JSON.stringify({ type, message }));
+  }
+}
+
+async function sendExport({ parts, version, isCold, release }: Exported, response: ServerResponse): Promise<void> {
+  try {
+    response.writeHead(200, { [answerHeaders.version]: String(version), [answerHeaders.cold]: String(isCold) });
+    await pipeline(parts, response);
+  } finally {
+    await release();
   }
 }
 

@@ -12,6 +12,7 @@ import type { EngineReady, EngineSettings } from '../protocol.ts';
 import { Answerer } from './answer-query.ts';
 import { Columnar } from './columnar.ts';
 import { Copies } from './copies.ts';
+import { Exporter } from './export/exporter.ts';
 import { handle } from './handle.ts';
 
 const [{ databaseUrl, schema, folder, memoryBytesMax, diskBytesMax, diskFreeMin, threads, timeoutMs, secret }] = await once(process, 'message') as [EngineSettings];
@@ -33,7 +34,8 @@ const columnar = await Columnar.open({ folder, memoryBytesMax, diskBytesMax: dis
 const queries = new CopyQueries(database);
 const copies = new Copies({ columnar, queries, folder, bytesMax: copiesBytesMax, freeMin: diskFreeMin });
 const answerer = new Answerer({ copies, columnar, timeoutMs });
-const server = createServer((request, response) => void handle({ answerer, secret, logger }, request, response));
+const exporter = new Exporter({ copies, columnar, folder, timeoutMs });
+const server = createServer((request, response) => void handle({ answerer, exporter, secret, logger }, request, response));
 server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as AddressInfo).port } satisfies EngineReady));
 
 setInterval(() => {

@@ -103,6 +103,11 @@ export class TableCopy {
     });
   }
 
+  /** All its rows have numbers below this. */
+  get end(): bigint {
+    return this.#next;
+  }
+
   /** What queries read of it at a version. */
   at(version: bigint): QuerySource {
     return { from: `${this.catalog}.rows`, version, columns: new Map(this.#columns.map((column) => [column.id, column])) };

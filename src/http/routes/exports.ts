@@ -1,0 +1,70 @@
+/** `GET /tables/{tableID}/export`: the rows of a table that meet a filter, as a file that is made while it is sent. */
+import { pipeline, type Readable } from 'node:stream';
+import { create as contentDisposition } from 'content-disposition';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { TableQueries } from '../../../projections/tables/tables.queries.ts';
+import type { ExportFormat } from '../../query/language/export-format.ts';
+import type { EngineFile, QueryEngine } from '../../query/query-engine.ts';
+import { engineProblem } from '../answers/answer-query.ts';
+import { chooseEncoding, compressStream } from '../answers/compression.ts';
+import { replyMissing } from '../answers/missing.ts';
+import { ClientGone } from '../bodies/request-body.ts';
+import { takeOutgoing } from '../limits/outgoing.ts';
+import type { Shares } from '../limits/shares.ts';
+import { exportMediaTypes, exportOperations } from '../openapi/operations/exports.ts';
+import { exportQuery, queryOf } from '../requests/rows-query.ts';
+import { tableIdOf } from '../requests/table-path.ts';
+import { readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
+import type { App } from '../server/app-type.ts';
+
+/** The most bytes of a file that are in memory while it is sent. */
+const sentBytesMax = 1024 * 1024;
+
+export interface ExportsRouteDependencies {
+  readonly engine: QueryEngine;
+  readonly tables: TableQueries;
+  readonly shares: Pick<Shares, 'exports' | 'outgoingBytes'>;
+}
+
+export function addExportRoutes(app: App, { engine, tables, shares }: ExportsRouteDependencies): void {
+  app.get('/tables/:tableID/export', { schema: { querystring: exportQuery }, config: { operation: exportOperations.exportTable } }, async (request, reply) => {
+    const { teamId, appId } = request.principal;
+    const has = readIfNoneMatch(request);
+    const format = request.query.format ?? 'csv';
+    const tableId = tableIdOf(request);
+    const table = await tables.table(teamId, tableId);
+    if (typeof table === 'string') return replyMissing(reply, table);
+    if (has(table.version)) return replyNotModified(reply, table.version);
+    const gone = await takeShares(shares, reply);
+    try {
+      const exported = await engine.export({ teamId, appId, tableId, format, query: queryOf(request.query) ?? {}, prefix: 'query.' }, gone);
+      setVersion(reply, exported.version).headers({
+        'content-type': exportMediaTypes[format] + (format === 'parquet' ? '' : '; charset=utf-8'),
+        'content-disposition': contentDisposition(`${table.name}.${format}`),
+        'tablog-cache': exported.isCold ? 'cold' : 'warm',
+      });
+      return await reply.send(compressed(request, reply, format, exported));
+    } catch (error) {
+      throw gone.aborted ? new ClientGone('its export began') : engineProblem(error);
+    }
+  });
+}
+
+/** Takes what an export needs, until its response is closed. Returns the signal that it was. */
+async function takeShares({ exports, outgoingBytes }: ExportsRouteDependencies['shares'], reply: FastifyReply): Promise<AbortSignal> {
+  const { teamId } = reply.request.principal;
+  await takeOutgoing(outgoingBytes, teamId, sentBytesMax, reply);
+  await takeOutgoing(exports, teamId, 1, reply);
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  return gone.signal;
+}
+
+/** The file, compressed if the client accepts it. Parquet is compressed already. */
+function compressed(request: FastifyRequest, reply: FastifyReply, format: ExportFormat, { file }: EngineFile): Readable {
+  const encoding = format === 'parquet' ? null : chooseEncoding(request.raw.headers['accept-encoding']);
+  if (encoding === null) return file;
+  void reply.header('content-encoding', encoding);
+  // A failure of one ends the other, and with it the response.
+  return pipeline(file, compressStream(encoding), () => undefined);
+}

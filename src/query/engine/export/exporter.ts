@@ -1,0 +1,194 @@
+/** Exports a table: all rows that meet a filter, at one version, as a file that is made while it is read. */
+import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { WrittenColumn } from '../../../formats/delimited-row-writer.ts';
+import { QueryError } from '../../language/query-error.ts';
+import { readRowsQuery, type RowsQuery } from '../../language/rows-query.ts';
+import type { ExportRequest } from '../../protocol.ts';
+import type { Columnar } from '../columnar.ts';
+import { compileLength, compileParquet, compileRows, compileSize, compileSlice, compileSorted, type QuerySource } from '../compile.ts';
+import type { Copies } from '../copies.ts';
+import { inTime } from '../in-time.ts';
+import type { TableCopy } from '../table-copy.ts';
+import { writerFor, type ExportedRow, type TextFormat } from './text-writers.ts';
+
+export interface ExporterOptions {
+  readonly copies: Copies;
+  readonly columnar: Columnar;
+  /** Where files are made that are sent then. */
+  readonly folder: string;
+  /** How long each step may take, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** A file of an export. */
+export interface Exported {
+  readonly version: bigint;
+  readonly isCold: boolean;
+  /** Rejects if the copy it is read from had to make room, which costs the rest of the file. */
+  readonly parts: AsyncIterable<Buffer | string>;
+  /** To be called at the end, also if not all was read. */
+  readonly release: () => Promise<void>;
+}
+
+type ExportedFile = Pick<Exported, 'parts' | 'release'>;
+
+/** A part has about so many bytes of rows: making one keeps the process from everything else. */
+const sliceBytesMax = 2 * 1024 * 1024;
+const sliceRowsMax = 16_384;
+
+/** To sort all rows, or to write all into one file, may take so many times as long as a query. */
+const wholeTimes = 20;
+
+export class Exporter {
+  readonly #options: ExporterOptions;
+  #tables = 0;
+
+  constructor(options: ExporterOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with QueryError, and as `gone` says when nobody waits any more. */
+  async export(request: ExportRequest, gone: AbortSignal): Promise<Exported> {
+    const query = readRowsQuery(request.query, request.prefix);
+    const [table] = await this.#options.copies.take(request, [request.tableId], gone);
+    const held = table!;
+    const { version, isCold, copy } = held;
+    try {
+      const source = copy.at(version);
+      const file = request.format === 'parquet' ? await this.#parquet(query, source, gone) : this.#text(request.format, query, source, copy, gone);
+      return { version, isCold, ...file };
+    } finally {
+      held.release();
+    }
+  }
+
+  #text(format: TextFormat, query: RowsQuery, source: QuerySource, copy: TableCopy, gone: AbortSignal): ExportedFile {
+    const writer = writerFor(format, columnsOf(query, source), query.fields !== null);
+    // Finds what is wrong with the query before anything is sent.
+    compileRows(query, source, { offset: 0, limit: 0 });
+    const slices = query.sort.length === 0 ? this.#slices(query, source, copy, copy.end, gone) : this.#sortedSlices(query, source, copy, gone);
+    const write = async function* (): AsyncGenerator<string> {
+      yield writer.begin;
+      for await (const rows of slices) yield writer.rows(rows);
+      yield writer.end;
+    };
+    // While nothing is read, the copy may make room for others, as it may for a continuation.
+    const release = copy.hold(source.version, 'continuation');
+    return { parts: write(), release: async () => release() };
+  }
+
+  /** The rows in the order of a query: sorted into a table first, which is read then. */
+  async *#sortedSlices(query: RowsQuery, source: QuerySource, copy: TableCopy, gone: AbortSignal): AsyncGenerator<ExportedRow[]> {
+    const { columnar, copies } = this.#options;
+    const from = `${copy.catalog}.sorted${(this.#tables += 1)}`;
+    try {
+      const count = await this.#read(copy, source, gone, wholeTimes, async (signal) => {
+        await columnar.rows(compileSorted(query, source, from), signal);
+        await copies.measure(copy);
+        const [[rows]] = await columnar.rows(compileSize(from), signal) as [[bigint]];
+        return rows;
+      });
+      yield* this.#slices(null, { ...source, from }, copy, count, gone);
+    } finally {
+      if (!copy.isDropped) await columnar.run(`DROP TABLE IF EXISTS ${from}`);
+    }
+  }
+
+  /** The rows with numbers below `end`, slice by slice. The next one is read while one is written. `query`: null for all of them. */
+  async *#slices(query: RowsQuery | null, source: QuerySource, copy: TableCopy, end: bigint, gone: AbortSignal): AsyncGenerator<ExportedRow[]> {
+    const { columnar } = this.#options;
+    const slice = new SliceSize(copy.rowBytesMax);
+    let from = 0n;
+    const read = (): Promise<ExportedRow[]> | null => {
+      if (from >= end) return null;
+      return this.#read(copy, source, gone, 1, async (signal) => {
+        while (slice.mayBeTooLong) {
+          const [[bytes]] = await columnar.rows(compileLength(source, { from, to: from + BigInt(slice.rows) }), signal) as [[bigint]];
+          if (slice.fits(Number(bytes))) break;
+        }
+        const to = from + BigInt(slice.rows);
+        const rows = await columnar.rows(compileSlice(query, source, { from, to }), signal);
+        from = to;
+        slice.grow();
+        return rows as unknown as ExportedRow[];
+      });
+    };
+    let next = read();
+    while (next !== null) {
+      const rows = await next;
+      next = read();
+      // Awaited once these rows were taken; a failure before that must not count as unhandled.
+      next?.catch(() => undefined);
+      yield rows;
+    }
+  }
+
+  async #parquet(query: RowsQuery, source: QuerySource, gone: AbortSignal): Promise<ExportedFile> {
+    const { columnar, copies, folder, timeoutMs } = this.#options;
+    const file = join(folder, `${randomUUID()}.parquet`);
+    const ids = columnsOf(query, source).map(({ id }) => id);
+    const remove = (): Promise<void> => rm(file, { force: true });
+    try {
+      await inTime(timeoutMs * wholeTimes, gone, (signal) => columnar.rows(compileParquet(query, source, ids, file), signal));
+      const release = await copies.takeRoom((await stat(file)).size);
+      return {
+        parts: createReadStream(file),
+        release: () => {
+          release();
+          return remove();
+        },
+      };
+    } catch (error) {
+      await remove();
+      throw error;
+    }
+  }
+
+  /** Reads a copy, which stays for so long, in so many times the time of a query. */
+  async #read<T>(copy: TableCopy, { version }: QuerySource, gone: AbortSignal, times: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (copy.isDropped) throw new QueryError('service_unavailable', 'The copy of the table that was exported had to make room.');
+    const done = copy.hold(version, 'query');
+    try {
+      return await inTime(this.#options.timeoutMs * times, gone, work);
+    } finally {
+      done();
+    }
+  }
+}
+
+/** How many rows a slice has, so that their bodies are not much longer than `sliceBytesMax`. */
+class SliceSize {
+  readonly #safe: number;
+  rows: number;
+
+  /** `rowBytesMax`: of the longest row. */
+  constructor(rowBytesMax: number) {
+    this.#safe = Math.min(Math.max(Math.floor(sliceBytesMax / Math.max(rowBytesMax, 1)), 1), sliceRowsMax);
+    // With few long rows among many, most slices may be larger.
+    this.rows = Math.max(this.#safe, 1024);
+  }
+
+  get mayBeTooLong(): boolean {
+    return this.rows > this.#safe;
+  }
+
+  /** Whether the rows of a slice of this size, which have so many bytes, are few enough; otherwise it gets smaller. */
+  fits(bytes: number): boolean {
+    if (bytes <= 2 * sliceBytesMax) return true;
+    this.rows = Math.max(this.#safe, Math.floor(this.rows * sliceBytesMax / bytes));
+    return false;
+  }
+
+  grow(): void {
+    this.rows = Math.min(this.rows * 2, Math.max(this.#safe, 1024));
+  }
+}
+
+/** The columns of a file. `$rowID` always comes, and comes first. */
+function columnsOf(query: RowsQuery, { columns }: QuerySource): WrittenColumn[] {
+  const ids = query.fields ?? [...columns.keys()];
+  return ['$rowID', ...ids.filter((id) => id !== '$rowID')].map((id) => ({ id, isJson: columns.get(id)?.type === 'json' }));
+}

@@ -1,0 +1,110 @@
+/** docs/spec/queries.md, "Exports": a table as a file, at one version. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, test } from '@jest/globals';
+import { useApi } from '../support/api.ts';
+import { arrayOf, createTable, type MadeTable } from '../support/tables.ts';
+import { outcomeOf } from '../support/client.ts';
+
+const { client } = useApi();
+
+/** The file as it is sent; not through the client, which reads JSON. */
+async function download({ id }: Pick<MadeTable, 'id'>, query: string, headers: Readonly<Record<string, string>> = {}): Promise<{ response: Response; text: string }> {
+  const response = await fetch(`${client().url}/tables/${id}/export${query}`, { headers: { authorization: `Bearer ${client().token}`, 'accept-encoding': 'identity', ...headers } });
+  return { response, text: await response.text() };
+}
+
+const rows = [
+  { name: 'Ada, "the first"', age: 36.50, born: '1815-12-10', tags: ['maths', 'poetry'], more: { a: 1 }, at: '09:30+02:00' },
+  { name: 'two\nlines', born: '1906-12-09', more: 'text' },
+  {},
+];
+const types = { name: 'string', age: 'number', born: 'date', tags: arrayOf('string'), more: 'json', at: 'time' };
+const makeTable = (): Promise<MadeTable> => createTable(client(), rows, types);
+
+test('CSV and TSV have a header, and the cells as they are presented', async () => {
+  const table = await makeTable();
+  const [a, b, c] = table.rowIds;
+  const csv = await download(table, '?format=csv');
+  expect(csv.text).toBe([
+    '$rowID,name,age,born,tags,more,at',
+    `${a},"Ada, ""the first""",36.5,1815-12-10,"[""maths"",""poetry""]","{""a"":1}",09:30+02:00`,
+    `${b},"two\nlines",,1906-12-09,,"""text""",`,
+    `${c},,,,,,`, '',
+  ].join('\n'));
+  const { headers } = csv.response;
+  expect([headers.get('content-type'), headers.get('content-disposition'), headers.get('etag')]).toEqual(['text/csv; charset=utf-8', 'attachment; filename=test.csv', `"${table.version}"`]);
+  expect((await download(table, '?format=tsv&fields=age,name,$version')).text).toBe([
+    '$rowID\tage\tname\t$version', `${a}\t36.5\t"Ada, ""the first"""\t${table.version}`, `${b}\t\t"two\nlines"\t${table.version}`, `${c}\t\t\t${table.version}`, '',
+  ].join('\n'));
+});
+
+test('JSON and NDJSON have rows as pages have them', async () => {
+  const table = await makeTable();
+  const { data } = (await client().get(table.path)).json;
+  expect((await client().get(`/tables/${table.id}/export?format=json`)).json).toEqual(data);
+  const { text, response } = await download(table, '?format=ndjson');
+  expect(text.trimEnd().split('\n').map((line) => JSON.parse(line) as unknown)).toEqual(data);
+  expect(response.headers.get('content-type')).toBe('application/x-ndjson; charset=utf-8');
+  expect((await client().get(`/tables/${table.id}/export?format=json&fields=name&filter={"column":"age","op":"isEmpty"}&sort=-name`)).json)
+    .toEqual([{ $rowID: table.rowIds[1], name: 'two\nlines' }, { $rowID: table.rowIds[2] }]);
+  const empty = await createTable(client(), [], types);
+  expect([(await download(empty, '?format=json')).text, (await download(empty, '?format=ndjson')).text]).toEqual(['[\n]\n', '']);
+});
+
+test('Parquet has typed columns', async () => {
+  const table = await makeTable();
+  const response = await fetch(`${client().url}/tables/${table.id}/export?format=parquet`, { headers: { authorization: `Bearer ${client().token}` } });
+  const folder = await mkdtemp(join(tmpdir(), 'tablog-parquet-'));
+  const instance = await DuckDBInstance.create(':memory:');
+  try {
+    await writeFile(join(folder, 'rows.parquet'), Buffer.from(await response.arrayBuffer()));
+    const connection = await instance.connect();
+    const result = await connection.runAndReadAll(`SELECT * FROM '${join(folder, 'rows.parquet')}'`);
+    const [id] = table.rowIds;
+    expect(result.columnNamesAndTypesJson()).toEqual({
+      columnNames: ['$rowID', 'name', 'age', 'born', 'tags', 'more', 'at'],
+      columnTypes: [expect.anything(), expect.anything(), { typeId: 11 }, { typeId: 13 }, expect.objectContaining({ typeId: 24 }), expect.anything(), { typeId: 14 }],
+    });
+    expect(result.getRowsJson()[0]).toEqual([id, rows[0]!.name, 36.5, '1815-12-10', ['maths', 'poetry'], '{"a":1}', '07:30:00']);
+    connection.closeSync();
+  } finally {
+    instance.closeSync();
+    await rm(folder, { recursive: true });
+  }
+});
+
+test('an export is one version, whole and in order, also where rows are changed while it is read', async () => {
+  // Some rows are long, so that slices have different sizes.
+  const numbers = Array.from({ length: 20_000 }, (_, n) => ({ n, text: (n % 1000 === 7 ? 'long'.repeat(20_000) : 'short') }));
+  const table = await createTable(client(), numbers, { n: 'number', text: 'string' });
+  for (let at = 0; at < 20_000; at += 400) await client().patch(`${table.path}/${table.rowIds[at]}`, { n: -at });
+  await client().delete(`${table.path}/${table.rowIds[1]}`);
+  const expected = numbers.map(({ n }) => (n % 400 === 0 ? 0 - n : n)).filter((n) => n !== 1);
+
+  const response = await fetch(`${client().url}/tables/${table.id}/export?format=ndjson`, { headers: { authorization: `Bearer ${client().token}`, 'accept-encoding': 'gzip' } });
+  expect(response.headers.get('content-encoding')).toBe('gzip');
+  for (let at = 2; at < 20_000; at += 1000) await client().patch(`${table.path}/${table.rowIds[at]}`, { n: 0 });
+  const read = (text: string): { n: number; text: string }[] => text.trimEnd().split('\n').map((line) => JSON.parse(line) as { n: number; text: string });
+  const found = read(await response.text());
+  expect(found.map(({ n }) => n)).toEqual(expected);
+  expect(found.filter(({ text }) => text.length > 5)).toHaveLength(20);
+
+  const sorted = read((await download(table, '?format=ndjson&sort=-n&filter={"column":"n","op":"ne","value":5}')).text).map(({ n }) => n);
+  expect(sorted).toEqual(expected.filter((n) => n !== 5 && !(n > 1 && n % 1000 === 2)).concat(Array<number>(20).fill(0)).toSorted((a, b) => b - a));
+});
+
+test('what cannot be exported is refused, and what is known is not sent again', async () => {
+  const table = await makeTable();
+  const path = `/tables/${table.id}/export`;
+  const outcomes: string[] = [];
+  for (const query of ['?format=xls', '?filter=x', '?fields=size', '?sort=size', '?count=exact', '?limit=1']) outcomes.push(outcomeOf(await client().get(path + query)));
+  expect(outcomes).toEqual([
+    '400 request_validation_error', '400 request_validation_error', '422 column_id_not_found', '422 column_id_not_found', '400 request_validation_error', '400 request_validation_error',
+  ]);
+  expect((await download(table, '', { 'if-none-match': `"${table.version}"` })).response.status).toBe(304);
+  await client().delete(`/tables/${table.id}`);
+  expect(outcomeOf(await client().get(path))).toBe('404 table_not_found');
+});
