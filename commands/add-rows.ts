@@ -1,7 +1,7 @@
 /** AddRows (spec 4.12, decisions 3): a bare array, `{"rows": [...]}` or `{"$stashID": ...}`. */
 import { z } from 'zod';
 import type { EventOf, RowSource } from '../src/events/event.ts';
-import { parse, stashReference, tableRowsQuery, type TableRowsInput } from './inputs.ts';
+import { parse, refuseOneRow, stashReference, tableRowsQuery, type TableRowsInput } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
 export const addRowsQuery = tableRowsQuery;
@@ -22,6 +22,7 @@ export function addRows({
 function sourceOf(members: TableRowsInput['members'], rows: RowSource | null): RowSource {
   const invalid = (message: string): Error => new InvalidRequest(message);
   const body = members ?? {};
+  refuseOneRow(body, rows, addRowsBody);
   if ('rows' in body) throw new InvalidRequest('rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}');
   if (rows === null && '$stashID' in body) return { kind: 'stash', stashId: parse(stashReference, body, invalid).$stashID };
   parse(addRowsBody, body, invalid);

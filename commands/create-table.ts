@@ -1,7 +1,7 @@
 /** CreateTable (spec 4.2). */
 import { z } from 'zod';
 import type { EventOf, RowSource, TableLimits } from '../src/events/event.ts';
-import { appIds, appIdsQuery, onSchemaError, parse, stashReference, tableName, tableSchema } from './inputs.ts';
+import { appIds, appIdsQuery, onSchemaError, parse, refuseOneRow, stashReference, tableName, tableSchema } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
 export const createTableQuery = z.strictObject({
@@ -33,6 +33,7 @@ export interface CreateTableInput {
 export function createTable({
   teamId, tableId, query, members, rows, limits,
 }: CreateTableInput): EventOf<'TableCreateRequested'> {
+  refuseOneRow(members ?? {}, rows, createTableBody);
   const body = parse(createTableBody, members ?? {}, (message) => new InvalidRequest(message));
   if (query.name !== undefined && body.name !== undefined) {
     throw new InvalidRequest('name: it stands in the query and in the body; one of them is enough');

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { RowLimits, RowSource } from '../src/events/event.ts';
 import { arrayOf, scalarKinds, type ColumnType } from '../src/values/column-type.ts';
 import type { GivenColumn } from '../src/values/table-schema.ts';
+import { InvalidRequest } from './invalid-request.ts';
 
 /** Text that Postgres can hold: well-formed Unicode without U+0000 (docs/spec/decisions.md 2). */
 export function text(bytesMax: number) {
@@ -67,6 +68,21 @@ export const stashId = z.string().regex(
 export const stashReference = z.strictObject({ $stashID: stashId }, {
   error: ({ code }) => (code === 'invalid_type' ? 'must be an array of rows, or {"$stashID": ...}' : undefined),
 }).meta({ id: 'StashReference', description: 'The rows of a stash.' });
+
+/**
+ * Throws InvalidRequest if the body, or its `rows`, may be one row where an array is expected: the message says what to send. `rows`: null if
+ * the body had no array of rows; `schema`: what else may be in the body.
+ */
+export function refuseOneRow(members: Readonly<Record<string, unknown>>, rows: RowSource | null, schema: z.ZodObject): void {
+  const isReference = (value: object): boolean => Object.hasOwn(value, '$stashID');
+  if (rows !== null || isReference(members)) return;
+  const { rows: given } = members;
+  if (typeof given === 'object' && given !== null && !isReference(given)) throw new InvalidRequest('rows: must be an array: send one row as [{...}]');
+  const unknown = Object.keys(members).find((name) => name !== 'rows' && !Object.hasOwn(schema.shape, name));
+  if (given === undefined && unknown !== undefined) {
+    throw new InvalidRequest(`the body: it may not have ${JSON.stringify(unknown)}. Rows come in an array: send one row as [{...}]`);
+  }
+}
 
 /** The query parameters of writes that carry rows for a table. */
 export const tableRowsQuery = z.strictObject({ onSchemaError });

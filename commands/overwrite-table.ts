@@ -1,7 +1,7 @@
 /** OverwriteTable (spec 4.12, decisions 3): `{schema?, rows}`, a bare array, `{"$stashID": ...}`, CSV or TSV. */
 import { z } from 'zod';
 import type { EventOf, RowSource } from '../src/events/event.ts';
-import { parse, stashReference, tableRowsQuery, tableSchema, type TableRowsInput } from './inputs.ts';
+import { parse, refuseOneRow, stashReference, tableRowsQuery, tableSchema, type TableRowsInput } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
 export const overwriteTableQuery = tableRowsQuery;
@@ -27,6 +27,7 @@ function contentOf(
   if (rows === null && '$stashID' in members) {
     return { columns: null, source: { kind: 'stash', stashId: parse(stashReference, members, invalid).$stashID } };
   }
+  refuseOneRow(members, rows, overwriteTableBody);
   const body = parse(overwriteTableBody, members, invalid);
   const source: RowSource | null = body.rows ? { kind: 'stash', stashId: body.rows.$stashID } : rows;
   if (source === null) throw new InvalidRequest('rows: they are missing');

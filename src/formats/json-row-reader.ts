@@ -167,7 +167,8 @@ export class JsonRowReader implements RowReader {
       this.#goOn(position + 1, 'firstMember');
     } else {
       const expected = this.#form === 'rows' ? 'an array of rows' : 'an object or an array of rows';
-      throw new RefusedText(position, `the body must be ${expected}`);
+      const hint = byte === openBrace ? ': send one row as [{...}]' : '';
+      throw new RefusedText(position, `the body must be ${expected}${hint}`);
     }
   }
 

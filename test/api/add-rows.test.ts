@@ -49,7 +49,9 @@ test.each<[string, unknown, string]>([
 
 test.each<[unknown, string]>([
   [{}, 'rows: they are missing'],
-  [{ row: [{ a: 1 }] }, 'the body: Unrecognized key: "row"'],
+  [{ row: [{ a: 1 }] }, 'the body: it may not have "row". Rows come in an array: send one row as [{...}]'],
+  [{ a: 1 }, 'the body: it may not have "a". Rows come in an array: send one row as [{...}]'],
+  [{ rows: { a: 1 } }, 'rows: must be an array: send one row as [{...}]'],
   [{ rows: [{ a: 1 }], more: 1 }, 'the body: Unrecognized key: "more"'],
   [{ rows: null }, 'rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}'],
   [{ rows: 'a' }, 'rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}'],

@@ -75,7 +75,7 @@ describe('a continuation', () => {
     const continuation = formatContinuation(table.id, { ...real, ...forged });
     const answer = await client().get(`${table.path}?continuation=${continuation}`);
     expect([outcomeOf(answer), answer.json.error.message])
-      .toEqual(['400 request_validation_error', 'query.continuation: no page of this table gave it.']);
+      .toEqual(['400 request_validation_error', 'query.continuation: it is invalid: no page of this table gave it.']);
   });
 
   test('of any place is answered', async () => {

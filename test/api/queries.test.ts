@@ -67,6 +67,7 @@ test.each([
   [{ sort: 'size' }, '422 column_id_not_found', 'sort[0]'],
   [{ fields: 'size' }, '422 column_id_not_found', 'fields[0]'],
   [{ count: 'all' }, '400 request_validation_error', 'query.count'],
+  [{ sort: 'name', continuation: 'page-2' }, '400 request_validation_error', 'query.continuation: it is invalid'],
 ])('refuses %j', async (members, outcome, message) => {
   const { path } = await createTable(client(), people, types);
   const answer = await query(path, members);
@@ -119,6 +120,8 @@ test.each([
   [{ rows: [] }, '400 request_validation_error', 'rows'],
   [{ limit: 0 }, '400 request_validation_error', 'limit: must be a whole number'],
   [{ size: 1 }, '400 request_validation_error', 'size: there is no such property'],
+  [{ continuation: 'page-2' }, '400 request_validation_error', 'continuation: it is invalid'],
+  [{ continuation: 2 }, '400 request_validation_error', 'continuation: it is invalid'],
   [{ continuation: '00000000-0000-4000-8000-000000000000' }, '400 continuation_expired', 'continuation'],
 ])('POST refuses %j', async (body, outcome, message) => {
   const { path } = await createTable(client(), people, types);

@@ -33,17 +33,20 @@ const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 /** Called with each request whose token is refused. */
 export type OnRefusedToken = (request: FastifyRequest) => void;
 
-/** The same answer for all causes, so that it does not reveal which tokens exist. */
+/** The same answer for all tokens, so that it does not reveal which exist. */
 const refusal = new HttpError('request_error', 'The bearer token does not exist or is incorrect.');
+/** For a request without the header. */
+const missing = new HttpError('request_error', 'There is no bearer token: send one in the header Authorization, as "Bearer <token>".');
 
 /** The hook that authenticates a request. A cached principal costs no turn of the event loop. */
 export function buildAuthenticator(authenticate: Authenticate, onRefused: OnRefusedToken, addressLimit: AddressLimit | null) {
   function admit(principal: Principal | null, request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
     if (principal === null) {
       onRefused(request);
+      const error = request.raw.headers.authorization === undefined ? missing : refusal;
       const answer = ({ type, message, headers }: HttpError): void => void replyWithError(reply, type, message, headers);
-      if (addressLimit === null) answer(refusal);
-      else addressLimit.refuse(request, refusal).then(answer, done);
+      if (addressLimit === null) answer(error);
+      else addressLimit.refuse(request, error).then(answer, done);
       return;
     }
     request.principal = principal;

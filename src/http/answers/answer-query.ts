@@ -6,6 +6,8 @@ import type { QueryRequest } from '../../query/protocol.ts';
 import { ClientGone } from '../bodies/request-body.ts';
 import { takeOutgoing } from '../limits/outgoing.ts';
 import type { Shares } from '../limits/shares.ts';
+import { invalidContinuation } from '../requests/continuation.ts';
+import { isOfQuery } from '../requests/rows-query.ts';
 import { readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { HttpError, isErrorType } from './http-error.ts';
@@ -27,6 +29,7 @@ export async function answerQuery(
   const { teamId, appId } = request.principal;
   const has = request.method === 'GET' ? readIfNoneMatch(request) : () => false;
   const tableId = tableIdOf(request);
+  if (asked.continuation !== null && !isOfQuery(asked.continuation)) throw invalidContinuation(asked.prefix, 'this query');
   const { body, version, count, isCold } = await askWithinShares(shares, reply, pageBytesAtMost(asked.limit), (gone) => engine.ask({ teamId, appId, tableId, ...asked }, gone));
   if (has(version)) return replyNotModified(reply, version);
   if (count !== null) reply.header('tablog-count', count);

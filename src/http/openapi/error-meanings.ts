@@ -9,7 +9,7 @@ export const errorMeanings: Readonly<Record<ErrorType, readonly [meaning: string
   stash_not_found: ['There is no such stash, or no longer.', 'there is no stash import-7'],
   payment_required: ['The team is suspended, or a quota of its plan is used up: rows, tables, stashes, open bodies, open uploads and their bytes, bytes of files, or bytes of the log today. The message says which, how much is used, and how much is allowed.', 'The team is suspended.'],
   forbidden: ['The token may not do this: it is for reading only, or for another app. Of an address for files: it is not signed, or no longer valid.', 'This token is for reading only.'],
-  request_error: ['The bearer token does not exist or is incorrect.', 'The bearer token does not exist or is incorrect.'],
+  request_error: ['The bearer token is missing, does not exist or is incorrect.', 'The bearer token does not exist or is incorrect.'],
   not_found: ['There is nothing at this path.', 'There is nothing at this path.'],
   table_not_found: ['The team has no such table.', 'There is no such table.'],
   row_not_found: ['The table has no such row.', 'There is no such row.'],

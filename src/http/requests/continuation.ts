@@ -31,12 +31,12 @@ export function formatContinuation(tableId: string, { generation, version, ordin
 /** Throws HttpError for a text that no page of this table returned. */
 export function parseContinuation(tableId: string, text: string): PagePosition {
   const position = readPosition(tableId, text);
-  if (position === null) throw notGiven('this table');
+  if (position === null) throw invalidContinuation('query.', 'this table');
   const generation = position.readBigUInt64BE(0);
   const version = position.readBigUInt64BE(8);
   const ordinal = position.readUInt32BE(16);
   const index = position.readUInt32BE(20);
-  if (generation > versionMax || version > versionMax || ordinal > ordinalMax || index > indexMax) throw notGiven('this table');
+  if (generation > versionMax || version > versionMax || ordinal > ordinalMax || index > indexMax) throw invalidContinuation('query.', 'this table');
   return { generation, version, ordinal, index };
 }
 
@@ -52,7 +52,7 @@ export function formatTablesContinuation(teamId: string, { created, id }: TableP
 export function parseTablesContinuation(teamId: string, text: string): TablePosition {
   const position = readPosition(teamId, text);
   const created = position?.readBigUInt64BE(0) ?? 0n;
-  if (position === null || created > versionMax) throw notGiven('these tables');
+  if (position === null || created > versionMax) throw invalidContinuation('query.', 'these tables');
   const id = position.toString('hex', 8).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
   return { created, id };
 }
@@ -70,8 +70,9 @@ function readPosition(owner: string, text: string): Buffer | null {
   return isMade ? position : null;
 }
 
-function notGiven(whose: string): HttpError {
-  return new HttpError('request_validation_error', `query.continuation: no page of ${whose} gave it.`);
+/** `prefix`: what comes before the name of the parameter; `whose`: what a page would have been of. */
+export function invalidContinuation(prefix: string, whose: string): HttpError {
+  return new HttpError('request_validation_error', `${prefix}continuation: it is invalid: no page of ${whose} gave it.`);
 }
 
 /** Detects mistakes, such as the continuation of another table. It is not a signature: the query checks what it points to. */

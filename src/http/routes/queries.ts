@@ -6,6 +6,7 @@ import { collectBody } from '../bodies/request-body.ts';
 import { HttpError } from '../answers/http-error.ts';
 import type { Shares } from '../limits/shares.ts';
 import { queryOperations } from '../openapi/operations/queries.ts';
+import { invalidContinuation } from '../requests/continuation.ts';
 import { pageItemsMax } from '../requests/page-query.ts';
 import type { App } from '../server/app-type.ts';
 
@@ -42,6 +43,6 @@ function readLimit(given: unknown): number {
 
 function readContinuation(given: unknown): string | null {
   if (given === undefined) return null;
-  if (typeof given !== 'string') throw new HttpError('request_validation_error', 'continuation: must be the continuation of the page before');
+  if (typeof given !== 'string') throw invalidContinuation('', 'this query');
   return given;
 }

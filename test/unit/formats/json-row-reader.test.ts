@@ -228,7 +228,7 @@ describe('refused', () => {
 
   test('an object where only an array is expected', () => {
     expect(refusalOf(() => readRows(['{"rows":[]}'], { form: 'rows' }))?.message)
-      .toBe('the body must be an array of rows');
+      .toBe('the body must be an array of rows: send one row as [{...}]');
   });
 
   test.each([

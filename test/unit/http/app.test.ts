@@ -110,13 +110,18 @@ describe('the token', () => {
   const refused = errorOf('request_error', 'The bearer token does not exist or is incorrect.');
 
   test.each([
-    [undefined], [''], ['Bearer'], ['Bearer '], ['Bearer wrong'], ['Basic good-token'], ['Bearer good-token x'],
+    [''], ['Bearer'], ['Bearer '], ['Bearer wrong'], ['Basic good-token'], ['Bearer good-token x'],
     ['Bearer good-token, Bearer good-token'], ['good-token'], [['Bearer good-token', 'Bearer good-token']],
   ])('%j is refused with one body', async (value) => {
-    const sent = value === undefined ? {} : { authorization: value as string };
-    const response = await edge().app.inject({ url: '/tables', headers: sent });
+    const response = await edge().app.inject({ url: '/tables', headers: { authorization: value as string } });
     expect(response.statusCode).toBe(404);
     expect(response.json()).toEqual(refused);
+  });
+
+  test('that is missing is said to be', async () => {
+    const response = await edge().app.inject({ url: '/tables' });
+    expect(response.statusCode).toBe(404);
+    expect(response.json()).toEqual(errorOf('request_error', expect.stringMatching(/^There is no bearer token: .* Authorization/)));
   });
 
   test.each(['Bearer good-token', 'bearer good-token', 'BEARER   good-token'])('%s is let in', async (value) => {

@@ -39,7 +39,7 @@ describe('a continuation', () => {
     ['padded', `${here}=`],
     ['something else', 'page-2'],
   ])('is not: %s', (_name, text) => {
-    expect(() => parseContinuation(table, text)).toThrow('query.continuation: no page of this table gave it.');
+    expect(() => parseContinuation(table, text)).toThrow('query.continuation: it is invalid: no page of this table gave it.');
   });
 
   test('belongs to its table', () => {
@@ -68,6 +68,6 @@ describe('a continuation of tables', () => {
     ["another team's", table.replace('7', '6'), tables],
     ['of a version that Postgres cannot hold', table, formatTablesContinuation(table, { created: 2n ** 63n, id: table })],
   ])('is not: %s', (_name, teamId, text) => {
-    expect(() => parseTablesContinuation(teamId, text)).toThrow('query.continuation: no page of these tables gave it.');
+    expect(() => parseTablesContinuation(teamId, text)).toThrow('query.continuation: it is invalid: no page of these tables gave it.');
   });
 });
