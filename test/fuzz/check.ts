@@ -75,6 +75,8 @@ export class AnswerChecker {
 }
 
 function decodedPath(target: string): string {
+  // The router takes it for the root.
+  if (target === '*') return '/';
   const [path, ...query] = target.replace(/^https?:\/\/[^/]*/, '').split('#', 1)[0]!.split('?');
   try {
     return [decodeURI(path!), ...query].join('?');

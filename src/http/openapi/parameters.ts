@@ -109,6 +109,9 @@ export const responseHeaders = {
     schema: z.string(), required: true, example: '/jobs/AgEFAZnC9G0eejCMVR8K',
     description: 'Where to ask for the job.',
   },
+  'Page-Location': {
+    header: 'Location', schema: z.literal('docs'), required: true, example: 'docs', description: 'The page, relative to this address.',
+  },
   'Job-ID': {
     schema: z.string(), required: false, example: 'djE6MDE5OWMyZjQtNmQxZS03YTMwLThjNTUtMWYwYTJiM2M0ZDVl',
     description: 'With `outcome_unknown`: the ID of the job that the request has become.',

@@ -1,4 +1,4 @@
-/** `/openapi.json`: the OpenAPI document. `/docs`: a page that shows it, without requests to other hosts. */
+/** `/openapi.json`: the OpenAPI document. `/docs`: a page that shows it, without requests to other hosts. `/` leads there. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -60,6 +60,11 @@ export function addDocumentationRoutes(app: App, document: () => OpenApiDocument
     ['swagger-ui-bundle.js', once(() => readSwaggerUi('text/javascript; charset=utf-8', 'swagger-ui-bundle.js'))],
     ['swagger-ui.css', once(() => readSwaggerUi('text/css; charset=utf-8', 'swagger-ui.css'))],
   ]);
+  // Relative, as the URLs of the page are.
+  app.route({
+    method, url: '/', config: { public: true, operation: serviceOperations.root },
+    handler: (_request, reply) => reply.redirect('docs', 302),
+  });
   app.route({
     method, url: '/openapi.json', config: { public: true, operation: serviceOperations.document },
     handler: (request, reply) => replyWithFile(request, reply, documentFile()),

@@ -36,7 +36,7 @@ function failing(thrown: unknown): Edge {
 describe('routing', () => {
   test.each([
     ['GET', '/nothing', 404, 'not_found', undefined],
-    ['GET', '/', 404, 'not_found', undefined],
+    ['POST', '/', 405, 'method_not_allowed', 'GET, HEAD'],
     ['GET', '/tables/', 404, 'not_found', undefined],
     ['POST', '/tables/a/b/c', 404, 'not_found', undefined],
     ['OPTIONS', '/nothing', 404, 'not_found', undefined],

@@ -47,6 +47,14 @@ const metrics: Operation = {
   },
 };
 
+const root: Operation = {
+  operationId: 'getRoot',
+  tag: 'Service',
+  summary: 'The way to the documentation',
+  description: 'For people who open the address of the service in a browser.',
+  answers: { 302: { description: 'The page is at `Location`.', headers: ['Page-Location'] } },
+};
+
 const document: Operation = {
   operationId: 'getDocument',
   tag: 'Service',
@@ -93,4 +101,4 @@ const pageFile: Operation = {
   errors: ['not_found'],
 };
 
-export const serviceOperations = { live, ready, metrics, document, page, pageFile };
+export const serviceOperations = { live, ready, metrics, root, document, page, pageFile };
