@@ -49,6 +49,9 @@ const settings = z.object({
     .describe('The TCP port for `/metrics` alone, on the same address; 0 takes a free one. Without it `/metrics` is on `PORT`, open to all who reach it.'),
   PUBLIC_URL: httpUrl.optional()
     .describe('The address under which clients reach the service, for the links it hands out and for `/openapi.json`.'),
+  CORS_ORIGINS: z.string().regex(/^(\*|[a-z][a-z0-9+.-]*:\/\/[^\s/,*]+(,[a-z][a-z0-9+.-]*:\/\/[^\s/,*]+)*)$/, 'must be `*`, or origins such as https://app.example.org, several with commas between them')
+    .transform((text) => (text === '*' ? text : text.split(','))).optional()
+    .describe('The origins whose pages may ask the service from a browser, such as `https://app.example.org`, several with commas between them; `*` is any. Without it, browsers let no page of another origin read answers.'),
   DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://').optional()
     .describe('The Postgres to use. Without it, an embedded one is started in `DATA_DIR`.'),
   ROLE: oneOf(['all', 'api', 'projector']).default('all')

@@ -101,7 +101,7 @@ export async function serve(config: Config): Promise<void> {
   });
   const rateLimits = RateLimits.of(config, metrics.requests);
   const spoolFolder = await openSpoolFolder(config.DATA_DIR);
-  const addressLimit = AddressLimit.of(config, metrics.requests);
+  const addressLimit = AddressLimit.of('refusals', config, metrics.requests);
   const engine = await QueryEngine.open({
     databaseUrl: service.url, schema: database.schema, folder: resolve(config.DATA_DIR, 'queries'), memoryBytesMax: config.QUERY_MEMORY_MAX,
     diskBytesMax: config.QUERY_DISK_MAX, diskFreeMin: config.DISK_FREE_MIN, threads: Math.min(availableParallelism(), queryThreadsMax), timeoutMs: config.QUERY_TIMEOUT_MS, logger,
@@ -244,6 +244,7 @@ function buildService({ service, engine, files, submitter, outcomes, shares, rat
     log: logger,
     authenticate: (token, request) => (log.isCaughtUp ? authenticate(token, request) : refuseWhileBehind()),
     addressLimit,
+    preflightLimit: AddressLimit.of('preflights', config, metrics.requests),
     onRefusedToken: (request) => refusedTokens.add(originOf(request)),
     quarantinedSince: (teamId) => log.quarantinedSince(teamId),
     isLinked: cacheLinks((teamId, tableId, appId) => tables.isLinked(teamId, tableId, appId)),

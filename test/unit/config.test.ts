@@ -61,6 +61,8 @@ describe('readConfig', () => {
     [{ LOG_REQUESTS: 'true' }, { LOG_REQUESTS: true }],
     [{ DATABASE_URL: 'postgres://u:p@h/d' }, { DATABASE_URL: 'postgres://u:p@h/d' }],
     [{ PUBLIC_URL: 'https://tables.example.org' }, { PUBLIC_URL: 'https://tables.example.org' }],
+    [{ CORS_ORIGINS: '*' }, { CORS_ORIGINS: '*' }],
+    [{ CORS_ORIGINS: 'https://a.example.org,http://localhost:5173' }, { CORS_ORIGINS: ['https://a.example.org', 'http://localhost:5173'] }],
     [{ ASYNC_WAIT_MS: '0' }, { ASYNC_WAIT_MS: 0 }],
     [{ PATH: '/bin' }, {}],
     [{ PORT: '0', METRICS_PORT: '0' }, { PORT: 0, METRICS_PORT: 0 }],
@@ -77,6 +79,7 @@ describe('readConfig', () => {
     ['LOG_LEVEL', 'loud'], ['LOG_REQUESTS', 'yes'], ['BODY_SIZE_MAX_BYTES', '0'], ['OUTCOME_WAIT_MS', '2147483648'], ['ASYNC_WAIT_MS', '-1'],
     ['RATE_LIMIT_REQUESTS', '0'], ['RATE_LIMIT_ROWS', '2147483648'], ['RATE_LIMIT_WINDOW_MS', '999'], ['RATE_LIMIT_WINDOW_MS', '86400001'],
     ['KAFKA_BROKERS', 'a'], ['KAFKA_BROKERS', 'a:9092,'], ['KAFKA_TOPIC', 'a b'], ['ROLE', 'both'],
+    ['CORS_ORIGINS', 'a.example.org'], ['CORS_ORIGINS', 'https://a.example.org/'], ['CORS_ORIGINS', '*,https://a'], ['CORS_ORIGINS', 'https://*.example.org'], ['CORS_ORIGINS', 'https://a, https://b'],
     ['FILES_S3_BUCKET', 'ab'], ['FILES_S3_BUCKET', 'Files'], ['FILES_S3_BUCKET', '-files'], ['UPLOAD_SIZE_MAX_BYTES', '5368709121'],
     ['UPLOAD_LIFE_MS', '604800001'], ['UPLOADS_OPEN_MAX', '0'], ['DATABASE_URL', 'mysql://h/d'], ['DISK_FREE_MIN', '1.5GiB'], ['DISK_FREE_MIN', '-1'], ['PUBLIC_URL', 'ftp://h'], ['PUBLIC_URL', 'h'],
   ])('%s=%s is a problem', (name, value) => {

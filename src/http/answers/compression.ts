@@ -3,6 +3,7 @@ import type { Transform } from 'node:stream';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, createBrotliCompress, createGzip, createZstdCompress, gzip, zstdCompress } from 'node:zlib';
 import type { DoneFuncWithErrOrRes, FastifyReply, FastifyRequest } from 'fastify';
+import { varyBy } from './vary.ts';
 
 /** Below this many characters or bytes, compression costs more than it saves. */
 const worthwhile = 1_024;
@@ -51,7 +52,7 @@ export function compressReply(
     done();
     return;
   }
-  if (!reply.hasHeader('vary')) void reply.header('vary', 'Accept-Encoding');
+  void varyBy(reply, 'Accept-Encoding');
   const encoding = chooseEncoding(request.raw.headers['accept-encoding']);
   if (encoding === null || request.method === 'HEAD') {
     done();

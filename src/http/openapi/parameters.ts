@@ -84,7 +84,7 @@ export const responseHeaders = {
     description: 'The answer may be kept, and is to be asked for again with `If-None-Match`.',
   },
   'Vary': {
-    schema: z.literal('Accept-Encoding, Authorization'), required: true, example: 'Accept-Encoding, Authorization',
+    schema: z.string().regex(/^(Origin, )?Accept-Encoding, Authorization$/), required: true, example: 'Accept-Encoding, Authorization',
     description: 'What the answer depends on.',
   },
   'Allow': {

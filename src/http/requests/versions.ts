@@ -1,6 +1,7 @@
 /** Versions on the wire: `ETag`, `If-Match`, `If-None-Match` (spec section 9, decisions sections 1 and 4). */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { varyBy } from '../answers/vary.ts';
 import { parseOrRefuse } from './validation.ts';
 
 const versionMax = 2n ** 63n - 1n;
@@ -31,10 +32,9 @@ export function formatEtag(version: bigint): string {
 
 /** Adds the version to a response, with the headers for caches. */
 export function setVersion(reply: FastifyReply, version: bigint): FastifyReply {
-  return reply
+  return varyBy(reply, 'Accept-Encoding', 'Authorization')
     .header('etag', formatEtag(version))
-    .header('cache-control', 'private, no-cache')
-    .header('vary', 'Accept-Encoding, Authorization');
+    .header('cache-control', 'private, no-cache');
 }
 
 /**

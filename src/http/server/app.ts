@@ -21,6 +21,7 @@ import { buildErrorHandler, replyWithError } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { buildDocument } from '../openapi/document.ts';
 import type { AddressLimit } from '../limits/address-limit.ts';
+import { allowOrigins } from './cors.ts';
 import { RequestLog } from './request-log.ts';
 import type { RequestObserver } from './request-observer.ts';
 import type { ReadingFloor } from './slow-readers.ts';
@@ -31,7 +32,7 @@ import { compileValidator } from '../requests/validation.ts';
 export interface AppDependencies {
   readonly config: Pick<
     Config,
-    'LOG_REQUESTS' | 'REQUEST_IDLE_TIMEOUT_MS' | 'DRAIN_TIMEOUT_MS' | 'CONNECTIONS_MAX' | 'PUBLIC_URL'
+    'LOG_REQUESTS' | 'REQUEST_IDLE_TIMEOUT_MS' | 'DRAIN_TIMEOUT_MS' | 'CONNECTIONS_MAX' | 'PUBLIC_URL' | 'CORS_ORIGINS'
   >;
   readonly log: FastifyBaseLogger;
   /** How fast a client must read its answers. */
@@ -41,6 +42,8 @@ export interface AppDependencies {
   readonly quarantinedSince: QuarantinedSince;
   /** Limits refused tokens by the address of the client; absent: there is no limit. */
   readonly addressLimit?: AddressLimit | null;
+  /** Limits preflights of browsers by that address; absent: there is no limit. */
+  readonly preflightLimit?: AddressLimit | null;
   readonly isLinked: IsLinked;
   readonly checkHealth: CheckHealth;
   readonly observer: RequestObserver;
@@ -59,7 +62,7 @@ const { version } = createRequire(import.meta.url)('../../../package.json') as {
 
 /** Builds the server. `app.close()` drains it: requests in flight finish within DRAIN_TIMEOUT_MS. */
 export function buildApp({
-  config, log, readingFloor = defaultReadingFloor, authenticate, onRefusedToken, addressLimit = null, quarantinedSince, isLinked, checkHealth,
+  config, log, readingFloor = defaultReadingFloor, authenticate, onRefusedToken, addressLimit = null, preflightLimit = null, quarantinedSince, isLinked, checkHealth,
   observer, routes,
 }: AppDependencies): App {
   const allowedMethods = new AllowedMethods();
@@ -100,10 +103,13 @@ export function buildApp({
   const admission = [buildAuthenticator(authenticate, onRefusedToken, addressLimit), buildQuarantineCheck(quarantinedSince), buildAccessCheck(isLinked)];
   const all: RouteOptions[] = [];
   app.addHook('onRoute', (route) => {
+    // Of CORS, and no part of the interface.
+    if (route.url === '*') return;
     prepareRoute(route, admission, allowedMethods);
     all.push(route);
   });
 
+  if (config.CORS_ORIGINS !== undefined) allowOrigins(app, config.CORS_ORIGINS, preflightLimit);
   routes(app);
   addHealthRoutes(app, () => (isDraining() ? { notReady: ['The service is stopping.'], problems: [] } : checkHealth()));
   addDocumentationRoutes(app, () => buildDocument(all, { version, serverUrl: config.PUBLIC_URL ?? '/' }));

@@ -1,10 +1,12 @@
 import type { RefusedBy, ShareName } from '../limits/fair-shares.ts';
 import type { Refusal } from '../../events/outcome.ts';
 
-/** The names of the rate limits (docs/rate-limits.md): those of a team, and `refusals`, that of a client address. */
+/** The names of the rate limits (docs/rate-limits.md): those of a team, and those of a client address. */
 export const teamLimitNames = ['requests', 'rows', 'bytes', 'imports'] as const;
-export const limitNames = [...teamLimitNames, 'refusals'] as const;
+const addressLimitNames = ['refusals', 'preflights'] as const;
+export const limitNames = [...teamLimitNames, ...addressLimitNames] as const;
 export type TeamLimitName = (typeof teamLimitNames)[number];
+export type AddressLimitName = (typeof addressLimitNames)[number];
 export type LimitName = (typeof limitNames)[number];
 
 /** Observes requests. Called synchronously: it must be quick, and must not throw. */

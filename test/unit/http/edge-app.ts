@@ -25,6 +25,8 @@ afterEach(async () => {
   for (const one of opened.splice(0).toReversed()) await one.close();
 });
 
+export const edgeConfig: AppDependencies['config'] = { LOG_REQUESTS: false, REQUEST_IDLE_TIMEOUT_MS: 60_000, DRAIN_TIMEOUT_MS: 1_000, CONNECTIONS_MAX: 100 };
+
 /** A principal but for its team. */
 export const unlimited = { tokenId: 'token', readOnly: false, appId: null };
 
@@ -32,7 +34,7 @@ export const unlimited = { tokenId: 'token', readOnly: false, appId: null };
 export function buildEdge(routes: (app: App) => void, changes: Partial<AppDependencies> = {}): Edge {
   const lines: LogLine[] = [];
   const app = buildApp({
-    config: { LOG_REQUESTS: false, REQUEST_IDLE_TIMEOUT_MS: 60_000, DRAIN_TIMEOUT_MS: 1_000, CONNECTIONS_MAX: 100 },
+    config: edgeConfig,
     log: pino({ level: 'debug' }, { write: (line: string) => lines.push(JSON.parse(line) as LogLine) }),
     authenticate: (token) => (token === 'good-token' ? { ...unlimited, teamId: 't1' } : null),
     onRefusedToken: () => undefined,

@@ -1,0 +1,35 @@
+/** CORS: which pages of other origins may ask, and which headers of answers their scripts may read. */
+import cors, { type FastifyCorsOptions } from '@fastify/cors';
+import type { FastifyRequest } from 'fastify';
+import type { AddressLimit } from '../limits/address-limit.ts';
+import { responseHeaders, type DescribedHeader } from '../openapi/parameters.ts';
+import type { App } from './app-type.ts';
+
+/** How long browsers may remember what a preflight said, in seconds: the longest that all of them accept. */
+const preflightSeconds = 7200;
+
+/** Lets pages of these origins ask, or of any origin. Preflights have no token, so they are limited by the address of the client. */
+export function allowOrigins(app: App, origins: '*' | readonly string[], preflightLimit: AddressLimit | null): void {
+  const allowed: FastifyCorsOptions = {
+    origin: origins === '*' ? '*' : [...origins],
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    exposedHeaders: namesOfHeaders(),
+    maxAge: preflightSeconds,
+  };
+  void app.register(cors, {
+    delegator: (request, done) => {
+      if (!isPreflight(request)) done(null, { ...allowed, preflight: false });
+      else if (preflightLimit === null) done(null, allowed);
+      else preflightLimit.count(request).then((refusal) => (refusal === null ? done(null, allowed) : done(refusal)), done);
+    },
+  });
+}
+
+/** Other requests with OPTIONS are answered like any method that a path does not have. */
+function isPreflight({ method, headers }: FastifyRequest): boolean {
+  return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
+}
+
+function namesOfHeaders(): string[] {
+  return [...new Set(Object.entries(responseHeaders).map(([name, { header = name }]: [string, DescribedHeader]) => header))];
+}
