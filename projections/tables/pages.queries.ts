@@ -6,7 +6,8 @@ import type { RowAddress } from '../../src/events/event.ts';
 import { TimeSlices } from '../../src/time-slices.ts';
 import { isPresentedBy, type PresenterFor } from '../../src/values/presentation.ts';
 import type { Presenters } from './presenters.ts';
-import { RowsJson } from './rows-json.ts';
+import { RowsCsv, writtenColumns } from './rows-csv.ts';
+import { RowsJson, type RowsText } from './rows-json.ts';
 import { changedForm, formInSql, parseForm, selectRowsOf } from './stored-body.ts';
 import type { TableAnswer } from './tables.queries.ts';
 
@@ -27,9 +28,15 @@ const partBytesMax = 1024 * 1024;
 /** A row takes at most about this many bytes, with its ID. */
 const rowBytesMax = 512 * 1024 + 64;
 
+/** Of what format the text of a page is. */
+export type RowsFormat = 'json' | 'csv';
+
+/** In CSV quotes are doubled, and each empty cell takes a comma. */
+const timesInCsv = 3;
+
 /** About how many bytes a page of at most so many rows can have. */
-export function pageBytesAtMost(limit: number): number {
-  return Math.min(pageBytesMax, limit * rowBytesMax);
+export function pageBytesAtMost(limit: number, format: RowsFormat): number {
+  return Math.min(pageBytesMax, limit * rowBytesMax) * (format === 'csv' ? timesInCsv : 1);
 }
 
 /** A position in the rows of a generation of a table: the next row is at this index or after it. */
@@ -39,7 +46,7 @@ export interface PagePosition extends RowAddress {
 
 export interface RowsPage {
   /** The rows with their `$rowID`. */
-  readonly rows: RowsJson;
+  readonly rows: RowsText;
   readonly etag: bigint;
   /** Where the next page begins; null when this is the last. */
   readonly next: PagePosition | null;
@@ -147,10 +154,11 @@ export class PageQueries {
     tableId: string,
     from: PagePosition | null,
     limit: number,
+    format: RowsFormat = 'json',
   ): Promise<TableAnswer<RowsPage | 'continuation_expired'>> {
     let position = from;
     for (;;) {
-      const page = await this.#readPage(teamId, tableId, position, limit);
+      const page = await this.#readPage(teamId, tableId, position, limit, format);
       if (typeof page === 'string' || page.rows.count > 0 || page.next === null) return page;
       // All remaining rows of what was read are deleted: go on after it.
       position = page.next;
@@ -162,6 +170,7 @@ export class PageQueries {
     tableId: string,
     from: PagePosition | null,
     limit: number,
+    format: RowsFormat,
   ): Promise<TableAnswer<RowsPage | 'continuation_expired'>> {
     const values = [
       tableId, teamId, from?.generation ?? null, from?.version ?? 0n, from?.ordinal ?? 0, from?.index ?? 0, limit,
@@ -173,7 +182,7 @@ export class PageQueries {
     if (schemaVersion === null) return 'continuation_expired';
 
     const slices = new TimeSlices();
-    const rows = rowsJsonFor(parts);
+    const rows = format === 'json' ? rowsJsonFor(parts) : new RowsCsv(writtenColumns(await this.#presenters.schema(tableId, schemaVersion)));
     let presenterFor: PresenterFor | null = null;
     for (const part of parts) {
       const { version, ordinal, start, lim, indexes, versions, ids } = part;

@@ -2,7 +2,7 @@
 import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import { presentersOf, type PresenterFor } from '../../src/values/presentation.ts';
-import { decodeSchema } from '../../src/values/table-schema.ts';
+import { decodeSchema, type TableSchema } from '../../src/values/table-schema.ts';
 import { SchemaCache } from './schema-cache.ts';
 
 const selectSchema: Statement<{ columns: string }> = {
@@ -20,12 +20,17 @@ export class Presenters {
 
   /** The presenters of this version of a table's schema. Reuse them for many rows. */
   async of(tableId: string, version: bigint): Promise<PresenterFor> {
+    return presentersOf(await this.schema(tableId, version));
+  }
+
+  /** This version of a table's schema. */
+  async schema(tableId: string, version: bigint): Promise<TableSchema> {
     const cached = this.#schemas.find(tableId, version);
-    if (cached) return presentersOf(cached);
+    if (cached) return cached;
     const { rows } = await this.#database.reader.query(selectSchema, [tableId, version]);
     if (rows.length === 0) throw new Error(`table ${tableId} has no schema of version ${version}`);
     const schema = decodeSchema(JSON.parse(rows[0]!.columns));
     this.#schemas.put({ tableId, version, schema });
-    return presentersOf(schema);
+    return schema;
   }
 }

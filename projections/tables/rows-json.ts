@@ -8,6 +8,21 @@ const comma = 0x2c;
 const closeBrace = 0x7d;
 const quote = 0x22;
 
+/** The rows of a page, as the text of an answer. */
+export interface RowsText {
+  readonly count: number;
+  /**
+   * Adds a row.
+   * @param prefix of its ID, see `rowIdPrefix`
+   * @param body its JSON text, an object
+   */
+  add(prefix: string, index: number, body: string): void;
+  /** Adds a row that retains its ID through an overwrite. */
+  addRetained(id: string, body: string): void;
+  /** The page. `continuation`: of letters, digits, `-` and `_`; null on the last page. */
+  page(continuation: string | null): Buffer;
+}
+
 /** Room for the text before the rows. */
 const room = 64;
 /** A UTF-16 code unit takes at most this many bytes in UTF-8. */
@@ -15,7 +30,7 @@ const bytesOfUnitMax = 3;
 /** Bytes around a body: the ID with its key, quotes, comma, and the comma between rows. */
 const bytesAround = 48;
 
-export class RowsJson {
+export class RowsJson implements RowsText {
   #bytes: Buffer;
   #length = room;
   #count = 0;
@@ -32,11 +47,6 @@ export class RowsJson {
     return this.#count;
   }
 
-  /**
-   * Adds a row.
-   * @param prefix of its ID, see `rowIdPrefix`
-   * @param body its JSON text, an object
-   */
   add(prefix: string, index: number, body: string): void {
     this.#begin(body);
     this.#length += this.#bytes.write(prefix, this.#length, 'latin1');
@@ -44,7 +54,6 @@ export class RowsJson {
     this.#end(body);
   }
 
-  /** Adds a row that retains its ID through an overwrite. */
   addRetained(id: string, body: string): void {
     this.#begin(body);
     this.#length += this.#bytes.write(id, this.#length, 'latin1');
@@ -75,6 +84,10 @@ export class RowsJson {
     }
     this.#length = at;
     this.#count += 1;
+  }
+
+  page(continuation: string | null): Buffer {
+    return this.enclose('{"data":[', continuation === null ? ']}' : `],"continuation":"${continuation}"}`);
   }
 
   /** The rows, joined by commas, between two ASCII texts, of which the first has at most 64 characters. */

@@ -1,4 +1,5 @@
 /** What a service and its query engine, a process of its own, say to each other: HTTP on the loopback interface. */
+import type { RowsFormat } from '../../projections/tables/pages.queries.ts';
 import type { ExportFormat } from './language/export-format.ts';
 import type { GivenQuery } from './language/rows-query.ts';
 
@@ -39,6 +40,7 @@ export interface QueryRequest extends TableRequest {
   /** Where a page goes on; then the query is that of the page before. */
   readonly continuation: string | null;
   readonly limit: number;
+  readonly format: RowsFormat;
 }
 
 /** The body of `POST /export`. The answer is the file. */
@@ -47,4 +49,4 @@ export interface ExportRequest extends TableRequest {
 }
 
 /** The headers of a 200. Any other answer has a QueryError as JSON: its type and message. */
-export const answerHeaders = { version: 'tablog-version', count: 'tablog-count', cold: 'tablog-cold' } as const;
+export const answerHeaders = { version: 'tablog-version', count: 'tablog-count', cold: 'tablog-cold', continuation: 'tablog-continuation' } as const;

@@ -33,9 +33,11 @@ export interface QueryEngineOptions extends Omit<EngineSettings, 'secret' | 'fol
   readonly logger: Logger;
 }
 
-/** An answer of the engine: rows or groups as the JSON of a page. */
+/** An answer of the engine: rows or groups as the text of a page. */
 export interface EngineAnswer {
   readonly body: Buffer;
+  /** What to ask for the next page with; null on the last page. In JSON it is in the body too. */
+  readonly continuation: string | null;
   readonly version: bigint;
   /** How many rows meet the filter; null if that was not asked. */
   readonly count: string | null;
@@ -95,7 +97,10 @@ export class QueryEngine {
     const { response, headers } = await this.#post('/rows', query, signal);
     try {
       const body = await buffer(response);
-      return { body, version: BigInt(headers[answerHeaders.version]!), count: headers[answerHeaders.count] ?? null, isCold: headers[answerHeaders.cold] === 'true' };
+      return {
+        body, continuation: headers[answerHeaders.continuation] ?? null, version: BigInt(headers[answerHeaders.version]!),
+        count: headers[answerHeaders.count] ?? null, isCold: headers[answerHeaders.cold] === 'true',
+      };
     } catch (error) {
       throw this.#problem(error, signal);
     }

@@ -108,3 +108,12 @@ test('what cannot be exported is refused, and what is known is not sent again', 
   await client().delete(`/tables/${table.id}`);
   expect(outcomeOf(await client().get(path))).toBe('404 table_not_found');
 });
+
+test.each<readonly [query: string, accept: string, type: string | null]>([
+  ['', '*/*', 'text/csv; charset=utf-8'], ['', 'application/json', 'application/json; charset=utf-8'], ['', 'application/x-ndjson, text/csv;q=0.5', 'application/x-ndjson; charset=utf-8'],
+  ['', 'application/vnd.apache.parquet', 'application/vnd.apache.parquet'], ['?format=tsv', 'text/html', 'text/tab-separated-values; charset=utf-8'], ['', 'text/html', null],
+])('export%s with Accept: %s is %s', async (query, accept, type) => {
+  const { response } = await download(await makeTable(), query, { accept });
+  expect([response.status, response.headers.get('content-type')]).toEqual(type === null ? [406, 'application/json; charset=utf-8'] : [200, type]);
+  if (type !== null) expect(response.headers.get('vary')).toBe('Accept, Accept-Encoding, Authorization');
+});

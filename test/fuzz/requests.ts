@@ -207,6 +207,7 @@ export class RequestMaker {
   #disturb(headers: (readonly [string, string])[], isHostile: boolean): (readonly [string, string])[] {
     const random = this.#random;
     if (random.chance(0.2)) headers.push(['accept-encoding', random.pick(['gzip', 'br', 'zstd', 'gzip, br;q=0.5', 'identity;q=0, *', '*'])]);
+    if (random.chance(0.15)) headers.push(['accept', random.pick(['text/csv', 'text/csv', 'text/csv, */*;q=0.1', 'application/json', '*/*', 'text/html', 'text/html,image/avif,*/*;q=0.8'])]);
     if (!isHostile || !random.chance(0.2)) return headers;
     const added = random.pick<() => readonly [string, string]>([
       () => random.pick(headers.length === 0 ? [['x', 'y'] as const] : headers.filter(([name]) => name !== 'authorization').concat([['x', 'y']])),

@@ -38,7 +38,7 @@ async function readAll(): Promise<string[]> {
     do {
       const page = await pages.page(teamId, id, from, 70);
       if (typeof page === 'string') throw new Error(page);
-      texts.push(`${id} ${page.rows.enclose('', '').toString()}`);
+      texts.push(`${id} ${page.rows.page(null).toString()}`);
       from = page.next;
     } while (from !== null);
   }

@@ -9,7 +9,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON; undefined if it is empty. */
+  /** The body as JSON; undefined if it is empty, or CSV. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look at whatever came
   readonly json: any;
   /** The version in the ETag; null without one. */
@@ -74,7 +74,7 @@ export class Client {
     const etag = response.headers.get('etag');
     return {
       status: response.status, headers: response.headers, text,
-      json: text === '' ? undefined : JSON.parse(text),
+      json: text === '' || response.headers.get('content-type')?.startsWith('text/csv') ? undefined : JSON.parse(text),
       version: etag === null ? null : BigInt(etag.replaceAll('"', '')),
     };
   }

@@ -6,8 +6,8 @@ import type {
 } from '../../src/http/openapi/document.ts';
 import type { Exchange } from './shapes.ts';
 
-/** Headers that clients act on: an answer may have one only if its description names it. */
-const meaningful = ['etag', 'allow', 'retry-after', 'job-id', 'location', 'ratelimit-policy', 'ratelimit'];
+/** Headers that clients act on: an answer may have one, or one of Tablog, only if its description names it. */
+const meaningful = new Set(['etag', 'allow', 'retry-after', 'job-id', 'link', 'location', 'ratelimit-policy', 'ratelimit']);
 
 export interface AcceptedRequest {
   readonly method: string;
@@ -89,8 +89,8 @@ export class InterfaceDocument {
   }
 
   #problemOfHeaders({ headers: described = {} }: ResponseObject, headers: Headers): string | null {
-    const undescribed = meaningful.find((name) => {
-      return headers.has(name) && !Object.keys(described).some((known) => known.toLowerCase() === name);
+    const undescribed = [...headers.keys()].find((name) => {
+      return (meaningful.has(name) || name.startsWith('tablog-')) && !Object.keys(described).some((known) => known.toLowerCase() === name);
     });
     if (undescribed !== undefined) return `the header ${undescribed}`;
     for (const [name, reference] of Object.entries(described)) {

@@ -15,7 +15,7 @@ export interface Exchange {
 const statusOf: Readonly<Record<string, number>> = {
   request_validation_error: 400, limit_exceeded: 400, idempotency_key_reused: 400, continuation_expired: 400,
   stash_not_found: 400, payment_required: 402, forbidden: 403, request_error: 404, not_found: 404, table_not_found: 404,
-  row_not_found: 404, job_not_found: 404, upload_not_found: 404, method_not_allowed: 405, query_timeout: 408, upload_incomplete: 409,
+  row_not_found: 404, job_not_found: 404, upload_not_found: 404, method_not_allowed: 405, not_acceptable: 406, query_timeout: 408, upload_incomplete: 409,
   upload_completed: 409, precondition_failed: 412, payload_too_large: 413, range_not_satisfiable: 416, column_id_not_found: 422,
   column_has_invalid_value: 422, column_id_reserved: 422, column_id_not_unique: 422, rate_limited: 429,
   internal_error: 500, service_unavailable: 503, outcome_unknown: 503,
@@ -50,6 +50,8 @@ interface Shape {
   readonly route: RegExp;
   readonly bodies: Readonly<Record<number, Check | null>>;
   readonly versioned: boolean;
+  /** Whether the answer may be CSV. */
+  readonly csv?: true;
 }
 
 const jobId: Check = (value) => typeof value === 'string' && /^[\w-]{92}$/.test(value);
@@ -97,7 +99,7 @@ const shapes: readonly Shape[] = [
   { route: /^DELETE \/tables\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
   { route: /^HEAD \/tables\/[^/]*\/rows$/, bodies: { 200: null, 304: null }, versioned: true },
   {
-    route: /^GET \/tables\/[^/]*\/rows$/, versioned: true,
+    route: /^GET \/tables\/[^/]*\/rows$/, versioned: true, csv: true,
     bodies: { 200: exactly({ data: listOf(row), 'continuation?': text }), 304: null },
   },
   {
@@ -105,11 +107,11 @@ const shapes: readonly Shape[] = [
     bodies: { 201: exactly({ data: added }), 202: exactly({ data: exactly({ jobID: jobId }) }) },
   },
   {
-    route: /^POST \/tables\/[^/]*\/query$/, versioned: true,
+    route: /^POST \/tables\/[^/]*\/query$/, versioned: true, csv: true,
     bodies: { 200: exactly({ data: listOf(isObject), 'continuation?': text }) },
   },
   // Other formats than JSON are not looked into.
-  { route: /^GET \/tables\/[^/]*\/export$/, versioned: true, bodies: { 200: anyOf(listOf(row), (value) => value === undefined), 304: null } },
+  { route: /^GET \/tables\/[^/]*\/export$/, versioned: true, csv: true, bodies: { 200: anyOf(listOf(row), (value) => value === undefined), 304: null } },
   { route: /^GET \/jobs\/[^/]*$/, bodies: { 200: exactly({ data: job }) }, versioned: false },
   { route: /^GET \/jobs\/[^/]*\/progress$/, bodies: { 200: exactly({ data: jobProgress }) }, versioned: false },
   {
@@ -162,6 +164,7 @@ function problemOfSuccess({ method, path, status, headers, text: body }: Exchang
     if (!vary.includes('accept-encoding') || !vary.includes('authorization')) return 'another Vary';
   }
   if (check === null) return body === '' ? null : 'a body';
+  if (headers.get('content-type') === 'text/csv; charset=utf-8') return shape.csv === true && body.endsWith('\n') ? null : 'CSV';
   return check(parse(headers, body)) ? null : 'another shape';
 }
 

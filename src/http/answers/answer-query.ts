@@ -8,11 +8,10 @@ import { takeOutgoing } from '../limits/outgoing.ts';
 import type { Shares } from '../limits/shares.ts';
 import { invalidContinuation } from '../requests/continuation.ts';
 import { isOfQuery } from '../requests/rows-query.ts';
-import { readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
+import { readIfNoneMatch, replyNotModified } from '../requests/versions.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { HttpError, isErrorType } from './http-error.ts';
-
-const json = 'application/json; charset=utf-8';
+import { rowsFormatOf, sendRowsPage } from './rows-page.ts';
 
 export interface QueryDependencies {
   readonly engine: QueryEngine;
@@ -24,16 +23,19 @@ export async function answerQuery(
   { engine, shares }: QueryDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  asked: Omit<QueryRequest, 'teamId' | 'appId' | 'tableId'>,
+  asked: Omit<QueryRequest, 'teamId' | 'appId' | 'tableId' | 'format'>,
 ): Promise<FastifyReply> {
   const { teamId, appId } = request.principal;
   const has = request.method === 'GET' ? readIfNoneMatch(request) : () => false;
   const tableId = tableIdOf(request);
   if (asked.continuation !== null && !isOfQuery(asked.continuation)) throw invalidContinuation(asked.prefix, 'this query');
-  const { body, version, count, isCold } = await askWithinShares(shares, reply, pageBytesAtMost(asked.limit), (gone) => engine.ask({ teamId, appId, tableId, ...asked }, gone));
-  if (has(version)) return replyNotModified(reply, version);
-  if (count !== null) reply.header('tablog-count', count);
-  return setVersion(reply, version).header('tablog-cache', isCold ? 'cold' : 'warm').type(json).send(body);
+  const format = rowsFormatOf(reply);
+  const query = { teamId, appId, tableId, format, ...asked };
+  const answer = await askWithinShares(shares, reply, pageBytesAtMost(asked.limit, format), (gone) => engine.ask(query, gone));
+  if (has(answer.version)) return replyNotModified(reply, answer.version);
+  if (answer.count !== null) reply.header('tablog-count', answer.count);
+  reply.header('tablog-cache', answer.isCold ? 'cold' : 'warm');
+  return sendRowsPage(reply, format, asked.limit, answer);
 }
 
 /** Asks the engine while it holds shares of the team; `ask` is told when the client has gone. */

@@ -16,6 +16,7 @@ export const statusOf = {
   job_not_found: 404,
   upload_not_found: 404,
   method_not_allowed: 405,
+  not_acceptable: 406,
   query_timeout: 408,
   upload_incomplete: 409,
   upload_completed: 409,

@@ -4,6 +4,7 @@
  */
 import type { RouteOptions } from 'fastify';
 import { z } from 'zod';
+import { answerTypesOf } from '../answers/answer-type.ts';
 import { statusOf, type ErrorType } from '../answers/http-error.ts';
 import { DocumentSchemas, type JsonSchema } from './document-schemas.ts';
 import { errorMeanings } from './error-meanings.ts';
@@ -178,6 +179,7 @@ function errorTypesOf(operation: Operation, method: string, url: string, isPubli
   const { ifMatch, body, errors = [] } = operation;
   return [...new Set<ErrorType>([
     'request_validation_error', 'method_not_allowed', 'internal_error',
+    ...(answerTypesOf(operation).length === 0 ? [] : ['not_acceptable'] as const),
     ...(isPublic ? [] : ['request_error', 'rate_limited', 'service_unavailable', ...accessErrorsOf(method, url, operation)] as const),
     // Every command adds to the log, of which a team may have used up its bytes of the day.
     ...(isCommand(method, operation) ? ['idempotency_key_reused', 'outcome_unknown', 'payment_required', 'limit_exceeded'] as const : []),

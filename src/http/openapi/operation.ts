@@ -27,6 +27,8 @@ export interface Operation {
   readonly isCommand?: boolean;
   /** Whether it reads only, so that tokens for reading may use it; by default GET and HEAD do. */
   readonly isRead?: boolean;
+  /** The query parameter that says which media type the answer has, whatever `Accept` says. */
+  readonly formatParameter?: string;
   readonly body?: Contents;
   /** Whether the body is stored byte for byte, so that it must not be compressed. */
   readonly isBodyKept?: boolean;

@@ -84,7 +84,7 @@ export const responseHeaders = {
     description: 'The answer may be kept, and is to be asked for again with `If-None-Match`.',
   },
   'Vary': {
-    schema: z.string().regex(/^(Origin, )?Accept-Encoding, Authorization$/), required: true, example: 'Accept-Encoding, Authorization',
+    schema: z.string().regex(/^(Origin, )?(Accept, )?Accept-Encoding, Authorization$/), required: true, example: 'Accept-Encoding, Authorization',
     description: 'What the answer depends on.',
   },
   'Allow': {
@@ -134,6 +134,14 @@ export const responseHeaders = {
   'Tablog-Cache': {
     schema: z.enum(['warm', 'cold']), required: false, example: 'warm',
     description: 'Whether the query engine had a copy of the table (`warm`), or made one first (`cold`).',
+  },
+  'Tablog-Continuation': {
+    schema: z.string(), required: false, example: 'AAAAAAAAAAEAAAAAAAAAAQAAAAAAAAABx2nWk0aE', description: 'Of CSV: what to ask for the next page with. Not on the last page.',
+  },
+  'Link': {
+    schema: z.string().regex(/^<[^<>]+>; rel="next"$/), required: false,
+    example: '</tables/0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e/rows?limit=10000&continuation=AAAAAAAAAAEAAAAAAAAAAQAAAAAAAAABx2nWk0aE>; rel="next"',
+    description: 'Of CSV: the next page. Not on the last page.',
   },
   'Accept-Ranges': {
     schema: z.literal('bytes'), required: true, example: 'bytes', description: 'Parts of the file can be asked for.',

@@ -3,11 +3,12 @@ import { pipeline, type Readable } from 'node:stream';
 import { create as contentDisposition } from 'content-disposition';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TableQueries } from '../../../projections/tables/tables.queries.ts';
-import type { ExportFormat } from '../../query/language/export-format.ts';
+import { exportFormats, type ExportFormat } from '../../query/language/export-format.ts';
 import type { EngineFile, QueryEngine } from '../../query/query-engine.ts';
 import { engineProblem } from '../answers/answer-query.ts';
 import { chooseEncoding, compressStream } from '../answers/compression.ts';
 import { replyMissing } from '../answers/missing.ts';
+import { varyBy } from '../answers/vary.ts';
 import { ClientGone } from '../bodies/request-body.ts';
 import { takeOutgoing } from '../limits/outgoing.ts';
 import type { Shares } from '../limits/shares.ts';
@@ -30,7 +31,7 @@ export function addExportRoutes(app: App, { engine, tables, shares }: ExportsRou
   app.get('/tables/:tableID/export', { schema: { querystring: exportQuery }, config: { operation: exportOperations.exportTable } }, async (request, reply) => {
     const { teamId, appId } = request.principal;
     const has = readIfNoneMatch(request);
-    const format = request.query.format ?? 'csv';
+    const format = request.query.format ?? exportFormats.find((name) => exportMediaTypes[name] === request.answerType)!;
     const tableId = tableIdOf(request);
     const table = await tables.table(teamId, tableId);
     if (typeof table === 'string') return replyMissing(reply, table);
@@ -38,7 +39,7 @@ export function addExportRoutes(app: App, { engine, tables, shares }: ExportsRou
     const gone = await takeShares(shares, reply);
     try {
       const exported = await engine.export({ teamId, appId, tableId, format, query: queryOf(request.query) ?? {}, prefix: 'query.' }, gone);
-      setVersion(reply, exported.version).headers({
+      setVersion(varyBy(reply, 'Accept'), exported.version).headers({
         'content-type': exportMediaTypes[format] + (format === 'parquet' ? '' : '; charset=utf-8'),
         'content-disposition': contentDisposition(`${table.name}.${format}`),
         'tablog-cache': exported.isCold ? 'cold' : 'warm',

@@ -17,6 +17,7 @@ import { isOfQuery, queryOf, rowsQuery } from '../requests/rows-query.ts';
 import { rowOperations } from '../openapi/operations/rows.ts';
 import { answerQuery } from '../answers/answer-query.ts';
 import { readPage } from '../answers/read-page.ts';
+import { rowsFormatOf, sendRowsPage } from '../answers/rows-page.ts';
 import type { Shares } from '../limits/shares.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { replyMissing } from '../answers/missing.ts';
@@ -73,13 +74,14 @@ function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void 
     }
     const has = readIfNoneMatch(request);
     const from = continuation === undefined ? null : parseContinuation(tableId, continuation);
-    const { page, outgoing } = await readPage(shares, reply, pageBytesAtMost(limit), () => pages.page(teamId, tableId, from, limit));
+    const format = rowsFormatOf(reply);
+    const { page, outgoing } = await readPage(shares, reply, pageBytesAtMost(limit, format), () => pages.page(teamId, tableId, from, limit, format));
     if (typeof page === 'string') return replyMissing(reply, page);
     if (has(page.etag)) return replyNotModified(reply, page.etag);
-    const next = page.next === null ? '' : `,"continuation":"${formatContinuation(tableId, page.next)}"`;
-    const body = page.rows.enclose('{"data":[', `]${next}}`);
+    const next = page.next === null ? null : formatContinuation(tableId, page.next);
+    const body = page.rows.page(next);
     outgoing.shrink(body.length);
-    return setVersion(reply, page.etag).type(json).send(body);
+    return sendRowsPage(reply, format, limit, { body, version: page.etag, continuation: next });
   });
 
   app.post(path, {

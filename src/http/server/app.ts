@@ -15,6 +15,7 @@ import { buildAccessCheck, type IsLinked } from '../access/access.ts';
 import { buildQuarantineCheck, type QuarantinedSince } from '../access/quarantine.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { buildAuthenticator, type Authenticate, type OnRefusedToken } from '../access/authenticate.ts';
+import { buildAnswerTypeCheck } from '../answers/answer-type.ts';
 import { compressReply } from '../answers/compression.ts';
 import { createServer, drainConnections } from './connections.ts';
 import { buildErrorHandler, replyWithError } from '../answers/error-reply.ts';
@@ -116,13 +117,16 @@ export function buildApp({
   return app;
 }
 
-/** Every route that is not public needs a token with sufficient rights, and every route refuses unknown query parameters. */
+/** Every route that is not public needs a token with sufficient rights. Every route refuses unknown query parameters, and `Accept` of what it has not. */
 function prepareRoute(
   route: RouteOptions,
   admission: readonly onRequestHookHandler[],
   allowedMethods: AllowedMethods,
 ): void {
   allowedMethods.add(route.url, route.method);
+  const { operation } = route.config ?? {};
+  const checkType = operation === undefined ? null : buildAnswerTypeCheck(operation);
+  if (checkType !== null) route.preValidation = [checkType, ...[route.preValidation ?? []].flat()];
   if (route.config?.public !== true) route.onRequest = [...admission, ...[route.onRequest ?? []].flat()];
   route.schema = { querystring: noQuery, ...route.schema };
 }

@@ -1,6 +1,8 @@
 /** Answers queries on the rows of a table. */
 import type { DuckDBValue } from '@duckdb/node-api';
-import { RowsJson } from '../../../projections/tables/rows-json.ts';
+import { RowsCsv } from '../../../projections/tables/rows-csv.ts';
+import { RowsJson, type RowsText } from '../../../projections/tables/rows-json.ts';
+import { DelimitedRowWriter } from '../../formats/delimited-row-writer.ts';
 import { QueryError } from '../language/query-error.ts';
 import { hasGroups, readRowsQuery, type RowsQuery } from '../language/rows-query.ts';
 import type { QueryRequest } from '../protocol.ts';
@@ -8,11 +10,13 @@ import type { Columnar } from './columnar.ts';
 import { compileCount, compileGroups, compileRows, type QuerySource } from './compile.ts';
 import { Continuations, type Continuation } from './continuations.ts';
 import type { Copies } from './copies.ts';
-import { selectFields, type ExportedRow } from './export/text-writers.ts';
+import { columnsOf, selectFields, type ExportedRow } from './export/text-writers.ts';
 import { inTime } from './in-time.ts';
 
 export interface QueryAnswer {
   readonly body: Buffer;
+  /** What to ask for the next page with; null on the last page. */
+  readonly continuation: string | null;
   readonly version: bigint;
   /** How many rows meet the filter; null if that was not asked. */
   readonly count: bigint | null;
@@ -26,7 +30,7 @@ export interface AnswererOptions {
 }
 
 interface Page {
-  readonly rows: Pick<RowsJson, 'enclose'>;
+  readonly rows: Pick<RowsText, 'page'>;
   /** How many rows come before the next page; null if this is the last. */
   readonly next: number | null;
 }
@@ -72,14 +76,14 @@ export class Answerer {
     }
   }
 
-  async #page({ limit }: QueryRequest, at: Continuation, isCold: boolean, signal: AbortSignal): Promise<QueryAnswer> {
+  async #page(request: QueryRequest, at: Continuation, isCold: boolean, signal: AbortSignal): Promise<QueryAnswer> {
     const { query, source, held } = at;
     const [count, { rows, next }] = await Promise.all([
       query.count ? this.#count(query, source, signal) : null,
-      hasGroups(query) ? this.#groups(at, limit, signal) : this.#rows(at, limit, signal),
+      hasGroups(query) ? this.#groups(at, request, signal) : this.#rows(at, request, signal),
     ]);
-    const continuation = next === null ? '' : `,"continuation":"${this.#keep({ ...at, offset: next })}"`;
-    return { body: rows.enclose('{"data":[', `]${continuation}}`), version: held.version, count, isCold };
+    const continuation = next === null ? null : this.#keep({ ...at, offset: next });
+    return { body: rows.page(continuation), continuation, version: held.version, count, isCold };
   }
 
   #keep(continuation: Continuation): string {
@@ -92,10 +96,10 @@ export class Answerer {
     return count;
   }
 
-  async #rows({ query, source, offset, held }: Continuation, asked: number, signal: AbortSignal): Promise<Page> {
+  async #rows({ query, source, offset, held }: Continuation, { limit: asked, format }: QueryRequest, signal: AbortSignal): Promise<Page> {
     const limit = Math.min(asked, Math.max(pageRowsMin, Math.floor(pageBytesMax / Math.max(held.copy.rowBytesMax, 1))));
     const found = await this.#options.columnar.rows(compileRows(query, source, { offset, limit: limit + 1 }), signal) as unknown as ExportedRow[];
-    const rows = new RowsJson(Math.min(found.length, limit), 0);
+    const rows = format === 'csv' ? new RowsCsv(columnsOf(query, source)) : new RowsJson(Math.min(found.length, limit), 0);
     const fields = query.fields === null ? null : new Set(query.fields);
     for (const [rowId, rowVersion, body] of found.slice(0, limit)) {
       rows.addRetained(rowId, fields === null ? body : selectFields(body, fields, rowVersion));
@@ -103,19 +107,33 @@ export class Answerer {
     return { rows, next: found.length > limit ? offset + limit : null };
   }
 
-  async #groups({ query, source, offset, held }: Continuation, asked: number, signal: AbortSignal): Promise<Page> {
+  async #groups({ query, source, offset, held }: Continuation, { limit: asked, format }: QueryRequest, signal: AbortSignal): Promise<Page> {
     const groupBytesMax = Math.max(held.copy.rowBytesMax, 1) * (query.groupBy.length + query.aggregate.length);
     const limit = Math.max(1, Math.min(asked, Math.floor(pageBytesMax / groupBytesMax)));
     const { sql, columns } = compileGroups(query, source, { offset, limit: limit + 1 });
     const found = await this.#options.columnar.rows(sql, signal);
-    const show = (row: readonly DuckDBValue[]): string => {
-      const members = columns.map(({ name, show }, at) => `${JSON.stringify(name)}:${row[at] === null ? 'null' : JSON.stringify(show(row[at]!))}`);
-      return `{${members.join(',')}}`;
-    };
-    const groups = found.slice(0, limit).map(show).join(',');
+    const cellsOf = (row: readonly DuckDBValue[]): string[] => columns.map(({ show }, at) => (row[at] === null ? 'null' : JSON.stringify(show(row[at]!))));
+    const names = columns.map(({ name }) => name);
+    const groups = found.slice(0, limit).map(cellsOf);
     return {
-      rows: { enclose: (before, after) => Buffer.from(before + groups + after) },
+      rows: { page: (continuation) => (format === 'csv' ? groupsCsv(names, groups) : groupsJson(names, groups, continuation)) },
       next: found.length > limit ? offset + limit : null,
     };
   }
+}
+
+/** `groups`: their values in JSON. */
+function groupsJson(names: readonly string[], groups: readonly (readonly string[])[], continuation: string | null): Buffer {
+  const keys = names.map((name) => JSON.stringify(name));
+  const texts = groups.map((values) => `{${values.map((value, at) => `${keys[at]}:${value}`).join(',')}}`);
+  return Buffer.from(`{"data":[${texts.join(',')}]${continuation === null ? '' : `,"continuation":"${continuation}"`}}`);
+}
+
+function groupsCsv(names: readonly string[], groups: readonly (readonly string[])[]): Buffer {
+  const writer = new DelimitedRowWriter(',', names.map((id) => ({ id, isJson: false })));
+  for (const values of groups) {
+    for (const [at, value] of values.entries()) writer.set(names[at]!, value);
+    writer.endRow();
+  }
+  return Buffer.from(writer.take());
 }

@@ -32,6 +32,7 @@ export async function handle({ answerer, exporter, secret, logger }: Dependencie
     const answer = await answerer.answer(await json(request) as QueryRequest, gone.signal);
     response.writeHead(200, {
       'content-length': answer.body.length, [answerHeaders.version]: String(answer.version), [answerHeaders.cold]: String(answer.isCold),
+      ...(answer.continuation !== null && { [answerHeaders.continuation]: answer.continuation }),
       ...(answer.count !== null && { [answerHeaders.count]: String(answer.count) }),
     });
     response.end(answer.body);

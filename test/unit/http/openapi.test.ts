@@ -52,6 +52,12 @@ function errorsOf(operation: OperationObject): string[] {
   });
 }
 
+/** Whether a success has a body, and not one of any type. */
+function answersWithText(operation: OperationObject): boolean {
+  const contents = Object.values(operation.responses).flatMap((response) => ('$ref' in response ? [] : Object.keys(response.content ?? {})));
+  return contents.length > 0 && !contents.includes('*/*');
+}
+
 describe('it is complete', () => {
   test('each route is in it, and nothing else', () => {
     expect(described.length).toBeGreaterThan(15);
@@ -66,6 +72,7 @@ describe('it is complete', () => {
     const errors = errorsOf(operation!);
     expect(errors).toEqual(expect.arrayContaining([
       '400 request_validation_error', '405 method_not_allowed', '500 internal_error',
+      ...(answersWithText(operation!) ? ['406 not_acceptable'] : []),
       ...(isPublic ? [] : ['404 request_error', '429 rate_limited', '503 service_unavailable']),
       ...(operation!.requestBody === undefined ? [] : ['413 payload_too_large']),
       ...(isCommand && operation!.requestBody !== undefined ? ['400 limit_exceeded'] : []),

@@ -13,7 +13,7 @@ test('rows are the JSON that their IDs and bodies make, however little room was 
         const json = new RowsJson(count, bytes);
         for (const [index, row] of rows) json.add(rowIdPrefix(version, 7), index, JSON.stringify(row));
         expect(json.count).toBe(rows.length);
-        const shown = JSON.parse(json.enclose('{"data":[', '],"continuation":"x"}').toString('utf8'));
+        const shown = JSON.parse(json.page('x').toString('utf8'));
         const expected = rows.map(([index, row]) => Object.entries({ $rowID: formatRowId({ version, ordinal: 7, index }), ...row }));
         expect(shown.data.map((row: object) => Object.entries(row))).toEqual(expected);
         expect(shown.continuation).toBe('x');

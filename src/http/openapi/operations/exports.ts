@@ -15,6 +15,7 @@ const exportTable: Operation = {
   summary: 'Export rows',
   description: 'The rows of the table as a file: all of them, or those that meet a filter, at one version, which is in `ETag`. `$rowID` is its first column. '
     + 'The file is made while it is sent: a connection that breaks off before its end means that some of it is missing.',
+  formatParameter: 'format',
   answers: {
     200: {
       description: 'The file.',

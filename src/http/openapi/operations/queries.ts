@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { operators } from '../../../query/language/condition.ts';
 import { aggregateFunctions } from '../../../query/language/rows-query.ts';
 import { json, type Operation } from '../operation.ts';
-import { continuation, row } from './schemas.ts';
+import { cellsOf, continuation, row } from './schemas.ts';
 
 const comparison = z.strictObject({
   column: z.string().meta({ description: 'The ID of a column, or `$rowID`.' }),
@@ -38,7 +38,7 @@ const queryRows: Operation = {
   tag: 'Rows',
   summary: 'Query rows',
   description: 'A page of the rows that meet a filter, or of their groups. It is of one version, which is in `ETag`, and so are the pages after it, for an hour. '
-    + 'All writes are seen that were answered before.',
+    + 'All writes are seen that were answered before. With `Accept: text/csv` it is CSV.',
   isCommand: false,
   isRead: true,
   body: json(body, {
@@ -49,11 +49,14 @@ const queryRows: Operation = {
     200: {
       description: 'Rows or groups, and where to go on.',
       versioned: true,
-      headersAtTimes: ['Tablog-Count', 'Tablog-Cache'],
-      body: json(z.strictObject({ data: z.array(z.union([row, z.looseObject({})])), continuation }), {
-        rows: { data: [{ $rowID: 'AAAAAAAAAAEAAAAAAAAAAA', name: 'Ada', born: '1815-12-10' }] },
-        groups: { data: [{ city: 'Paris', count: 2, total: 42 }] },
-      }),
+      headersAtTimes: ['Tablog-Count', 'Tablog-Cache', 'Tablog-Continuation', 'Link'],
+      body: {
+        ...json(z.strictObject({ data: z.array(z.union([row, z.looseObject({})])), continuation }), {
+          rows: { data: [{ $rowID: 'AAAAAAAAAAEAAAAAAAAAAA', name: 'Ada', born: '1815-12-10' }] },
+          groups: { data: [{ city: 'Paris', count: 2, total: 42 }] },
+        }),
+        ...cellsOf('A line with the names of the columns, and a line for each row or group.', { groups: 'city,count,total\nParis,2,42\n' }),
+      },
     },
   },
   errors: ['continuation_expired', 'payment_required', 'table_not_found', 'limit_exceeded', 'query_timeout', 'column_id_not_found', 'column_has_invalid_value'],

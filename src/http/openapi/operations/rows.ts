@@ -4,7 +4,7 @@ import { addRowsBody } from '../../../../commands/add-rows.ts';
 import { stashReference } from '../../../../commands/inputs.ts';
 import { json, type Operation } from '../operation.ts';
 import { accepted } from './jobs.ts';
-import { continuation, examples, inputCells, inputRow, inputRows, nothing, row, rowIds } from './schemas.ts';
+import { cellsOf, continuation, examples, inputCells, inputRow, inputRows, nothing, row, rowIds } from './schemas.ts';
 
 const firstRow = { $rowID: examples.rowIds[0]!, name: 'Ada', born: '1815-12-10' };
 const cellErrors = ['column_id_not_found', 'column_has_invalid_value', 'column_id_reserved'] as const;
@@ -25,19 +25,22 @@ const list: Operation = {
   tag: 'Rows',
   summary: 'List rows',
   description: 'A page of the table\'s rows, in the order in which they were added. While rows remain, the answer has a '
-    + '`continuation`; the last page has none. A page may have fewer rows than asked for.',
+    + '`continuation`; the last page has none. A page may have fewer rows than asked for. With `Accept: text/csv` it is CSV.',
   answers: {
     200: {
       description: 'Rows, and where to go on.',
       versioned: true,
-      headersAtTimes: ['Tablog-Count', 'Tablog-Cache'],
-      body: json(z.strictObject({
-        data: z.array(row),
-        continuation,
-      }), {
-        'a page': { data: [firstRow], continuation: 'AAAAAAAAAAEAAAAAAAAAAQAAAAAAAAABx2nWk0aE' },
-        'the last page': { data: [firstRow] },
-      }),
+      headersAtTimes: ['Tablog-Count', 'Tablog-Cache', 'Tablog-Continuation', 'Link'],
+      body: {
+        ...json(z.strictObject({
+          data: z.array(row),
+          continuation,
+        }), {
+          'a page': { data: [firstRow], continuation: 'AAAAAAAAAAEAAAAAAAAAAQAAAAAAAAABx2nWk0aE' },
+          'the last page': { data: [firstRow] },
+        }),
+        ...cellsOf('A line with `$rowID` and the IDs of the columns in their order, and a line for each row.', { 'a page': '$rowID,name,born\nAAAAAAAAAAEAAAAAAAAAAA,Ada,1815-12-10\n' }),
+      },
     },
   },
   errors: ['continuation_expired', 'payment_required', 'table_not_found', 'limit_exceeded', 'query_timeout', ...queryErrors],

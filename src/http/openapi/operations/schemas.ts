@@ -1,6 +1,6 @@
 /** Schemas and examples that several operations share. */
 import { z } from 'zod';
-import type { Contents } from '../operation.ts';
+import type { Content, Contents } from '../operation.ts';
 
 export const tableId = z.uuid().meta({ description: 'The ID of the table.' });
 
@@ -39,6 +39,11 @@ export const inputCells: Contents = {
     examples: { rows: 'name\tborn\nAda\t1815-12-10\nGrace\t\n' },
   },
 };
+
+/** Rows, or groups of them, as CSV. */
+export function cellsOf(description: string, examples: Content['examples']): Contents {
+  return { 'text/csv': { schema: z.string().meta({ description }), examples } };
+}
 
 /** The answer of a write without a result. */
 export const nothing = z.strictObject({});

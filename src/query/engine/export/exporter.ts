@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { WrittenColumn } from '../../../formats/delimited-row-writer.ts';
 import { QueryError } from '../../language/query-error.ts';
 import { readRowsQuery, type RowsQuery } from '../../language/rows-query.ts';
 import type { ExportRequest } from '../../protocol.ts';
@@ -12,7 +11,7 @@ import { compileLength, compileParquet, compileRows, compileSize, compileSlice, 
 import type { Copies } from '../copies.ts';
 import { inTime } from '../in-time.ts';
 import type { TableCopy } from '../table-copy.ts';
-import { writerFor, type ExportedRow, type TextFormat } from './text-writers.ts';
+import { columnsOf, writerFor, type ExportedRow, type TextFormat } from './text-writers.ts';
 
 export interface ExporterOptions {
   readonly copies: Copies;
@@ -185,10 +184,4 @@ class SliceSize {
   grow(): void {
     this.rows = Math.min(this.rows * 2, Math.max(this.#safe, 1024));
   }
-}
-
-/** The columns of a file. `$rowID` always comes, and comes first. */
-function columnsOf(query: RowsQuery, { columns }: QuerySource): WrittenColumn[] {
-  const ids = query.fields ?? [...columns.keys()];
-  return ['$rowID', ...ids.filter((id) => id !== '$rowID')].map((id) => ({ id, isJson: columns.get(id)?.type === 'json' }));
 }

@@ -3,6 +3,8 @@ import { DelimitedRowWriter, type WrittenColumn } from '../../../formats/delimit
 import { eachCell } from '../../../values/row-text.ts';
 import { decodeString } from '../../../values/json-text.ts';
 import type { ExportFormat } from '../../language/export-format.ts';
+import type { RowsQuery } from '../../language/rows-query.ts';
+import type { QuerySource } from '../compile.ts';
 
 export type TextFormat = Exclude<ExportFormat, 'parquet'>;
 
@@ -81,4 +83,10 @@ export function selectFields(body: string, fields: ReadonlySet<string>, rowVersi
     if (fields.has(decodeString(key))) cells.push(`${key}:${token}`);
   });
   return `{${cells.join(',')}}`;
+}
+
+/** The columns of a file, or of a page as CSV. `$rowID` always comes, and comes first. */
+export function columnsOf(query: RowsQuery, { columns }: QuerySource): WrittenColumn[] {
+  const ids = query.fields ?? [...columns.keys()];
+  return ['$rowID', ...ids.filter((id) => id !== '$rowID')].map((id) => ({ id, isJson: columns.get(id)?.type === 'json' }));
 }
