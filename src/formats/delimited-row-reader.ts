@@ -48,6 +48,7 @@ export class DelimitedRowReader implements RowReader {
   /** Null until the header has been read. */
   #body: Body | null = null;
   #rows = 0;
+  #shortLines = 0;
   #blocks: RowBlock[] = [];
 
   #bytes = Buffer.alloc(0);
@@ -84,7 +85,7 @@ export class DelimitedRowReader implements RowReader {
     if (this.#body === null) throw malformed('the body has no header: its first line must name the columns');
     const last = this.#body.writer.close();
     if (last !== null) this.#blocks.push(last);
-    return { blocks: this.#takeBlocks(), envelope: null, hasRows: true };
+    return { blocks: this.#takeBlocks(), envelope: null, hasRows: true, shortLines: this.#shortLines };
   }
 
   /** A slice of this many bytes yields at most about one block, even if every cell is a single byte and its delimiter. */
@@ -202,6 +203,7 @@ export class DelimitedRowReader implements RowReader {
     if (record.cells.length > header.ids.length) {
       throw malformed(`${this.#place()}: the line has ${record.cells.length} cells, the header ${header.ids.length}`);
     }
+    if (record.cells.length < header.ids.length) this.#shortLines += 1;
     if (record.bytes > this.#limits.cellBytes) this.#checkCells(record.cells);
     const full = writer.add(record.cells, this.#bodyBytesMax(record, header));
     if (full !== null) this.#blocks.push(full);

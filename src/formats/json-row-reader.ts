@@ -66,7 +66,7 @@ export class JsonRowReader implements RowReader {
     if (this.#state !== 'end') throw unfinishedBody();
     const last = this.#writer.close();
     if (last !== null) this.#blocks.push(last);
-    return { blocks: this.#takeBlocks(), envelope: this.#envelope.members, hasRows: this.#envelope.hasRows };
+    return { blocks: this.#takeBlocks(), envelope: this.#envelope.members, hasRows: this.#envelope.hasRows, shortLines: 0 };
   }
 
   #takeBlocks(): RowBlock[] {

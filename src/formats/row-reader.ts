@@ -22,4 +22,6 @@ export interface RowsEnd {
   readonly envelope: Envelope | null;
   /** Whether the body had rows, or an array or header for them. */
   readonly hasRows: boolean;
+  /** How many lines of CSV or TSV had fewer cells than the header. */
+  readonly shortLines: number;
 }

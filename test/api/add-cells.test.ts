@@ -57,6 +57,18 @@ describe('adding rows', () => {
     });
   });
 
+  test.each<[string, string | null]>([
+    ['n,s\n1,x\n', null], ['n,s\n1\n\n2,x\n3\n', '2'], ['n,s\n', null], [`n,s\n${'1\n'.repeat(25_000)}`, '25000'],
+  ])('of which some lines are short: %#', async (body, shortLines) => {
+    const [table, stash] = [await makeTable(), `/stashes/short-lines-${Math.random().toString(36).slice(2)}/1`];
+    const answers = [
+      await add(table, body), await client().put(table.path.replace(/\/rows$/, ''), body, csv), await client().put(stash, body, csv),
+      await client().post('/tables?name=short', body, csv), await client().post(`/tables?name=short`, body.replaceAll(',', '\t'), { ...tsv, 'x-service-asynchronous': 'true' }),
+    ];
+    expect(answers.map(({ status }) => status < 300)).toEqual(answers.map(() => true));
+    expect(answers.map(({ headers }) => headers.get('tablog-short-lines'))).toEqual(answers.map(() => shortLines));
+  });
+
   test.each(['abort', 'dropColumns', 'updateSchema'])('a reserved column is refused by all that take cells under %s', async (mode) => {
     const table = await makeTable();
     await leavingUnchanged(client(), table.path, async () => {

@@ -65,6 +65,13 @@ describe('files of each format go in and come out', () => {
     ].join('\n'));
   });
 
+  test('short lines are counted, and said to be there', async () => {
+    const source = await fileOf('short.csv', ['a,b', '1,x', ...numbers(1500).map((n) => `${n}`)]);
+    const created = await tablog(['import', source, '--table', 'short']);
+    // Of a thousand rows a chunk.
+    expect(created).toMatchObject({ code: 0, stderr: '1,500 lines have fewer cells than the header: the columns of the missing cells are empty.\n' });
+  });
+
   test('what came of it is said in a line', async () => {
     const source = await fileOf('said.csv', ['a', '1', '2']);
     const created = await tablog(['import', source, '--table', 'said']);

@@ -41,6 +41,7 @@ export async function runImport(file: string, flags: ImportFlags): Promise<void>
       onProgress: (rows, bytes) => progress.update(rows, bytes),
     });
     progress.stop();
+    if (result.shortLines > 0) say(describeShortLines(result.shortLines));
     report(result, target, performance.now() - started, flags.json ?? false);
   } finally {
     progress.stop();
@@ -53,6 +54,10 @@ async function findTarget(client: TablogClient, flags: ImportFlags, ifMatch: str
   if (table !== null) return { kind: flags.overwrite ? 'overwrite' : 'add', ...table, ifMatch };
   if (ifMatch !== null) throw new UserError(`There is no table ${JSON.stringify(flags.table)}, and so none of that version.`);
   return { kind: 'create', name: flags.table };
+}
+
+function describeShortLines(count: number): string {
+  return `${count === 1 ? 'A line has' : `${showNumber(count)} lines have`} fewer cells than the header: the columns of the missing cells are empty.`;
 }
 
 function report({ rows, tableId, version }: ImportResult, target: Target, ms: number, isJson: boolean): void {

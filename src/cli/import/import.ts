@@ -33,6 +33,8 @@ export interface ImportOptions {
 
 export interface ImportResult extends Imported {
   readonly rows: number;
+  /** How many lines of CSV or TSV had fewer cells than the header. */
+  readonly shortLines: number;
 }
 
 /** Throws UserError: MalformedFile with its file, ServerRefusal with the place in the file, ServerAway. Deletes the stash in any case. */
@@ -45,8 +47,9 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
   const places = new Places();
   const stash = new Stash(`import-${randomUUID()}`, client, cutter.mediaType);
   const work: Work = { source, cutter, places, stash, stopReading };
+  let shortLines: number;
   try {
-    await fill(options, work);
+    shortLines = await fill(options, work);
   } catch (error) {
     await removeStash(stash, say);
     throw error instanceof MalformedFile ? error.within(source.name) : error;
@@ -56,7 +59,7 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
     const imported = await toldInFile(work, null, ask);
     const problem = await stash.remove();
     if (problem !== null) say(describeLeftOver(stash, problem));
-    return { ...imported, rows: places.rows };
+    return { ...imported, rows: places.rows, shortLines };
   } catch (error) {
     await removeStash(stash, say);
     const isRefused = error instanceof ServerRefusal && !error.isPassing;
@@ -79,19 +82,22 @@ interface Work {
   readonly stopReading: AbortController;
 }
 
-/** Uploads the chunks of the file to the stash. */
-async function fill(options: ImportOptions, work: Work): Promise<void> {
+/** Uploads the chunks of the file to the stash. Resolves to how many lines had fewer cells than the header. */
+async function fill(options: ImportOptions, work: Work): Promise<number> {
   const { source, cutter, places, stash } = work;
   let rows = 0;
   let bytes = 0;
+  let shortLines = 0;
   const upload = async ({ body, chunkRows, serial, fileBytes }: PlacedChunk): Promise<void> => {
-    await toldInFile(work, serial, () => stash.put(serial, body));
+    const short = await toldInFile(work, serial, () => stash.put(serial, body));
+    shortLines += short;
     rows += chunkRows;
     bytes += fileBytes;
     options.onProgress(rows, bytes);
   };
   const chunks = placed(source, cutter, places);
   await eachInParallel(chunks, options.parallel, upload, () => work.stopReading.abort());
+  return shortLines;
 }
 
 interface PlacedChunk {

@@ -28,15 +28,18 @@ export class Stash {
 
   /**
    * Puts a chunk into its place. A retry replaces it by itself. An attempt is never aborted at once: the service might process it
-   * after the stash was deleted, and create the stash again.
+   * after the stash was deleted, and create the stash again. Resolves to how many of its lines had fewer cells than the header.
    */
-  async put(serial: number, body: Buffer<ArrayBuffer>): Promise<void> {
+  async put(serial: number, body: Buffer<ArrayBuffer>): Promise<number> {
     const compress = body.length >= worthwhile;
     const sent = compress ? await compressZstd(body, fast) as Buffer<ArrayBuffer> : body;
     this.#mayExist = true;
-    await this.#client.request('PUT', `/stashes/${this.id}/${serial}`, {
+    return this.#client.request('PUT', `/stashes/${this.id}/${serial}`, {
       headers: { 'content-type': this.#mediaType, ...(compress ? { 'content-encoding': 'zstd' } : {}) }, body: sent, mayFinish: true,
-    }, drain);
+    }, async (response) => {
+      await drain(response);
+      return Number(response.headers.get('tablog-short-lines') ?? 0);
+    });
   }
 
   /** Deletes the stash, even if this process has been told to stop. Resolves to null, or to why it could not be deleted. */

@@ -33,6 +33,8 @@ export interface Write {
   readonly asynchronous: boolean;
   /** The ID of the table that it creates; null if it creates none. */
   readonly newTable: string | null;
+  /** How many lines of its body had fewer cells than their header. */
+  readonly shortLines: number;
   readonly event: EventData;
   readonly body?: PackedBody | undefined;
   /** How many rows it affects; null if not known yet. */
@@ -49,15 +51,20 @@ export async function answerWrite(
   write: Write,
   status: 200 | 201,
 ): Promise<FastifyReply> {
-  const { teamId, identity, newTable, event, body, rows } = write;
+  const { teamId, identity, newTable, shortLines, event, body, rows } = write;
   const submitted = mayBeJob(write)
     ? await submitter.submitOrAccept(teamId, identity, event, body, rows)
     : await submitter.submit(teamId, identity, event, body, rows);
-  if ('jobId' in submitted) return replyAccepted(reply, submitted.jobId, newTable);
+  if ('jobId' in submitted) return replyAccepted(setShortLines(reply, shortLines), submitted.jobId, newTable);
   const data = await submitter.answering(submitted, (result) => {
     return encloseResult('{"data":', result, '}', (range) => queries.retainedIds(range));
   });
-  return setVersion(reply, submitted.etag).code(status).type(json).send(data);
+  return setVersion(setShortLines(reply, shortLines), submitted.etag).code(status).type(json).send(data);
+}
+
+/** Tells the client of lines that had fewer cells than their header: they are accepted, but seldom meant. */
+export function setShortLines(reply: FastifyReply, shortLines: number): FastifyReply {
+  return shortLines === 0 ? reply : reply.header('tablog-short-lines', shortLines);
 }
 
 /** Of several tries under one key the first in the log creates the table: its ID is not known before the outcome. */

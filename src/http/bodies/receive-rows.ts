@@ -24,6 +24,8 @@ export interface ReceivedRows extends AsyncDisposable {
   readonly hasRows: boolean;
   /** How many rows the body had. */
   readonly rowCount: number;
+  /** How many lines of CSV or TSV had fewer cells than the header. */
+  readonly shortLines: number;
   /**
    * Stores the rows where the request's event refers to them. To be called once the request is known to be well-formed. Throws
    * HttpError: `rate_limited` when the team may not write as many, `limit_exceeded` or `payment_required` when it has too many bodies open.
@@ -76,10 +78,10 @@ export async function receiveRows(
       identity.digest?.update(chunk);
       for (const block of reader.push(chunk)) await body.add(block);
     }
-    const { blocks, envelope, hasRows } = reader.end();
+    const { blocks, envelope, hasRows, shortLines } = reader.end();
     for (const block of blocks) await body.add(block);
     return {
-      members: envelope, hasRows, rowCount: body.rowCount, store: () => body.store(), [Symbol.asyncDispose]: () => body[Symbol.asyncDispose](),
+      members: envelope, hasRows, rowCount: body.rowCount, shortLines, store: () => body.store(), [Symbol.asyncDispose]: () => body[Symbol.asyncDispose](),
     };
   } catch (error) {
     await body[Symbol.asyncDispose]();

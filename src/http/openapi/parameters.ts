@@ -143,6 +143,9 @@ export const responseHeaders = {
     example: '</tables/0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e/rows?limit=10000&continuation=AAAAAAAAAAEAAAAAAAAAAQAAAAAAAAABx2nWk0aE>; rel="next"',
     description: 'Of CSV: the next page. Not on the last page.',
   },
+  'Tablog-Short-Lines': {
+    schema: z.int().min(1), required: false, example: 2, description: 'How many lines of CSV or TSV had fewer cells than the header. The columns of those that are missing are empty.',
+  },
   'Accept-Ranges': {
     schema: z.literal('bytes'), required: true, example: 'bytes', description: 'Parts of the file can be asked for.',
   },

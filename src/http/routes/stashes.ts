@@ -7,6 +7,7 @@ import type { StashQueries } from '../../../projections/stashes/stashes.queries.
 import type { StashLimits } from '../../events/event.ts';
 import type { EventLog } from '../../log/event-log.ts';
 import type { App } from '../server/app-type.ts';
+import { setShortLines } from '../answers/answer-write.ts';
 import { stashOperations } from '../openapi/operations/stashes.ts';
 import type { Shares } from '../limits/shares.ts';
 import type { Refuses } from '../bodies/body-blocks.ts';
@@ -43,7 +44,7 @@ export function addStashRoutes(app: App, { submitter, receiver, stashes, log, sh
       ? refuseRequest(teamId, stored.refusal)
       : putChunk({ teamId, path: request.params, rows: stored.source, limits: stashLimits });
     await submitter.submit(teamId, identity, event, 'refusal' in stored ? undefined : stored.body, received.rowCount);
-    return reply.type(json).send('{}');
+    return setShortLines(reply, received.shortLines).type(json).send('{}');
   }));
 
   app.delete('/stashes/:stashID', {

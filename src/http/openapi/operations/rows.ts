@@ -65,6 +65,7 @@ const add: Operation = {
     201: {
       description: 'The rows were added.',
       versioned: true,
+      headersAtTimes: ['Tablog-Short-Lines'],
       body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), { added: { data: { rowIDs: examples.rowIds } } }),
     },
     202: accepted,
