@@ -3,7 +3,9 @@ import { Option, type Command } from 'commander';
 import { withClientOptions } from './client/open-client.ts';
 import { wholeNumber, withRequiredOption } from './console.ts';
 import { parseFormat } from './file-format.ts';
+import { parseDelimiter } from './import/delimiter.ts';
 import { onSchemaErrors } from './import/import-request.ts';
+import { parseEncoding } from './import/text.ts';
 import type { ExportFlags } from './export/export-command.ts';
 import type { ImportFlags } from './import/import-command.ts';
 
@@ -21,6 +23,8 @@ export function addClientCommands(program: Command): void {
       .default('abort'))
     .option('--if-match <version>', 'only if the table has not changed since this version')
     .option('--format <format>', 'csv, tsv, json or ndjson, also with .gz or .zst behind it, whatever the name says', parseFormat)
+    .option('--delimiter <character>', 'what is between the cells of CSV or TSV: , or ; or | or tab; else as the first line of CSV says', parseDelimiter)
+    .option('--encoding <name>', 'the encoding of the text, such as windows-1252 or utf-16le, unless a byte order mark says it', parseEncoding, 'utf-8')
     .option('--parallel <n>', 'how many chunks are uploaded at a time', wholeNumber(1, parallelMax), parallelDefault)
     .option('--json', 'write the result as JSON')
     .action(async (file: string, flags: ImportFlags) => {

@@ -5,7 +5,9 @@
 import Papa from 'papaparse';
 import { excerptOf } from '../values/build-profile.ts';
 
-export type Delimiter = ',' | '\t';
+/** What may stand between the cells of a record. Bodies of requests have commas or tabs; the others are of files. */
+export const delimiters = [',', ';', '\t', '|'] as const;
+export type Delimiter = (typeof delimiters)[number];
 
 /** One line, or several if a quoted cell contains line breaks. */
 export interface DelimitedRecord {
@@ -36,9 +38,9 @@ const carriageReturn = 13;
  * By byte: 1 if its record must be checked, because JSON escapes the byte or it may be an error; 2 for the carriage return, unless
  * a line feed follows. A TSV cell without quotes never holds the delimiter.
  */
-const specialBytes = { ',': specialBytesOf(','), '\t': specialBytesOf('\t') } as const;
+const specialBytes: Readonly<Record<Delimiter, Uint8Array>> = { ',': specialBytesOf(','), ';': specialBytesOf(';'), '\t': specialBytesOf('\t'), '|': specialBytesOf('|') };
 /** Characters that end an unquoted cell, or are not allowed in it. */
-const special = { ',': /[,"\r\0]/g, '\t': /[\t"\r\0]/g } as const;
+const special: Readonly<Record<Delimiter, RegExp>> = { ',': /[,"\r\0]/g, ';': /[;"\r\0]/g, '\t': /[\t"\r\0]/g, '|': /[|"\r\0]/g };
 
 /**
  * Calls `visit` for each record of a UTF-8 text that begins with a record. Blank lines are skipped.
@@ -117,7 +119,7 @@ function withoutReturn(cells: string[], lastIsQuoted: boolean): void {
 }
 
 /** Characters that end an unquoted cell, or are not allowed in it. */
-const cellEnd = { ',': /[,"\n]/g, '\t': /[\t"\n]/g } as const;
+const cellEnd: Readonly<Record<Delimiter, RegExp>> = { ',': /[,"\n]/g, ';': /[;"\n]/g, '\t': /[\t"\n]/g, '|': /[|"\n]/g };
 
 /** Where the first record begins that has a misplaced quote, or text behind a closing quote; null if there is none. */
 function findMistakenRecord(text: string, delimiter: Delimiter): number | null {

@@ -65,6 +65,22 @@ describe('files of each format go in and come out', () => {
     ].join('\n'));
   });
 
+  test('other delimiters and encodings', async () => {
+    const source = join(folder(), 'umsatz.csv');
+    await writeFile(source, Buffer.from('Größe;Preis\n"M;L";1,50\nS;2\n', 'latin1'));
+    const created = await tablog(['import', source, '--table', 'umsatz', '--encoding', 'windows-1252']);
+    expect(created).toMatchObject({ code: 0, stderr: 'By its first line the file has semicolons between its cells. If that is wrong, give --delimiter.\n' });
+    expect(await output('export', 'umsatz')).toBe('Größe,Preis\nM;L,"1,50"\nS,2\n');
+    const refused = await tablog(['import', source, '--table', 'umsatz', '--delimiter', ';']);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('umsatz.csv, line 1: the text is not UTF-8; if it is of another encoding, give --encoding')]);
+    const workbook = join(folder(), 'umsatz.xlsx');
+    await writeFile(workbook, 'PK\x03\x04');
+    for (const flags of [[], ['--format', 'csv']]) {
+      const { code, stderr } = await tablog(['import', workbook, '--table', 'umsatz', ...flags]);
+      expect([code, stderr]).toEqual([1, `${workbook}: this is a workbook of Excel, not text: open it there, save it as "CSV UTF-8", and import that\n`]);
+    }
+  });
+
   test('short lines are counted, and said to be there', async () => {
     const source = await fileOf('short.csv', ['a,b', '1,x', ...numbers(1500).map((n) => `${n}`)]);
     const created = await tablog(['import', source, '--table', 'short']);

@@ -1,20 +1,30 @@
+import type { Delimiter } from '../../formats/delimited-records.ts';
 import type { Format } from '../file-format.ts';
 import type { Chunk, ChunkLimits, Cutter } from './chunk.ts';
 import { DelimitedCutter } from './delimited-cutter.ts';
 import { JsonCutter } from './json-cutter.ts';
 import type { Source } from './source.ts';
+import { toUtf8 } from './text.ts';
 
-export function cutterFor(format: Format, limits?: ChunkLimits): Cutter {
+export interface CutterOptions {
+  readonly limits?: ChunkLimits | undefined;
+  /** What is between the cells of CSV or TSV. Without it that of CSV is recognised, and of TSV it is the tab. */
+  readonly delimiter?: Delimiter | undefined;
+  /** Called if it was recognised, and is no comma. */
+  readonly onRecognised?: (delimiter: Delimiter) => void;
+}
+
+export function cutterFor(format: Format, { limits, delimiter, onRecognised }: CutterOptions = {}): Cutter {
   switch (format) {
-    case 'csv': return new DelimitedCutter(',', limits);
-    case 'tsv': return new DelimitedCutter('\t', limits);
+    case 'csv': return new DelimitedCutter(delimiter ?? null, limits, onRecognised);
+    case 'tsv': return new DelimitedCutter(delimiter ?? '\t', limits);
     case 'json':
     case 'ndjson': return new JsonCutter(format, limits);
   }
 }
 
 /** The chunks of a file, in order, read on demand. Throws UserError. */
-export async function* cutFile(source: Source, cutter: Cutter): AsyncGenerator<Chunk, void, undefined> {
-  for await (const piece of source.pieces()) yield* cutter.push(piece);
+export async function* cutFile(source: Source, encoding: string, cutter: Cutter): AsyncGenerator<Chunk, void, undefined> {
+  for await (const piece of toUtf8(source.pieces(), source.name, encoding)) yield* cutter.push(piece);
   yield* cutter.end();
 }

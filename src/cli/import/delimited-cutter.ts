@@ -1,7 +1,8 @@
-/** Cuts CSV and TSV into chunks: unchanged records of the file, below its header. */
+/** Cuts CSV and TSV into chunks: records of the file below its header, unchanged but for other delimiters than the service reads. */
 import { firstMistake, type Delimiter } from '../../formats/delimited-records.ts';
 import { defaultRowLimits } from '../../formats/row-limits.ts';
 import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type Cutter } from './chunk.ts';
+import { recogniseDelimiter, withDelimiter } from './delimiter.ts';
 import { MalformedFile } from './malformed-file.ts';
 import { UnreadBytes } from './unread-bytes.ts';
 
@@ -18,7 +19,11 @@ const { rowBytes: recordBytesMax } = defaultRowLimits;
  */
 export class DelimitedCutter implements Cutter {
   readonly mediaType: string;
-  readonly #delimiter: Delimiter;
+  /** What the file has between its cells; null until the header says so. */
+  #delimiter: Delimiter | null;
+  /** What the chunks have. */
+  readonly #sent: Delimiter;
+  readonly #onRecognised: (delimiter: Delimiter) => void;
   readonly #unread = new UnreadBytes();
   readonly #chunk: ChunkBuilder;
   /** Includes its line end; null until it has been read. */
@@ -29,9 +34,12 @@ export class DelimitedCutter implements Cutter {
   #isQuoted = false;
   #sawBeginning = false;
 
-  constructor(delimiter: Delimiter, limits: ChunkLimits = defaultChunkLimits) {
-    this.mediaType = delimiter === ',' ? 'text/csv' : 'text/tab-separated-values';
+  /** `delimiter`: null to recognise it from the header line; then `onRecognised` is called if it is no comma. */
+  constructor(delimiter: Delimiter | null, limits: ChunkLimits = defaultChunkLimits, onRecognised: (delimiter: Delimiter) => void = () => undefined) {
     this.#delimiter = delimiter;
+    this.#sent = delimiter === '\t' ? '\t' : ',';
+    this.mediaType = this.#sent === ',' ? 'text/csv' : 'text/tab-separated-values';
+    this.#onRecognised = onRecognised;
     this.#chunk = new ChunkBuilder(limits);
   }
 
@@ -100,15 +108,33 @@ export class DelimitedCutter implements Cutter {
     if (end - start > recordBytesMax) this.#refuse(start, end);
     if (this.#header === null) {
       this.#headerLine = unread.lineOf(start);
-      const text = unread.bytes.subarray(start, next);
-      this.#header = next > end ? Buffer.from(text) : Buffer.concat([text, Buffer.from('\n')]);
+      this.#delimiter ??= this.#recognise(unread.bytes.toString('utf8', start, end));
+      const text = this.#sentRecord(this.#delimiter, start, end, next);
+      this.#header = text.at(-1) === lineFeed ? Buffer.from(text) : Buffer.concat([text, Buffer.from('\n')]);
       return;
     }
     const chunk = this.#chunk;
-    if (chunk.isFull(next - start)) this.#closeChunk();
+    const record = this.#sentRecord(this.#delimiter!, start, end, next);
+    if (chunk.isFull(record.length)) this.#closeChunk();
     if (chunk.rows === 0) chunk.append(this.#header);
-    chunk.append(unread.bytes, start, next);
+    chunk.append(record);
     chunk.addRow(unread.lineOf(start));
+  }
+
+  #recognise(header: string): Delimiter {
+    const delimiter = recogniseDelimiter(header);
+    if (delimiter !== ',') this.#onRecognised(delimiter);
+    return delimiter;
+  }
+
+  /** A record as chunks have it, with its line end. The service would not see mistakes in one that is written anew. */
+  #sentRecord(delimiter: Delimiter, start: number, end: number, next: number): Buffer {
+    const { bytes } = this.#unread;
+    if (delimiter === this.#sent) return bytes.subarray(start, next);
+    const text = bytes.toString('utf8', start, end);
+    const mistake = firstMistake(text, delimiter);
+    if (mistake !== null) throw new MalformedFile(this.#unread.lineOf(start), `cell ${mistake.cell + 1}: ${mistake.reason}`);
+    return Buffer.from(`${withDelimiter(text, delimiter, this.#sent)}\n`);
   }
 
   #closeChunk(): void {
@@ -121,7 +147,7 @@ export class DelimitedCutter implements Cutter {
     const unread = this.#unread;
     const line = unread.lineOf(start);
     const text = unread.bytes.subarray(start, Math.min(end, start + recordBytesMax)).toString();
-    const mistake = firstMistake(text, this.#delimiter);
+    const mistake = firstMistake(text, this.#delimiter ?? recogniseDelimiter(text));
     const isLong = end - start > recordBytesMax;
     if (mistake !== null && (!mistake.isOpen || !isLong)) {
       throw new MalformedFile(line, `cell ${mistake.cell + 1}: ${mistake.reason}`);

@@ -1,4 +1,5 @@
 /** `tablog import`. */
+import type { Delimiter } from '../../formats/delimited-records.ts';
 import { findTable } from '../client/find-table.ts';
 import { openClient } from '../client/open-client.ts';
 import type { ClientFlags } from '../client/client-settings.ts';
@@ -10,6 +11,7 @@ import { rateOf, showNumber, showProgress } from '../rows-progress.ts';
 import { UserError } from '../run-to-end.ts';
 import { importFile, type ImportResult } from './import.ts';
 import { parseVersion, type OnSchemaError, type Target } from './import-request.ts';
+import { refuseWorkbookName } from './text.ts';
 
 export interface ImportFlags extends ClientFlags {
   readonly table: string;
@@ -18,6 +20,8 @@ export interface ImportFlags extends ClientFlags {
   readonly onSchemaError: OnSchemaError;
   readonly ifMatch?: string;
   readonly format?: FileFormat;
+  readonly delimiter?: Delimiter;
+  readonly encoding: string;
   readonly parallel: number;
   readonly json?: boolean;
 }
@@ -26,7 +30,9 @@ export interface ImportFlags extends ClientFlags {
 export async function runImport(file: string, flags: ImportFlags): Promise<void> {
   const started = performance.now();
   const ifMatch = flags.ifMatch === undefined ? null : parseVersion(flags.ifMatch);
+  if (flags.format === undefined) refuseWorkbookName(file);
   const format = formatOf(file, flags.format);
+  if (flags.delimiter !== undefined && format.format.endsWith('json')) throw new UserError('--delimiter is for CSV and TSV: JSON has none.');
   const signal = interruption();
   let progress = showProgress('Uploading', null, false);
   const say = (words: string): void => progress.say(words);
@@ -34,7 +40,7 @@ export async function runImport(file: string, flags: ImportFlags): Promise<void>
   const target = await findTarget(client, flags, ifMatch);
   try {
     const result = await importFile({
-      client, file, format, target, onSchemaError: flags.onSchemaError, parallel: flags.parallel, signal, say,
+      client, file, format, encoding: flags.encoding, delimiter: flags.delimiter, target, onSchemaError: flags.onSchemaError, parallel: flags.parallel, signal, say,
       onStart: (size) => {
         progress = showProgress('Uploading', size, process.stderr.isTTY);
       },

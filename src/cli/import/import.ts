@@ -4,10 +4,12 @@ import { ServerRefusal } from '../client/server-error.ts';
 import type { TablogClient } from '../client/tablog-client.ts';
 import type { FileFormat } from '../file-format.ts';
 import { UserError } from '../run-to-end.ts';
+import type { Delimiter } from '../../formats/delimited-records.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import type { Chunk, Cutter } from './chunk.ts';
 import { eachInParallel } from '../../each-in-parallel.ts';
 import { requestImport, type Imported, type OnSchemaError, type Target } from './import-request.ts';
+import { describeDelimiter } from './delimiter.ts';
 import { MalformedFile } from './malformed-file.ts';
 import { Places } from './places.ts';
 import { openSource, type Source } from './source.ts';
@@ -18,6 +20,10 @@ export interface ImportOptions {
   /** `-` for stdin. */
   readonly file: string;
   readonly format: FileFormat;
+  /** Of the text, unless it begins with a byte order mark. */
+  readonly encoding: string;
+  /** What is between the cells of CSV or TSV; absent: what the header line of CSV says. */
+  readonly delimiter?: Delimiter | undefined;
   readonly target: Target;
   readonly onSchemaError: OnSchemaError;
   /** How many chunks are uploaded concurrently. */
@@ -39,11 +45,11 @@ export interface ImportResult extends Imported {
 
 /** Throws UserError: MalformedFile with its file, ServerRefusal with the place in the file, ServerAway. Deletes the stash in any case. */
 export async function importFile(options: ImportOptions): Promise<ImportResult> {
-  const { client, file, format, signal, say } = options;
+  const { client, file, format, delimiter, signal, say } = options;
   const stopReading = new AbortController();
   const source = await openSource(file, format.compression, AbortSignal.any([signal, stopReading.signal]));
   options.onStart(source.size);
-  const cutter = cutterFor(format.format);
+  const cutter = cutterFor(format.format, { delimiter, onRecognised: (found) => say(describeDelimiter(found)) });
   const places = new Places();
   const stash = new Stash(`import-${randomUUID()}`, client, cutter.mediaType);
   const work: Work = { source, cutter, places, stash, stopReading };
@@ -95,7 +101,7 @@ async function fill(options: ImportOptions, work: Work): Promise<number> {
     bytes += fileBytes;
     options.onProgress(rows, bytes);
   };
-  const chunks = placed(source, cutter, places);
+  const chunks = placed(source, options.encoding, cutter, places);
   await eachInParallel(chunks, options.parallel, upload, () => work.stopReading.abort());
   return shortLines;
 }
@@ -108,9 +114,9 @@ interface PlacedChunk {
   readonly fileBytes: number;
 }
 
-async function* placed(source: Source, cutter: Cutter, places: Places): AsyncGenerator<PlacedChunk, void, undefined> {
+async function* placed(source: Source, encoding: string, cutter: Cutter, places: Places): AsyncGenerator<PlacedChunk, void, undefined> {
   let bytesRead = 0;
-  for await (const chunk of cutFile(source, cutter)) {
+  for await (const chunk of cutFile(source, encoding, cutter)) {
     const fileBytes = source.bytesRead - bytesRead;
     bytesRead = source.bytesRead;
     yield { body: chunk.body, chunkRows: chunk.rows, serial: places.add(chunk), fileBytes };

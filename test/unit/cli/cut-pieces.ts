@@ -1,12 +1,12 @@
 /** Cuts a file that is in memory, for the tests of the command line. */
 import { lineOfRow, type Chunk, type ChunkLimits } from '../../../src/cli/import/chunk.ts';
-import { cutterFor } from '../../../src/cli/import/cut-file.ts';
+import { cutterFor, type CutterOptions } from '../../../src/cli/import/cut-file.ts';
 import { MalformedFile } from '../../../src/cli/import/malformed-file.ts';
 import type { Format } from '../../../src/cli/file-format.ts';
 
 /** The chunks of a file whose bytes come in these pieces. */
-export function cutPieces(format: Format, pieces: readonly (Uint8Array | string)[], limits?: ChunkLimits): Chunk[] {
-  const cutter = cutterFor(format, limits);
+export function cutPieces(format: Format, pieces: readonly (Uint8Array | string)[], limits?: ChunkLimits, options: Omit<CutterOptions, 'limits'> = {}): Chunk[] {
+  const cutter = cutterFor(format, { limits, ...options });
   const chunks = pieces.flatMap((piece) => [...cutter.push(typeof piece === 'string' ? Buffer.from(piece) : piece)]);
   return [...chunks, ...cutter.end()];
 }

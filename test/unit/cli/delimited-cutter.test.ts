@@ -1,4 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
+import Papa from 'papaparse';
+import type { Delimiter } from '../../../src/formats/delimited-records.ts';
+import { fc } from '../../support/property.ts';
+import { cellText } from '../values/cell-texts.ts';
 import { bodyOf, cutPieces, linesOf, mistakeOf } from './cut-pieces.ts';
 
 const two = { rows: 2, bytes: 1000 };
@@ -32,6 +36,41 @@ describe('CSV is cut into chunks with its header', () => {
   });
 });
 
+describe('other delimiters become commas', () => {
+  test.each<readonly [string, string, Delimiter | undefined, string, Delimiter | null]>([
+    ['semicolons', 'a;b\r\n1,5;x\r\n;\r\n', undefined, 'a,b\n"1,5",x\n,\n', ';'],
+    ['bars', 'a|b\n"x|y"|"z ""q"""\n', undefined, 'a,b\nx|y,"z ""q"""\n', '|'],
+    ['tabs', 'a\tb\n1\t2', undefined, 'a,b\n1,2\n', '\t'],
+    ['commas stay as they are', 'a,b;c\r\n "1", 2\r\n', ',', 'a,b;c\r\n "1", 2\r\n', null],
+    ['commas that are recognised', 'a,b\n1;2;3,4\n', undefined, 'a,b\n1;2;3,4\n', null],
+    ['the most of them', 'a,b;c;d\n1;2;3\n', undefined, '"a,b",c,d\n1,2,3\n', ';'],
+    ['none in quotes', '"a;b;c",d\n1,2\n', undefined, '"a;b;c",d\n1,2\n', null],
+    ['what was told', 'a;b,c\n1;2,3\n', ';', 'a,"b,c"\n1,"2,3"\n', null],
+    ['tabs that were told', 'a\tb,c\n1\t2\n', '\t', 'a\tb,c\n1\t2\n', null],
+    ['one column', 'a\n1;2\n', undefined, 'a\n1;2\n', null],
+  ])('%s', (_what, text, delimiter, body, recognised) => {
+    const told: Delimiter[] = [];
+    expect(cutPieces('csv', [text], undefined, { delimiter, onRecognised: (found) => told.push(found) }).map(bodyOf)).toEqual([body]);
+    expect(told).toEqual(recognised === null ? [] : [recognised]);
+  });
+
+  test('and rows keep their lines', () => {
+    expect(linesOf(cutPieces('csv', ['a;b\n"x\ny";1\n\n2;3\n']))).toEqual([2, 5]);
+  });
+
+  test('mistakes are found here, for the service would not see them', () => {
+    expect(mistakeOf(() => cutPieces('csv', ['a;b\n1;2\n3;x"y"\n']))).toEqual([3, String.raw`cell 2: "x\"" has a quote in it, but does not begin with one`]);
+  });
+
+  test('random cells come through', () => {
+    fc.assert(fc.property(fc.array(fc.tuple(cellText, cellText), { minLength: 1, maxLength: 8 }), fc.constantFrom<Delimiter>(';', '|', '\t'), (rows, delimiter) => {
+      const written = [['a', 'b'], ...rows];
+      const [chunk] = cutPieces('csv', [Papa.unparse(written, { delimiter, newline: '\n' })]);
+      expect(Papa.parse(bodyOf(chunk!).trimEnd(), { delimiter: ',', newline: '\n' }).data).toEqual(written);
+    }));
+  });
+});
+
 test('TSV: commas are nothing special', () => {
   expect(cutPieces('tsv', ['a\tb\n1,2\t"x\ty"\n']).map(bodyOf)).toEqual(['a\tb\n1,2\t"x\ty"\n']);
 });
@@ -48,7 +87,7 @@ describe('what cannot be cut is refused with its line', () => {
     ['an open quote before much', `a\n1\n"${long}xxx`, [
       3, 'a row must not be longer than 524288 bytes; cell 1 has a quote that is not closed within them',
     ]],
-    ['bytes that are no UTF-8', Buffer.from('a\n1\n"x\n\xff"\n', 'latin1'), [4, 'the text is not UTF-8']],
+    ['bytes that are no UTF-8', Buffer.from('a\n1\n"x\n\xff"\n', 'latin1'), [4, 'the text is not UTF-8; if it is of another encoding, give --encoding, such as windows-1252']],
   ])('%s', (_what, content, mistake) => {
     expect(mistakeOf(() => cutPieces('csv', [content]))).toEqual(mistake);
   });
