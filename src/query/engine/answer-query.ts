@@ -10,7 +10,7 @@ import type { Columnar } from './columnar.ts';
 import { compileCount, compileGroups, compileRows, type QuerySource } from './compile.ts';
 import { Continuations, type Continuation } from './continuations.ts';
 import type { Copies } from './copies.ts';
-import { columnsOf, selectFields, type ExportedRow } from './export/text-writers.ts';
+import { columnsOf, selectFields } from './export/text-writers.ts';
 import { inTime } from './in-time.ts';
 
 export interface QueryAnswer {
@@ -98,11 +98,11 @@ export class Answerer {
 
   async #rows({ query, source, offset, held }: Continuation, { limit: asked, format }: QueryRequest, signal: AbortSignal): Promise<Page> {
     const limit = Math.min(asked, Math.max(pageRowsMin, Math.floor(pageBytesMax / Math.max(held.copy.rowBytesMax, 1))));
-    const found = await this.#options.columnar.rows(compileRows(query, source, { offset, limit: limit + 1 }), signal) as unknown as ExportedRow[];
+    const found = await this.#options.columnar.rows(compileRows(query, source, { offset, limit: limit + 1 }), signal) as [string, bigint, string][];
     const rows = format === 'csv' ? new RowsCsv(columnsOf(query, source)) : new RowsJson(Math.min(found.length, limit), 0);
     const fields = query.fields === null ? null : new Set(query.fields);
     for (const [rowId, rowVersion, body] of found.slice(0, limit)) {
-      rows.addRetained(rowId, fields === null ? body : selectFields(body, fields, rowVersion));
+      rows.addRetained(rowId, fields === null ? body : selectFields(`{"$version":"${rowVersion}"${body === '{}' ? '}' : `,${body.slice(1)}`}`, fields));
     }
     return { rows, next: found.length > limit ? offset + limit : null };
   }

@@ -1,5 +1,7 @@
 /** Rows as CSV and TSV: how a value in JSON becomes a cell. `test/unit/cli/row-writer.test.ts` has lines of whole pages. */
 import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import Papa from 'papaparse';
 import { DelimitedRowWriter } from '../../../src/formats/delimited-row-writer.ts';
 
 const columnsOf = (...ids: readonly string[]) => ids.map((id) => ({ id, isJson: id === 'json' }));
@@ -39,4 +41,23 @@ test('the header comes once, and each line once', () => {
     texts.push(writer.take());
   }
   expect([...texts, writer.take()]).toEqual(['a\tb,c\n', '\t1\n', '\t2\n', '']);
+});
+
+test('bodies are written as Papa Parse writes their cells, whatever their order', () => {
+  const value = fc.oneof(fc.string({ unit: fc.constantFrom('a', '"', ',', '\t', '\n', '\r', ' ', '\\', '\uFEFF', 'é') }), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean());
+  const ids = ['a', 'b,"', 'é', ' '];
+  const row = fc.subarray(ids, { minLength: 0 }).chain((keys) => fc.shuffledSubarray(keys, { minLength: keys.length })).chain((keys) => {
+    return fc.tuple(...keys.map((key) => value.map((cell) => [key, cell] as const))).map((cells) => Object.fromEntries(cells));
+  });
+  fc.assert(fc.property(fc.array(row), fc.subarray(ids, { minLength: 1 }), fc.constantFrom(',', '\t'), (rows, columns, delimiter) => {
+    const writer = new DelimitedRowWriter(delimiter, columnsOf(...columns));
+    for (const cells of rows) {
+      writer.setAll(JSON.stringify(cells));
+      writer.endRow();
+    }
+    const cellOf = (cell: unknown): string => (typeof cell === 'string' ? cell : cell === undefined ? '' : JSON.stringify(cell));
+    const lines = [columns, ...rows.map((cells) => columns.map((id) => cellOf(cells[id])))];
+    const quotes = (cell: unknown): boolean => columns.length === 1 && cell === '';
+    expect(writer.take()).toBe(`${Papa.unparse(lines, { delimiter, newline: '\n', quotes })}\n`);
+  }));
 });

@@ -7,11 +7,11 @@ import { QueryError } from '../../language/query-error.ts';
 import { readRowsQuery, type RowsQuery } from '../../language/rows-query.ts';
 import type { ExportRequest } from '../../protocol.ts';
 import type { Columnar } from '../columnar.ts';
-import { compileLength, compileParquet, compileRows, compileSize, compileSlice, compileSorted, type QuerySource } from '../compile.ts';
+import { compileLength, compileLines, compileParquet, compileRows, compileSize, compileSorted, type QuerySource } from '../compile.ts';
 import type { Copies } from '../copies.ts';
 import { inTime } from '../in-time.ts';
 import type { TableCopy } from '../table-copy.ts';
-import { columnsOf, writerFor, type ExportedRow, type TextFormat } from './text-writers.ts';
+import { columnsOf, writerFor, type TextFormat } from './text-writers.ts';
 
 export interface ExporterOptions {
   readonly copies: Copies;
@@ -30,6 +30,15 @@ export interface Exported {
   readonly parts: AsyncIterable<Buffer | string>;
   /** To be called at the end, also if not all was read. */
   readonly release: () => Promise<void>;
+}
+
+/** Which rows of a copy, or of a table beside it, are exported. */
+interface Lines {
+  /** Null: all that have numbers below `end`. */
+  readonly query: RowsQuery | null;
+  readonly source: QuerySource;
+  readonly isVersioned: boolean;
+  readonly end: bigint;
 }
 
 type ExportedFile = Pick<Exported, 'parts' | 'release'>;
@@ -68,10 +77,13 @@ export class Exporter {
     const writer = writerFor(format, columnsOf(query, source), query.fields !== null);
     // Finds what is wrong with the query before anything is sent.
     compileRows(query, source, { offset: 0, limit: 0 });
-    const slices = query.sort.length === 0 ? this.#slices(query, source, copy, copy.end, gone) : this.#sortedSlices(query, source, copy, gone);
+    const isVersioned = query.fields?.includes('$version') === true;
+    const slices = query.sort.length === 0
+      ? this.#slices({ query, source, isVersioned, end: copy.end }, copy, gone)
+      : this.#sortedSlices(query, source, isVersioned, copy, gone);
     const write = async function* (): AsyncGenerator<string> {
       yield writer.begin;
-      for await (const rows of slices) yield writer.rows(rows);
+      for await (const lines of slices) yield writer.lines(lines);
       yield writer.end;
     };
     // While nothing is read, the copy may make room for others, as it may for a continuation.
@@ -80,28 +92,28 @@ export class Exporter {
   }
 
   /** The rows in the order of a query: sorted into a table first, which is read then. */
-  async *#sortedSlices(query: RowsQuery, source: QuerySource, copy: TableCopy, gone: AbortSignal): AsyncGenerator<ExportedRow[]> {
+  async *#sortedSlices(query: RowsQuery, source: QuerySource, isVersioned: boolean, copy: TableCopy, gone: AbortSignal): AsyncGenerator<string> {
     const { columnar, copies } = this.#options;
     const from = `${copy.catalog}.sorted${(this.#tables += 1)}`;
     try {
-      const count = await this.#read(copy, source, gone, wholeTimes, async (signal) => {
+      const end = await this.#read(copy, source, gone, wholeTimes, async (signal) => {
         await columnar.rows(compileSorted(query, source, from), signal);
         await copies.measure(copy);
         const [[rows]] = await columnar.rows(compileSize(from), signal) as [[bigint]];
         return rows;
       });
-      yield* this.#slices(null, { ...source, from }, copy, count, gone);
+      yield* this.#slices({ query: null, source: { ...source, from }, isVersioned, end }, copy, gone);
     } finally {
       if (!copy.isDropped) await columnar.run(`DROP TABLE IF EXISTS ${from}`);
     }
   }
 
-  /** The rows with numbers below `end`, slice by slice. The next one is read while one is written. `query`: null for all of them. */
-  async *#slices(query: RowsQuery | null, source: QuerySource, copy: TableCopy, end: bigint, gone: AbortSignal): AsyncGenerator<ExportedRow[]> {
+  /** Lines of rows, slice by slice. The next one is read while one is written. */
+  async *#slices({ query, source, isVersioned, end }: Lines, copy: TableCopy, gone: AbortSignal): AsyncGenerator<string> {
     const { columnar } = this.#options;
     const slice = new SliceSize(copy.rowBytesMax);
     let from = 0n;
-    const read = (): Promise<ExportedRow[]> | null => {
+    const read = (): Promise<string | null> | null => {
       if (from >= end) return null;
       return this.#read(copy, source, gone, 1, async (signal) => {
         while (slice.mayBeTooLong) {
@@ -109,19 +121,19 @@ export class Exporter {
           if (slice.fits(Number(bytes))) break;
         }
         const to = from + BigInt(slice.rows);
-        const rows = await columnar.rows(compileSlice(query, source, { from, to }), signal);
+        const [[lines]] = await columnar.rows(compileLines(query, source, { from, to }, isVersioned), signal) as [[string | null]];
         from = to;
         slice.grow();
-        return rows as unknown as ExportedRow[];
+        return lines;
       });
     };
     let next = read();
     while (next !== null) {
-      const rows = await next;
+      const lines = await next;
       next = read();
-      // Awaited once these rows were taken; a failure before that must not count as unhandled.
+      // Awaited once these lines were taken; a failure before that must not count as unhandled.
       next?.catch(() => undefined);
-      yield rows;
+      if (lines !== null) yield lines;
     }
   }
 

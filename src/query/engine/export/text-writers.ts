@@ -8,25 +8,23 @@ import type { QuerySource } from '../compile.ts';
 
 export type TextFormat = Exclude<ExportFormat, 'parquet'>;
 
-/** A row: its ID, its version, and its body as it is presented. */
-export type ExportedRow = readonly [rowId: string, rowVersion: bigint, body: string];
-
 export interface TextWriter {
   /** The text before all rows. */
   readonly begin: string;
-  /** The text of rows, which come after those of the calls before. */
-  rows(rows: readonly ExportedRow[]): string;
+  /** The text of rows, which come after those of the calls before. `rows`: a line each, as `GET .../rows` shows them. */
+  lines(rows: string): string;
   /** The text behind all rows. */
   readonly end: string;
 }
 
-/** `columns`: those of the file, of which the first is `$rowID`. `isPart`: whether rows have more columns. */
+/** `columns`: those of the file. `isPart`: whether rows have more columns. */
 export function writerFor(format: TextFormat, columns: readonly WrittenColumn[], isPart: boolean): TextWriter {
+  const ids = isPart ? new Set(columns.map(({ id }) => id)) : null;
   switch (format) {
     case 'csv': return delimited(',', columns);
     case 'tsv': return delimited('\t', columns);
-    case 'ndjson': return lines(columns, isPart, { begin: '', separator: '\n', end: '\n' });
-    case 'json': return lines(columns, isPart, { begin: '[\n', separator: ',\n', end: '\n]\n' });
+    case 'ndjson': return { begin: '', lines: (rows) => `${selected(rows, ids)}\n`, end: '' };
+    case 'json': return jsonArray(ids);
   }
 }
 
@@ -34,11 +32,9 @@ function delimited(delimiter: ',' | '\t', columns: readonly WrittenColumn[]): Te
   const writer = new DelimitedRowWriter(delimiter, columns);
   return {
     begin: writer.take(),
-    rows: (rows) => {
-      for (const [rowId, rowVersion, body] of rows) {
-        writer.set('$rowID', `"${rowId}"`);
-        writer.set('$version', `"${rowVersion}"`);
-        eachCell(body, (key, token) => writer.set(decodeString(key), token));
+    lines: (rows) => {
+      for (const row of eachLine(rows)) {
+        writer.setAll(row);
         writer.endRow();
       }
       return writer.take();
@@ -47,39 +43,37 @@ function delimited(delimiter: ',' | '\t', columns: readonly WrittenColumn[]): Te
   };
 }
 
-interface Punctuation {
-  readonly begin: string;
-  readonly separator: string;
-  /** Begins with the end of the last row's line. */
-  readonly end: string;
-}
-
-/** A row in each line, as `GET .../rows` shows it. */
-function lines(columns: readonly WrittenColumn[], isPart: boolean, { begin, separator, end }: Punctuation): TextWriter {
-  const ids = isPart ? new Set(columns.map(({ id }) => id)) : null;
-  let hasRows = false;
+function jsonArray(ids: ReadonlySet<string> | null): TextWriter {
+  let before = '\n';
   return {
-    begin,
-    rows: (rows) => {
-      if (rows.length === 0) return '';
-      const text = rows.map(([rowId, rowVersion, body]) => {
-        const cells = ids === null ? body : selectFields(body, ids, rowVersion);
-        return `{"$rowID":"${rowId}"${cells.length === 2 ? '}' : `,${cells.slice(1)}`}`;
-      }).join(separator);
-      const before = hasRows ? separator : '';
-      hasRows = true;
-      return before + text;
+    begin: '[',
+    lines: (rows) => {
+      const text = before + selected(rows, ids).replaceAll('\n', ',\n');
+      before = ',\n';
+      return text;
     },
-    get end() {
-      return hasRows ? end : end.slice(1);
-    },
+    end: '\n]\n',
   };
 }
 
-/** A body with some of its cells only, as they are written, and perhaps with the row's version. */
-export function selectFields(body: string, fields: ReadonlySet<string>, rowVersion: bigint): string {
-  const cells: string[] = fields.has('$version') ? [`"$version":"${rowVersion}"`] : [];
-  eachCell(body, (key, token) => {
+/** The rows with these columns only; null: all. */
+function selected(rows: string, ids: ReadonlySet<string> | null): string {
+  return ids === null ? rows : [...eachLine(rows)].map((row) => selectFields(row, ids)).join('\n');
+}
+
+function* eachLine(text: string): Generator<string> {
+  let start = 0;
+  for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
+    yield text.slice(start, end);
+    start = end + 1;
+  }
+  yield text.slice(start);
+}
+
+/** A row with some of its cells only, as they are written. */
+export function selectFields(row: string, fields: ReadonlySet<string>): string {
+  const cells: string[] = [];
+  eachCell(row, (key, token) => {
     if (fields.has(decodeString(key))) cells.push(`${key}:${token}`);
   });
   return `{${cells.join(',')}}`;
