@@ -141,3 +141,25 @@ test('tokens for reading may ask, those of other teams and apps may not', async 
   await team.suspend();
   expect(outcomeOf(await of(reader.client))).toBe('402 payment_required');
 });
+
+test('changes that come in several parts are all seen', async () => {
+  // A row this long makes a part of eight changes.
+  const rows = [...Array.from({ length: 40 }, (_, n) => ({ n, text: '' })), { n: 40, text: 'x'.repeat(500_000) }];
+  const { path, rowIds } = await createTable(client(), rows, { n: 'number', text: 'string' });
+  await query(path, { sort: 'n', fields: 'n' });
+  for (const [at, id] of rowIds.slice(0, 40).entries()) {
+    const answer = at % 3 === 0 ? await client().delete(`${path}/${id}`) : await client().patch(`${path}/${id}`, { n: 100 - at });
+    expect(answer.status).toBe(200);
+  }
+  const expected = rows.filter((_, at) => at === 40 || at % 3 !== 0).map(({ n }) => (n === 40 ? 40 : 100 - n));
+  const inOrder = await query(path, { filter: { and: [] }, fields: 'n' });
+  expect([inOrder.headers.get('tablog-cache'), inOrder.json.data.map(({ n }: { n: number }) => n)]).toEqual(['warm', expected]);
+});
+
+test('a continuation of a table that was deleted, is refused as a page is', async () => {
+  const { id, path } = await createTable(client(), people, types);
+  const { continuation } = (await query(path, { sort: 'name', limit: 1 })).json;
+  expect(outcomeOf(await query(path, { continuation }))).toBe('200');
+  await client().delete(`/tables/${id}`);
+  expect(outcomeOf(await query(path, { continuation }))).toBe('404 table_not_found');
+});

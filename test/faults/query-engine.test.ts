@@ -34,6 +34,12 @@ async function engineOf({ process: { pid } }: TestServer): Promise<number | null
   return null;
 }
 
+/** The files of copies. */
+async function copiesOf({ folder }: TestServer): Promise<string[]> {
+  const names = await readdir(join(folder, 'queries'), { recursive: true }).catch(() => []);
+  return names.filter((name) => name.endsWith('.duckdb'));
+}
+
 const count = (client: Client, { path }: Pick<MadeTable, 'path'>): Promise<Answer> => client.get(`${path}?filter={"and":[]}&count=exact&limit=1`);
 const rowsOf = (n: number): object[] => Array.from({ length: n }, (_, at) => ({ n: at, text: `the text of the row ${at}` }));
 
@@ -64,16 +70,15 @@ test('a fill that is killed, and what other processes left, leave nothing', asyn
   for (let n = 0; n < 5; n += 1) await client.post(table.path, rowsOf(10_000));
   await count(client, await createTable(client, [{ n: 1 }]));
   const filling = count(client, table);
-  const folder = join(server.folder, 'queries');
-  const copies = async (): Promise<string[]> => (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.duckdb'));
-  await sleepUntil(async () => (await copies()).length > 1, 'a copy is begun');
+  await sleepUntil(async () => (await copiesOf(server)).length > 1, 'a copy is begun');
   process.kill((await engineOf(server))!, 'SIGKILL');
   expect(outcomeOf(await filling)).toMatch(/^(200|503 service_unavailable)$/);
   await sleepUntil(async () => (await count(client, table)).status === 200, 'the engine answers', 30_000);
   expect((await count(client, table)).headers.get('tablog-count')).toBe('60000');
-  expect(await copies()).toHaveLength(1);
+  expect(await copiesOf(server)).toHaveLength(1);
   await server.stop();
 
+  const folder = join(server.folder, 'queries');
   const [left, used] = [join(folder, 'of a process that was killed'), join(folder, 'of another process')];
   for (const one of [left, used]) {
     await mkdir(one, { recursive: true });
@@ -117,4 +122,18 @@ test('without room on the disk queries are told to come later', async () => {
   await run('prlimit', [`--pid=${engine}`, '--fsize=unlimited:']);
   for (const table of tables) expect((await count(client, table)).headers.get('tablog-count')).toBe('10000');
   expect(await engineOf(server)).toBe(engine);
+});
+
+test('a copy that is being filled is filled to its end, also if nobody waits any more', async () => {
+  const { server, client } = await start();
+  const table = await createTable(client, []);
+  // More than is copied without a turn.
+  for (let n = 0; n < 12; n += 1) await client.post(table.path, rowsOf(10_000));
+  const gone = new AbortController();
+  const left = fetch(`${client.url}${table.path}?filter={"and":[]}&count=exact&limit=1`, { headers: { authorization: `Bearer ${client.token}` }, signal: gone.signal });
+  await sleepUntil(async () => (await copiesOf(server)).length > 0, 'the copy is begun', 30_000);
+  gone.abort();
+  await left.catch(() => undefined);
+  const answer = await count(client, table);
+  expect([answer.headers.get('tablog-count'), answer.headers.get('tablog-cache')]).toEqual(['120000', 'warm']);
 });
