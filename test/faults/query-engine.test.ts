@@ -126,9 +126,9 @@ test('without room on the disk queries are told to come later', async () => {
 
 test('a copy that is being filled is filled to its end, also if nobody waits any more', async () => {
   const { server, client } = await start();
-  const table = await createTable(client, []);
+  const table = await createTable(client, rowsOf(10_000));
   // More than is copied without a turn.
-  for (let n = 0; n < 12; n += 1) await client.post(table.path, rowsOf(10_000));
+  for (let n = 0; n < 11; n += 1) await client.post(table.path, rowsOf(10_000));
   const gone = new AbortController();
   const left = fetch(`${client.url}${table.path}?filter={"and":[]}&count=exact&limit=1`, { headers: { authorization: `Bearer ${client.token}` }, signal: gone.signal });
   await sleepUntil(async () => (await copiesOf(server)).length > 0, 'the copy is begun', 30_000);
