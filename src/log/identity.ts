@@ -103,32 +103,43 @@ export async function proveIdentity(
 /** How long to wait before a loss of records is looked at again, in milliseconds. */
 export const confirmDelay = 1500;
 
+/** Another broker than the one to be asked leads a partition by now, as far as this process knows. */
+export class OtherLeader extends Error {
+  override readonly name = 'OtherLeader';
+
+  constructor(partition: number) {
+    super(`another broker leads partition ${partition} by now`);
+  }
+}
+
 /** A log whose partitions are led by brokers. */
 export interface LedLog extends Pick<LogReader, 'read' | 'bounds'> {
   /** The broker that is asked about a partition; undefined if none leads it. */
   leaderOf(partition: number): string | undefined;
-  /** Asks who leads a partition until a broker names another one. */
-  findLeaderAnew(partition: number): Promise<void>;
+  /** Asks who leads a partition until another broker names the same one. Resolves to that leader. */
+  findLeaderAnew(partition: number): Promise<string>;
+  /** The log as this broker has it: it rejects with OtherLeader rather than ask another one. Undefined: as whoever leads has it. */
+  ledBy(leader: string | undefined): Pick<LogReader, 'read' | 'bounds'>;
 }
 
 /**
- * The same for a log in Kafka. A leader that was deposed, and does not know it yet, answers with the end that it had: records count as lost
- * only if they are still missing after a while, where whoever leads by then is asked.
+ * The same for a log in Kafka. Resolves to the broker that gave the proof. A leader that was deposed, and does not know it yet, answers with
+ * what it had. So records count as lost only if they are still missing after a while, where whoever leads by then is asked. One broker
+ * gives all answers of a proof: this process may take one for the leader, then another, and then the first again.
  */
-export async function proveIdentityTwice(log: LedLog, partition: number, remembered: RememberedLog): Promise<void> {
+export async function proveIdentityTwice(log: LedLog, partition: number, remembered: RememberedLog): Promise<string | undefined> {
+  const proveBy = async (leader: string | undefined): Promise<string | undefined> => {
+    await proveIdentity(log.ledBy(leader), partition, remembered);
+    return leader;
+  };
   try {
-    await proveIdentity(log, partition, remembered);
+    return await proveBy(log.leaderOf(partition)).catch(async (error: unknown) => {
+      if (!(error instanceof RecordsLost)) throw error;
+      await sleep(confirmDelay);
+      return proveBy(await log.findLeaderAnew(partition));
+    });
   } catch (error) {
-    if (!(error instanceof RecordsLost)) throw error;
-    await sleep(confirmDelay);
-    await log.findLeaderAnew(partition);
-    const leader = log.leaderOf(partition);
-    try {
-      await proveIdentity(log, partition, remembered);
-    } catch (again) {
-      // Another request may have learned meanwhile, from a broker that was deposed, that this one leads.
-      if (again instanceof RecordsLost && log.leaderOf(partition) !== leader) return proveIdentityTwice(log, partition, remembered);
-      throw again;
-    }
+    if (error instanceof OtherLeader) return proveIdentityTwice(log, partition, remembered);
+    throw error;
   }
 }

@@ -47,11 +47,11 @@ test('an owner stores nothing that it read before another process proved the log
     async* read(_partition, from, to) {
       yield [first, second].slice(Number(from), Number(to));
     },
-    leaderOf: () => '1', findLeaderAnew: async () => undefined,
+    leaderOf: () => '1', findLeaderAnew: async () => '1', ledBy: () => log,
   };
   const contradictions = new Contradictions({
     partitions: 1, reader: log, database: database(), logger: pino({ level: 'silent' }), found: new Map(), onFound: () => undefined,
-    connection: { doubtsAbout: () => 1, leaderOf: () => '1', findLeaderAnew: async () => undefined },
+    connection: { doubtsAbout: () => 1, leaderOf: () => '1', findLeaderAnew: async () => '1' },
   });
   closers.push(() => contradictions.close());
   await contradictions.prove(partition);

@@ -72,9 +72,11 @@ class Cluster {
   }
 
   async fetchTopicsOffset([{ partitions, fromBeginning }]: readonly [{ partitions: readonly { partition: number }[]; fromBeginning: boolean }]): Promise<unknown> {
+    // As they are known when it is called, as in kafkajs.
+    const leaders = this.#leaders;
     return this.#ask(() => [{
       partitions: partitions.map(({ partition }) => ({
-        partition, offset: fromBeginning ? '0' : String(this.#brokers.recordsOf(partition, this.#leaders[partition]!).length),
+        partition, offset: fromBeginning ? '0' : String(this.#brokers.recordsOf(partition, leaders[partition]!).length),
       })),
     }]);
   }

@@ -8,6 +8,7 @@ import { ProgressNotifier } from '../../projections/engine/kafka/progress-notifi
 import { HistoryGuard } from '../../src/database/history.ts';
 import { NotAppended } from '../../src/log/event-log.ts';
 import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
+import { KafkaReader } from '../../src/log/kafka/kafka-reader.ts';
 import { plants as realPlants } from '../faults/kafka/plants.ts';
 import { falseRefusals } from './faults.ts';
 import { changing, others } from './statements.ts';
@@ -44,13 +45,18 @@ export const plants: Readonly<Record<string, Plant>> = {
   'a loss is seen twice by the same broker': {
     faults: ['a leader that was deposed tells the end that it knows'],
     plant: () => {
-      KafkaConnection.prototype.findLeaderAnew = async () => undefined;
+      KafkaConnection.prototype.findLeaderAnew = async function believe(partition) {
+        return this.leaderOf(partition)!;
+      };
     },
   },
   'a proof counts whichever broker it came from': {
     faults: ['a broker without the end of the log leads, and the former leader does not know'],
     plant: () => {
       KafkaConnection.prototype.leaderOf = () => 'any';
+      KafkaReader.prototype.ledBy = function anyOf() {
+        return this;
+      };
     },
   },
   'versions do not rise after a loss': {

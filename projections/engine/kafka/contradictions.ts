@@ -64,10 +64,8 @@ export class Contradictions {
       const doubts = connection.doubtsAbout(partition);
       if (doubts === this.#provenAt.get(partition)) return;
       try {
-        const asked = reader.leaderOf(partition);
-        await proveIdentityTwice(reader, partition, await fenceOff(database.pool, partition));
-        // The reader has connections of its own, and may have asked a leader that was deposed, even if it knows better by now.
-        if (reader.leaderOf(partition) !== asked) throw new Error('another broker leads it than was asked at first');
+        const asked = await proveIdentityTwice(reader, partition, await fenceOff(database.pool, partition));
+        // The reader has connections of its own, and may have asked a leader that was deposed.
         if (asked !== connection.leaderOf(partition)) {
           await Promise.all([reader.findLeaderAnew(partition), connection.findLeaderAnew(partition)]);
           throw new Error('another broker leads it than was asked');

@@ -12,7 +12,7 @@ import { untilClosed } from '../../../src/until-closed.ts';
 import { noteCaughtUp, noteHalted, takeOver } from '../progress/progress.store.ts';
 import type { ProjectionListener } from '../project-records.ts';
 import type { Projector } from '../projector.ts';
-import type { LogRecord } from '../../../src/log/event-log.ts';
+import type { LogRecord, PartitionBounds } from '../../../src/log/event-log.ts';
 import { changedLog, confirmDelay, proveIdentityTwice, RecordsLost, shortLog, WrongLog, type LedLog } from '../../../src/log/identity.ts';
 import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import { PartitionFetcher, type FetchPlace } from '../../../src/log/kafka/partition-fetcher.ts';
@@ -270,23 +270,18 @@ export class PartitionOwner {
     const projection = this.#owned.get(partition)?.projection;
     if (!projection) return;
     try {
-      if (await this.#isInRange(partition, projection)) return;
-      await pause(confirmDelay, this.#closing.signal);
       const { reader } = this.#options;
-      await reader.findLeaderAnew(partition);
-      const leader = reader.leaderOf(partition);
-      if (await this.#isInRange(partition, projection)) return;
-      const { end } = await reader.bounds(partition);
-      // Another broker was asked, which may have been deposed.
-      if (reader.leaderOf(partition) !== leader) return;
-      projection.halt(shortLog(partition, end, projection.tail));
+      if (isInRange(projection, await reader.bounds(partition))) return;
+      await pause(confirmDelay, this.#closing.signal);
+      const leader = await reader.findLeaderAnew(partition);
+      const bounds = await reader.ledBy(leader).bounds(partition);
+      if (!isInRange(projection, bounds)) projection.halt(shortLog(partition, bounds.end, projection.tail));
     } catch (error) {
       this.#options.logger.debug({ partition, err: error }, 'the bounds of a partition are not known yet');
     }
   }
+}
 
-  async #isInRange(partition: number, { tail }: PartitionProjection): Promise<boolean> {
-    const { start, end } = await this.#options.reader.bounds(partition);
-    return tail >= start && tail <= end;
-  }
+function isInRange({ tail }: PartitionProjection, { start, end }: PartitionBounds): boolean {
+  return tail >= start && tail <= end;
 }

@@ -7,7 +7,7 @@
  */
 import type { Kafka } from 'kafkajs';
 import { NotAppended } from '../event-log.ts';
-import type { LogRecord } from '../event-log.ts';
+import type { LogRecord, PartitionBounds } from '../event-log.ts';
 import { whenSettled } from './kafka-client.ts';
 import { clusterOf, type KafkajsBroker, type KafkajsCluster } from './kafkajs-internals.ts';
 import { LeaderSearch } from './leader-search.ts';
@@ -22,6 +22,12 @@ export interface FetchedPartition {
   readonly records: readonly LogRecord[];
   /** The high watermark: the offset behind the last record of the log. */
   readonly end: bigint;
+}
+
+/** The bounds of a partition, and whom they are from. */
+export interface LedBounds extends PartitionBounds {
+  /** The broker that was asked; undefined if none was known to lead the partition. */
+  readonly leader: string | undefined;
 }
 
 export interface FetchOptions {
@@ -146,10 +152,10 @@ export class KafkaConnection {
 
   /**
    * Asks who leads a partition until another broker names the same one, if more than one can be asked (`LeaderSearch`). Requests in flight
-   * to the brokers that are named fail. Rejects when no broker can be reached, or they differ.
+   * to the brokers that are named fail. Resolves to the leader. Rejects when no broker can be reached, or they differ.
    */
-  async findLeaderAnew(partition: number): Promise<void> {
-    await this.#leaderSearch.find(partition);
+  findLeaderAnew(partition: number): Promise<string> {
+    return this.#leaderSearch.find(partition);
   }
 
   /** The partitions by leading broker, as far as known. Rejects when no broker can be reached. */
@@ -193,19 +199,21 @@ export class KafkaConnection {
     }
   }
 
-  /** The first offset of each partition, and the offset behind its last record. */
-  async bounds(partitions: readonly number[]): Promise<ReadonlyMap<number, { readonly start: bigint; readonly end: bigint }>> {
+  /** The first offset of each partition, and the offset behind its last record, with the broker that was asked. */
+  async bounds(partitions: readonly number[]): Promise<ReadonlyMap<number, LedBounds>> {
     this.#noticeBreaks();
     try {
       await this.#cluster.refreshMetadataIfNecessary();
       const asked = { topic: this.topic, partitions: partitions.map((partition) => ({ partition })) };
+      // Another request may learn of other leaders while this one is under way.
+      const leaders = partitions.map((partition) => this.#leaderOf(partition));
       const [starts, ends] = await Promise.all([
         this.#cluster.fetchTopicsOffset([{ ...asked, fromBeginning: true }]),
         this.#cluster.fetchTopicsOffset([{ ...asked, fromBeginning: false }]),
       ]);
       const endOf = new Map(ends[0]!.partitions.map(({ partition, offset }) => [partition, BigInt(offset)]));
       return new Map(starts[0]!.partitions.map(({ partition, offset }) => {
-        return [partition, { start: BigInt(offset), end: endOf.get(partition)! }];
+        return [partition, { start: BigInt(offset), end: endOf.get(partition)!, leader: leaders[partitions.indexOf(partition)] }];
       }));
     } catch (error) {
       await this.#forgetLeader(partitions, error);

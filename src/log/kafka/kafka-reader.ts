@@ -2,7 +2,7 @@
 import pRetry, { AbortError } from 'p-retry';
 import type { Logger } from 'pino';
 import type { LogRecord, PartitionBounds, RecordLog } from '../event-log.ts';
-import { WrongLog } from '../identity.ts';
+import { OtherLeader, WrongLog, type LedLog } from '../identity.ts';
 import { createKafka, type KafkaSettings } from './kafka-client.ts';
 import { KafkaConnection } from './kafka-connection.ts';
 
@@ -13,14 +13,17 @@ const fetchWait = 500;
 const retriesMax = 19;
 const retryDelay = 200;
 
-export class KafkaReader implements RecordLog {
+export class KafkaReader implements RecordLog, LedLog {
   readonly partitions: number;
   readonly #connection: KafkaConnection;
+  /** The only broker that may be asked; undefined: whoever leads. */
+  readonly #leader: string | undefined;
 
   /** The reader owns the connection, and closes it. */
-  constructor(connection: KafkaConnection, partitions: number) {
+  constructor(connection: KafkaConnection, partitions: number, leader?: string) {
     this.#connection = connection;
     this.partitions = partitions;
+    this.#leader = leader;
   }
 
   /** Connects; rejects when no broker can be reached, or the topic does not exist. */
@@ -42,7 +45,14 @@ export class KafkaReader implements RecordLog {
   }
 
   async bounds(partition: number): Promise<PartitionBounds> {
-    return (await this.#connection.bounds([partition])).get(partition)!;
+    const { start, end, leader } = (await this.#connection.bounds([partition])).get(partition)!;
+    if (this.#leader !== undefined && leader !== this.#leader) throw new OtherLeader(partition);
+    return { start, end };
+  }
+
+  /** The same log, through the same connection. */
+  ledBy(leader: string | undefined): Pick<KafkaReader, 'read' | 'bounds'> {
+    return new KafkaReader(this.#connection, this.partitions, leader);
   }
 
   /** The broker that is asked about a partition; undefined if none leads it. */
@@ -50,9 +60,9 @@ export class KafkaReader implements RecordLog {
     return this.#connection.leaderOf(partition);
   }
 
-  /** Asks who leads a partition until a broker names another one (`KafkaConnection.findLeaderAnew`). */
-  async findLeaderAnew(partition: number): Promise<void> {
-    await this.#connection.findLeaderAnew(partition);
+  /** Asks who leads a partition until another broker names the same one (`KafkaConnection.findLeaderAnew`). */
+  findLeaderAnew(partition: number): Promise<string> {
+    return this.#connection.findLeaderAnew(partition);
   }
 
   async appendRecord(partition: number, bytes: Uint8Array): Promise<void> {
@@ -68,6 +78,7 @@ export class KafkaReader implements RecordLog {
     return pRetry(async () => {
       const [leader] = (await this.#connection.leaders([partition])).keys();
       if (leader === undefined) throw new Error(`partition ${partition} has no leader`);
+      if (this.#leader !== undefined && leader !== this.#leader) throw new AbortError(new OtherLeader(partition));
       const fetched = await this.#connection.fetch(leader, new Map([[partition, offset]]), { waitMs: fetchWait, bytesMax: bytesAtOnce });
       const records = fetched.get(partition)?.records ?? [];
       if (records[0]?.offset === offset) return records;

@@ -15,8 +15,8 @@ export interface LeaderSearchOptions {
 
 interface Round {
   readonly partitions: Set<number>;
-  /** Why the leaders of some of them are not certain. */
-  readonly failures: Promise<ReadonlyMap<number, Error>>;
+  /** The leaders of those of which two brokers named the same one. */
+  readonly found: Promise<ReadonlyMap<number, string>>;
 }
 
 /** A search breaks the connections to the leaders that it finds. So there is one at a time, for all partitions that were asked for before it began. */
@@ -31,33 +31,34 @@ export class LeaderSearch {
     this.#options = options;
   }
 
-  /** Resolves once a second broker, if there is one, names the same leader. Rejects when no broker can be reached, or they differ. */
-  async find(partition: number): Promise<void> {
+  /** Resolves to the leader once a second broker, if there is one, names the same one. Rejects when no broker can be reached, or they differ. */
+  async find(partition: number): Promise<string> {
     this.#next ??= this.#plan();
-    const { partitions, failures } = this.#next;
+    const { partitions, found } = this.#next;
     partitions.add(partition);
-    const failure = (await failures).get(partition);
-    if (failure !== undefined) throw failure;
+    const leader = (await found).get(partition);
+    if (leader === undefined) throw new Error(`the brokers do not agree on who leads partition ${partition}`);
+    return leader;
   }
 
   #plan(): Round {
     const partitions = new Set<number>();
-    const failures = this.#last.then(() => {
+    const found = this.#last.then(() => {
       this.#next = null;
       return this.#search(partitions);
     });
-    this.#last = failures.catch(() => undefined);
-    return { partitions, failures };
+    this.#last = found.catch(() => undefined);
+    return { partitions, found };
   }
 
-  async #search(partitions: ReadonlySet<number>): Promise<ReadonlyMap<number, Error>> {
+  async #search(partitions: ReadonlySet<number>): Promise<ReadonlyMap<number, string>> {
     const { topic, cluster, leaderOf, onAsk } = this.#options;
     onAsk();
     // Of this topic only: no broker answers for all topics while a partition of any has no leader.
     const known = await cluster.metadata({ topics: [topic] });
     if (known === null) throw new Error('no broker says who leads the partitions');
     const attempts = new Map<number, number>();
-    const failures = new Map<number, Error>();
+    const found = new Map<number, string>();
     const left = new Set(partitions);
     for (const first of left) {
       const leader = leaderOf(first);
@@ -71,11 +72,10 @@ export class LeaderSearch {
         attempts.set(partition, attempt);
         // What is added again is visited again, after all others.
         left.delete(partition);
-        if (leaderOf(partition) === leader) continue;
-        if (attempt < attemptsMax) left.add(partition);
-        else failures.set(partition, new Error(`the brokers do not agree on who leads partition ${partition}`));
+        if (leader !== undefined && leaderOf(partition) === leader) found.set(partition, leader);
+        else if (attempt < attemptsMax) left.add(partition);
       }
     }
-    return failures;
+    return found;
   }
 }

@@ -13,7 +13,7 @@ const askInterval = 1000;
 const standsStillAfter = 15_000;
 
 export interface LogEndsOptions {
-  readonly connection: Pick<KafkaConnection, 'bounds' | 'findLeaderAnew' | 'leaderOf'>;
+  readonly connection: Pick<KafkaConnection, 'bounds' | 'findLeaderAnew'>;
   /** The end of each partition at startup. */
   readonly ends: readonly bigint[];
   /** How far a partition is projected, as far as this process knows. */
@@ -98,13 +98,13 @@ export class LogEnds {
       const before = this.#partitions.map(nextOf);
       const bounds = await connection.bounds(this.#partitions);
       if (this.#away) logger.info('Kafka can be reached again');
-      for (const [partition, { end }] of bounds) {
+      for (const [partition, { end, leader }] of bounds) {
         this.heard(partition, end);
         if (end >= before[partition]!) {
           this.#short.delete(partition);
           this.#confirmed.delete(partition);
         } else if (!this.#short.has(partition)) this.#short.add(partition);
-        else if (led.has(partition) && led.get(partition) === connection.leaderOf(partition)) {
+        else if (led.has(partition) && led.get(partition) === leader) {
           this.#confirmed.add(partition);
           onShort(partition, end, before[partition]!);
         }
@@ -123,9 +123,7 @@ export class LogEnds {
     const led = new Map<number, string>();
     await Promise.all(Array.from(partitions, async (partition) => {
       try {
-        await connection.findLeaderAnew(partition);
-        const leader = connection.leaderOf(partition);
-        if (leader !== undefined) led.set(partition, leader);
+        led.set(partition, await connection.findLeaderAnew(partition));
       } catch (error) {
         logger.debug({ partition, err: error }, 'who leads a partition is not certain yet');
       }

@@ -113,9 +113,15 @@ describe('there are new doubts', () => {
 describe('a leader is found', () => {
   test('when another broker names the same one', async () => {
     const { cluster, connection } = await connect();
-    await connection.findLeaderAnew(0);
+    expect(await connection.findLeaderAnew(0)).toBe('1');
     expect(cluster.asked).toEqual([2]);
-    expect(connection.leaderOf(0)).toBe('1');
+  });
+
+  test('although others are named later, while those of other partitions are found', async () => {
+    const { cluster, connection } = await connect();
+    cluster.knows[1]![0] = 3;
+    expect(await Promise.all([0, 1].map((partition) => connection.findLeaderAnew(partition)))).toEqual(['1', '2']);
+    expect(connection.leaderOf(0)).toBe('3');
   });
 
   test('when one that was deposed still names itself', async () => {
@@ -123,9 +129,8 @@ describe('a leader is found', () => {
     for (const broker of [2, 3]) cluster.knows[broker]![0] = 2;
     // The last one confirms what the second one says of itself.
     cluster.knows[1]![0] = 2;
-    await connection.findLeaderAnew(0);
+    expect(await connection.findLeaderAnew(0)).toBe('2');
     expect(cluster.asked).toEqual([2, 1]);
-    expect(connection.leaderOf(0)).toBe('2');
   });
 
   test('for all partitions that are asked for at once, and the next time anew', async () => {
