@@ -231,15 +231,17 @@ export class KafkaConnection {
   async #leader(partition: number): Promise<KafkajsBroker> {
     const doubts = this.doubtsAbout(partition);
     let broker: KafkajsBroker;
+    let leader: string | undefined;
     try {
       await this.#cluster.refreshMetadataIfNecessary();
-      const leader = this.#leaderOf(partition);
+      leader = this.#leaderOf(partition);
       if (leader === undefined) throw new Error(`partition ${partition} has no leader`);
       broker = await this.#broker(leader);
     } catch (error) {
       throw new NotAppended('Kafka cannot be reached', { cause: error });
     }
-    if (this.doubtsAbout(partition) === doubts) return broker;
+    // The leader may have changed, and changed back without a doubt: nothing is proved of the one in between.
+    if (leader === this.#leaderOf(partition) && this.doubtsAbout(partition) === doubts) return broker;
     throw new NotAppended(`the broker that leads partition ${partition} has changed, or was reconnected`);
   }
 

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
+import { NotAppended } from '../../../src/log/event-log.ts';
 import { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import type { KafkajsBroker, KafkajsCluster } from '../../../src/log/kafka/kafkajs-internals.ts';
 
@@ -24,7 +25,7 @@ class FakeCluster {
 
   readonly connect = async (): Promise<void> => undefined;
   readonly addTargetTopic = async (): Promise<void> => undefined;
-  readonly refreshMetadataIfNecessary = async (): Promise<void> => undefined;
+  refreshMetadataIfNecessary = async (): Promise<void> => undefined;
 
   /** As kafkajs does: null if a partition of any of these topics has no leader, and of all topics if none is named. */
   async metadata({ topics = [] }: { readonly topics?: readonly string[] } = {}): Promise<unknown> {
@@ -44,6 +45,11 @@ class FakeCluster {
     this.asked.push(asked);
     this.#removed = 0;
     this.#leaders = this.knows[asked]!;
+  }
+
+  /** Who leads the partitions, as this client knows it. */
+  learn(leaders: number[]): void {
+    this.#leaders = leaders;
   }
 
   findLeaderForPartitions(_topic: string, [partition]: readonly number[]): object {
@@ -153,4 +159,15 @@ describe('a leader is found', () => {
     for (const broker of [1, 2, 3]) cluster.knows[broker]![0] = broker;
     await expect(connection.findLeaderAnew(0)).rejects.toThrow('do not agree');
   });
+});
+
+test('nothing is sent to a broker that was taken for the leader only while it was connected', async () => {
+  const { cluster, connection } = await connect();
+  const { findBroker } = cluster;
+  cluster.refreshMetadataIfNecessary = async () => cluster.learn([2, 2]);
+  cluster.findBroker = () => {
+    cluster.learn([1, 2]);
+    return findBroker.call(cluster);
+  };
+  await expect(connection.send(0, [])).rejects.toThrow(NotAppended);
 });
