@@ -6,6 +6,9 @@ import { clock, type SimulatedProcess } from './clock.ts';
 /** How long a client waits for an answer, in milliseconds (the default of kafkajs). */
 const requestTimeout = 30_000;
 
+/** How likely a process that looks at who leads asks for it anew, because what it knows is a minute old: far more often than it is. */
+const refreshProbability = 0.1;
+
 type Produce = Parameters<KafkajsBroker['produce']>[0];
 type Fetch = Parameters<KafkajsBroker['fetch']>[0];
 
@@ -52,7 +55,7 @@ class Cluster {
   }
 
   async refreshMetadataIfNecessary(): Promise<void> {
-    // It is refreshed after each failure.
+    if (this.#brokers.random.chance(refreshProbability)) await this.refreshMetadata();
   }
 
   findLeaderForPartitions(_topic: string, partitions: readonly number[]): Record<string, number[]> {

@@ -87,11 +87,13 @@ export class PartitionFetcher {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       try {
-        const leaders = await connection.leaders(partitions());
+        const asked = partitions();
+        const leaders = await connection.leaders(asked);
         this.#startFetching(leaders);
         const led = leaders.get(leader);
-        if (led === undefined) break;
-        await this.#fetchOnce(leader, led);
+        if (led !== undefined) await this.#fetchOnce(leader, led);
+        // While this runs, nobody else fetches from the broker a partition that was added meanwhile.
+        else if (partitions().every((partition) => asked.includes(partition))) break;
       } catch (error) {
         if (error instanceof OffsetOutOfRange) await onOutOfRange(error.partition);
         else logger.debug({ err: error }, 'a fetch failed, and is tried again');
