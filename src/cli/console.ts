@@ -1,6 +1,7 @@
 /** Output of the command line: results on stdout, messages on stderr. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { pino, type Logger } from 'pino';
+import { textTable } from './text-table.ts';
 
 /** Warnings and worse, on stderr. */
 export function newLogger(): Logger {
@@ -17,9 +18,7 @@ export function writeWords(line: string): void {
 
 /** Writes aligned columns, with a heading. */
 export function writeTable(heading: readonly string[], lines: readonly (readonly string[])[]): void {
-  const all = [heading, ...lines];
-  const widths = heading.map((_, column) => Math.max(...all.map((line) => line[column]!.length)));
-  for (const line of all) writeOut(line.map((cell, column) => cell.padEnd(widths[column]!)).join('  ').trimEnd());
+  process.stdout.write(textTable(heading, lines));
 }
 
 /** Adds a required option. Commander checks its own required options before it reports unknown ones, and so hides a misspelt option. */
