@@ -1,13 +1,15 @@
-/** `tablog import` and `tablog export`: clients of a running service, local or remote. */
+/** `tablog import`, `tablog export`, `tablog query` and `tablog sql`: clients of a running service, local or remote. */
 import { Option, type Command } from 'commander';
 import { withClientOptions } from './client/open-client.ts';
 import { wholeNumber, withRequiredOption } from './console.ts';
-import { parseFormat } from './file-format.ts';
+import { formats, parseFormat } from './file-format.ts';
 import { parseDelimiter } from './import/delimiter.ts';
 import { onSchemaErrors } from './import/import-request.ts';
 import { parseEncoding } from './import/text.ts';
 import type { ExportFlags } from './export/export-command.ts';
 import type { ImportFlags } from './import/import-command.ts';
+import type { QueryFlags } from './query/query-command.ts';
+import { parseAggregates, parseFilter, parseNames } from './query/rows-query.ts';
 
 const parallelDefault = 8;
 const parallelMax = 64;
@@ -41,4 +43,24 @@ export function addClientCommands(program: Command): void {
       const { runExport } = await import('./export/export-command.ts');
       await runExport(table, flags);
     });
+  const querying = withClientOptions(program.command('query'))
+    .description('write the rows of a table that meet a filter, or groups of them')
+    .argument('<table>', 'its name or ID')
+    .option('--filter <json>', 'a condition, such as {"column":"age","op":"gte","value":18}', parseFilter)
+    .option('--sort <columns>', 'columns with commas between them; a minus before one sorts downwards', parseNames)
+    .option('--fields <columns>', 'the columns that are written, also $rowID and $version', parseNames)
+    .option('--count', 'say how many rows meet the filter')
+    .option('--group-by <columns>', 'a line for each group of equal values in these columns', parseNames)
+    .option('--aggregate <functions>', 'what is computed of each group, or of all rows, such as sum:amount,count', parseAggregates);
+  withRowsOptions(querying).action(async (table: string, flags: QueryFlags) => {
+    const { runQuery } = await import('./query/query-command.ts');
+    await runQuery(table, flags);
+  });
+}
+
+/** The options of what rows are written. */
+function withRowsOptions(command: Command): Command {
+  return command
+    .option('--limit <n>', 'how many rows are written at most; else 100 on a terminal and in a table, and all elsewhere', wholeNumber(1))
+    .addOption(new Option('--format <format>', 'how; else a table on a terminal, and csv elsewhere').choices(['table', ...formats]));
 }

@@ -10,6 +10,12 @@ export interface WrittenColumn {
   readonly isJson: boolean;
 }
 
+/** A value in JSON as the text of a cell; null is an empty cell. */
+export function cellText(json: string, { isJson }: WrittenColumn): string {
+  if (json === 'null') return '';
+  return json.startsWith('"') && !isJson ? decodeString(json) : json;
+}
+
 /** A header of column IDs, and a line for each row. */
 export class DelimitedRowWriter {
   readonly #delimiter: Delimiter;
@@ -81,9 +87,7 @@ export class DelimitedRowWriter {
   }
 
   #setAt(place: number, json: string): void {
-    const isText = json.charCodeAt(0) === quote && !this.#columns[place]!.isJson;
-    if (isText) this.#cells[place] = this.#quoted(decodeString(json));
-    else this.#cells[place] = json === 'null' ? '' : this.#quoted(json);
+    this.#cells[place] = this.#quoted(cellText(json, this.#columns[place]!));
   }
 
   #quoted(cell: string): string {

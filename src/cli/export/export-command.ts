@@ -1,28 +1,21 @@
 /** `tablog export`. */
+import { rowIdKey } from '../../formats/row-scanner.ts';
 import type { ClientFlags } from '../client/client-settings.ts';
 import { findTable } from '../client/find-table.ts';
 import { openClient } from '../client/open-client.ts';
-import type { TablogClient } from '../client/tablog-client.ts';
 import { formatOf, type FileFormat } from '../file-format.ts';
 import { interruption } from '../interruption.ts';
 import { rateOf, showNumber, showProgress } from '../rows-progress.ts';
 import { UserError } from '../run-to-end.ts';
 import { writeToFile, writeToStdout } from './destination.ts';
-import { PageRows } from './page-rows.ts';
-import { writerFor, type RowWriter } from './row-writer.ts';
-import { readPage, readTable, type Page } from './table-pages.ts';
+import { pagesText, type Written } from './pages-text.ts';
+import { writerFor } from './row-writer.ts';
+import { readPage, readTable } from './table-pages.ts';
 
 export interface ExportFlags extends ClientFlags {
   readonly format?: FileFormat;
   readonly output?: string;
   readonly rowIds?: boolean;
-}
-
-/** What has been exported so far. */
-interface Exported {
-  rows: number;
-  /** In order, without consecutive repeats. */
-  readonly versions: string[];
 }
 
 /** Exports a table, and reports the result on stderr. Throws UserError. */
@@ -39,12 +32,15 @@ export async function runExport(idOrName: string, flags: ExportFlags): Promise<v
   const found = await findTable(client, idOrName);
   if (found === null) throw new UserError(`There is no table ${JSON.stringify(idOrName)}.`);
   const table = await readTable(client, found.id);
-  const writer = writerFor(format, table.columns, flags.rowIds ?? false);
-  const exported: Exported = { rows: 0, versions: [] };
+  const writer = writerFor(format, flags.rowIds ? [{ id: rowIdKey, isJson: false }, ...table.columns] : table.columns);
+  const exported: Written = { rows: 0, hasMore: false, versions: [] };
   const isFile = output !== undefined && output !== '-';
   // Rows on the same terminal would garble a progress bar.
   progress = showProgress('Writing', table.rows, process.stderr.isTTY && (isFile || !process.stdout.isTTY));
-  const text = textOf(client, table.id, writer, exported, () => progress.update(exported.rows, exported.rows));
+  const text = pagesText({
+    read: (continuation) => readPage(client, table.id, continuation), writer, written: exported,
+    onPage: () => progress.update(exported.rows, exported.rows),
+  });
   try {
     if (isFile) await writeToFile(output, text, compression, signal);
     else if (!(await writeToStdout(text, compression, signal))) return;
@@ -57,30 +53,6 @@ export async function runExport(idOrName: string, flags: ExportFlags): Promise<v
   const into = isFile ? ` written to ${output}` : ' written';
   progress.say(`${showNumber(exported.rows)} rows of the table ${JSON.stringify(table.name)} (${table.id})${into}, `
     + `${describeVersions(exported.versions)}, in ${Math.round(ms / 10) / 100} s (${showNumber(rateOf(exported.rows, ms))} rows/s).`);
-}
-
-/** The text of the file, page by page. The next page is requested while one is being written. */
-async function* textOf(
-  client: TablogClient, tableId: string, writer: RowWriter, exported: Exported, onPage: () => void,
-): AsyncGenerator<string, void, undefined> {
-  const pages = new PageRows();
-  let next: Promise<Page> | null = readPage(client, tableId, null);
-  let before = writer.begin();
-  while (next !== null) {
-    const { bytes, version } = await next;
-    if (exported.versions.at(-1) !== version) exported.versions.push(version);
-    const continuation = pages.read(bytes, () => {
-      writer.add(pages.scanner);
-      exported.rows += 1;
-    });
-    next = continuation === null ? null : readPage(client, tableId, continuation);
-    // Awaited once the text was consumed; a failure before that must not count as unhandled.
-    next?.catch(() => {});
-    yield `${before}${writer.take()}`;
-    before = '';
-    onPage();
-  }
-  yield writer.end();
 }
 
 /** A page is one snapshot, but pages may be of different versions. */

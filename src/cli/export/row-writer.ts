@@ -17,11 +17,12 @@ export interface RowWriter {
   end(): string;
 }
 
-/** Throws UserError if the format does not support these columns. */
-export function writerFor(format: Format, columns: readonly WrittenColumn[], withRowIds: boolean): RowWriter {
+/** `columns`: $rowID among them if row IDs are written. Throws UserError if the format does not support them. */
+export function writerFor(format: Format, columns: readonly WrittenColumn[]): RowWriter {
+  const withRowIds = columns.some(({ id }) => id === rowIdKey);
   switch (format) {
-    case 'csv': return new DelimitedWriter(',', columns, withRowIds);
-    case 'tsv': return new DelimitedWriter('\t', columns, withRowIds);
+    case 'csv': return new DelimitedWriter(',', columns);
+    case 'tsv': return new DelimitedWriter('\t', columns);
     case 'json': return new JsonWriter({ begin: '[', before: '\n', separator: ',\n', end: '\n]\n' }, withRowIds);
     case 'ndjson': return new JsonWriter({ begin: '', before: '', separator: '\n', end: '\n' }, withRowIds);
   }
@@ -87,16 +88,22 @@ function withoutRowId(scanner: RowScanner): string {
   return `{${cells.join(',')}}`;
 }
 
-/** A header, and one line per row with the columns in schema order. */
+/** Calls `set` with each cell of the last scanned row. It is false if it has no such column; row IDs are then left out. Throws UserError. */
+export function eachCell(scanner: RowScanner, set: (id: string, json: string) => boolean): void {
+  const { columns, starts, ends, count } = scanner.row;
+  for (let cell = 0; cell < count; cell += 1) {
+    const { id } = columns[cell]!;
+    if (!set(id, scanner.text(starts[cell]!, ends[cell]!)) && id !== rowIdKey) throw tableChanged();
+  }
+}
+
+/** A header, and one line per row. */
 class DelimitedWriter implements RowWriter {
   readonly #writer: DelimitedRowWriter;
-  readonly #withRowIds: boolean;
 
-  constructor(delimiter: Delimiter, columns: readonly WrittenColumn[], withRowIds: boolean) {
-    const all = withRowIds ? [{ id: rowIdKey, isJson: false }, ...columns] : columns;
-    if (all.length === 0) throw new UserError('The table has no columns, which a header cannot say: export it with --format ndjson.');
-    this.#writer = new DelimitedRowWriter(delimiter, all);
-    this.#withRowIds = withRowIds;
+  constructor(delimiter: Delimiter, columns: readonly WrittenColumn[]) {
+    if (columns.length === 0) throw new UserError('The table has no columns, which a header cannot say: use --format ndjson.');
+    this.#writer = new DelimitedRowWriter(delimiter, columns);
   }
 
   /** The header. */
@@ -105,12 +112,7 @@ class DelimitedWriter implements RowWriter {
   }
 
   add(scanner: RowScanner): void {
-    const { columns, starts, ends, count } = scanner.row;
-    for (let cell = 0; cell < count; cell += 1) {
-      const { id } = columns[cell]!;
-      if (id === rowIdKey && !this.#withRowIds) continue;
-      if (!this.#writer.set(id, scanner.text(starts[cell]!, ends[cell]!))) throw tableChanged();
-    }
+    eachCell(scanner, (id, json) => this.#writer.set(id, json));
     this.#writer.endRow();
   }
 

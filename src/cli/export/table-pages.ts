@@ -45,7 +45,7 @@ export async function readPage(client: TablogClient, tableId: string, continuati
   });
 }
 
-/** The table's columns changed during the export. */
+/** The table's columns changed while its pages were read. */
 export function tableChanged(): UserError {
-  return new UserError('The table got other columns while it was exported: export it again.');
+  return new UserError('The table got other columns while it was read: try again.');
 }

@@ -17,7 +17,7 @@ const columnsOf = (...ids: readonly string[]): WrittenColumn[] => ids.map((id) =
 
 /** What is written of these pages. */
 function written(format: Format, pages: readonly string[], { columns = columnsOf('a', 'b'), withRowIds = false }: Options = {}): string {
-  const writer = writerFor(format, columns, withRowIds);
+  const writer = writerFor(format, withRowIds ? columnsOf('$rowID', ...columns.map(({ id }) => id)) : columns);
   const rows = new PageRows();
   const before = writer.begin();
   const texts = pages.map((page) => {
@@ -47,7 +47,7 @@ describe('CSV and TSV', () => {
   });
 
   test('a column that the header does not have is an error', () => {
-    expect(() => written('csv', [page('{"a":1,"c":2}')])).toThrow('got other columns while it was exported');
+    expect(() => written('csv', [page('{"a":1,"c":2}')])).toThrow('got other columns while it was read');
   });
 
   test('a table without columns needs another format, or row IDs', () => {

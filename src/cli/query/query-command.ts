@@ -1,0 +1,57 @@
+/** `tablog query`. */
+import type { WrittenColumn } from '../../formats/delimited-row-writer.ts';
+import type { ClientFlags } from '../client/client-settings.ts';
+import { findTable } from '../client/find-table.ts';
+import { openClient } from '../client/open-client.ts';
+import { versionOf } from '../client/tablog-client.ts';
+import { writeWords } from '../console.ts';
+import { writeToStdout } from '../export/destination.ts';
+import { pagesText, type Written } from '../export/pages-text.ts';
+import { readTable, type ExportedTable, type Page } from '../export/table-pages.ts';
+import { interruption } from '../interruption.ts';
+import { showNumber } from '../rows-progress.ts';
+import { UserError } from '../run-to-end.ts';
+import { rowsOutput, sayRows, type RowsOutputFlags } from './rows-output.ts';
+import { bodyOf, groupColumns, type RowsQueryFlags } from './rows-query.ts';
+
+export interface QueryFlags extends ClientFlags, RowsOutputFlags, RowsQueryFlags {}
+
+/** Writes the rows of a table that are asked for, or their groups. Throws UserError. */
+export async function runQuery(idOrName: string, flags: QueryFlags): Promise<void> {
+  const signal = interruption();
+  const ended = new AbortController();
+  const client = await openClient(flags, AbortSignal.any([signal, ended.signal]), writeWords);
+  const found = await findTable(client, idOrName);
+  if (found === null) throw new UserError(`There is no table ${JSON.stringify(idOrName)}.`);
+  const groups = groupColumns(flags);
+  const columns = groups?.map(textColumn) ?? shownColumns(await readTable(client, found.id), flags.fields);
+  const { limit, writerOf } = rowsOutput(flags);
+
+  let total: string | null = null;
+  const read = (continuation: string | null, limit: number): Promise<Page> => {
+    const asked = continuation === null ? bodyOf(flags) : { continuation };
+    const body = JSON.stringify({ ...asked, ...(limit < Infinity && { limit }) });
+    return client.request('POST', `/tables/${found.id}/query`, { headers: { 'content-type': 'application/json' }, body }, async (response) => {
+      const version = versionOf(response);
+      total ??= response.headers.get('tablog-count');
+      return { bytes: Buffer.from(await response.arrayBuffer()), version };
+    });
+  };
+  const written: Written = { rows: 0, hasMore: false, versions: [] };
+  try {
+    if (!(await writeToStdout(pagesText({ read, writer: writerOf(columns), written, limit }), null, signal))) return;
+  } finally {
+    // A page that is no longer needed may still be requested.
+    ended.abort();
+  }
+  const of = total === null ? '' : ` of ${showNumber(Number(total))}${groups === null ? '' : ' rows'}`;
+  sayRows(written, groups === null ? 'row' : 'group', `${of}, version ${written.versions[0]}`);
+}
+
+function shownColumns({ columns }: ExportedTable, fields: readonly string[] | undefined): readonly WrittenColumn[] {
+  return fields?.map((field) => columns.find(({ id }) => id === field) ?? textColumn(field)) ?? columns;
+}
+
+function textColumn(id: string): WrittenColumn {
+  return { id, isJson: false };
+}

@@ -1,0 +1,58 @@
+/** What `tablog query` asks for, as the body of a query (docs/spec/queries.md). */
+import { InvalidArgumentError } from 'commander';
+
+/** An aggregate as it is given: `count`, or `sum:amount`. */
+export interface Aggregate {
+  readonly op: string;
+  readonly column?: string;
+}
+
+export interface RowsQueryFlags {
+  readonly filter?: unknown;
+  readonly sort?: readonly string[];
+  readonly fields?: readonly string[];
+  readonly count?: boolean;
+  readonly groupBy?: readonly string[];
+  readonly aggregate?: readonly Aggregate[];
+}
+
+/** The members of the body but `limit` and `continuation`. The service checks them. */
+export function bodyOf({ filter, sort, fields, count, groupBy, aggregate }: RowsQueryFlags): object {
+  return { filter, sort, fields, count: count ? 'exact' : undefined, groupBy, aggregate };
+}
+
+/** The names of the columns of groups, in their order; null if rows are asked for. */
+export function groupColumns({ groupBy, aggregate }: RowsQueryFlags): readonly string[] | null {
+  if (groupBy === undefined && aggregate === undefined) return null;
+  const values = (aggregate ?? []).map(({ op, column }) => (column === undefined ? op : `${op}_${column}`));
+  return [...(groupBy ?? []), ...values];
+}
+
+/** Parses `--filter`. */
+export function parseFilter(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new InvalidArgumentError('It must be JSON, such as {"column":"age","op":"gte","value":18}.');
+  }
+}
+
+/** Parses names with commas between them; as a JSON array they may have commas themselves. */
+export function parseNames(text: string): readonly string[] {
+  if (!text.startsWith('[')) return text.split(',');
+  try {
+    const names = JSON.parse(text) as unknown;
+    if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names;
+  } catch {
+    // Said below.
+  }
+  throw new InvalidArgumentError('It must be names with commas between them, or a JSON array of names.');
+}
+
+/** Parses `--aggregate`. */
+export function parseAggregates(text: string): readonly Aggregate[] {
+  return parseNames(text).map((name) => {
+    const colon = name.indexOf(':');
+    return colon === -1 ? { op: name } : { op: name.slice(0, colon), column: name.slice(colon + 1) };
+  });
+}
