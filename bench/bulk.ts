@@ -13,6 +13,7 @@ import { rowsPerRequest } from './data.ts';
 import { createDatabase, describeEnvironment, query, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
 import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
+import { readTable } from './read-table.ts';
 import { median, renderTable, show, showRatio } from './report.ts';
 import { expectStatus, head, type Target } from './requests.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
@@ -44,8 +45,6 @@ interface Side {
   readonly removes: boolean;
   readonly times: Times[];
 }
-
-const pageRows = 10_000;
 
 function readOptions(): Options {
   const { values } = parseArgs({
@@ -114,7 +113,7 @@ async function measure(
   try {
     expectStatus(200, await connection.send(`${head(target, 'GET', `/tables/${tableID}/rows/${lastID}`)}\r\n`));
     const whole = (performance.now() - start) / 1_000;
-    const { seconds: reading, result: found } = await timed(() => readAll(connection, target, tableID));
+    const { seconds: reading, result: found } = await timed(() => readTable(connection, target, tableID));
     if (found !== chunks * rowsPerRequest) throw new Error(`${found} rows were read, not ${chunks * rowsPerRequest}`);
     // The yardstick's data is removed differently.
     for (const path of removes ? [`/tables/${tableID}`, `/stashes/${stash}`] : []) {
@@ -125,22 +124,6 @@ async function measure(
     connection.close();
   }
 }
-
-/** Reads a table page by page; resolves to its number of rows. */
-async function readAll(connection: Connection, target: Target, tableID: string): Promise<number> {
-  let rows = 0;
-  for (let continuation = ''; ;) {
-    const path = `/tables/${tableID}/rows?limit=${pageRows}${continuation}`;
-    const page = expectStatus(200, await connection.send(`${head(target, 'GET', path)}\r\n`));
-    // The rows are not parsed: parsing would take as long as serving them.
-    for (let at = page.indexOf(rowIdKey); at >= 0; at = page.indexOf(rowIdKey, at + 1)) rows += 1;
-    const next = /"continuation":"([^"]+)"\}$/.exec(page.toString('latin1', Math.max(0, page.length - 300)));
-    if (next === null) return rows;
-    continuation = `&continuation=${next[1]}`;
-  }
-}
-
-const rowIdKey = Buffer.from('"$rowID":');
 
 /** Copies the rows as texts into a new table, whose key is table and row. */
 async function copyRows(databaseUrl: string, bodies: readonly Buffer[], chunks: number, signal: AbortSignal): Promise<void> {

@@ -116,6 +116,14 @@ export function memoryMiB(pid: number): Promise<number | undefined> {
   return readMemoryMiB(pid, /^VmRSS:\s+(\d+) kB/m);
 }
 
+/** The only child of a process; undefined if the system has no `/proc`. */
+export async function childOf(pid: number): Promise<number | undefined> {
+  if (process.platform !== 'linux') return undefined;
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ').filter((text) => text !== '');
+  if (children.length !== 1) throw new Error(`the process ${pid} has ${children.length} children, not one`);
+  return Number(children[0]);
+}
+
 async function readMemoryMiB(pid: number, line: RegExp): Promise<number | undefined> {
   if (process.platform !== 'linux') return undefined;
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
@@ -132,7 +140,8 @@ function hasFailed(child: ChildProcess): boolean {
   return child.signalCode !== 'SIGINT' && child.signalCode !== 'SIGTERM';
 }
 
-async function endOf(logFile: string): Promise<string> {
+/** The end of what a server has printed. */
+export async function endOf(logFile: string): Promise<string> {
   return `its log ends with:\n${(await readFile(logFile, 'utf8')).slice(-4_000)}`;
 }
 

@@ -78,7 +78,8 @@ function showRatioOf({ ratio, ratioOfRounds: { lowest, highest } }: Pick<Figure,
   return [ratio.toFixed(2), `${lowest.toFixed(2)} to ${highest.toFixed(2)}`];
 }
 
-function judge(ratio: number, goal: Measurement['goal']): Pick<Figure, 'goal' | 'met'> {
+/** What a goal for a ratio is, and whether it is met; undefined if there is none. */
+export function judge(ratio: number, goal: Measurement['goal']): Pick<Figure, 'goal' | 'met'> {
   if (!goal) return { goal: undefined, met: undefined };
   if ('atLeast' in goal) return { goal: `>= ${goal.atLeast}`, met: ratio >= goal.atLeast };
   return { goal: `<= ${goal.atMost}`, met: ratio <= goal.atMost };
@@ -117,7 +118,8 @@ export function renderProcessorTime(figures: readonly ProcessorFigure[]): string
   ]);
 }
 
-function verdict(met: boolean | undefined): string {
+/** As the last column of a table says it. */
+export function verdict(met: boolean | undefined): string {
   if (met === undefined) return '';
   return met ? 'met' : 'missed';
 }

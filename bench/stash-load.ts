@@ -27,9 +27,27 @@ export function makeChunks(): Buffer[] {
 }
 
 /** Uploads `chunks` chunks, and imports them into a new table. */
-export async function loadStash(
+export async function loadStash(target: Target, bodies: readonly Buffer[], load: StashLoad, signal: AbortSignal): Promise<Loaded> {
+  await uploadChunks(target, bodies, load, signal);
+  const connection = await Connection.open(target.ports[0]!);
+  try {
+    const start = performance.now();
+    const body = Buffer.from(JSON.stringify({ name: load.stash, schema, rows: { $stashID: load.stash } }));
+    const imported = await connection.send(withBody(head(target, 'POST', '/tables'), body));
+    const [importing, answering] = [imported.firstByteAt, performance.now()].map((time) => (time - start) / 1_000) as [number, number];
+    const answer = expectStatus(201, imported);
+    const [, tableID] = /"tableID":"([^"]+)"/.exec(answer.toString('latin1', 0, 200))!;
+    const [, lastID] = /"([^"]+)"\]\}\}$/.exec(answer.toString('latin1', answer.length - 100))!;
+    return { tableID: tableID!, lastID: lastID!, importing, answering };
+  } finally {
+    connection.close();
+  }
+}
+
+/** Uploads chunks to a stash: the bodies in turn. */
+export async function uploadChunks(
   target: Target, bodies: readonly Buffer[], { stash, chunks, connections }: StashLoad, signal: AbortSignal,
-): Promise<Loaded> {
+): Promise<void> {
   const open = await Promise.all(Array.from({ length: connections }, () => Connection.open(target.ports[0]!)));
   try {
     let begun = 0;
@@ -41,14 +59,6 @@ export async function loadStash(
         expectStatus(200, await connection.send(request));
       }
     }));
-    const start = performance.now();
-    const body = Buffer.from(JSON.stringify({ name: stash, schema, rows: { $stashID: stash } }));
-    const imported = await open[0]!.send(withBody(head(target, 'POST', '/tables'), body));
-    const [importing, answering] = [imported.firstByteAt, performance.now()].map((time) => (time - start) / 1_000) as [number, number];
-    const answer = expectStatus(201, imported);
-    const [, tableID] = /"tableID":"([^"]+)"/.exec(answer.toString('latin1', 0, 200))!;
-    const [, lastID] = /"([^"]+)"\]\}\}$/.exec(answer.toString('latin1', answer.length - 100))!;
-    return { tableID: tableID!, lastID: lastID!, importing, answering };
   } finally {
     for (const connection of open) connection.close();
   }
