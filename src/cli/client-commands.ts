@@ -10,6 +10,8 @@ import type { ExportFlags } from './export/export-command.ts';
 import type { ImportFlags } from './import/import-command.ts';
 import type { QueryFlags } from './query/query-command.ts';
 import { parseAggregates, parseFilter, parseNames } from './query/rows-query.ts';
+import type { SqlFlags } from './query/sql-command.ts';
+import { addParameter } from './query/sql-parameters.ts';
 
 const parallelDefault = 8;
 const parallelMax = 64;
@@ -55,6 +57,14 @@ export function addClientCommands(program: Command): void {
   withRowsOptions(querying).action(async (table: string, flags: QueryFlags) => {
     const { runQuery } = await import('./query/query-command.ts');
     await runQuery(table, flags);
+  });
+  const inSql = withClientOptions(program.command('sql'))
+    .description('write what a SELECT over the tables of the team gives')
+    .argument('<select>', 'it names tables by their names or IDs')
+    .option('--param <value...>', 'values for $1, $2 and so on: numbers, true, false, null, and else texts', addParameter);
+  withRowsOptions(inSql).action(async (select: string, flags: SqlFlags) => {
+    const { runSql } = await import('./query/sql-command.ts');
+    await runSql(select, flags);
   });
 }
 

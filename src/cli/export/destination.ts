@@ -17,7 +17,9 @@ const encoders = {
 } as const;
 
 /** Writes to stdout. Resolves to false if the reader has closed it (`| head`). */
-export async function writeToStdout(text: AsyncIterable<string>, compression: Compression | null, signal: AbortSignal): Promise<boolean> {
+export async function writeToStdout(
+  text: AsyncIterable<string> | Iterable<string>, compression: Compression | null, signal: AbortSignal,
+): Promise<boolean> {
   try {
     await write(text, compression, process.stdout, signal, false);
     return true;
@@ -69,7 +71,7 @@ async function targetOf(file: string): Promise<{ readonly path: string; readonly
 }
 
 async function write(
-  text: AsyncIterable<string>, compression: Compression | null, target: NodeJS.WritableStream, signal: AbortSignal, end: boolean,
+  text: AsyncIterable<string> | Iterable<string>, compression: Compression | null, target: NodeJS.WritableStream, signal: AbortSignal, end: boolean,
 ): Promise<void> {
   const source = Readable.from(text, { objectMode: true, highWaterMark: 1 });
   const stages = compression === null ? [source, target] : [source, encoders[compression](), target];

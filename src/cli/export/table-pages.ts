@@ -4,7 +4,8 @@ import type { WrittenColumn } from '../../formats/delimited-row-writer.ts';
 import { versionOf, type TablogClient } from '../client/tablog-client.ts';
 import { UserError } from '../run-to-end.ts';
 
-const columnType = z.union([z.string(), z.object({ kind: z.string() })]);
+/** A type as the interface writes it: of arrays and the like an object. */
+export const columnType = z.union([z.string(), z.object({ kind: z.string() })]);
 
 const tableBody = z.object({
   data: z.object({
@@ -30,10 +31,12 @@ export interface Page {
 /** Throws ServerRefusal, ServerAway. */
 export async function readTable(client: TablogClient, id: string): Promise<ExportedTable> {
   const { data: { name, rows, schema } } = await client.get(`/tables/${id}`, tableBody);
-  const columns = schema.columns.map(({ id: columnId, type }) => {
-    return { id: columnId, isJson: (typeof type === 'string' ? type : type.kind) === 'json' };
-  });
-  return { id, name, rows, columns };
+  return { id, name, rows, columns: schema.columns.map((column) => writtenColumn(column.id, column.type)) };
+}
+
+/** How the cells of a column are written. */
+export function writtenColumn(id: string, type: z.output<typeof columnType>): WrittenColumn {
+  return { id, isJson: (typeof type === 'string' ? type : type.kind) === 'json' };
 }
 
 /** Reads a page; null as `continuation`: the first one. Throws ServerRefusal, ServerAway. */
