@@ -38,7 +38,8 @@ export const onSchemaError = z.enum(['abort', 'dropColumns', 'updateSchema']).de
   + '`updateSchema`: columns are added, or their types widened, so that all cells have a place.',
 );
 
-const scalarKind = z.enum(scalarKinds);
+/** Some clients send `url` for `uri`. */
+const scalarKind = z.enum([...scalarKinds, 'url']).transform((kind) => (kind === 'url' ? 'uri' : kind));
 
 /** Spec section 2: a name, `{kind}`, or `{kind: "array", items: {kind}}`. */
 const columnType = z.union(
@@ -48,8 +49,8 @@ const columnType = z.union(
     z.strictObject({ kind: z.literal('array'), items: z.strictObject({ kind: scalarKind }) })
       .transform(({ items }): ColumnType => arrayOf(items.kind)),
   ],
-  { error: 'must be a scalar type, {kind: scalar type} or {kind: "array", items: {kind: scalar type}}' },
-).meta({ id: 'ColumnType', description: 'A scalar type, or an array of one.' });
+  { error: `must be a type, {kind: type} or {kind: "array", items: {kind: type}}, where type is one of ${scalarKinds.join(', ')}` },
+).meta({ id: 'ColumnType', description: 'A scalar type, or an array of one. `url` is another name of `uri`.' });
 
 export const tableSchema = z.strictObject({
   columns: z.array(

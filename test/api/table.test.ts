@@ -52,6 +52,11 @@ describe('a table', () => {
     expect(await look(table)).toMatchObject({ version: String(deleted.version), created, rows: 2 });
   });
 
+  test('whose columns were given as `url` has `uri`s', async () => {
+    const table = await createTable(client(), [], { a: 'url', b: { kind: 'array', items: { kind: 'url' } } });
+    expect(await look(table)).toMatchObject({ schema: schemaOf({ a: 'uri', b: arrayOf('uri') }) });
+  });
+
   test('that is empty has its columns', async () => {
     expect(await look(await createTable(client(), [], { a: 'uri' }))).toMatchObject({ rows: 0, schema: schemaOf({ a: 'uri' }) });
     expect(await look(await createTable(client(), []))).toMatchObject({ rows: 0, schema: { columns: [] } });

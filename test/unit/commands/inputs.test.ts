@@ -28,7 +28,8 @@ function result(ask: () => unknown): unknown {
   }
 }
 
-const notAType = 'must be a scalar type, {kind: scalar type} or {kind: "array", items: {kind: scalar type}}';
+const notAType = 'must be a type, {kind: type} or {kind: "array", items: {kind: type}}, where type is one of string, uri, imageURI, '
+  + 'audioURI, markdown, phoneNumber, emailAddress, emoji, date, time, dateTime, duration, number, boolean, json';
 const notText = 'must be well-formed Unicode without U+0000';
 
 describe('a column type', () => {
@@ -42,7 +43,11 @@ describe('a column type', () => {
   });
 
   test.each([
-    'text', 'String', 'array', 'array<string>', '', null, 1, [], ['string'], {}, { kind: 'text' }, { kind: 'array' },
+    ['url', 'uri'], [{ kind: 'url' }, 'uri'], [{ kind: 'array', items: { kind: 'url' } }, 'array<uri>'],
+  ])('%j is %s', (type, taken) => expect(read(type)).toBe(taken));
+
+  test.each([
+    'text', 'URL', 'String', 'array', 'array<string>', '', null, 1, [], ['string'], {}, { kind: 'text' }, { kind: 'array' },
     { kind: 'array', items: 'string' }, { kind: 'array', items: { kind: 'array', items: { kind: 'string' } } },
     undefined,
   ])('%j is none', (type) => expect(read(type)).toBe(`columns[0].type: ${notAType}`));
