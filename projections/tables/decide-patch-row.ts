@@ -35,7 +35,7 @@ export function decidePatchRow(
   const widened = decided.widened ? at.version : table.widened;
   const patch = parseRow(Buffer.from(event.body()).toString('utf8'));
   const current = readBody(row.body, row.form, schema, widened);
-  const patched = applyPatch(current, patch, schema, data.onSchemaError === 'updateSchema');
+  const patched = applyPatch(current, patch, schema, data.onSchemaError === 'updateSchema', data.profile.rule);
   const bytes = Buffer.byteLength(patched.body);
   if (bytes > data.limits.rowBytesMax) {
     return refuse('limit_exceeded', `the row would have ${bytes} bytes, more than ${data.limits.rowBytesMax}`);

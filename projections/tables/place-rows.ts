@@ -129,7 +129,7 @@ function placeSegments(
   });
   const extents = segments.map(({ key, profile, ids }, ordinal): Extent => ({
     key: tables.newKey(), tableId: table.id, version: at.version, ordinal, generation: table.generation,
-    schemaVersion: table.schemaVersion, wrap, ...formOf(profile.columns), retained: retainsIds ? retainedPlacesOf(ids) : null,
+    schemaVersion: table.schemaVersion, wrap, rule: profile.rule, ...formOf(profile.columns), retained: retainsIds ? retainedPlacesOf(ids) : null,
     segment: key, first: 0, rows: profile.rows, bytes: profile.bytes, changed: false, deleted: 0,
   }));
   const isRetained = table.retainsIds || extents.some(({ retained }) => retained !== null);
@@ -176,7 +176,7 @@ function placeFew(
   { few, profile, fewIds }: ArrivedRows,
   at: LogPlace,
 ): Placement {
-  const presenter = presenterOf(schema, at.version, receivedForm(holdsCells(profile)), wrap);
+  const presenter = presenterOf(schema, { stored: receivedForm(holdsCells(profile)), decidedAt: at.version, wrap, rule: profile.rule });
   const bodies = few.map((body) => presenter(body));
   const bytes = bodies.reduce((sum, body) => sum + Buffer.byteLength(body), 0);
   const open = table.tail === null ? null : tables.extent(table.tail);
@@ -190,7 +190,7 @@ function placeFew(
     ? open
     : {
         key: tables.newKey(), tableId: table.id, version: at.version, ordinal: 0, generation: table.generation,
-        schemaVersion: table.schemaVersion, wrap: false, presented: table.schemaVersion, cells: false,
+        schemaVersion: table.schemaVersion, wrap: false, rule: 1, presented: table.schemaVersion, cells: false,
         retained: retainsIds && fewIds ? retainedPlacesOf(fewIds.bytes) : null,
         segment: tables.newKey(), first: 0, rows: 0, bytes: 0, changed: false, deleted: 0,
       };

@@ -3,29 +3,30 @@
  * presented it; once the row is patched or deleted, its newest body is a change.
  */
 import { isPresentedBy, presenterOf, receivedForm, type BodyForm, type StoredForm } from '../../src/values/presentation.ts';
+import type { Rule } from '../../src/values/rule.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
 import type { Extent } from './table.ts';
 
 /** How the unchanged bodies of an extent are stored. */
-export function formOf({ presented, cells, schemaVersion, wrap }: Pick<Extent, 'presented' | 'cells' | 'schemaVersion' | 'wrap'>): BodyForm {
-  return presented === null ? { stored: receivedForm(cells), decidedAt: schemaVersion, wrap } : changedForm(presented);
+export function formOf({ presented, cells, schemaVersion, wrap, rule }: Pick<Extent, 'presented' | 'cells' | 'schemaVersion' | 'wrap' | 'rule'>): BodyForm {
+  return presented === null ? { stored: receivedForm(cells), decidedAt: schemaVersion, wrap, rule } : changedForm(presented);
 }
 
 /** How a body is stored that was presented under this schema version, such as a change. */
 export function changedForm(version: bigint): BodyForm {
-  return { stored: 'presented', decidedAt: version, wrap: false };
+  return { stored: 'presented', decidedAt: version, wrap: false, rule: 1 };
 }
 
 /** `formOf` in SQL, as a text for `parseForm`. */
 export function formInSql(extent: string): string {
   return `case when ${extent}.presented is null
-    then concat_ws(' ', case when ${extent}.cells then 'cells' else 'received' end, ${extent}.schema_version, ${extent}.wrap)
+    then concat_ws(' ', case when ${extent}.cells then 'cells' else 'received' end, ${extent}.schema_version, ${extent}.wrap, ${extent}.rule)
     else ${changedFormInSql(`${extent}.presented`)} end`;
 }
 
 /** `changedForm` in SQL. */
 export function changedFormInSql(version: string): string {
-  return `'presented ' || ${version} || ' f'`;
+  return `'presented ' || ${version} || ' f 1'`;
 }
 
 /** `isPresentedBy` in SQL, for a body presented under a schema version; false if `presented` is null (stored as received). */
@@ -35,13 +36,13 @@ export function isPresentedInSql(presented: string, widened: string): string {
 
 /** Parses the result of `formInSql` or `changedFormInSql`. */
 export function parseForm(text: string): BodyForm {
-  const [stored, decidedAt, wrap] = text.split(' ') as [StoredForm, string, 't' | 'f'];
-  return { stored, decidedAt: BigInt(decidedAt), wrap: wrap === 't' };
+  const [stored, decidedAt, wrap, rule] = text.split(' ') as [StoredForm, string, 't' | 'f', string];
+  return { stored, decidedAt: BigInt(decidedAt), wrap: wrap === 't', rule: Number(rule) as Rule };
 }
 
 /** A body as the schema presents it. `widened`: the version of the last event that widened a column of it. */
 export function readBody(body: string, form: BodyForm, schema: TableSchema, widened: bigint): string {
-  return isPresentedBy(form, widened) ? body : presenterOf(schema, form.decidedAt, form.stored, form.wrap)(body);
+  return isPresentedBy(form, widened) ? body : presenterOf(schema, form)(body);
 }
 
 /**

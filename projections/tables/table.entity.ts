@@ -57,9 +57,10 @@ export const ExtentEntity = defineEntity({
     version: p.bigint(),
     ordinal: p.integer(),
     generation: p.bigint(),
-    /** The schema under which its rows were decided, and whether scalars were wrapped into array columns. */
+    /** The schema under which its rows were decided, whether scalars were wrapped into array columns, and the rule by which values fit. */
     schemaVersion: p.bigint(),
     wrap: p.boolean(),
+    rule: p.integer(),
     /** The bodies are stored as the schema of this version presents them; null: as received. */
     presented: p.bigint().nullable(),
     /** The rows came as cell texts (CSV, TSV), not as JSON values. */

@@ -1,5 +1,6 @@
 /** Tables and their parts, and the changes of these. */
 import type { BodyForm } from '../../src/values/presentation.ts';
+import type { Rule } from '../../src/values/rule.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
 import type { TeamChange } from '../teams/team.ts';
 
@@ -42,6 +43,7 @@ export interface Extent {
   readonly generation: bigint;
   readonly schemaVersion: bigint;
   readonly wrap: boolean;
+  readonly rule: Rule;
   /** The bodies are stored as the schema of this version presents them; null: as received. */
   readonly presented: bigint | null;
   readonly cells: boolean;

@@ -1,23 +1,20 @@
 /** Profiles the rows of a block while they are read. */
 import { ProfileBuilder, isMisfit, openTypes } from '../values/build-profile.ts';
 import type { GrowingColumn } from '../values/build-profile.ts';
-import { noTypes, typeBit, typeSet } from '../values/column-type.ts';
-import type { TypeSet } from '../values/column-type.ts';
+import { noTypes, typeSet } from '../values/column-type.ts';
 import { booleanTypes, classify, numberTypes } from '../values/json-value.ts';
 import { isAtMost } from '../values/lattice.ts';
 import { storedAs } from '../values/profile.ts';
 import type { Profile } from '../values/profile.ts';
-import { isSettledForStrings, stringTypes } from '../values/string-types.ts';
+import { isSettledForStrings, naturalOfString, stringTypes } from '../values/string-types.ts';
 import { lowerN } from './json-scanner.ts';
 import type { RowColumn } from './row-column.ts';
 import type { RowScanner, ScannedRow } from './row-scanner.ts';
 
 /** Types that every string fits. */
 const everyStringTypes = typeSet('string', 'markdown', 'json');
-const date = typeBit('date');
-const dateTime = typeBit('dateTime');
-/** The natural types of strings, except `string`. */
-const naturalStringTypes = date | dateTime;
+/** A string that fits none of these is naturally a `string`. */
+const naturalStringTypes = typeSet('date', 'dateTime');
 /** A number token of at most this many bytes is exact. */
 const exactBytes = 15;
 
@@ -95,15 +92,9 @@ export class RowProfiler {
   #addString(growing: GrowingColumn, cell: number, text: string): void {
     const isSettledNatural = isSettledForStrings(growing.natural);
     const fits = stringTypes(text, openTypes(growing) | (isSettledNatural ? noTypes : naturalStringTypes));
-    const natural = isSettledNatural ? null : naturalOf(fits);
+    const natural = isSettledNatural ? null : (fits & naturalStringTypes) === 0 ? 'string' : naturalOfString(text);
     this.#builder.add(growing, this.#rows, cell, fits, natural, storedAs.string, () => JSON.stringify(text));
   }
-}
-
-/** The natural type of a string that fits these types. All of `naturalStringTypes` must have been tested. */
-function naturalOf(fits: TypeSet): 'date' | 'dateTime' | 'string' {
-  if ((fits & date) !== 0) return 'date';
-  return (fits & dateTime) === 0 ? 'string' : 'dateTime';
 }
 
 /** Whether no further value of this kind can change the column. */

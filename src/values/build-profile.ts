@@ -4,6 +4,8 @@ import type { ColumnType, TypeSet } from './column-type.ts';
 import { boundOfKnown, leastUpperBound } from './lattice.ts';
 import type { ColumnProfile, Misfit, Place, Profile } from './profile.ts';
 import { storedAs } from './profile.ts';
+import { currentRule } from './rule.ts';
+import type { Rule } from './rule.ts';
 import { isSettledForStrings, naturalOfString, stringTypes } from './string-types.ts';
 
 const excerptLength = 60;
@@ -98,12 +100,12 @@ export class ProfileBuilder {
   build(rows: number, bytes: number, rowBytesMax: number): Profile {
     const columns = Array.from(this.#columns.values(), ({ id, first, natural, stored, misfits }): ColumnProfile =>
       ({ id, first, natural, stored, misfits: [...misfits] }));
-    return { rows, bytes, rowBytesMax, columns };
+    return { rows, bytes, rowBytesMax, columns, rule: currentRule };
   }
 }
 
 /** The profile of no rows. */
-export const emptyProfile: Profile = { rows: 0, bytes: 0, rowBytesMax: 0, columns: [] };
+export const emptyProfile: Profile = { rows: 0, bytes: 0, rowBytesMax: 0, columns: [], rule: currentRule };
 
 /**
  * Concatenates the profiles of consecutive parts, in time proportional to their columns. The result lists columns in order of first
@@ -114,6 +116,7 @@ export class ProfileChain {
   #rows = 0;
   #bytes = 0;
   #rowBytesMax = 0;
+  #rule: Rule = currentRule;
 
   /** How many rows the parts have so far. */
   get rows(): number {
@@ -125,7 +128,7 @@ export class ProfileChain {
     return this.#columns.size;
   }
 
-  add({ rows, bytes, rowBytesMax, columns }: Profile): void {
+  add({ rows, bytes, rowBytesMax, columns, rule }: Profile): void {
     for (const column of columns) {
       const later = shifted(column, this.#rows);
       const before = this.#columns.get(column.id);
@@ -134,10 +137,11 @@ export class ProfileChain {
     this.#rows += rows;
     this.#bytes += bytes;
     this.#rowBytesMax = Math.max(this.#rowBytesMax, rowBytesMax);
+    if (rule < this.#rule) this.#rule = rule;
   }
 
   build(): Profile {
-    return { rows: this.#rows, bytes: this.#bytes, rowBytesMax: this.#rowBytesMax, columns: [...this.#columns.values()] };
+    return { rows: this.#rows, bytes: this.#bytes, rowBytesMax: this.#rowBytesMax, columns: [...this.#columns.values()], rule: this.#rule };
   }
 }
 

@@ -5,6 +5,7 @@
 
 const microsecondsOfMinute = 60_000_000;
 const dateLength = 'YYYY-MM-DD'.length;
+const basicDateLength = 'YYYYMMDD'.length;
 
 /** Days from 1970-01-01 to a `YYYY-MM-DD`, by the Gregorian calendar (http://howardhinnant.github.io/date_algorithms.html#days_from_civil). */
 export function daysOf(date: string): number {
@@ -18,9 +19,15 @@ export function daysOf(date: string): number {
 }
 
 /** Microseconds from 1970 to a date and time, or to the begin of a date. */
-export function microsecondsSince1970(dateTime: string): bigint {
+export function microsecondsSince1970(text: string): bigint {
+  const dateTime = text[basicDateLength] === 'T' ? inExtendedForm(text) : text;
   const days = BigInt(daysOf(dateTime.slice(0, dateLength))) * 86_400_000_000n;
   return dateTime.length === dateLength ? days : days + BigInt(microsecondsOfDay(dateTime.slice(dateLength + 1)));
+}
+
+/** `20240301T100000Z` as `2024-03-01T10:00:00Z`. */
+function inExtendedForm(basic: string): string {
+  return basic.replace(/^(....)(..)(..)T(..)(..)(\d\d)?/, (_, year, month, day, hours, minutes, seconds = '00') => `${year}-${month}-${day}T${hours}:${minutes}:${seconds}`);
 }
 
 /** Microseconds from midnight in UTC to a time of the same day. With a zone it may be below 0, or beyond a day. */

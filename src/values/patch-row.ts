@@ -3,6 +3,8 @@ import { fitToken } from './fit-value.ts';
 import { decodeString } from './json-text.ts';
 import { eachCell } from './row-text.ts';
 import type { Cell } from './row-text.ts';
+import { fitsBy } from './rule.ts';
+import type { Rule } from './rule.ts';
 import { columnPlaces, currentType } from './table-schema.ts';
 import type { TableSchema } from './table-schema.ts';
 
@@ -11,14 +13,15 @@ import type { TableSchema } from './table-schema.ts';
  * @param currentBody as the schema presents it
  * @param patch the columns to set, as received; the token `null` clears a column
  * @param wrap whether a value that fits the items of an array column becomes an array of one
+ * @param rule by which values fit
  * @returns the current body itself if nothing changes; columns and values that the schema does not take are left out
  * (`dropColumns`)
  */
 export function applyPatch(
-  currentBody: string, patch: readonly Cell[], schema: TableSchema, wrap: boolean,
+  currentBody: string, patch: readonly Cell[], schema: TableSchema, wrap: boolean, rule: Rule,
 ): { readonly body: string; readonly changed: boolean } {
   const places = columnPlaces(schema);
-  const values = fittedValues(patch, schema, wrap);
+  const values = fittedValues(patch, schema, wrap, rule);
   const ids: string[] = [];
   const cells: string[] = [];
   let changed = false;
@@ -46,14 +49,15 @@ export function applyPatch(
 }
 
 /** The values that a patch sets, by column, as the schema presents them; null clears a column. */
-function fittedValues(patch: readonly Cell[], schema: TableSchema, wrap: boolean): Map<string, string | null> {
+function fittedValues(patch: readonly Cell[], schema: TableSchema, wrap: boolean, rule: Rule): Map<string, string | null> {
   const places = columnPlaces(schema);
   const values = new Map<string, string | null>();
   for (const { id, token } of patch) {
     const place = places.get(id);
     if (place === undefined) continue;
-    const value = token === 'null' ? null : fitToken(token, currentType(schema.columns[place]!), wrap);
-    if (value !== undefined) values.set(id, value);
+    const type = currentType(schema.columns[place]!);
+    const value = token === 'null' ? null : fitToken(token, type, wrap);
+    if (value !== undefined && (value === null || fitsBy(rule, value, type))) values.set(id, value);
   }
   return values;
 }

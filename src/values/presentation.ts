@@ -10,6 +10,8 @@ import { decodeString } from './json-text.ts';
 import { storedAs } from './profile.ts';
 import type { ColumnProfile, Profile } from './profile.ts';
 import { eachCell } from './row-text.ts';
+import { fitsBy } from './rule.ts';
+import type { Rule } from './rule.ts';
 import { stringLikeTypes } from './string-types.ts';
 import { columnPlaces, typeAt } from './table-schema.ts';
 import type { SchemaColumn, TableSchema } from './table-schema.ts';
@@ -23,12 +25,14 @@ export { applyPatch, sameCell } from './patch-row.ts';
  */
 export type StoredForm = 'received' | 'cells' | 'presented';
 
-/** How a body is stored: its form, and the version whose types apply. */
+/** How a body is stored: its form, and the version whose types apply. The last two matter only to what is not presented yet. */
 export interface BodyForm {
   readonly stored: StoredForm;
   readonly decidedAt: bigint;
   /** Whether a value that fits the items of an array column became an array of one. */
   readonly wrap: boolean;
+  /** By which rule values fit. */
+  readonly rule: Rule;
 }
 
 /** Whether a body reads as it is stored. `widened`: the version at which a column of its schema was last widened. */
@@ -53,13 +57,8 @@ interface Reading {
   readonly read: (token: string) => string | undefined;
 }
 
-/**
- * A presenter for bodies that were all decided at one version. It caches its work per column, so reuse it for many rows.
- * @param schema the schema to read by
- * @param decidedAt the version under whose types the bodies were decided
- * @param wrap whether a value that fits the items of an array column became an array of one
- */
-export function presenterOf(schema: TableSchema, decidedAt: bigint, stored: StoredForm, wrap: boolean): Presenter {
+/** A presenter for bodies that are all stored alike. It caches its work per column, so reuse it for many rows. `schema`: to read by. */
+export function presenterOf(schema: TableSchema, form: BodyForm): Presenter {
   const places = columnPlaces(schema);
   const readings = new Map<string, Reading | null>();
 
@@ -67,7 +66,7 @@ export function presenterOf(schema: TableSchema, decidedAt: bigint, stored: Stor
     const place = places.get(decodeString(key));
     if (place === undefined) return null;
     const column = schema.columns[place]!;
-    const read = readerOf(column, decidedAt, stored, wrap);
+    const read = readerOf(column, form);
     return read === null ? null : { place, key: `${JSON.stringify(column.id)}:`, read };
   };
 
@@ -93,19 +92,19 @@ export function presenterOf(schema: TableSchema, decidedAt: bigint, stored: Stor
   };
 }
 
-/** The presenters of a schema by the other arguments of `presenterOf`, each created once. */
+/** The presenters of a schema by form, each created once. */
 export function presentersOf(schema: TableSchema): PresenterFor {
   const made = new Map<string, Presenter>();
-  return ({ decidedAt, stored, wrap }) => {
-    const key = `${decidedAt} ${stored} ${wrap}`;
-    const presenter = made.get(key) ?? presenterOf(schema, decidedAt, stored, wrap);
+  return (form) => {
+    const key = `${form.decidedAt} ${form.stored} ${form.wrap} ${form.rule}`;
+    const presenter = made.get(key) ?? presenterOf(schema, form);
     made.set(key, presenter);
     return presenter;
   };
 }
 
 /** How a column's values are read; null if the column did not exist when they were decided. */
-function readerOf(column: SchemaColumn, decidedAt: bigint, stored: StoredForm, wrap: boolean): Reading['read'] | null {
+function readerOf(column: SchemaColumn, { decidedAt, stored, wrap, rule }: BodyForm): Reading['read'] | null {
   const decided = typeAt(column, decidedAt);
   if (decided === undefined) return null;
   const later = typesAfter(column, decidedAt);
@@ -122,7 +121,7 @@ function readerOf(column: SchemaColumn, decidedAt: bigint, stored: StoredForm, w
   const fit = stored === 'cells' ? fitStoredCell : fitToken;
   return (token) => {
     const fitted = fit(token, decided, wrap);
-    return fitted === undefined ? undefined : widen(fitted);
+    return fitted === undefined || !fitsBy(rule, fitted, decided) ? undefined : widen(fitted);
   };
 }
 

@@ -4,6 +4,7 @@
  * travels in their event. Patches and reads check values again.
  */
 import type { ColumnType, TypeSet } from './column-type.ts';
+import type { Rule } from './rule.ts';
 
 /** The place of a value: the row's index (0-based), and the position of its key within that row as received. */
 export interface Place {
@@ -64,4 +65,6 @@ export interface Profile {
   readonly rowBytesMax: number;
   /** In the column order of bodies; `first` gives the order of appearance. */
   readonly columns: readonly ColumnProfile[];
+  /** By which rule values fit here. Of several parts that of the earliest. */
+  readonly rule: Rule;
 }

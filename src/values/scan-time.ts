@@ -1,10 +1,11 @@
 /**
- * Scanners for dates, times and durations (ISO 8601 extended format; decisions 2, "Types"). Each looks at every character once.
+ * Scanners for dates, times and durations (ISO 8601, mostly its extended format; decisions 2, "Types"). Each looks at every character once.
  * None depends on the clock, the locale or the time zone.
  */
 import { isDigit } from './scan-text.ts';
 
 const dateLength = 'YYYY-MM-DD'.length;
+const basicDateLength = 'YYYYMMDD'.length;
 const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 
 /** The value of the two digits at `at`; -1 if they are not two digits. */
@@ -24,13 +25,17 @@ function digitsEnd(text: string, start: number): number {
   return at;
 }
 
-/** Whether the first ten characters are a real day of the Gregorian calendar, with the years 0000 to 9999. */
+/** Whether the first ten characters are a real day. */
 function startsWithDate(text: string): boolean {
-  if (text[4] !== '-' || text[7] !== '-') return false;
+  return text[4] === '-' && text[7] === '-' && startsWithDay(text, 5, 8);
+}
+
+/** Whether a year, and a month and a day at these places, are a real day of the Gregorian calendar, with the years 0000 to 9999. */
+function startsWithDay(text: string, monthAt: number, dayAt: number): boolean {
   const century = twoDigits(text, 0);
   const yearOfCentury = twoDigits(text, 2);
-  const month = twoDigits(text, 5);
-  const day = twoDigits(text, 8);
+  const month = twoDigits(text, monthAt);
+  const day = twoDigits(text, dayAt);
   if (century < 0 || yearOfCentury < 0 || month < 1 || month > 12 || day < 1) return false;
   const isLeap = yearOfCentury === 0 ? century % 4 === 0 : yearOfCentury % 4 === 0;
   return day <= (month === 2 && isLeap ? 29 : monthDays[month - 1]!);
@@ -41,15 +46,19 @@ export function isDate(text: string): boolean {
   return text.length === dateLength && startsWithDate(text);
 }
 
-/** Whether the text from `start` to its end is `HH:MM[:SS[.fff]]` with an optional zone. No leap seconds. */
-function endsWithTime(text: string, start: number): boolean {
-  if (!isUpTo(twoDigits(text, start), 23) || text[start + 2] !== ':' || !isUpTo(twoDigits(text, start + 3), 59)) {
+/**
+ * Whether the text from `start` to its end is `HH:MM[:SS[.fff]]` with an optional zone. No leap seconds.
+ * @param separator what stands between hours, minutes and seconds: nothing in the basic form
+ */
+function endsWithTime(text: string, start: number, separator: ':' | '' = ':'): boolean {
+  const minutes = start + 2 + separator.length;
+  if (!isUpTo(twoDigits(text, start), 23) || !text.startsWith(separator, start + 2) || !isUpTo(twoDigits(text, minutes), 59)) {
     return false;
   }
-  let at = start + 5;
-  if (text[at] === ':') {
-    if (!isUpTo(twoDigits(text, at + 1), 59)) return false;
-    at += 3;
+  let at = minutes + 2;
+  if (separator === '' ? isDigit(text.charCodeAt(at)) : text[at] === separator) {
+    if (!isUpTo(twoDigits(text, at + separator.length), 59)) return false;
+    at += separator.length + 2;
     if (text[at] === '.') {
       const end = digitsEnd(text, at + 1);
       if (end === at + 1) return false;
@@ -76,9 +85,23 @@ export function isTime(text: string): boolean {
 }
 
 /** A real day, or a real day, `T` and a time. */
+export function isExtendedDateTime(text: string): boolean {
+  return isDayAndTime(text, 'T');
+}
+
+/** The same, or with a blank for the `T`, or the basic form, like `20240301T100000Z`. */
 export function isDateTime(text: string): boolean {
+  return isDayAndTime(text, 'T') || isDayAndTime(text, ' ') || isBasicDateTime(text);
+}
+
+function isDayAndTime(text: string, between: 'T' | ' '): boolean {
   if (text.length < dateLength || !startsWithDate(text)) return false;
-  return text.length === dateLength || (text[dateLength] === 'T' && endsWithTime(text, dateLength + 1));
+  return text.length === dateLength || (text[dateLength] === between && endsWithTime(text, dateLength + 1));
+}
+
+/** A real day `YYYYMMDD`, `T` and a time. Never a day alone, which is a number. */
+function isBasicDateTime(text: string): boolean {
+  return text[basicDateLength] === 'T' && startsWithDay(text, 4, 6) && endsWithTime(text, basicDateLength + 1, '');
 }
 
 /** `P3W`, or `P1Y2M3DT4H5M6.7S` with at least one part; only the last part may have a fraction. */

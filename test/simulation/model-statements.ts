@@ -73,10 +73,10 @@ const finds: Readonly<Record<string, Find>> = {
     if (!extent) return [{ ...found, body: null, etag: 0n }];
     const { changeVersion, changeBody, tailVersion, storedBody } = rowAt(view, extent, index);
     const versions = [changeVersion, tailVersion, extent.version, table.widened].filter((one) => one !== null) as bigint[];
-    const { stored, decidedAt, wrap } = formOf(extent);
+    const { stored, decidedAt, wrap, rule } = formOf(extent);
     return [{
       ...found, body: changeVersion === null ? storedBody : changeBody, etag: versions.reduce((a, b) => (a > b ? a : b)),
-      form: changeVersion === null ? `${stored} ${decidedAt} ${wrap ? 't' : 'f'}` : null,
+      form: changeVersion === null ? `${stored} ${decidedAt} ${wrap ? 't' : 'f'} ${rule}` : null,
     }];
   },
   read_row_by_retained_id: (view, [tableId, teamId]) => {

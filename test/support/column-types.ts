@@ -52,6 +52,14 @@ function isMoment(text: string): boolean {
   return day !== undefined && isDay(day) && Number(hour) < 24 && Number(minute) < 60 && Number(second ?? 0) < 60;
 }
 
+const otherMoment = /^(?:(\d{4}-\d\d-\d\d) (\d\d:\d\d.*)|(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)?(.*))$/;
+
+/** Whether it is a moment once it is written as most are: with a blank for the `T`, or in the basic form. */
+function isOtherMoment(text: string): boolean {
+  const [, day, time, year, month, date, hour, minute, second = '00', rest] = otherMoment.exec(text) ?? [];
+  return day !== undefined ? isMoment(`${day}T${time}`) : year !== undefined && isMoment(`${year}-${month}-${date}T${hour}:${minute}:${second}${rest}`);
+}
+
 /** The natural type of a value; null for none (an empty column). */
 export function naturalType(value: Json | undefined): string | null {
   if (value === undefined || value === null) return null;
@@ -72,7 +80,7 @@ export function fits(type: string, value: Json): boolean {
     case 'string': return typeof value !== 'object';
     case 'number': case 'boolean': return typeof value === type;
     case 'date': return typeof value === 'string' && isDay(value);
-    case 'dateTime': return typeof value === 'string' && (isDay(value) || isMoment(value));
+    case 'dateTime': return typeof value === 'string' && (isDay(value) || isMoment(value) || isOtherMoment(value));
     default: throw new Error(`this knows nothing of ${type}`);
   }
 }

@@ -64,7 +64,7 @@ export function given({
   const states = openStates(() => key++);
   const { tables, teams } = states;
   const extent = {
-    tableId: 'table', ordinal: 0, generation: createdAt, schemaVersion: createdAt, wrap: false, presented: createdAt,
+    tableId: 'table', ordinal: 0, generation: createdAt, schemaVersion: createdAt, wrap: false, rule: 2 as const, presented: createdAt,
     cells: false, retained: null, first: 0, bytes: 0, changed: false, deleted: 0,
   };
   const blockExtent: Extent = { ...extent, wrap, presented: null, key: 1n, version: blockAt, segment: 2n, rows: block.length };

@@ -7,7 +7,7 @@ const typeArb = fc.constantFrom(
   'boolean', 'number', 'date', 'dateTime', 'string', 'json', 'array<number>', 'array<date>', 'array<string>', 'array<boolean>',
 );
 const valueArb = fc.constantFrom<Json[]>(
-  true, 1, 2, 2.5, 'x', '1', '2024-01-01', '2024-01-01T10:00:00Z', [1], [2.5, 1], ['x'], ['2024-01-01'], [true], [1, 'x'], [],
+  true, 1, 2, 2.5, 'x', '1', '2024-01-01', '2024-01-01T10:00:00Z', '2024-01-01 10:00', [1], [2.5, 1], ['x'], ['2024-01-01'], [true], [1, 'x'], [],
   { k: 1 }, [[1]], [null], null,
 );
 const idArb = fc.constantFrom('a', 'b', '10', '__proto__');

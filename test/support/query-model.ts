@@ -17,8 +17,9 @@ function keyOf(value: Json, type: string): number | bigint | string | boolean {
 }
 
 /** Microseconds since 1970. */
-function momentOf(text: string): bigint {
-  const [, date, time = '00:00', seconds = ':00', fraction = '', zone = 'Z'] = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(:\d\d)?(?:\.(\d+))?(.+)?)?$/.exec(text)!;
+function momentOf(given: string): bigint {
+  const text = given.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)/, '$1-$2-$3T$4:$5').replace(/(T\d\d:\d\d)(\d\d)/, '$1:$2');
+  const [, date, time = '00:00', seconds = ':00', fraction = '', zone = 'Z'] = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.(\d+))?(.+)?)?$/.exec(text)!;
   const offset = zone === 'Z' ? 'Z' : `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}`;
   return BigInt(Date.parse(`${date}T${time}${seconds}${offset}`)) * 1000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
 }

@@ -64,6 +64,11 @@ export function block(...rows: readonly string[]): Rows {
   return { source: { kind: 'block', ...carried, segmentId: 'segment' }, body };
 }
 
+/** The same rows, as they came when the first rule said what fits. */
+export function ofFirstRule({ source, ...carried }: Rows): Rows {
+  return { source: 'profile' in source ? { ...source, profile: { ...source.profile, rule: 1 } } : source, ...carried };
+}
+
 /** A body of several blocks, each with its age in milliseconds at the request, and its rows. */
 export function body(...blocks: readonly (readonly [age: number, ...rows: string[]])[]): Rows {
   return {

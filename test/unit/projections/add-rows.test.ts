@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 
 import { given, here, when } from '../../support/decisions.ts';
-import { add, block, body, few, noRows, stash } from '../../support/requests.ts';
+import { add, block, body, few, noRows, ofFirstRule, stash } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
 import type { Given } from '../../support/decisions.ts';
 import type { Asked, Rows } from '../../support/requests.ts';
@@ -167,6 +167,14 @@ describe('the schema', () => {
     [
       'drops a scalar for an array', dates, few('{"b":1}'), { mode: 'dropColumns' },
       `${dropped} | rows 100[0] {} | team 1`,
+    ],
+    [
+      'takes a moment with a blank', { schema: 'a:dateTime b:number' }, few('{"a":"2024-03-01 10:00","b":1}'), { mode: 'dropColumns' },
+      `${dropped} | rows 100[0] {"a":"2024-03-01 10:00","b":1} | team 1`,
+    ],
+    [
+      'still drops one that came when none fitted', { schema: 'a:dateTime b:number' }, ofFirstRule(few('{"a":"2024-03-01 10:00","b":1}')), { mode: 'dropColumns' },
+      `${dropped} | rows 100[0] {"b":1} | team 1`,
     ],
     [
       'wraps a scalar where it may be updated', dates, few('{"b":1}'), { mode: 'updateSchema' },

@@ -45,14 +45,14 @@ test.each<[body: string, types: ColumnType[], presented: string]>([
   ['{"c":"x"}', ['number', 'string'], '{}'],
   ['{"d":"x"}', ['string'], '{}'],
 ])('%s under %j reads %s', (body, types, presented) => {
-  expect(presenterOf(schemaFrom(...types), 1n, 'cells', false)(body)).toBe(presented);
+  expect(presenterOf(schemaFrom(...types), { stored: 'cells', decidedAt: 1n, wrap: false, rule: 2 })(body)).toBe(presented);
 });
 
 test('each cell reads as it fits the type, and then as that was widened', () => {
   const chain = fc.array(anyType, { minLength: 1, maxLength: 3 })
     .map((types) => types.filter((type, at) => at === 0 || (types[at - 1] !== type && isAtMost(types[at - 1]!, type))));
   fc.assert(fc.property(texts, chain, fc.boolean(), (cells, [decided, ...later], wrap) => {
-    const present = presenterOf(schemaFrom(decided!, ...later), 1n, 'cells', wrap);
+    const present = presenterOf(schemaFrom(decided!, ...later), { stored: 'cells', decidedAt: 1n, wrap, rule: 2 });
     expect(bodiesOf(blockOf(cells)).map(present)).toEqual(cells.map((cell) => {
       const fitted = fitCell(cell, decided!, wrap);
       if (fitted === undefined) return '{}';
@@ -64,7 +64,7 @@ test('each cell reads as it fits the type, and then as that was widened', () => 
 
 test('every text survives in a column of strings, however its block stores it', () => {
   fc.assert(fc.property(texts, (cells) => {
-    const present = presenterOf(schemaFrom('string'), 1n, 'cells', false);
+    const present = presenterOf(schemaFrom('string'), { stored: 'cells', decidedAt: 1n, wrap: false, rule: 2 });
     expect(bodiesOf(blockOf(cells)).map((body) => JSON.parse(present(body)).c)).toEqual(cells);
   }), { numRuns: 2_000 });
 });
@@ -110,7 +110,7 @@ describe('bodies are plain', () => {
       if (!isPlain(block.profile, schemaFrom(type), 1n)) return;
       plainCount += 1;
       const bodies = bodiesOf(block);
-      expect(bodies.map(presenterOf(schemaFrom(type), 1n, 'cells', wrap))).toEqual(bodies);
+      expect(bodies.map(presenterOf(schemaFrom(type), { stored: 'cells', decidedAt: 1n, wrap, rule: 2 }))).toEqual(bodies);
     }), { numRuns: 5_000 });
     expect(plainCount).toBeGreaterThan(0);
   });
@@ -133,7 +133,7 @@ test('where columns follow their cells, what is taken fits, and what is refused 
     counts.taken += 1;
     const type = currentType(findColumn(decision.schema, 'c')!);
     for (const cell of cells) expect([cell, type, fitCell(cell, type, true) !== undefined || (cell.trim() === 'null' && /json/.test(type))]).toEqual([cell, type, true]);
-    const present = presenterOf(decision.schema, 2n, 'cells', true);
+    const present = presenterOf(decision.schema, { stored: 'cells', decidedAt: 2n, wrap: true, rule: 2 });
     expect(bodiesOf(blockOf(cells)).map((body) => parseRow(present(body)).length)).toEqual(cells.map((cell) => (fitCell(cell, type, true) === undefined ? 0 : 1)));
   }), { numRuns: 10_000 });
   expect(Math.min(counts.taken, counts.refused)).toBeGreaterThan(0);

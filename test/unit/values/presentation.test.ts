@@ -125,13 +125,13 @@ describe('a row', () => {
     ['{"10":1,"__proto__":2}', '__proto__:number@1 10:number@1', 1n, '{"__proto__":2,"10":1}'],
     ['{}', 'a:number@1', 1n, '{}'],
   ])('%s under %s, received at %s, reads %s', (body, schema, decidedAt, presented) => {
-    expect(presenterOf(schemaFrom(schema), decidedAt, 'received', false)(body)).toBe(presented);
+    expect(presenterOf(schemaFrom(schema), { stored: 'received', decidedAt, wrap: false, rule: 2 })(body)).toBe(presented);
   });
 
   test('that was presented is only widened', () => {
     const schema = schemaFrom('a:number@1,array<number>@3 b:date@1,string@2');
-    expect(presenterOf(schema, 1n, 'presented', false)('{"a":1,"b":"2024-01-01"}')).toBe('{"a":[1],"b":"2024-01-01"}');
-    expect(presenterOf(schema, 3n, 'presented', false)('{"a":[1]}')).toBe('{"a":[1]}');
+    expect(presenterOf(schema, { stored: 'presented', decidedAt: 1n, wrap: false, rule: 2 })('{"a":1,"b":"2024-01-01"}')).toBe('{"a":[1],"b":"2024-01-01"}');
+    expect(presenterOf(schema, { stored: 'presented', decidedAt: 3n, wrap: false, rule: 2 })('{"a":[1]}')).toBe('{"a":[1]}');
   });
 
   test('that was presented once reads the same as one that is presented now', () => {
@@ -143,9 +143,9 @@ describe('a row', () => {
     }));
     fc.assert(fc.property(anyRows, schemas, fc.boolean(), (rows, schema, wrap) => {
       const then: TableSchema = { columns: schema.columns.map((column) => ({ ...column, types: column.types.slice(0, 1) })) };
-      const receivedThen = presenterOf(then, 1n, 'received', wrap);
-      const received = presenterOf(schema, 1n, 'received', wrap);
-      const presented = presenterOf(schema, 1n, 'presented', wrap);
+      const receivedThen = presenterOf(then, { stored: 'received', decidedAt: 1n, wrap, rule: 2 });
+      const received = presenterOf(schema, { stored: 'received', decidedAt: 1n, wrap, rule: 2 });
+      const presented = presenterOf(schema, { stored: 'presented', decidedAt: 1n, wrap, rule: 2 });
       for (const row of rows) {
         const body = formatRow(row.filter(({ token }) => token !== 'null'));
         expect(presented(receivedThen(body))).toBe(received(body));
@@ -193,7 +193,7 @@ describe('bodies are plain', () => {
       if (!isPlain(profile, schema, 1n)) return;
       plainCount += 1;
       const order = profile.columns.map(({ id }) => id);
-      const present = presenterOf(schema, 1n, 'received', wrap);
+      const present = presenterOf(schema, { stored: 'received', decidedAt: 1n, wrap, rule: 2 });
       for (const row of rows) {
         const cells = row.filter(({ token }) => token !== 'null').sort((a, b) => order.indexOf(a.id) - order.indexOf(b.id));
         expect(present(formatRow(cells))).toBe(formatRow(cells));

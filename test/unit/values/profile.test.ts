@@ -79,6 +79,14 @@ describe('a profile', () => {
     }), { numRuns: 500 });
   });
 
+  test('without a rule is one of the first rule', () => {
+    expect(decodeProfile([1, 2, 2, []])).toEqual({ rows: 1, bytes: 2, rowBytesMax: 2, columns: [], rule: 1 });
+  });
+
+  test('of several parts has the earliest rule', () => {
+    expect(concatenateAll([emptyProfile, { ...emptyProfile, rule: 1 }, emptyProfile]).rule).toBe(1);
+  });
+
   test('takes little room', () => {
     const profile = profileOfRows('{"name":"Ada","born":"1815-12-10","age":36}', '{"name":"Alan","born":"1912-06-23","age":41}');
     expect(JSON.stringify(encodeProfile(profile)).length).toBeLessThan(100 * profile.columns.length);
@@ -88,7 +96,7 @@ describe('a profile', () => {
     const builder = new ProfileBuilder();
     builder.column('a', 0, 0);
     const column = { id: 'a', first: { row: 0, position: 0 }, natural: null, stored: 0, misfits: [] };
-    expect(builder.build(0, 0, 0)).toEqual({ rows: 0, bytes: 0, rowBytesMax: 0, columns: [column] } satisfies Profile);
+    expect(builder.build(0, 0, 0)).toEqual({ rows: 0, bytes: 0, rowBytesMax: 0, columns: [column], rule: 2 } satisfies Profile);
     expect(profileOfRows('{"a":null}').columns).toEqual([column]);
   });
 });
