@@ -34,7 +34,8 @@ export const appIdsQuery = z
 export const appIds = z.array(appId).max(1000).describe('The apps to link the table to.');
 
 export const onSchemaError = z.enum(['abort', 'dropColumns', 'updateSchema']).default('abort').describe(
-  'What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out. '
+  'What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: '
+  + 'with text that is not well-formed, or too long. '
   + '`updateSchema`: columns are added, or their types widened, so that all cells have a place.',
 );
 

@@ -6,6 +6,14 @@ import { stashId } from './inputs.ts';
 /** A serial has the pattern of a stash ID (docs/spec/decisions.md 3). */
 export const chunkPath = z.object({ stashID: stashId, serial: stashId });
 
+/** Rows are checked against a schema only when the stash is imported, so nothing can be updated yet. */
+export const chunkQuery = z.strictObject({
+  onSchemaError: z.enum(['abort', 'dropColumns']).default('abort').describe(
+    'What becomes of cells that no row may hold: with text that is not well-formed, or too long. `abort`: the request is refused. `dropColumns`: they are left out, '
+    + 'and the cells of the chunk are counted, so that an import with `dropColumns` can say how many it drops.',
+  ),
+});
+
 export interface PutChunkInput {
   readonly teamId: string;
   readonly path: z.output<typeof chunkPath>;

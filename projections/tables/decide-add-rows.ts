@@ -3,7 +3,7 @@ import { apply, refusedWith } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
-import { placeRows, rowsOf } from './place-rows.ts';
+import { droppedCells, placeRows, rowsOf } from './place-rows.ts';
 import { unchangedTable } from './guards.ts';
 
 /** Spec 4.12, decisions 3. Guards: table, suspension, If-Match, cells, limits, plan. Adding no rows changes no version. */
@@ -16,12 +16,15 @@ export function decideAddRows(states: TableStates, event: Event<EventOf<'RowsAdd
   const rows = rowsOf(states, event, data.teamId, data.rows, at);
   if ('refusal' in rows) return refusedWith(rows.refusal);
   const { profile } = rows;
-  if (profile.rows === 0 && profile.columns.length === 0) return apply([], table.version, { rows: [] });
+  const schema = states.tables.schema(table);
+  if (profile.rows === 0 && profile.columns.length === 0) {
+    return apply([], table.version, { rows: [], ...droppedCells(data.onSchemaError, profile, schema, false) });
+  }
   const placed = placeRows({
-    states, at, team, table, schema: states.tables.schema(table), givesSchema: false, retainsIds: false, rows,
+    states, at, team, table, schema, givesSchema: false, retainsIds: false, rows,
     mode: data.onSchemaError, limits: data.limits,
   });
   if ('refusal' in placed) return refusedWith(placed.refusal);
-  if (profile.rows === 0) return apply([], table.version, { rows: [] });
-  return apply([{ kind: 'table', table: placed.table }, ...placed.changes], at.version, { rows: placed.ranges });
+  if (profile.rows === 0) return apply([], table.version, { rows: [], ...placed.dropped });
+  return apply([{ kind: 'table', table: placed.table }, ...placed.changes], at.version, { rows: placed.ranges, ...placed.dropped });
 }

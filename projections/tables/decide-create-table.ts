@@ -56,6 +56,7 @@ export function decideCreateTable(
     {
       tableId: data.tableId,
       rows: placed.ranges,
+      ...placed.dropped,
       ...(linkedAppIds === null || linkedAppIds.length === 0 ? {} : { linkedAppIds }),
     },
   );

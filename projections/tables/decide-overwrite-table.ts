@@ -54,7 +54,7 @@ export function decideOverwriteTable(
     { kind: 'team', team: remaining },
     ...placed.changes,
   ];
-  return apply(changes, at.version, { rows: placed.ranges });
+  return apply(changes, at.version, { rows: placed.ranges, ...placed.dropped });
 }
 
 /** Refuses the first row with an ID that this table never issued, or that an earlier row has too (docs/spec/decisions.md 2). */

@@ -7,6 +7,7 @@ import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { changedSince, missingRow, usableTable } from './guards.ts';
+import { droppedCells } from './place-rows.ts';
 import { readBody } from './stored-body.ts';
 
 /** Spec 4.4. Guards: table, suspension, row, If-Match, cells, limits. A patch that changes no value changes no version. */
@@ -42,7 +43,8 @@ export function decidePatchRow(
   }
 
   // After this point it must succeed.
-  if (!patched.changed && !decided.changed) return apply([], row.version > table.widened ? row.version : table.widened);
+  const result = droppedCells(data.onSchemaError, data.profile, schema, false);
+  if (!patched.changed && !decided.changed) return apply([], row.version > table.widened ? row.version : table.widened, result);
   const next: Table = {
     ...table,
     version: at.version,
@@ -58,5 +60,5 @@ export function decidePatchRow(
     changes.push({ kind: 'row', teamId: table.teamId, extent, index: row.index, version: at.version, before: row.body, body: patched.body });
   }
   const rowVersion = patched.changed ? at.version : row.version;
-  return apply(changes, rowVersion > next.widened ? rowVersion : next.widened);
+  return apply(changes, rowVersion > next.widened ? rowVersion : next.widened, result);
 }

@@ -3,10 +3,10 @@
  * "What a table is made of").
  */
 import type { Event, RowLimits, RowSource } from '../../src/events/event.ts';
-import type { Refusal, RowRange } from '../../src/events/outcome.ts';
+import type { AppliedResult, Refusal, RowRange } from '../../src/events/outcome.ts';
 import { emptyProfile } from '../../src/values/build-profile.ts';
 import type { SchemaErrorMode } from '../../src/values/decide-schema.ts';
-import { checkColumnCount, decideSchema } from '../../src/values/decide-schema.ts';
+import { checkColumnCount, countDropped, decideSchema } from '../../src/values/decide-schema.ts';
 import { holdsCells, isPlain, presenterOf, receivedForm } from '../../src/values/presentation.ts';
 import type { Profile } from '../../src/values/profile.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
@@ -40,6 +40,14 @@ export interface Placement {
   readonly ranges: readonly RowRange[];
 }
 
+/** What the result says of the cells that were dropped. */
+export type DroppedCells = Pick<AppliedResult, 'droppedCells'>;
+
+export function droppedCells(mode: SchemaErrorMode, profile: Profile, schema: TableSchema, wrap: boolean): DroppedCells {
+  const count = mode === 'dropColumns' ? countDropped(profile, schema, wrap) : undefined;
+  return count === undefined ? {} : { droppedCells: count };
+}
+
 export interface PlaceRowsRequest {
   readonly states: TableStates;
   readonly at: LogPlace;
@@ -58,7 +66,7 @@ export interface PlaceRowsRequest {
 }
 
 /** Applies the guards "cells, limits, plan" (docs/spec/decisions.md 2) and adds the rows to the table. */
-export function placeRows(request: PlaceRowsRequest): Placement | { readonly refusal: Refusal } {
+export function placeRows(request: PlaceRowsRequest): (Placement & { readonly dropped: DroppedCells }) | { readonly refusal: Refusal } {
   const { states: { tables }, at, team, rows, mode, limits, givesSchema } = request;
   const { profile } = rows;
 
@@ -104,6 +112,7 @@ export function placeRows(request: PlaceRowsRequest): Placement | { readonly ref
       ...(profile.rows > 0 ? [{ kind: 'team', team: { ...team, rows: team.rows + profile.rows } } as const] : []),
     ],
     ranges: placed.ranges,
+    dropped: droppedCells(mode, profile, decided.schema, wrap),
   };
 }
 

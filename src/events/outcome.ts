@@ -60,6 +60,8 @@ export interface AppliedResult {
   readonly tableId?: string;
   readonly rows?: readonly RowRange[];
   readonly linkedAppIds?: readonly string[];
+  /** How many cells `dropColumns` dropped; absent otherwise, and where they were not counted. */
+  readonly droppedCells?: number;
   readonly upload?: UploadResult;
 }
 

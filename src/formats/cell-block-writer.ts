@@ -19,11 +19,11 @@ export class CellBlockWriter {
   #bytesMax = 0;
   #wroteBlock = false;
 
-  constructor(header: DelimitedHeader, limits: RowLimits, retainIds: boolean) {
+  constructor(header: DelimitedHeader, limits: RowLimits, retainIds: boolean, counts: boolean) {
     this.#header = header;
     this.#limits = limits;
     this.#ids = retainIds ? new RowIds() : null;
-    this.#profiler = new CellProfiler(header);
+    this.#profiler = new CellProfiler(header, counts);
     this.#profiler.nameAll();
   }
 
@@ -31,14 +31,15 @@ export class CellBlockWriter {
    * Adds a row. Returns the previous block if the row does not fit into it.
    * @param cells at most as many as the header has
    * @param bytesMax an upper bound for the UTF-8 bytes of the row's body
+   * @param dropped how many cells were left out
    */
-  add(cells: readonly string[], bytesMax: number): RowBlock | null {
+  add(cells: readonly string[], bytesMax: number, dropped: number): RowBlock | null {
     const isFull = this.#rows.length >= this.#limits.blockRows
       || (this.#rows.length > 0 && this.#bytesMax + 1 + bytesMax > this.#limits.blockBytes);
     const full = isFull ? this.close() : null;
 
     this.#ids?.add(cells[this.#header.rowIdAt] || null);
-    this.#profiler.add(cells);
+    this.#profiler.add(cells, dropped);
     this.#bytesMax += bytesMax + (this.#rows.length > 0 ? 1 : 0);
     this.#rows.push(cells);
     return full;

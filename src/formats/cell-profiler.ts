@@ -1,5 +1,5 @@
 /** Profiles the cells of a block while rows are read. */
-import { ProfileBuilder, isMisfit, openTypes } from '../values/build-profile.ts';
+import { ProfileBuilder, isMisfit } from '../values/build-profile.ts';
 import type { GrowingColumn } from '../values/build-profile.ts';
 import { classifyCell } from '../values/cell-value.ts';
 import { typeSet } from '../values/column-type.ts';
@@ -13,13 +13,18 @@ const everyCellTypes = typeSet('string', 'markdown');
 
 export class CellProfiler {
   readonly #header: DelimitedHeader;
-  #builder = new ProfileBuilder();
+  readonly #counts: boolean;
+  #builder: ProfileBuilder;
   /** The columns of the current block. */
   #columns: CellColumn[] = [];
   #rows = 0;
+  #dropped = 0;
 
-  constructor(header: DelimitedHeader) {
+  /** `counts`: whether it counts cells by what they fit. */
+  constructor(header: DelimitedHeader, counts: boolean) {
     this.#header = header;
+    this.#counts = counts;
+    this.#builder = new ProfileBuilder(counts);
   }
 
   /** Adds all columns of the header to the current block, even if no row fills them. */
@@ -29,8 +34,8 @@ export class CellProfiler {
     }
   }
 
-  /** Adds a row. */
-  add(cells: readonly string[]): void {
+  /** Adds a row, of which some cells were left out. */
+  add(cells: readonly string[], dropped: number): void {
     const { columns } = this.#header;
     for (let position = 0; position < cells.length; position += 1) {
       const column = columns[position]!;
@@ -38,6 +43,7 @@ export class CellProfiler {
       this.#addCell(column, cells[position]!);
     }
     this.#rows += 1;
+    this.#dropped += dropped;
   }
 
   /** The profile of the rows since the last call, whose bodies have this many bytes. */
@@ -48,10 +54,11 @@ export class CellProfiler {
       column.growing = null;
       column.settled = false;
     }
-    const profile = this.#builder.build(this.#rows, bytes, rowBytesMax);
-    this.#builder = new ProfileBuilder();
+    const profile = this.#builder.build(this.#rows, bytes, rowBytesMax, this.#dropped);
+    this.#builder = new ProfileBuilder(this.#counts);
     this.#columns = [];
     this.#rows = 0;
+    this.#dropped = 0;
     return { ...profile, columns: profile.columns.toSorted((a, b) => order.get(a.id)! - order.get(b.id)!) };
   }
 
@@ -63,9 +70,9 @@ export class CellProfiler {
 
   #addCell(column: CellColumn, text: string): void {
     const growing = column.growing ?? this.#grow(column);
-    const { fits, natural, stored } = classifyCell(text, openTypes(growing));
+    const { fits, natural, stored } = classifyCell(text, this.#builder.candidates(growing));
     this.#builder.add(growing, this.#rows, column.position, fits, natural, stored, () => JSON.stringify(text));
-    column.settled = isSettledForStrings(growing.natural) && !isMisfit(growing, everyCellTypes);
+    column.settled = !this.#counts && isSettledForStrings(growing.natural) && !isMisfit(growing, everyCellTypes);
   }
 }
 

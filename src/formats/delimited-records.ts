@@ -41,6 +41,8 @@ const carriageReturn = 13;
 const specialBytes: Readonly<Record<Delimiter, Uint8Array>> = { ',': specialBytesOf(','), ';': specialBytesOf(';'), '\t': specialBytesOf('\t'), '|': specialBytesOf('|') };
 /** Characters that end an unquoted cell, or are not allowed in it. */
 const special: Readonly<Record<Delimiter, RegExp>> = { ',': /[,"\r\0]/g, ';': /[;"\r\0]/g, '\t': /[\t"\r\0]/g, '|': /[|"\r\0]/g };
+/** The same where U+0000 is allowed. */
+const specialButZero: Readonly<Record<Delimiter, RegExp>> = { ',': /[,"\r]/g, ';': /[;"\r]/g, '\t': /[\t"\r]/g, '|': /[|"\r]/g };
 
 /**
  * Calls `visit` for each record of a UTF-8 text that begins with a record. Blank lines are skipped.
@@ -144,10 +146,10 @@ function findMistakenRecord(text: string, delimiter: Delimiter): number | null {
   return null;
 }
 
-/** The first mistake in the text of a record; null if there is none. */
-export function firstMistake(text: string, delimiter: Delimiter): Mistake | null {
-  const search = special[delimiter];
-  const zero = text.indexOf('\0');
+/** The first mistake in the text of a record; null if there is none. `allowsZero`: whether U+0000 is none. */
+export function firstMistake(text: string, delimiter: Delimiter, allowsZero = false): Mistake | null {
+  const search = (allowsZero ? specialButZero : special)[delimiter];
+  const zero = allowsZero ? -1 : text.indexOf('\0');
   let start = 0;
   for (let cell = 0;; cell += 1) {
     let end: number;

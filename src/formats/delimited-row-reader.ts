@@ -28,6 +28,8 @@ export interface DelimitedRowReaderOptions {
   readonly limits?: Partial<RowLimits>;
   /** Whether blocks include the row IDs of their rows (`$rowID` in the header); else they are ignored. */
   readonly retainIds?: boolean;
+  /** Whether cells that no row may hold are left out, and all cells counted (`onSchemaError=dropColumns`). */
+  readonly dropsCells?: boolean;
 }
 
 /** The state once the header has been read. */
@@ -45,6 +47,7 @@ export class DelimitedRowReader implements RowReader {
   readonly #known: readonly string[];
   readonly #limits: RowLimits;
   readonly #retainIds: boolean;
+  readonly #dropsCells: boolean;
   /** Null until the header has been read. */
   #body: Body | null = null;
   #rows = 0;
@@ -61,11 +64,12 @@ export class DelimitedRowReader implements RowReader {
   #unreadMin = 0;
   #sawBeginning = false;
 
-  constructor({ delimiter, columns = [], limits = {}, retainIds = false }: DelimitedRowReaderOptions) {
+  constructor({ delimiter, columns = [], limits = {}, retainIds = false, dropsCells = false }: DelimitedRowReaderOptions) {
     this.#delimiter = delimiter;
     this.#known = columns;
     this.#limits = { ...defaultRowLimits, ...limits };
     this.#retainIds = retainIds;
+    this.#dropsCells = dropsCells;
   }
 
   /** Reads a slice only once the blocks of the previous one were taken: with long column IDs a few bytes become large blocks. */
@@ -184,19 +188,19 @@ export class DelimitedRowReader implements RowReader {
     if (rest === '') return;
     const unread = withoutLineEnd(this.#bytes.subarray(this.#position, end));
     if (unread.length > this.#limits.rowBytes) this.#refuseLong(unread);
-    const mistake = firstMistake(rest, this.#delimiter);
+    const mistake = this.#mistakeIn(rest);
     if (mistake !== null && !mistake.isOpen) this.#refuse(mistake);
   }
 
   #readRecord(record: DelimitedRecord): void {
     if (record.bytes > this.#limits.rowBytes) this.#refuseLong(Buffer.from(record.text));
     if (!record.clean) {
-      const mistake = firstMistake(record.text, this.#delimiter);
+      const mistake = this.#mistakeIn(record.text);
       if (mistake !== null) this.#refuse(mistake);
     }
     if (this.#body === null) {
       const header = readHeader(record.cells, this.#known, this.#limits);
-      this.#body = { header, writer: new CellBlockWriter(header, this.#limits, this.#retainIds) };
+      this.#body = { header, writer: new CellBlockWriter(header, this.#limits, this.#retainIds, this.#dropsCells) };
       return;
     }
     const { header, writer } = this.#body;
@@ -204,8 +208,9 @@ export class DelimitedRowReader implements RowReader {
       throw malformed(`${this.#place()}: the line has ${record.cells.length} cells, the header ${header.ids.length}`);
     }
     if (record.cells.length < header.ids.length) this.#shortLines += 1;
-    if (record.bytes > this.#limits.cellBytes) this.#checkCells(record.cells);
-    const full = writer.add(record.cells, this.#bodyBytesMax(record, header));
+    if (!this.#dropsCells && record.bytes > this.#limits.cellBytes) this.#checkCells(record.cells);
+    const { cells, dropped } = this.#dropsCells ? this.#withoutBadCells(record, header) : { cells: record.cells, dropped: 0 };
+    const full = writer.add(cells, this.#bodyBytesMax({ ...record, cells }, header), dropped);
     if (full !== null) this.#blocks.push(full);
     this.#rows += 1;
   }
@@ -219,6 +224,18 @@ export class DelimitedRowReader implements RowReader {
     const { rowBytes } = this.#limits;
     if (bytesMax > rowBytes && bytesAsStrings(cells, header) > rowBytes) throw this.#tooLong();
     return bytesMax;
+  }
+
+  /** The cells, of which those are empty that no row may hold. What `$rowID` may hold is judged where IDs are used. */
+  #withoutBadCells({ cells, bytes, clean }: DelimitedRecord, { rowIdAt }: DelimitedHeader): { readonly cells: readonly string[]; readonly dropped: number } {
+    const { cellBytes } = this.#limits;
+    if (clean && bytes <= cellBytes) return { cells, dropped: 0 };
+    const isBad = (text: string, position: number): boolean => position !== rowIdAt && (text.includes('\0') || Buffer.byteLength(text) > cellBytes);
+    return { cells: cells.map((text, position) => (isBad(text, position) ? '' : text)), dropped: cells.filter(isBad).length };
+  }
+
+  #mistakeIn(text: string): Mistake | null {
+    return firstMistake(text, this.#delimiter, this.#dropsCells && this.#body !== null);
   }
 
   #checkCells(cells: readonly string[]): void {
@@ -240,7 +257,7 @@ export class DelimitedRowReader implements RowReader {
     for (let back = 0; back < 3 && (bytes[end]! & 0xc0) === 0x80; back += 1) end -= 1;
     const within = bytes.subarray(0, end);
     if (!isUtf8(within)) throw invalidUtf8();
-    const mistake = firstMistake(within.toString(), this.#delimiter);
+    const mistake = this.#mistakeIn(within.toString());
     if (mistake !== null && !mistake.isOpen) this.#refuse(mistake);
     throw this.#tooLong();
   }

@@ -22,6 +22,8 @@ export interface JsonRowReaderOptions {
   readonly columns?: readonly string[];
   /** Whether blocks include the row IDs of their rows (`$rowID`). */
   readonly retainIds?: boolean;
+  /** Whether cells that no row may hold are left out, and all cells counted (`onSchemaError=dropColumns`). */
+  readonly dropsCells?: boolean;
   readonly limits?: Partial<RowLimits>;
 }
 
@@ -44,10 +46,10 @@ export class JsonRowReader implements RowReader {
   #unreadMin = 0;
   #blocks: RowBlock[] = [];
 
-  constructor({ form, columns = [], retainIds = false, limits = {} }: JsonRowReaderOptions) {
+  constructor({ form, columns = [], retainIds = false, dropsCells = false, limits = {} }: JsonRowReaderOptions) {
     this.#form = form;
     this.#limits = { ...defaultRowLimits, ...limits };
-    this.#scanner = new RowScanner(columns, this.#limits);
+    this.#scanner = new RowScanner(columns, this.#limits, { dropsCells });
     this.#writer = new BlockWriter(this.#scanner, this.#limits, retainIds);
     this.#envelope = new EnvelopeReader(this.#scanner, this.#limits);
   }

@@ -22,7 +22,7 @@ const zero = 0x30;
 const nine = 0x39;
 export const lowerN = 0x6e;
 const lowerE = 0x65;
-const lowerU = 0x75;
+export const lowerU = 0x75;
 
 /** Levels of arrays and objects within one value. */
 export const nestingMax = 32;
@@ -37,6 +37,8 @@ plain[backslash] = 0;
 /** Bytes that may follow a backslash, except `u`. */
 const simpleEscapes = new Uint8Array(256);
 for (const character of '"\\/bfnrt') simpleEscapes[character.charCodeAt(0)] = 1;
+
+const loneSurrogate = 'a lone surrogate cannot be stored';
 
 const trueBytes = Buffer.from('true');
 const falseBytes = Buffer.from('false');
@@ -76,6 +78,11 @@ export class JsonScanner {
   end = 0;
   /** Set when a line feed, carriage return or tab was skipped. */
   sawBreak = false;
+  /** Whether U+0000 and lone surrogates are passed over, and noted in `sawIllFormed`, instead of refused. */
+  passesIllFormed = false;
+  sawIllFormed = false;
+  /** The index of the quote of the string that is being read; -1 outside of strings. */
+  openString = -1;
 
   /** Refuses the byte at `position`. */
   unexpected(position: number): never {
@@ -106,10 +113,14 @@ export class JsonScanner {
 
   string(position: number): number {
     const bytes = this.bytes;
+    this.openString = position;
     for (;;) {
       do position += 1; while (plain[bytes[position]!] === 1);
       const byte = bytes[position]!;
-      if (byte === quote) return position + 1;
+      if (byte === quote) {
+        this.openString = -1;
+        return position + 1;
+      }
       if (byte !== backslash) this.unexpected(position);
       position = this.#escape(position);
     }
@@ -122,19 +133,22 @@ export class JsonScanner {
     if (byte !== lowerU) this.unexpected(position + 1);
     const unit = this.#hexadecimal(position + 2);
     const last = position + 5;
-    if (unit === 0) throw new RefusedText(last, 'U+0000 cannot be stored');
+    if (unit === 0) return this.#illFormed(last, last, 'U+0000 cannot be stored');
     if (unit < 0xd800 || unit > 0xdfff) return last;
-    if (unit >= 0xdc00) this.#refuseSurrogate(last);
-    if (this.bytes[last + 1] !== backslash) this.#refuseSurrogate(last + 1);
-    if (this.bytes[last + 2] !== lowerU) this.#refuseSurrogate(last + 2);
+    if (unit >= 0xdc00) return this.#illFormed(last, last, loneSurrogate);
+    if (this.bytes[last + 1] !== backslash) return this.#illFormed(last, last + 1, loneSurrogate);
+    if (this.bytes[last + 2] !== lowerU) return this.#illFormed(last, last + 2, loneSurrogate);
     const low = this.#hexadecimal(last + 3);
-    if (low < 0xdc00 || low > 0xdfff) this.#refuseSurrogate(last + 6);
+    if (low < 0xdc00 || low > 0xdfff) return this.#illFormed(last, last + 6, loneSurrogate);
     return last + 6;
   }
 
-  #refuseSurrogate(position: number): never {
+  /** Refuses the escape that ends at `last`, or passes over it. `position`: where that became certain. */
+  #illFormed(last: number, position: number, reason: string): number {
     if (position >= this.end) throw new UnfinishedText();
-    throw new RefusedText(position, 'a lone surrogate cannot be stored');
+    if (!this.passesIllFormed) throw new RefusedText(position, reason);
+    this.sawIllFormed = true;
+    return last;
   }
 
   #hexadecimal(position: number): number {

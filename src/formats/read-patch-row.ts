@@ -18,6 +18,8 @@ export interface PatchRow {
 export interface PatchRowOptions {
   /** Column IDs whose order is already fixed: they come first in the body. */
   readonly columns?: readonly string[];
+  /** Whether cells that no row may hold are left out, and all cells counted (`onSchemaError=dropColumns`). */
+  readonly dropsCells?: boolean;
   readonly limits?: Partial<RowLimits>;
 }
 
@@ -25,9 +27,9 @@ export interface PatchRowOptions {
  * Reads the whole body of a patch.
  * @throws MalformedBody
  */
-export function readPatchRow(bytes: Uint8Array, { columns = [], limits = {} }: PatchRowOptions = {}): PatchRow {
+export function readPatchRow(bytes: Uint8Array, { columns = [], dropsCells = false, limits = {} }: PatchRowOptions = {}): PatchRow {
   const allLimits = { ...defaultRowLimits, ...limits };
-  const scanner = new RowScanner(columns, allLimits, true);
+  const scanner = new RowScanner(columns, allLimits, { keepsNulls: true, dropsCells });
   scanner.bytes = Buffer.allocUnsafe(bytes.length + 1);
   scanner.bytes.set(bytes);
   scanner.bytes[bytes.length] = 0;

@@ -1,5 +1,5 @@
 /** Profiles the rows of a block while they are read. */
-import { ProfileBuilder, isMisfit, openTypes } from '../values/build-profile.ts';
+import { ProfileBuilder, isMisfit } from '../values/build-profile.ts';
 import type { GrowingColumn } from '../values/build-profile.ts';
 import { noTypes, typeSet } from '../values/column-type.ts';
 import { booleanTypes, classify, numberTypes } from '../values/json-value.ts';
@@ -26,14 +26,16 @@ kinds['"'.charCodeAt(0)] = storedAs.string;
 
 export class RowProfiler {
   readonly #scanner: RowScanner;
-  #builder = new ProfileBuilder();
+  #builder: ProfileBuilder;
   #columns: RowColumn[] = [];
   #rows = 0;
   #bytes = 0;
   #rowBytesMax = 0;
+  #dropped = 0;
 
   constructor(scanner: RowScanner) {
     this.#scanner = scanner;
+    this.#builder = new ProfileBuilder(scanner.dropsCells);
   }
 
   get rows(): number {
@@ -51,18 +53,20 @@ export class RowProfiler {
       }
     }
     this.#rows += 1;
+    this.#dropped += row.dropped;
     this.#bytes += bodyBytes;
     if (bodyBytes > this.#rowBytesMax) this.#rowBytesMax = bodyBytes;
   }
 
   /** The profile of the rows since the last call. */
   take(): Profile {
-    const profile = this.#builder.build(this.#rows, this.#bytes, this.#rowBytesMax);
+    const profile = this.#builder.build(this.#rows, this.#bytes, this.#rowBytesMax, this.#dropped);
     const order = new Map(this.#columns.map((column) => [column.id, column.index]));
     for (const column of this.#columns) column.forgetBlock();
-    this.#builder = new ProfileBuilder();
+    this.#builder = new ProfileBuilder(this.#scanner.dropsCells);
     this.#columns = [];
     this.#rows = 0;
+    this.#dropped = 0;
     this.#bytes = 0;
     this.#rowBytesMax = 0;
     return { ...profile, columns: profile.columns.toSorted((a, b) => order.get(a.id)! - order.get(b.id)!) };
@@ -82,16 +86,16 @@ export class RowProfiler {
       this.#addString(growing, cell, this.#scanner.decode(start, end));
     } else if (bytes[start] !== lowerN) {
       const token = this.#scanner.text(start, end);
-      const { fits, natural, stored } = classify(token, openTypes(growing));
+      const { fits, natural, stored } = classify(token, this.#builder.candidates(growing));
       this.#builder.add(growing, this.#rows, cell, fits, natural, stored, () => token);
     }
-    if (isSettled(growing, kind)) column.settled |= kind;
+    if (!this.#builder.counts && isSettled(growing, kind)) column.settled |= kind;
   }
 
   /** While the natural type is open, the types that determine it are tested too. */
   #addString(growing: GrowingColumn, cell: number, text: string): void {
     const isSettledNatural = isSettledForStrings(growing.natural);
-    const fits = stringTypes(text, openTypes(growing) | (isSettledNatural ? noTypes : naturalStringTypes));
+    const fits = stringTypes(text, this.#builder.candidates(growing) | (isSettledNatural ? noTypes : naturalStringTypes));
     const natural = isSettledNatural ? null : (fits & naturalStringTypes) === 0 ? 'string' : naturalOfString(text);
     this.#builder.add(growing, this.#rows, cell, fits, natural, storedAs.string, () => JSON.stringify(text));
   }

@@ -3,8 +3,9 @@
  * that led to its value and the column that followed it: in the common case a key is compared, not parsed.
  */
 import {
-  JsonScanner, RefusedText, blank, closeBrace, colon, comma, lowerN, openBrace, plain, quote,
+  JsonScanner, RefusedText, UnfinishedText, backslash, blank, closeBrace, colon, comma, lowerN, lowerU, openBrace, plain, quote,
 } from './json-scanner.ts';
+import { requireUtf8 } from './malformed-body.ts';
 import { RowColumn } from './row-column.ts';
 import type { RowLimits } from './row-limits.ts';
 
@@ -13,6 +14,11 @@ export const rowIdKey = '$rowID';
 
 /** Longer leads (much white space, long keys) are not remembered. */
 const leadBytesMax = 600;
+/** U+0000 takes the place of a text that is longer than a cell may be, or of what has come of it: then its cell is ill-formed. */
+const zero = Buffer.from('\\u0000');
+/** The rest of a shortened text has at most so many bytes. */
+const restBytesMax = 1024;
+
 /** How many columns in a row may be skipped before the next key is looked up by name. */
 const skippedMax = 4;
 
@@ -27,6 +33,15 @@ export interface ScannedRow {
   readonly ends: number[];
   /** Whether the row's text can serve as its body: columns in order, no line breaks or tabs, no null, no `$rowID`. */
   clean: boolean;
+  /** How many cells were left out of the others, because no row may hold them. */
+  dropped: number;
+}
+
+export interface RowScannerOptions {
+  /** Whether bodies keep nulls. */
+  readonly keepsNulls?: boolean;
+  /** Whether a cell that no row may hold is left out: one with ill-formed text, or one that is too long. Else it is refused. */
+  readonly dropsCells?: boolean;
 }
 
 export class RowScanner extends JsonScanner {
@@ -39,16 +54,22 @@ export class RowScanner extends JsonScanner {
   #metCount = 0;
   #attempt = 0;
   #valueStart = 0;
+  /** Whether a text that goes on has been shortened in this row: a longer rest of it leaves the buffer too. */
+  #hasCut = false;
 
-  /** Whether bodies keep nulls. */
   readonly keepsNulls: boolean;
+  readonly dropsCells: boolean;
+  /** A text of this many bytes is taken out of the buffer. */
+  readonly #longText: number;
 
   /** `columns` are IDs whose order is already fixed: they come first in bodies. */
-  constructor(columns: readonly string[], limits: RowLimits, keepsNulls = false) {
+  constructor(columns: readonly string[], limits: RowLimits, { keepsNulls = false, dropsCells = false }: RowScannerOptions = {}) {
     super();
     this.keepsNulls = keepsNulls;
+    this.dropsCells = dropsCells;
+    this.#longText = dropsCells ? limits.cellBytes : Infinity;
     this.#limits = limits;
-    this.row = { bytes: this.bytes, start: 0, end: 0, count: 0, columns: [], starts: [], ends: [], clean: true };
+    this.row = { bytes: this.bytes, start: 0, end: 0, count: 0, columns: [], starts: [], ends: [], clean: true, dropped: 0 };
     this.#byId.set(rowIdKey, new RowColumn(rowIdKey, -1));
     for (const id of columns) this.#byId.set(id, new RowColumn(id, this.#indexNext++));
   }
@@ -60,14 +81,18 @@ export class RowScanner extends JsonScanner {
   scanRow(start: number): number {
     const { rowBytes, cellBytes } = this.#limits;
     let end: number;
+    this.passesIllFormed = this.dropsCells;
     try {
       end = this.#scan(start);
     } catch (error) {
+      const open = error instanceof UnfinishedText ? this.#shortenOpenText() : 0;
       // An error beyond the limit does not count, because text is not checked there.
-      const reached = error instanceof RefusedText ? error.position : this.end;
+      const reached = error instanceof RefusedText ? error.position : this.end - open;
       if (reached - start > rowBytes) this.#refuseLongRow(start);
       throw error;
     }
+    this.passesIllFormed = false;
+    this.#hasCut = false;
     if (end - start > rowBytes) this.#refuseLongRow(start);
     if (end - start > cellBytes) this.#checkCells();
     this.row.end = end;
@@ -81,7 +106,9 @@ export class RowScanner extends JsonScanner {
     row.bytes = bytes;
     row.start = start;
     row.count = 0;
+    row.dropped = 0;
     this.sawBreak = false;
+    this.sawIllFormed = false;
     if (bytes[start] !== openBrace) throw new RefusedText(start, 'a row must be an object');
     let position = this.space(start + 1);
     let clean = true;
@@ -118,7 +145,7 @@ export class RowScanner extends JsonScanner {
         if (bytes[position] === quote) {
           do position += 1; while (plain[bytes[position]!] === 1);
           // A string with escapes is read again, fully validated.
-          position = bytes[position] === quote ? position + 1 : this.string(starts[count]!);
+          position = bytes[position] === quote && position - starts[count]! < this.#longText ? position + 1 : this.string(starts[count]!);
         } else {
           // After a known lead there may be more white space than when it was remembered.
           if (bytes[position]! <= blank) starts[count] = position = this.space(position);
@@ -126,6 +153,12 @@ export class RowScanner extends JsonScanner {
           position = this.value(position);
         }
         ends[count] = position;
+        if (this.dropsCells && this.#isDropped(column, starts[count]!, position)) {
+          row.count = count;
+          row.dropped += 1;
+          count -= 1;
+          clean = false;
+        }
 
         if (bytes[position] === comma) continue;
         position = this.space(position);
@@ -166,7 +199,9 @@ export class RowScanner extends JsonScanner {
     this.sawBreak = false;
     const keyStart = this.space(position);
     if (bytes[keyStart] !== quote) this.unexpected(keyStart);
+    this.passesIllFormed = false;
     const keyEnd = this.string(keyStart);
+    this.passesIllFormed = this.dropsCells;
     const column = this.#columnOf(keyStart, keyEnd);
     const colonAt = this.space(keyEnd);
     if (bytes[colonAt] !== colon) this.unexpected(colonAt);
@@ -209,6 +244,53 @@ export class RowScanner extends JsonScanner {
     const position = this.space(valueStart);
     if (position >= this.end) this.unexpected(position);
     throw new RefusedText(position, 'the key stands twice in its row');
+  }
+
+  /** Whether the cell that was just read is to be left out. What `$rowID` may hold is judged where IDs are used. */
+  #isDropped({ index }: RowColumn, start: number, end: number): boolean {
+    const isIllFormed = this.sawIllFormed;
+    this.sawIllFormed = false;
+    return index >= 0 && (isIllFormed || end - start > this.#limits.cellBytes);
+  }
+
+  /** Where cells may be left out, a text that is longer than a cell may be leaves the buffer: it does not count to the row. */
+  override string(start: number): number {
+    const end = super.string(start);
+    if (!this.passesIllFormed || !this.#isLong(start, end)) return end;
+    this.sawIllFormed = true;
+    this.#replace(start + 1, end - 1);
+    return start + zero.length + 2;
+  }
+
+  #isLong(start: number, end: number): boolean {
+    if (end - start > this.#limits.cellBytes) return true;
+    return this.#hasCut && end - start > restBytesMax && this.bytes.compare(zero, 0, zero.length, start + 1, start + 1 + zero.length) === 0;
+  }
+
+  /** What has come of a text that goes on may be long already. Returns the bytes of the text that are left. */
+  #shortenOpenText(): number {
+    const { bytes, openString, row: { count, starts, ends } } = this;
+    const isInValue = this.passesIllFormed && count > 0 && ends[count - 1] === -1 && openString >= starts[count - 1]!;
+    if (!isInValue) return 0;
+    if (this.#isLong(openString, this.end)) {
+      // Neither an escape nor a character may be cut.
+      let at = openString + 1;
+      while (at < this.end - zero.length) at += bytes[at] !== backslash ? 1 : bytes[at + 1] === lowerU ? zero.length : 2;
+      while ((bytes[at]! & 0xc0) === 0x80) at += 1;
+      this.#replace(openString + 1, at);
+      this.#hasCut = true;
+    }
+    return this.end - openString;
+  }
+
+  /** U+0000 takes the place of these bytes. */
+  #replace(start: number, end: number): void {
+    const { bytes } = this;
+    requireUtf8(bytes, start, end);
+    const after = start + zero.length;
+    zero.copy(bytes, start);
+    bytes.copy(bytes, after, end, this.end + 1);
+    this.end -= end - after;
   }
 
   #checkCells(): void {

@@ -2,7 +2,7 @@
 import { allTypes, scalarTypes } from './column-type.ts';
 import type { ColumnType, TypeSet } from './column-type.ts';
 import { boundOfKnown, leastUpperBound } from './lattice.ts';
-import type { ColumnProfile, Misfit, Place, Profile } from './profile.ts';
+import type { CellCount, ColumnProfile, Misfit, Place, Profile } from './profile.ts';
 import { storedAs } from './profile.ts';
 import { currentRule } from './rule.ts';
 import type { Rule } from './rule.ts';
@@ -30,11 +30,8 @@ export interface GrowingColumn {
   /** Bits of `storedAs`. A scanner that only knows at the end how it stores a column may set it before `build`. */
   stored: number;
   readonly misfits: Misfit[];
-}
-
-/** The types for which the next value matters: the candidates to pass to `classify` or `stringTypes`. */
-export function openTypes(column: GrowingColumn): TypeSet {
-  return column.fitting | column.wrapping | (column.wrapping << 15);
+  /** How many values fit exactly these types. */
+  readonly counts: Map<TypeSet, number>;
 }
 
 /** Whether a value that fits `fits` is the column's first misfit of some type. */
@@ -44,7 +41,13 @@ export function isMisfit(column: GrowingColumn, fits: TypeSet): boolean {
 
 /** Collects the profile of some rows. Values are added in order of their places; nulls are not values. */
 export class ProfileBuilder {
+  /** Whether it counts the values of each column by what they fit. */
+  readonly counts: boolean;
   readonly #columns = new Map<string, GrowingColumn>();
+
+  constructor(counts = false) {
+    this.counts = counts;
+  }
 
   /**
    * The column with this ID. The first call determines where it first appears: call it also for a null, an empty cell and a name in
@@ -54,15 +57,20 @@ export class ProfileBuilder {
     const known = this.#columns.get(id);
     if (known !== undefined) return known;
     const column: GrowingColumn = {
-      id, first: { row, position }, fitting: allTypes, wrapping: scalarTypes, natural: null, stored: 0, misfits: [],
+      id, first: { row, position }, fitting: allTypes, wrapping: scalarTypes, natural: null, stored: 0, misfits: [], counts: new Map(),
     };
     this.#columns.set(id, column);
     return column;
   }
 
+  /** The types for which the next value matters: the candidates to pass to `classify` or `stringTypes`. */
+  candidates({ fitting, wrapping }: GrowingColumn): TypeSet {
+    return this.counts ? allTypes : fitting | wrapping | (wrapping << 15);
+  }
+
   /**
    * Adds a value.
-   * @param fits the types that it fits, at least among `openTypes(column)`
+   * @param fits the types that it fits, at least among the candidates
    * @param natural its natural type; null if that adds nothing
    * @param stored its bit of `storedAs`
    * @param excerpt returns the value's JSON text; called only if the value is a misfit
@@ -83,11 +91,12 @@ export class ProfileBuilder {
       column.natural = column.natural === null ? natural : leastUpperBound(column.natural, natural);
     }
     column.stored |= stored;
+    if (this.counts) column.counts.set(fits, (column.counts.get(fits) ?? 0) + 1);
   }
 
   /** Adds a decoded JSON string. Tests only the types that are still open. */
   addString(column: GrowingColumn, row: number, position: number, text: string): void {
-    const fits = stringTypes(text, openTypes(column));
+    const fits = stringTypes(text, this.candidates(column));
     const natural = isSettledForStrings(column.natural) ? null : naturalOfString(text);
     this.add(column, row, position, fits, natural, storedAs.string, () => JSON.stringify(text));
   }
@@ -96,11 +105,12 @@ export class ProfileBuilder {
    * The profile of the rows so far.
    * @param bytes of the bodies in UTF-8, without separators
    * @param rowBytesMax bytes of the longest body
+   * @param dropped how many cells were left out
    */
-  build(rows: number, bytes: number, rowBytesMax: number): Profile {
-    const columns = Array.from(this.#columns.values(), ({ id, first, natural, stored, misfits }): ColumnProfile =>
-      ({ id, first, natural, stored, misfits: [...misfits] }));
-    return { rows, bytes, rowBytesMax, columns, rule: currentRule };
+  build(rows: number, bytes: number, rowBytesMax: number, dropped = 0): Profile {
+    const columns = Array.from(this.#columns.values(), ({ id, first, natural, stored, misfits, counts }): ColumnProfile =>
+      ({ id, first, natural, stored, misfits: [...misfits], ...(this.counts ? { counts: [...counts] } : {}) }));
+    return { rows, bytes, rowBytesMax, columns, rule: currentRule, ...(this.counts ? { dropped } : {}) };
   }
 }
 
@@ -117,6 +127,10 @@ export class ProfileChain {
   #bytes = 0;
   #rowBytesMax = 0;
   #rule: Rule = currentRule;
+  /** Undefined while no part counts. */
+  #dropped: number | undefined;
+  /** Whether a part has columns that it does not count. */
+  #isUncounted = false;
 
   /** How many rows the parts have so far. */
   get rows(): number {
@@ -128,7 +142,7 @@ export class ProfileChain {
     return this.#columns.size;
   }
 
-  add({ rows, bytes, rowBytesMax, columns, rule }: Profile): void {
+  add({ rows, bytes, rowBytesMax, columns, rule, dropped }: Profile): void {
     for (const column of columns) {
       const later = shifted(column, this.#rows);
       const before = this.#columns.get(column.id);
@@ -138,10 +152,14 @@ export class ProfileChain {
     this.#bytes += bytes;
     this.#rowBytesMax = Math.max(this.#rowBytesMax, rowBytesMax);
     if (rule < this.#rule) this.#rule = rule;
+    if (dropped !== undefined) this.#dropped = (this.#dropped ?? 0) + dropped;
+    else this.#isUncounted ||= columns.length > 0;
   }
 
   build(): Profile {
-    return { rows: this.#rows, bytes: this.#bytes, rowBytesMax: this.#rowBytesMax, columns: [...this.#columns.values()], rule: this.#rule };
+    const whole = { rows: this.#rows, bytes: this.#bytes, rowBytesMax: this.#rowBytesMax, rule: this.#rule };
+    if (this.#dropped !== undefined && !this.#isUncounted) return { ...whole, columns: [...this.#columns.values()], dropped: this.#dropped };
+    return { ...whole, columns: Array.from(this.#columns.values(), ({ counts: _counts, ...column }) => column) };
   }
 }
 
@@ -173,5 +191,12 @@ function joined(a: ColumnProfile, b: ColumnProfile): ColumnProfile {
     natural: boundOfKnown(a.natural, b.natural),
     stored: a.stored | b.stored,
     misfits: fresh.length === 0 ? a.misfits : [...a.misfits, ...fresh],
+    ...(a.counts && b.counts ? { counts: addedCounts(a.counts, b.counts) } : {}),
   };
+}
+
+function addedCounts(a: readonly CellCount[], b: readonly CellCount[]): CellCount[] {
+  const sums = new Map(a);
+  for (const [fits, cells] of b) sums.set(fits, (sums.get(fits) ?? 0) + cells);
+  return [...sums];
 }

@@ -3,7 +3,7 @@
  * only the profile of the rows, never their values.
  */
 import type { Refusal } from '../events/outcome.ts';
-import { isArrayType, itemKind, typeBit } from './column-type.ts';
+import { isArrayType, itemKind, noTypes, typeBit } from './column-type.ts';
 import type { ColumnType } from './column-type.ts';
 import { boundOfKnown, leastUpperBound } from './lattice.ts';
 import type { ColumnProfile, Misfit, Place, Profile } from './profile.ts';
@@ -56,6 +56,22 @@ export function decideSchema(request: SchemaRequest): SchemaDecision {
   const widened = before !== null && known.some((column, at) => column !== before.columns[at]);
   if (before !== null && !widened && added.length === 0) return { schema: before, changed: false, widened };
   return { schema: { columns: [...known, ...added] }, changed: true, widened };
+}
+
+/**
+ * How many cells of decided rows do not take effect, with those that were left out when the rows came. Undefined if they were not counted.
+ * @param wrap whether a value that fits the items of an array column becomes an array of one
+ */
+export function countDropped({ columns, dropped }: Profile, schema: TableSchema, wrap: boolean): number | undefined {
+  if (dropped === undefined) return undefined;
+  let sum = dropped;
+  for (const { id, counts = [] } of columns) {
+    const column = findColumn(schema, id);
+    const type = column && currentType(column);
+    const taken = type === undefined ? noTypes : typeBit(type) | (wrap && isArrayType(type) ? typeBit(itemKind(type)) : noTypes);
+    for (const [fits, cells] of counts) if ((fits & taken) === 0) sum += cells;
+  }
+  return sum;
 }
 
 /** Refuses reserved or repeated column IDs in a client's schema; reports the first in its order. */

@@ -1,19 +1,20 @@
 /** Profiles as compact JSON arrays: about 60 to 100 bytes for a usual column. */
 import { columnTypes } from './column-type.ts';
-import type { ColumnProfile, Misfit, Profile } from './profile.ts';
+import type { CellCount, ColumnProfile, Misfit, Profile } from './profile.ts';
 import type { Rule } from './rule.ts';
 
 /** row, position, types, wrapped, value */
 type EncodedMisfit = readonly [number, number, number, number, string];
 
-/** ID, row and position of `first`, index of the natural type in `columnTypes` (-1 for none), stored, misfits */
-type EncodedColumn = readonly [string, number, number, number, number, readonly EncodedMisfit[]];
+/** ID, row and position of `first`, index of the natural type in `columnTypes` (-1 for none), stored, misfits, counts */
+type EncodedColumn = readonly [string, number, number, number, number, readonly EncodedMisfit[], (readonly CellCount[])?];
 
-/** rows, bytes, rowBytesMax, columns, rule (absent: 1) */
-export type EncodedProfile = readonly [number, number, number, readonly EncodedColumn[], Rule?];
+/** rows, bytes, rowBytesMax, columns, rule (absent: 1), dropped */
+export type EncodedProfile = readonly [number, number, number, readonly EncodedColumn[], Rule?, number?];
 
 export function encodeProfile(profile: Profile): EncodedProfile {
-  return [profile.rows, profile.bytes, profile.rowBytesMax, profile.columns.map(encodeColumn), profile.rule];
+  const encoded = [profile.rows, profile.bytes, profile.rowBytesMax, profile.columns.map(encodeColumn), profile.rule] as const;
+  return profile.dropped === undefined ? encoded : [...encoded, profile.dropped];
 }
 
 /** The profile as a text without line breaks. */
@@ -25,22 +26,23 @@ export function parseProfile(text: string): Profile {
   return decodeProfile(JSON.parse(text) as EncodedProfile);
 }
 
-export function decodeProfile([rows, bytes, rowBytesMax, columns, rule = 1]: EncodedProfile): Profile {
-  return { rows, bytes, rowBytesMax, columns: columns.map(decodeColumn), rule };
+export function decodeProfile([rows, bytes, rowBytesMax, columns, rule = 1, dropped]: EncodedProfile): Profile {
+  return { rows, bytes, rowBytesMax, columns: columns.map(decodeColumn), rule, ...(dropped === undefined ? {} : { dropped }) };
 }
 
-function encodeColumn({ id, first, natural, stored, misfits }: ColumnProfile): EncodedColumn {
+function encodeColumn({ id, first, natural, stored, misfits, counts }: ColumnProfile): EncodedColumn {
   const naturalBit = natural === null ? -1 : columnTypes.indexOf(natural);
-  return [id, first.row, first.position, naturalBit, stored, misfits.map(encodeMisfit)];
+  const encoded = [id, first.row, first.position, naturalBit, stored, misfits.map(encodeMisfit)] as const;
+  return counts === undefined ? encoded : [...encoded, counts];
 }
 
 function encodeMisfit({ row, position, types, wrapped, value }: Misfit): EncodedMisfit {
   return [row, position, types, wrapped, value];
 }
 
-function decodeColumn([id, row, position, naturalBit, stored, misfits]: EncodedColumn): ColumnProfile {
+function decodeColumn([id, row, position, naturalBit, stored, misfits, counts]: EncodedColumn): ColumnProfile {
   const natural = columnTypes[naturalBit] ?? null;
-  return { id, first: { row, position }, natural, stored, misfits: misfits.map(decodeMisfit) };
+  return { id, first: { row, position }, natural, stored, misfits: misfits.map(decodeMisfit), ...(counts === undefined ? {} : { counts }) };
 }
 
 function decodeMisfit([row, position, types, wrapped, value]: EncodedMisfit): Misfit {

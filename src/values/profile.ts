@@ -42,6 +42,9 @@ export const storedAs = {
   cell: 512,
 } as const;
 
+/** How many cells fit exactly these types. */
+export type CellCount = readonly [fits: TypeSet, cells: number];
+
 export interface ColumnProfile {
   readonly id: string;
   /** Where the column first appears, even with a null or an empty cell. */
@@ -55,6 +58,8 @@ export interface ColumnProfile {
   readonly stored: number;
   /** In order of place; no type is in two of them. */
   readonly misfits: readonly Misfit[];
+  /** All of its cells. Only where `dropped` is. */
+  readonly counts?: readonly CellCount[];
 }
 
 export interface Profile {
@@ -67,4 +72,9 @@ export interface Profile {
   readonly columns: readonly ColumnProfile[];
   /** By which rule values fit here. Of several parts that of the earliest. */
   readonly rule: Rule;
+  /**
+   * How many cells were left out while the rows were read, because no row may hold them. Only of rows that came with `dropColumns`: the
+   * cells of others are not counted, which takes time.
+   */
+  readonly dropped?: number;
 }

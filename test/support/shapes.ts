@@ -81,7 +81,7 @@ const job = anyOf(
 const rowsTotal = anyOf(count, (value) => value === null);
 const jobProgress = anyOf(
   exactly({ phase: word('waiting'), rowsDone: count, rowsTotal, eventsAhead: count }),
-  exactly({ phase: word('done', 'failed'), rowsDone: count, rowsTotal }),
+  exactly({ phase: word('done', 'failed'), rowsDone: count, rowsTotal, 'cellsDropped?': count }),
 );
 
 const shapes: readonly Shape[] = [

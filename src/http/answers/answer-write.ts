@@ -59,7 +59,13 @@ export async function answerWrite(
   const data = await submitter.answering(submitted, (result) => {
     return encloseResult('{"data":', result, '}', (range) => queries.retainedIds(range));
   });
-  return setVersion(setShortLines(reply, shortLines), submitted.etag).code(status).type(json).send(data);
+  setShortLines(setDroppedCells(reply, submitted.result.droppedCells), shortLines);
+  return setVersion(reply, submitted.etag).code(status).type(json).send(data);
+}
+
+/** Tells the client how many cells were dropped. Undefined: none may be, or they were not counted. */
+export function setDroppedCells(reply: FastifyReply, droppedCells: number | undefined): FastifyReply {
+  return droppedCells === undefined ? reply : reply.header('tablog-dropped-cells', droppedCells);
 }
 
 /** Tells the client of lines that had fewer cells than their header: they are accepted, but seldom meant. */

@@ -13,6 +13,7 @@ import type { BodyContent, BodyLimits, RowSource } from '../../events/event.ts';
 import type { Refusal } from '../../events/outcome.ts';
 import { joinRowBodies } from '../../events/row-bodies.ts';
 import type { RowBlock } from '../../formats/block-writer.ts';
+import { emptyProfile } from '../../values/build-profile.ts';
 import { HttpError } from '../answers/http-error.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { Submitter } from '../submit/submitter.ts';
@@ -62,6 +63,8 @@ export interface BodyBlocksOptions {
   readonly teamId: string;
   /** Whether even few rows are stored in segments. */
   readonly asSegments: boolean;
+  /** Whether cells of the rows may have been left out, and are counted. */
+  readonly dropsCells: boolean;
   /** Looks up the committed state. Called once, when the body begins; asked before the first block is stored. */
   readonly lookUp: () => Promise<Refuses>;
 }
@@ -78,6 +81,7 @@ export class BodyBlocks implements AsyncDisposable {
   #only: RowBlock | null = null;
   #content: BodyContent = { columns: 0, rowIds: 0 };
   #rowCount = 0;
+  #droppedCells = 0;
   /** The blocks that were kept or, of a refused request, dropped. */
   #blocks = 0;
   /** Keeps the last block, while the next one is read. */
@@ -98,6 +102,10 @@ export class BodyBlocks implements AsyncDisposable {
     return this.#rowCount;
   }
 
+  get droppedCells(): number {
+    return this.#droppedCells;
+  }
+
   /** Takes in the next block. Throws HttpError, also for a block before it. */
   async add(block: RowBlock): Promise<void> {
     const { columns, rowIds } = contentOf(block.profile, block.ids !== null);
@@ -106,6 +114,7 @@ export class BodyBlocks implements AsyncDisposable {
       throw new HttpError('limit_exceeded', 'The body has too many columns for so many rows: send it in several requests.');
     }
     this.#rowCount += block.profile.rows;
+    this.#droppedCells += block.profile.dropped ?? 0;
     if (this.#blocks === 0 && this.#only === null) {
       this.#only = block;
       return;
@@ -137,8 +146,8 @@ export class BodyBlocks implements AsyncDisposable {
 
   async #storeOnly(): Promise<StoredRows> {
     const block = this.#only;
-    if (block === null) return { source: { kind: 'none' } };
-    const { teamId, asSegments } = this.#options;
+    const { teamId, asSegments, dropsCells } = this.#options;
+    if (block === null) return { source: dropsCells ? { kind: 'few', profile: { ...emptyProfile, dropped: 0 } } : { kind: 'none' } };
     const { profile, ids } = block;
     this.#store.rateLimits?.take('rows', teamId, profile.rows);
     const refusal = await this.#findRefusal();

@@ -22,8 +22,9 @@ export interface ReceivedRows extends AsyncDisposable {
   readonly members: Readonly<Record<string, unknown>> | null;
   /** Whether the body had rows, or an array or header for them. */
   readonly hasRows: boolean;
-  /** How many rows the body had. */
+  /** How many rows the body had, and how many cells were left out because no row may hold them. */
   readonly rowCount: number;
+  readonly droppedCells: number;
   /** How many lines of CSV or TSV had fewer cells than the header. */
   readonly shortLines: number;
   /**
@@ -55,6 +56,8 @@ export interface ReceiveRowsOptions {
   readonly retainIds?: boolean;
   /** Whether even few rows are stored in segments. */
   readonly asSegments?: boolean;
+  /** Whether cells that no row may hold are left out, and all cells counted (`onSchemaError=dropColumns`). */
+  readonly dropsCells?: boolean;
   /** The form of JSON bodies; `envelope`: an array of rows, or an object around it. */
   readonly form?: 'rows' | 'envelope';
 }
@@ -70,8 +73,8 @@ export async function receiveRows(
   options: ReceiveRowsOptions,
 ): Promise<ReceivedRows> {
   const reader = readerOf(readMediaType(request, rowTypes), options);
-  const { asSegments = false, lookUp } = options;
-  const body = new BodyBlocks(receiver, { teamId: request.principal.teamId, asSegments, lookUp });
+  const { asSegments = false, dropsCells = false, lookUp } = options;
+  const body = new BodyBlocks(receiver, { teamId: request.principal.teamId, asSegments, dropsCells, lookUp });
   try {
     for await (const chunk of bodyChunks(request, receiver.bodyBytesMax)) {
       if (chunk.length > smallBodyBytesMax) await receiver.turns.take();
@@ -81,7 +84,8 @@ export async function receiveRows(
     const { blocks, envelope, hasRows, shortLines } = reader.end();
     for (const block of blocks) await body.add(block);
     return {
-      members: envelope, hasRows, rowCount: body.rowCount, shortLines, store: () => body.store(), [Symbol.asyncDispose]: () => body[Symbol.asyncDispose](),
+      members: envelope, hasRows, rowCount: body.rowCount, droppedCells: body.droppedCells, shortLines,
+      store: () => body.store(), [Symbol.asyncDispose]: () => body[Symbol.asyncDispose](),
     };
   } catch (error) {
     await body[Symbol.asyncDispose]();
@@ -89,10 +93,10 @@ export async function receiveRows(
   }
 }
 
-function readerOf(type: MediaType, { columns = [], retainIds = false, form = 'envelope' }: Omit<ReceiveRowsOptions, 'lookUp'>): RowReader {
+function readerOf(type: MediaType, { columns = [], retainIds = false, dropsCells = false, form = 'envelope' }: Omit<ReceiveRowsOptions, 'lookUp'>): RowReader {
   switch (type) {
-    case 'application/json': return new JsonRowReader({ form, columns, retainIds });
-    case 'text/csv': return new DelimitedRowReader({ delimiter: ',', columns, retainIds });
-    case 'text/tab-separated-values': return new DelimitedRowReader({ delimiter: '\t', columns, retainIds });
+    case 'application/json': return new JsonRowReader({ form, columns, retainIds, dropsCells });
+    case 'text/csv': return new DelimitedRowReader({ delimiter: ',', columns, retainIds, dropsCells });
+    case 'text/tab-separated-values': return new DelimitedRowReader({ delimiter: '\t', columns, retainIds, dropsCells });
   }
 }

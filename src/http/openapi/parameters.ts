@@ -131,6 +131,10 @@ export const responseHeaders = {
   'Tablog-Count': {
     schema: z.int().min(0), required: false, example: 42, description: 'How many rows meet the filter, at the version in `ETag`.',
   },
+  'Tablog-Dropped-Cells': {
+    schema: z.int().min(0), required: false, example: 3,
+    description: 'With `onSchemaError=dropColumns`: how many cells were dropped. Left out of the answer to an import if chunks of the stash came without `onSchemaError=dropColumns`.',
+  },
   'Tablog-Cache': {
     schema: z.enum(['warm', 'cold']), required: false, example: 'warm',
     description: 'Whether the query engine had a copy of the table (`warm`), or made one first (`cold`).',

@@ -68,7 +68,8 @@ function progressOf(jobs: Jobs, job: Job, state: JobState): object {
       return { phase: 'waiting', rowsDone: 0, rowsTotal: job.rows, eventsAhead: jobs.eventsAhead(job) };
     case 'succeeded': {
       const rows = job.rows ?? countRowsOf(state.result.rows ?? []);
-      return { phase: 'done', rowsDone: rows, rowsTotal: rows };
+      const { droppedCells } = state.result;
+      return { phase: 'done', rowsDone: rows, rowsTotal: rows, ...(droppedCells === undefined ? {} : { cellsDropped: droppedCells }) };
     }
     case 'failed':
       return { phase: 'failed', rowsDone: 0, rowsTotal: job.rows };

@@ -16,6 +16,7 @@ import { formatContinuation, parseContinuation } from '../requests/continuation.
 import { isOfQuery, queryOf, rowsQuery } from '../requests/rows-query.ts';
 import { rowOperations } from '../openapi/operations/rows.ts';
 import { answerQuery } from '../answers/answer-query.ts';
+import { setDroppedCells } from '../answers/answer-write.ts';
 import { readPage } from '../answers/read-page.ts';
 import { rowsFormatOf, sendRowsPage } from '../answers/rows-page.ts';
 import type { Shares } from '../limits/shares.ts';
@@ -93,7 +94,7 @@ function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void 
     const target = { teamId, tableId, ifMatch, query: request.query, limits };
     const { columns, refusal } = await tables.target(teamId, tableId, ifMatch);
     return writeRows(request, reply, dependencies, {
-      columns, lookUp: async () => () => refusal,
+      columns, lookUp: async () => () => refusal, dropsCells: request.query.onSchemaError === 'dropColumns',
       command: (members, given) => addRows({ ...target, members, rows: given }), status: 201,
     });
   }));
@@ -122,7 +123,7 @@ function addSingleRowRoutes(app: App, { submitter, tables, rows, shares, rateLim
     const isSmall = isBodyWithin(smallPatchBytesMax, request.raw);
     const bytes = isSmall ? await collect() : await shares.bodies.run(teamId, collect);
     identity.digest?.update(bytes);
-    const { block, rowId: givenRowId } = readPatchRow(bytes);
+    const { block, rowId: givenRowId } = readPatchRow(bytes, { dropsCells: request.query.onSchemaError === 'dropColumns' });
     const tableId = tableIdOf(request);
     const row = rowOf(request) ?? neverARow;
     const { rowID: rowId } = request.params as RowPath;
@@ -132,10 +133,10 @@ function addSingleRowRoutes(app: App, { submitter, tables, rows, shares, rateLim
     const body = block.body.length < 1024 ? { codec: 0, bytes: block.body } : await packBody(block.body);
     rateLimits?.take('rows', teamId, 1);
     const refusal = isSmall ? null : (await tables.target(teamId, tableId, null)).refusal ?? await rows.refusalOfPatch(teamId, tableId, row, ifMatch);
-    const { etag } = refusal === null
+    const { etag, result } = refusal === null
       ? await submitter.submit(teamId, identity, event, body)
       : await submitter.submit(teamId, identity, refuseRequest(teamId, refusal));
-    return setVersion(reply, etag).type(json).send('{}');
+    return setDroppedCells(setVersion(reply, etag), result.droppedCells).type(json).send('{}');
   });
 
   app.delete(path, { config: { operation: rowOperations.remove } }, async (request, reply) => {

@@ -1,13 +1,13 @@
 /** Spec 4.10 and 4.11: putting chunks into stashes, and deleting stashes. */
 import { deleteStash, stashPath } from '../../../commands/end-stash.ts';
-import { chunkPath, putChunk } from '../../../commands/put-chunk.ts';
+import { chunkPath, chunkQuery, putChunk } from '../../../commands/put-chunk.ts';
 import { refuseRequest } from '../../../commands/refuse-request.ts';
 import { refusalOfChunk } from '../../../projections/stashes/stash-bounds.ts';
 import type { StashQueries } from '../../../projections/stashes/stashes.queries.ts';
 import type { StashLimits } from '../../events/event.ts';
 import type { EventLog } from '../../log/event-log.ts';
 import type { App } from '../server/app-type.ts';
-import { setShortLines } from '../answers/answer-write.ts';
+import { setDroppedCells, setShortLines } from '../answers/answer-write.ts';
 import { stashOperations } from '../openapi/operations/stashes.ts';
 import type { Shares } from '../limits/shares.ts';
 import type { Refuses } from '../bodies/body-blocks.ts';
@@ -28,7 +28,7 @@ export interface StashesRouteDependencies {
 
 export function addStashRoutes(app: App, { submitter, receiver, stashes, log, shares, stashLimits, bodyBytesMax }: StashesRouteDependencies): void {
   app.put('/stashes/:stashID/:serial', {
-    schema: { params: chunkPath }, config: { operation: stashOperations.put, storesBytes: true },
+    schema: { params: chunkPath, querystring: chunkQuery }, config: { operation: stashOperations.put, storesBytes: true },
   }, (request, reply) => shares.bodies.run(request.principal.teamId, async () => {
     const { teamId } = request.principal;
     const identity = identify(request);
@@ -38,12 +38,14 @@ export function addStashRoutes(app: App, { submitter, receiver, stashes, log, sh
       const at = { time: log.now() };
       return (arrived) => refusalOfChunk(target, arrived, stashLimits, at);
     };
-    await using received = await receiveRows(receiver, request, identity, { lookUp, form: 'rows', retainIds: true, asSegments: true });
+    const dropsCells = request.query.onSchemaError === 'dropColumns';
+    await using received = await receiveRows(receiver, request, identity, { lookUp, form: 'rows', retainIds: true, asSegments: true, dropsCells });
     const stored = await received.store();
     const event = 'refusal' in stored
       ? refuseRequest(teamId, stored.refusal)
       : putChunk({ teamId, path: request.params, rows: stored.source, limits: stashLimits });
     await submitter.submit(teamId, identity, event, 'refusal' in stored ? undefined : stored.body, received.rowCount);
+    setDroppedCells(reply, dropsCells ? received.droppedCells : undefined);
     return setShortLines(reply, received.shortLines).type(json).send('{}');
   }));
 

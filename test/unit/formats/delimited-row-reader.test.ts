@@ -244,3 +244,27 @@ describe('refused', () => {
     expect(rowsOf(`${'é'.repeat(128)}\n1\n`)).toHaveLength(1);
   });
 });
+
+describe('where cells may be dropped', () => {
+  const drop = (text: string, options: Partial<DelimitedRowReaderOptions> = {}): { readonly bodies: string[]; readonly dropped: number } => {
+    const read = readCells([text], { dropsCells: true, ...options });
+    return { bodies: bodiesOf(read), dropped: read.blocks.reduce((sum, { profile }) => sum + profile.dropped!, 0) };
+  };
+  const long = 'x'.repeat(262_145);
+
+  test.each<[string, string, string[], number]>([
+    ['nothing bad', 'a,b\n1,2\n', ['{"a":1,"b":2}'], 0],
+    ['U+0000', 'a,b\nx\0,1\n"\0, y",2\nz,3\n', ['{"b":1}', '{"b":2}', '{"a":"z","b":3}'], 2],
+    ['one that is too long', `a,b\n${long},1\n"${long}",2\n`, ['{"b":1}', '{"b":2}'], 2],
+    ['one of the longest is not', `a\n${long.slice(1)}\n`, [`{"a":"${long.slice(1)}"}`], 0],
+    ['what `$rowID` is', 'a,$rowID\n1,\0\n', ['{"a":1}'], 0],
+  ])('%s', (_name, text, bodies, dropped) => expect(drop(text)).toEqual({ bodies, dropped }));
+
+  test.each([
+    ['a,b\0\n1,2\n', 'header[1]: "b\\u0000" has U+0000 in it, which cannot be stored'],
+    ['a,b\n\0,x"y\n', 'rows[0].b: "x\\"" has a quote in it, but does not begin with one'],
+    ['a,b\n\0,1,2\n', 'rows[0]: the line has 3 cells, the header 2'],
+  ])('%j is refused', (text, message) => {
+    expect(refusalOf(() => drop(text))).toEqual({ type: 'request_validation_error', message });
+  });
+});

@@ -270,3 +270,69 @@ describe('refused', () => {
     expect(rowsOf(`[{"a":${'9'.repeat(305)}},{"a":1e-400}]`)).toHaveLength(2);
   });
 });
+
+describe('where cells may be dropped', () => {
+  const drop = (text: string | readonly (string | Uint8Array)[], options: object = {}): { readonly bodies: string[]; readonly dropped: number } => {
+    const read = readRows(typeof text === 'string' ? [text] : text, { dropsCells: true, ...options });
+    return { bodies: bodiesOf(read), dropped: read.blocks.reduce((sum, { profile }) => sum + profile.dropped!, 0) };
+  };
+  const long = 'x'.repeat(262_143);
+
+  test.each<[string, string, string[], number]>([
+    ['nothing bad', '[{"a":1}]', ['{"a":1}'], 0],
+    ['U+0000', '[{"a":"x\\u0000","b":1},{"a":"y"}]', ['{"b":1}', '{"a":"y"}'], 1],
+    ['lone surrogates', '[{"a":"\\ud83d","b":"\\ude00\\ud83d","c":"\\ud83d\\u0041","d":"\\ud83d\\ud83d\\ude00","e":"\\ud83d\\ude00"}]', ['{"e":"\\ud83d\\ude00"}'], 4],
+    ['deep inside', '[{"a":[1,{"\\u0000":2}],"b":{"c":["\\ud800"]},"d":2}]', ['{"d":2}'], 2],
+    ['all cells of a row', '[{"a":"\\u0000"}]', ['{}'], 1],
+    ['a text that is too long', `[{"a":"${long}","b":1}]`, ['{"b":1}'], 1],
+    ['one of the largest texts is not', `[{"a":"${long.slice(1)}","b":1}]`, [`{"a":"${long.slice(1)}","b":1}`], 0],
+    ['an array that is too long', `[{"a":["${long}",1],"b":[${'1,'.repeat(140_000)}1],"c":1}]`, ['{"c":1}'], 2],
+    ['what `$rowID` is', '[{"$rowID":"\\u0000","a":1}]', ['{"a":1}'], 0],
+  ])('%s', (_name, text, bodies, dropped) => expect(drop(text)).toEqual({ bodies, dropped }));
+
+  test.each([
+    ['[{"a":1,"\\u0000":1}]', 'rows[0]: U+0000 cannot be stored'],
+    ['{"name":"\\u0000","rows":[{"a":"\\u0000"}]}', 'name: U+0000 cannot be stored'],
+    ['{"rows":[{"a":"\\u0000"}],"name":"\\u0000"}', 'name: U+0000 cannot be stored'],
+    ['[{"a":"\\u0000","a":1}]', 'rows[0].a: the key stands twice in its row'],
+    ['[{"a":"\\u0000" 1}]', 'rows[0]: broken JSON, unexpected "1"'],
+    ['[{"a":1e999}]', 'rows[0].a: the number is too large to be stored'],
+  ])('%s is refused', (text, message) => {
+    expect(refusalOf(() => drop(text))).toEqual({ type: 'request_validation_error', message });
+  });
+
+  test('a row has any number of texts that are too long', () => {
+    const endless = `"${'é\\n\\u00e9\\\\'.repeat(300_000)}"`;
+    const row = `{"a":${endless},"b":1,"c":[{"d":${endless}},"e"],"f":"g"}`;
+    expect(drop(`[${row},${row}]`)).toEqual({ bodies: ['{"b":1,"f":"g"}', '{"b":1,"f":"g"}'], dropped: 4 });
+  });
+
+  test('a row is not too long for what is dropped, however the body is cut', () => {
+    const rest = `"${'y'.repeat(200_000)}"`;
+    const row = `{"a":${rest},"b":"${long}${long}","c":${rest},"d":"\\u0000"}`;
+    const bytes = Buffer.from(`[${row},{"e":1}]`);
+    for (const size of [70_000, 131_072, 300_001, bytes.length]) {
+      const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, (at + 1) * size));
+      expect(drop(chunks)).toEqual({ bodies: [`{"a":${rest},"c":${rest}}`, '{"e":1}'], dropped: 2 });
+    }
+    const tooLong = { type: 'limit_exceeded', message: 'rows[0]: a row must not be longer than 524288 bytes' };
+    expect(refusalOf(() => drop(`[{"a":${rest},"b":${rest},"c":${rest}}]`))).toEqual(tooLong);
+    expect(refusalOf(() => drop(`[{"${long.repeat(3)}":1}]`))).toEqual(tooLong);
+  });
+
+  test('an endless text takes little room', () => {
+    const reader = new JsonRowReader({ form: 'rows', dropsCells: true });
+    reader.push(Buffer.from('[{"a":"'));
+    const chunk = Buffer.alloc(65_536, 'x');
+    const before = process.memoryUsage().arrayBuffers;
+    for (let pushed = 0; pushed < 1000; pushed += 1) reader.push(chunk);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 1024 * 1024);
+    const [block] = [...reader.push(Buffer.from('"}]')), ...reader.end().blocks];
+    expect([Buffer.from(block!.body).toString(), block!.profile.dropped]).toEqual(['{}', 1]);
+  });
+
+  test('a text that is cut from the body must be UTF-8', () => {
+    const bytes = Buffer.concat([Buffer.from('[{"a":"'), Buffer.alloc(300_000, 0xff), Buffer.from('"}]')]);
+    expect(refusalOf(() => drop([bytes]))).toEqual({ type: 'request_validation_error', message: 'the body is not valid UTF-8' });
+  });
+});

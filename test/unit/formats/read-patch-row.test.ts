@@ -54,4 +54,10 @@ describe('the row of a patch', () => {
   test('is refused if it is too long', () => {
     expect(refusalOf(() => readPatchRow(Buffer.from(`{"a":"${'x'.repeat(600_000)}"}`)))?.type).toBe('limit_exceeded');
   });
+
+  test('leaves out cells that no row may hold, if they may be dropped', () => {
+    const { block } = readPatchRow(Buffer.from(`{"a":"\\u0000","b":null,"c":"${'x'.repeat(600_000)}","d":1}`), { dropsCells: true });
+    expect(bodiesOf({ blocks: [block] })).toEqual(['{"b":null,"d":1}']);
+    expect(block.profile).toMatchObject({ dropped: 2, columns: [{ id: 'b', counts: [] }, { id: 'd', counts: [[expect.any(Number), 1]] }] });
+  });
 });

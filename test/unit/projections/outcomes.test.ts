@@ -18,7 +18,7 @@ const range: fc.Arbitrary<RowRange> = fc.tuple(
 ).map((parts) => Object.assign({}, ...parts) as RowRange);
 
 const result: fc.Arbitrary<AppliedResult> = fc.tuple(
-  maybe('tableId', fc.uuid()), maybe('rows', fc.array(range, { maxLength: 5 })), maybe('linkedAppIds', fc.array(fc.string(), { minLength: 1, maxLength: 3 })),
+  maybe('tableId', fc.uuid()), maybe('rows', fc.array(range, { maxLength: 5 })), maybe('droppedCells', fc.nat()), maybe('linkedAppIds', fc.array(fc.string(), { minLength: 1, maxLength: 3 })),
 ).map((parts) => Object.assign({}, ...parts) as AppliedResult);
 
 const outcome: fc.Arbitrary<Outcome> = fc.tuple(

@@ -2,10 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 import type { ColumnType } from '../../../src/values/column-type.ts';
 import { allTypes, columnTypes, isArrayType, itemKind, typeBit } from '../../../src/values/column-type.ts';
+import { countDropped } from '../../../src/values/decide-schema.ts';
 import { fitToken, widenToken } from '../../../src/values/fit-value.ts';
 import { classify } from '../../../src/values/json-value.ts';
 import { isAtMost } from '../../../src/values/lattice.ts';
 import { isPlain, presenterOf } from '../../../src/values/presentation.ts';
+import { parseRow } from '../../../src/values/row-text.ts';
 import { schemaOf } from '../../../src/values/table-schema.ts';
 import type { TableSchema } from '../../../src/values/table-schema.ts';
 import { anyRows, anyToken, formatRow, profileOf, profileOfRows } from './rows.ts';
@@ -201,4 +203,15 @@ describe('bodies are plain', () => {
     }), { numRuns: 5000 });
     expect(plainCount).toBeGreaterThan(0);
   });
+});
+
+test('as many cells are counted as dropped as rows lack', () => {
+  const schemas = fc.tuple(anyType, anyType).map((types) => schemaOf(types.map((type, at) => ({ id: ['a', 'b'][at]!, type })), 1n));
+  fc.assert(fc.property(anyRows, schemas, fc.boolean(), (rows, schema, wrap) => {
+    const present = presenterOf(schema, { stored: 'received', decidedAt: 1n, wrap, rule: 2 });
+    const given = rows.map((row) => row.filter(({ token }) => token !== 'null'));
+    const lost = given.reduce((sum, row) => sum + row.length - parseRow(present(formatRow(row))).length, 0);
+    expect(countDropped(profileOf(rows, true), schema, wrap)).toBe(lost);
+    expect(countDropped(profileOf(rows), schema, wrap)).toBeUndefined();
+  }), { numRuns: 2000 });
 });

@@ -60,10 +60,10 @@ describe('a profile', () => {
   });
 
   test('of any cut of rows is the profile of the whole', () => {
-    fc.assert(fc.property(anyRows, fc.array(fc.nat(8)), (rows, cuts) => {
+    fc.assert(fc.property(anyRows, fc.array(fc.nat(8)), fc.boolean(), (rows, cuts, counts) => {
       const bounds = [0, ...cuts.filter((cut) => cut <= rows.length).sort((a, b) => a - b), rows.length];
-      const parts = bounds.slice(1).map((end, at) => profileOf(rows.slice(bounds[at], end)));
-      const whole = profileOf(rows);
+      const parts = bounds.slice(1).map((end, at) => profileOf(rows.slice(bounds[at], end), counts));
+      const whole = profileOf(rows, counts);
       expect(concatenateAll(parts)).toEqual(whole);
       expect(parts.reduce((left, right) => concatenateAll([left, right]))).toEqual(whole);
       expect(parts.reduceRight((right, left) => concatenateAll([left, right]))).toEqual(whole);
@@ -72,9 +72,30 @@ describe('a profile', () => {
     }), { numRuns: 1000 });
   });
 
-  test('survives JSON', () => {
+  test('that counts is the same otherwise', () => {
     fc.assert(fc.property(anyRows, (rows) => {
-      const profile = profileOf(rows);
+      const { dropped, columns, ...counted } = profileOf(rows, true);
+      expect(dropped).toBe(0);
+      expect({ ...counted, columns: columns.map(({ counts: _counts, ...column }) => column) }).toEqual(profileOf(rows));
+      for (const { id, counts } of columns) {
+        const cells = rows.flat().filter((cell) => cell.id === id && cell.token !== 'null');
+        const fits = cells.map(({ token }) => classify(token, allTypes).fits);
+        expect(counts).toEqual([...new Set(fits)].map((one) => [one, fits.filter((other) => other === one).length]));
+      }
+    }), { numRuns: 500 });
+  });
+
+  test('counts only if all parts do that have cells', () => {
+    const [counted, uncounted] = [profileOf([[{ id: 'a', token: '1' }]], true), profileOf([[{ id: 'b', token: '1' }]])];
+    expect(concatenateAll([counted, emptyProfile, counted])).toMatchObject({ dropped: 0, columns: [{ counts: [[expect.any(Number), 2]] }] });
+    const mixed = concatenateAll([counted, uncounted]);
+    expect([mixed.dropped, mixed.columns.map(({ counts }) => counts)]).toEqual([undefined, [undefined, undefined]]);
+    expect(concatenateAll([]).dropped).toBeUndefined();
+  });
+
+  test('survives JSON', () => {
+    fc.assert(fc.property(anyRows, fc.boolean(), (rows, counts) => {
+      const profile = profileOf(rows, counts);
       expect(decodeProfile(JSON.parse(JSON.stringify(encodeProfile(profile))))).toEqual(profile);
     }), { numRuns: 500 });
   });

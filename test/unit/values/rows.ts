@@ -1,15 +1,15 @@
 /** Rows for the tests of this folder: random ones, and the profile of some. */
 import { fc } from '../../support/property.ts';
-import { ProfileBuilder, openTypes } from '../../../src/values/build-profile.ts';
+import { ProfileBuilder } from '../../../src/values/build-profile.ts';
 import { classify } from '../../../src/values/json-value.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
 import type { Cell } from '../../../src/values/row-text.ts';
 import { decodeString } from '../../../src/values/json-text.ts';
 import type { Profile } from '../../../src/values/profile.ts';
 
-/** Profiles rows as they came in, with nulls. */
-export function profileOf(rows: readonly (readonly Cell[])[]): Profile {
-  const builder = new ProfileBuilder();
+/** Profiles rows as they came in, with nulls. `counts`: whether it counts cells by what they fit. */
+export function profileOf(rows: readonly (readonly Cell[])[], counts = false): Profile {
+  const builder = new ProfileBuilder(counts);
   let bytes = 0;
   let rowBytesMax = 0;
   for (const [row, cells] of rows.entries()) {
@@ -19,7 +19,7 @@ export function profileOf(rows: readonly (readonly Cell[])[]): Profile {
       if (token[0] === '"') {
         builder.addString(column, row, position, decodeString(token));
       } else {
-        const { fits, natural, stored } = classify(token, openTypes(column));
+        const { fits, natural, stored } = classify(token, builder.candidates(column));
         builder.add(column, row, position, fits, natural, stored, () => token);
       }
     }

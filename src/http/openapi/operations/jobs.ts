@@ -75,6 +75,7 @@ const progress: Operation = {
           rowsDone: z.int().min(0),
           rowsTotal: z.int().min(0).nullable().meta({ description: 'Null where it is not known yet.' }),
           eventsAhead: z.int().min(0).optional(),
+          cellsDropped: z.int().min(0).optional().meta({ description: 'What `Tablog-Dropped-Cells` would have said.' }),
         }),
       }), {
         waiting: { data: { phase: 'waiting', rowsDone: 0, rowsTotal: 1000, eventsAhead: 12 } },

@@ -65,7 +65,7 @@ const add: Operation = {
     201: {
       description: 'The rows were added.',
       versioned: true,
-      headersAtTimes: ['Tablog-Short-Lines'],
+      headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines'],
       body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), { added: { data: { rowIDs: examples.rowIds } } }),
     },
     202: accepted,
@@ -93,7 +93,12 @@ const patch: Operation = {
   ifMatch: 'row',
   body: json(inputRow, { 'set one column, empty another': { name: 'Ada Lovelace', born: null } }),
   answers: {
-    200: { description: 'The row was updated. Its version is in `ETag`.', versioned: true, body: json(nothing, { updated: {} }) },
+    200: {
+      description: 'The row was updated. Its version is in `ETag`.',
+      versioned: true,
+      headersAtTimes: ['Tablog-Dropped-Cells'],
+      body: json(nothing, { updated: {} }),
+    },
   },
   errors: ['payment_required', 'table_not_found', 'row_not_found', ...cellErrors],
 };

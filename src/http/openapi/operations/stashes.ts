@@ -13,7 +13,9 @@ const put: Operation = {
     + '`$rowID`s that rows may come with to keep their identity in an overwrite. A team has at most 10,000 stashes, unless its plan or the service is '
     + 'set otherwise.',
   body: { ...json(inputRows, { rows: examples.inputRows }), ...inputCells },
-  answers: { 200: { description: 'The chunk is in the stash.', headersAtTimes: ['Tablog-Short-Lines'], body: json(nothing, { stored: {} }) } },
+  answers: {
+    200: { description: 'The chunk is in the stash.', headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines'], body: json(nothing, { stored: {} }) },
+  },
   // The columns: in the header of CSV or TSV.
   errors: ['payment_required', 'column_id_not_unique', 'column_id_reserved'],
 };
