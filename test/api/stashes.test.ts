@@ -94,11 +94,12 @@ describe('a chunk', () => {
     await expectNone(stashId);
   });
 
-  test('needs a media type, and no query', async () => {
+  test('needs a media type, and takes no other query', async () => {
     const stashId = newStashId();
     const path = `/stashes/${stashId}/1`;
     expect(outcomeOf(await client().send(path, { method: 'PUT', body: Buffer.from(text), bare: true }))).toBe(malformed);
-    expect(outcomeOf(await client().put(`${path}?onSchemaError=abort`, [{ a: 1 }]))).toBe(malformed);
+    expect(outcomeOf(await client().put(`${path}?onSchemaError=updateSchema`, [{ a: 1 }]))).toBe(malformed);
+    expect(outcomeOf(await client().put(`${path}?x=1`, [{ a: 1 }]))).toBe(malformed);
     expect(outcomeOf(await client().put(path, [{ a: 1 }], { 'idempotency-key': ' ' }))).toBe(malformed);
     expect(outcomeOf(await client().delete(`/stashes/${stashId}?x=1`))).toBe(malformed);
     await expectNone(stashId);

@@ -45,6 +45,7 @@ const samples = {
   textAsNumber: (r: Random) => `{"name":"t","n":"${r.below(100)} pieces"}`,
   flagAsNumber: () => `{"n":true}`,
   scalarAsTag: (r: Random) => `{"tags":"lonely${r.below(10)}","n":1}`,
+  blankInDay: (r: Random) => `{"day":"2026-02-0${1 + r.below(9)} 10:00:00"}`,
   timeAsDay: (r: Random) => `{"day":"2026-02-0${1 + r.below(9)}T10:00:00Z"}`,
   textAsDay: (r: Random) => `{"day":"day ${r.below(9)}","ok":true}`,
   newColumn: (r: Random) => `{"name":"x","extra${r.below(6)}":${r.pick(['1', '"a"', '[1,2]', '{"k":[1]}', 'true'])}}`,
@@ -77,16 +78,16 @@ export async function rowsOf(
     const id = idOf(row);
     return id === null ? text : `{"$rowID":"${formatRowId(id)}",${text.slice(1)}`;
   });
-  return packRows(texts, { isCsv: random.chance(0.25) });
+  return packRows(texts, { isCsv: random.chance(0.25), dropsCells: random.chance(0.3) });
 }
 
 /** Packs rows, given as JSON texts, as an event carries them. They must fit into one block. */
-export async function packRows(texts: readonly string[], { isCsv = false } = {}): Promise<SampleRows> {
+export async function packRows(texts: readonly string[], { isCsv = false, dropsCells = false } = {}): Promise<SampleRows> {
   // The API refuses a header with this column before anything is appended.
   const asCells = isCsv && !texts.some((text) => text.includes('"$stashID"'));
   const reader = asCells
-    ? new DelimitedRowReader({ delimiter: ',', retainIds: true })
-    : new JsonRowReader({ form: 'rows', retainIds: true });
+    ? new DelimitedRowReader({ delimiter: ',', retainIds: true, dropsCells })
+    : new JsonRowReader({ form: 'rows', retainIds: true, dropsCells });
   const blocks = [...reader.push(Buffer.from(asCells ? csvOf(texts) : `[${texts.join(',')}]`)), ...reader.end().blocks];
   if (blocks.length !== 1) throw new Error(`${texts.length} rows made ${blocks.length} blocks`);
   const { profile, ids } = blocks[0]!;
@@ -104,6 +105,6 @@ function csvOf(texts: readonly string[]): string {
 /** A patch of this kind. */
 export async function patchOf(random: Random, kind: SampleName | 'nothing'): Promise<SampleRows> {
   const text = kind === 'nothing' ? '{}' : samples[kind](random);
-  const { block } = readPatchRow(Buffer.from(text));
+  const { block } = readPatchRow(Buffer.from(text), { dropsCells: random.chance(0.3) });
   return { carried: { profile: block.profile }, body: await packBody(block.body) };
 }
