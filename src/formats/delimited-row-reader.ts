@@ -13,6 +13,7 @@ import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
 import { placeInRow } from './row-place.ts';
 import type { RowReader, RowsEnd } from './row-reader.ts';
+import { shortenCells } from './shorten-cells.ts';
 
 /** Chunks are read in slices of this many bytes, which stay in the CPU cache. */
 const sliceBytes = 64 * 1024;
@@ -63,6 +64,8 @@ export class DelimitedRowReader implements RowReader {
   /** Below this many bytes of whole lines a new attempt is not worthwhile: the last one failed with half as many. */
   #unreadMin = 0;
   #sawBeginning = false;
+  /** Bytes at the end that are of an unfinished cell, which may turn out to be too long, and to be dropped. */
+  #openBytes = 0;
 
   constructor({ delimiter, columns = [], limits = {}, retainIds = false, dropsCells = false }: DelimitedRowReaderOptions) {
     this.#delimiter = delimiter;
@@ -78,6 +81,7 @@ export class DelimitedRowReader implements RowReader {
       const end = start + this.#sliceBytes();
       this.#append(chunk.subarray(start, end));
       start = end;
+      this.#shortenCells();
       const unread = this.#linesEnd - this.#position;
       if ((unread > 0 && unread >= this.#unreadMin) || this.#isTooLong()) this.#readLines();
       yield* this.#takeBlocks();
@@ -115,6 +119,16 @@ export class DelimitedRowReader implements RowReader {
     if (this.#end >= byteOrderMark.length) this.#skipByteOrderMark();
   }
 
+  /** Where cells may be dropped, those that are too long leave the buffer: they do not count to their row. */
+  #shortenCells(): void {
+    this.#openBytes = 0;
+    if (!this.#dropsCells || this.#body === null || this.#end - this.#position <= this.#limits.rowBytes) return;
+    const { end, open } = shortenCells(this.#bytes, this.#position, this.#end, this.#delimiter, this.#limits.cellBytes);
+    this.#end = end;
+    this.#openBytes = open;
+    this.#linesEnd = this.#position + this.#bytes.subarray(this.#position, end).lastIndexOf(lineFeed) + 1;
+  }
+
   /** Moves unread bytes to the front of a buffer with room for twice as many, so that no byte is moved often. */
   #makeRoom(bytes: number): void {
     const unread = this.#end - this.#position;
@@ -140,7 +154,7 @@ export class DelimitedRowReader implements RowReader {
     const max = this.#position + this.#limits.rowBytes;
     if (this.#end <= max) return false;
     // The last bytes may be a line end, or half of one.
-    let end = this.#end;
+    let end = this.#end - this.#openBytes;
     if (this.#bytes[end - 1] === lineFeed) end -= 1;
     if (this.#bytes[end - 1] === carriageReturn) end -= 1;
     return end > max;
@@ -187,7 +201,8 @@ export class DelimitedRowReader implements RowReader {
     this.#position = end - Buffer.byteLength(rest);
     if (rest === '') return;
     const unread = withoutLineEnd(this.#bytes.subarray(this.#position, end));
-    if (unread.length > this.#limits.rowBytes) this.#refuseLong(unread);
+    const open = Math.max(0, this.#openBytes - (this.#end - end));
+    if (unread.length - open > this.#limits.rowBytes) this.#refuseLong(unread);
     const mistake = this.#mistakeIn(rest);
     if (mistake !== null && !mistake.isOpen) this.#refuse(mistake);
   }
@@ -210,7 +225,7 @@ export class DelimitedRowReader implements RowReader {
     if (record.cells.length < header.ids.length) this.#shortLines += 1;
     if (!this.#dropsCells && record.bytes > this.#limits.cellBytes) this.#checkCells(record.cells);
     const { cells, dropped } = this.#dropsCells ? this.#withoutBadCells(record, header) : { cells: record.cells, dropped: 0 };
-    const full = writer.add(cells, this.#bodyBytesMax({ ...record, cells }, header), dropped);
+    const full = writer.add(cells, dropped > 0 ? this.#bodyBytes(cells, header) : this.#bodyBytesMax(record, header), dropped);
     if (full !== null) this.#blocks.push(full);
     this.#rows += 1;
   }
@@ -221,9 +236,15 @@ export class DelimitedRowReader implements RowReader {
     for (let position = 0; position < cells.length; position += 1) {
       if (cells[position] !== '') bytesMax += header.columns[position]?.overheadBytes ?? 0;
     }
-    const { rowBytes } = this.#limits;
-    if (bytesMax > rowBytes && bytesAsStrings(cells, header) > rowBytes) throw this.#tooLong();
+    if (bytesMax > this.#limits.rowBytes) this.#bodyBytes(cells, header);
     return bytesMax;
+  }
+
+  /** The bytes of the row's body if all cells are stored as strings. Those of dropped cells must not count: how many are left depends on how the body was cut. */
+  #bodyBytes(cells: readonly string[], header: DelimitedHeader): number {
+    const bytes = bytesAsStrings(cells, header);
+    if (bytes > this.#limits.rowBytes) throw this.#tooLong();
+    return bytes;
   }
 
   /** The cells, of which those are empty that no row may hold. What `$rowID` may hold is judged where IDs are used. */

@@ -267,4 +267,34 @@ describe('where cells may be dropped', () => {
   ])('%j is refused', (text, message) => {
     expect(refusalOf(() => drop(text))).toEqual({ type: 'request_validation_error', message });
   });
+
+  test('a row is not too long for what is dropped, however the body is cut', () => {
+    const rest = 'y'.repeat(200_000);
+    const quoted = `"${'é""\n,"",'.repeat(80_000)}"`;
+    const bytes = Buffer.from(`a,b,c,d,e\n${rest},${'é😀'.repeat(100_000)},${rest},${quoted},${quoted}\np,q,r\n${quoted},"x""",${quoted},4\n`);
+    const { bodies, dropped } = drop(bytes.toString());
+    expect([bodies, dropped]).toEqual([[`{"a":"${rest}","c":"${rest}"}`, '{"a":"p","b":"q","c":"r"}', '{"b":"x\\"","d":4}'], 5]);
+    for (const size of [70_000, 131_072, 300_001, ...Array.from({ length: 9 }, (_, at) => 65_530 + at)]) {
+      const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, (at + 1) * size));
+      const read = readCells(chunks, { dropsCells: true });
+      expect([bodiesOf(read), read.blocks.reduce((sum, { profile }) => sum + profile.dropped!, 0)]).toEqual([bodies, 5]);
+    }
+  });
+
+  test('a row of cells that are short enough may be too long', () => {
+    const cell = 'y'.repeat(200_000);
+    expect(refusalOf(() => drop(`a,b,c\n${cell},${cell},${cell}\n`)))
+      .toEqual({ type: 'limit_exceeded', message: 'rows[0]: a row must not be longer than 524288 bytes' });
+  });
+
+  test('an endless cell takes little room', () => {
+    const reader = new DelimitedRowReader({ delimiter: ',', dropsCells: true });
+    expect([...reader.push(Buffer.from('a,b\n1,"'))]).toEqual([]);
+    const chunk = Buffer.alloc(65_536, '""');
+    const before = process.memoryUsage().arrayBuffers;
+    for (let pushed = 0; pushed < 1000; pushed += 1) expect([...reader.push(chunk)]).toEqual([]);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 1024 * 1024);
+    const [block] = [...reader.push(Buffer.from('"\n')), ...reader.end().blocks];
+    expect([Buffer.from(block!.body).toString(), block!.profile.dropped]).toEqual(['{"a":1}', 1]);
+  });
 });
