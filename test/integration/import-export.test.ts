@@ -149,6 +149,14 @@ describe('which table', () => {
     expect(cellsOf(await client().rows(tableID))).toEqual([{ n: '1' }, { n: 'x', m: 2 }]);
   });
 
+  test('--on-schema-error dropColumns drops cells, and says how many', async () => {
+    await imported(await fileOf('one.csv', ['n', '1']), '--table', 'kept');
+    const more = await fileOf('more.ndjson', ['{"n":"x","m":1}', '{"n":2,"m":"y"}']);
+    const { tableID, droppedCells } = await imported(more, '--table', 'kept', '--on-schema-error', 'dropColumns');
+    expect([droppedCells, cellsOf(await client().rows(tableID))]).toEqual([3, [{ n: 1 }, {}, { n: 2 }]]);
+    expect(await output('import', more, '--table', 'kept', '--on-schema-error', 'dropColumns')).toMatch(/^2 rows added to the table "kept" .*, without 3 dropped cells, version/);
+  });
+
   test('an overwrite from an export with row IDs keeps the rows that were not touched, with their IDs', async () => {
     const { tableID } = await imported(await fileOf('people.csv', ['name,age', 'Ada,36', '"Grace, H.",85', 'Alan,41']), '--table', 'people');
     const before = await client().rows(tableID);

@@ -17,6 +17,7 @@ export interface Imported {
   readonly action: string;
   readonly rows: number;
   readonly version: string;
+  readonly droppedCells?: number;
 }
 
 /** Call these within tests. */

@@ -66,12 +66,12 @@ function describeShortLines(count: number): string {
   return `${count === 1 ? 'A line has' : `${showNumber(count)} lines have`} fewer cells than the header: the columns of the missing cells are empty.`;
 }
 
-function report({ rows, tableId, version }: ImportResult, target: Target, ms: number, isJson: boolean): void {
+function report({ rows, tableId, version, droppedCells }: ImportResult, target: Target, ms: number, isJson: boolean): void {
   const seconds = Math.round(ms / 10) / 100;
   const rowsPerSecond = rateOf(rows, ms);
   if (isJson) {
     const action = { create: 'created', add: 'added', overwrite: 'overwritten' }[target.kind];
-    writeOut(JSON.stringify({ tableID: tableId, name: target.name, action, rows, version, seconds, rowsPerSecond }));
+    writeOut(JSON.stringify({ tableID: tableId, name: target.name, action, rows, version, droppedCells, seconds, rowsPerSecond }));
     return;
   }
   const table = `table ${JSON.stringify(target.name)} (${tableId})`;
@@ -80,5 +80,6 @@ function report({ rows, tableId, version }: ImportResult, target: Target, ms: nu
     add: `${showNumber(rows)} rows added to the ${table}`,
     overwrite: `${showNumber(rows)} rows put in the place of all in the ${table}`,
   }[target.kind];
-  writeOut(`${what}, version ${version}, in ${seconds} s (${showNumber(rowsPerSecond)} rows/s).`);
+  const dropped = droppedCells === undefined ? '' : `, without ${showNumber(droppedCells)} dropped cells`;
+  writeOut(`${what}${dropped}, version ${version}, in ${seconds} s (${showNumber(rowsPerSecond)} rows/s).`);
 }

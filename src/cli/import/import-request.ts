@@ -17,10 +17,12 @@ export interface Imported {
   readonly tableId: string;
   /** The version of the table with these rows. */
   readonly version: string;
+  /** How many cells were dropped; undefined where none may be. */
+  readonly droppedCells?: number | undefined;
 }
 
 const acceptedBody = z.object({ data: z.object({ jobID: z.string() }) });
-const progressBody = z.object({ data: z.object({ phase: z.enum(['waiting', 'done', 'failed']) }) });
+const progressBody = z.object({ data: z.object({ phase: z.enum(['waiting', 'done', 'failed']), cellsDropped: z.number().optional() }) });
 const failedBody = z.object({ data: z.object({ error: z.object({ message: z.string() }) }) });
 const pollMs = 1000;
 
@@ -38,10 +40,10 @@ export async function requestImport(
   };
   const answer = await client.request(method, path, { headers, body: JSON.stringify(body) }, (response) => readAnswer(response, target));
   if (answer.kind === 'done') return answer.imported;
-  await untilJobEnds(client, answer.jobId, signal);
+  const droppedCells = await untilJobEnds(client, answer.jobId, signal);
   // A job does not have the version; this one is that of the import, or a later one.
   const version = await client.request('HEAD', `/tables/${answer.tableId}/rows`, {}, async (response) => versionOf(response));
-  return { tableId: answer.tableId, version };
+  return { tableId: answer.tableId, version, droppedCells };
 }
 
 function requestOf(target: Target, stashId: string, onSchemaError: OnSchemaError): { method: string; path: string; body: object } {
@@ -75,7 +77,9 @@ async function readAnswer(response: Response, target: Target): Promise<Answer> {
     return { kind: 'job', jobId: accepted.data.data.jobID, tableId: tableIdIn(text) };
   }
   const version = versionOf(response);
-  return { kind: 'done', imported: { version, tableId: tableIdIn(await readBeginning(response)) } };
+  const dropped = response.headers.get('tablog-dropped-cells');
+  const droppedCells = dropped === null ? undefined : Number(dropped);
+  return { kind: 'done', imported: { version, tableId: tableIdIn(await readBeginning(response)), droppedCells } };
 }
 
 /** Only the table ID at the beginning is needed: the answer goes on with the IDs of all rows. */
@@ -89,12 +93,12 @@ async function readBeginning(response: Response): Promise<string> {
   return beginning;
 }
 
-/** Polls the progress, because the job itself lists the ID of every row. Throws ServerRefusal if the job fails. */
-async function untilJobEnds(client: TablogClient, jobId: string, signal: AbortSignal): Promise<void> {
+/** Polls the progress, because the job itself lists the ID of every row; resolves to how many cells were dropped. Throws ServerRefusal if the job fails. */
+async function untilJobEnds(client: TablogClient, jobId: string, signal: AbortSignal): Promise<number | undefined> {
   const path = `/jobs/${encodeURIComponent(jobId)}`;
   for (;;) {
-    const { data: { phase } } = await client.get(`${path}/progress`, progressBody);
-    if (phase === 'done') return;
+    const { data: { phase, cellsDropped } } = await client.get(`${path}/progress`, progressBody);
+    if (phase === 'done') return cellsDropped;
     if (phase === 'failed') {
       const { data: { error } } = await client.get(path, failedBody);
       throw new ServerRefusal(null, null, error.message);

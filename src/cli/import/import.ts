@@ -51,7 +51,7 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
   options.onStart(source.size);
   const cutter = cutterFor(format.format, { delimiter, onRecognised: (found) => say(describeDelimiter(found)) });
   const places = new Places();
-  const stash = new Stash(`import-${randomUUID()}`, client, cutter.mediaType);
+  const stash = new Stash(`import-${randomUUID()}`, client, cutter.mediaType, options.onSchemaError === 'dropColumns');
   const work: Work = { source, cutter, places, stash, stopReading };
   let shortLines: number;
   try {

@@ -17,13 +17,15 @@ export class Stash {
   readonly id: string;
   readonly #client: TablogClient;
   readonly #mediaType: string;
+  readonly #query: string;
   #mayExist = false;
 
-  /** `mediaType` is that of its chunks. */
-  constructor(id: string, client: TablogClient, mediaType: string) {
+  /** `mediaType` is that of its chunks. `dropsCells`: whether cells may be dropped, which are counted then. */
+  constructor(id: string, client: TablogClient, mediaType: string, dropsCells: boolean) {
     this.id = id;
     this.#client = client;
     this.#mediaType = mediaType;
+    this.#query = dropsCells ? '?onSchemaError=dropColumns' : '';
   }
 
   /**
@@ -34,7 +36,7 @@ export class Stash {
     const compress = body.length >= worthwhile;
     const sent = compress ? await compressZstd(body, fast) as Buffer<ArrayBuffer> : body;
     this.#mayExist = true;
-    return this.#client.request('PUT', `/stashes/${this.id}/${serial}`, {
+    return this.#client.request('PUT', `/stashes/${this.id}/${serial}${this.#query}`, {
       headers: { 'content-type': this.#mediaType, ...(compress ? { 'content-encoding': 'zstd' } : {}) }, body: sent, mayFinish: true,
     }, async (response) => {
       await drain(response);
