@@ -19,7 +19,7 @@ const main = fileURLToPath(new URL('engine/main.ts', import.meta.url));
 const heapMiB = 192;
 
 /** The address space that its process may use besides the memory of DuckDB. The allocator keeps freed pages mapped, so the limit is far above the resident size. */
-const besidesBytes = 1.25 * 2 ** 30;
+const besidesBytes = 3 * 2 ** 30;
 
 /** Each query takes a thread of Node's pool while it runs, and files need some too. */
 const threadsOfPool = 32;

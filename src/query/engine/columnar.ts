@@ -25,6 +25,8 @@ export class Columnar {
     const instance = await DuckDBInstance.create(':memory:', {
       memory_limit: `${memoryBytesMax}B`, threads: String(threads), temp_directory: folder, max_temp_directory_size: `${diskBytesMax}B`,
       autoinstall_known_extensions: 'false', autoload_known_extensions: 'false', allow_community_extensions: 'false',
+      // What is freed goes back to the system at once, or the process would keep the most that it ever had.
+      allocator_flush_threshold: '16MB', allocator_bulk_deallocation_flush_threshold: '32MB', allocator_background_threads: 'true',
       // Bodies are fetched only for the rows of a page.
       late_materialization_max_rows: '10001',
     });

@@ -106,7 +106,7 @@ export function compileParquet(query: RowsQuery, source: QuerySource, ids: reado
     return `${sql} AS "${id.replaceAll('"', '""')}"`;
   });
   const rows = compileSortedRows(query, source, builder, outputs.join(', '));
-  return builder.build(`COPY (${rows}) TO '${file.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd)`);
+  return builder.build(`COPY (${rows}) TO '${file.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 61440)`);
 }
 
 /** A column as the type of Parquet that it has. */

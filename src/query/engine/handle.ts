@@ -40,7 +40,7 @@ export async function handle({ answerer, exporter, secret, logger }: Dependencie
     if (response.destroyed) return;
     if (response.headersSent) {
       // The rest of the file is missing, which the end of the connection tells.
-      if (!(error instanceof QueryError)) logger.error({ err: error }, 'an export failed');
+      logger.warn({ err: error }, 'an export broke off');
       response.destroy();
       return;
     }

@@ -44,8 +44,8 @@ interface Lines {
 type ExportedFile = Pick<Exported, 'parts' | 'release'>;
 
 /** A part has about so many bytes of rows: making one keeps the process from everything else. */
-const sliceBytesMax = 2 * 1024 * 1024;
-const sliceRowsMax = 16_384;
+const sliceBytesMax = 1024 * 1024;
+const sliceRowsMax = 8192;
 
 /** To sort all rows, or to write all into one file, may take so many times as long as a query. */
 const wholeTimes = 20;
