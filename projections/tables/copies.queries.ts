@@ -1,7 +1,7 @@
 /** Reads tables for their copies (src/query): the state of a table, and its changes since a version, all from one snapshot. */
 import type { Database } from '../../src/database/database.ts';
 import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
-import { formatRowId, rowIdPrefix, rowIdSuffix } from '../../src/events/row-id.ts';
+import { formatRowId, parseRowId, rowIdPrefix, rowIdSuffix } from '../../src/events/row-id.ts';
 import { isPresentedBy, presentersOf, type PresenterFor } from '../../src/values/presentation.ts';
 import { decodeSchema, type TableSchema } from '../../src/values/table-schema.ts';
 import { changedForm, formInSql, parseForm, selectRowsOf } from './stored-body.ts';
@@ -104,6 +104,22 @@ const selectRows: Statement<RowsOfExtent> = {
       ) live
     ) found
     where found.count > 0 order by asked.place`,
+};
+
+/** The places of rows with some IDs: those that the IDs name, and those of rows that retain one. In the table's order. */
+const selectPlaces: Statement<{ readonly key: bigint; readonly index: number }> = {
+  name: 'copy_places',
+  text: `select key, index from (
+      select extents.key, extents.version, extents.ordinal, asked.index
+      from unnest($3::int8[], $4::int4[], $5::int4[]) as asked (version, ordinal, index)
+      join extents on extents.table_id = $1 and extents.version = asked.version and extents.ordinal = asked.ordinal
+        and extents.generation = $2 and asked.index < extents.rows
+      union
+      select extents.key, extents.version, extents.ordinal, retained_ids.index - extents.first
+      from retained_ids join extents on extents.segment = retained_ids.segment and extents.retained is not null
+        and retained_ids.index >= extents.first and retained_ids.index < extents.first + extents.rows
+      where retained_ids.id = any($6::text[]) and extents.table_id = $1 and extents.generation = $2
+    ) found order by version, ordinal, index`,
 };
 
 /** The changes since a version of rows in extents up to that version: a cursor, which is read in parts. */
@@ -211,6 +227,21 @@ export class TableSnapshot {
       // Awaited once the rows were taken; a failure before that must not count as unhandled.
       next?.catch(() => undefined);
       for (const part of found) yield rowsOf(part, state, presenterFor);
+    }
+  }
+
+  /** The rows with these IDs that are there, in the table's order. */
+  async *rowsWith(rowIds: readonly string[], tableId: string, state: TableState): AsyncGenerator<CopiedRow[]> {
+    const asked = new Set(rowIds);
+    const places = rowIds.map(parseRowId).filter((place) => place !== null);
+    const { rows: found } = await this.#client.query(selectPlaces, [
+      tableId, state.generation, places.map(({ version }) => version), places.map(({ ordinal }) => ordinal), places.map(({ index }) => index), rowIds,
+    ]);
+    const presenterFor = presentersOf(state.schema);
+    for (let at = 0; at < found.length; at += partsAtOnce) {
+      const parts = await this.#readParts(found.slice(at, at + partsAtOnce).map(({ key, index }) => ({ key, start: index, ends: index + 1 })));
+      // A row that retains an ID is not that of its place.
+      for (const part of parts) yield rowsOf(part, state, presenterFor).filter(({ rowId }) => asked.has(rowId));
     }
   }
 

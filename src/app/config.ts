@@ -163,8 +163,8 @@ const settings = z.object({
     .describe('How long compaction and garbage collection wait when they find nothing to be done, in milliseconds.'),
   RESPONSE_BYTES_MAX: wholeNumber(1024 * 1024).default(128 * 1024 * 1024)
     .describe('The most bytes of pages, and of parts of files, that are read, or wait for their clients to read them. Past it reads wait, then are 429 or 503. See [limits.md](limits.md).'),
-  QUERY_MEMORY_MAX: byteSize().default(256 * 1024 * 1024)
-    .describe('The memory that queries may take in the query engine, in bytes or with a unit (`500MB`, `1GiB`). Its process takes about 300 MiB more.'),
+  QUERY_MEMORY_MAX: byteSize().default(160 * 2 ** 20)
+    .describe('The memory that queries may take in the query engine, in bytes or with a unit (`500MB`, `1GiB`). Its process takes about 350 MiB more.'),
   QUERY_DISK_MAX: byteSize().default(4 * 2 ** 30)
     .describe('The most bytes that the query engine keeps in `DATA_DIR`: three quarters as copies of the tables that are asked, which can be made again, the rest while queries run.'),
   QUERY_TIMEOUT_MS: wholeNumber(1, timerMsMax).default(30_000)

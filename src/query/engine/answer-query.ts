@@ -53,13 +53,14 @@ export class Answerer {
     const { copies, timeoutMs } = this.#options;
     if (request.continuation !== null) return inTime(timeoutMs, gone, (signal) => this.#continue(request, request.continuation!, signal));
     const query = readRowsQuery(request.query, request.prefix);
+    const rowIds = rowIdsOf(query);
     // The time to copy a table is not the query's.
-    const [held] = await copies.take(request, [request.tableId], gone);
+    const held = rowIds === null ? (await copies.take(request, [request.tableId], gone))[0]! : await copies.takeRows(request, request.tableId, rowIds);
     try {
-      const source = held!.copy.at(held!.version);
-      return await inTime(timeoutMs, gone, (signal) => this.#page(request, { asker: request, held: held!, source, query, offset: 0 }, held!.isCold, signal));
+      const source = held.copy.at(held.version);
+      return await inTime(timeoutMs, gone, (signal) => this.#page(request, { asker: request, held, source, query, offset: 0 }, held.isCold, signal));
     } finally {
-      held!.release();
+      held.release();
     }
   }
 
@@ -136,4 +137,12 @@ function groupsCsv(names: readonly string[], groups: readonly (readonly string[]
     writer.endRow();
   }
   return Buffer.from(writer.take());
+}
+
+/** The row IDs that a query names, if it asks for no other rows. */
+function rowIdsOf(query: RowsQuery): readonly string[] | null {
+  const { filter } = query;
+  if (hasGroups(query) || filter === null || !('column' in filter) || filter.column !== '$rowID') return null;
+  const ids = filter.op === 'eq' ? [filter.value] : filter.op === 'in' ? filter.value as readonly unknown[] : null;
+  return ids?.every((id) => typeof id === 'string') === true ? ids : null;
 }

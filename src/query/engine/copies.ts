@@ -48,7 +48,8 @@ export interface CopiesUse {
 
 interface Entry {
   readonly copy: TableCopy;
-  readonly file: string;
+  /** Null: it is in memory. */
+  readonly file: string | null;
   bytes: number;
   lastUsed: number;
 }
@@ -66,7 +67,7 @@ export class Copies {
   readonly #options: CopiesOptions;
   /** The present copies, by table. */
   readonly #present = new Map<string, Entry>();
-  /** Those that are filled now, and those of replaced rows, which are kept while they are held. */
+  /** Those that are filled now, those of replaced rows, and those of a few rows: they are kept while they are held. */
   readonly #others = new Set<Entry>();
   /** Who waits for a table last, by table: one catches up at a time. */
   readonly #turns = new Map<string, Promise<unknown>>();
@@ -93,6 +94,31 @@ export class Copies {
       return (await this.#takeNow(asker, tableIds, quickBytesMax)) ?? this.#fills.run(asker.teamId, gone, async () => {
         return (await this.#takeNow(asker, tableIds, Infinity))!;
       });
+    });
+  }
+
+  /** Some rows of a table, as they are now: without a copy of the others. Rejects with QueryError. */
+  async takeRows({ teamId, appId }: Asker, tableId: string, rowIds: readonly string[]): Promise<HeldTable> {
+    const { columnar, queries } = this.#options;
+    return queries.inSnapshot(async (snapshot) => {
+      const state = await snapshot.state(teamId, tableId, appId);
+      if (typeof state === 'string') throw new QueryError(state, missing[state]);
+      const copy = new TableCopy({ columnar, teamId, tableId, catalog: `rows${(this.#count += 1)}` }, state);
+      const release = copy.hold(state.version, 'query');
+      const entry: Entry = { copy, file: null, bytes: 0, lastUsed: performance.now() };
+      this.#others.add(entry);
+      const leave = (): void => {
+        release();
+        this.#sweep();
+      };
+      try {
+        await columnar.run(`ATTACH ':memory:' AS ${copy.catalog}`);
+        await copy.takeRows(state, snapshot.rowsWith(rowIds, tableId, state));
+      } catch (error) {
+        leave();
+        throw error;
+      }
+      return { copy, version: state.version, isCold: false, release: leave };
     });
   }
 
@@ -228,13 +254,14 @@ export class Copies {
     const { columnar, folder, bytesMax } = this.#options;
     // Copies are compressed: most have less than the rows.
     if (bytes > bytesMax) throw new QueryError('limit_exceeded', `The table has ${Math.round(bytes)} bytes, and queries are for tables of at most ${bytesMax}.`);
-    const entry: Entry = { copy, file: join(folder, `${randomUUID()}.duckdb`), bytes, lastUsed: performance.now() };
+    const file = join(folder, `${randomUUID()}.duckdb`);
+    const entry: Entry = { copy, file, bytes, lastUsed: performance.now() };
     // From now on its bytes count, so that two copies do not take the same room.
     this.#others.add(entry);
     try {
       await this.#makeRoom(entry);
       await this.#checkDisk(bytes);
-      await columnar.run(`ATTACH '${entry.file.replaceAll("'", "''")}' AS ${copy.catalog}`);
+      await columnar.run(`ATTACH '${file.replaceAll("'", "''")}' AS ${copy.catalog}`);
     } catch (error) {
       this.#others.delete(entry);
       throw error;
@@ -244,7 +271,7 @@ export class Copies {
 
   /** Takes account of what a copy has on disk. While it is filled, that is at least what was expected. */
   async #measure(entry: Entry, isFilling: boolean): Promise<void> {
-    const sizes = await Promise.all([entry.file, `${entry.file}.wal`].map((path) => stat(path).then(({ size }) => size, () => 0)));
+    const sizes = await Promise.all(filesOf(entry).map((path) => stat(path).then(({ size }) => size, () => 0)));
     const bytes = sizes.reduce((sum, size) => sum + size, 0);
     entry.bytes = isFilling ? Math.max(entry.bytes, bytes) : bytes;
     await this.#makeRoom(entry);
@@ -269,7 +296,7 @@ export class Copies {
     }
   }
 
-  /** Drops copies of replaced rows that nobody holds any more. */
+  /** Drops those of the others that nobody holds any more. */
   #sweep(): void {
     for (const entry of this.#others) {
       if (entry.copy.isHeld) continue;
@@ -282,10 +309,11 @@ export class Copies {
     if (!this.#others.delete(entry)) this.#present.delete(entry.copy.tableId);
   }
 
-  async #drop({ copy, file }: Entry): Promise<void> {
+  async #drop(entry: Entry): Promise<void> {
+    const { copy } = entry;
     copy.isDropped = true;
     await this.#options.columnar.run(`DETACH DATABASE IF EXISTS ${copy.catalog}`).catch(() => undefined);
-    for (const path of [file, `${file}.wal`]) await rm(path, { force: true });
+    for (const path of filesOf(entry)) await rm(path, { force: true });
   }
 
   async #inTurn<T>(tableIds: readonly string[], work: () => Promise<T>): Promise<T> {
@@ -298,4 +326,8 @@ export class Copies {
       for (const tableId of tableIds) if (this.#turns.get(tableId) === mine) this.#turns.delete(tableId);
     }
   }
+}
+
+function filesOf({ file }: Entry): string[] {
+  return file === null ? [] : [file, `${file}.wal`];
 }

@@ -108,6 +108,23 @@ export class TableCopy {
     return this.#next;
   }
 
+  /** Takes these rows only, in this order: for queries that ask for no others. */
+  async takeRows(state: TableState, rows: AsyncIterable<readonly CopiedRow[]>): Promise<void> {
+    await this.#columnar.change(async (change) => {
+      await this.#takeColumns(change, state);
+      await change.append(this.catalog, 'rows', async (appender) => {
+        for await (const some of rows) {
+          for (const row of some) {
+            this.#append(appender, this.#next, row, state.version);
+            this.#next += 1n;
+          }
+        }
+      });
+      this.version = state.version;
+      this.rowBytesMax = state.rowBytesMax;
+    });
+  }
+
   /** What queries read of it at a version. */
   at(version: bigint): QuerySource {
     return { from: `${this.catalog}.rows`, version, columns: new Map(this.#columns.map((column) => [column.id, column])) };
