@@ -107,6 +107,7 @@ export async function serve(config: Config): Promise<void> {
     diskBytesMax: config.QUERY_DISK_MAX, diskFreeMin: config.DISK_FREE_MIN, threads: Math.min(availableParallelism(), queryThreadsMax), timeoutMs: config.QUERY_TIMEOUT_MS, logger,
   });
   resources.defer(() => untilClosed('its query engine', engine.close(), logger));
+  metrics.watchQueries(engine);
   const app = buildService({
     service, engine, files, submitter, outcomes, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted: () => started,
   });

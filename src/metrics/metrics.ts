@@ -8,6 +8,7 @@ import type { Shares } from '../http/limits/shares.ts';
 import { addDiskMetrics, type Disks } from './disk-metrics.ts';
 import { addShareMetrics } from './share-metrics.ts';
 import { addQuotaMetrics, type QuotaUse } from './quota-metrics.ts';
+import { addQueryMetrics, type AskedEngine } from './query-metrics.ts';
 import { addStatusMetrics, type Asked } from './status-metrics.ts';
 
 /** How often the event loop's delay is sampled, in milliseconds: each sample wakes an idle process. */
@@ -31,6 +32,11 @@ export class Metrics {
   /** Adds what is free on the disks of this process. */
   watchDisks(disks: Disks): void {
     addDiskMetrics(this.#registry, disks);
+  }
+
+  /** Adds what the query engine of this process does. */
+  watchQueries(engine: AskedEngine): void {
+    addQueryMetrics(this.#registry, engine);
   }
 
   /** Adds what teams use of their quotas. */

@@ -50,3 +50,12 @@ export interface ExportRequest extends TableRequest {
 
 /** The headers of a 200. Any other answer has a QueryError as JSON: its type and message. */
 export const answerHeaders = { version: 'tablog-version', count: 'tablog-count', cold: 'tablog-cold', continuation: 'tablog-continuation' } as const;
+
+/** The body of the answer to `GET /use`: what the engine has in use. */
+export interface EngineUse {
+  readonly copies: number;
+  readonly bytes: number;
+  readonly fills: number;
+  readonly fillsWaiting: number;
+  readonly residentBytes: number;
+}

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { makeFolder } from '../app/data-folder.ts';
 import { removeAbandonedFolders } from './abandoned-folders.ts';
-import { answerHeaders, type EngineReady, type EngineSettings, type ExportRequest, type QueryRequest } from './protocol.ts';
+import { answerHeaders, type EngineReady, type EngineSettings, type EngineUse, type ExportRequest, type QueryRequest } from './protocol.ts';
 
 const main = fileURLToPath(new URL('engine/main.ts', import.meta.url));
 
@@ -81,6 +81,7 @@ export class QueryEngine {
   /** The process that was started last. */
   #child: ChildProcess | null = null;
   #isClosed = false;
+  #starts = 0;
 
   private constructor(options: QueryEngineOptions) {
     this.#options = options;
@@ -90,6 +91,11 @@ export class QueryEngine {
   static async open(options: QueryEngineOptions): Promise<QueryEngine> {
     await removeAbandonedFolders(options.folder);
     return new QueryEngine(options);
+  }
+
+  /** How often its process was started. */
+  get starts(): number {
+    return this.#starts;
   }
 
   /** Rejects with EngineRefusal, EngineGone, or as the signal says. */
@@ -110,6 +116,14 @@ export class QueryEngine {
   async export(request: ExportRequest, signal: AbortSignal): Promise<EngineFile> {
     const { response, headers } = await this.#post('/export', request, signal);
     return { file: response, version: BigInt(headers[answerHeaders.version]!), isCold: headers[answerHeaders.cold] === 'true' };
+  }
+
+  /** What it has in use; null while there is no process. */
+  async use(): Promise<EngineUse | null> {
+    const running = await this.#running?.catch(() => null);
+    if (!running) return null;
+    const response = await fetch(`${running.url}/use`, { headers: { authorization: this.#secret } });
+    return await response.json() as EngineUse;
   }
 
   async #post(path: string, body: object, signal: AbortSignal): Promise<{ readonly response: IncomingMessage; readonly headers: Readonly<Record<string, string>> }> {
@@ -169,6 +183,7 @@ export class QueryEngine {
       process.execPath, `--max-old-space-size=${heapMiB}`, '--max-semi-space-size=8', main,
     ], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: { ...process.env, UV_THREADPOOL_SIZE: String(threadsOfPool) } });
     this.#child = child;
+    this.#starts += 1;
     child.on('exit', (code, signal) => {
       if (this.#child === child) this.#running = null;
       // Copies are of no use to the next one. What cannot be removed now is later.

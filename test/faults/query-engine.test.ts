@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from '@jest/globals';
 import { Client, outcomeOf, type Answer } from '../support/client.ts';
+import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { sleepUntil, startServer, type TestServer } from '../support/server.ts';
 import { createTable, type MadeTable } from '../support/tables.ts';
@@ -60,6 +61,9 @@ test('an engine that is killed costs the queries under way, and the next one sta
 
   // It ends with the service, which nothing can tell it then.
   const second = (await engineOf(server))!;
+  const samples = parseMetrics(await (await fetch(`${server.url}/metrics`)).text());
+  const values = ['engine_starts', 'copies', 'fills'].map((name) => sumOf(samples, `tablog_query_${name}`));
+  expect([...values, sumOf(samples, 'tablog_query_engine_resident_bytes')! > 2 ** 20]).toEqual([2, 1, 0, true]);
   await server.stop('SIGKILL');
   await sleepUntil(async () => (await readFile(`/proc/${second}/stat`, 'utf8').catch(() => ') Z')).includes(') Z'), 'the engine is gone');
 });

@@ -7,6 +7,7 @@ import { rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CopyQueries, TableSnapshot } from '../../../projections/tables/copies.queries.ts';
 import { QueryError } from '../language/query-error.ts';
+import type { EngineUse } from '../protocol.ts';
 import type { Columnar } from './columnar.ts';
 import { FillTurns } from './fill-turns.ts';
 import { TableCopy } from './table-copy.ts';
@@ -36,14 +37,6 @@ export interface HeldTable {
   /** Whether its rows had to be read from Postgres first. */
   readonly isCold: boolean;
   readonly release: () => void;
-}
-
-/** What the copies come to, for metrics. */
-export interface CopiesUse {
-  readonly copies: number;
-  readonly bytes: number;
-  readonly fills: number;
-  readonly fillsWaiting: number;
 }
 
 interface Entry {
@@ -79,7 +72,8 @@ export class Copies {
     this.#options = options;
   }
 
-  get use(): CopiesUse {
+  /** What the copies come to, for metrics. */
+  get use(): Omit<EngineUse, 'residentBytes'> {
     return { copies: this.#all.length, bytes: this.#bytes, fills: this.#fills.running, fillsWaiting: this.#fills.waiting };
   }
 

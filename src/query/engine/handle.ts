@@ -6,23 +6,29 @@ import { pipeline } from 'node:stream/promises';
 import type { Logger } from 'pino';
 import { isDatabaseAway } from '../../database/database-away.ts';
 import { QueryError } from '../language/query-error.ts';
-import { answerHeaders, type ExportRequest, type QueryRequest } from '../protocol.ts';
+import { answerHeaders, type EngineUse, type ExportRequest, type QueryRequest } from '../protocol.ts';
 import type { Answerer } from './answer-query.ts';
+import type { Copies } from './copies.ts';
 import type { Exported, Exporter } from './export/exporter.ts';
 
 interface Dependencies {
+  readonly copies: Copies;
   readonly answerer: Answerer;
   readonly exporter: Exporter;
   readonly secret: string;
   readonly logger: Logger;
 }
 
-export async function handle({ answerer, exporter, secret, logger }: Dependencies, request: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function handle({ copies, answerer, exporter, secret, logger }: Dependencies, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const gone = new AbortController();
   response.on('close', () => gone.abort());
   try {
     if (!isEqual(request.headers.authorization ?? '', secret)) {
       response.writeHead(403).end();
+      return;
+    }
+    if (request.url === '/use') {
+      response.end(JSON.stringify({ ...copies.use, residentBytes: process.memoryUsage.rss() } satisfies EngineUse));
       return;
     }
     if (request.url === '/export') {

@@ -35,7 +35,7 @@ const queries = new CopyQueries(database);
 const copies = new Copies({ columnar, queries, folder, bytesMax: copiesBytesMax, freeMin: diskFreeMin });
 const answerer = new Answerer({ copies, columnar, timeoutMs });
 const exporter = new Exporter({ copies, columnar, folder, timeoutMs });
-const server = createServer((request, response) => void handle({ answerer, exporter, secret, logger }, request, response));
+const server = createServer((request, response) => void handle({ copies, answerer, exporter, secret, logger }, request, response));
 server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as AddressInfo).port } satisfies EngineReady));
 
 setInterval(() => {

@@ -17,6 +17,7 @@ test('docs/metrics.md has a line for each metric, and no other', async () => {
   const status = { queuedEvents: 0, queuedBytes: 0, halts: [], quarantinedTeams: 0, kafka };
   metrics.ask({ log: { status: () => status }, askPostgres: () => Promise.resolve() });
   metrics.askQuotas(() => Promise.resolve([]));
+  metrics.watchQueries({ starts: 0, use: () => Promise.resolve(null) });
   metrics.watchDisks({ free: () => Promise.resolve(new Map()) });
   const given = [...(await metrics.scrape()).matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name, type]) => `${name} ${type}`);
   const document = await readFile(join(import.meta.dirname, '..', '..', '..', 'docs', 'metrics.md'), 'utf8');
