@@ -5,10 +5,11 @@ import { useOwnApi } from '../support/api.ts';
 import { outcomeOf, type Answer, type Client } from '../support/client.ts';
 import { typeInSchema } from '../support/column-types.ts';
 import {
-  commandArb, createArb, type Add, type Command, type Create, type Delete, type DeleteStash, type Overwrite, type Patch, type PutChunk,
+  commandArb, createArb, type Add, type Ask, type Command, type Create, type Delete, type DeleteStash, type Overwrite, type Patch, type PutChunk,
 } from '../support/model-commands.ts';
 import { createModelTable, ModelStashes, ModelTable, type Cells, type Outcome } from '../support/model.ts';
 import { fc, uncut } from '../support/property.ts';
+import { isOrdered, meets, sorted as sortedRows } from '../support/query-model.ts';
 import { unknownRowId, unknownTableId } from '../support/tables.ts';
 
 // Compaction at any time must not be seen.
@@ -50,7 +51,8 @@ class Run {
       return;
     }
     const known = this.#tables[command.table % (this.#tables.length + 1)];
-    if (known === undefined) await this.#expectUnknown(command);
+    if (command.kind === 'ask') await this.#ask(command, known);
+    else if (known === undefined) await this.#expectUnknown(command);
     else await this.#change(command, known);
   }
 
@@ -184,6 +186,24 @@ class Run {
     expect(answer.version).toBe(model.etagOf(row));
   }
 
+  async #ask({ column, row, op, descending }: Ask, known: Known | undefined): Promise<void> {
+    const model = known?.model ?? new ModelTable(null);
+    const value = model.rows[row % (model.rows.length + 1)]?.cells.get(column);
+    const filter = value === undefined ? { column, op: 'isEmpty' } : { column, op, value };
+    const type = model.columns.get(column);
+    const sort = type !== undefined && isOrdered(type) ? [`${descending ? '-' : ''}${column}`] : [];
+    const answer = await this.#client.post(`/tables/${known?.id ?? unknownTableId}/query`, { filter, sort, count: 'exact' });
+    if (known === undefined || type === undefined) {
+      expect(outcomeOf(answer)).toBe(known === undefined ? '404 table_not_found' : '422 column_id_not_found');
+      return;
+    }
+    const types = withoutPrototype(model.columns);
+    const rows = model.rows.map(({ id, cells }) => withoutPrototype([...cells, ['$rowID', id]]));
+    const found = sortedRows(rows.filter((each) => meets(each, filter, types)), sort, types);
+    expect([answer.version, answer.headers.get('tablog-count')]).toEqual([model.version, String(found.length)]);
+    expect(answer.json.data.map(entriesOf)).toEqual(found.map(entriesOf));
+  }
+
   async #expectUnknown(command: Add | Overwrite | Patch | Delete): Promise<void> {
     const path = `/tables/${unknownTableId}/rows`;
     const answer = command.kind === 'add' ? await this.#client.post(path, textOfRows(command.rows))
@@ -196,6 +216,12 @@ class Run {
 
 const sorted = (entries: [string, unknown][]): unknown => entries.toSorted(([a], [b]) => (a < b ? -1 : 1));
 const entriesOf = (row: object): unknown => sorted(Object.entries(row));
+/** A column may be called `__proto__`. */
+const withoutPrototype = <T>(entries: Iterable<readonly [string, T]>): Record<string, T> => {
+  const object = Object.create(null) as Record<string, T>;
+  for (const [key, value] of entries) object[key] = value;
+  return object;
+};
 const headersFor = (ifMatch: bigint | null): Record<string, string> => (ifMatch === null ? {} : { 'if-match': `"${ifMatch}"` });
 
 function versionFor(match: string, own: bigint, table: bigint): bigint | null {

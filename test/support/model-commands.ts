@@ -71,6 +71,16 @@ export interface Overwrite {
   readonly match: string;
 }
 
+/** A query for the rows whose cell in a column is that of some row, or differs from it, sorted by the column. */
+export interface Ask {
+  readonly kind: 'ask';
+  readonly table: number;
+  readonly column: string;
+  readonly row: number;
+  readonly op: 'eq' | 'ne';
+  readonly descending: boolean;
+}
+
 export interface PutChunk {
   readonly kind: 'putChunk';
   readonly stash: string;
@@ -88,7 +98,7 @@ export interface DeleteStash {
 }
 
 /** A client's request. Numbers and names in it are resolved among the tables, rows and stashes that exist when it is run. */
-export type Command = Create | Add | Overwrite | Patch | Delete | PutChunk | DeleteStash;
+export type Command = Create | Add | Overwrite | Patch | Delete | Ask | PutChunk | DeleteStash;
 
 const place = fc.nat(12);
 const stashArb = fc.constantFrom('s', 't');
@@ -105,6 +115,9 @@ const patchArb: fc.Arbitrary<Patch> = fc.record({
   kind: fc.constant('patch'), table: place, row: place, cells: rowArb, mode: modeArb, match: matchArb,
 });
 const deleteArb: fc.Arbitrary<Delete> = fc.record({ kind: fc.constant('delete'), table: place, row: place, match: matchArb });
+const askArb: fc.Arbitrary<Ask> = fc.record({
+  kind: fc.constant('ask'), table: place, column: idArb, row: place, op: fc.constantFrom('eq', 'ne'), descending: fc.boolean(),
+});
 const overwriteArb: fc.Arbitrary<Overwrite> = fc.record({
   kind: fc.constant('overwrite'), table: place, columns: columnsArb, rows: fc.array(rowArb, { maxLength: 4 }),
   kept: fc.array(fc.option(fc.nat(200)), { maxLength: 200 }), times: fc.constantFrom(1, 1, 1, 60), stash: sourceArb,
@@ -118,5 +131,5 @@ const putChunkArb: fc.Arbitrary<PutChunk> = fc.record({
 const deleteStashArb: fc.Arbitrary<DeleteStash> = fc.record({ kind: fc.constant('deleteStash'), stash: stashArb });
 export const commandArb: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: createArb }, { weight: 3, arbitrary: addArb }, { weight: 4, arbitrary: patchArb },
-  { weight: 2, arbitrary: deleteArb }, { weight: 2, arbitrary: overwriteArb }, { weight: 4, arbitrary: putChunkArb }, { weight: 1, arbitrary: deleteStashArb },
+  { weight: 2, arbitrary: deleteArb }, { weight: 2, arbitrary: askArb }, { weight: 2, arbitrary: overwriteArb }, { weight: 4, arbitrary: putChunkArb }, { weight: 1, arbitrary: deleteStashArb },
 );
