@@ -60,6 +60,19 @@ const selectExisting: Statement<{ readonly id: string }> = {
   name: 'copy_existing', text: 'select id from tables where id = any($1::uuid[]) and not deleted',
 };
 
+/** Tables by what a query calls them: an ID or a name. Two of each are enough to know that it is not unique. One row at least, if there is the team. */
+const selectNamed: Statement<{ readonly suspended: boolean; readonly asked: string | null; readonly id: string | null }> = {
+  name: 'copy_named',
+  text: `select teams.suspended, asked.name as asked, found.id from teams
+    left join unnest($3::text[]) as asked (name) on true
+    left join lateral (
+      select id from tables where team_id = teams.id and not deleted and (name = asked.name or id::text = lower(asked.name))
+        and ($2::text is null or exists (select from app_links where app_links.table_id = tables.id and app_links.app_id = $2))
+      order by id::text <> lower(asked.name) limit 2
+    ) found on true
+    where teams.id = $1`,
+};
+
 /** The extents that came after a version, and the one at a place (a tail, which may have grown). */
 const selectExtents: Statement<CopiedExtent> = {
   name: 'copy_extents',
@@ -174,6 +187,19 @@ export class CopyQueries {
         if (!client.broken) await client.query(endSnapshot);
       }
     });
+  }
+
+  /** The tables of a team, or of those linked to an app, with these names or IDs: one, or two where a name is not unique. An ID goes before names. */
+  async tablesNamed(
+    teamId: string, appId: string | null, names: readonly string[],
+  ): Promise<{ readonly isSuspended: boolean; readonly tables: ReadonlyMap<string, readonly string[]> }> {
+    const { rows } = await this.#database.scans.with((client) => client.query(selectNamed, [teamId, appId, names]));
+    const tables = new Map<string, string[]>();
+    for (const { asked, id } of rows) {
+      if (asked === null || id === null || tables.get(asked)?.[0] === asked.toLowerCase()) continue;
+      tables.set(asked, [...(tables.get(asked) ?? []), id]);
+    }
+    return { isSuspended: rows.some(({ suspended }) => suspended), tables };
   }
 
   /** Which of these tables are there, and not deleted. */

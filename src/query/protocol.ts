@@ -2,6 +2,7 @@
 import type { RowsFormat } from '../../projections/tables/pages.queries.ts';
 import type { ExportFormat } from './language/export-format.ts';
 import type { GivenQuery } from './language/rows-query.ts';
+import type { SqlParameter } from './sql/compile-sql.ts';
 
 /** How the engine is to run: the first message over the channel of its process. */
 export interface EngineSettings {
@@ -46,6 +47,16 @@ export interface QueryRequest extends TableRequest {
 /** The body of `POST /export`. The answer is the file. */
 export interface ExportRequest extends TableRequest {
   readonly format: ExportFormat;
+}
+
+/** The body of `POST /sql`. */
+export interface SqlRequest {
+  readonly teamId: string;
+  readonly appId: string | null;
+  readonly sql: string;
+  /** The values of `$1`, `$2` and so on, or of `$name`. */
+  readonly parameters: readonly SqlParameter[] | Readonly<Record<string, SqlParameter>>;
+  readonly format: RowsFormat;
 }
 
 /** The headers of a 200. Any other answer has a QueryError as JSON: its type and message. */

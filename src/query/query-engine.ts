@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { makeFolder } from '../app/data-folder.ts';
 import { removeAbandonedFolders } from './abandoned-folders.ts';
-import { answerHeaders, type EngineReady, type EngineSettings, type EngineUse, type ExportRequest, type QueryRequest } from './protocol.ts';
+import { answerHeaders, type EngineReady, type EngineSettings, type EngineUse, type ExportRequest, type QueryRequest, type SqlRequest } from './protocol.ts';
 
 const main = fileURLToPath(new URL('engine/main.ts', import.meta.url));
 
@@ -112,6 +112,16 @@ export class QueryEngine {
     }
   }
 
+  /** The answer to SQL, in its format. Rejects as `ask` does. */
+  async askSql(request: SqlRequest, signal: AbortSignal): Promise<Pick<EngineAnswer, 'body' | 'isCold'>> {
+    const { response, headers } = await this.#post('/sql', request, signal);
+    try {
+      return { body: await buffer(response), isCold: headers[answerHeaders.cold] === 'true' };
+    } catch (error) {
+      throw this.#problem(error, signal);
+    }
+  }
+
   /** The file of an export. Rejects as `ask` does; the file itself ends with an error if the engine does not send all of it. */
   async export(request: ExportRequest, signal: AbortSignal): Promise<EngineFile> {
     const { response, headers } = await this.#post('/export', request, signal);
@@ -180,7 +190,7 @@ export class QueryEngine {
     const limitKiB = Math.ceil((settings.memoryBytesMax + besidesBytes) / 1024);
     const child = spawn('/bin/sh', [
       '-c', `${process.platform === 'linux' ? `ulimit -d ${limitKiB} && ` : ''}exec "$@"`, 'sh',
-      process.execPath, `--max-old-space-size=${heapMiB}`, '--max-semi-space-size=8', main,
+      process.execPath, `--max-old-space-size=${heapMiB}`, '--max-semi-space-size=8', '--expose-gc', main,
     ], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: { ...process.env, UV_THREADPOOL_SIZE: String(threadsOfPool) } });
     this.#child = child;
     this.#starts += 1;

@@ -78,6 +78,7 @@ function sampleText(name: string, random: Random, marker: string): string {
     case 'id': return random.pick(columns);
     case 'column': case 'fields': case 'groupBy': return random.pick(columns);
     case 'sort': return random.pick(['n', '-secret', 'secret', '-n']);
+    case 'sql': return random.pick(statements);
     case 'app': return random.pick(apps);
     case '$stashID': return random.pick(stashNames);
     case 'contentType': return random.pick(['image/png', 'text/plain', 'text/html; charset=utf-8', 'application/octet-stream']);
@@ -101,6 +102,13 @@ function sampleRow({ random, marker, rowIds }: Ingredients): Record<string, unkn
   if (random.chance(0.04)) row[random.pick(columns)] = hostileText(random);
   return row;
 }
+
+/** SQL that is possible, and some that tries to see what it must not. */
+const statements = [
+  'SELECT 1 AS one', 'SELECT $1', 'SELECT i, i * 2 AS twice FROM range(10) t(i)', 'WITH n AS (SELECT 1 AS i) SELECT * FROM n', 'SELECT \'\u{1f600}\' AS face, [1, 2] AS list, {\'a\': 1} AS struct',
+  'SELECT * FROM duckdb_tables', 'SELECT * FROM information_schema.tables', 'SELECT * FROM copy1.rows', 'SELECT * FROM read_text(\'/etc/passwd\')', 'SELECT; DROP', 'SELECT secret FROM things', '\0',
+  'SELECT "x""; SELECT * FROM copy1.rows --".* FROM copy1.rows', 'SELECT "a" AS "b"" FROM copy1.rows --" FROM (SELECT 1 AS a)',
+] as const;
 
 /** A filter that mostly has a meaning. `depth`: how deep it may be nested. */
 function sampleCondition(ingredients: Ingredients, depth: number): unknown {

@@ -37,7 +37,7 @@ interface Subject {
 
 /** How often an operation is asked for, relative to others: those that make and change things more often than those about the service. */
 const weights: Readonly<Record<string, number>> = {
-  createTable: 10, overwriteTable: 12, updateTable: 8, addRows: 25, updateRow: 25, deleteRow: 8, listRows: 20, queryRows: 15, exportTable: 6, getRow: 10, putChunk: 15, deleteStash: 3,
+  createTable: 10, overwriteTable: 12, updateTable: 8, addRows: 25, updateRow: 25, deleteRow: 8, listRows: 20, queryRows: 15, querySql: 8, exportTable: 6, getRow: 10, putChunk: 15, deleteStash: 3,
   createUpload: 6, putUploadBytes: 8, completeUpload: 8, getFile: 6, getJob: 5, getJobProgress: 5, getTable: 6, getTableHead: 4, getRowsVersion: 4, getFileHead: 4, deleteTable: 3,
 };
 

@@ -13,7 +13,7 @@ export interface Exchange {
 
 /** Each error type and its status. */
 const statusOf: Readonly<Record<string, number>> = {
-  request_validation_error: 400, limit_exceeded: 400, idempotency_key_reused: 400, continuation_expired: 400,
+  request_validation_error: 400, limit_exceeded: 400, query_invalid: 400, idempotency_key_reused: 400, continuation_expired: 400,
   stash_not_found: 400, payment_required: 402, forbidden: 403, request_error: 404, not_found: 404, table_not_found: 404,
   row_not_found: 404, job_not_found: 404, upload_not_found: 404, method_not_allowed: 405, not_acceptable: 406, query_timeout: 408, upload_incomplete: 409,
   upload_completed: 409, precondition_failed: 412, payload_too_large: 413, range_not_satisfiable: 416, column_id_not_found: 422,
@@ -112,6 +112,10 @@ const shapes: readonly Shape[] = [
   },
   // Other formats than JSON are not looked into.
   { route: /^GET \/tables\/[^/]*\/export$/, versioned: true, csv: true, bodies: { 200: anyOf(listOf(row), (value) => value === undefined), 304: null } },
+  {
+    route: /^POST \/query$/, versioned: false, csv: true,
+    bodies: { 200: exactly({ data: listOf(isObject), columns: listOf(exactly({ name: text, type: columnType })), versions: isObject }) },
+  },
   { route: /^GET \/jobs\/[^/]*$/, bodies: { 200: exactly({ data: job }) }, versioned: false },
   { route: /^GET \/jobs\/[^/]*\/progress$/, bodies: { 200: exactly({ data: jobProgress }) }, versioned: false },
   {

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { pageBytesAtMost } from '../../../projections/tables/pages.queries.ts';
 import { EngineGone, EngineRefusal, type QueryEngine } from '../../query/query-engine.ts';
-import type { QueryRequest } from '../../query/protocol.ts';
+import type { QueryRequest, SqlRequest } from '../../query/protocol.ts';
 import { ClientGone } from '../bodies/request-body.ts';
 import { takeOutgoing } from '../limits/outgoing.ts';
 import type { Shares } from '../limits/shares.ts';
@@ -11,7 +11,10 @@ import { isOfQuery } from '../requests/rows-query.ts';
 import { readIfNoneMatch, replyNotModified } from '../requests/versions.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { HttpError, isErrorType } from './http-error.ts';
-import { rowsFormatOf, sendRowsPage } from './rows-page.ts';
+import { mediaTypes, rowsFormatOf, sendRowsPage } from './rows-page.ts';
+
+/** The most bytes of an answer to SQL, with its columns and versions. */
+const sqlBytesMax = 17 * 1024 * 1024;
 
 export interface QueryDependencies {
   readonly engine: QueryEngine;
@@ -36,6 +39,13 @@ export async function answerQuery(
   if (answer.count !== null) reply.header('tablog-count', answer.count);
   reply.header('tablog-cache', answer.isCold ? 'cold' : 'warm');
   return sendRowsPage(reply, format, asked.limit, answer);
+}
+
+/** The same of SQL. Throws HttpError. */
+export async function answerSql({ engine, shares }: QueryDependencies, reply: FastifyReply, asked: Omit<SqlRequest, 'teamId' | 'appId'>): Promise<FastifyReply> {
+  const { teamId, appId } = reply.request.principal;
+  const { body, isCold } = await askWithinShares(shares, reply, sqlBytesMax, (gone) => engine.askSql({ teamId, appId, ...asked }, gone));
+  return reply.header('cache-control', 'private, no-store').header('tablog-cache', isCold ? 'cold' : 'warm').type(mediaTypes[asked.format]).send(body);
 }
 
 /** Asks the engine while it holds shares of the team; `ask` is told when the client has gone. */

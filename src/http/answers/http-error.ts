@@ -4,6 +4,7 @@
 export const statusOf = {
   request_validation_error: 400,
   limit_exceeded: 400,
+  query_invalid: 400,
   idempotency_key_reused: 400,
   continuation_expired: 400,
   stash_not_found: 400,

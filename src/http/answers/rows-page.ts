@@ -5,7 +5,8 @@ import { tableIdOf } from '../requests/table-path.ts';
 import { setVersion } from '../requests/versions.ts';
 import { isCsvAsked } from './answer-type.ts';
 
-const mediaTypes = { json: 'application/json; charset=utf-8', csv: 'text/csv; charset=utf-8' } as const;
+/** The media types of rows. */
+export const mediaTypes = { json: 'application/json; charset=utf-8', csv: 'text/csv; charset=utf-8' } as const;
 
 export interface SentPage {
   readonly body: Buffer;

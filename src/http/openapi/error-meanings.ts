@@ -17,6 +17,7 @@ export const errorMeanings: Readonly<Record<ErrorType, readonly [meaning: string
   upload_not_found: ['The team has no such upload.', 'There is no such upload.'],
   method_not_allowed: ['The path does not know the method. `Allow` has those that it knows.', 'This path knows GET, POST, not PUT.'],
   not_acceptable: ['`Accept` names only media types that the answer does not have. The message says which it has.', 'Accept: none of it is there. This path answers with application/json.'],
+  query_invalid: ['The SQL is no SELECT that is possible here, or does not fit the tables. The message is that of the engine, or says what is not possible.', 'There is no table "cars".'],
   query_timeout: ['The query takes longer than a query may.', 'The query took longer than 30 s.'],
   upload_incomplete: ['Not all of the file has arrived.', 'Not all of the file has arrived.'],
   upload_completed: ['The upload is complete already.', 'The upload is complete already.'],

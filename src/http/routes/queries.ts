@@ -1,6 +1,8 @@
-/** `POST /tables/{tableID}/query`: a query on the rows of a table, for filters that are too long for a URL, and for groups. */
+/** `POST /tables/{tableID}/query`: a query on the rows of a table, for filters that are too long for a URL, and for groups. `POST /query`: SQL. */
 import { readMembers } from '../../formats/read-members.ts';
-import { answerQuery, type QueryDependencies } from '../answers/answer-query.ts';
+import type { FastifyReply } from 'fastify';
+import { answerQuery, answerSql, type QueryDependencies } from '../answers/answer-query.ts';
+import { rowsFormatOf } from '../answers/rows-page.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { collectBody } from '../bodies/request-body.ts';
 import { HttpError } from '../answers/http-error.ts';
@@ -9,6 +11,7 @@ import { queryOperations } from '../openapi/operations/queries.ts';
 import { invalidContinuation } from '../requests/continuation.ts';
 import { pageItemsMax } from '../requests/page-query.ts';
 import type { App } from '../server/app-type.ts';
+import type { SqlRequest } from '../../query/protocol.ts';
 
 /** The largest body of a query. */
 const bodyBytesMax = 1024 * 1024;
@@ -26,6 +29,35 @@ export function addQueryRoutes(app: App, dependencies: QueriesRouteDependencies)
     const { limit, continuation, ...query } = only(members, readMembers(bytes));
     return answerQuery(dependencies, request, reply, { query, continuation: readContinuation(continuation), limit: readLimit(limit), prefix: '' });
   });
+
+  app.post('/query', { config: { operation: queryOperations.querySql } }, async (request, reply) => {
+    readMediaType(request, ['application/json']);
+    const bytes = await dependencies.shares.bodies.run(request.principal.teamId, () => collectBody(request, bodyBytesMax));
+    const { sql, parameters, format } = only(sqlMembers, readMembers(bytes));
+    return answerSql(dependencies, reply, { sql: readSql(sql), parameters: readParameters(parameters), format: readFormat(format, reply) });
+  });
+}
+
+const sqlMembers = ['sql', 'parameters', 'format'] as const;
+
+function readSql(given: unknown): string {
+  if (typeof given !== 'string' || given.trim() === '') throw new HttpError('request_validation_error', 'sql: must be a text');
+  return given;
+}
+
+function readParameters(given: unknown): SqlRequest['parameters'] {
+  if (given === undefined) return [];
+  const isParameter = (value: unknown): boolean => value === null || ['string', 'number', 'boolean'].includes(typeof value);
+  const isGood = typeof given === 'object' && given !== null && Object.values(given).every(isParameter);
+  if (!isGood) throw new HttpError('request_validation_error', 'parameters: must be an array or an object of texts, numbers, booleans and null');
+  return given as SqlRequest['parameters'];
+}
+
+/** Without one, what the client prefers. */
+function readFormat(given: unknown, reply: FastifyReply): SqlRequest['format'] {
+  if (given === undefined) return rowsFormatOf(reply);
+  if (given !== 'json' && given !== 'csv') throw new HttpError('request_validation_error', 'format: must be json or csv');
+  return given;
 }
 
 /** The members of a body that may have these. Throws HttpError for others. */

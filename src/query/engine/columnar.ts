@@ -9,19 +9,28 @@ export interface ColumnarOptions {
   readonly memoryBytesMax: number;
   readonly diskBytesMax: number;
   readonly threads: number;
+  /** Called when the process has to end, because nothing else helps: work goes on though it was interrupted, or the allocator has nothing left. */
+  readonly onEnd: (reason: string) => void;
 }
+
+/** How often work is interrupted until it ends, and how many times at most. */
+const interruptEveryMs = 100;
+const interruptsMax = 50;
 
 export class Columnar {
   readonly #instance: DuckDBInstance;
   readonly #idle: DuckDBConnection[] = [];
+  readonly #onEnd: (reason: string) => void;
   /** How many connections are lent out. */
   #used = 0;
+  #isEnding = false;
 
-  private constructor(instance: DuckDBInstance) {
+  private constructor(instance: DuckDBInstance, onEnd: (reason: string) => void) {
     this.#instance = instance;
+    this.#onEnd = onEnd;
   }
 
-  static async open({ folder, memoryBytesMax, diskBytesMax, threads }: ColumnarOptions): Promise<Columnar> {
+  static async open({ folder, memoryBytesMax, diskBytesMax, threads, onEnd }: ColumnarOptions): Promise<Columnar> {
     const instance = await DuckDBInstance.create(':memory:', {
       memory_limit: `${memoryBytesMax}B`, threads: String(threads), temp_directory: folder, max_temp_directory_size: `${diskBytesMax}B`,
       autoinstall_known_extensions: 'false', autoload_known_extensions: 'false', allow_community_extensions: 'false',
@@ -30,7 +39,7 @@ export class Columnar {
       // Bodies are fetched only for the rows of a page.
       late_materialization_max_rows: '10001',
     });
-    const columnar = new Columnar(instance);
+    const columnar = new Columnar(instance, onEnd);
     // From now on nothing but the files of copies can be opened, and nothing of this can be changed.
     await columnar.run(`SET allowed_directories = ['${folder.replaceAll("'", "''")}']`);
     await columnar.run('SET enable_external_access = false');
@@ -45,17 +54,28 @@ export class Columnar {
 
   /** The rows of a result. Rejects with the reason of the signal, and with QueryError when there is too little memory or room on the disk. */
   rows(sql: Sql, signal: AbortSignal): Promise<DuckDBValue[][]> {
+    return this.use(signal, async (connection) => (await connection.runAndReadAll(sql.text, sql.values, sql.types)).getRows());
+  }
+
+  /** Lends a connection to work that the signal interrupts. Rejects as `rows` does. */
+  use<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     return this.#with(async (connection) => {
       signal.throwIfAborted();
       // One that comes between two steps of a statement is lost.
       let again: NodeJS.Timeout | undefined;
+      let left = interruptsMax;
+      const stuck = Promise.withResolvers<never>();
       const interrupt = (): void => {
         connection.interrupt();
-        again ??= setInterval(interrupt, 100);
+        again ??= setInterval(interrupt, interruptEveryMs);
+        left -= 1;
+        if (left > 0) return;
+        this.#end('a query cannot be interrupted');
+        stuck.reject(signal.reason);
       };
       signal.addEventListener('abort', interrupt, { once: true });
       try {
-        return (await connection.runAndReadAll(sql.text, sql.values, sql.types)).getRows();
+        return await Promise.race([work(connection), stuck.promise]);
       } catch (error) {
         signal.throwIfAborted();
         throw error;
@@ -84,8 +104,15 @@ export class Columnar {
     this.#instance.closeSync();
   }
 
+  #end(reason: string): void {
+    if (!this.#isEnding) this.#onEnd(reason);
+    this.#isEnding = true;
+  }
+
   async #with<T>(use: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+    if (this.#isEnding) throw new QueryError('service_unavailable', 'The query engine starts anew. Ask again.');
     this.#used += 1;
+    let garbage: 'minor' | 'major' = 'minor';
     try {
       const connection = this.#idle.pop() ?? (await this.#instance.connect());
       try {
@@ -93,11 +120,17 @@ export class Columnar {
         this.#idle.push(connection);
         return result;
       } catch (error) {
-        connection.closeSync();
+        // One that is at work cannot be closed.
+        if (!this.#isEnding) connection.closeSync();
+        // A mistake in a query holds nothing.
+        if (!(error instanceof QueryError && error.type === 'query_invalid')) garbage = 'major';
+        if (isExhausted(error)) this.#end('the process has no memory left');
         throw failureOf(error, this.#used > 1);
       }
     } finally {
       this.#used -= 1;
+      // What results hold outside of the heap is freed with them, and the collector does not know how much that is.
+      globalThis.gc?.({ type: garbage });
     }
   }
 }
@@ -133,7 +166,7 @@ export class ColumnarChange {
 /** Errors of DuckDB have no codes, but the begin of their messages names their kind. */
 function failureOf(error: unknown, isShared: boolean): unknown {
   const { message } = error as Error;
-  if (message.startsWith('Out of Memory Error')) {
+  if (isMemory(error)) {
     // The memory is that of all queries, so which one takes too much is known only of one that is alone.
     return isShared
       ? new QueryError('service_unavailable', 'There is too little memory for the query now, beside others.', { cause: error })
@@ -142,4 +175,14 @@ function failureOf(error: unknown, isShared: boolean): unknown {
   if (message.includes(tooLong)) return new QueryError('limit_exceeded', tooLong, { cause: error });
   if (message.startsWith('IO Error')) return new QueryError('service_unavailable', 'The query engine cannot use its disk now.', { cause: error });
   return error;
+}
+
+/** DuckDB has no memory any more, or the process has none. */
+function isMemory(error: unknown): boolean {
+  return /^Out of Memory Error|bad allocation/.test((error as Error).message);
+}
+
+/** Not even a small block could be had: the allocator keeps what it has, so it stays so. */
+function isExhausted(error: unknown): boolean {
+  return /^(?:Out of Memory Error: )?Failed to allocate block of \d{1,6} bytes \(bad allocation\)/.test((error as Error).message);
 }

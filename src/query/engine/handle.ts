@@ -6,20 +6,22 @@ import { pipeline } from 'node:stream/promises';
 import type { Logger } from 'pino';
 import { isDatabaseAway } from '../../database/database-away.ts';
 import { QueryError } from '../language/query-error.ts';
-import { answerHeaders, type EngineUse, type ExportRequest, type QueryRequest } from '../protocol.ts';
+import { answerHeaders, type EngineUse, type ExportRequest, type QueryRequest, type SqlRequest } from '../protocol.ts';
 import type { Answerer } from './answer-query.ts';
+import type { SqlAnswerer } from './answer-sql.ts';
 import type { Copies } from './copies.ts';
 import type { Exported, Exporter } from './export/exporter.ts';
 
 interface Dependencies {
   readonly copies: Copies;
   readonly answerer: Answerer;
+  readonly sqlAnswerer: SqlAnswerer;
   readonly exporter: Exporter;
   readonly secret: string;
   readonly logger: Logger;
 }
 
-export async function handle({ copies, answerer, exporter, secret, logger }: Dependencies, request: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function handle({ copies, answerer, sqlAnswerer, exporter, secret, logger }: Dependencies, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const gone = new AbortController();
   response.on('close', () => gone.abort());
   try {
@@ -33,6 +35,11 @@ export async function handle({ copies, answerer, exporter, secret, logger }: Dep
     }
     if (request.url === '/export') {
       await sendExport(await exporter.export(await json(request) as ExportRequest, gone.signal), response);
+      return;
+    }
+    if (request.url === '/sql') {
+      const { body, isCold } = await sqlAnswerer.answer(await json(request) as SqlRequest, gone.signal);
+      response.writeHead(200, { 'content-length': body.length, [answerHeaders.cold]: String(isCold) }).end(body);
       return;
     }
     const answer = await answerer.answer(await json(request) as QueryRequest, gone.signal);

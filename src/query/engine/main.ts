@@ -10,6 +10,7 @@ import { CopyQueries } from '../../../projections/tables/copies.queries.ts';
 import { removeAbandonedFolders, touchedEveryMs, touchFolder } from '../abandoned-folders.ts';
 import type { EngineReady, EngineSettings } from '../protocol.ts';
 import { Answerer } from './answer-query.ts';
+import { SqlAnswerer } from './answer-sql.ts';
 import { Columnar } from './columnar.ts';
 import { Copies } from './copies.ts';
 import { Exporter } from './export/exporter.ts';
@@ -30,12 +31,18 @@ database.history.onChanged((reason) => {
 });
 // The rest is for what queries spill.
 const copiesBytesMax = Math.floor(diskBytesMax * 0.75);
-const columnar = await Columnar.open({ folder, memoryBytesMax, diskBytesMax: diskBytesMax - copiesBytesMax, threads });
+const onEnd = (reason: string): void => {
+  logger.fatal(`${reason}: the query engine ends itself`);
+  // After the answer has left. Threads that are at work do not let it exit.
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), 500);
+};
+const columnar = await Columnar.open({ folder, memoryBytesMax, diskBytesMax: diskBytesMax - copiesBytesMax, threads, onEnd });
 const queries = new CopyQueries(database);
 const copies = new Copies({ columnar, queries, folder, bytesMax: copiesBytesMax, freeMin: diskFreeMin });
 const answerer = new Answerer({ copies, columnar, timeoutMs });
+const sqlAnswerer = new SqlAnswerer({ copies, columnar, queries, timeoutMs });
 const exporter = new Exporter({ copies, columnar, folder, timeoutMs });
-const server = createServer((request, response) => void handle({ copies, answerer, exporter, secret, logger }, request, response));
+const server = createServer((request, response) => void handle({ copies, answerer, sqlAnswerer, exporter, secret, logger }, request, response));
 server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as AddressInfo).port } satisfies EngineReady));
 
 setInterval(() => {

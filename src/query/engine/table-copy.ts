@@ -127,7 +127,7 @@ export class TableCopy {
 
   /** What queries read of it at a version. */
   at(version: bigint): QuerySource {
-    return { from: `${this.catalog}.rows`, version, columns: new Map(this.#columns.map((column) => [column.id, column])) };
+    return { from: `${this.catalog}.main.rows`, version, columns: new Map(this.#columns.map((column) => [column.id, column])) };
   }
 
   /** Keeps the rows of a version until the result is called: for a query that reads them, or for a continuation, which may be disappointed. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { operators } from '../../../query/language/condition.ts';
 import { aggregateFunctions } from '../../../query/language/rows-query.ts';
 import { json, type Operation } from '../operation.ts';
-import { cellsOf, continuation, row } from './schemas.ts';
+import { cellsOf, columnType, continuation, row } from './schemas.ts';
 
 const comparison = z.strictObject({
   column: z.string().meta({ description: 'The ID of a column, or `$rowID`.' }),
@@ -62,4 +62,36 @@ const queryRows: Operation = {
   errors: ['continuation_expired', 'payment_required', 'table_not_found', 'limit_exceeded', 'query_timeout', 'column_id_not_found', 'column_has_invalid_value'],
 };
 
-export const queryOperations = { queryRows };
+const parameter = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+
+const querySql: Operation = {
+  operationId: 'querySql',
+  tag: 'Rows',
+  summary: 'Query tables in SQL',
+  description: 'One SELECT in the SQL of DuckDB, over the tables of the team. Each is named by its ID or, if no other has it, its name. All are read as of one moment, at the versions in the '
+    + 'answer. All writes are seen that were answered before. Besides its columns each table has `$rowID` and `$version`. Names are told apart by case.',
+  isCommand: false,
+  isRead: true,
+  body: json(z.strictObject({
+    sql: z.string().meta({ description: 'At most 64 KiB.' }),
+    parameters: z.union([z.array(parameter), z.record(z.string(), parameter)]).optional().meta({ description: 'The values of `?`, or of `$1`, `$2` and so on; in an object, of `$name`.' }),
+    format: z.enum(['json', 'csv']).optional().meta({ description: 'Without it, what `Accept` prefers.' }),
+  }), { 'a group': { sql: 'SELECT city, avg(amount) AS mean FROM orders WHERE amount > $1 GROUP BY city', parameters: [4] } }),
+  answers: {
+    200: {
+      description: 'The rows of the result, its columns with types of the interface, and the versions of the tables; as CSV a header and the rows.',
+      headersAtTimes: ['Tablog-Cache'],
+      body: {
+        ...json(z.strictObject({
+          data: z.array(z.looseObject({})), columns: z.array(z.strictObject({ name: z.string(), type: columnType })), versions: z.record(z.string(), z.string()),
+        }), {
+          'a group': { data: [{ city: 'Paris', mean: 21 }], columns: [{ name: 'city', type: 'string' }, { name: 'mean', type: 'number' }], versions: { '0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e': '42' } },
+        }),
+        ...cellsOf('A header, and a line for each row.', { 'a group': 'city,mean\nParis,21\n' }),
+      },
+    },
+  },
+  errors: ['query_invalid', 'payment_required', 'table_not_found', 'limit_exceeded', 'query_timeout'],
+};
+
+export const queryOperations = { queryRows, querySql };

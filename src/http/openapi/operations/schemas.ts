@@ -1,5 +1,6 @@
 /** Schemas and examples that several operations share. */
 import { z } from 'zod';
+import { scalarKinds } from '../../../values/column-type.ts';
 import type { Content, Contents } from '../operation.ts';
 
 export const tableId = z.uuid().meta({ description: 'The ID of the table.' });
@@ -10,6 +11,11 @@ export const rowIds = z.array(rowId).meta({ description: 'The IDs of the rows, i
 
 export const continuation = z.string().optional()
   .meta({ description: 'What to ask for the next page with. Opaque; left out on the last page.' });
+
+const kind = z.enum(scalarKinds);
+
+/** The type of a column, as answers spell it. */
+export const columnType = z.union([kind, z.strictObject({ kind: z.literal('array'), items: z.strictObject({ kind }) })]);
 
 /** The value of a column; empty columns are left out. */
 const cell = z.union([z.string(), z.number(), z.boolean(), z.array(z.unknown()), z.looseObject({})]);

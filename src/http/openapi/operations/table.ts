@@ -1,16 +1,13 @@
 /** The operations of the routes of a single table. */
 import { z } from 'zod';
 import { patchTableBody } from '../../../../commands/patch-table.ts';
-import { scalarKinds } from '../../../values/column-type.ts';
 import { json, type Operation } from '../operation.ts';
-import { examples, nothing, tableId } from './schemas.ts';
-
-const kind = z.enum(scalarKinds);
+import { columnType, examples, nothing, tableId } from './schemas.ts';
 
 const column = z.strictObject({
   id: z.string(),
   displayName: z.string().optional(),
-  type: z.union([kind, z.strictObject({ kind: z.literal('array'), items: z.strictObject({ kind }) })]),
+  type: columnType,
 }).meta({ id: 'Column', description: 'As a request may have it too.' });
 
 const table = z.strictObject({

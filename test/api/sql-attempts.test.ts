@@ -1,0 +1,95 @@
+/** docs/spec/queries.md, "SQL": whatever is asked, there is an answer, of the team's own tables, and the engine goes on. */
+import { beforeAll, expect, test } from '@jest/globals';
+import { useOwnApi, type Team } from '../support/api.ts';
+import { outcomeOf, type Answer } from '../support/client.ts';
+import { sleepUntil } from '../support/server.ts';
+import { createTable } from '../support/tables.ts';
+
+const { api } = useOwnApi({ QUERY_TIMEOUT_MS: '2000' });
+
+let team: Team;
+
+beforeAll(async () => {
+  team = await api().createTeam();
+  const { id } = await createTable(team.client, [{ Name: 'Beetle', Origin: 'Europe', Power: 46 }, { Name: 'Civic', Origin: 'Japan', Power: 97.5 }]);
+  await team.client.send(`/tables/${id}`, { method: 'PATCH', body: { name: 'cars' } });
+  // The copy of another team, to be found by nobody else.
+  const other = await api().createTeam();
+  const secret = await createTable(other.client, [{ secret: 'theirs' }]);
+  expect((await other.client.post('/query', { sql: `SELECT secret FROM "${secret.id}"` })).json.data).toEqual([{ secret: 'theirs' }]);
+});
+
+const ask = (sql: string): Promise<Answer> => team.client.post('/query', { sql });
+
+/** What reads or changes anything but the tables of the team, and mistakes. */
+const attempts = [
+  'INSERT INTO cars VALUES (1)', 'UPDATE cars SET Power = 1', 'DELETE FROM cars', 'DROP TABLE cars', 'CREATE TABLE t (a INT)', 'CREATE VIEW v AS SELECT 1',
+  'ALTER TABLE cars ADD COLUMN x INT', 'COPY cars TO \'/tmp/x.csv\'', 'COPY (SELECT 1) TO \'/tmp/x\'', 'EXPORT DATABASE \'/tmp/x\'', 'ATTACH \'/tmp/x.db\'', 'USE copy1',
+  'PRAGMA database_list', 'SET memory_limit = \'100GB\'', 'INSTALL httpfs', 'CALL pragma_version()', 'EXPLAIN SELECT 1', 'PREPARE p AS SELECT 1', 'EXECUTE p', 'DESCRIBE cars',
+  'SHOW TABLES', 'SHOW ALL TABLES', 'SUMMARIZE cars', 'SELECT * FROM (DESCRIBE cars)', 'SELECT * FROM (SHOW TABLES)', 'PIVOT cars ON Origin USING sum(Power)',
+  'FROM cars PIVOT (sum(Power) FOR Origin IN (\'USA\'))', 'FROM cars UNPIVOT (v FOR n IN (Name))', 'SELECT 1; SELECT 2', ';', '-- nothing', 'SELECT', 'SELEC 1',
+  'SELECT * FROM \'/etc/passwd\'', 'SELECT * FROM read_text(\'/etc/passwd\')', 'SELECT * FROM glob(\'/*\')',
+  'WITH f AS (SELECT * FROM read_text(\'/etc/passwd\')) SELECT * FROM f', 'SELECT getenv(\'HOME\')', 'SELECT current_setting(\'temp_directory\')', 'SELECT current_user',
+  'SELECT user', 'SELECT session_user', 'SELECT current_database()', 'SELECT current_query()', 'SELECT current_schema', 'SELECT * FROM query(\'SELECT 1\')',
+  'SELECT * FROM query_table(\'cars\')', 'SELECT * FROM duckdb_tables()', 'SELECT * FROM duckdb_tables', 'SELECT * FROM information_schema.tables', 'SELECT * FROM sqlite_master',
+  'SELECT * FROM copy1.rows', 'SELECT * FROM copy1.main.rows', 'SELECT * FROM rows', 'SELECT * FROM main.cars', 'SELECT system.main.upper(\'x\')',
+  'SELECT copy1.rows.c0 FROM cars', 'SELECT c0, since FROM cars', 'SELECT rowid FROM cars', 'SELECT * FROM cars AT (VERSION => 1)', 'SELECT * FROM cars TABLESAMPLE 10%',
+  'SELECT * FROM cars USING SAMPLE 10', 'SELECT * FROM cars LIMIT 10%', 'SELECT COLUMNS(*) FROM cars', 'SELECT COLUMNS(c -> c LIKE \'N%\') FROM cars',
+  'SELECT min(COLUMNS(*)) FROM cars', 'SELECT * LIKE \'N%\' FROM cars', 'SELECT * FROM cars NATURAL JOIN cars b', 'SELECT #99999 FROM cars', 'SELECT (1, 2)',
+  'SELECT list_aggregate([1], \'sum\')', 'SELECT \'x\'::foo', 'SELECT \'a\'::ENUM(\'a\')', 'SELECT \'x\' COLLATE de', 'SELECT nextval(\'x\')',
+  'SELECT error(\'mine\')', 'SELECT \'x\'::INT', 'SELECT 9223372036854775807 + 1', 'SELECT Name::INT FROM cars', 'SELECT unknown FROM cars', 'SELECT * FROM unknown', 'SELECT $1',
+  'SELECT ?', 'SELECT $x', 'SELECT 1 + \'x\'', 'SELECT upper(1, 2)', 'SELECT upper(Name, Name) FROM cars', 'SELECT Power FROM cars GROUP BY Name', 'SELECT 1e400',
+  'SELECT \'{"a": }\'::JSON', 'SELECT c.Name FROM cars', 'SELECT DEFAULT', 'SELECT $$a$$, E\'\\x41\', U&\'\\0041\'', 'SELECT "a""; SELECT 1 --" FROM cars',
+  'WITH x AS (INSERT INTO cars VALUES (1) RETURNING *) SELECT * FROM x', 'WITH RECURSIVE r(n) USING KEY (n) AS (SELECT 1 UNION SELECT n+1 FROM r WHERE n<3) SELECT * FROM r',
+  'WITH duckdb_tables AS (SELECT * FROM duckdb_tables) SELECT * FROM duckdb_tables', 'SELECT (WITH duckdb_views AS (SELECT 1) SELECT 1) FROM duckdb_views',
+  'SELECT * FROM cars, (SELECT * FROM cars WHERE x.a = 1) y', 'SELECT * FROM cars WHERE Name IN (SELECT sum(Power) OVER () FROM cars) AND sum(Power) > 1',
+  'SELECT count(*) FROM cars WHERE count(*) > 1', 'SELECT \'12:00+02\'::TIMETZ', 'VACUUM', 'CHECKPOINT', 'BEGIN', 'COMMIT', 'LOAD httpfs', 'RESET memory_limit',
+  'SET VARIABLE x = 1', 'IMPORT DATABASE \'/tmp/x\'', 'DETACH copy1', 'EXPLAIN ANALYZE SELECT 1', 'DEALLOCATE p', '/* nothing */', 'SELECT * FROM \'x.csv\'',
+  'SELECT * FROM read_csv(\'/etc/passwd\')', 'SELECT * FROM read_blob(\'/proc/self/environ\')', 'SELECT * FROM read_parquet(\'x\')', 'SELECT * FROM \'https://example.com/x.csv\'',
+  'SELECT getvariable(\'x\')', 'SELECT current_schemas(true)', 'SELECT txid_current()', 'SELECT write_log(\'x\')', 'SELECT sleep_ms(100000)', 'SELECT pg_sleep(100)',
+  'SELECT setseed(0.5)', 'SELECT json_serialize_plan(\'SELECT 1\')', 'SELECT * FROM json_execute_serialized_sql(\'{}\')', 'SELECT inet_server_addr()',
+  'SELECT * FROM duckdb_settings()', 'SELECT * FROM pg_catalog.pg_tables', 'SELECT * FROM pragma_table_info(\'cars\')', 'SELECT * FROM storage_info(\'cars\')',
+  'SELECT * FROM seq_scan(\'cars\')', 'SELECT * FROM cars, LATERAL (SELECT * FROM duckdb_tables())', 'SELECT * FROM cars WHERE EXISTS (FROM pg_tables)',
+  'SELECT * FROM arrow_scan(1, 2, 3)', 'FROM checkpoint()', 'FROM summary(cars)', 'SELECT * FROM temp.main.cars',
+];
+
+test.each(attempts.map((sql) => [sql]))('refuses %j', async (sql) => {
+  const answer = await ask(sql);
+  expect(outcomeOf(answer)).toBe('400 query_invalid');
+  // Nothing of the text that runs.
+  expect(answer.json.error.message).not.toMatch(/copy[0-9]+\.|LINE 1|__[0-9a-z]+_/);
+});
+
+/** What takes too long, or too much memory: each costs nobody else more than the start of an engine. */
+const costly: [string, string][] = [
+  ['WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n', '408 query_timeout'],
+  ['SELECT count(*) FROM range(1000000000000)', '408 query_timeout'],
+  ['SELECT count(*) FROM range(1000000) a, range(1000000) b, range(1000) c WHERE a.range + b.range = c.range - 1', '408 query_timeout'],
+  // The engine cannot interrupt these, and ends itself.
+  ['SELECT list_sum(list_transform(range(1000), a -> list_sum(list_transform(range(1000), b -> list_sum(list_transform(range(1000), c -> list_sum(range(1000))))))))', '408 query_timeout'],
+  ['SELECT levenshtein(repeat(\'x\', 1000000), repeat(\'y\', 1000000))', '408 query_timeout'],
+  ['SELECT length(repeat(\'x\', 3000000000)) AS n', '400 limit_exceeded'],
+  ['SELECT repeat(\'x\', 10000000000)', '400 query_invalid'],
+  ['SELECT list_sum(range(2000000000)) AS n', '400 limit_exceeded'],
+  ['SELECT string_agg(a.Name, \',\') FROM cars a, range(100000000)', '400 limit_exceeded'],
+  ['SELECT range FROM range(200000)', '400 limit_exceeded'],
+  ['SELECT repeat(\'x\', 500000) FROM range(100)', '400 limit_exceeded'],
+  ['SELECT repeat(\'x\', 20000000) AS x', '400 limit_exceeded'],
+  ['SELECT range(1000000) AS list', '400 limit_exceeded'],
+  [`SELECT ${'1, '.repeat(1000)}1`, '400 limit_exceeded'],
+  [`SELECT ${'1,'.repeat(20_000)}1`, '400 limit_exceeded'],
+  [`SELECT '${'x'.repeat(66_000)}'`, '400 limit_exceeded'],
+  [`SELECT ${'('.repeat(5000)}1${')'.repeat(5000)}`, '200'],
+  [`SELECT ${'('.repeat(30_000)}1${')'.repeat(30_000)}`, '400 query_invalid'],
+  [`SELECT ${'NOT '.repeat(15_000)}true`, '400 query_invalid'],
+  [`SELECT ${'1 + '.repeat(3000)}1`, '400 query_invalid'],
+  [`SELECT ${'(SELECT '.repeat(3000)}1${')'.repeat(3000)}`, '400 query_invalid'],
+  [`SELECT ${'EXISTS (SELECT '.repeat(30)}1${')'.repeat(30)}`, '400 query_invalid'],
+  [`SELECT * FROM ${'(SELECT * FROM '.repeat(150)}cars${')'.repeat(150)}`, '400 query_invalid'],
+  [`SELECT 1 FROM ${Array.from({ length: 21 }, (_, n) => `cars c${n}`).join(', ')}`, '400 limit_exceeded'],
+];
+
+test.each(costly.map(([sql, outcome]) => [sql.slice(0, 100), outcome, sql] as const))('%s: %s', async (_begin, outcome, sql) => {
+  expect(outcomeOf(await ask(sql))).toBe(outcome);
+  await sleepUntil(async () => (await ask('SELECT count(*) AS n FROM cars')).json.data?.[0].n === 2, 'the engine answers');
+});
