@@ -1,5 +1,6 @@
 /** The query engine dies, or has no room: queries are told to come later or that they ask too much, and nothing else notices. */
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -140,4 +141,21 @@ test('a copy that is being filled is filled to its end, also if nobody waits any
   await left.catch(() => undefined);
   const answer = await count(client, table);
   expect([answer.headers.get('tablog-count'), answer.headers.get('tablog-cache')]).toEqual(['120000', 'warm']);
+});
+
+test('an export that is not read gives way to other tables: it breaks off, and is never taken for the whole', async () => {
+  const { client } = await start({ QUERY_DISK_MAX: '160MiB', DISK_FREE_MIN: '0' });
+  // More than the buffers of all connections on the way, and it cannot be compressed. A copy has the texts twice.
+  const make = async (): Promise<MadeTable> => {
+    const rows = (): object[] => Array.from({ length: 100 }, () => ({ text: randomBytes(75_000).toString('base64') }));
+    const table = await createTable(client, rows());
+    for (let n = 0; n < 4; n += 1) await client.post(table.path, rows());
+    return table;
+  };
+  const [table, other] = [await make(), await make()];
+  const response = await fetch(`${client.url}/tables/${table.id}/export?format=ndjson`, { headers: { authorization: `Bearer ${client.token}`, 'accept-encoding': 'identity' } });
+  expect(response.status).toBe(200);
+  expect((await count(client, other)).headers.get('tablog-count')).toBe('500');
+  await expect(response.text()).rejects.toThrow('terminated');
+  expect((await count(client, table)).headers.get('tablog-cache')).toBe('cold');
 });

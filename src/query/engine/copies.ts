@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CopyQueries, TableSnapshot } from '../../../projections/tables/copies.queries.ts';
 import { QueryError } from '../language/query-error.ts';
 import type { EngineUse } from '../protocol.ts';
@@ -45,10 +46,15 @@ interface Entry {
   readonly file: string | null;
   bytes: number;
   lastUsed: number;
+  /** Whether its rows are being read from Postgres. */
+  isFilled: boolean;
 }
 
 /** Each copy is a database of the engine, with files that are open. */
 const copiesMax = 200;
+
+/** How long room is waited for while other copies are being read, in milliseconds. */
+const roomWaitMs = 5000;
 
 /** With more bytes than this, what a copy lacks is read when it is its turn, of which there are so many at once. */
 const quickBytesMax = 4 * 1024 * 1024;
@@ -99,7 +105,7 @@ export class Copies {
       if (typeof state === 'string') throw new QueryError(state, missing[state]);
       const copy = new TableCopy({ columnar, teamId, tableId, catalog: `rows${(this.#count += 1)}` }, state);
       const release = copy.hold(state.version, 'query');
-      const entry: Entry = { copy, file: null, bytes: 0, lastUsed: performance.now() };
+      const entry: Entry = { copy, file: null, bytes: 0, lastUsed: performance.now(), isFilled: false };
       this.#others.add(entry);
       const leave = (): void => {
         release();
@@ -207,6 +213,7 @@ export class Copies {
         entry = await this.#create(copy, bytes);
       }
       const isBehind = copy.version < state.version;
+      entry!.isFilled = isBehind;
       await copy.catchUp(snapshot, state, async () => {
         await this.#measure(entry!, true);
         await this.#checkDisk(0);
@@ -222,6 +229,7 @@ export class Copies {
       throw error;
     }
     entry = entry!;
+    entry.isFilled = false;
     entry.lastUsed = performance.now();
     this.#others.delete(entry);
     this.#present.set(tableId, entry);
@@ -247,9 +255,9 @@ export class Copies {
   async #create(copy: TableCopy, bytes: number): Promise<Entry> {
     const { columnar, folder, bytesMax } = this.#options;
     // Copies are compressed: most have less than the rows.
-    if (bytes > bytesMax) throw new QueryError('limit_exceeded', `The table has ${Math.round(bytes)} bytes, and queries are for tables of at most ${bytesMax}.`);
+    if (bytes > bytesMax) throw tooLarge(bytes, bytesMax);
     const file = join(folder, `${randomUUID()}.duckdb`);
-    const entry: Entry = { copy, file, bytes, lastUsed: performance.now() };
+    const entry: Entry = { copy, file, bytes, lastUsed: performance.now(), isFilled: true };
     // From now on its bytes count, so that two copies do not take the same room.
     this.#others.add(entry);
     try {
@@ -277,17 +285,31 @@ export class Copies {
     if (bavail * bsize - bytes < freeMin) throw new QueryError('service_unavailable', 'There is too little room on the disk for a copy of the table.');
   }
 
-  /** Drops copies until all fit. `kept`: the one that needs the room. Throws QueryError. */
+  /** Drops copies until all fit. `kept`: the one that needs the room. Rejects with QueryError. */
   async #makeRoom(kept: Entry | null): Promise<void> {
-    while (this.#bytes > this.#options.bytesMax || this.#all.length > copiesMax) {
+    const { bytesMax } = this.#options;
+    const endAt = performance.now() + roomWaitMs;
+    while (this.#bytes > bytesMax || this.#all.length > copiesMax) {
       // Continuations have to give way. Copies of replaced rows have nothing else.
-      const free = this.#all.filter((entry) => entry !== kept && !entry.copy.isRead);
-      const bytesOf = (teamId: string): number => free.reduce((sum, entry) => sum + (entry.copy.teamId === teamId ? entry.bytes : 0), 0);
-      const [victim] = free.toSorted((a, b) => bytesOf(b.copy.teamId) - bytesOf(a.copy.teamId) || a.lastUsed - b.lastUsed);
-      if (victim === undefined) throw new QueryError('service_unavailable', 'There is no room for a copy of the table now: queries of other tables use all of it.');
-      this.#forget(victim);
-      await this.#drop(victim);
+      const others = this.#all.filter((entry) => entry !== kept && !entry.isFilled);
+      const bytesOf = (teamId: string): number => others.reduce((sum, entry) => sum + (entry.copy.teamId === teamId ? entry.bytes : 0), 0);
+      const inOrder = others.toSorted((a, b) => bytesOf(b.copy.teamId) - bytesOf(a.copy.teamId) || a.lastUsed - b.lastUsed);
+      const victim = inOrder.find(({ copy }) => !copy.isRead);
+      if (victim !== undefined) {
+        this.#forget(victim);
+        await this.#drop(victim);
+        continue;
+      }
+      if (kept !== null && kept.bytes > bytesMax) throw tooLarge(kept.bytes, bytesMax);
+      const [next] = inOrder;
+      if (next === undefined || performance.now() > endAt) {
+        throw new QueryError('service_unavailable', 'There is no room for a copy of the table now: queries of other tables use all of it.');
+      }
+      // Queries on it end soon, and exports break off.
+      next.copy.isWanted = true;
+      await sleep(20);
     }
+    for (const { copy } of this.#all) copy.isWanted = false;
   }
 
   /** Drops those of the others that nobody holds any more. */
@@ -320,6 +342,10 @@ export class Copies {
       for (const tableId of tableIds) if (this.#turns.get(tableId) === mine) this.#turns.delete(tableId);
     }
   }
+}
+
+function tooLarge(bytes: number, bytesMax: number): QueryError {
+  return new QueryError('limit_exceeded', `The table has ${Math.round(bytes)} bytes, and queries are for tables of at most ${bytesMax}.`);
 }
 
 function filesOf({ file }: Entry): string[] {

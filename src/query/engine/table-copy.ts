@@ -64,6 +64,8 @@ export class TableCopy {
   #readers = 0;
   /** Whether it was thrown away: there is nothing to be read. */
   isDropped = false;
+  /** Whether another copy needs its room: what reads it for long must break off. */
+  isWanted = false;
 
   constructor({ columnar, teamId, tableId, catalog }: TableCopyOptions, { generation, widened }: TableState) {
     this.#columnar = columnar;

@@ -160,7 +160,7 @@ export class Exporter {
 
   /** Reads a copy, which stays for so long, in so many times the time of a query. */
   async #read<T>(copy: TableCopy, { version }: QuerySource, gone: AbortSignal, times: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    if (copy.isDropped) throw new QueryError('service_unavailable', 'The copy of the table that was exported had to make room.');
+    if (copy.isDropped || copy.isWanted) throw new QueryError('service_unavailable', 'The copy of the table that was exported had to make room.');
     const done = copy.hold(version, 'query');
     try {
       return await inTime(this.#options.timeoutMs * times, gone, work);
