@@ -26,6 +26,12 @@ export interface EngineReady {
   readonly port: number;
 }
 
+/** What it sends before it ends because a query could not be interrupted. */
+export interface EngineStuck {
+  /** The team that asked it. */
+  readonly stuck: string;
+}
+
 interface TableRequest {
   readonly teamId: string;
   /** Only tables linked to this app; null: all of the team. */

@@ -8,10 +8,11 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { buffer, json } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { makeFolder } from '../app/data-folder.ts';
 import { removeAbandonedFolders } from './abandoned-folders.ts';
-import { answerHeaders, type EngineReady, type EngineSettings, type EngineUse, type ExportRequest, type QueryRequest, type SqlRequest } from './protocol.ts';
+import { answerHeaders, type EngineReady, type EngineSettings, type EngineStuck, type EngineUse, type ExportRequest, type QueryRequest, type SqlRequest } from './protocol.ts';
 
 const main = fileURLToPath(new URL('engine/main.ts', import.meta.url));
 
@@ -26,6 +27,9 @@ const threadsOfPool = 32;
 
 /** How long it may take to start, in milliseconds. */
 const startMs = 20_000;
+
+/** How long a team waits whose SQL could not be interrupted. */
+const stuckWaitMs = 600_000;
 
 export interface QueryEngineOptions extends Omit<EngineSettings, 'secret' | 'folder'> {
   /** The folder in which each process has one for its copies of tables. */
@@ -56,10 +60,13 @@ export interface EngineFile {
 export class EngineRefusal extends Error {
   override readonly name = 'EngineRefusal';
   readonly type: string;
+  /** After how many seconds it may be asked again; null if that makes no difference. */
+  readonly retryAfter: number | null;
 
-  constructor(type: string, message: string) {
+  constructor(type: string, message: string, retryAfter: number | null = null) {
     super(message);
     this.type = type;
+    this.retryAfter = retryAfter;
   }
 }
 
@@ -82,6 +89,8 @@ export class QueryEngine {
   #child: ChildProcess | null = null;
   #isClosed = false;
   #starts = 0;
+  /** The teams whose SQL has ended the engine, which costs all others: they wait before they may ask in SQL again. */
+  readonly #stuck = new LRUCache<string, true>({ max: 1000, ttl: stuckWaitMs });
 
   private constructor(options: QueryEngineOptions) {
     this.#options = options;
@@ -114,6 +123,10 @@ export class QueryEngine {
 
   /** The answer to SQL, in its format. Rejects as `ask` does. */
   async askSql(request: SqlRequest, signal: AbortSignal): Promise<Pick<EngineAnswer, 'body' | 'isCold'>> {
+    const waitMs = this.#stuck.getRemainingTTL(request.teamId);
+    if (waitMs > 0) {
+      throw new EngineRefusal('rate_limited', 'A query of the team could not be interrupted, and ended the query engine for all: the team must wait with SQL.', Math.ceil(waitMs / 1000));
+    }
     const { response, headers } = await this.#post('/sql', request, signal);
     try {
       return { body: await buffer(response), isCold: headers[answerHeaders.cold] === 'true' };
@@ -194,6 +207,9 @@ export class QueryEngine {
     ], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: { ...process.env, UV_THREADPOOL_SIZE: String(threadsOfPool) } });
     this.#child = child;
     this.#starts += 1;
+    child.on('message', (message: EngineReady | EngineStuck) => {
+      if ('stuck' in message) this.#stuck.set(message.stuck, true);
+    });
     child.on('exit', (code, signal) => {
       if (this.#child === child) this.#running = null;
       // Copies are of no use to the next one. What cannot be removed now is later.

@@ -76,7 +76,8 @@ export function engineProblem(error: unknown): unknown {
   const again = { 'retry-after': '1' };
   if (error instanceof EngineRefusal) {
     const type = isErrorType(error.type) ? error.type : 'internal_error';
-    return new HttpError(type, error.message, type === 'service_unavailable' ? again : {}, { cause: error });
+    const wait = error.retryAfter === null ? (type === 'service_unavailable' ? again : {}) : { 'retry-after': String(error.retryAfter) };
+    return new HttpError(type, error.message, wait, { cause: error });
   }
   if (error instanceof EngineGone) return new HttpError('service_unavailable', `${error.message} Ask again.`, again, { cause: error });
   return error;

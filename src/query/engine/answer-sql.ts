@@ -9,7 +9,7 @@ import { compileSql, type SqlParameter } from '../sql/compile-sql.ts';
 import { functions, operators, tableFunctions } from '../sql/functions.ts';
 import { decodeNames, encodeName } from '../sql/names.ts';
 import { parseTree, type SqlNode } from '../sql/node.ts';
-import type { Columnar } from './columnar.ts';
+import { StuckQuery, type Columnar } from './columnar.ts';
 import type { QuerySource } from './compile.ts';
 import type { Copies } from './copies.ts';
 import { inTime } from './in-time.ts';
@@ -25,6 +25,8 @@ export interface SqlAnswererOptions {
   readonly columnar: Columnar;
   readonly queries: CopyQueries;
   readonly timeoutMs: number;
+  /** Called with the team whose query could not be interrupted. */
+  readonly onStuck: (teamId: string) => void;
 }
 
 /** The most rows, columns and bytes of an answer. */
@@ -66,6 +68,9 @@ export class SqlAnswerer {
       const versions = Object.fromEntries(held.map(({ copy, version }) => [copy.tableId, String(version)]));
       const body = request.format === 'csv' ? rows.join('') : `{"data":[${rows.join(',')}],"columns":${JSON.stringify(columns)},"versions":${JSON.stringify(versions)}}`;
       return { body: Buffer.from(body), isCold: held.some(({ isCold }) => isCold) };
+    } catch (error) {
+      if (error instanceof StuckQuery) this.#options.onStuck(request.teamId);
+      throw error;
     } finally {
       for (const { release } of held) release();
     }

@@ -17,6 +17,13 @@ export interface ColumnarOptions {
 const interruptEveryMs = 100;
 const interruptsMax = 50;
 
+/** A query that went on when it was interrupted, so that the process has to end. */
+export class StuckQuery extends QueryError {
+  constructor() {
+    super('query_timeout', 'The query took longer than it may, and could not be interrupted.');
+  }
+}
+
 export class Columnar {
   readonly #instance: DuckDBInstance;
   readonly #idle: DuckDBConnection[] = [];
@@ -71,13 +78,13 @@ export class Columnar {
         left -= 1;
         if (left > 0) return;
         this.#end('a query cannot be interrupted');
-        stuck.reject(signal.reason);
+        stuck.reject(new StuckQuery());
       };
       signal.addEventListener('abort', interrupt, { once: true });
       try {
         return await Promise.race([work(connection), stuck.promise]);
       } catch (error) {
-        signal.throwIfAborted();
+        if (!(error instanceof StuckQuery)) signal.throwIfAborted();
         throw error;
       } finally {
         signal.removeEventListener('abort', interrupt);

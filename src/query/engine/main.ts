@@ -8,7 +8,7 @@ import { models } from '../../../projections/models.ts';
 import { openDatabase } from '../../../projections/engine/read-model.ts';
 import { CopyQueries } from '../../../projections/tables/copies.queries.ts';
 import { removeAbandonedFolders, touchedEveryMs, touchFolder } from '../abandoned-folders.ts';
-import type { EngineReady, EngineSettings } from '../protocol.ts';
+import type { EngineReady, EngineSettings, EngineStuck } from '../protocol.ts';
 import { Answerer } from './answer-query.ts';
 import { SqlAnswerer } from './answer-sql.ts';
 import { Columnar } from './columnar.ts';
@@ -40,7 +40,7 @@ const columnar = await Columnar.open({ folder, memoryBytesMax, diskBytesMax: dis
 const queries = new CopyQueries(database);
 const copies = new Copies({ columnar, queries, folder, bytesMax: copiesBytesMax, freeMin: diskFreeMin });
 const answerer = new Answerer({ copies, columnar, timeoutMs });
-const sqlAnswerer = new SqlAnswerer({ copies, columnar, queries, timeoutMs });
+const sqlAnswerer = new SqlAnswerer({ copies, columnar, queries, timeoutMs, onStuck: (teamId) => process.send!({ stuck: teamId } satisfies EngineStuck) });
 const exporter = new Exporter({ copies, columnar, folder, timeoutMs });
 const server = createServer((request, response) => void handle({ copies, answerer, sqlAnswerer, exporter, secret, logger }, request, response));
 server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as AddressInfo).port } satisfies EngineReady));
