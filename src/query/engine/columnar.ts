@@ -94,8 +94,8 @@ export class Columnar {
   }
 
   /**
-   * Changes copies in one transaction: who reads them meanwhile sees nothing of it, and what is appended goes to disk once, in whole row groups,
-   * not to a log first. If `work` rejects, nothing has changed.
+   * Changes copies in one transaction. Queries that run meanwhile see nothing of it. Appended rows go to disk once, in whole row groups, and not to a
+   * log first. If `work` rejects, nothing has changed.
    */
   change<T>(work: (change: ColumnarChange) => Promise<T>): Promise<T> {
     return this.#with(async (connection) => {

@@ -1,4 +1,4 @@
-/** What clients may go on with: queries at a version, for an hour. Each team has so many, and all together so many; the one used last stays longest. */
+/** The continuations that clients hold: queries at a version, for an hour. Their number is bounded, for a team and for all; the one that was not used for longest goes first. */
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { RowsQuery } from '../language/rows-query.ts';
