@@ -60,7 +60,7 @@ test.each(attempts.map((sql) => [sql]))('refuses %j', async (sql) => {
   expect(answer.json.error.message).not.toMatch(/copy[0-9]+\.|LINE 1|__[0-9a-z]+_/);
 });
 
-/** What takes too long, or too much memory: each costs nobody else more than the start of an engine. */
+/** Queries that take too long, or too much memory. After each the engine answers again, if need be after a restart. */
 const costly: [string, string][] = [
   ['WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n', '408 query_timeout'],
   ['SELECT count(*) FROM range(1000000000000)', '408 query_timeout'],

@@ -8,7 +8,7 @@ import { toUtf8 } from './text.ts';
 
 export interface CutterOptions {
   readonly limits?: ChunkLimits | undefined;
-  /** What is between the cells of CSV or TSV. Without it that of CSV is recognised, and of TSV it is the tab. */
+  /** The delimiter of the cells. If absent, it is a tab for TSV, and for CSV it is recognised from the header line. */
   readonly delimiter?: Delimiter | undefined;
   /** Called if it was recognised, and is no comma. */
   readonly onRecognised?: (delimiter: Delimiter) => void;

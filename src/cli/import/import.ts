@@ -22,7 +22,7 @@ export interface ImportOptions {
   readonly format: FileFormat;
   /** Of the text, unless it begins with a byte order mark. */
   readonly encoding: string;
-  /** What is between the cells of CSV or TSV; absent: what the header line of CSV says. */
+  /** The delimiter of the cells. If absent, it is a tab for TSV, and for CSV it is recognised from the header line. */
   readonly delimiter?: Delimiter | undefined;
   readonly target: Target;
   readonly onSchemaError: OnSchemaError;

@@ -56,7 +56,7 @@ const copiesMax = 200;
 /** How long room is waited for while other copies are being read, in milliseconds. */
 const roomWaitMs = 5000;
 
-/** With more bytes than this, what a copy lacks is read when it is its turn, of which there are so many at once. */
+/** A copy that lacks more bytes than this waits for its turn to read them; so many read at once. */
 const quickBytesMax = 4 * 1024 * 1024;
 const fillsAtOnce = 2;
 
