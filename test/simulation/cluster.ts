@@ -67,6 +67,7 @@ class Cluster {
     const broker = this.#known.get(nodeId) ?? {
       produce: (request: Produce) => this.#produce(id, request),
       fetch: (request: Fetch) => this.#fetch(id, request),
+      metadata: () => this.#metadata(id),
       isConnected: () => this.#connectedAt.get(nodeId) === this.#brokers.breaks,
     } as unknown as KafkajsBroker;
     this.#known.set(nodeId, broker);
@@ -91,6 +92,15 @@ class Cluster {
 
   async disconnect(): Promise<void> {
     // Nothing is kept open.
+  }
+
+  /** Who leads the partitions, as this broker knows it. */
+  #metadata(broker: number): Promise<unknown> {
+    return this.#ask(() => ({
+      topicMetadata: [{
+        partitionMetadata: this.#brokers.leadersKnownTo(broker).map((leader, partitionId) => ({ partitionId, leader })),
+      }],
+    }));
   }
 
   async #produce(broker: number, { topicData: [topic] }: Produce): Promise<unknown> {

@@ -94,6 +94,7 @@ export class KafkaConnection {
     this.#cluster = cluster;
     this.#leaderSearch = new LeaderSearch({
       topic, cluster, leaderOf: (partition) => this.#leaderOf(partition), onAsk: () => this.#noticeBreaks(),
+      ask: async (broker) => (await this.#broker(broker)).metadata([topic]),
     });
   }
 
@@ -152,7 +153,7 @@ export class KafkaConnection {
 
   /**
    * Asks who leads a partition until another broker names the same one, if more than one can be asked (`LeaderSearch`). Requests in flight
-   * to the brokers that are named fail. Resolves to the leader. Rejects when no broker can be reached, or they differ.
+   * to brokers that no other one names fail. Resolves to the leader. Rejects when no broker can be reached, or they differ.
    */
   findLeaderAnew(partition: number): Promise<string> {
     return this.#leaderSearch.find(partition);

@@ -17,7 +17,7 @@ const clusterMethods = [
   'refreshMetadata', 'refreshMetadataIfNecessary', 'removeBroker',
 ] as const satisfies readonly (keyof Cluster)[];
 
-const brokerMethods = ['fetch', 'isConnected', 'produce'] as const satisfies readonly (keyof Broker)[];
+const brokerMethods = ['fetch', 'isConnected', 'metadata', 'produce'] as const satisfies readonly (keyof Broker)[];
 
 /** The broker methods that are checked, and therefore may be used. */
 export type KafkajsBroker = Pick<Broker, (typeof brokerMethods)[number]>;

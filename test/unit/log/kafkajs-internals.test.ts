@@ -139,15 +139,15 @@ describe('another kafkajs is refused in one line', () => {
     ['of another version', { 'kafkajs/package.json': { version: '2.3.0' } }, '2.3.0 is installed. Run `npm ci`.'],
     ['that hides its version', { 'kafkajs/package.json': new Error('not exported') }, 'an unknown version is installed. Run `npm ci`.'],
     ['that hides its modules', { 'kafkajs/src/broker': new Error('not exported') },
-      '2.2.4 is installed and lacks kafkajs/src/broker#fetch, kafkajs/src/broker#isConnected, kafkajs/src/broker#produce. Run `npm ci`.'],
+      '2.2.4 is installed and lacks kafkajs/src/broker#fetch, kafkajs/src/broker#isConnected, kafkajs/src/broker#metadata, kafkajs/src/broker#produce. Run `npm ci`.'],
     ['whose module exports something else', { 'kafkajs/src/broker': {} },
-      '2.2.4 is installed and lacks kafkajs/src/broker#fetch, kafkajs/src/broker#isConnected, kafkajs/src/broker#produce. Run `npm ci`.'],
+      '2.2.4 is installed and lacks kafkajs/src/broker#fetch, kafkajs/src/broker#isConnected, kafkajs/src/broker#metadata, kafkajs/src/broker#produce. Run `npm ci`.'],
     ['without what is patched', { [requestQueue]: class { readonly pending = []; } },
       `2.2.4 is installed and lacks ${requestQueue}#scheduleCheckPendingRequests. Run \`npm ci\`.`],
     ['whose queue has no list of what is pending', { [requestQueue]: class { scheduleCheckPendingRequests(): void { throw new Error('unused'); } } },
       `2.2.4 is installed and lacks ${requestQueue}#pending. Run \`npm ci\`.`],
     ['of another version, without a method', { 'kafkajs/package.json': { version: '3.0.0' }, 'kafkajs/src/broker': class { fetch(): void { throw new Error('unused'); } } },
-      '3.0.0 is installed and lacks kafkajs/src/broker#isConnected, kafkajs/src/broker#produce. Run `npm ci`.'],
+      '3.0.0 is installed and lacks kafkajs/src/broker#isConnected, kafkajs/src/broker#metadata, kafkajs/src/broker#produce. Run `npm ci`.'],
   ])('one %s', (_name, changes, problem) => {
     expect(problemOf(loading(changes))).toBe(`${needed} ${problem}`);
   });
