@@ -169,6 +169,10 @@ const settings = z.object({
     .describe('The most bytes that the query engine keeps in `DATA_DIR`: three quarters as copies of the tables that are asked, which can be made again, the rest while queries run.'),
   QUERY_TIMEOUT_MS: wholeNumber(1, timerMsMax).default(30_000)
     .describe('How long a query may take, in milliseconds. A longer one is 408.'),
+  QUERY_HOST: z.string().default('127.0.0.1')
+    .describe('The address that the query engine listens on. Where APIs run on several machines, or in containers, set one at which the other APIs reach it: further pages of a query are asked of the engine that gave the first. `0.0.0.0` is every IPv4 address of the machine, of which the first is told to the others.'),
+  QUERY_PORT: wholeNumber(0, portMax).default(0)
+    .describe('The TCP port that the query engine listens on. 0 takes a free one.'),
   APPEND_QUEUE_EVENTS_MAX: wholeNumber(1).default(10_000)
     .describe('The most events that wait to be appended to the log. Past it writes are 503.'),
   APPEND_QUEUE_BYTES_MAX: wholeNumber(1).default(64 * 1024 * 1024)

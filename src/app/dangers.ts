@@ -1,6 +1,6 @@
 /** What is dangerous in settings that are valid. The start of the service logs a warning for each. */
-import { isIPv4 } from 'node:net';
 import type { Config } from './config.ts';
+import { isLoopback } from './loopback.ts';
 
 /** Passwords that examples and images have; others that are easily guessed are the name of the user or of the database. */
 const knownPasswords: ReadonlySet<string> = new Set(['postgres', 'tablog', 'password', 'mysecretpassword', 'example', 'changeme', 'admin', 'secret']);
@@ -35,11 +35,6 @@ function findPasswordDanger({ DATABASE_URL }: Config): string[] {
   if (password !== '' && !isKnown) return [];
   return [`DATABASE_URL: ${password === '' ? 'has no password' : 'its password is easily guessed'}: whoever reaches that Postgres may be able to read `
     + 'and change the data of all teams. Give its user a password that is long and random, and put that into DATABASE_URL.'];
-}
-
-/** Whether only this machine reaches an address to listen on. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
 /** A broken escape stays as it is. */

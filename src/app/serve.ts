@@ -103,6 +103,7 @@ export async function serve(config: Config): Promise<void> {
   const spoolFolder = await openSpoolFolder(config.DATA_DIR);
   const addressLimit = AddressLimit.of('refusals', config, metrics.requests);
   const engine = await QueryEngine.open({
+    pool: database.pool, host: config.QUERY_HOST, port: config.QUERY_PORT,
     databaseUrl: service.url, schema: database.schema, folder: resolve(config.DATA_DIR, 'queries'), memoryBytesMax: config.QUERY_MEMORY_MAX,
     diskBytesMax: config.QUERY_DISK_MAX, diskFreeMin: config.DISK_FREE_MIN, threads: Math.min(availableParallelism(), queryThreadsMax), timeoutMs: config.QUERY_TIMEOUT_MS, logger,
   });

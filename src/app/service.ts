@@ -12,6 +12,7 @@ import { checkPostgres } from '../database/check-postgres.ts';
 import type { Database } from '../database/database.ts';
 import { inPipelinedTransaction } from '../database/transaction.ts';
 import { StoredSecretKeys, type SecretKeys } from '../security/secret-keys.ts';
+import { createEngineAddresses } from '../query/engine-addresses.ts';
 import { createTokenNotes } from '../security/token-notes.ts';
 import { untilClosed } from '../until-closed.ts';
 import { createLogBytesNotes } from '../usage/log-bytes-notes.ts';
@@ -108,6 +109,7 @@ export async function openReadModel(config: Config, logger: Logger): Promise<Rea
     await use.identify();
     await createTokenNotes(database.pool);
     await createLogBytesNotes(database.pool);
+    await createEngineAddresses(database.pool);
     return {
       url: postgres.url, database, queries: openQueries(models, database),
       onFailure: (listener) => {

@@ -13,7 +13,7 @@
  * | changeKeys      | creating, reading and changing the signing keys | transaction | alone                       |
  * | nameLog         | naming a new log in Kafka                       | transaction | alone                       |
  * | resumeLog       | resuming a log in Postgres in another history   | transaction | alone                       |
- * | createNotes     | creating the tables of notes about tokens       | transaction | alone                       |
+ * | createNotes     | creating the tables beside log and read model   | transaction | alone                       |
  * | maintenance     | background work on one read model               | session     | alone, or not at all        |
  * | useServer       | the embedded Postgres in use                    | session     | shared; alone to stop it    |
  */

@@ -1,4 +1,4 @@
-/** What a service and its query engine, a process of its own, say to each other: HTTP on the loopback interface. */
+/** What services and query engines, which are processes of their own, say to each other over HTTP. */
 import type { RowsFormat } from '../../projections/tables/pages.queries.ts';
 import type { ExportFormat } from './language/export-format.ts';
 import type { GivenQuery } from './language/rows-query.ts';
@@ -6,6 +6,11 @@ import type { SqlParameter } from './sql/compile-sql.ts';
 
 /** How the engine is to run: the first message over the channel of its process. */
 export interface EngineSettings {
+  /** A UUID of its own. */
+  readonly id: string;
+  /** The address to listen on, and the port; 0: a free one. */
+  readonly host: string;
+  readonly port: number;
   readonly databaseUrl: string;
   /** The Postgres schema of the read model. */
   readonly schema: string;
@@ -65,7 +70,27 @@ export interface SqlRequest {
   readonly format: RowsFormat;
 }
 
-/** The headers of a 200. Any other answer has a QueryError as JSON: its type and message. */
+/** Says that what a continuation goes on in is not there any more. `prefix`: as in TableRequest. */
+export function expiredContinuation(prefix: string): { readonly type: 'continuation_expired'; readonly message: string } {
+  return { type: 'continuation_expired', message: `${prefix}continuation: what it goes on in is not there any more: ask for the first page again` };
+}
+
+/** The continuation that an engine holds under an ID. Both are UUIDs. */
+export function formatContinuation(engine: string, id: string): string {
+  return `${engine}.${id}`;
+}
+
+/** Null for a text that no engine gave. */
+export function parseContinuation(text: string): { readonly engine: string; readonly id: string } | null {
+  const [engine, id, ...more] = text.split('.');
+  return more.length === 0 && isUuid(engine) && isUuid(id) ? { engine, id } : null;
+}
+
+function isUuid(text: string | undefined): text is string {
+  return text !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+}
+
+/** The headers of a 200. A 403 says that the secret is another one; any other answer has a QueryError as JSON: its type and message. */
 export const answerHeaders = { version: 'tablog-version', count: 'tablog-count', cold: 'tablog-cold', continuation: 'tablog-continuation' } as const;
 
 /** The body of the answer to `GET /use`: what the engine has in use. */

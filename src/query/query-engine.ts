@@ -1,40 +1,28 @@
 /** The query engine of a service: a process that is started when it is first asked, and anew when it has ended. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { join } from 'node:path';
+import type { Socket } from 'node:net';
+import { hostname } from 'node:os';
 import type { Readable } from 'node:stream';
 import { buffer, json } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { LRUCache } from 'lru-cache';
-import type { Logger } from 'pino';
-import { makeFolder } from '../app/data-folder.ts';
+import type pg from 'pg';
 import { removeAbandonedFolders } from './abandoned-folders.ts';
-import { answerHeaders, type EngineReady, type EngineSettings, type EngineStuck, type EngineUse, type ExportRequest, type QueryRequest, type SqlRequest } from './protocol.ts';
+import { findEngine, forgetEngine, noteEngine, notedEveryMs, type EngineAddress } from './engine-addresses.ts';
+import { EngineProcess, type EngineProcessOptions } from './engine-process.ts';
+import {
+  answerHeaders, expiredContinuation, parseContinuation, type EngineUse, type ExportRequest, type QueryRequest, type SqlRequest,
+} from './protocol.ts';
 
-const main = fileURLToPath(new URL('engine/main.ts', import.meta.url));
-
-/** The heap of its process. What it copies goes through it in parts of some MiB. */
-const heapMiB = 192;
-
-/** The address space that its process may use besides the memory of DuckDB. The allocator keeps freed pages mapped, so the limit is far above the resident size. */
-const besidesBytes = 3 * 2 ** 30;
-
-/** Each query takes a thread of Node's pool while it runs, and files need some too. */
-const threadsOfPool = 32;
-
-/** How long it may take to start, in milliseconds. */
-const startMs = 20_000;
+/** How long a connection to the engine of another process may take, in milliseconds. */
+const connectMs = 5000;
 
 /** How long a team waits whose SQL could not be interrupted. */
 const stuckWaitMs = 600_000;
 
-export interface QueryEngineOptions extends Omit<EngineSettings, 'secret' | 'folder'> {
-  /** The folder in which each process has one for its copies of tables. */
-  readonly folder: string;
-  readonly logger: Logger;
+export interface QueryEngineOptions extends Omit<EngineProcessOptions, 'onStuck' | 'onExit'> {
+  /** Where all processes find each other's engines (`createEngineAddresses`). */
+  readonly pool: pg.Pool;
 }
 
 /** An answer of the engine: rows or groups as the text of a page. */
@@ -75,18 +63,15 @@ export class EngineGone extends Error {
   override readonly name = 'EngineGone';
 }
 
-interface Running {
-  readonly child: ChildProcess;
-  readonly folder: string;
-  readonly url: string;
-}
+/** Nobody listens where an engine was, or another engine does. */
+class EngineReplaced extends EngineGone {}
 
 export class QueryEngine {
   readonly #options: QueryEngineOptions;
-  readonly #secret = randomBytes(32).toString('base64url');
-  #running: Promise<Running> | null = null;
-  /** The process that was started last. */
-  #child: ChildProcess | null = null;
+  #running: Promise<EngineProcess> | null = null;
+  /** Resolves once it is noted for other processes whether the engine runs. */
+  #noted: Promise<unknown> = Promise.resolve();
+  readonly #timer: NodeJS.Timeout;
   #isClosed = false;
   #starts = 0;
   /** The teams whose SQL has ended the engine, which costs all others: they wait before they may ask in SQL again. */
@@ -94,6 +79,10 @@ export class QueryEngine {
 
   private constructor(options: QueryEngineOptions) {
     this.#options = options;
+    this.#timer = setInterval(() => this.#note(async () => {
+      const running = await this.#running?.catch(() => null);
+      if (running) await noteEngine(options.pool, running.noted);
+    }), notedEveryMs).unref();
   }
 
   /** Removes what processes left that have ended. The engine starts with the first query. */
@@ -107,9 +96,9 @@ export class QueryEngine {
     return this.#starts;
   }
 
-  /** Rejects with EngineRefusal, EngineGone, or as the signal says. */
+  /** A page that goes on is asked of the engine that holds its continuation. Rejects with EngineRefusal, EngineGone, or as the signal says. */
   async ask(query: QueryRequest, signal: AbortSignal): Promise<EngineAnswer> {
-    const { response, headers } = await this.#post('/rows', query, signal);
+    const { response, headers } = await this.#postQuery(query, signal);
     try {
       const body = await buffer(response);
       return {
@@ -117,7 +106,7 @@ export class QueryEngine {
         count: headers[answerHeaders.count] ?? null, isCold: headers[answerHeaders.cold] === 'true',
       };
     } catch (error) {
-      throw this.#problem(error, signal);
+      throw problemOf(error, signal);
     }
   }
 
@@ -127,17 +116,17 @@ export class QueryEngine {
     if (waitMs > 0) {
       throw new EngineRefusal('rate_limited', 'A query of the team could not be interrupted, and ended the query engine for all: the team must wait with SQL.', Math.ceil(waitMs / 1000));
     }
-    const { response, headers } = await this.#post('/sql', request, signal);
+    const { response, headers } = await this.#post(await this.#start(), '/sql', request, signal);
     try {
       return { body: await buffer(response), isCold: headers[answerHeaders.cold] === 'true' };
     } catch (error) {
-      throw this.#problem(error, signal);
+      throw problemOf(error, signal);
     }
   }
 
   /** The file of an export. Rejects as `ask` does; the file itself ends with an error if the engine does not send all of it. */
   async export(request: ExportRequest, signal: AbortSignal): Promise<EngineFile> {
-    const { response, headers } = await this.#post('/export', request, signal);
+    const { response, headers } = await this.#post(await this.#start(), '/export', request, signal);
     return { file: response, version: BigInt(headers[answerHeaders.version]!), isCold: headers[answerHeaders.cold] === 'true' };
   }
 
@@ -145,88 +134,115 @@ export class QueryEngine {
   async use(): Promise<EngineUse | null> {
     const running = await this.#running?.catch(() => null);
     if (!running) return null;
-    const response = await fetch(`${running.url}/use`, { headers: { authorization: this.#secret } });
+    const { url, secret } = running.address;
+    const response = await fetch(`${url}/use`, { headers: { authorization: secret } });
     return await response.json() as EngineUse;
   }
 
-  async #post(path: string, body: object, signal: AbortSignal): Promise<{ readonly response: IncomingMessage; readonly headers: Readonly<Record<string, string>> }> {
-    const { url } = await this.#start();
+  /** Ends the process, if there is one. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    const running = await this.#running?.catch(() => null);
+    await running?.close();
+    await this.#noted;
+  }
+
+  async #postQuery(query: QueryRequest, signal: AbortSignal): Promise<Answering> {
+    if (query.continuation === null) return this.#post(await this.#start(), '/rows', query, signal);
+    const { type, message } = expiredContinuation(query.prefix);
+    const holder = await this.#find(parseContinuation(query.continuation)!.engine);
+    if (holder === null) throw new EngineRefusal(type, message);
     try {
-      const request = httpRequest(`${url}${path}`, { method: 'POST', headers: { authorization: this.#secret }, signal });
+      return await this.#post(holder, '/rows', query, signal);
+    } catch (error) {
+      throw error instanceof EngineReplaced ? new EngineRefusal(type, message) : error;
+    }
+  }
+
+  /** The engine of any process; null if it is not there any more. */
+  async #find(id: string): Promise<EngineAddress | null> {
+    const own = await this.#running?.catch(() => null);
+    return own?.noted.id === id ? own.address : findEngine(this.#options.pool, id, hostname());
+  }
+
+  async #post({ url, secret }: EngineAddress, path: string, body: object, signal: AbortSignal): Promise<Answering> {
+    try {
+      const request = httpRequest(`${url}${path}`, { method: 'POST', headers: { authorization: secret }, signal });
       // Once there is a response, that ends with the error too.
       request.on('error', () => undefined);
+      request.once('socket', (socket) => limitConnecting(socket));
       request.end(JSON.stringify(body));
       const [response] = await once(request, 'response') as [IncomingMessage];
+      if (response.statusCode === 403) {
+        response.resume();
+        throw new EngineReplaced('Another query engine listens there by now.');
+      }
       if (response.statusCode !== 200) {
         const { type, message } = await json(response) as { readonly type: string; readonly message: string };
         throw new EngineRefusal(type, message);
       }
       return { response, headers: response.headers as Record<string, string> };
     } catch (error) {
-      throw this.#problem(error, signal);
+      throw problemOf(error, signal);
     }
   }
 
-  #problem(error: unknown, signal: AbortSignal): unknown {
-    if (error instanceof EngineRefusal || signal.aborted) return error;
-    return new EngineGone('The query engine ended while it answered.', { cause: error });
+  async #start(): Promise<EngineAddress> {
+    if (this.#isClosed) throw new EngineGone('The service is stopping.');
+    this.#running ??= this.#launch();
+    return (await this.#running).address;
   }
 
-  /** Ends the process, if there is one. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    const running = await this.#running?.catch(() => null);
-    if (!running) return;
-    const { child, folder } = running;
-    if (child.exitCode === null && child.signalCode === null) {
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-    }
-    await rm(folder, { recursive: true, force: true });
-  }
-
-  #start(): Promise<Running> {
-    if (this.#isClosed) return Promise.reject(new EngineGone('The service is stopping.'));
-    this.#running ??= this.#launch().catch((error: unknown) => {
-      this.#running = null;
+  #launch(): Promise<EngineProcess> {
+    const { pool, ...options } = this.#options;
+    this.#starts += 1;
+    const launched = EngineProcess.launch({
+      ...options,
+      onStuck: (teamId) => this.#stuck.set(teamId, true),
+      onExit: ({ id, code, signal }) => {
+        if (this.#running === running) this.#running = null;
+        if (!this.#isClosed) options.logger.warn({ code, signal }, 'the query engine has ended; the next query starts it anew');
+        this.#note(() => forgetEngine(pool, id));
+      },
+    });
+    const running: Promise<EngineProcess> = launched.then(async (engine) => {
+      try {
+        await noteEngine(pool, engine.noted);
+        return engine;
+      } catch (error) {
+        await engine.close();
+        throw error;
+      }
+    }).catch((error: unknown) => {
+      if (this.#running === running) this.#running = null;
       throw new EngineGone('The query engine could not be started.', { cause: error });
     });
-    return this.#running;
+    return running;
   }
 
-  async #launch(): Promise<Running> {
-    const { logger, ...settings } = this.#options;
-    const folder = join(settings.folder, randomUUID());
-    await makeFolder(settings.folder);
-    await makeFolder(folder);
-    // DuckDB bounds its buffers, but not single values, such as a text of gigabytes: those fail by the limit of the process.
-    const limitKiB = Math.ceil((settings.memoryBytesMax + besidesBytes) / 1024);
-    const child = spawn('/bin/sh', [
-      '-c', `${process.platform === 'linux' ? `ulimit -d ${limitKiB} && ` : ''}exec "$@"`, 'sh',
-      process.execPath, `--max-old-space-size=${heapMiB}`, '--max-semi-space-size=8', '--expose-gc', main,
-    ], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: { ...process.env, UV_THREADPOOL_SIZE: String(threadsOfPool) } });
-    this.#child = child;
-    this.#starts += 1;
-    child.on('message', (message: EngineReady | EngineStuck) => {
-      if ('stuck' in message) this.#stuck.set(message.stuck, true);
+  /** If it cannot be noted, other processes find no engine, or one that they cannot reach, for some minutes. */
+  #note(work: () => Promise<void>): void {
+    this.#noted = this.#noted.then(work).catch((error: unknown) => {
+      this.#options.logger.warn({ err: error }, 'it could not be noted whether the query engine runs');
     });
-    child.on('exit', (code, signal) => {
-      if (this.#child === child) this.#running = null;
-      // Copies are of no use to the next one. What cannot be removed now is later.
-      void rm(folder, { recursive: true, force: true }).catch(() => undefined);
-      if (!this.#isClosed) logger.warn({ code, signal }, 'the query engine has ended; the next query starts it anew');
-    });
-    // Not as arguments, which every user of the machine sees.
-    child.send({ ...settings, folder, secret: this.#secret } satisfies EngineSettings);
-    const ended = once(child, 'exit').then(() => Promise.reject(new Error('it ended while it started')));
-    const isLate = AbortSignal.timeout(startMs);
-    try {
-      const [{ port }] = await Promise.race([once(child, 'message', { signal: isLate }), ended]) as [EngineReady];
-      logger.info({ pid: child.pid }, 'the query engine has started');
-      return { child, folder, url: `http://127.0.0.1:${port}` };
-    } catch (error) {
-      child.kill('SIGKILL');
-      throw error;
-    }
   }
+}
+
+interface Answering {
+  readonly response: IncomingMessage;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+function problemOf(error: unknown, signal: AbortSignal): unknown {
+  if (error instanceof EngineRefusal || error instanceof EngineGone || signal.aborted) return error;
+  if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return new EngineReplaced('The query engine has ended.', { cause: error });
+  return new EngineGone('The query engine ended while it answered.', { cause: error });
+}
+
+/** A machine that is gone answers nothing. */
+function limitConnecting(socket: Socket): void {
+  if (!socket.connecting) return;
+  const late = setTimeout(() => socket.destroy(new Error('the query engine cannot be reached')), connectMs);
+  for (const event of ['connect', 'close']) socket.once(event, () => clearTimeout(late));
 }

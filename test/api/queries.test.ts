@@ -122,7 +122,7 @@ test.each([
   [{ size: 1 }, '400 request_validation_error', 'size: there is no such property'],
   [{ continuation: 'page-2' }, '400 request_validation_error', 'continuation: it is invalid'],
   [{ continuation: 2 }, '400 request_validation_error', 'continuation: it is invalid'],
-  [{ continuation: '00000000-0000-4000-8000-000000000000' }, '400 continuation_expired', 'continuation'],
+  [{ continuation: '00000000-0000-4000-8000-000000000000.00000000-0000-4000-8000-000000000000' }, '400 continuation_expired', 'continuation'],
 ])('POST refuses %j', async (body, outcome, message) => {
   const { path } = await createTable(client(), people, types);
   const answer = await ask(path, body);

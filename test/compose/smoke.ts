@@ -85,6 +85,9 @@ async function smoke(): Promise<void> {
   const filtered = await first.get(`${rows}?filter=${encodeURIComponent('{"column":"visits","op":"gt","value":1}')}&fields=city&count=exact`);
   assert.equal(filtered.status, 200, filtered.text);
   assert.deepEqual(filtered.json.data.map(({ city }: { city: string }) => city), ['Rome']);
+  const largest = await first.get(`${rows}?sort=-visits&limit=1`);
+  const next = await second.get(`${rows}?continuation=${largest.json.continuation}`);
+  assert.deepEqual([largest, next].map(({ json }) => json.data.map(({ city }: { city: string }) => city)), [['Rome'], ['Oslo']]);
   const again = await second.get(rows);
   assert.deepEqual([again.text, again.version], [read.text, read.version]);
   const patched = await first.patch(`${rows}/${oslo}`, { visits: 3 }, { 'if-match': `"${read.version}"` });

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { exportFormats } from '../../query/language/export-format.ts';
 import type { GivenQuery } from '../../query/language/rows-query.ts';
+import { parseContinuation } from '../../query/protocol.ts';
 import { pageQuery } from './page-query.ts';
 
 const json = (problem: string) => z.string().transform((text, context) => {
@@ -56,5 +57,5 @@ export function queryOf({ filter, sort, fields, count }: GivenQuery): GivenQuery
 
 /** Whether a continuation is that of a query, not of a page of all rows. */
 export function isOfQuery(continuation: string | undefined): continuation is string {
-  return continuation !== undefined && /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(continuation);
+  return continuation !== undefined && parseContinuation(continuation) !== null;
 }

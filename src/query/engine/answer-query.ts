@@ -5,7 +5,7 @@ import { RowsJson, type RowsText } from '../../../projections/tables/rows-json.t
 import { DelimitedRowWriter } from '../../formats/delimited-row-writer.ts';
 import { QueryError } from '../language/query-error.ts';
 import { hasGroups, readRowsQuery, type RowsQuery } from '../language/rows-query.ts';
-import type { QueryRequest } from '../protocol.ts';
+import { expiredContinuation, formatContinuation, parseContinuation, type QueryRequest } from '../protocol.ts';
 import type { Columnar } from './columnar.ts';
 import { compileCount, compileGroups, compileRows, type QuerySource } from './compile.ts';
 import { Continuations, type Continuation } from './continuations.ts';
@@ -24,6 +24,8 @@ export interface QueryAnswer {
 }
 
 export interface AnswererOptions {
+  /** Of this engine, which its continuations name. */
+  readonly id: string;
   readonly copies: Copies;
   readonly columnar: Columnar;
   readonly timeoutMs: number;
@@ -64,11 +66,14 @@ export class Answerer {
     }
   }
 
-  async #continue(request: QueryRequest, id: string, signal: AbortSignal): Promise<QueryAnswer> {
+  async #continue(request: QueryRequest, continuation: string, signal: AbortSignal): Promise<QueryAnswer> {
     await this.#options.copies.check(request, request.tableId);
-    const found = this.#continuations.get(request.teamId, id);
+    const found = this.#continuations.get(request.teamId, parseContinuation(continuation)!.id);
     const isTheirs = found !== undefined && found.asker.appId === request.appId && found.held.copy.tableId === request.tableId;
-    if (!isTheirs || found.held.copy.isDropped) throw new QueryError('continuation_expired', `${request.prefix}continuation: what it goes on in is not there any more: ask for the first page again`);
+    if (!isTheirs || found.held.copy.isDropped) {
+      const { type, message } = expiredContinuation(request.prefix);
+      throw new QueryError(type, message);
+    }
     const release = found.held.copy.hold(found.held.version, 'query');
     try {
       return await this.#page(request, found, false, signal);
@@ -89,7 +94,8 @@ export class Answerer {
 
   #keep(continuation: Continuation): string {
     const { copy, version } = continuation.held;
-    return this.#continuations.keep({ ...continuation, held: { ...continuation.held, release: copy.hold(version, 'continuation') } });
+    const id = this.#continuations.keep({ ...continuation, held: { ...continuation.held, release: copy.hold(version, 'continuation') } });
+    return formatContinuation(this.#options.id, id);
   }
 
   async #count(query: RowsQuery, source: QuerySource, signal: AbortSignal): Promise<bigint> {

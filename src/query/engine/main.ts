@@ -16,7 +16,7 @@ import { Copies } from './copies.ts';
 import { Exporter } from './export/exporter.ts';
 import { handle } from './handle.ts';
 
-const [{ databaseUrl, schema, folder, memoryBytesMax, diskBytesMax, diskFreeMin, threads, timeoutMs, secret }] = await once(process, 'message') as [EngineSettings];
+const [{ id, host, port, databaseUrl, schema, folder, memoryBytesMax, diskBytesMax, diskFreeMin, threads, timeoutMs, secret }] = await once(process, 'message') as [EngineSettings];
 const logger = pino({ level: process.env['LOG_LEVEL'] ?? 'info' });
 
 process.once('disconnect', () => process.exit());
@@ -39,11 +39,11 @@ const onEnd = (reason: string): void => {
 const columnar = await Columnar.open({ folder, memoryBytesMax, diskBytesMax: diskBytesMax - copiesBytesMax, threads, onEnd });
 const queries = new CopyQueries(database);
 const copies = new Copies({ columnar, queries, folder, bytesMax: copiesBytesMax, freeMin: diskFreeMin });
-const answerer = new Answerer({ copies, columnar, timeoutMs });
+const answerer = new Answerer({ id, copies, columnar, timeoutMs });
 const sqlAnswerer = new SqlAnswerer({ copies, columnar, queries, timeoutMs, onStuck: (teamId) => process.send!({ stuck: teamId } satisfies EngineStuck) });
 const exporter = new Exporter({ copies, columnar, folder, timeoutMs });
 const server = createServer((request, response) => void handle({ copies, answerer, sqlAnswerer, exporter, secret, logger }, request, response));
-server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as AddressInfo).port } satisfies EngineReady));
+server.listen(port, host, () => process.send!({ port: (server.address() as AddressInfo).port } satisfies EngineReady));
 
 setInterval(() => {
   touchFolder(folder).then(() => Promise.all([removeAbandonedFolders(dirname(folder)), copies.dropDeleted()])).catch((error: unknown) => {
