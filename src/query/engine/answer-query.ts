@@ -84,10 +84,9 @@ export class Answerer {
 
   async #page(request: QueryRequest, at: Continuation, isCold: boolean, signal: AbortSignal): Promise<QueryAnswer> {
     const { query, source, held } = at;
-    const [count, { rows, next }] = await Promise.all([
-      query.count ? this.#count(query, source, signal) : null,
-      hasGroups(query) ? this.#groups(at, request, signal) : this.#rows(at, request, signal),
-    ]);
+    // One after the other: a query is not to share the memory with itself.
+    const count = query.count ? await this.#count(query, source, signal) : null;
+    const { rows, next } = hasGroups(query) ? await this.#groups(at, request, signal) : await this.#rows(at, request, signal);
     const continuation = next === null ? null : this.#keep({ ...at, offset: next });
     return { body: rows.page(continuation), continuation, version: held.version, count, isCold };
   }
