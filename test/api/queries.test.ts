@@ -57,6 +57,11 @@ test.each([
 
 test.each([
   [{ filter: '{' }, '400 request_validation_error', 'query.filter: must be JSON'],
+  [{ filter: '1,"sort":2' }, '400 request_validation_error', 'query.filter: must be JSON'],
+  [{ filter: { column: '$rowID', op: 'eq', value: '\0' } }, '400 request_validation_error', 'query.filter: U+0000'],
+  [{ filter: { column: 'name', op: 'eq', value: '\ud800' } }, '400 request_validation_error', 'query.filter: a lone surrogate'],
+  [{ filter: '{"column":"age","op":"lt","value":1e400}' }, '400 request_validation_error', 'query.filter: the number is too large'],
+  [{ filter: `{"column":"tags","op":"eq","value":${'['.repeat(40)}${']'.repeat(40)}}` }, '400 request_validation_error', 'query.filter: nested deeper'],
   [{ filter: [] }, '400 request_validation_error', 'query.filter: must be an object'],
   [{ filter: { column: 'age', op: 'near', value: 1 } }, '400 request_validation_error', 'query.filter.op: must be one of eq'],
   [{ filter: { and: [{ column: 'age' }] } }, '400 request_validation_error', 'query.filter.and[0].op: must be one of'],

@@ -1,15 +1,25 @@
 /** The query parameters of `GET /tables/{tableID}/rows`: those of a page, and of a query on the rows (docs/spec/queries.md). */
 import { z } from 'zod';
+import { MalformedBody } from '../../formats/malformed-body.ts';
+import { readMembers } from '../../formats/read-members.ts';
 import { exportFormats } from '../../query/language/export-format.ts';
 import type { GivenQuery } from '../../query/language/rows-query.ts';
 import { parseContinuation } from '../../query/protocol.ts';
 import { pageQuery } from './page-query.ts';
 
-const json = (problem: string) => z.string().transform((text, context) => {
+/** JSON in a URL, which is read as strictly as in a body. Throws SyntaxError and MalformedBody. */
+function parseStrictly(text: string): unknown {
+  // It is one value: the object around it cannot end early.
+  JSON.parse(text);
+  return readMembers(Buffer.from(`{"value":${text}}`))['value'];
+}
+
+const condition = z.string().transform((text, context) => {
   try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    context.addIssue({ code: 'custom', message: problem });
+    return parseStrictly(text);
+  } catch (error) {
+    const message = error instanceof MalformedBody ? error.message.replace(/^value: /, '') : 'must be JSON, such as {"column":"age","op":"gte","value":18}';
+    context.addIssue({ code: 'custom', message });
     return z.NEVER;
   }
 });
@@ -18,7 +28,7 @@ const json = (problem: string) => z.string().transform((text, context) => {
 const columnIds = z.string().transform((text) => {
   if (text.startsWith('[')) {
     try {
-      return JSON.parse(text) as unknown;
+      return parseStrictly(text);
     } catch {
       // It is the ID of a column, which begins so.
     }
@@ -27,7 +37,7 @@ const columnIds = z.string().transform((text) => {
 });
 
 const whichRows = {
-  filter: json('must be JSON, such as {"column":"age","op":"gte","value":18}').optional()
+  filter: condition.optional()
     .meta({ description: 'Which rows are asked for: a condition in JSON.', jsonSchema: { type: 'string' } }),
   sort: columnIds.optional()
     .meta({ description: 'The columns that the rows are sorted by, with commas between them; a minus before one sorts downwards.', jsonSchema: { type: 'string' } }),
@@ -43,7 +53,7 @@ export const rowsQuery = pageQuery('rows').extend({
 
 /** The query parameters of `GET /tables/{tableID}/export`. */
 export const exportQuery = z.strictObject({
-  format: z.enum(exportFormats).optional().meta({ description: 'The format of the file. Without it, `Accept` says which.' }),
+  format: z.enum(exportFormats, `must be one of ${exportFormats.join(', ')}`).optional().meta({ description: 'The format of the file. Without it, `Accept` says which.' }),
   ...whichRows,
 });
 
