@@ -83,6 +83,7 @@ test.each<[string, unknown, unknown]>([
   ['NULL', null, 'number'], ['INTERVAL 90 MINUTE', '01:30:00', 'string'], ['\'\\xAB\'::BLOB', 'qw==', 'string'], ['DATE \'2024-03-01\' + 1', '2024-03-02', 'date'], ['["at"]', ['2024-03-01T08:00:00Z'], arrayOf('dateTime')],
   ['to_timestamp(0)', '1970-01-01T00:00:00Z', 'dateTime'], ['\'infinity\'::DATE', null, 'date'], ['\'-infinity\'::TIMESTAMP', null, 'dateTime'], ['\'0044-03-15 (BC)\'::DATE', '-000043-03-15', 'date'], ['[1, 2.5]', [1, 2.5], arrayOf('number')], ['[[1]]', [[1]], 'json'], ['[\'nan\'::DOUBLE, 1]', [null, 1], arrayOf('number')],
   ['{\'a B\': 1, c: {d: "at"}}', { 'a B': 1, c: { d: '2024-03-01T08:00:00Z' } }, 'json'], ['map {\'NaN\': \'a_b\'}', { NaN: 'a_b' }, 'json'], ['json_extract("any", \'$.x\')', 1, 'json'],
+  ['\'{"__Host-a": 1, "__": 2, "a___41_": 3}\'::JSON', { '__Host-a': 1, '__': 2, 'a___41_': 3 }, 'json'],
   ['array_agg({n: Name}) OVER ()', [{ n: 'Beetle' }, { n: 'Civic' }, { n: 'Corolla' }], 'json'],
 ])('%s', async (expression, value, type) => {
   const answer = await ask(`SELECT ${expression} AS v FROM cars ORDER BY Name LIMIT 1`);

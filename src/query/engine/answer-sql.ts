@@ -7,7 +7,7 @@ import { QueryError } from '../language/query-error.ts';
 import type { SqlRequest } from '../protocol.ts';
 import { compileSql, type SqlParameter } from '../sql/compile-sql.ts';
 import { functions, operators, tableFunctions } from '../sql/functions.ts';
-import { decodeNames, encodeName } from '../sql/names.ts';
+import { decodeName, decodeNames, encodeName } from '../sql/names.ts';
 import { parseTree, type SqlNode } from '../sql/node.ts';
 import { StuckQuery, type Columnar } from './columnar.ts';
 import type { QuerySource } from './compile.ts';
@@ -175,7 +175,7 @@ async function columnsOf(connection: DuckDBConnection, text: string): Promise<Re
     return Array.from({ length: statement.columnCount }, (_, at) => {
       const type = statement.columnType(at);
       if (hasUnnamed(type)) throw new QueryError('query_invalid', 'The members of a row that is in the answer must have names, as in {\'x\': 1}.');
-      return { name: uniqueName(decodeNames(statement.columnName(at)), taken), ...sqlColumn(type) };
+      return { name: uniqueName(decodeName(statement.columnName(at)), taken), ...sqlColumn(type) };
     });
   } finally {
     statement.destroySync();

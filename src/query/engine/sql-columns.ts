@@ -6,7 +6,7 @@ import {
   DuckDBArrayType, DuckDBDateValue, DuckDBListType, DuckDBMapType, DuckDBStructType, DuckDBTimestampTZValue, DuckDBTimestampValue, DuckDBTimeValue, DuckDBTypeId, type DuckDBType, type DuckDBValue,
 } from '@duckdb/node-api';
 import { arrayOf, isArrayType, itemKind, type ColumnType } from '../../values/column-type.ts';
-import { decodeNames } from '../sql/names.ts';
+import { decodeName } from '../sql/names.ts';
 import { showDate, showDateTime, showTime } from './stored-type.ts';
 
 export interface SqlColumn {
@@ -111,7 +111,7 @@ function present(value: unknown, type: DuckDBType): unknown {
   if (type instanceof DuckDBListType || type instanceof DuckDBArrayType) return (value as readonly unknown[]).map((item) => present(item, type.valueType));
   if (type instanceof DuckDBMapType) return Object.fromEntries(Object.entries(value as object).map(([key, item]) => [key, present(item, type.valueType)]));
   if (type instanceof DuckDBStructType) {
-    return Object.fromEntries(type.entryNames.map((name, at) => [decodeNames(name), present((value as Readonly<Record<string, unknown>>)[name], type.entryTypes[at]!)]));
+    return Object.fromEntries(type.entryNames.map((name, at) => [decodeName(name), present((value as Readonly<Record<string, unknown>>)[name], type.entryTypes[at]!)]));
   }
   if (typeof value === 'string' && scalars.get(type.typeId)?.type === 'dateTime') return value.replace(/^(\d+-\d\d-\d\d) ([\d:.]+)(?:\+00)?$/, '$1T$2Z');
   return type.alias === 'JSON' ? withNames(value) : value;
@@ -121,7 +121,7 @@ function present(value: unknown, type: DuckDBType): unknown {
 function withNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withNames);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [decodeNames(key), withNames(item)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [decodeName(key), withNames(item)]));
 }
 
 /** Whether a value of this type has members without names, of which JSON would show one only. */

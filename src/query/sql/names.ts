@@ -14,10 +14,14 @@ export function encodeName(name: string): string {
   return plain.test(name) && !calls.has(name) ? name : `__${name.replace(/[^a-z0-9]/gu, (character) => `_${character.codePointAt(0)!.toString(16)}_`)}`;
 }
 
-/** A text of the engine, such as a message, with the names as they were. */
+/** A name of the engine as it was; what is none stays as it is. */
+export function decodeName(encoded: string): string {
+  if (!/^__[a-z0-9_]+$/.test(encoded)) return encoded;
+  const name = encoded.slice(2).replace(/_(10[0-9a-f]{4}|[0-9a-f]{1,5})_/g, (_escape, hex: string) => String.fromCodePoint(parseInt(hex, 16)));
+  return encodeName(name) === encoded ? name : encoded;
+}
+
+/** A text of the engine, such as a message, with the names in it as they were. */
 export function decodeNames(text: string): string {
-  return text.replace(/__(?:[a-z0-9]|_[0-9a-f]{1,5}_)*/g, (encoded) => {
-    const name = encoded.slice(2).replace(/_([0-9a-f]+)_/g, (_escape, hex: string) => String.fromCodePoint(parseInt(hex, 16)));
-    return encodeName(name) === encoded ? name : encoded;
-  });
+  return text.replace(/\b__[a-z0-9_]+\b/g, decodeName);
 }
