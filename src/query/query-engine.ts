@@ -167,12 +167,13 @@ export class QueryEngine {
   }
 
   async #post({ url, secret }: EngineAddress, path: string, body: object, signal: AbortSignal): Promise<Answering> {
+    const text = JSON.stringify(body);
     try {
       const request = httpRequest(`${url}${path}`, { method: 'POST', headers: { authorization: secret }, signal });
       // Once there is a response, that ends with the error too.
       request.on('error', () => undefined);
       request.once('socket', (socket) => limitConnecting(socket));
-      request.end(JSON.stringify(body));
+      request.end(text);
       const [response] = await once(request, 'response') as [IncomingMessage];
       if (response.statusCode === 403) {
         response.resume();

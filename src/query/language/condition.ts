@@ -17,10 +17,10 @@ export interface Comparison {
 
 export type Condition = Comparison | { readonly and: readonly Condition[] } | { readonly or: readonly Condition[] } | { readonly not: Condition };
 
-/** How many conditions a filter may have, how deep they may be nested, and how many values `in` may name. */
+/** How many conditions a filter may have, how deep they may be nested, and how many values all its `in` may name together. */
 const conditionsMax = 100;
 const depthMax = 10;
-const valuesMax = 1000;
+const valuesMax = 2000;
 
 const withoutValue: ReadonlySet<Operator> = new Set(['isEmpty', 'isNotEmpty']);
 const withCase: ReadonlySet<Operator> = new Set(['contains', 'startsWith', 'endsWith']);
@@ -28,6 +28,7 @@ const withCase: ReadonlySet<Operator> = new Set(['contains', 'startsWith', 'ends
 /** Reads a filter from parsed JSON. Throws QueryError with the place of the problem. */
 export function readCondition(given: unknown, place: string): Condition {
   let count = 0;
+  let values = 0;
 
   const read = (value: unknown, at: string, depth: number): Condition => {
     count += 1;
@@ -47,7 +48,10 @@ export function readCondition(given: unknown, place: string): Condition {
       allowOnly(members, ['not'], at);
       return { not: read(members['not'], `${at}.not`, depth + 1) };
     }
-    return readComparison(members, at);
+    const comparison = readComparison(members, at);
+    if (comparison.op === 'in') values += (comparison.value as readonly unknown[]).length;
+    if (values > valuesMax) throw malformed(place, `must name at most ${valuesMax} values by \`in\``);
+    return comparison;
   };
 
   return read(given, place, 1);
@@ -62,10 +66,7 @@ function readComparison(members: Readonly<Record<string, unknown>>, at: string):
   if (withoutValue.has(operator) ? value !== undefined : value === undefined || value === null) {
     throw malformed(`${at}.value`, withoutValue.has(operator) ? `has no meaning with ${operator}` : 'must be there; whether a cell is empty is asked by isEmpty');
   }
-  if (operator === 'in') {
-    if (!Array.isArray(value)) throw malformed(`${at}.value`, 'must be an array of values');
-    if (value.length > valuesMax) throw malformed(`${at}.value`, `must have at most ${valuesMax} values`);
-  }
+  if (operator === 'in' && !Array.isArray(value)) throw malformed(`${at}.value`, 'must be an array of values');
   if (ignoreCase !== undefined) {
     if (typeof ignoreCase !== 'boolean') throw malformed(`${at}.ignoreCase`, 'must be true or false');
     if (!withCase.has(operator)) throw malformed(`${at}.ignoreCase`, `has no meaning with ${operator}`);
