@@ -1,0 +1,60 @@
+/** What can go wrong between a program and the service. */
+import type { components } from './interface.ts';
+
+type Responses = components['responses'];
+type BodyOf<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : never;
+
+/** The error types of the interface, such as `table_not_found`. */
+export type ErrorType = Extract<BodyOf<Responses[keyof Responses]>, { error: unknown }>['error']['type'];
+
+/** The service refused a request, or failed to do it. */
+export class TablogError extends Error {
+  override readonly name = 'TablogError';
+  /** Null for a job that failed. */
+  readonly status: number | null;
+  /** Null if the answer is not one of Tablog's: then a proxy gave it, or the URL is that of something else. */
+  readonly type: ErrorType | null;
+  /** After how many milliseconds the service may be asked again; 0 if it does not say. */
+  readonly retryAfterMs: number;
+
+  constructor(status: number | null, type: ErrorType | null, message: string, retryAfterMs = 0) {
+    super(message);
+    this.status = status;
+    this.type = type;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** No answer came, or not all of it. Whether the request took effect is unknown. */
+export class Unreachable extends Error {
+  override readonly name = 'Unreachable';
+
+  constructor(url: string, cause: unknown) {
+    super(`The server at ${url} cannot be reached: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+/** The error of an answer that is no success. Reads its body. */
+export async function errorOf(response: Response): Promise<TablogError> {
+  const retryAfterMs = Number(response.headers.get('retry-after') ?? 0) * 1000 || 0;
+  const { error } = parse(await response.text());
+  if (typeof error?.type === 'string' && typeof error.message === 'string') {
+    return new TablogError(response.status, error.type as ErrorType, error.message, retryAfterMs);
+  }
+  return new TablogError(response.status, null, `The server answers ${response.status}, but not as Tablog does: is its URL right?`, retryAfterMs);
+}
+
+function parse(text: string): { readonly error?: { readonly type?: unknown; readonly message?: unknown } } {
+  try {
+    return (JSON.parse(text) as object | null) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** `fetch` reports only that it failed; the reason is in its cause, and a host with several addresses fails once for each. */
+function reasonOf(error: unknown): string {
+  const { cause, errors, message } = error as Partial<AggregateError>;
+  const inner: unknown = errors?.[0] ?? cause;
+  return inner === undefined || inner === null ? message ?? String(error) : reasonOf(inner);
+}

@@ -1,0 +1,38 @@
+/** Lists that the service gives in pages. */
+
+/** A page, and what the next one is asked with; undefined: it is the last. */
+export interface Page<T> {
+  readonly data: readonly T[];
+  readonly continuation?: string | undefined;
+}
+
+/** A list. Iterating over it asks for one page after the other, while the items are taken. */
+export class Pages<T, P extends Page<T> = Page<T>> implements AsyncIterable<T> {
+  readonly #ask: (continuation: string | undefined) => Promise<P>;
+
+  constructor(ask: (continuation: string | undefined) => Promise<P>) {
+    this.#ask = ask;
+  }
+
+  /** The items. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
+    for await (const { data } of this.pages()) yield* data;
+  }
+
+  /** The pages. */
+  async *pages(): AsyncGenerator<P, void, undefined> {
+    let continuation: string | undefined;
+    do {
+      const page = await this.#ask(continuation);
+      yield page;
+      continuation = page.continuation;
+    } while (continuation !== undefined);
+  }
+
+  /** All items, in memory. */
+  async toArray(): Promise<T[]> {
+    const items: T[] = [];
+    for await (const { data } of this.pages()) items.push(...data);
+    return items;
+  }
+}

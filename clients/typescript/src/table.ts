@@ -1,0 +1,214 @@
+/** A table: its rows, one by one, in pages, in queries and in bulk. */
+import type { components, operations } from './interface.ts';
+import { loadRows, type Loaded, type LoadOptions, type RowSource } from './load.ts';
+import { Pages, type Page } from './pages.ts';
+import type { Transport } from './transport.ts';
+import { ifMatch, versionOf, type Version, type Versioned } from './versions.ts';
+
+type Schemas = components['schemas'];
+
+/** What the service says of a table. */
+export type TableDescription = Schemas['Table'];
+
+/** A column as it is given for a new table. */
+export type NewColumn = Schemas['NewTableSchema']['columns'][number];
+
+/** What becomes of cells that the schema has no place for. */
+export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema';
+
+/** A row of a table about which nothing is known. */
+export type AnyRow = Readonly<Record<string, unknown>>;
+
+/** The IDs of the columns. */
+export type ColumnOf<Row> = keyof Row & string;
+
+/** A row as it is stored: empty cells are left out. */
+export type StoredRow<Row> = Readonly<Partial<Row>> & { readonly $rowID: string };
+
+/** What is to become of a row: null empties a cell. */
+export type RowChanges<Row> = { readonly [Column in ColumnOf<Row>]?: Row[Column] | null };
+
+/** Which rows are asked for (docs/spec/queries.md). */
+export type Condition<Row> =
+  | { readonly column: ColumnOf<Row> | '$rowID'; readonly op: Exclude<ComparisonOp, 'in'>; readonly value?: unknown; readonly ignoreCase?: boolean }
+  | { readonly column: ColumnOf<Row> | '$rowID'; readonly op: 'in'; readonly value: readonly unknown[] }
+  | { readonly and: readonly Condition<Row>[] }
+  | { readonly or: readonly Condition<Row>[] }
+  | { readonly not: Condition<Row> };
+type ComparisonOp = Extract<Schemas['Condition'], { readonly op: unknown }>['op'];
+
+export interface RowsQuery<Row> {
+  readonly filter?: Condition<Row>;
+  /** Columns; a minus before one sorts downwards. */
+  readonly sort?: readonly (ColumnOf<Row> | `-${ColumnOf<Row>}`)[];
+  readonly fields?: readonly (ColumnOf<Row> | '$version')[];
+  /** How many rows a page has; 10,000 if omitted, which is the most. */
+  readonly limit?: number;
+}
+
+/** Groups of rows, and what is computed of each. */
+export interface GroupsQuery<Row> extends Omit<RowsQuery<Row>, 'fields' | 'sort'> {
+  readonly groupBy?: readonly ColumnOf<Row>[];
+  readonly aggregate: readonly { readonly op: 'count' | 'countDistinct' | 'sum' | 'avg' | 'min' | 'max'; readonly column?: ColumnOf<Row>; readonly as?: string }[];
+  /** Columns of the groups, and names of aggregates. */
+  readonly sort?: readonly string[];
+}
+
+/** A page of rows, of one version of the table. */
+export interface RowsPage<T> extends Page<T> {
+  readonly version: Version;
+}
+
+/** IDs of rows that were added, in the order of the input, with the version of the table that has them. */
+export interface Added extends Versioned<{ readonly rowIDs: readonly string[] }> {
+  /** How many cells were dropped, where `dropColumns` allowed that. */
+  readonly droppedCells: number;
+}
+
+export interface WriteOptions {
+  /** The request takes effect only if nothing has changed since; else it throws TablogError `precondition_failed`. */
+  readonly ifMatch?: Version;
+  /** Default: `abort`. */
+  readonly onSchemaError?: OnSchemaError;
+  readonly signal?: AbortSignal;
+}
+
+export type ExportFormat = NonNullable<NonNullable<operations['exportTable']['parameters']['query']>['format']>;
+
+export class Table<Row extends object = AnyRow> {
+  readonly id: string;
+  readonly #transport: Transport;
+
+  constructor(transport: Transport, id: string) {
+    this.#transport = transport;
+    this.id = id;
+  }
+
+  /** Its name, schema, number of rows and version. */
+  async describe(): Promise<TableDescription> {
+    const { data } = await this.#transport.operations.GET('/tables/{tableID}', { params: this.#params });
+    return data!.data;
+  }
+
+  /** Its version: it rises with each change of its rows. */
+  async version(): Promise<Version> {
+    const { response } = await this.#transport.operations.HEAD('/tables/{tableID}/rows', { params: this.#params });
+    return versionOf(response);
+  }
+
+  /** Its rows: all, or those that a query asks for, which are all of one version. */
+  rows(query: RowsQuery<Row> = {}): Pages<StoredRow<Row>, RowsPage<StoredRow<Row>>> {
+    const { limit, ...asked } = query;
+    return new Pages(async (continuation) => {
+      const isQuery = Object.keys(asked).length > 0;
+      const size = limit === undefined ? {} : { limit };
+      const next = continuation === undefined ? {} : { continuation };
+      const { data, response } = isQuery
+        ? await this.#transport.operations.POST('/tables/{tableID}/query', { params: this.#params, body: { ...(continuation === undefined && asked as object), ...size, ...next } })
+        : await this.#transport.operations.GET('/tables/{tableID}/rows', { params: { ...this.#params, query: { ...size, ...next } } });
+      return { ...(data as unknown as Page<StoredRow<Row>>), version: versionOf(response) };
+    });
+  }
+
+  /** Groups of rows with aggregates, such as sums. */
+  groups(query: GroupsQuery<Row>): Pages<AnyRow, RowsPage<AnyRow>> {
+    const { limit, ...asked } = query;
+    return new Pages(async (continuation) => {
+      const size = limit === undefined ? {} : { limit };
+      const body = continuation === undefined ? { ...asked as object, ...size } : { ...size, continuation };
+      const { data, response } = await this.#transport.operations.POST('/tables/{tableID}/query', { params: this.#params, body });
+      return { ...(data as Page<AnyRow>), version: versionOf(response) };
+    });
+  }
+
+  /** How many rows meet a filter. */
+  async count(filter: Condition<Row> = { and: [] }): Promise<number> {
+    const { response } = await this.#transport.operations.POST('/tables/{tableID}/query', {
+      params: this.#params, body: { filter: filter as Schemas['Condition'], count: 'exact', limit: 1 },
+    });
+    return Number(response.headers.get('tablog-count'));
+  }
+
+  /** One row. Throws TablogError `row_not_found`. */
+  async row(rowID: string): Promise<Versioned<StoredRow<Row>>> {
+    const { data, response } = await this.#transport.operations.GET('/tables/{tableID}/rows/{rowID}', { params: this.#paramsOf(rowID) });
+    return { data: (data as { readonly data: StoredRow<Row> }).data, version: versionOf(response) };
+  }
+
+  /** Adds rows, all or none. For more than some thousand, `load` does so in parts. */
+  async add(rows: readonly Row[], { signal, onSchemaError, ...options }: WriteOptions = {}): Promise<Added> {
+    const { data, response } = await this.#transport.operations.POST('/tables/{tableID}/rows', {
+      params: { ...this.#params, query: onSchemaError === undefined ? {} : { onSchemaError }, header: { ...newKey(), ...ifMatch(options.ifMatch) } },
+      body: rows as AnyRow[], ...(signal && { signal }),
+    });
+    const { rowIDs } = (data as { readonly data: Added['data'] }).data;
+    return { data: { rowIDs }, version: versionOf(response), droppedCells: droppedCellsOf(response) };
+  }
+
+  /** Changes a row: the columns that are named. Returns its new version. */
+  async patch(rowID: string, changes: RowChanges<Row>, { signal, onSchemaError, ...options }: WriteOptions = {}): Promise<Version> {
+    const { response } = await this.#transport.operations.PATCH('/tables/{tableID}/rows/{rowID}', {
+      params: { ...this.#paramsOf(rowID), query: onSchemaError === undefined ? {} : { onSchemaError }, header: { ...newKey(), ...ifMatch(options.ifMatch) } },
+      body: changes as AnyRow, ...(signal && { signal }),
+    });
+    return versionOf(response);
+  }
+
+  /** Deletes a row. That there is none is no error. Returns the version of the table. */
+  async delete(rowID: string, options: Pick<WriteOptions, 'ifMatch'> = {}): Promise<Version> {
+    const { response } = await this.#transport.operations.DELETE('/tables/{tableID}/rows/{rowID}', {
+      params: { ...this.#paramsOf(rowID), header: { ...newKey(), ...ifMatch(options.ifMatch) } },
+    });
+    return versionOf(response);
+  }
+
+  /** Adds any number of rows in one step, or replaces all rows by them (`overwrite`). They are sent in parts, while they are made. */
+  async load(rows: RowSource<Row>, options: LoadOptions = {}): Promise<Loaded> {
+    return loadRows(this.#transport, this.id, rows as RowSource<AnyRow>, options);
+  }
+
+  /** Gives the table another name, and columns other names to be shown under. */
+  async update(changes: operations['updateTable']['requestBody']['content']['application/json'], options: Pick<WriteOptions, 'ifMatch'> = {}): Promise<Version> {
+    const { response } = await this.#transport.operations.PATCH('/tables/{tableID}', {
+      params: { ...this.#params, header: { ...newKey(), ...ifMatch(options.ifMatch) } }, body: changes,
+    });
+    return versionOf(response);
+  }
+
+  /** Its rows as a file, which is made while it is read. Break off by cancelling the stream. */
+  async export(format: ExportFormat, query: Omit<RowsQuery<Row>, 'limit'> = {}): Promise<Versioned<ReadableStream<Uint8Array>>> {
+    const { filter, sort, fields } = query;
+    const { data, response } = await this.#transport.streaming.GET('/tables/{tableID}/export', {
+      params: {
+        ...this.#params, query: {
+          format, ...(filter && { filter: JSON.stringify(filter) }), ...(sort && { sort: JSON.stringify(sort) }), ...(fields && { fields: JSON.stringify(fields) }),
+        },
+      },
+      parseAs: 'stream',
+    });
+    return { data: data as ReadableStream<Uint8Array>, version: versionOf(response) };
+  }
+
+  /** Deletes the table with all its rows. That there is none is no error. */
+  async drop(options: Pick<WriteOptions, 'ifMatch'> = {}): Promise<void> {
+    await this.#transport.operations.DELETE('/tables/{tableID}', { params: { ...this.#params, header: { ...newKey(), ...ifMatch(options.ifMatch) } } });
+  }
+
+  get #params(): { readonly path: { readonly tableID: string } } {
+    return { path: { tableID: this.id } };
+  }
+
+  #paramsOf(rowID: string): { readonly path: { readonly tableID: string; readonly rowID: string } } {
+    return { path: { tableID: this.id, rowID } };
+  }
+}
+
+/** With it, a request that is sent again takes effect once. */
+export function newKey(): { readonly 'Idempotency-Key': string } {
+  return { 'Idempotency-Key': crypto.randomUUID() };
+}
+
+export function droppedCellsOf(response: Response): number {
+  return Number(response.headers.get('tablog-dropped-cells') ?? 0);
+}
+

@@ -1,0 +1,92 @@
+/** The client of a Tablog service. */
+import type { components } from './interface.ts';
+import { Job } from './jobs.ts';
+import { Pages } from './pages.ts';
+import { droppedCellsOf, newKey, Table, type AnyRow, type NewColumn, type OnSchemaError } from './table.ts';
+import { openTransport, type Operations, type Transport, type TransportOptions } from './transport.ts';
+import { versionOf, type Version } from './versions.ts';
+
+/** A table as a list shows it. */
+export type TableSummary = components['schemas']['TableSummary'];
+
+export interface NewTable<Row extends object> {
+  readonly name: string;
+  /** Its columns; if omitted, they are inferred from the rows. */
+  readonly columns?: readonly NewColumn[];
+  /** Its first rows: some thousand at most. Load more with `Table.load`. */
+  readonly rows?: readonly Row[];
+  readonly appsToLink?: readonly string[];
+  readonly onSchemaError?: OnSchemaError;
+}
+
+export interface CreatedTable<Row extends object> {
+  readonly table: Table<Row>;
+  readonly rowIDs: readonly string[];
+  readonly version: Version;
+  readonly droppedCells: number;
+}
+
+/** A value of a parameter of SQL. */
+export type SqlValue = string | number | boolean | null;
+
+/** The answer to SQL: rows, their columns, and the versions of the tables that were read, by ID. */
+export interface SqlResult<Row> {
+  readonly data: readonly Row[];
+  readonly columns: readonly { readonly name: string; readonly type: components['schemas']['ColumnType'] }[];
+  readonly versions: Readonly<Record<string, Version>>;
+}
+
+export class Tablog {
+  readonly #transport: Transport;
+
+  constructor(options: TransportOptions) {
+    this.#transport = openTransport(options);
+  }
+
+  /** All operations of the interface, for what this class has no method for. */
+  get operations(): Operations {
+    return this.#transport.operations;
+  }
+
+  /** The tables that the token can see, in the order in which they were created. */
+  tables(): Pages<TableSummary> {
+    return new Pages(async (continuation) => {
+      const { data } = await this.operations.GET('/tables', { params: { query: continuation === undefined ? {} : { continuation } } });
+      return data!;
+    });
+  }
+
+  /** A table by its ID; nothing is asked yet. `Row`: its columns, as `tablog types` prints them. */
+  table<Row extends object = AnyRow>(id: string): Table<Row> {
+    return new Table(this.#transport, id);
+  }
+
+  /** A table by its name. Undefined if there is none; throws if several have it. */
+  async find<Row extends object = AnyRow>(name: string): Promise<Table<Row> | undefined> {
+    const named: TableSummary[] = [];
+    for await (const table of this.tables()) if (table.name === name) named.push(table);
+    if (named.length > 1) throw new Error(`${named.length} tables are named ${JSON.stringify(name)}: ${named.map(({ id }) => id).join(', ')}`);
+    return named[0] && this.table(named[0].id);
+  }
+
+  async createTable<Row extends object = AnyRow>({ name, columns, rows = [], appsToLink, onSchemaError }: NewTable<Row>): Promise<CreatedTable<Row>> {
+    const { data, response } = await this.operations.POST('/tables', {
+      params: { header: newKey(), query: onSchemaError === undefined ? {} : { onSchemaError } },
+      body: { name, rows: rows as AnyRow[], ...(columns && { schema: { columns: [...columns] } }), ...(appsToLink && { appsToLink: [...appsToLink] }) },
+    });
+    const { tableID, rowIDs } = (data as { readonly data: { readonly tableID: string; readonly rowIDs: readonly string[] } }).data;
+    return { table: this.table(tableID), rowIDs, version: versionOf(response), droppedCells: droppedCellsOf(response) };
+  }
+
+  /** The rows of a SELECT over the team's tables. `parameters`: the values of `$1`, `$2` and so on, or of `$name`. */
+  async sql<Row = AnyRow>(sql: string, parameters?: readonly SqlValue[] | Readonly<Record<string, SqlValue>>): Promise<SqlResult<Row>> {
+    const { data } = await this.operations.POST('/query', { body: { sql, ...(parameters && { parameters: parameters as SqlValue[] }) } });
+    return data as unknown as SqlResult<Row>;
+  }
+
+  /** A job that a request was answered 202 with. */
+  job(id: string): Job {
+    return new Job(this.operations, id);
+  }
+}
+

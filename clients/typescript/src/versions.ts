@@ -1,0 +1,22 @@
+/** Versions, by which a program changes only what it has seen (RFC 9110, 13.1.1). */
+
+declare const version: unique symbol;
+
+/** The version of a table or a row: the ETag of an answer, good for `ifMatch`. It rises with each change. */
+export type Version = string & { readonly [version]: true };
+
+/** Something, and its version. */
+export interface Versioned<T> {
+  readonly data: T;
+  readonly version: Version;
+}
+
+/** The version of an answer that has one. */
+export function versionOf(response: Response): Version {
+  return response.headers.get('etag') as Version;
+}
+
+/** The headers of a request that takes effect only if nothing has changed since this version; undefined: in any case. */
+export function ifMatch(version: Version | undefined): { readonly 'If-Match'?: string } {
+  return version === undefined ? {} : { 'If-Match': version };
+}
