@@ -12,6 +12,7 @@ import { UnsupportedKafkajs } from '../log/kafka/kafkajs-internals.ts';
 import { UnsafeTopic } from '../log/kafka/topic.ts';
 import { CannotResume } from '../replay/resume-after-loss.ts';
 import { ReadModelInUse } from '../app/read-model-use.ts';
+import { describeServerError, isServerError } from './client/server-error.ts';
 import { NoReadModel } from '../../projections/engine/compare/snapshot.ts';
 
 /** An error of the user of the command line, or one that the user should know about. */
@@ -42,6 +43,7 @@ export async function runToEnd(work: () => Promise<void>): Promise<void> {
 /** The error as its user sees it: a sentence, or the stack of a bug. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (isServerError(error)) return describeServerError(error);
   if (userErrors.some((kind) => error instanceof kind)) return error.message;
   if (isKafkaAway(error)) return `Kafka cannot be used: ${error.message}`;
   if (isTopicMissing(error)) return 'Kafka has no topic of this log: correct KAFKA_BROKERS or KAFKA_TOPIC, or restore the topic; the service makes an empty one when it starts.';

@@ -36,12 +36,22 @@ export class Unreachable extends Error {
 
 /** The error of an answer that is no success. Reads its body. */
 export async function errorOf(response: Response): Promise<TablogError> {
+  const location = response.headers.get('location');
+  // A browser does not show where to.
+  if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400 && location !== null)) {
+    return new TablogError(response.status, null, `The server is elsewhere: it answers ${response.status} with ${location ?? 'another address'}. Give that as the URL.`);
+  }
   const retryAfterMs = Number(response.headers.get('retry-after') ?? 0) * 1000 || 0;
   const { error } = parse(await response.text());
   if (typeof error?.type === 'string' && typeof error.message === 'string') {
     return new TablogError(response.status, error.type as ErrorType, error.message, retryAfterMs);
   }
-  return new TablogError(response.status, null, `The server answers ${response.status}, but not as Tablog does: is its URL right?`, retryAfterMs);
+  return notTablog(response.status, retryAfterMs);
+}
+
+/** The error of an answer that is not one of the interface. */
+export function notTablog(status: number, retryAfterMs = 0): TablogError {
+  return new TablogError(status, null, `The server answers ${status}, but not as Tablog does: is its URL right?`, retryAfterMs);
 }
 
 function parse(text: string): { readonly error?: { readonly type?: unknown; readonly message?: unknown } } {

@@ -1,12 +1,11 @@
-export { TablogError, Unreachable, type ErrorType } from './errors.ts';
+export { notTablog, TablogError, Unreachable, type ErrorType } from './errors.ts';
 export type { components, operations, paths } from './interface.ts';
 export type { Job, JobProgress } from './jobs.ts';
 export type { Loaded, LoadOptions, LoadProgress, RowSource } from './load.ts';
 export type { Page, Pages } from './pages.ts';
-export {
-  Table, type Added, type AnyRow, type Condition, type ExportFormat, type GroupsQuery, type NewColumn, type OnSchemaError, type RowChanges, type RowsPage, type RowsQuery,
-  type StoredRow, type TableDescription, type WriteOptions,
-} from './table.ts';
+export type { AnyRow, ColumnOf, Condition, GroupsQuery, OnSchemaError, RowChanges, RowsQuery, StoredRow } from './rows.ts';
+export { Stash, type Imported, type ImportOptions, type ImportTarget, type StashOptions } from './stash.ts';
+export { Table, type Added, type ColumnType, type ExportFormat, type NewColumn, type RowsPage, type TableDescription, type WriteOptions } from './table.ts';
 export { Tablog, type CreatedTable, type NewTable, type SqlResult, type SqlValue, type TableSummary } from './tablog.ts';
 export type { Operations, TransportOptions } from './transport.ts';
-export type { Version, Versioned } from './versions.ts';
+export { versionOf, type Version, type Versioned } from './versions.ts';

@@ -1,9 +1,8 @@
-/** Loads any number of rows into a table in one step: through a stash, which is filled in parts and then imported (docs/spec). */
-import { eachInParallel } from './each-in-parallel.ts';
-import { Job, type JobProgress } from './jobs.ts';
-import { droppedCellsOf, newKey, type AnyRow, type OnSchemaError } from './table.ts';
-import type { Transport } from './transport.ts';
-import { ifMatch, versionOf, type Version } from './versions.ts';
+/** Loads any number of rows into a table in one step: a stash is filled in chunks, while the rows are made, and then imported. */
+import type { JobProgress } from './jobs.ts';
+import type { AnyRow, OnSchemaError } from './rows.ts';
+import type { ImportTarget, Stash } from './stash.ts';
+import type { Version } from './versions.ts';
 
 /** Rows, however they come. They are taken only as fast as they can be sent. */
 export type RowSource<Row> = Iterable<Row> | AsyncIterable<Row> | ReadableStream<Row>;
@@ -14,7 +13,7 @@ export interface LoadOptions {
   /** It takes effect only if nothing has changed since. */
   readonly ifMatch?: Version;
   readonly onSchemaError?: OnSchemaError;
-  /** How many parts are sent at once. */
+  /** How many chunks are sent at once. */
   readonly parallel?: number;
   /** Called when rows were sent, and while they are imported. */
   readonly onProgress?: (progress: LoadProgress) => void;
@@ -31,7 +30,7 @@ export interface Loaded {
   readonly rows: number;
   /** The version of the table with these rows, or a later one. */
   readonly version: Version;
-  /** How many cells were dropped, where `dropColumns` allowed that. */
+  /** How many cells were dropped. */
   readonly droppedCells: number;
 }
 
@@ -39,64 +38,50 @@ export interface Loaded {
 const chunkRows = 1000;
 const chunkBytes = 8_000_000;
 
-/** Below this many characters, compressing a part saves nothing. */
+/** Below this many characters, compressing a chunk saves nothing. */
 const worthwhile = 1024;
 
 const parallelByDefault = 4;
 
-/** Throws TablogError and Unreachable; then the table is unchanged. */
-export async function loadRows(transport: Transport, tableID: string, rows: RowSource<AnyRow>, options: LoadOptions): Promise<Loaded> {
-  const { onSchemaError = 'abort', onProgress, signal, parallel = parallelByDefault } = options;
-  const stashID = `load-${crypto.randomUUID()}`;
-  const { operations, streaming } = transport;
+/** How long deleting the stash may take. */
+const deleteMs = 15_000;
+
+/** Fills an empty stash with rows and imports it. Throws TablogError and Unreachable. Deletes the stash in any case. */
+export async function loadRows(stash: Stash, target: ImportTarget, rows: RowSource<AnyRow>, options: LoadOptions): Promise<Loaded> {
+  const { onProgress, signal, parallel = parallelByDefault } = options;
   let rowsSent = 0;
   try {
-    await eachInParallel(chunksOf(rows), parallel, async ({ body, rows: count }, serial) => {
-      await operations.PUT('/stashes/{stashID}/{serial}', {
-        params: { path: { stashID, serial: String(serial) }, query: onSchemaError === 'dropColumns' ? { onSchemaError } : {} },
-        ...await compressed(body), ...(signal && { signal }),
-      });
+    await inParallel(chunksOf(rows), parallel, async ({ body, serial, rows: count }) => {
+      const isCompressed = body.length >= worthwhile;
+      await stash.put(serial, isCompressed ? await compress(body) : body, { encoding: isCompressed ? 'gzip' : undefined, signal });
       rowsSent += count;
       onProgress?.({ rowsSent, job: null });
-    }, () => undefined);
-    const params = {
-      path: { tableID }, query: { onSchemaError }, header: { ...newKey(), ...ifMatch(options.ifMatch), 'x-service-asynchronous': 'true' },
-    } as const;
-    const asked = { params, body: { $stashID: stashID }, parseAs: 'stream', ...(signal && { signal }) } as const;
-    // The answer has the IDs of all rows.
-    const { response } = options.mode === 'overwrite'
-      ? await streaming.PUT('/tables/{tableID}', { ...asked, body: { rows: asked.body } })
-      : await streaming.POST('/tables/{tableID}/rows', asked);
-    if (response.status !== 202) {
-      await response.body?.cancel();
-      return { rows: rowsSent, version: versionOf(response), droppedCells: droppedCellsOf(response) };
-    }
-    const { data: { jobID } } = await response.json() as { readonly data: { readonly jobID: string } };
-    const { cellsDropped = 0 } = await new Job(operations, jobID).done({ onProgress: (job) => onProgress?.({ rowsSent, job }), signal });
-    const { response: head } = await operations.HEAD('/tables/{tableID}/rows', { params: { path: { tableID } } });
-    return { rows: rowsSent, version: versionOf(head), droppedCells: cellsDropped };
+    });
+    const { version, droppedCells } = await stash.importInto(target, { signal, onProgress: (job) => onProgress?.({ rowsSent, job }) });
+    return { rows: rowsSent, version, droppedCells };
   } finally {
-    // Imported or not, it is of no use any more. It would expire by itself.
-    await operations.DELETE('/stashes/{stashID}', { params: { path: { stashID } } }).catch(() => undefined);
+    // It is of no use any more, and would expire by itself.
+    await stash.delete(AbortSignal.timeout(deleteMs)).catch(() => undefined);
   }
 }
 
 interface Chunk {
+  readonly serial: number;
   /** A request body in JSON. */
   readonly body: string;
   readonly rows: number;
 }
 
 /** At least one, also without rows. */
-async function* chunksOf(rows: RowSource<AnyRow>): AsyncGenerator<Chunk> {
+async function* chunksOf(rows: RowSource<AnyRow>): AsyncGenerator<Chunk, void, undefined> {
   let texts: string[] = [];
   let length = 0;
-  let hasChunk = false;
+  let serial = 0;
   const take = (): Chunk => {
-    const chunk = { body: `[${texts.join(',')}]`, rows: texts.length };
+    const chunk = { serial, body: `[${texts.join(',')}]`, rows: texts.length };
     texts = [];
     length = 0;
-    hasChunk = true;
+    serial += 1;
     return chunk;
   };
   for await (const row of rows as AsyncIterable<AnyRow>) {
@@ -106,19 +91,21 @@ async function* chunksOf(rows: RowSource<AnyRow>): AsyncGenerator<Chunk> {
     length += text.length;
     if (texts.length >= chunkRows) yield take();
   }
-  if (texts.length > 0 || !hasChunk) yield take();
+  if (texts.length > 0 || serial === 0) yield take();
 }
 
-interface EncodedBody {
-  /** Bytes: the document describes what is in them. */
-  readonly body: never;
-  readonly bodySerializer: <Body>(body: Body) => Body;
-  readonly headers: Readonly<Record<string, string>>;
+/** Does so for each item, some at a time. After a failure no further item is taken, and what has begun is awaited. */
+async function inParallel<T>(items: AsyncGenerator<T, void, undefined>, parallel: number, work: (item: T) => Promise<void>): Promise<void> {
+  const worker = async (): Promise<void> => {
+    // Who leaves the loop early ends it for all.
+    for await (const item of items) await work(item);
+  };
+  const ended = await Promise.allSettled(Array.from({ length: parallel }, worker));
+  const failed = ended.find((end) => end.status === 'rejected');
+  if (failed) throw failed.reason;
 }
 
-async function compressed(text: string): Promise<EncodedBody> {
-  const asItIs = { bodySerializer: <Body>(body: Body): Body => body };
-  if (text.length < worthwhile) return { ...asItIs, body: text as never, headers: {} };
+async function compress(text: string): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = await new Response(new Blob([text]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer();
-  return { ...asItIs, body: bytes as never, headers: { 'content-encoding': 'gzip' } };
+  return new Uint8Array(bytes);
 }

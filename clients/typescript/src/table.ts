@@ -1,7 +1,10 @@
 /** A table: its rows, one by one, in pages, in queries and in bulk. */
+import { droppedCellsOf, newKey } from './headers.ts';
 import type { components, operations } from './interface.ts';
 import { loadRows, type Loaded, type LoadOptions, type RowSource } from './load.ts';
 import { Pages, type Page } from './pages.ts';
+import type { AnyRow, Condition, GroupsQuery, OnSchemaError, RowChanges, RowsQuery, StoredRow } from './rows.ts';
+import { Stash } from './stash.ts';
 import type { Transport } from './transport.ts';
 import { ifMatch, versionOf, type Version, type Versioned } from './versions.ts';
 
@@ -10,49 +13,10 @@ type Schemas = components['schemas'];
 /** What the service says of a table. */
 export type TableDescription = Schemas['Table'];
 
+export type ColumnType = Schemas['ColumnType'];
+
 /** A column as it is given for a new table. */
 export type NewColumn = Schemas['NewTableSchema']['columns'][number];
-
-/** What becomes of cells that the schema has no place for. */
-export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema';
-
-/** A row of a table about which nothing is known. */
-export type AnyRow = Readonly<Record<string, unknown>>;
-
-/** The IDs of the columns. */
-export type ColumnOf<Row> = keyof Row & string;
-
-/** A row as it is stored: empty cells are left out. */
-export type StoredRow<Row> = Readonly<Partial<Row>> & { readonly $rowID: string };
-
-/** What is to become of a row: null empties a cell. */
-export type RowChanges<Row> = { readonly [Column in ColumnOf<Row>]?: Row[Column] | null };
-
-/** Which rows are asked for (docs/spec/queries.md). */
-export type Condition<Row> =
-  | { readonly column: ColumnOf<Row> | '$rowID'; readonly op: Exclude<ComparisonOp, 'in'>; readonly value?: unknown; readonly ignoreCase?: boolean }
-  | { readonly column: ColumnOf<Row> | '$rowID'; readonly op: 'in'; readonly value: readonly unknown[] }
-  | { readonly and: readonly Condition<Row>[] }
-  | { readonly or: readonly Condition<Row>[] }
-  | { readonly not: Condition<Row> };
-type ComparisonOp = Extract<Schemas['Condition'], { readonly op: unknown }>['op'];
-
-export interface RowsQuery<Row> {
-  readonly filter?: Condition<Row>;
-  /** Columns; a minus before one sorts downwards. */
-  readonly sort?: readonly (ColumnOf<Row> | `-${ColumnOf<Row>}`)[];
-  readonly fields?: readonly (ColumnOf<Row> | '$version')[];
-  /** How many rows a page has; 10,000 if omitted, which is the most. */
-  readonly limit?: number;
-}
-
-/** Groups of rows, and what is computed of each. */
-export interface GroupsQuery<Row> extends Omit<RowsQuery<Row>, 'fields' | 'sort'> {
-  readonly groupBy?: readonly ColumnOf<Row>[];
-  readonly aggregate: readonly { readonly op: 'count' | 'countDistinct' | 'sum' | 'avg' | 'min' | 'max'; readonly column?: ColumnOf<Row>; readonly as?: string }[];
-  /** Columns of the groups, and names of aggregates. */
-  readonly sort?: readonly string[];
-}
 
 /** A page of rows, of one version of the table. */
 export interface RowsPage<T> extends Page<T> {
@@ -164,7 +128,8 @@ export class Table<Row extends object = AnyRow> {
 
   /** Adds any number of rows in one step, or replaces all rows by them (`overwrite`). They are sent in parts, while they are made. */
   async load(rows: RowSource<Row>, options: LoadOptions = {}): Promise<Loaded> {
-    return loadRows(this.#transport, this.id, rows as RowSource<AnyRow>, options);
+    const stash = new Stash(this.#transport, `load-${crypto.randomUUID()}`, { onSchemaError: options.onSchemaError });
+    return loadRows(stash, { kind: options.mode ?? 'add', tableID: this.id, ifMatch: options.ifMatch }, rows as RowSource<AnyRow>, options);
   }
 
   /** Gives the table another name, and columns other names to be shown under. */
@@ -202,13 +167,3 @@ export class Table<Row extends object = AnyRow> {
     return { path: { tableID: this.id, rowID } };
   }
 }
-
-/** With it, a request that is sent again takes effect once. */
-export function newKey(): { readonly 'Idempotency-Key': string } {
-  return { 'Idempotency-Key': crypto.randomUUID() };
-}
-
-export function droppedCellsOf(response: Response): number {
-  return Number(response.headers.get('tablog-dropped-cells') ?? 0);
-}
-

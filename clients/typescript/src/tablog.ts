@@ -1,8 +1,11 @@
 /** The client of a Tablog service. */
 import type { components } from './interface.ts';
+import { droppedCellsOf, newKey } from './headers.ts';
 import { Job } from './jobs.ts';
 import { Pages } from './pages.ts';
-import { droppedCellsOf, newKey, Table, type AnyRow, type NewColumn, type OnSchemaError } from './table.ts';
+import type { AnyRow, OnSchemaError } from './rows.ts';
+import { Stash, type StashOptions } from './stash.ts';
+import { Table, type NewColumn } from './table.ts';
 import { openTransport, type Operations, type Transport, type TransportOptions } from './transport.ts';
 import { versionOf, type Version } from './versions.ts';
 
@@ -82,6 +85,11 @@ export class Tablog {
   async sql<Row = AnyRow>(sql: string, parameters?: readonly SqlValue[] | Readonly<Record<string, SqlValue>>): Promise<SqlResult<Row>> {
     const { data } = await this.operations.POST('/query', { body: { sql, ...(parameters && { parameters: parameters as SqlValue[] }) } });
     return data as unknown as SqlResult<Row>;
+  }
+
+  /** A stash by its ID, which may be any: nothing is asked yet. */
+  stash(id: string, options: StashOptions = {}): Stash {
+    return new Stash(this.#transport, id, options);
   }
 
   /** A job that a request was answered 202 with. */

@@ -1,7 +1,7 @@
 /** Sends requests until they are answered: those that may be sent again without taking effect twice. */
 import createClient, { type Client } from 'openapi-fetch';
 import pRetry from 'p-retry';
-import { errorOf, TablogError, Unreachable } from './errors.ts';
+import { errorOf, notTablog, TablogError, Unreachable } from './errors.ts';
 import type { paths } from './interface.ts';
 import { pause } from './pause.ts';
 
@@ -14,85 +14,123 @@ export interface TransportOptions {
   readonly signal?: AbortSignal;
   /** How long a request without an answer is tried again, in milliseconds. Default: two minutes, enough for a server to restart. */
   readonly patienceMs?: number;
-  /** The longest wait for a rate limit, in milliseconds. Default: a minute. What takes longer is thrown. */
+  /** The longest wait for a rate limit, in milliseconds. Default: a minute. What takes longer is thrown. Infinity: however long it takes. */
   readonly limitWaitMs?: number;
   /** Called with the reason of each retry. */
   readonly onRetry?: (reason: Error) => void;
-  /** Used instead of the global `fetch`. */
-  readonly fetch?: typeof globalThis.fetch;
 }
 
 /** The operations of the interface, typed by its OpenAPI document. Whatever is no success is thrown (TablogError, Unreachable). */
 export type Operations = Client<paths>;
-
-const delayMinMs = 200;
-const delayMaxMs = 5000;
-
-/** The least wait for a rate limit, whatever the server says. */
-const limitMinMs = 1000;
-
-/** How long an attempt may take. */
-const attemptMs = 300_000;
-
-/** Statuses that a service, or a proxy in front of it, answers while it is unavailable. */
-const passingStatuses: ReadonlySet<number | null> = new Set([502, 503, 504]);
 
 export interface Transport {
   /** Answers come whole: one that breaks off is asked for again. */
   readonly operations: Operations;
   /** Answers come as they are sent: one that breaks off is an error of its reader. */
   readonly streaming: Operations;
+  /** Requests go on when the client's signal aborts: what a program leaves behind is cleared away. */
+  readonly lasting: Operations;
 }
 
-export function openTransport({ url, token, fetch = (...request) => globalThis.fetch(...request), ...options }: TransportOptions): Transport {
+/** How a request is sent. */
+interface Sending {
+  /** Whether to read the whole answer. */
+  readonly isWhole: boolean;
+  /** Whether the signal of the client aborts it. */
+  readonly isLasting: boolean;
+}
+
+const delayMinMs = 200;
+const delayMaxMs = 5000;
+
+/** The bounds of a wait for a rate limit, whatever the server says. */
+const limitMinMs = 1000;
+const limitMaxMs = 3_600_000;
+
+/** How long an attempt may take. */
+const attemptMs = 300_000;
+
+/** How long a chunk of a stash may still be on its way once it was aborted. */
+const graceMs = 5000;
+
+/** Statuses that a service, or a proxy in front of it, answers while it is unavailable. */
+const passingStatuses: ReadonlySet<number | null> = new Set([502, 503, 504]);
+
+export function openTransport({ url, token, ...options }: TransportOptions): Transport {
   const baseUrl = url.replace(/\/+$/, '');
-  const sender = new Sender({ ...options, url: baseUrl, fetch });
-  const open = (isWhole: boolean): Operations => createClient<paths>({
-    baseUrl, headers: { authorization: `Bearer ${token}` }, fetch: (request) => sender.send(request, isWhole),
-    // A redirected POST would become a GET, and another host would get the request without its token.
-    redirect: 'error',
+  const sender = new Sender({ ...options, url: baseUrl });
+  const open = (sending: Sending): Operations => createClient<paths>({
+    baseUrl, headers: { authorization: `Bearer ${token}` },
+    Request: Asked as unknown as typeof Request, fetch: (asked) => sender.send(asked as unknown as Asked, sending),
   });
-  return { operations: open(true), streaming: open(false) };
+  return {
+    operations: open({ isWhole: true, isLasting: false }), streaming: open({ isWhole: false, isLasting: false }), lasting: open({ isWhole: true, isLasting: true }),
+  };
 }
 
-type SenderOptions = Omit<TransportOptions, 'token' | 'fetch'> & Required<Pick<TransportOptions, 'fetch'>>;
+/** What is to be sent, as often as need be: the body of a `Request` can be sent once. */
+class Asked {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: NonNullable<RequestInit['body']> | null;
+  readonly signal: AbortSignal | null;
+
+  constructor(url: string, { method = 'GET', headers, body = null, signal = null }: RequestInit) {
+    this.url = url;
+    this.method = method;
+    this.headers = new Headers(headers);
+    this.body = body;
+    this.signal = signal;
+  }
+
+  get #path(): string {
+    return new URL(this.url).pathname;
+  }
+
+  /** A service may still process it after the stash was deleted, and then there is a stash again. */
+  get isChunk(): boolean {
+    return this.method === 'PUT' && this.#path.includes('/stashes/');
+  }
+
+  /** Whether it takes effect once if it is sent twice. */
+  get mayRepeat(): boolean {
+    return ['GET', 'HEAD', 'DELETE'].includes(this.method) || this.headers.has('idempotency-key') || this.isChunk
+      || (this.method === 'POST' && this.#path.endsWith('/query'));
+  }
+}
 
 class Sender {
-  readonly #options: SenderOptions;
+  readonly #options: Omit<TransportOptions, 'token'>;
   /** A server that has never answered is probably not there. */
   #hasAnswered = false;
 
-  constructor(options: SenderOptions) {
+  constructor(options: Omit<TransportOptions, 'token'>) {
     this.#options = options;
   }
 
-  /** `isWhole`: whether to read the whole answer before this resolves. */
-  async send(request: Request, isWhole: boolean): Promise<Response> {
-    const { limitWaitMs = 60_000, onRetry } = this.#options;
-    const signal = this.#signalOf(request);
+  async send(asked: Asked, { isWhole, isLasting }: Sending): Promise<Response> {
+    const { limitWaitMs = 60_000, onRetry, signal: common } = this.#options;
+    const signal = AbortSignal.any([asked.signal, isLasting ? null : common].filter((given) => given !== null && given !== undefined));
     for (;;) {
       try {
-        return await this.#sendPatiently(request, isWhole, signal);
+        return await this.#sendPatiently(asked, isWhole, signal);
       } catch (error) {
         if (!(error instanceof TablogError && error.status === 429) || error.retryAfterMs > limitWaitMs) throw error;
         onRetry?.(error);
-        await pause(Math.max(error.retryAfterMs, limitMinMs), signal);
+        await pause(Math.min(Math.max(error.retryAfterMs, limitMinMs), limitMaxMs), signal);
       }
     }
   }
 
-  #signalOf({ signal }: Request): AbortSignal {
-    return this.#options.signal ? AbortSignal.any([signal, this.#options.signal]) : signal;
-  }
-
   /** Throws TablogError for 429 at once. */
-  #sendPatiently(request: Request, isWhole: boolean, signal: AbortSignal): Promise<Response> {
+  #sendPatiently(asked: Asked, isWhole: boolean, signal: AbortSignal): Promise<Response> {
     const { patienceMs = 120_000, onRetry } = this.#options;
     const isWorthwhile = (error: unknown): boolean => {
-      if (!mayRepeat(request)) return false;
+      if (!asked.mayRepeat) return false;
       return error instanceof TablogError ? passingStatuses.has(error.status) : error instanceof Unreachable && this.#hasAnswered;
     };
-    return pRetry(() => this.#attempt(request.clone(), isWhole, signal), {
+    return pRetry(() => this.#attempt(asked, isWhole, signal), {
       retries: Infinity, minTimeout: delayMinMs, maxTimeout: delayMaxMs, maxRetryTime: patienceMs, randomize: true, signal,
       shouldRetry: ({ error }) => isWorthwhile(error),
       onFailedAttempt: async ({ error, retryDelay }) => {
@@ -104,24 +142,33 @@ class Sender {
     });
   }
 
-  async #attempt(request: Request, isWhole: boolean, signal: AbortSignal): Promise<Response> {
+  async #attempt(asked: Asked, isWhole: boolean, signal: AbortSignal): Promise<Response> {
+    const { url, method, headers, body } = asked;
+    const abort = asked.isChunk ? later(signal) : signal;
     let response: Response;
     try {
-      response = await this.#options.fetch(request, { signal: isWhole ? AbortSignal.any([signal, AbortSignal.timeout(attemptMs)]) : signal });
-      if (isWhole && response.ok && response.body !== null) response = new Response(await response.arrayBuffer(), response);
+      response = await fetch(url, {
+        // A redirected POST would become a GET, and another host would get the request without its token.
+        method, headers, body, redirect: 'manual', signal: isWhole ? AbortSignal.any([abort, AbortSignal.timeout(attemptMs)]) : abort,
+      });
+      if (!response.ok) throw await errorOf(response);
+      // Whatever listens at a wrong address answers with a page.
+      if (response.headers.get('content-type')?.startsWith('text/html')) throw notTablog(response.status);
+      if (isWhole && response.body !== null) response = new Response(await response.arrayBuffer(), response);
     } catch (error) {
       signal.throwIfAborted();
-      throw new Unreachable(this.#options.url, error);
+      if (!(error instanceof TablogError)) throw new Unreachable(this.#options.url, error);
+      this.#hasAnswered = true;
+      throw error;
     }
     this.#hasAnswered = true;
-    if (response.ok) return response;
-    throw await errorOf(response);
+    return response;
   }
 }
 
-/** Whether a request that was sent twice takes effect once. */
-function mayRepeat({ method, url, headers }: Request): boolean {
-  return method === 'GET' || method === 'HEAD' || headers.has('idempotency-key')
-    || (method === 'POST' && new URL(url).pathname.endsWith('/query'))
-    || (method === 'PUT' && new URL(url).pathname.includes('/stashes/'));
+/** Aborts a while after another signal. */
+function later(signal: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  signal.addEventListener('abort', () => setTimeout(() => controller.abort(signal.reason), graceMs), { once: true });
+  return controller.signal;
 }

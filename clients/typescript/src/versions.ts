@@ -1,4 +1,5 @@
 /** Versions, by which a program changes only what it has seen (RFC 9110, 13.1.1). */
+import { notTablog } from './errors.ts';
 
 declare const version: unique symbol;
 
@@ -11,9 +12,12 @@ export interface Versioned<T> {
   readonly version: Version;
 }
 
-/** The version of an answer that has one. */
+/** The version of an answer. Throws TablogError if it has none. */
 export function versionOf(response: Response): Version {
-  return response.headers.get('etag') as Version;
+  // A proxy that compresses answers makes weak ones of ETags.
+  const version = /^(?:W\/)?("\d+")$/.exec(response.headers.get('etag') ?? '')?.[1];
+  if (version === undefined) throw notTablog(response.status);
+  return version as Version;
 }
 
 /** The headers of a request that takes effect only if nothing has changed since this version; undefined: in any case. */

@@ -1,17 +1,12 @@
 /** Finds the table that the command line names. */
-import { z } from 'zod';
+import type { Tablog, TableSummary } from '../../../clients/typescript/src/index.ts';
 import { UserError } from '../run-to-end.ts';
-import type { TablogClient } from './tablog-client.ts';
-
-const tablesPage = z.object({ data: z.array(z.object({ id: z.string(), name: z.string() })), continuation: z.string().optional() });
-
-export type NamedTable = z.output<typeof tablesPage>['data'][number];
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** The table with this ID or name; null if there is none. Throws UserError for an ambiguous name, and for an unknown ID. */
-export async function findTable(client: TablogClient, idOrName: string): Promise<NamedTable | null> {
-  const tables = await listTables(client);
+export async function findTable(client: Tablog, idOrName: string): Promise<TableSummary | null> {
+  const tables = await client.tables().toArray();
   const id = idOrName.toLowerCase();
   const identified = tables.find((table) => table.id === id);
   if (identified !== undefined) return identified;
@@ -23,16 +18,4 @@ export async function findTable(client: TablogClient, idOrName: string): Promise
   // A name may look like an ID, but hardly any new table is meant to have such a name.
   if (named.length === 0 && uuid.test(id)) throw new UserError(`There is no table of the ID ${idOrName}.`);
   return named[0] ?? null;
-}
-
-/** All tables that the token can see, page by page. */
-async function listTables(client: TablogClient): Promise<NamedTable[]> {
-  const tables: NamedTable[] = [];
-  let query = '';
-  for (;;) {
-    const { data, continuation } = await client.get(`/tables${query}`, tablesPage);
-    tables.push(...data);
-    if (continuation === undefined) return tables;
-    query = `?continuation=${encodeURIComponent(continuation)}`;
-  }
 }

@@ -1,7 +1,8 @@
 /** Shared by the commands that are clients of a running service. */
 import type { Command } from 'commander';
+import { Tablog } from '../../../clients/typescript/src/index.ts';
 import { readClientSettings, type ClientFlags } from './client-settings.ts';
-import { TablogClient } from './tablog-client.ts';
+import { describeServerError } from './server-error.ts';
 
 /** Minimum interval between messages about retries, in milliseconds: several requests may fail for one reason. */
 const sayIntervalMs = 5_000;
@@ -13,15 +14,16 @@ export function withClientOptions(command: Command): Command {
 }
 
 /** A client with the settings of the flags, the environment and the settings file. Throws UserError. */
-export async function openClient(flags: ClientFlags, signal: AbortSignal, say: (words: string) => void): Promise<TablogClient> {
+export async function openClient(flags: ClientFlags, signal: AbortSignal, say: (words: string) => void): Promise<Tablog> {
   const { settings, warning } = await readClientSettings(flags);
   if (warning !== null) say(warning);
   let saidAt = -Infinity;
-  const onRetry = (reason: string): void => {
+  const onRetry = (reason: Error): void => {
     const now = performance.now();
     if (now - saidAt < sayIntervalMs) return;
     saidAt = now;
-    say(`Trying again: ${reason}`);
+    say(`Trying again: ${describeServerError(reason)}`);
   };
-  return new TablogClient({ settings, signal, onRetry });
+  // That a limit is used up is no failure.
+  return new Tablog({ ...settings, signal, onRetry, limitWaitMs: Infinity });
 }

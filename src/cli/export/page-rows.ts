@@ -1,7 +1,7 @@
 /** Reads a page of rows without parsing values, so that every number keeps its digits. */
 import { RefusedText, UnfinishedText, closeBrace, closeBracket, comma, openBrace, openBracket } from '../../formats/json-scanner.ts';
 import { RowScanner } from '../../formats/row-scanner.ts';
-import { notTablog } from '../client/server-error.ts';
+import { notTablog } from '../../../clients/typescript/src/index.ts';
 
 /** The service may return more than it accepts, for example an array around a widened value. */
 const noLimits = {
@@ -14,7 +14,7 @@ export class PageRows {
   /** Holds the row for which `visit` is called: see `row` and `text`. */
   readonly scanner = new RowScanner([], noLimits);
 
-  /** Calls `visit` for each row of a page, and returns the continuation; null on the last page. Throws ServerRefusal. */
+  /** Calls `visit` for each row of a page, and returns the continuation; null on the last page. Throws TablogError. */
   read(page: Buffer, visit: () => void): string | null {
     const { scanner } = this;
     scanner.bytes = Buffer.concat([page, Buffer.alloc(1)]);

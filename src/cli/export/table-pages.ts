@@ -1,17 +1,7 @@
 /** Reads the rows of a table, page by page (docs/spec/decisions.md 3). */
-import { z } from 'zod';
+import { versionOf, type ColumnType, type Tablog } from '../../../clients/typescript/src/index.ts';
 import type { WrittenColumn } from '../../formats/delimited-row-writer.ts';
-import { versionOf, type TablogClient } from '../client/tablog-client.ts';
 import { UserError } from '../run-to-end.ts';
-
-/** A type as the interface writes it: of arrays and the like an object. */
-export const columnType = z.union([z.string(), z.object({ kind: z.string() })]);
-
-const tableBody = z.object({
-  data: z.object({
-    name: z.string(), rows: z.number(), schema: z.object({ columns: z.array(z.object({ id: z.string(), type: columnType })) }),
-  }),
-});
 
 export interface ExportedTable {
   readonly id: string;
@@ -28,24 +18,26 @@ export interface Page {
   readonly version: string;
 }
 
-/** Throws ServerRefusal, ServerAway. */
-export async function readTable(client: TablogClient, id: string): Promise<ExportedTable> {
-  const { data: { name, rows, schema } } = await client.get(`/tables/${id}`, tableBody);
+export async function readTable(client: Tablog, id: string): Promise<ExportedTable> {
+  const { name, rows, schema } = await client.table(id).describe();
   return { id, name, rows, columns: schema.columns.map((column) => writtenColumn(column.id, column.type)) };
 }
 
 /** How the cells of a column are written. */
-export function writtenColumn(id: string, type: z.output<typeof columnType>): WrittenColumn {
+export function writtenColumn(id: string, type: ColumnType): WrittenColumn {
   return { id, isJson: (typeof type === 'string' ? type : type.kind) === 'json' };
 }
 
-/** Reads a page; null as `continuation`: the first one. Throws ServerRefusal, ServerAway. */
-export async function readPage(client: TablogClient, tableId: string, continuation: string | null): Promise<Page> {
-  const query = new URLSearchParams(continuation === null ? {} : { continuation });
-  return client.request('GET', `/tables/${tableId}/rows?${query}`, {}, async (response) => {
-    const version = versionOf(response);
-    return { bytes: Buffer.from(await response.arrayBuffer()), version };
-  });
+/** Reads a page; null as `continuation`: the first one. */
+export async function readPage(client: Tablog, tableID: string, continuation: string | null): Promise<Page> {
+  return pageOf(await client.operations.GET('/tables/{tableID}/rows', {
+    params: { path: { tableID }, query: continuation === null ? {} : { continuation } }, parseAs: 'arrayBuffer',
+  }));
+}
+
+/** The page in an answer. Throws TablogError if it is none. */
+export function pageOf({ data, response }: { readonly data?: ArrayBuffer; readonly response: Response }): Page {
+  return { bytes: Buffer.from(data!), version: versionOf(response).slice(1, -1) };
 }
 
 /** The table's columns changed while its pages were read. */

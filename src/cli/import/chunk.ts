@@ -26,7 +26,7 @@ export interface Chunk {
 /** Cuts the bytes of a file into chunks, however they arrive. Every method throws MalformedFile. */
 export interface Cutter {
   /** The media type of the chunks. */
-  readonly mediaType: string;
+  readonly mediaType: 'application/json' | 'text/csv' | 'text/tab-separated-values';
   /** The line with the column names; null if there is none. */
   readonly headerLine: number | null;
   /** Takes the next bytes, without keeping them, and returns the chunks that are full. */

@@ -18,7 +18,7 @@ const { rowBytes: recordBytesMax } = defaultRowLimits;
  * names the right row. Buffers at most one unfinished record.
  */
 export class DelimitedCutter implements Cutter {
-  readonly mediaType: string;
+  readonly mediaType: Cutter['mediaType'];
   /** What the file has between its cells; null until the header says so. */
   #delimiter: Delimiter | null;
   /** What the chunks have. */

@@ -1,16 +1,16 @@
 /** `tablog import`. */
 import type { Delimiter } from '../../formats/delimited-records.ts';
+import type { OnSchemaError, Tablog, Version } from '../../../clients/typescript/src/index.ts';
 import { findTable } from '../client/find-table.ts';
 import { openClient } from '../client/open-client.ts';
 import type { ClientFlags } from '../client/client-settings.ts';
-import type { TablogClient } from '../client/tablog-client.ts';
 import { writeOut } from '../console.ts';
 import { formatOf, type FileFormat } from '../file-format.ts';
 import { interruption } from '../interruption.ts';
 import { rateOf, showNumber, showProgress } from '../rows-progress.ts';
 import { UserError } from '../run-to-end.ts';
 import { importFile, type ImportResult } from './import.ts';
-import { parseVersion, type OnSchemaError, type Target } from './import-request.ts';
+import { parseVersion, type Target } from './import-request.ts';
 import { refuseWorkbookName } from './text.ts';
 
 export interface ImportFlags extends ClientFlags {
@@ -29,7 +29,7 @@ export interface ImportFlags extends ClientFlags {
 /** Imports a file, and reports the result. Throws UserError. */
 export async function runImport(file: string, flags: ImportFlags): Promise<void> {
   const started = performance.now();
-  const ifMatch = flags.ifMatch === undefined ? null : parseVersion(flags.ifMatch);
+  const ifMatch = flags.ifMatch === undefined ? undefined : parseVersion(flags.ifMatch);
   if (flags.format === undefined) refuseWorkbookName(file);
   const format = formatOf(file, flags.format);
   if (flags.delimiter !== undefined && format.format.endsWith('json')) throw new UserError('--delimiter is for CSV and TSV: JSON has none.');
@@ -48,17 +48,17 @@ export async function runImport(file: string, flags: ImportFlags): Promise<void>
     });
     progress.stop();
     if (result.shortLines > 0) say(describeShortLines(result.shortLines));
-    report(result, target, performance.now() - started, flags.json ?? false);
+    report(result, target, performance.now() - started, flags);
   } finally {
     progress.stop();
   }
 }
 
-async function findTarget(client: TablogClient, flags: ImportFlags, ifMatch: string | null): Promise<Target> {
+async function findTarget(client: Tablog, flags: ImportFlags, ifMatch: Version | undefined): Promise<Target> {
   if (flags.create) return { kind: 'create', name: flags.table };
   const table = await findTable(client, flags.table);
-  if (table !== null) return { kind: flags.overwrite ? 'overwrite' : 'add', ...table, ifMatch };
-  if (ifMatch !== null) throw new UserError(`There is no table ${JSON.stringify(flags.table)}, and so none of that version.`);
+  if (table !== null) return { kind: flags.overwrite ? 'overwrite' : 'add', tableID: table.id, name: table.name, ifMatch };
+  if (ifMatch !== undefined) throw new UserError(`There is no table ${JSON.stringify(flags.table)}, and so none of that version.`);
   return { kind: 'create', name: flags.table };
 }
 
@@ -66,20 +66,22 @@ function describeShortLines(count: number): string {
   return `${count === 1 ? 'A line has' : `${showNumber(count)} lines have`} fewer cells than the header: the columns of the missing cells are empty.`;
 }
 
-function report({ rows, tableId, version, droppedCells }: ImportResult, target: Target, ms: number, isJson: boolean): void {
+function report({ rows, tableID, version: etag, droppedCells }: ImportResult, target: Target, ms: number, { json, onSchemaError }: ImportFlags): void {
+  const version = etag.slice(1, -1);
+  const mayDrop = onSchemaError === 'dropColumns';
   const seconds = Math.round(ms / 10) / 100;
   const rowsPerSecond = rateOf(rows, ms);
-  if (isJson) {
+  if (json) {
     const action = { create: 'created', add: 'added', overwrite: 'overwritten' }[target.kind];
-    writeOut(JSON.stringify({ tableID: tableId, name: target.name, action, rows, version, droppedCells, seconds, rowsPerSecond }));
+    writeOut(JSON.stringify({ tableID, name: target.name, action, rows, version, ...(mayDrop && { droppedCells }), seconds, rowsPerSecond }));
     return;
   }
-  const table = `table ${JSON.stringify(target.name)} (${tableId})`;
+  const table = `table ${JSON.stringify(target.name)} (${tableID})`;
   const what = {
     create: `${showNumber(rows)} rows imported into the new ${table}`,
     add: `${showNumber(rows)} rows added to the ${table}`,
     overwrite: `${showNumber(rows)} rows put in the place of all in the ${table}`,
   }[target.kind];
-  const dropped = droppedCells === undefined ? '' : `, without ${showNumber(droppedCells)} dropped cells`;
+  const dropped = !mayDrop ? '' : `, without ${showNumber(droppedCells)} dropped cells`;
   writeOut(`${what}${dropped}, version ${version}, in ${seconds} s (${showNumber(rowsPerSecond)} rows/s).`);
 }

@@ -1,22 +1,32 @@
 /** Imports a file of rows into a table: uploads it in chunks to a stash, and imports that with one request (spec 4.13). */
 import { randomUUID } from 'node:crypto';
-import { ServerRefusal } from '../client/server-error.ts';
-import type { TablogClient } from '../client/tablog-client.ts';
+import { promisify } from 'node:util';
+import { constants, zstdCompress } from 'node:zlib';
+import { TablogError, type Imported, type OnSchemaError, type Stash, type Tablog } from '../../../clients/typescript/src/index.ts';
+import { describeServerError, isRefusal, isServerError } from '../client/server-error.ts';
 import type { FileFormat } from '../file-format.ts';
 import { UserError } from '../run-to-end.ts';
 import type { Delimiter } from '../../formats/delimited-records.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import type { Chunk, Cutter } from './chunk.ts';
 import { eachInParallel } from '../../each-in-parallel.ts';
-import { requestImport, type Imported, type OnSchemaError, type Target } from './import-request.ts';
+import type { Target } from './import-request.ts';
 import { describeDelimiter } from './delimiter.ts';
 import { MalformedFile } from './malformed-file.ts';
 import { Places } from './places.ts';
 import { openSource, type Source } from './source.ts';
-import { Stash } from './stash.ts';
+
+const compressZstd = promisify(zstdCompress);
+/** The fast level: it saves most, at a cost that is no loss even if the service runs on the same machine. */
+const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+/** Below this many bytes compression is not worthwhile. */
+const worthwhile = 1024;
+
+/** Timeout of deleting the stash, in milliseconds; it expires by itself anyway. */
+const removalMs = 15_000;
 
 export interface ImportOptions {
-  readonly client: TablogClient;
+  readonly client: Tablog;
   /** `-` for stdin. */
   readonly file: string;
   readonly format: FileFormat;
@@ -43,7 +53,7 @@ export interface ImportResult extends Imported {
   readonly shortLines: number;
 }
 
-/** Throws UserError: MalformedFile with its file, ServerRefusal with the place in the file, ServerAway. Deletes the stash in any case. */
+/** Throws UserError: MalformedFile with its file, what the service refused with the place in the file. Deletes the stash in any case. */
 export async function importFile(options: ImportOptions): Promise<ImportResult> {
   const { client, file, format, delimiter, signal, say } = options;
   const stopReading = new AbortController();
@@ -51,7 +61,7 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
   options.onStart(source.size);
   const cutter = cutterFor(format.format, { delimiter, onRecognised: (found) => say(describeDelimiter(found)) });
   const places = new Places();
-  const stash = new Stash(`import-${randomUUID()}`, client, cutter.mediaType, options.onSchemaError === 'dropColumns');
+  const stash = client.stash(`import-${randomUUID()}`, { mediaType: cutter.mediaType, onSchemaError: options.onSchemaError });
   const work: Work = { source, cutter, places, stash, stopReading };
   let shortLines: number;
   try {
@@ -61,23 +71,24 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
     throw error instanceof MalformedFile ? error.within(source.name) : error;
   }
   try {
-    const ask = (): Promise<Imported> => requestImport(client, stash.id, options.target, options.onSchemaError, signal);
-    const imported = await toldInFile(work, null, ask);
-    const problem = await stash.remove();
-    if (problem !== null) say(describeLeftOver(stash, problem));
+    const imported = await toldInFile(work, null, () => stash.importInto(options.target, { signal }));
+    await deleteStash(stash).catch((error: unknown) => say(describeLeftOver(stash, error)));
     return { ...imported, rows: places.rows, shortLines };
   } catch (error) {
     await removeStash(stash, say);
-    const isRefused = error instanceof ServerRefusal && !error.isPassing;
-    if (isRefused || !(error instanceof UserError)) throw error;
-    throw new UserError(`${error.message} Whether the import has taken effect is not known: look at the table.`, { cause: error });
+    if (isRefusal(error) || !isServerError(error)) throw error;
+    throw new UserError(`${describeServerError(error)} Whether the import has taken effect is not known: look at the table.`, { cause: error });
   }
 }
 
 async function removeStash(stash: Stash, say: (words: string) => void): Promise<void> {
   if (!stash.mayExist) return;
-  const problem = await stash.remove();
-  say(problem === null ? `The stash ${stash.id} has been deleted.` : describeLeftOver(stash, problem));
+  await deleteStash(stash).then(() => say(`The stash ${stash.id} has been deleted.`), (error: unknown) => say(describeLeftOver(stash, error)));
+}
+
+/** Also if this process has been told to stop. */
+function deleteStash(stash: Stash): Promise<void> {
+  return stash.delete(AbortSignal.timeout(removalMs));
 }
 
 interface Work {
@@ -95,7 +106,7 @@ async function fill(options: ImportOptions, work: Work): Promise<number> {
   let bytes = 0;
   let shortLines = 0;
   const upload = async ({ body, chunkRows, serial, fileBytes }: PlacedChunk): Promise<void> => {
-    const short = await toldInFile(work, serial, () => stash.put(serial, body));
+    const short = await toldInFile(work, serial, () => put(stash, serial, body));
     shortLines += short;
     rows += chunkRows;
     bytes += fileBytes;
@@ -104,6 +115,11 @@ async function fill(options: ImportOptions, work: Work): Promise<number> {
   const chunks = placed(source, options.encoding, cutter, places);
   await eachInParallel(chunks, options.parallel, upload, () => work.stopReading.abort());
   return shortLines;
+}
+
+async function put(stash: Stash, serial: number, body: Chunk['body']): Promise<number> {
+  if (body.length < worthwhile) return stash.put(serial, body);
+  return stash.put(serial, await compressZstd(body, fast) as Buffer<ArrayBuffer>, { encoding: 'zstd' });
 }
 
 interface PlacedChunk {
@@ -128,14 +144,15 @@ async function toldInFile<T>({ source, cutter, places }: Work, serial: number | 
   try {
     return await ask();
   } catch (error) {
-    if (!(error instanceof ServerRefusal)) throw error;
-    const place = places.find(error.told, serial, cutter.headerLine);
+    if (!(error instanceof TablogError)) throw error;
+    const place = places.find(error.message, serial, cutter.headerLine);
     if (place === null) throw error;
     const row = place.row === null ? '' : ` (row ${place.row})`;
-    throw error.within(`${source.name}, line ${place.line}${row}`);
+    throw new UserError(`${source.name}, line ${place.line}${row}: ${describeServerError(error)}`, { cause: error });
   }
 }
 
-function describeLeftOver(stash: Stash, problem: string): string {
-  return `The stash ${stash.id} could not be deleted: ${problem} The service removes it when its time is over (STASH_LIFE_MS).`;
+function describeLeftOver(stash: Stash, error: unknown): string {
+  if (!isServerError(error) && (error as Error).name !== 'TimeoutError') throw error;
+  return `The stash ${stash.id} could not be deleted: ${describeServerError(error as Error)} The service removes it when its time is over (STASH_LIFE_MS).`;
 }

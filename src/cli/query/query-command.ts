@@ -3,11 +3,10 @@ import type { WrittenColumn } from '../../formats/delimited-row-writer.ts';
 import type { ClientFlags } from '../client/client-settings.ts';
 import { findTable } from '../client/find-table.ts';
 import { openClient } from '../client/open-client.ts';
-import { versionOf } from '../client/tablog-client.ts';
 import { writeWords } from '../console.ts';
 import { writeToStdout } from '../export/destination.ts';
 import { pagesText, type Written } from '../export/pages-text.ts';
-import { readTable, type ExportedTable, type Page } from '../export/table-pages.ts';
+import { pageOf, readTable, type ExportedTable, type Page } from '../export/table-pages.ts';
 import { interruption } from '../interruption.ts';
 import { showNumber } from '../rows-progress.ts';
 import { UserError } from '../run-to-end.ts';
@@ -28,14 +27,12 @@ export async function runQuery(idOrName: string, flags: QueryFlags): Promise<voi
   const { limit, writerOf } = rowsOutput(flags);
 
   let total: string | null = null;
-  const read = (continuation: string | null, limit: number): Promise<Page> => {
+  const read = async (continuation: string | null, limit: number): Promise<Page> => {
     const asked = continuation === null ? bodyOf(flags) : { continuation };
-    const body = JSON.stringify({ ...asked, ...(limit < Infinity && { limit }) });
-    return client.request('POST', `/tables/${found.id}/query`, { headers: { 'content-type': 'application/json' }, body }, async (response) => {
-      const version = versionOf(response);
-      total ??= response.headers.get('tablog-count');
-      return { bytes: Buffer.from(await response.arrayBuffer()), version };
-    });
+    const body = { ...asked, ...(limit < Infinity && { limit }) };
+    const answer = await client.operations.POST('/tables/{tableID}/query', { params: { path: { tableID: found.id } }, body, parseAs: 'arrayBuffer' });
+    total ??= answer.response.headers.get('tablog-count');
+    return pageOf(answer);
   };
   const written: Written = { rows: 0, hasMore: false, versions: [] };
   try {

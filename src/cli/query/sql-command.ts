@@ -1,13 +1,11 @@
 /** `tablog sql`. */
-import { z } from 'zod';
+import type { SqlResult } from '../../../clients/typescript/src/index.ts';
 import type { ClientFlags } from '../client/client-settings.ts';
 import { openClient } from '../client/open-client.ts';
-import { notTablog } from '../client/server-error.ts';
-import { parseJson } from '../client/tablog-client.ts';
 import { writeWords } from '../console.ts';
 import { writeToStdout } from '../export/destination.ts';
 import { PageRows } from '../export/page-rows.ts';
-import { columnType, writtenColumn } from '../export/table-pages.ts';
+import { writtenColumn } from '../export/table-pages.ts';
 import { interruption } from '../interruption.ts';
 import { showNumber } from '../rows-progress.ts';
 import { rowsOutput, sayRows, type RowsOutputFlags } from './rows-output.ts';
@@ -17,21 +15,17 @@ export interface SqlFlags extends ClientFlags, RowsOutputFlags {
   readonly param?: readonly SqlParameter[];
 }
 
-const answer = z.object({ columns: z.array(z.object({ name: z.string(), type: columnType })) });
-
 /** Writes what a SELECT gives. Throws UserError. */
 export async function runSql(sql: string, flags: SqlFlags): Promise<void> {
   const signal = interruption();
   const client = await openClient(flags, signal, writeWords);
-  const body = JSON.stringify({ sql, parameters: flags.param });
-  const bytes = await client.request('POST', '/query', { headers: { 'content-type': 'application/json' }, body }, async (response) => {
-    return Buffer.from(await response.arrayBuffer());
-  });
-  const parsed = answer.safeParse(parseJson(bytes.toString()));
-  if (!parsed.success) throw notTablog(200);
+  const { data } = await client.operations.POST('/query', { body: { sql, ...(flags.param && { parameters: [...flags.param] }) }, parseAs: 'arrayBuffer' });
+  const bytes = Buffer.from(data!);
+  // Numbers keep their digits in the text only.
+  const { columns } = JSON.parse(bytes.toString()) as SqlResult<unknown>;
 
   const { limit, writerOf } = rowsOutput(flags);
-  const writer = writerOf(parsed.data.columns.map(({ name, type }) => writtenColumn(name, type)));
+  const writer = writerOf(columns.map(({ name, type }) => writtenColumn(name, type)));
   const pages = new PageRows();
   const before = writer.begin();
   let total = 0;

@@ -1,7 +1,9 @@
 /** The OpenAPI document: it is complete, it is true to the routes, and it is OpenAPI 3.1. */
+import { readFile } from 'node:fs/promises';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from '@jest/globals';
 import type { RouteOptions } from 'fastify';
+import generateTypes, { astToString, COMMENT_HEADER, type OpenAPI3 } from 'openapi-typescript';
 import { buildDocument, type OpenApiDocument, type OperationObject } from '../../../src/http/openapi/document.ts';
 import { addRoutes, type RouteDependencies } from '../../../src/http/routes.ts';
 import { metricsRoute } from '../../../src/http/routes/metrics.ts';
@@ -230,4 +232,9 @@ describe('an answer that it does not describe is found', () => {
     expect(() => interfaceDocument.checkAccepted({ ...accepted, mediaType: 'text/x' })).toThrow('the media type text/x');
     expect(() => interfaceDocument.checkAccepted({ ...accepted, body: '{"rows":[],"x":1}' })).toThrow('such a body');
   });
+});
+
+test('the types of the client are those of the document: else start the service, and run `npm run client:types`', async () => {
+  const generated = astToString(await generateTypes(document as unknown as OpenAPI3));
+  expect(await readFile(new URL('../../../clients/typescript/src/interface.ts', import.meta.url), 'utf8')).toBe(`${COMMENT_HEADER}${generated}`);
 });

@@ -1,0 +1,118 @@
+/** A stash: rows that are sent in chunks, and become rows of a table in one step. */
+import { notTablog } from './errors.ts';
+import { droppedCellsOf, newKey } from './headers.ts';
+import { Job, type JobProgress } from './jobs.ts';
+import type { OnSchemaError } from './rows.ts';
+import type { Transport } from './transport.ts';
+import { ifMatch, versionOf, type Version } from './versions.ts';
+
+export interface StashOptions {
+  /** Of its chunks. Default: JSON. */
+  readonly mediaType?: 'application/json' | 'text/csv' | 'text/tab-separated-values' | undefined;
+  /** Default: `abort`. */
+  readonly onSchemaError?: OnSchemaError | undefined;
+}
+
+/** Where the rows of a stash go. */
+export type ImportTarget =
+  | { readonly kind: 'create'; readonly name: string }
+  /** `add`: to those of the table; `overwrite`: into their place. `ifMatch`: only if nothing has changed since. */
+  | { readonly kind: 'add' | 'overwrite'; readonly tableID: string; readonly ifMatch?: Version | undefined };
+
+export interface Imported {
+  readonly tableID: string;
+  /** The version of the table with these rows, or a later one. */
+  readonly version: Version;
+  /** How many cells were dropped. */
+  readonly droppedCells: number;
+}
+
+export interface ImportOptions {
+  /** Called while the rows are imported. */
+  readonly onProgress?: ((progress: JobProgress) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export class Stash {
+  readonly id: string;
+  readonly #transport: Transport;
+  readonly #mediaType: string;
+  readonly #onSchemaError: OnSchemaError;
+  #mayExist = false;
+
+  constructor(transport: Transport, id: string, { mediaType = 'application/json', onSchemaError = 'abort' }: StashOptions = {}) {
+    this.#transport = transport;
+    this.id = id;
+    this.#mediaType = mediaType;
+    this.#onSchemaError = onSchemaError;
+  }
+
+  /** Whether something was sent. */
+  get mayExist(): boolean {
+    return this.#mayExist;
+  }
+
+  /**
+   * Puts a chunk into its place: the body of a request that adds rows, compressed as `encoding` says. Sent again, it replaces itself. Resolves to how
+   * many of its lines had fewer cells than the header.
+   */
+  async put(serial: number, body: string | Uint8Array<ArrayBuffer>, { encoding, signal }: { readonly encoding?: 'gzip' | 'br' | 'zstd' | undefined; readonly signal?: AbortSignal | undefined } = {}): Promise<number> {
+    this.#mayExist = true;
+    const { response } = await this.#transport.operations.PUT('/stashes/{stashID}/{serial}', {
+      params: { path: { stashID: this.id, serial: String(serial) }, query: this.#onSchemaError === 'dropColumns' ? { onSchemaError: 'dropColumns' } : {} },
+      headers: { 'content-type': this.#mediaType, ...(encoding && { 'content-encoding': encoding }) },
+      // As it is: the document describes what is in it.
+      body: body as never, bodySerializer: (given) => given, ...(signal && { signal }),
+    });
+    return Number(response.headers.get('tablog-short-lines') ?? 0);
+  }
+
+  /** Makes its rows rows of a table, all or none, and waits until they are. Throws TablogError, without a status if the job failed. */
+  async importInto(target: ImportTarget, { onProgress, signal }: ImportOptions = {}): Promise<Imported> {
+    const { operations, streaming } = this.#transport;
+    const query = { onSchemaError: this.#onSchemaError };
+    const header = { ...newKey(), 'x-service-asynchronous': 'true' } as const;
+    const rows = { $stashID: this.id };
+    // The answer has the IDs of all rows, and little of it is read.
+    const asked = { parseAs: 'stream', ...(signal && { signal }) } as const;
+    const ask = (): Promise<{ readonly response: Response; readonly data?: unknown }> => {
+      if (target.kind === 'create') return streaming.POST('/tables', { params: { query: { ...query, name: target.name }, header }, body: { rows }, ...asked });
+      const params = { path: { tableID: target.tableID }, query, header: { ...header, ...ifMatch(target.ifMatch) } };
+      return target.kind === 'add' ? streaming.POST('/tables/{tableID}/rows', { params, body: rows, ...asked }) : streaming.PUT('/tables/{tableID}', { params, body: { rows }, ...asked });
+    };
+    const { response, data } = await ask();
+    const begin = await readBegin(data as ReadableStream<Uint8Array>);
+    const idIn = (member: string): string => {
+      const id = new RegExp(`"${member}":"([^"]+)"`).exec(begin)?.[1];
+      if (id === undefined) throw notTablog(response.status);
+      return id;
+    };
+    const tableID = target.kind === 'create' ? idIn('tableID') : target.tableID;
+    if (response.status !== 202) return { tableID, version: versionOf(response), droppedCells: droppedCellsOf(response) };
+    const { cellsDropped = 0 } = await new Job(operations, idIn('jobID')).done({ onProgress, signal });
+    // A job does not have the version.
+    const { response: head } = await operations.HEAD('/tables/{tableID}/rows', { params: { path: { tableID } } });
+    return { tableID, version: versionOf(head), droppedCells: cellsDropped };
+  }
+
+  /** Deletes it, with what was sent, also when the signal of the client has aborted. It would expire by itself. */
+  async delete(signal?: AbortSignal): Promise<void> {
+    if (!this.#mayExist) return;
+    await this.#transport.lasting.DELETE('/stashes/{stashID}', { params: { path: { stashID: this.id } }, ...(signal && { signal }) });
+    this.#mayExist = false;
+  }
+}
+
+/** The begin of an answer, where its IDs are. */
+async function readBegin(answer: ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  const reader = answer.getReader();
+  let begin = '';
+  while (begin.length < 256) {
+    const { done, value } = await reader.read();
+    if (done) return begin;
+    begin += decoder.decode(value, { stream: true });
+  }
+  await reader.cancel();
+  return begin;
+}
