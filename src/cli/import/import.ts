@@ -76,9 +76,14 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
     return { ...imported, rows: places.rows, shortLines };
   } catch (error) {
     await removeStash(stash, say);
-    if (isRefusal(error) || !isServerError(error)) throw error;
+    if (isRefusal(causeOf(error)) || !(error instanceof UserError || isServerError(error))) throw error;
     throw new UserError(`${describeServerError(error)} Whether the import has taken effect is not known: look at the table.`, { cause: error });
   }
+}
+
+/** What the service said, if the place in the file was added to it. */
+function causeOf(error: unknown): unknown {
+  return error instanceof UserError && error.cause !== undefined ? error.cause : error;
 }
 
 async function removeStash(stash: Stash, say: (words: string) => void): Promise<void> {
