@@ -1,5 +1,6 @@
-/** `tablog import`, `tablog export`, `tablog query` and `tablog sql`: clients of a running service, local or remote. */
+/** `tablog import`, `tablog export`, `tablog query`, `tablog sql` and `tablog types`: clients of a running service, local or remote. */
 import { Option, type Command } from 'commander';
+import type { ClientFlags } from './client/client-settings.ts';
 import { withClientOptions } from './client/open-client.ts';
 import { wholeNumber, withRequiredOption } from './console.ts';
 import { formats, parseFormat } from './file-format.ts';
@@ -66,6 +67,13 @@ export function addClientCommands(program: Command): void {
     const { runSql } = await import('./query/sql-command.ts');
     await runSql(select, flags);
   });
+  withClientOptions(program.command('types'))
+    .description('write TypeScript types of the rows of tables, for the client')
+    .argument('[tables...]', 'their names or IDs; else all tables')
+    .action(async (tables: readonly string[], flags: ClientFlags) => {
+      const { runTypes } = await import('./types-command.ts');
+      await runTypes(tables, flags);
+    });
 }
 
 /** The options of what rows are written. */

@@ -4,6 +4,7 @@ export type { Job, JobProgress } from './jobs.ts';
 export type { Loaded, LoadOptions, LoadProgress, RowSource } from './load.ts';
 export type { Page, Pages } from './pages.ts';
 export type { AnyRow, ColumnOf, Condition, GroupsQuery, OnSchemaError, RowChanges, RowsQuery, StoredRow } from './rows.ts';
+export { describeRowTypes, type TypedTable } from './row-types.ts';
 export { Stash, type Imported, type ImportOptions, type ImportTarget, type StashOptions } from './stash.ts';
 export { Table, type Added, type ColumnType, type ExportFormat, type NewColumn, type RowsPage, type TableDescription, type WriteOptions } from './table.ts';
 export { Tablog, type CreatedTable, type NewTable, type SqlResult, type SqlValue, type TableSummary } from './tablog.ts';

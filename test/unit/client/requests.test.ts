@@ -1,4 +1,4 @@
-/** What the client of the command line makes of answers, and of none. */
+/** What the client, and the command line that uses it, make of answers, and of none. */
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,0 +1,43 @@
+/** The types of rows, written in TypeScript. */
+import type { ColumnType } from './table.ts';
+
+/** What is needed of a table's description. */
+export interface TypedTable {
+  readonly id: string;
+  readonly name: string;
+  readonly schema: { readonly columns: readonly { readonly id: string; readonly type: ColumnType }[] };
+}
+
+/** An interface for the rows of each table, for `client.table<Row>(id)`. Names are those of the tables, as far as a name can be so. */
+export function describeRowTypes(tables: readonly TypedTable[]): string {
+  const taken = new Set<string>();
+  return tables.map(({ id, name, schema }) => {
+    const members = schema.columns.map((column) => `  ${keyOf(column.id)}?: ${typeOf(column.type)};\n`);
+    return `/** A row of the table ${JSON.stringify(name).replaceAll('*/', '*\\/')} (${id}). */\nexport interface ${nameOf(name, taken)} {\n${members.join('')}}\n`;
+  }).join('\n');
+}
+
+/** `MyCars` for "my cars": a name that no table before has. */
+function nameOf(name: string, taken: Set<string>): string {
+  const words = name.normalize('NFKC').match(/[\p{L}\p{N}]+/gu) ?? ['table'];
+  const joined = words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');
+  const begin = /^\p{L}/u.test(joined) ? joined : `Table${joined}`;
+  let unique = begin;
+  for (let number = 2; taken.has(unique); number += 1) unique = `${begin}${number}`;
+  taken.add(unique);
+  return unique;
+}
+
+function keyOf(id: string): string {
+  return /^[A-Za-z_]\w*$/.test(id) ? id : JSON.stringify(id);
+}
+
+function typeOf(type: ColumnType): string {
+  if (typeof type !== 'string') return type.kind === 'array' ? `${typeOf(type.items.kind)}[]` : typeOf(type.kind);
+  switch (type) {
+    case 'number':
+    case 'boolean': return type;
+    case 'json': return 'unknown';
+    default: return 'string';
+  }
+}
