@@ -7,7 +7,7 @@
  *                                  ↓
  *                        its queries  →  src/http             and what became of it is read
  *
- * src/app and src/cli wire all of it.
+ * src/app and src/cli wire all of it. clients/ stands for itself.
  */
 import { builtinModules } from 'node:module';
 
@@ -40,6 +40,9 @@ export default {
       { path: decisions }, { path: ['^src/(database|http|log|cli|replay|metrics)/', '\\.(store|queries|entity|model|garbage)\\.ts$', modulesOfNode('buffer'), '^node_modules/'], reachable: true }),
     rule('http-reads-by-queries', 'HTTP reads models through their queries, and writes through the log.',
       { path: '^src/http/' }, { path: ['^projections/.*\\.(store|model|state|garbage|entity)\\.ts$', '/decide-[^/]*\\.ts$', `${engine}(?!outcomes/)`] }),
+    rule('the-client-knows-no-service', 'A package of its own, which runs without the service, in browsers too.',
+      { path: '^clients/' }, { path: ['^(src|commands|projections)/', modulesOfNode()] }),
+    rule('only-the-command-line-is-a-client', 'The service asks itself nothing over HTTP.', { path: '^(src/(?!cli/)|commands/|projections/)' }, { path: '^clients/' }),
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
