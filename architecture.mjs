@@ -41,7 +41,7 @@ export default {
     rule('http-reads-by-queries', 'HTTP reads models through their queries, and writes through the log.',
       { path: '^src/http/' }, { path: ['^projections/.*\\.(store|model|state|garbage|entity)\\.ts$', '/decide-[^/]*\\.ts$', `${engine}(?!outcomes/)`] }),
     rule('the-client-knows-no-service', 'A package of its own, which runs without the service, in browsers too.',
-      { path: '^clients/' }, { path: ['^(src|commands|projections)/', modulesOfNode()] }),
+      { path: '^clients/typescript/' }, { path: ['^(src|commands|projections)/', modulesOfNode()] }),
     rule('only-the-command-line-is-a-client', 'The service asks itself nothing over HTTP.', { path: '^(src/(?!cli/)|commands/|projections/)' }, { path: '^clients/' }),
   ],
   options: {

@@ -1,6 +1,6 @@
 /** File formats of import and export, and how a file name's extension determines them. */
 import { InvalidArgumentError } from 'commander';
-import { UserError } from './run-to-end.ts';
+import { UserError } from './user-error.ts';
 
 export const formats = ['csv', 'tsv', 'json', 'ndjson'] as const;
 export type Format = (typeof formats)[number];

@@ -1,6 +1,6 @@
 import { onStopSignal } from '../app/stop-signals.ts';
 import { writeWords } from './console.ts';
-import { UserError } from './run-to-end.ts';
+import { UserError } from './user-error.ts';
 
 /** A signal that aborts, with a UserError, when this process is told to stop. */
 export function interruption(): AbortSignal {

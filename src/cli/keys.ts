@@ -5,7 +5,7 @@ import { readConfig } from '../app/config.ts';
 import { idMax, listSecretKeys, removeSecretKey, rotateSecretKey } from '../security/secret-keys.ts';
 import { audited } from './audited.ts';
 import { newLogger, wholeNumber, writeOut, writeTable, writeWords } from './console.ts';
-import { UserError } from './run-to-end.ts';
+import { UserError } from './user-error.ts';
 
 interface Flags {
   readonly json?: boolean;

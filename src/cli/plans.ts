@@ -10,7 +10,7 @@ import type { AuditAction } from '../audit/audit-log.ts';
 import { audited, type AuditDetails } from './audited.ts';
 import { parseByteSize } from '../byte-size.ts';
 import { wholeNumber, writeOut, writeWords } from './console.ts';
-import { UserError } from './run-to-end.ts';
+import { UserError } from './user-error.ts';
 import { describeLimit, hasDefault, quotasAsJson, teamAsJson, writeQuotas } from './show-teams.ts';
 import { findTeam, withReadModel, withService } from './with-service.ts';
 

@@ -9,7 +9,7 @@ import { audited } from './audited.ts';
 import { writeOut, writeTable, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
 import { ProgressLine } from './progress-line.ts';
-import { UserError } from './run-to-end.ts';
+import { UserError } from './user-error.ts';
 import { withRecordLog } from './with-record-log.ts';
 
 interface Flags {

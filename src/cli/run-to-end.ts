@@ -13,12 +13,8 @@ import { UnsafeTopic } from '../log/kafka/topic.ts';
 import { CannotResume } from '../replay/resume-after-loss.ts';
 import { ReadModelInUse } from '../app/read-model-use.ts';
 import { describeServerError, isServerError } from './client/server-error.ts';
+import { UserError } from './user-error.ts';
 import { NoReadModel } from '../../projections/engine/compare/snapshot.ts';
-
-/** An error of the user of the command line, or one that the user should know about. */
-export class UserError extends Error {
-  override readonly name = 'UserError';
-}
 
 /** The SQLSTATE for a missing privilege. */
 const insufficientPrivilege = '42501';

@@ -11,7 +11,7 @@ import { recordRevocation } from '../maintenance/tell-revocations.ts';
 import { audited } from './audited.ts';
 import { withRequiredOption, writeOut, writeTable, writeWords } from './console.ts';
 import { parseExpiry, type Expiry } from './expiry.ts';
-import { UserError } from './run-to-end.ts';
+import { UserError } from './user-error.ts';
 import { findTeam, normalId, withReadModel, withService } from './with-service.ts';
 
 interface Flags {

@@ -5,7 +5,7 @@ import { findTable } from './client/find-table.ts';
 import { openClient } from './client/open-client.ts';
 import { writeOut, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
-import { UserError } from './run-to-end.ts';
+import { UserError } from './user-error.ts';
 
 /** Writes TypeScript types of the rows of these tables; of all if none is named. Throws UserError. */
 export async function runTypes(idsOrNames: readonly string[], flags: ClientFlags): Promise<void> {

@@ -7,7 +7,7 @@ import type { ReadModel } from '../app/service.ts';
 import type { TeamQueries, TeamSummary } from '../../projections/teams/teams.queries.ts';
 import { newLogger } from './console.ts';
 import { interruption } from './interruption.ts';
-import { UserError } from './run-to-end.ts';
+import { UserError } from './user-error.ts';
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 

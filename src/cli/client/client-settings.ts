@@ -6,7 +6,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../run-to-end.ts';
+import { UserError } from '../user-error.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,6 +1,6 @@
 /** Finds the table that the command line names. */
 import type { Tablog, TableSummary } from '../../../clients/typescript/src/index.ts';
-import { UserError } from '../run-to-end.ts';
+import { UserError } from '../user-error.ts';
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

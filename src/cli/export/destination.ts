@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { getSystemErrorMessage } from 'node:util';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
 import type { Compression } from '../file-format.ts';
-import { UserError } from '../run-to-end.ts';
+import { UserError } from '../user-error.ts';
 
 const encoders = {
   gzip: () => createGzip(),

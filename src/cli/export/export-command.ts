@@ -6,7 +6,7 @@ import { openClient } from '../client/open-client.ts';
 import { formatOf, type FileFormat } from '../file-format.ts';
 import { interruption } from '../interruption.ts';
 import { rateOf, showNumber, showProgress } from '../rows-progress.ts';
-import { UserError } from '../run-to-end.ts';
+import { UserError } from '../user-error.ts';
 import { writeToFile, writeToStdout } from './destination.ts';
 import { pagesText, type Written } from './pages-text.ts';
 import { writerFor } from './row-writer.ts';

@@ -8,7 +8,7 @@ import { writeOut } from '../console.ts';
 import { formatOf, type FileFormat } from '../file-format.ts';
 import { interruption } from '../interruption.ts';
 import { rateOf, showNumber, showProgress } from '../rows-progress.ts';
-import { UserError } from '../run-to-end.ts';
+import { UserError } from '../user-error.ts';
 import { importFile, type ImportResult } from './import.ts';
 import { parseVersion, type Target } from './import-request.ts';
 import { refuseWorkbookName } from './text.ts';

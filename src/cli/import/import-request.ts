@@ -1,6 +1,6 @@
 /** What is asked for with the rows of a file (spec 4.13). */
 import type { ImportTarget, OnSchemaError, Version } from '../../../clients/typescript/src/index.ts';
-import { UserError } from '../run-to-end.ts';
+import { UserError } from '../user-error.ts';
 
 export const onSchemaErrors: readonly OnSchemaError[] = ['abort', 'dropColumns', 'updateSchema'];
 

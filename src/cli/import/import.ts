@@ -5,7 +5,7 @@ import { constants, zstdCompress } from 'node:zlib';
 import { TablogError, type Imported, type OnSchemaError, type Stash, type Tablog } from '../../../clients/typescript/src/index.ts';
 import { describeServerError, isRefusal, isServerError } from '../client/server-error.ts';
 import type { FileFormat } from '../file-format.ts';
-import { UserError } from '../run-to-end.ts';
+import { UserError } from '../user-error.ts';
 import type { Delimiter } from '../../formats/delimited-records.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import type { Chunk, Cutter } from './chunk.ts';

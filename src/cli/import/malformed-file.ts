@@ -1,4 +1,4 @@
-import { UserError } from '../run-to-end.ts';
+import { UserError } from '../user-error.ts';
 
 /** The file is not valid in its format. */
 export class MalformedFile extends UserError {

@@ -5,7 +5,7 @@ import { addAbortSignal } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { decompress } from '../../decompress.ts';
 import type { Compression } from '../file-format.ts';
-import { UserError } from '../run-to-end.ts';
+import { UserError } from '../user-error.ts';
 import { MalformedFile } from './malformed-file.ts';
 
 const pieceBytes = 256 * 1024;

@@ -9,7 +9,7 @@ import { pagesText, type Written } from '../export/pages-text.ts';
 import { pageOf, readTable, type ExportedTable, type Page } from '../export/table-pages.ts';
 import { interruption } from '../interruption.ts';
 import { showNumber } from '../rows-progress.ts';
-import { UserError } from '../run-to-end.ts';
+import { UserError } from '../user-error.ts';
 import { rowsOutput, sayRows, type RowsOutputFlags } from './rows-output.ts';
 import { bodyOf, groupColumns, type RowsQueryFlags } from './rows-query.ts';
 

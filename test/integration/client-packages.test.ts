@@ -1,4 +1,4 @@
-/** The client as its users install it: packed, in an empty project of theirs. */
+/** The packages of clients/ as their users install them: packed, in an empty project of theirs. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ let server: TestServer;
 beforeAll(async () => {
   project = await mkdtemp(join(tmpdir(), 'tablog-client-'));
   server = await startServer();
-  const folders = [join(root, 'clients', 'typescript'), ...dependencies.map((name) => join(root, 'node_modules', name))];
+  const folders = [join(root, 'clients', 'typescript'), join(root, 'clients', 'command-line'), ...dependencies.map((name) => join(root, 'node_modules', name))];
   for (const folder of folders) {
     // Their own scripts are for their developers.
     await run('npm', ['pack', '--silent', '--pack-destination', project, ...(folder.includes('node_modules') ? ['--ignore-scripts'] : [])], { cwd: folder });
@@ -32,6 +32,11 @@ afterAll(async () => {
   await server?.stop();
   if (project) await rm(project, { recursive: true, force: true });
 });
+
+async function sizeOf(name: string): Promise<number> {
+  const packed = (await readdir(project)).find((file) => file.startsWith(name) && file.endsWith('.tgz'));
+  return (await stat(join(project, packed!))).size;
+}
 
 const program = `import { Tablog, type Version } from 'tablog-client';
 
@@ -52,9 +57,8 @@ const compile = (file: string): Promise<unknown> => run(process.execPath, [
   '--typeRoots', join(root, 'node_modules', '@types'), file,
 ], { cwd: project });
 
-test('it is small, its types are strict, and it runs', async () => {
-  const [packed] = (await readdir(project)).filter((name) => name.startsWith('tablog-client'));
-  expect((await stat(join(project, packed!))).size).toBeLessThan(100_000);
+test('the client is small, its types are strict, and it runs', async () => {
+  expect(await sizeOf('tablog-client')).toBeLessThan(100_000);
   await writeFile(join(project, 'program.ts'), program);
   await compile('program.ts');
   const { stdout } = await run(process.execPath, ['program.js', server.url, await server.token()], { cwd: project });
@@ -66,4 +70,19 @@ test('mistakes are found when a program is compiled', async () => {
   const lines = program.split('\n').length;
   const { stdout } = await compile('mistaken.ts').then(() => ({ stdout: '' }), (error: { readonly stdout: string }) => error);
   expect([...stdout.matchAll(/^mistaken\.ts\((\d+),/gm)].map(([, line]) => Number(line) - lines)).toEqual([1, 2, 3, 4]);
+});
+
+test('the command line is small, and runs', async () => {
+  expect(await sizeOf('tablog-cli')).toBeLessThan(1_000_000);
+  await writeFile(join(project, 'cities.csv'), 'city,visits\nOslo,1\nRome,2\n');
+  const tablog = async (...args: string[]): Promise<string> => {
+    const { stdout } = await run(join(project, 'node_modules', '.bin', 'tablog'), args, { env: { ...process.env, TABLOG_URL: server.url, TABLOG_TOKEN: await server.token() } });
+    return stdout;
+  };
+  expect(await tablog('import', 'cities.csv', '--table', 'cities').catch(() => 'not there')).toBe('not there');
+  expect(await tablog('import', join(project, 'cities.csv'), '--table', 'cities')).toMatch(/^2 rows imported into the new table "cities"/);
+  expect(await tablog('query', 'cities', '--sort', '-visits', '--fields', 'city')).toBe('city\nRome\nOslo\n');
+  expect(await tablog('sql', 'select sum(visits) as total from cities')).toBe('total\n3\n');
+  expect(await tablog('export', 'cities', '--format', 'ndjson')).toBe('{"city":"Oslo","visits":1}\n{"city":"Rome","visits":2}\n');
+  expect(await tablog('types', 'cities')).toContain('export interface Cities {\n  city?: string;\n  visits?: number;\n}');
 });
