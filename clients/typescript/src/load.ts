@@ -1,4 +1,5 @@
 /** Loads any number of rows into a table in one step: a stash is filled in chunks, while the rows are made, and then imported. */
+import { compress, compression } from './compress.ts';
 import type { JobProgress } from './jobs.ts';
 import type { AnyRow, OnSchemaError } from './rows.ts';
 import type { ImportTarget, Stash } from './stash.ts';
@@ -52,8 +53,8 @@ export async function loadRows(stash: Stash, target: ImportTarget, rows: RowSour
   let rowsSent = 0;
   try {
     await inParallel(chunksOf(rows), parallel, async ({ body, serial, rows: count }) => {
-      const isCompressed = body.length >= worthwhile;
-      await stash.put(serial, isCompressed ? await compress(body) : body, { encoding: isCompressed ? 'gzip' : undefined, signal });
+      if (body.length < worthwhile) await stash.put(serial, body, { signal });
+      else await stash.put(serial, await compress(body), { encoding: compression, signal });
       rowsSent += count;
       onProgress?.({ rowsSent, job: null });
     });
@@ -103,9 +104,4 @@ async function inParallel<T>(items: AsyncGenerator<T, void, undefined>, parallel
   const ended = await Promise.allSettled(Array.from({ length: parallel }, worker));
   const failed = ended.find((end) => end.status === 'rejected');
   if (failed) throw failed.reason;
-}
-
-async function compress(text: string): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = await new Response(new Blob([text]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer();
-  return new Uint8Array(bytes);
 }
