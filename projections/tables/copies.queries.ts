@@ -232,7 +232,7 @@ export class TableSnapshot {
   }
 
   /** The rows of extents, each from an index on, in batches of some MiB. */
-  async *rows(extents: readonly (CopiedExtent & { readonly from: number })[], state: TableState): AsyncGenerator<CopiedRow[]> {
+  async *rows(extents: readonly (CopiedExtent & { readonly from: number })[], state: TableState): AsyncGenerator<Iterable<CopiedRow>> {
     const presenterFor = presentersOf(state.schema);
     const rowsOfPart = Math.max(1, Math.floor(partBytesMax / Math.max(state.rowBytesMax, 1)));
     const parts = partsOf(extents, rowsOfPart);
@@ -257,7 +257,7 @@ export class TableSnapshot {
   }
 
   /** The rows with these IDs that are there, in the table's order. */
-  async *rowsWith(rowIds: readonly string[], tableId: string, state: TableState): AsyncGenerator<CopiedRow[]> {
+  async *rowsWith(rowIds: readonly string[], tableId: string, state: TableState): AsyncGenerator<Iterable<CopiedRow>> {
     const asked = new Set(rowIds);
     const places = rowIds.map(parseRowId).filter((place) => place !== null);
     const { rows: found } = await this.#client.query(selectPlaces, [
@@ -308,12 +308,13 @@ function* partsOf(extents: readonly (CopiedExtent & { readonly from: number })[]
   }
 }
 
-function rowsOf(part: RowsOfExtent, { widened }: TableState, presenterFor: PresenterFor): CopiedRow[] {
+/** One by one: all at once, they would be moved by the garbage collector. */
+function* rowsOf(part: RowsOfExtent, { widened }: TableState, presenterFor: PresenterFor): Generator<CopiedRow, undefined> {
   const { version, ordinal, first, indexes, changeVersions, tailVersions, ids } = part;
   const form = parseForm(part.form);
   const present = isPresentedBy(form, widened) ? null : presenterFor(form);
   const prefix = rowIdPrefix(version, ordinal);
-  return part.bodies.split('\n').map((stored, at): CopiedRow => {
+  for (const [at, stored] of part.bodies.split('\n').entries()) {
     const index = indexes === null ? first + at : indexes[at]!;
     const changed = changeVersions?.[at] ?? null;
     let body = stored;
@@ -321,6 +322,6 @@ function rowsOf(part: RowsOfExtent, { widened }: TableState, presenterFor: Prese
     else if (!isPresentedBy(changedForm(BigInt(changed)), widened)) body = presenterFor(changedForm(BigInt(changed)))(stored);
     const own = changed ?? tailVersions?.[at] ?? null;
     const rowVersion = own === null ? version : BigInt(own);
-    return { version, ordinal, index, rowVersion, rowId: ids?.[at] ?? prefix + rowIdSuffix(index), body };
-  });
+    yield { version, ordinal, index, rowVersion, rowId: ids?.[at] ?? prefix + rowIdSuffix(index), body };
+  }
 }

@@ -63,7 +63,9 @@ export class EngineProcess {
     const limitKiB = Math.ceil((settings.memoryBytesMax + besidesBytes) / 1024);
     const child = spawn('/bin/sh', [
       '-c', `${process.platform === 'linux' ? `ulimit -d ${limitKiB} && ` : ''}exec "$@"`, 'sh',
-      process.execPath, `--max-old-space-size=${heapMiB}`, '--max-semi-space-size=8', '--expose-gc', main,
+      process.execPath, `--max-old-space-size=${heapMiB}`, '--max-semi-space-size=8', '--expose-gc',
+      // The threads of DuckDB need the processors: helpers of the collector would wait for these, and it for them.
+      '--single-threaded-gc', main,
     ], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: { ...process.env, UV_THREADPOOL_SIZE: String(threadsOfPool) } });
     child.on('message', (message: EngineReady | EngineStuck) => {
       if ('stuck' in message) onStuck(message.stuck);

@@ -1,5 +1,5 @@
 /** The columnar engine, DuckDB, in this process: locked down, within its bounds, on connections that are lent out one at a time. */
-import { DuckDBInstance, type DuckDBAppender, type DuckDBConnection, type DuckDBValue } from '@duckdb/node-api';
+import { DuckDBInstance, type DuckDBConnection, type DuckDBPreparedStatement, type DuckDBValue } from '@duckdb/node-api';
 import { QueryError } from '../language/query-error.ts';
 import { tooLong, type Sql } from './compile.ts';
 
@@ -94,15 +94,20 @@ export class Columnar {
   }
 
   /**
-   * Changes copies in one transaction. Queries that run meanwhile see nothing of it. Appended rows go to disk once, in whole row groups, and not to a
+   * Changes copies in one transaction. Queries that run meanwhile see nothing of it. Added rows go to disk once, in whole row groups, and not to a
    * log first. If `work` rejects, nothing has changed.
    */
   change<T>(work: (change: ColumnarChange) => Promise<T>): Promise<T> {
     return this.#with(async (connection) => {
       await connection.run('BEGIN');
-      const result = await work(new ColumnarChange(connection));
-      await connection.run('COMMIT');
-      return result;
+      const change = new ColumnarChange(connection);
+      try {
+        const result = await work(change);
+        await connection.run('COMMIT');
+        return result;
+      } finally {
+        change.close();
+      }
     });
   }
 
@@ -145,6 +150,7 @@ export class Columnar {
 /** A transaction on copies. */
 export class ColumnarChange {
   readonly #connection: DuckDBConnection;
+  readonly #statements: DuckDBPreparedStatement[] = [];
 
   constructor(connection: DuckDBConnection) {
     this.#connection = connection;
@@ -154,19 +160,23 @@ export class ColumnarChange {
     await this.#connection.run(text);
   }
 
-  async rows(text: string): Promise<DuckDBValue[][]> {
-    return (await this.#connection.runAndReadAll(text)).getRows();
+  async rows(text: string, values: DuckDBValue[] = []): Promise<DuckDBValue[][]> {
+    return (await this.#connection.runAndReadAll(text, values)).getRows();
   }
 
-  /** Appends rows to a table. */
-  async append(catalog: string, table: string, write: (appender: DuckDBAppender) => Promise<void>): Promise<void> {
-    const appender = await this.#connection.createAppender(table, 'main', catalog);
-    try {
-      await write(appender);
-      appender.flushSync();
-    } finally {
-      appender.closeSync();
-    }
+  /** A statement that is run several times, one after the other, until the change ends. */
+  async prepare(text: string): Promise<(values: readonly Uint8Array[]) => Promise<void>> {
+    const statement = await this.#connection.prepare(text);
+    this.#statements.push(statement);
+    return async (values) => {
+      for (const [at, value] of values.entries()) statement.bindBlob(at + 1, value);
+      await statement.run();
+    };
+  }
+
+  /** Frees what the change has taken. */
+  close(): void {
+    for (const statement of this.#statements) statement.destroySync();
   }
 }
 

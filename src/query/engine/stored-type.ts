@@ -3,7 +3,7 @@
  * docs/spec/queries.md says. A cell also stays as it is presented, in the body of its row.
  */
 import {
-  BIGINT, BOOLEAN, DATE, DOUBLE, LIST, TIMESTAMP, VARCHAR, DuckDBDateValue, DuckDBListValue, DuckDBTimestampValue, type DuckDBAppender, type DuckDBType, type DuckDBValue,
+  BIGINT, BOOLEAN, DATE, DOUBLE, LIST, TIMESTAMP, VARCHAR, DuckDBDateValue, DuckDBListValue, DuckDBTimestampValue, type DuckDBType, type DuckDBValue,
 } from '@duckdb/node-api';
 import { isArrayType, itemKind, type ColumnType, type ScalarKind } from '../../values/column-type.ts';
 import { daysOf, microsecondsOfDay, microsecondsSince1970 } from '../../values/moments.ts';
@@ -17,53 +17,59 @@ export interface StoredType {
   readonly comparing: Comparing;
   /** The stored value of a cell. `json`: its parsed JSON, which fits the column. */
   readonly of: (json: unknown) => DuckDBValue;
-  /** Appends the stored value of a cell. */
-  readonly append: (appender: DuckDBAppender, json: unknown) => void;
+  /**
+   * What the engine cannot make of a cell by itself: the JSON text of what it is given in the cell's place. Null: it reads the cell. So the code that
+   * decides what fits also says what a moment is, and when JSON is equal; a text, a number and a boolean are the same to every reader of JSON.
+   */
+  readonly prepare: ((json: unknown) => string) | null;
+  /** The stored value, in SQL. `given`: the text of the cell, or of what it was prepared as; JSON if that is an array. */
+  readonly read: (given: string) => string;
   /** The JSON value that shows a stored one, such as a group. */
   readonly show: (stored: DuckDBValue) => unknown;
 }
 
 const text: StoredType = {
-  sql: 'VARCHAR', type: VARCHAR, comparing: 'text', of: (json) => json as string, show: (stored) => stored,
-  append: (appender, json) => appender.appendVarchar(json as string),
+  sql: 'VARCHAR', type: VARCHAR, comparing: 'text', of: (json) => json as string, prepare: null, read: (given) => given, show: (stored) => stored,
 };
 
 const scalars: Readonly<Partial<Record<ScalarKind, StoredType>>> = {
   number: {
     // There is one zero.
     sql: 'DOUBLE', type: DOUBLE, comparing: 'number', of: (json) => (json as number) + 0, show: showNumber,
-    append: (appender, json) => appender.appendDouble((json as number) + 0),
+    prepare: null, read: (given) => `(CAST(${given} AS DOUBLE) + 0.0::DOUBLE)`,
   },
   boolean: {
     sql: 'BOOLEAN', type: BOOLEAN, comparing: 'ordered', of: (json) => json as boolean, show: (stored) => stored,
-    append: (appender, json) => appender.appendBoolean(json as boolean),
+    prepare: null, read: (given) => `(${given} = 'true')`,
   },
   date: {
     sql: 'DATE', type: DATE, comparing: 'ordered', of: (json) => new DuckDBDateValue(daysOf(json as string)),
     show: (stored) => showDate((stored as DuckDBDateValue).days),
-    append: (appender, json) => appender.appendDate(new DuckDBDateValue(daysOf(json as string))),
+    prepare: (json) => String(daysOf(json as string)), read: (given) => `(DATE '1970-01-01' + CAST(${given} AS INTEGER))`,
   },
   time: {
     sql: 'BIGINT', type: BIGINT, comparing: 'ordered', of: (json) => BigInt(microsecondsOfDay(json as string)), show: (stored) => showTime(stored as bigint),
-    append: (appender, json) => appender.appendBigInt(BigInt(microsecondsOfDay(json as string))),
+    prepare: (json) => String(microsecondsOfDay(json as string)), read: (given) => `CAST(${given} AS BIGINT)`,
   },
   dateTime: {
     sql: 'TIMESTAMP', type: TIMESTAMP, comparing: 'ordered', of: (json) => new DuckDBTimestampValue(microsecondsSince1970(json as string)),
     show: (stored) => showDateTime((stored as DuckDBTimestampValue).micros),
-    append: (appender, json) => appender.appendTimestamp(new DuckDBTimestampValue(microsecondsSince1970(json as string))),
+    prepare: (json) => String(microsecondsSince1970(json as string)), read: (given) => `make_timestamp(CAST(${given} AS BIGINT))`,
   },
   duration: { ...text, comparing: 'equality' },
-  json: { ...text, comparing: 'equality', of: canonicalJson, show: (stored) => JSON.parse(stored as string) as unknown, append: (appender, json) => appender.appendVarchar(canonicalJson(json)) },
+  json: {
+    ...text, comparing: 'equality', of: canonicalJson, show: (stored) => JSON.parse(stored as string) as unknown, prepare: (json) => JSON.stringify(canonicalJson(json)),
+  },
 };
 
 /** How cells of a column of this type are stored. */
 export function storedType(type: ColumnType): StoredType {
   if (!isArrayType(type)) return scalars[type] ?? text;
-  const item = itemOf(type);
-  const listType = LIST(item.type);
-  const of = (json: unknown): DuckDBListValue => new DuckDBListValue((json as readonly unknown[]).map((element) => item.of(element)));
+  const { prepare, ...item } = itemOf(type);
   return {
-    sql: `${item.sql}[]`, type: listType, comparing: 'list', of, append: (appender, json) => appender.appendList(of(json), listType),
+    sql: `${item.sql}[]`, type: LIST(item.type), comparing: 'list', of: (json) => new DuckDBListValue((json as readonly unknown[]).map((element) => item.of(element))),
+    prepare: prepare === null ? null : (json) => `[${(json as readonly unknown[]).map(prepare).join(',')}]`,
+    read: (given) => `list_transform(from_json(${given}, '["VARCHAR"]'), lambda item: ${item.read('item')})`,
     show: (stored) => (stored as DuckDBListValue).items.map((element) => item.show(element)),
   };
 }

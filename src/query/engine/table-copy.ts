@@ -2,19 +2,13 @@
  * A copy of a table in the columnar engine. It follows the table by its version: what came since then is added, and rows that were changed or
  * deleted are kept with the version up to which they were shown, for queries that go on at an earlier one.
  */
-import type { DuckDBAppender, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBValue } from '@duckdb/node-api';
 import type { CopiedExtent, CopiedRow, TableSnapshot, TableState } from '../../../projections/tables/copies.queries.ts';
-import { TimeSlices } from '../../time-slices.ts';
 import { currentType } from '../../values/table-schema.ts';
 import type { Columnar, ColumnarChange } from './columnar.ts';
 import type { QueryColumn, QuerySource } from './compile.ts';
-import { storedType, type StoredType } from './stored-type.ts';
-
-/** The version up to which a row is shown that is shown still. */
-const forever = 2n ** 63n - 1n;
-
-/** Rows are handed to the engine at this many bytes. */
-const flushBytes = 8 * 1024 * 1024;
+import { createRows, forever, RowWriter, type WrittenColumn } from './row-writer.ts';
+import { storedType } from './stored-type.ts';
 
 /** Superseded rows are removed when there are so many of them, and they are this part of all rows. */
 const supersededMin = 10_000;
@@ -25,10 +19,7 @@ type Place = Pick<CopiedRow, 'version' | 'ordinal' | 'index'>;
 /** An extent with the index from which on its rows are missing. */
 type MissingRows = CopiedExtent & { readonly from: number };
 
-interface CopiedColumn extends QueryColumn {
-  readonly id: string;
-  readonly stored: StoredType;
-}
+type CopiedColumn = QueryColumn & WrittenColumn;
 
 export interface TableCopyOptions {
   readonly columnar: Columnar;
@@ -111,14 +102,15 @@ export class TableCopy {
   }
 
   /** Takes these rows only, in this order: for queries that ask for no others. */
-  async takeRows(state: TableState, rows: AsyncIterable<readonly CopiedRow[]>): Promise<void> {
+  async takeRows(state: TableState, rows: AsyncIterable<Iterable<CopiedRow>>): Promise<void> {
     await this.#columnar.change(async (change) => {
       await this.#takeColumns(change, state);
-      await change.append(this.catalog, 'rows', async (appender) => {
+      await this.#write(change, state, async (writer) => {
         for await (const some of rows) {
           for (const row of some) {
-            this.#append(appender, this.#next, row, state.version);
+            writer.add(row, this.#next);
             this.#next += 1n;
+            if (writer.isDue) await writer.giveWay();
           }
         }
       });
@@ -127,9 +119,13 @@ export class TableCopy {
     });
   }
 
+  get #table(): string {
+    return `${this.catalog}.main.rows`;
+  }
+
   /** What queries read of it at a version. */
   at(version: bigint): QuerySource {
-    return { from: `${this.catalog}.main.rows`, version, columns: new Map(this.#columns.map((column) => [column.id, column])) };
+    return { from: this.#table, version, columns: new Map(this.#columns.map((column) => [column.id, column])) };
   }
 
   /** Keeps the rows of a version until the result is called: for a query that reads them, or for a continuation, which may be disappointed. */
@@ -177,10 +173,9 @@ export class TableCopy {
     });
     const added = columns.filter(({ id }) => !known.has(id));
     if (this.#schemaVersion < 0n) {
-      const fixed = 'n BIGINT, "version" BIGINT, "ordinal" INTEGER, "index" INTEGER, row_version BIGINT, row_id VARCHAR, since BIGINT, until BIGINT, body VARCHAR';
-      await change.run(`CREATE TABLE ${this.catalog}.rows (${[fixed, ...columns.map(({ sql, stored }) => `${sql} ${stored.sql}`)].join(', ')})`);
+      await change.run(createRows(this.#table, columns));
     } else {
-      for (const { sql, stored } of added) await change.run(`ALTER TABLE ${this.catalog}.rows ADD COLUMN ${sql} ${stored.sql}`);
+      for (const { sql, stored } of added) await change.run(`ALTER TABLE ${this.#table} ADD COLUMN ${sql} ${stored.sql}`);
     }
     this.#columns = [...this.#columns, ...added];
     this.#schemaVersion = schemaVersion;
@@ -193,15 +188,18 @@ export class TableCopy {
       if (rows.length === 0) continue;
       const numbers = await this.#end(change, rows, state.version);
       this.superseded += rows.length;
-      await change.append(this.catalog, 'rows', async (appender) => {
-        for (const { body, ...row } of rows) if (body !== null) this.#append(appender, numbers.get(placeOf(row))!, { ...row, body }, state.version);
+      await this.#write(change, state, async (writer) => {
+        for (const { body, ...row } of rows) {
+          if (body !== null) writer.add({ ...row, body }, numbers.get(placeOf(row))!);
+          if (writer.isDue) await writer.giveWay();
+        }
       });
     }
   }
 
   /** From a version on, the rows at these places are shown no more. Returns their numbers, by place. */
   async #end(change: ColumnarChange, rows: readonly Place[], version: bigint): Promise<ReadonlyMap<string, bigint>> {
-    const end = `UPDATE ${this.catalog}.rows SET until = ${version} WHERE until = ${forever} AND`;
+    const end = `UPDATE ${this.#table} SET until = ${version} WHERE until = ${forever} AND`;
     const ended = 'RETURNING "version", "ordinal", "index", n';
     const found: DuckDBValue[][] = [];
     if (rows.length <= 100) {
@@ -209,17 +207,9 @@ export class TableCopy {
         found.push(...await change.rows(`${end} "version" = ${version} AND "ordinal" = ${ordinal} AND "index" = ${index} ${ended}`));
       }
     } else {
-      await change.run(`CREATE TABLE ${this.catalog}.changed ("version" BIGINT, "ordinal" INTEGER, "index" INTEGER)`);
-      await change.append(this.catalog, 'changed', async (appender) => {
-        for (const { version, ordinal, index } of rows) {
-          appender.appendBigInt(version);
-          appender.appendInteger(ordinal);
-          appender.appendInteger(index);
-          appender.endRow();
-        }
-      });
-      found.push(...await change.rows(`${end} ("version", "ordinal", "index") IN (SELECT ("version", "ordinal", "index") FROM ${this.catalog}.changed) ${ended}`));
-      await change.run(`DROP TABLE ${this.catalog}.changed`);
+      const places = `[${rows.map(({ version, ordinal, index }) => `[${version},${ordinal},${index}]`).join(',')}]`;
+      const ofPlaces = `SELECT (place[1], place[2], place[3]) FROM (SELECT unnest(from_json($1, '[["BIGINT"]]')) AS place)`;
+      found.push(...await change.rows(`${end} ("version", "ordinal", "index") IN (${ofPlaces}) ${ended}`, [places]));
     }
     return new Map((found as [bigint, number, number, bigint][]).map(([version, ordinal, index, n]) => [placeOf({ version, ordinal, index }), n]));
   }
@@ -228,41 +218,20 @@ export class TableCopy {
     change: ColumnarChange, snapshot: TableSnapshot, state: TableState, missing: readonly MissingRows[], onProgress: () => Promise<void>,
   ): Promise<void> {
     if (missing.length === 0) return;
-    await change.append(this.catalog, 'rows', async (appender) => {
-      const slices = new TimeSlices();
-      let bytes = 0;
+    await this.#write(change, state, async (writer) => {
       for await (const rows of snapshot.rows(missing, state)) {
         for (const row of rows) {
-          this.#append(appender, this.#next, row, state.version);
+          writer.add(row, this.#next);
           this.#next += 1n;
-          bytes += row.body.length;
-          if (bytes > flushBytes) {
-            appender.flushSync();
-            bytes = 0;
-            await onProgress();
-          }
-          if (slices.isOver) await slices.next();
+          if (writer.isDue) await writer.giveWay();
         }
       }
-    });
+    }, onProgress);
   }
 
-  #append(appender: DuckDBAppender, n: bigint, row: CopiedRow, since: bigint): void {
-    appender.appendBigInt(n);
-    appender.appendBigInt(row.version);
-    appender.appendInteger(row.ordinal);
-    appender.appendInteger(row.index);
-    appender.appendBigInt(row.rowVersion);
-    appender.appendVarchar(row.rowId);
-    appender.appendBigInt(since);
-    appender.appendBigInt(forever);
-    appender.appendVarchar(row.body);
-    const cells = JSON.parse(row.body) as Readonly<Record<string, unknown>>;
-    for (const { id, stored } of this.#columns) {
-      if (Object.hasOwn(cells, id)) stored.append(appender, cells[id]);
-      else appender.appendNull();
-    }
-    appender.endRow();
+  /** Writes rows that are shown from the version of a state on. */
+  #write(change: ColumnarChange, { version }: TableState, work: (writer: RowWriter) => Promise<void>, onProgress = async () => {}): Promise<void> {
+    return RowWriter.use(change, { table: this.#table, columns: this.#columns, since: version, onProgress }, work);
   }
 
   /** Removes rows that no query can ask for any more. */
@@ -270,7 +239,7 @@ export class TableCopy {
     if (this.superseded < Math.max(supersededMin, this.rows * supersededPart)) return;
     const versions = [this.version, ...this.#held.keys()];
     const oldest = versions.reduce((least, version) => (version < least ? version : least));
-    await change.run(`DELETE FROM ${this.catalog}.rows WHERE until <= ${oldest}`);
+    await change.run(`DELETE FROM ${this.#table} WHERE until <= ${oldest}`);
     this.superseded = this.#held.size === 0 ? 0 : this.superseded / 2;
   }
 }

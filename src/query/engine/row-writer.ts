@@ -1,0 +1,164 @@
+/**
+ * Writes rows into a copy. The engine gets them as lines of text, and takes the cells out of them while the next rows are read. What only this process
+ * can make of a cell (stored-type.ts) comes beside the row.
+ */
+import type { CopiedRow } from '../../../projections/tables/copies.queries.ts';
+import { TimeSlices } from '../../time-slices.ts';
+import type { ColumnarChange } from './columnar.ts';
+import type { StoredType } from './stored-type.ts';
+
+/** The version up to which a row is shown that is shown still. */
+export const forever = 2n ** 63n - 1n;
+
+/** So many bytes of bodies are written at once. */
+const bytesAtOnce = 2 * 1024 * 1024;
+
+/** The columns that all copies have. The first ones come with a row, in this order. */
+const placeColumns = ['n BIGINT', '"version" BIGINT', '"ordinal" INTEGER', '"index" INTEGER', 'row_version BIGINT', 'row_id VARCHAR'] as const;
+const fixedColumns = [...placeColumns, 'since BIGINT', 'until BIGINT', 'body VARCHAR'] as const;
+
+const lineFeed = 0x0a;
+/** Most writes are of a few rows. */
+const linesBytesAtFirst = 16 * 1024;
+/** A UTF-16 code unit takes at most this many bytes in UTF-8. */
+const bytesOfUnitMax = 3;
+
+/** A column of a copy. */
+export interface WrittenColumn {
+  readonly id: string;
+  /** Its name in the copy. */
+  readonly sql: string;
+  readonly stored: StoredType;
+}
+
+export interface RowWriterOptions {
+  readonly table: string;
+  /** Those of the table, in its order. */
+  readonly columns: readonly WrittenColumn[];
+  /** The version from which on the rows are shown. */
+  readonly since: bigint;
+  readonly onProgress: () => Promise<void>;
+}
+
+/** The statement that makes a table for rows with these columns. */
+export function createRows(table: string, columns: readonly WrittenColumn[]): string {
+  return `CREATE TABLE ${table} (${[...fixedColumns, ...columns.map(({ sql, stored }) => `${sql} ${stored.sql}`)].join(', ')})`;
+}
+
+/** Adds rows to a table of the engine. */
+export class RowWriter {
+  readonly #insert: (values: readonly Uint8Array[]) => Promise<void>;
+  /** Whose cells are prepared. */
+  readonly #prepared: readonly WrittenColumn[];
+  readonly #onProgress: () => Promise<void>;
+  readonly #slices = new TimeSlices();
+  readonly #beside = new Lines();
+  readonly #bodies = new Lines();
+  #writing: Promise<void> = Promise.resolve();
+
+  private constructor(insert: (values: readonly Uint8Array[]) => Promise<void>, prepared: readonly WrittenColumn[], onProgress: () => Promise<void>) {
+    this.#insert = insert;
+    this.#prepared = prepared;
+    this.#onProgress = onProgress;
+  }
+
+  /** Writes rows into a table with these columns, in its order. `onProgress` is awaited whenever some MiB were written. */
+  static async use(change: ColumnarChange, { table, columns, since, onProgress }: RowWriterOptions, work: (writer: RowWriter) => Promise<void>): Promise<void> {
+    const prepared = columns.filter(({ stored }) => stored.prepare !== null);
+    const writer = new RowWriter(await change.prepare(insertRows(table, columns, prepared, since)), prepared, onProgress);
+    try {
+      await work(writer);
+      await writer.#write();
+    } finally {
+      // Whatever has happened: a connection that is at work cannot be closed.
+      await writer.#writing;
+    }
+  }
+
+  /** Adds a row with its number. */
+  add({ version, ordinal, index, rowVersion, rowId, body }: CopiedRow, n: bigint): void {
+    this.#beside.add(`[${n},${version},${ordinal},${index},${rowVersion},"${rowId}"${this.#prepare(body)}]`);
+    this.#bodies.add(body);
+  }
+
+  /** Whether `giveWay` is to be awaited before the next row is added. */
+  get isDue(): boolean {
+    return this.#bodies.bytes > bytesAtOnce || this.#slices.isOver;
+  }
+
+  /** Hands what was added to the engine, if it is enough, which writes it while the next rows come; and lets other work go on. */
+  async giveWay(): Promise<void> {
+    if (this.#bodies.bytes > bytesAtOnce) {
+      await this.#write();
+      await this.#onProgress();
+    }
+    await this.#slices.next();
+  }
+
+  #prepare(body: string): string {
+    if (this.#prepared.length === 0) return '';
+    const cells = JSON.parse(body) as Readonly<Record<string, unknown>>;
+    let text = '';
+    for (const { id, stored } of this.#prepared) text += Object.hasOwn(cells, id) ? `,${stored.prepare!(cells[id])}` : ',null';
+    return text;
+  }
+
+  async #write(): Promise<void> {
+    await this.#writing;
+    if (this.#bodies.bytes === 0) return;
+    // The engine takes a copy of the bytes at once.
+    this.#writing = this.#insert([this.#beside.take(), this.#bodies.take()]);
+    // Awaited before the next ones are written, and at the end.
+    this.#writing.catch(() => undefined);
+  }
+}
+
+/** Lines of text, in UTF-8: strings that wait would be moved by the garbage collector. */
+class Lines {
+  #bytes = Buffer.allocUnsafeSlow(linesBytesAtFirst);
+  #length = 0;
+
+  get bytes(): number {
+    return this.#length;
+  }
+
+  add(line: string): void {
+    const needed = this.#length + 1 + line.length * bytesOfUnitMax;
+    if (needed > this.#bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 4));
+      this.#bytes.copy(larger, 0, 0, this.#length);
+      this.#bytes = larger;
+    }
+    if (this.#length > 0) this.#bytes[this.#length++] = lineFeed;
+    this.#length += this.#bytes.write(line, this.#length);
+  }
+
+  /** What was added, until more is. */
+  take(): Uint8Array {
+    const taken = this.#bytes.subarray(0, this.#length);
+    this.#length = 0;
+    return taken;
+  }
+}
+
+/** `$1`: what stands beside the rows, a JSON array a line; `$2`: their bodies. */
+function insertRows(table: string, columns: readonly WrittenColumn[], prepared: readonly WrittenColumn[], since: bigint): string {
+  const own = columns.filter(({ stored }) => stored.prepare === null);
+  const places = placeColumns.map((column, at) => `CAST(beside[${at + 1}] AS ${column.split(' ')[1]})`);
+  const cells = columns.map((column) => {
+    const { stored } = column;
+    return stored.read(stored.prepare === null ? `cells[${own.indexOf(column) + 1}]` : `beside[${placeColumns.length + prepared.indexOf(column) + 1}]`);
+  });
+  const pathsBeside = [...placeColumns, ...prepared].map((_, at) => `/${at}`);
+  const paths = own.map(({ id }) => `/${id.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+  return `INSERT INTO ${table} SELECT ${[...places, since, forever, 'body', ...cells].join(', ')}
+    FROM (
+      SELECT body, ${extracted('beside', pathsBeside)} AS beside, ${extracted('body', paths)} AS cells
+      FROM (SELECT unnest(string_split(decode($1), chr(10))) AS beside, unnest(string_split(decode($2), chr(10))) AS body)
+    )`;
+}
+
+/** What is at some places of a JSON text, as a list of texts. */
+function extracted(json: string, pointers: readonly string[]): string {
+  return pointers.length === 0 ? '[]' : `json_extract_string(${json}, [${pointers.map((pointer) => `'${pointer.replaceAll("'", "''")}'`).join(', ')}])`;
+}
