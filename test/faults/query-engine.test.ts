@@ -1,7 +1,7 @@
 /** The query engine dies, or has no room: queries are told to come later or that they ask too much, and nothing else notices. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from '@jest/globals';
@@ -115,6 +115,26 @@ test('copies take no more than they may: those that were not asked for longest m
   for (let n = 0; n < 16; n += 1) await client.post(large.path, rowsOf(10_000));
   const refused = await count(client, large);
   expect([outcomeOf(refused), refused.json.error.message]).toEqual(['400 limit_exceeded', expect.stringMatching(/^The table has \d+ bytes, and queries are for tables of at most 1572864\.$/)]);
+});
+
+test('what is added to a copy is in memory only until it has some MiB', async () => {
+  const { server, client } = await start();
+  const table = await createTable(client, [{ text: 'the first' }]);
+  const sizeAfter = async (texts: number): Promise<number> => {
+    for (let n = 0; n < texts; n += 1) expect((await client.post(table.path, Array.from({ length: 10 }, () => ({ text: randomBytes(15_000).toString('hex') })))).status).toBe(201);
+    await count(client, table);
+    const [copy] = await copiesOf(server);
+    return (await stat(join(server.folder, 'queries', copy!))).size;
+  };
+  const sizes = [await sizeAfter(0), await sizeAfter(10), await sizeAfter(50)];
+  expect(sizes[1]).toBe(sizes[0]);
+  expect(sizes[2]).toBeGreaterThan(8 * 2 ** 20);
+  // Until then it takes room, too.
+  const samples = parseMetrics(await (await fetch(`${server.url}/metrics`)).text());
+  expect(sumOf(samples, 'tablog_query_copies_bytes')).toBe(sizes[2]);
+  expect(await sizeAfter(10)).toBe(sizes[2]);
+  const after = parseMetrics(await (await fetch(`${server.url}/metrics`)).text());
+  expect(sumOf(after, 'tablog_query_copies_bytes')).toBeGreaterThan(sizes[2]! + 2 ** 20);
 });
 
 test('without room on the disk queries are told to come later', async () => {

@@ -160,7 +160,7 @@ export class ColumnarChange {
     await this.#connection.run(text);
   }
 
-  async rows(text: string, values: DuckDBValue[] = []): Promise<DuckDBValue[][]> {
+  async rows(text: string, values?: DuckDBValue[]): Promise<DuckDBValue[][]> {
     return (await this.#connection.runAndReadAll(text, values)).getRows();
   }
 

@@ -11,7 +11,7 @@ import { QueryError } from '../language/query-error.ts';
 import type { EngineUse } from '../protocol.ts';
 import type { Columnar } from './columnar.ts';
 import { FillTurns } from './fill-turns.ts';
-import { TableCopy } from './table-copy.ts';
+import { bytesOf, TableCopy } from './table-copy.ts';
 
 /** Whose tables are asked. */
 export interface Asker {
@@ -60,7 +60,7 @@ const roomWaitMs = 5000;
 const quickBytesMax = 4 * 1024 * 1024;
 const fillsAtOnce = 2;
 
-const missing = { table_not_found: 'There is no such table.', payment_required: 'The team is suspended.' } as const;
+const problems = { table_not_found: 'There is no such table.', payment_required: 'The team is suspended.' } as const;
 
 export class Copies {
   readonly #options: CopiesOptions;
@@ -102,7 +102,7 @@ export class Copies {
     const { columnar, queries } = this.#options;
     return queries.inSnapshot(async (snapshot) => {
       const state = await snapshot.state(teamId, tableId, appId);
-      if (typeof state === 'string') throw new QueryError(state, missing[state]);
+      if (typeof state === 'string') throw new QueryError(state, problems[state]);
       const copy = new TableCopy({ columnar, teamId, tableId, catalog: `rows${(this.#count += 1)}` }, state);
       const release = copy.hold(state.version, 'query');
       const entry: Entry = { copy, file: null, bytes: 0, lastUsed: performance.now(), isFilled: false };
@@ -125,7 +125,7 @@ export class Copies {
   /** Whether a table may be asked still. Rejects with QueryError. */
   async check({ teamId, appId }: Asker, tableId: string): Promise<void> {
     const state = await this.#options.queries.inSnapshot((snapshot) => snapshot.state(teamId, tableId, appId));
-    if (typeof state === 'string') throw new QueryError(state, missing[state]);
+    if (typeof state === 'string') throw new QueryError(state, problems[state]);
   }
 
   /** Takes account of what was written into a copy beside its rows. */
@@ -196,13 +196,14 @@ export class Copies {
     if (typeof state === 'string') {
       // To another team, or an app, it is not there; that says nothing of the copy.
       if (state === 'table_not_found' && appId === null && this.#present.get(tableId)?.copy.teamId === teamId) await this.#replace(tableId);
-      throw new QueryError(state, missing[state]);
+      throw new QueryError(state, problems[state]);
     }
     const { columnar } = this.#options;
     const found = this.#present.get(tableId);
     const isCold = found?.copy.follows(state) !== true;
     const copy = isCold ? new TableCopy({ columnar, teamId, tableId, catalog: `copy${(this.#count += 1)}` }, state) : found.copy;
-    const bytes = await copy.lacks(snapshot, state);
+    const missing = await copy.missing(snapshot, state);
+    const bytes = bytesOf(missing);
     if (bytes > lackingMax) return null;
     // Nobody takes its room meanwhile.
     const done = copy.hold(copy.version, 'query');
@@ -214,7 +215,7 @@ export class Copies {
       }
       const isBehind = copy.version < state.version;
       entry!.isFilled = isBehind;
-      await copy.catchUp(snapshot, state, async () => {
+      await copy.catchUp(snapshot, state, missing, async () => {
         await this.#measure(entry!, true);
         await this.#checkDisk(0);
       });
@@ -263,7 +264,8 @@ export class Copies {
     try {
       await this.#makeRoom(entry);
       await this.#checkDisk(bytes);
-      await columnar.run(`ATTACH '${file.replaceAll("'", "''")}' AS ${copy.catalog}`);
+      // Nothing is recovered after a crash, so commits need no log, and wait for no disk.
+      await columnar.run(`ATTACH '${file.replaceAll("'", "''")}' AS ${copy.catalog} (RECOVERY_MODE no_wal_writes)`);
     } catch (error) {
       this.#others.delete(entry);
       throw error;
@@ -271,10 +273,9 @@ export class Copies {
     return entry;
   }
 
-  /** Takes account of what a copy has on disk. While it is filled, that is at least what was expected. */
+  /** Takes account of what a copy has on disk, or will have. While it is filled, that is at least what was expected. */
   async #measure(entry: Entry, isFilling: boolean): Promise<void> {
-    const sizes = await Promise.all(filesOf(entry).map((path) => stat(path).then(({ size }) => size, () => 0)));
-    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    const bytes = (entry.file === null ? 0 : (await stat(entry.file)).size) + entry.copy.unsavedBytes;
     entry.bytes = isFilling ? Math.max(entry.bytes, bytes) : bytes;
     await this.#makeRoom(entry);
   }
@@ -329,7 +330,7 @@ export class Copies {
     const { copy } = entry;
     copy.isDropped = true;
     await this.#options.columnar.run(`DETACH DATABASE IF EXISTS ${copy.catalog}`).catch(() => undefined);
-    for (const path of filesOf(entry)) await rm(path, { force: true });
+    if (entry.file !== null) await rm(entry.file, { force: true });
   }
 
   async #inTurn<T>(tableIds: readonly string[], work: () => Promise<T>): Promise<T> {
@@ -348,6 +349,3 @@ function tooLarge(bytes: number, bytesMax: number): QueryError {
   return new QueryError('limit_exceeded', `The table has ${Math.round(bytes)} bytes, and queries are for tables of at most ${bytesMax}.`);
 }
 
-function filesOf({ file }: Entry): string[] {
-  return file === null ? [] : [file, `${file}.wal`];
-}

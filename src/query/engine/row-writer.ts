@@ -55,6 +55,8 @@ export class RowWriter {
   readonly #beside = new Lines();
   readonly #bodies = new Lines();
   #writing: Promise<void> = Promise.resolve();
+  /** How many bytes of bodies were added. */
+  bytes = 0;
 
   private constructor(insert: (values: readonly Uint8Array[]) => Promise<void>, prepared: readonly WrittenColumn[], onProgress: () => Promise<void>) {
     this.#insert = insert;
@@ -79,6 +81,7 @@ export class RowWriter {
   add({ version, ordinal, index, rowVersion, rowId, body }: CopiedRow, n: bigint): void {
     this.#beside.add(`[${n},${version},${ordinal},${index},${rowVersion},"${rowId}"${this.#prepare(body)}]`);
     this.#bodies.add(body);
+    this.bytes += body.length;
   }
 
   /** Whether `giveWay` is to be awaited before the next row is added. */

@@ -10,6 +10,9 @@ import type { QueryColumn, QuerySource } from './compile.ts';
 import { createRows, forever, RowWriter, type WrittenColumn } from './row-writer.ts';
 import { storedType } from './stored-type.ts';
 
+/** What was added is saved when it has so many bytes, and what a copy begins with at once. */
+const saveBytes = 16 * 1024 * 1024;
+
 /** Superseded rows are removed when there are so many of them, and they are this part of all rows. */
 const supersededMin = 10_000;
 const supersededPart = 0.2;
@@ -17,7 +20,12 @@ const supersededPart = 0.2;
 type Place = Pick<CopiedRow, 'version' | 'ordinal' | 'index'>;
 
 /** An extent with the index from which on its rows are missing. */
-type MissingRows = CopiedExtent & { readonly from: number };
+export type MissingRows = CopiedExtent & { readonly from: number };
+
+/** How many bytes rows have, as they are stored. */
+export function bytesOf(missing: readonly MissingRows[]): number {
+  return missing.reduce((sum, { bytes, rows, from }) => sum + (bytes * (rows - from)) / Math.max(rows, 1), 0);
+}
 
 type CopiedColumn = QueryColumn & WrittenColumn;
 
@@ -42,6 +50,8 @@ export class TableCopy {
   superseded = 0;
   /** Bytes of the longest row it ever had. */
   rowBytesMax = 0;
+  /** Bytes of rows that are in memory, and not in its file yet. */
+  unsavedBytes = 0;
   readonly #columnar: Columnar;
   #columns: readonly CopiedColumn[] = [];
   readonly #places = new Map<string, number>();
@@ -72,21 +82,22 @@ export class TableCopy {
     return generation === this.generation && widened === this.widened;
   }
 
-  /** How many bytes of rows, as they are stored, it lacks; rows that were changed are not counted. */
-  async lacks(snapshot: TableSnapshot, state: TableState): Promise<number> {
-    const extents = await this.#missing(snapshot, state);
-    return extents.reduce((sum, { bytes, rows, from }) => sum + (bytes * (rows - from)) / Math.max(rows, 1), 0);
+  /** The extents that it lacks, or a part of: the tail, whose first rows may be copied already. */
+  async missing(snapshot: TableSnapshot, state: TableState): Promise<MissingRows[]> {
+    if (state.version <= this.version) return [];
+    const extents = await snapshot.extents(this.tableId, this.generation, this.version, this.#tail);
+    return extents.map((extent) => ({ ...extent, from: this.#isTail(extent) ? this.#tail!.rows : 0 }));
   }
 
   /**
-   * Copies what has come since its version. `onProgress` is awaited whenever some MiB were added. If this rejects, the copy must be dropped.
+   * Copies what has come since its version: what is `missing`, and what was changed. `onProgress` is awaited whenever some MiB were added. If this rejects, the copy must be dropped.
    */
-  async catchUp(snapshot: TableSnapshot, state: TableState, onProgress: () => Promise<void>): Promise<void> {
+  async catchUp(snapshot: TableSnapshot, state: TableState, missing: readonly MissingRows[], onProgress: () => Promise<void>): Promise<void> {
     if (state.version <= this.version) return;
-    const missing = await this.#missing(snapshot, state);
+    const isNew = this.version < 0n;
     await this.#columnar.change(async (change) => {
       await this.#takeColumns(change, state);
-      if (this.version >= 0n) await this.#takeChanges(change, snapshot, state);
+      if (!isNew) await this.#takeChanges(change, snapshot, state);
       await this.#addRows(change, snapshot, state, missing, onProgress);
       this.#tail = missing.at(-1) ?? this.#tail;
       this.version = state.version;
@@ -94,6 +105,7 @@ export class TableCopy {
       this.rowBytesMax = state.rowBytesMax;
       await this.#prune(change);
     });
+    if (isNew || this.unsavedBytes >= saveBytes) await this.#save();
   }
 
   /** All its rows have numbers below this. */
@@ -149,13 +161,6 @@ export class TableCopy {
     return this.#readers > 0;
   }
 
-  /** The extents that it lacks, or a part of: the tail, whose first rows may be copied already. */
-  async #missing(snapshot: TableSnapshot, state: TableState): Promise<MissingRows[]> {
-    if (state.version <= this.version) return [];
-    const extents = await snapshot.extents(this.tableId, this.generation, this.version, this.#tail);
-    return extents.map((extent) => ({ ...extent, from: this.#isTail(extent) ? this.#tail!.rows : 0 }));
-  }
-
   #isTail({ version, ordinal }: Pick<CopiedExtent, 'version' | 'ordinal'>): boolean {
     return this.#tail?.version === version && this.#tail.ordinal === ordinal;
   }
@@ -199,25 +204,27 @@ export class TableCopy {
 
   /** From a version on, the rows at these places are shown no more. Returns their numbers, by place. */
   async #end(change: ColumnarChange, rows: readonly Place[], version: bigint): Promise<ReadonlyMap<string, bigint>> {
-    const end = `UPDATE ${this.#table} SET until = ${version} WHERE until = ${forever} AND`;
-    const ended = 'RETURNING "version", "ordinal", "index", n';
     const found: DuckDBValue[][] = [];
+    const find = `SELECT "version", "ordinal", "index", n FROM ${this.#table} WHERE until = ${forever} AND`;
     if (rows.length <= 100) {
       for (const { version, ordinal, index } of rows) {
-        found.push(...await change.rows(`${end} "version" = ${version} AND "ordinal" = ${ordinal} AND "index" = ${index} ${ended}`));
+        found.push(...await change.rows(`${find} "version" = ${version} AND "ordinal" = ${ordinal} AND "index" = ${index}`));
       }
     } else {
       const places = `[${rows.map(({ version, ordinal, index }) => `[${version},${ordinal},${index}]`).join(',')}]`;
       const ofPlaces = `SELECT (place[1], place[2], place[3]) FROM (SELECT unnest(from_json($1, '[["BIGINT"]]')) AS place)`;
-      found.push(...await change.rows(`${end} ("version", "ordinal", "index") IN (${ofPlaces}) ${ended}`, [places]));
+      found.push(...await change.rows(`${find} ("version", "ordinal", "index") IN (${ofPlaces})`, [places]));
     }
-    return new Map((found as [bigint, number, number, bigint][]).map(([version, ordinal, index, n]) => [placeOf({ version, ordinal, index }), n]));
+    const numbers = new Map((found as [bigint, number, number, bigint][]).map(([version, ordinal, index, n]) => [placeOf({ version, ordinal, index }), n]));
+    // Not found by the UPDATE itself: RETURNING reads all columns of the rows beside them.
+    if (numbers.size > 0) await change.run(`UPDATE ${this.#table} SET until = ${version} WHERE until = ${forever} AND n IN (${[...numbers.values()].join(', ')})`);
+    return numbers;
   }
 
   async #addRows(
     change: ColumnarChange, snapshot: TableSnapshot, state: TableState, missing: readonly MissingRows[], onProgress: () => Promise<void>,
   ): Promise<void> {
-    if (missing.length === 0) return;
+    if (missing.every(({ from, rows }) => from === rows)) return;
     await this.#write(change, state, async (writer) => {
       for await (const rows of snapshot.rows(missing, state)) {
         for (const row of rows) {
@@ -231,7 +238,21 @@ export class TableCopy {
 
   /** Writes rows that are shown from the version of a state on. */
   #write(change: ColumnarChange, { version }: TableState, work: (writer: RowWriter) => Promise<void>, onProgress = async () => {}): Promise<void> {
-    return RowWriter.use(change, { table: this.#table, columns: this.#columns, since: version, onProgress }, work);
+    return RowWriter.use(change, { table: this.#table, columns: this.#columns, since: version, onProgress }, async (writer) => {
+      await work(writer);
+      this.unsavedBytes += writer.bytes;
+    });
+  }
+
+  /** There is no log, so what was added is in memory until it is written to the file. */
+  async #save(): Promise<void> {
+    try {
+      await this.#columnar.run(`CHECKPOINT ${this.catalog}`);
+      this.unsavedBytes = 0;
+    } catch (error) {
+      // While an export sorts rows beside the copy: the next query saves it.
+      if (!(error as Error).message.includes('other write transactions')) throw error;
+    }
   }
 
   /** Removes rows that no query can ask for any more. */
