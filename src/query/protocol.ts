@@ -2,7 +2,7 @@
 import type { RowsFormat } from '../../projections/tables/pages.queries.ts';
 import type { ExportFormat } from './language/export-format.ts';
 import type { GivenQuery } from './language/rows-query.ts';
-import type { SqlParameter } from './sql/compile-sql.ts';
+import type { SqlParameter } from './sql/expressions.ts';
 
 /** How the engine is to run: the first message over the channel of its process. */
 export interface EngineSettings {

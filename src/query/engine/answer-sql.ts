@@ -1,11 +1,12 @@
 /** Answers SQL: one SELECT over tables of a team, all as of one moment. */
-import { StatementType, VARCHAR, type DuckDBConnection, type DuckDBListValue } from '@duckdb/node-api';
+import { DuckDBTypeId, StatementType, VARCHAR, type DuckDBConnection, type DuckDBListValue, type DuckDBPreparedStatement } from '@duckdb/node-api';
 import type { CopyQueries } from '../../../projections/tables/copies.queries.ts';
 import { DelimitedRowWriter } from '../../formats/delimited-row-writer.ts';
 import { TimeSlices } from '../../time-slices.ts';
 import { QueryError } from '../language/query-error.ts';
 import type { SqlRequest } from '../protocol.ts';
-import { compileSql, type SqlParameter } from '../sql/compile-sql.ts';
+import { compileSql, type SqlTable } from '../sql/compile-sql.ts';
+import type { SqlParameter } from '../sql/expressions.ts';
 import { functions, operators, tableFunctions } from '../sql/functions.ts';
 import { decodeName, decodeNames, encodeName } from '../sql/names.ts';
 import { parseTree, type SqlNode } from '../sql/node.ts';
@@ -34,6 +35,9 @@ const rowsMax = 100_000;
 const columnsMax = 1000;
 const bytesMax = 16 * 1024 * 1024;
 
+/** The most bytes of the types of an answer's columns, as the engine writes them. */
+const typesBytesMax = 128 * 1024;
+
 /** The most bytes of a query, and of its tree as JSON. */
 const sqlBytesMax = 64 * 1024;
 const treeBytesMax = 2 * 1024 * 1024;
@@ -55,7 +59,7 @@ export class SqlAnswerer {
     const tableIds = [...new Set(ids.values())];
     const held = tableIds.length === 0 ? [] : await copies.take(request, tableIds, gone);
     try {
-      const sources = new Map(held.map(({ copy, version }) => [copy.tableId, sourceText(copy.at(version))]));
+      const sources = new Map(held.map(({ copy, version }) => [copy.tableId, sourceOf(copy.at(version))]));
       const text = compileSql(tree, { table: (name) => sources.get(ids.get(name)!)!, parameters });
       const catalogs = new Set(held.map(({ copy }) => copy.catalog));
       const { columns, rows } = await inTime(timeoutMs, gone, (signal) => columnar.use(signal, async (connection) => {
@@ -104,7 +108,7 @@ function tablesOf(tree: SqlNode, parameters: ReadonlyMap<string, SqlParameter>):
   compileSql(tree, {
     table: (name) => {
       names.add(name);
-      return '';
+      return { text: '', width: 1 };
     },
     parameters,
   });
@@ -112,7 +116,7 @@ function tablesOf(tree: SqlNode, parameters: ReadonlyMap<string, SqlParameter>):
 }
 
 /** A copy at a version as a query: columns by their IDs. */
-function sourceText({ from, version, columns }: QuerySource): string {
+function sourceOf({ from, version, columns }: QuerySource): SqlTable {
   const items = [...columns].map(([id, { sql, type }]) => {
     switch (type) {
       case 'time': return [`CAST(make_timestamp(${sql}) AS TIME)`, id];
@@ -123,7 +127,7 @@ function sourceText({ from, version, columns }: QuerySource): string {
     }
   });
   const texts = [...items, ['row_id', '$rowID'], ['row_version', '$version']].map(([text, id]) => `${text} AS "${encodeName(id!)}"`);
-  return `(SELECT ${texts.join(', ')} FROM ${from} WHERE since <= ${version} AND until > ${version})`;
+  return { text: `(SELECT ${texts.join(', ')} FROM ${from} WHERE since <= ${version} AND until > ${version})`, width: texts.length };
 }
 
 /** Runs a compiled query: its columns, and its rows as JSON or lines of CSV, the first of which is a header. */
@@ -171,6 +175,7 @@ async function columnsOf(connection: DuckDBConnection, text: string): Promise<Re
   const statement = await connection.prepare(text);
   try {
     if (statement.columnCount > columnsMax) throw new QueryError('limit_exceeded', `The answer has more than ${columnsMax} columns.`);
+    await checkTypes(connection, statement, text);
     const taken = new Map<string, number>();
     return Array.from({ length: statement.columnCount }, (_, at) => {
       const type = statement.columnType(at);
@@ -180,6 +185,16 @@ async function columnsOf(connection: DuckDBConnection, text: string): Promise<Re
   } finally {
     statement.destroySync();
   }
+}
+
+const nestedTypes: ReadonlySet<DuckDBTypeId> = new Set([DuckDBTypeId.STRUCT, DuckDBTypeId.LIST, DuckDBTypeId.ARRAY, DuckDBTypeId.MAP, DuckDBTypeId.UNION]);
+
+/** Types in the heap are trees, and may be much larger than in the engine. So it is asked first how large they are. */
+async function checkTypes(connection: DuckDBConnection, statement: DuckDBPreparedStatement, text: string): Promise<void> {
+  const isNested = Array.from({ length: statement.columnCount }, (_, at) => statement.columnTypeId(at)).some((id) => nestedTypes.has(id));
+  if (!isNested) return;
+  const [[bytes]] = (await connection.runAndReadAll(`SELECT sum(strlen(column_type))::BIGINT FROM (DESCRIBE ${text})`)).getRows() as [[bigint]];
+  if (bytes > typesBytesMax) throw new QueryError('limit_exceeded', 'The rows in the answer have too many members.');
 }
 
 /** A name that no column before has. `taken`: how many columns had each name. */

@@ -56,3 +56,6 @@ export const tableFunctions: ReadonlySet<string> = new Set(['unnest', 'range', '
 
 /** Functions whose arguments may be lambdas. */
 export const lambdaFunctions: ReadonlySet<string> = new Set(words(`apply array_apply array_filter array_reduce array_transform list_apply list_filter list_reduce list_transform reduce`));
+
+/** Functions that the engine writes out, with an argument in several places, three at most. */
+export const copyingFunctions: ReadonlySet<string> = new Set(words(`array_pop_back array_to_string fmod json_group_array json_group_object map_contains_entry nullif round_even roundbankers split_part wavg weighted_avg`));

@@ -14,6 +14,11 @@ export function encodeName(name: string): string {
   return plain.test(name) && !calls.has(name) ? name : `__${name.replace(/[^a-z0-9]/gu, (character) => `_${character.codePointAt(0)!.toString(16)}_`)}`;
 }
 
+/** A name in the text of the engine. */
+export function quoteName(name: string): string {
+  return `"${encodeName(name)}"`;
+}
+
 /** A name of the engine as it was; what is none stays as it is. */
 export function decodeName(encoded: string): string {
   if (!/^__[a-z0-9_]+$/.test(encoded)) return encoded;

@@ -1,0 +1,290 @@
+/** Compiles the expressions of a SELECT: values, columns, calls of functions, windows and subqueries. */
+import { QueryError } from '../language/query-error.ts';
+import type { Budget } from './budget.ts';
+import { copyingFunctions, functions, lambdaFunctions, operators } from './functions.ts';
+import { constantText, parameterText } from './literals.ts';
+import { encodeName, quoteName } from './names.ts';
+import { isSet, known, list, nameOf, node, nodes, refused, take, text, type SqlNode } from './node.ts';
+import { Scope } from './scope.ts';
+import { typeText } from './types.ts';
+
+export type SqlParameter = string | number | boolean | null;
+
+export interface ExpressionsOptions {
+  /** The values of parameters by name; those without names are `1`, `2` and so on. */
+  readonly parameters: ReadonlyMap<string, SqlParameter>;
+  readonly budget: Budget;
+  /** The text of a query within an expression. */
+  readonly subquery: (given: unknown, scope: Scope) => string;
+}
+
+export class Expressions {
+  readonly #options: ExpressionsOptions;
+  readonly #budget: Budget;
+  readonly #used = new Set<string>();
+
+  constructor(options: ExpressionsOptions) {
+    this.#options = options;
+    this.#budget = options.budget;
+  }
+
+  /** A parameter that has a value and that no expression named. */
+  get unusedParameter(): string | undefined {
+    return [...this.#options.parameters.keys()].find((name) => !this.#used.has(name));
+  }
+
+  /** ORDER BY with its keys; empty without any. */
+  orderBy(orders: unknown, scope: Scope): string {
+    const keys = nodes(orders).map((order) => {
+      const { type, null_order: nulls, expression } = take(order, 'type', 'null_order', 'expression');
+      const isAll = node(expression)['class'] === 'STAR' && take(node(expression), 'columns').columns === true;
+      return `${isAll ? 'ALL' : this.textOf(node(expression), scope)}${known(directions, type, 'The order')}${known(nullOrders, nulls, 'The order')}`;
+    });
+    return keys.length === 0 ? '' : ` ORDER BY ${keys.join(', ')}`;
+  }
+
+  /** A word with its expression; empty without one. */
+  clause(word: string, condition: unknown, scope: Scope): string {
+    return isSet(condition) ? `${word} ${this.textOf(node(condition), scope)}` : '';
+  }
+
+  /** Expressions with commas between them. */
+  textOfAll(given: readonly SqlNode[], scope: Scope): string {
+    return given.map((item) => this.textOf(item, scope)).join(', ');
+  }
+
+  textOf(given: SqlNode, scope: Scope): string {
+    this.#budget.addParts(1);
+    return this.#budget.deeper(() => {
+      const of = (value: unknown): string => this.textOf(node(value), scope);
+      switch (given['class']) {
+        case 'COLUMN_REF': {
+          const names = namesOf(given);
+          this.#budget.addParts(scope.partsOf(names) - 1);
+          return columnText(names);
+        }
+        case 'POSITIONAL_REFERENCE': {
+          this.#budget.addParts(scope.partsOfAny() - 1);
+          return `#${positionOf(take(given, 'index').index)}`;
+        }
+        case 'CONSTANT': return constantText(node(take(given, 'value').value));
+        case 'PARAMETER': return this.#parameter(text(take(given, 'identifier').identifier));
+        case 'COMPARISON': {
+          const { left, right } = take(given, 'left', 'right');
+          return `(${of(left)} ${known(comparisons, given['type'], 'The comparison')} ${of(right)})`;
+        }
+        case 'BETWEEN': {
+          const { input, lower, upper } = take(given, 'input', 'lower', 'upper');
+          return this.#budget.costly(() => `(${of(input)} BETWEEN ${of(lower)} AND ${of(upper)})`);
+        }
+        case 'CONJUNCTION': {
+          const word = known(conjunctions, given['type'], 'The condition');
+          return `(${nodes(take(given, 'children').children).map((child) => of(child)).join(` ${word} `)})`;
+        }
+        case 'CASE': {
+          const { case_checks: checks, else_expr: otherwise } = take(given, 'case_checks', 'else_expr');
+          const cases = nodes(checks).map((check) => {
+            const { when_expr: when, then_expr: then } = take(check, 'when_expr', 'then_expr');
+            return ` WHEN ${of(when)} THEN ${of(then)}`;
+          });
+          return `CASE${cases.join('')} ELSE ${of(otherwise)} END`;
+        }
+        case 'CAST': {
+          const { child, cast_type: type, try_cast: isTried } = take(given, 'child', 'cast_type', 'try_cast');
+          return `${isTried === true ? 'TRY_CAST' : 'CAST'}(${of(child)} AS ${typeText(node(type))})`;
+        }
+        case 'COLLATE': {
+          const { child, collation } = take(given, 'child', 'collation');
+          return `(${of(child)} COLLATE ${text(collation).split('.').map((name) => known(collations, name.toLowerCase(), 'The collation')).join('.')})`;
+        }
+        case 'FUNCTION': return this.call(given, scope, functions);
+        case 'WINDOW': return this.#window(given, scope);
+        case 'OPERATOR': return this.#operator(given, scope);
+        case 'SUBQUERY': return this.#budget.costly(() => this.#subqueryExpression(given, scope));
+        // Where no lambda can be, the arrow is that of JSON.
+        case 'LAMBDA': {
+          const { lhs, expr } = take(given, 'lhs', 'expr');
+          return `json_extract(${of(lhs)}, ${of(expr)})`;
+        }
+        default: throw refused(given['class'] === 'STAR' ? '* within an expression, or COLUMNS' : nameOf(given));
+      }
+    });
+  }
+
+  #parameter(name: string): string {
+    const value = this.#options.parameters.get(name);
+    if (value === undefined) throw new QueryError('query_invalid', `There is no value for the parameter $${name}.`);
+    this.#used.add(name);
+    const written = parameterText(value);
+    this.#budget.addText(written.length);
+    return written;
+  }
+
+  /** A call of a function, which may be an aggregate, or be written as an operator. */
+  call(given: SqlNode, scope: Scope, allowed: ReadonlySet<string>): string {
+    const { children, filter, order_bys: orders, distinct } = take(given, 'function_name', 'schema', 'children', 'filter', 'order_bys', 'distinct', 'is_operator');
+    const name = this.#functionOf(given, allowed);
+    const within = `${distinct === true ? 'DISTINCT ' : ''}${this.#arguments(name, nodes(children), scope)}${this.orderBy(take(node(orders), 'orders').orders, scope)}`;
+    return `"${name}"(${within})${isSet(filter) ? ` FILTER (WHERE ${this.textOf(node(filter), scope)})` : ''}`;
+  }
+
+  #functionOf(given: SqlNode, allowed: ReadonlySet<string>): string {
+    const name = text(given['function_name']).toLowerCase();
+    // The parser writes `main` for what has a syntax of its own, such as extract(year FROM born).
+    const isKnown = (given['schema'] === '' || given['schema'] === 'main') && (allowed.has(name) || (allowed === functions && operators.has(name)));
+    if (!isKnown) throw refused(`The function ${String(given['function_name'])}`);
+    return name;
+  }
+
+  #arguments(name: string, children: readonly SqlNode[], scope: Scope): string {
+    const isLambda = (child: SqlNode): boolean => child['class'] === 'LAMBDA' && lambdaFunctions.has(name);
+    const [values, parts] = this.#budget.measure(() => children.map((child) => (isLambda(child) ? null : this.#argument(child, scope))));
+    if (copyingFunctions.has(name)) this.#budget.addParts(2 * parts);
+    return children.map((child, at) => values[at] ?? this.#lambda(child, scope, parts)).join(', ');
+  }
+
+  #argument(given: SqlNode, scope: Scope): string {
+    const { alias, unnamed } = withoutAlias(given);
+    return `${alias === '' ? '' : `${quoteName(alias)} := `}${this.textOf(unnamed, scope)}`;
+  }
+
+  /** `parts`: of what its parameters stand for. */
+  #lambda(given: SqlNode, outer: Scope, parts: number): string {
+    const { lhs, expr } = take(given, 'lhs', 'expr');
+    const left = node(lhs);
+    // Several parameters come as a row.
+    const parameters = left['class'] === 'FUNCTION' && left['function_name'] === 'row' ? nodes(left['children']) : [left];
+    const scope = new Scope(outer);
+    const names = parameters.map((parameter) => {
+      const [name, ...others] = parameter['class'] === 'COLUMN_REF' ? namesOf(parameter) : [];
+      if (name === undefined || others.length > 0) throw refused('A lambda with such parameters');
+      scope.addName(name, parts);
+      return quoteName(name);
+    });
+    return `(lambda ${names.join(', ')}: ${this.#budget.costly(() => this.textOf(node(expr), scope))})`;
+  }
+
+  #window(given: SqlNode, scope: Scope): string {
+    const {
+      children, partitions, orders, start, end, start_expr: from, end_expr: to, offset_expr: offset, default_expr: otherwise, ignore_nulls: ignoresNulls, filter_expr: filter,
+      exclude_clause: excluded, distinct, arg_orders: argumentOrders,
+    } = take(
+      given, 'function_name', 'schema', 'children', 'partitions', 'orders', 'start', 'end', 'start_expr', 'end_expr', 'offset_expr', 'default_expr', 'ignore_nulls', 'filter_expr',
+      'exclude_clause', 'distinct', 'arg_orders',
+    );
+    const name = this.#functionOf(given, functions);
+    const all = [...nodes(children), ...[offset, otherwise].filter(isSet).map(node)];
+    const within = [
+      distinct === true ? 'DISTINCT ' : '', this.#arguments(name, all, scope), this.orderBy(argumentOrders, scope), ignoresNulls === true ? ' IGNORE NULLS' : '',
+    ].join('');
+    const frame = this.#frame([start, from], [end, to], scope);
+    const partition = isSet(partitions) ? `PARTITION BY ${this.textOfAll(nodes(partitions), scope)}` : '';
+    const filtered = isSet(filter) ? ` FILTER (WHERE ${this.textOf(node(filter), scope)})` : '';
+    return `"${name}"(${within})${filtered} OVER (${partition}${this.orderBy(orders, scope)}${frame}${known(exclusions, excluded, 'The window')})`;
+  }
+
+  #frame(start: readonly [unknown, unknown], end: readonly [unknown, unknown], scope: Scope): string {
+    const [from, to] = [start, end].map(([kind, distance]) => {
+      const bound = known(bounds, kind, 'The window');
+      if (bound.isExpression !== isSet(distance)) throw refused('A window that is written so');
+      return { unit: bound.unit, text: `${bound.isExpression ? `${this.textOf(node(distance), scope)} ` : ''}${bound.text}` };
+    }) as [{ unit: string | null; text: string }, { unit: string | null; text: string }];
+    return ` ${from.unit ?? to.unit ?? 'ROWS'} BETWEEN ${from.text} AND ${to.text}`;
+  }
+
+  #operator(given: SqlNode, scope: Scope): string {
+    const operands = nodes(take(given, 'children').children);
+    const [first, ...rest] = operands.map((operand) => this.#operand(operand, scope));
+    if (first === undefined) return given['type'] === 'ARRAY_CONSTRUCTOR' ? '[]' : this.#refuseOperator(given);
+    switch (given['type']) {
+      case 'OPERATOR_NOT': return `(NOT ${first})`;
+      case 'OPERATOR_IS_NULL': return `(${first} IS NULL)`;
+      case 'OPERATOR_IS_NOT_NULL': return `(${first} IS NOT NULL)`;
+      case 'OPERATOR_COALESCE': return `coalesce(${[first, ...rest].join(', ')})`;
+      case 'OPERATOR_TRY': return `TRY(${first})`;
+      case 'GROUPING_FUNCTION': return `GROUPING(${[first, ...rest].join(', ')})`;
+      case 'ARRAY_CONSTRUCTOR': return `[${[first, ...rest].join(', ')}]`;
+      case 'COMPARE_IN': return `(${first} IN (${rest.join(', ')}))`;
+      case 'COMPARE_NOT_IN': return `(${first} NOT IN (${rest.join(', ')}))`;
+      case 'ARRAY_EXTRACT': return `(${first})[${rest.join()}]`;
+      // A bound that is left out is an empty list.
+      case 'ARRAY_SLICE': return `(${first})[${rest.map((bound, at) => bound ?? (at === 1 && rest.length === 3 ? '-' : '')).join(':')}]`;
+      case 'STRUCT_EXTRACT': {
+        const { type, value } = take(node(take(operands[1]!, 'value').value), 'type', 'value', 'is_null');
+        if (node(type)['id'] !== 'VARCHAR') throw refused('A member that is named so');
+        return `struct_extract(${first}, '${encodeName(text(value))}')`;
+      }
+      default: return this.#refuseOperator(given);
+    }
+  }
+
+  #operand(given: SqlNode, scope: Scope): string | null {
+    const isLeftOut = given['class'] === 'CONSTANT' && node(node(given['value'])['type'])['id'] === 'LIST';
+    return isLeftOut ? null : this.textOf(given, scope);
+  }
+
+  #refuseOperator(given: SqlNode): never {
+    throw refused(`The operator ${nameOf(given)}`);
+  }
+
+  #subqueryExpression(given: SqlNode, scope: Scope): string {
+    const { subquery_type: kind, subquery, child, comparison_type: comparison } = take(given, 'subquery_type', 'subquery', 'child', 'comparison_type');
+    const inner = `(${this.#options.subquery(subquery, scope)})`;
+    if (kind === 'SCALAR') return inner;
+    if (kind === 'EXISTS') return `EXISTS ${inner}`;
+    if (kind === 'NOT_EXISTS') return `(NOT EXISTS ${inner})`;
+    if (kind !== 'ANY') throw refused('A subquery of this kind');
+    return `(${this.textOf(node(child), scope)} ${known(comparisons, comparison, 'The comparison')} ANY ${inner})`;
+  }
+}
+
+/** An expression, and its name. That is an alias, or the name of an argument. */
+export function withoutAlias(given: SqlNode): { readonly alias: string; readonly unnamed: SqlNode } {
+  return { alias: text(given['alias'] ?? ''), unnamed: { ...given, alias: '' } };
+}
+
+/** What standard SQL writes without parentheses. */
+const moments: ReadonlyMap<string, string> = new Map([['CURRENT_DATE', 'current_date'], ['CURRENT_TIMESTAMP', 'current_timestamp'], ['LOCALTIMESTAMP', 'localtimestamp']]);
+
+function columnText(names: readonly string[]): string {
+  const moment = names.length === 1 ? moments.get(names[0]!.toUpperCase()) : undefined;
+  return moment ?? names.map(quoteName).join('.');
+}
+
+/** The names of a column, and of its table before it or members after it. */
+export function namesOf(column: SqlNode): readonly string[] {
+  return list(take(column, 'column_names').column_names).map(text);
+}
+
+function positionOf(index: unknown): string {
+  if (!/^\d{1,4}$/.test(text(index))) throw refused('A place that is written so');
+  return text(index);
+}
+
+const directions: ReadonlyMap<string, string> = new Map([['ORDER_DEFAULT', ''], ['ASCENDING', ' ASC'], ['DESCENDING', ' DESC']]);
+const nullOrders: ReadonlyMap<string, string> = new Map([['ORDER_DEFAULT', ''], ['NULLS FIRST', ' NULLS FIRST'], ['NULLS LAST', ' NULLS LAST']]);
+const comparisons: ReadonlyMap<string, string> = new Map([
+  ['COMPARE_EQUAL', '='], ['COMPARE_NOTEQUAL', '<>'], ['COMPARE_LESSTHAN', '<'], ['COMPARE_GREATERTHAN', '>'], ['COMPARE_LESSTHANOREQUALTO', '<='],
+  ['COMPARE_GREATERTHANOREQUALTO', '>='], ['COMPARE_DISTINCT_FROM', 'IS DISTINCT FROM'], ['COMPARE_NOT_DISTINCT_FROM', 'IS NOT DISTINCT FROM'],
+]);
+const conjunctions: ReadonlyMap<string, string> = new Map([['CONJUNCTION_AND', 'AND'], ['CONJUNCTION_OR', 'OR']]);
+const collations: ReadonlyMap<string, string> = new Map([['nocase', 'nocase'], ['noaccent', 'noaccent'], ['nfc', 'nfc'], ['binary', 'binary']]);
+const exclusions: ReadonlyMap<string, string> = new Map([['NO_OTHER', ''], ['CURRENT_ROW', ' EXCLUDE CURRENT ROW'], ['GROUP', ' EXCLUDE GROUP'], ['TIES', ' EXCLUDE TIES']]);
+
+interface Bound {
+  /** Null if it is the same in all of them. */
+  readonly unit: 'ROWS' | 'RANGE' | 'GROUPS' | null;
+  readonly text: string;
+  readonly isExpression: boolean;
+}
+
+/** The bounds of the frame of a window. */
+const bounds: ReadonlyMap<string, Bound> = new Map([
+  ['UNBOUNDED_PRECEDING', { unit: null, text: 'UNBOUNDED PRECEDING', isExpression: false }],
+  ['UNBOUNDED_FOLLOWING', { unit: null, text: 'UNBOUNDED FOLLOWING', isExpression: false }],
+  ...(['ROWS', 'RANGE', 'GROUPS'] as const).flatMap((unit): [string, Bound][] => [
+    [`CURRENT_ROW_${unit}`, { unit, text: 'CURRENT ROW', isExpression: false }],
+    [`EXPR_PRECEDING_${unit}`, { unit, text: 'PRECEDING', isExpression: true }],
+    [`EXPR_FOLLOWING_${unit}`, { unit, text: 'FOLLOWING', isExpression: true }],
+  ]),
+]);
