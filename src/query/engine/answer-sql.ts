@@ -5,6 +5,7 @@ import { DelimitedRowWriter } from '../../formats/delimited-row-writer.ts';
 import { TimeSlices } from '../../time-slices.ts';
 import { QueryError } from '../language/query-error.ts';
 import type { SqlRequest } from '../protocol.ts';
+import { checkSql } from '../sql/check-sql.ts';
 import { compileSql, type SqlTable } from '../sql/compile-sql.ts';
 import type { SqlParameter } from '../sql/expressions.ts';
 import { functions, operators, tableFunctions } from '../sql/functions.ts';
@@ -38,8 +39,7 @@ const bytesMax = 16 * 1024 * 1024;
 /** The most bytes of the types of an answer's columns, as the engine writes them. */
 const typesBytesMax = 128 * 1024;
 
-/** The most bytes of a query, and of its tree as JSON. */
-const sqlBytesMax = 64 * 1024;
+/** The most bytes of the tree of a query, as JSON. */
 const treeBytesMax = 2 * 1024 * 1024;
 
 export class SqlAnswerer {
@@ -81,8 +81,7 @@ export class SqlAnswerer {
   }
 
   async #parse(sql: string, signal: AbortSignal): Promise<SqlNode> {
-    if (Buffer.byteLength(sql) > sqlBytesMax) throw new QueryError('limit_exceeded', `sql: has more than ${sqlBytesMax} bytes.`);
-    if (sql.includes('\0')) throw new QueryError('query_invalid', 'sql: has the character U+0000.');
+    checkSql(sql);
     const text = `SELECT CASE WHEN strlen(tree) <= ${treeBytesMax} THEN tree END FROM (SELECT CAST(json_serialize_sql(CAST($1 AS VARCHAR)) AS VARCHAR) AS tree)`;
     const [[json]] = await this.#options.columnar.rows({ text, values: [sql], types: [VARCHAR] }, signal) as [[string | null]];
     if (json === null) throw new QueryError('limit_exceeded', 'sql: has too many parts.');
