@@ -73,6 +73,13 @@ const selectNamed: Statement<{ readonly suspended: boolean; readonly asked: stri
     where teams.id = $1`,
 };
 
+/** A table whose name differs in case only. */
+const selectAlike: Statement<{ readonly name: string }> = {
+  name: 'copy_alike',
+  text: `select name from tables where team_id = $1 and not deleted and lower(name) = lower($3)
+    and ($2::text is null or exists (select from app_links where app_links.table_id = tables.id and app_links.app_id = $2)) limit 1`,
+};
+
 /** The extents that came after a version, and the one at a place (a tail, which may have grown). */
 const selectExtents: Statement<CopiedExtent> = {
   name: 'copy_extents',
@@ -200,6 +207,12 @@ export class CopyQueries {
       tables.set(asked, [...(tables.get(asked) ?? []), id]);
     }
     return { isSuspended: rows.some(({ suspended }) => suspended), tables };
+  }
+
+  /** The name of a table of the team, or linked to the app, that is this one in other letters, small or capital; none if there is no such table. */
+  async tableAlike(teamId: string, appId: string | null, name: string): Promise<readonly string[]> {
+    const { rows } = await this.#database.scans.with((client) => client.query(selectAlike, [teamId, appId, name]));
+    return rows.map((row) => row.name);
   }
 
   /** Which of these tables are there, and not deleted. */

@@ -17,8 +17,14 @@ import {
 /** How long a connection to the engine of another process may take, in milliseconds. */
 const connectMs = 5000;
 
-/** How long a team waits whose SQL could not be interrupted. */
+/** How long a team waits whose SQL ended the engine. */
 const stuckWaitMs = 600_000;
+
+/** How a process ends that has crashed. SIGKILL is none of them: operators send it, too, and so does the kernel, to whichever process is large. */
+const crashes: ReadonlySet<NodeJS.Signals | null> = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP']);
+
+/** How long the engine may be at work on SQL that nobody waits for any more. */
+const abandonedMs = 10_000;
 
 export interface QueryEngineOptions extends Omit<EngineProcessOptions, 'onStuck' | 'onExit'> {
   /** Where all processes find each other's engines (`createEngineAddresses`). */
@@ -76,6 +82,8 @@ export class QueryEngine {
   #starts = 0;
   /** The teams whose SQL has ended the engine, which costs all others: they wait before they may ask in SQL again. */
   readonly #stuck = new LRUCache<string, true>({ max: 1000, ttl: stuckWaitMs });
+  /** The teams whose SQL is under way. */
+  readonly #asking = new LRUCache<symbol, string>({ max: 10_000 });
 
   private constructor(options: QueryEngineOptions) {
     this.#options = options;
@@ -114,12 +122,19 @@ export class QueryEngine {
   async askSql(request: SqlRequest, signal: AbortSignal): Promise<Pick<EngineAnswer, 'body' | 'isCold'>> {
     const waitMs = this.#stuck.getRemainingTTL(request.teamId);
     if (waitMs > 0) {
-      throw new EngineRefusal('rate_limited', 'A query of the team could not be interrupted, and ended the query engine for all: the team must wait with SQL.', Math.ceil(waitMs / 1000));
+      throw new EngineRefusal('rate_limited', 'SQL of the team ended the query engine for all: the team must wait with SQL.', Math.ceil(waitMs / 1000));
     }
-    const { response, headers } = await this.#post(await this.#start(), '/sql', request, signal);
+    const address = await this.#start();
+    const asking = Symbol('SQL');
+    this.#asking.set(asking, request.teamId);
     try {
-      return { body: await buffer(response), isCold: headers[answerHeaders.cold] === 'true' };
+      const { response, headers } = await this.#post(address, '/sql', request, signal);
+      const body = await buffer(response);
+      this.#asking.delete(asking);
+      return { body, isCold: headers[answerHeaders.cold] === 'true' };
     } catch (error) {
+      if (error instanceof EngineRefusal) this.#asking.delete(asking);
+      else this.#asking.set(asking, request.teamId, { ttl: abandonedMs });
       throw problemOf(error, signal);
     }
   }
@@ -203,6 +218,10 @@ export class QueryEngine {
       onStuck: (teamId) => this.#stuck.set(teamId, true),
       onExit: ({ id, code, signal }) => {
         if (this.#running === running) this.#running = null;
+        // Of several teams it is not known whose SQL it was.
+        const [team, ...others] = new Set(this.#asking.values());
+        if (crashes.has(signal) && team !== undefined && others.length === 0) this.#stuck.set(team, true);
+        this.#asking.clear();
         if (!this.#isClosed) options.logger.warn({ code, signal }, 'the query engine has ended; the next query starts it anew');
         this.#note(() => forgetEngine(pool, id));
       },

@@ -60,6 +60,29 @@ test.each(attempts.map((sql) => [sql]))('refuses %j', async (sql) => {
   expect(answer.json.error.message).not.toMatch(/copy[0-9]+\.|LINE 1|__[0-9a-z]+_/);
 });
 
+const mistakes: [string, string][] = [
+  ['SELECT name FROM cars', 'There is no column "name": did you mean "Name"?'], ['SELECT cars.name FROM cars', 'The table "cars" has no column "name": did you mean "Name"?'],
+  ['SELECT "$rowid" FROM cars', 'There is no column "$rowid": did you mean "$rowID"?'], ['SELECT $rowID FROM cars', 'There is no value for the parameter $rowID. The column is named "$rowID", in double quotes.'],
+  ['SELECT * FROM Cars', 'There is no table "Cars": did you mean "cars"?'], ['SELECT * FROM car', 'There is no table "car".'],
+  ['SELECT Name FROM cars ORDER BY power', 'There is no column "power": did you mean "Power"?'], ['SELECT Name FROM cars WHERE Origin = "Japan"', 'A text stands in single quotes, a name in double quotes.'],
+  ['SELECT Name FROM cars LIMIT 1, 2', 'LIMIT 10, 20 is written LIMIT 20 OFFSET 10.'], ['SELECT TOP 5 * FROM cars', 'TOP 10 is written LIMIT 10, at the end.'],
+  ['SELECT `Name` FROM cars', 'A name stands in double quotes, not in backticks.'], ['SELECT \'it\'s\' FROM cars', 'A quote within a text is written twice: \'it\'\'s\'.'],
+  ['SELECT order FROM cars', 'A word of SQL that is meant as a name stands in double quotes.'], ['SELECT foo(Name) FROM cars', 'There is no function foo, or it is not possible here.'],
+  ['SELECT NVL(Power, 0) FROM cars', 'There is no function nvl: use coalesce.'], ['SELECT row_number() FROM cars', 'The function row_number is one of windows: it needs OVER (...).'],
+  [`SELECT ${'NOT '.repeat(5000)}true`, 'The query is nested too deep.'], ['UPDATE cars SET Power = 1', 'Only a SELECT can be asked.'], ['SELEC 1', 'syntax error at or near "SELEC"'],
+  ['SELECT Origin, Power FROM cars GROUP BY Origin', 'column "Power" must appear in the GROUP BY clause'], ['SELECT sum(Name) FROM cars', 'No function matches the given name and argument types \'sum(VARCHAR)\''],
+  ['SELECT Nam FROM cars', 'Candidate bindings: "Name"'], ['SELECT c.Name FROM cars', 'Candidate tables: "cars"'], ['SELECT Name::INT FROM cars', 'Could not convert string \'Beetle\' to INT32'],
+  ['SELECT Name FROM cars a, cars b', 'Ambiguous reference to column name "Name" (use: "a.Name" or "b.Name")'],
+];
+
+test.each(mistakes.map(([sql, message]) => [sql.slice(0, 100), message, sql] as const))('what is wrong with %s: %s', async (_begin, message, sql) => {
+  expect((await ask(sql)).json.error).toEqual({ type: 'query_invalid', message: expect.stringContaining(message) });
+});
+
+test.each([`SELECT "${'x'.repeat(60_000)}" FROM cars`, `SELECT * FROM "${'x'.repeat(60_000)}"`, `SELECT f${'x'.repeat(60_000)}()`, `SELECT ''${'x'.repeat(60_000)}'`].map((sql) => [sql.slice(0, 20), sql]))('no message is long: %s', async (_begin, sql) => {
+  expect((await ask(sql)).json.error.message.length).toBeLessThan(1100);
+});
+
 /** Queries that take too long, or too much memory. After each the engine answers again, if need be after a restart. */
 const costly: [string, string][] = [
   ['WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n', '408 query_timeout'],
@@ -83,6 +106,10 @@ const costly: [string, string][] = [
   [`SELECT ${'(SELECT '.repeat(3000)}1${')'.repeat(3000)}`, '400 query_invalid'],
   [`SELECT ${'EXISTS (SELECT '.repeat(30)}1${')'.repeat(30)}`, '400 query_invalid'],
   [`SELECT * FROM ${'(SELECT * FROM '.repeat(150)}cars${')'.repeat(150)}`, '400 query_invalid'],
+  [`SELECT 1 AS s0, ${Array.from({ length: 20 }, (_, n) => `{a: s${n}, b: s${n}} AS s${n + 1}`).join(', ')}`, '400 limit_exceeded'],
+  [Array.from({ length: 20 }).reduce<string>((before) => `SELECT {a: s, b: s} AS s FROM (${before})`, 'SELECT 1 AS s'), '400 limit_exceeded'],
+  [Array.from({ length: 8 }).reduce<string>((before, _step, n) => `SELECT {"${'x'.repeat(1000)}${n}": s, b: s} AS s FROM (${before})`, 'SELECT 1 AS s'), '400 limit_exceeded'],
+  ['/*'.repeat(30_000), '400 limit_exceeded'],
   [`SELECT 1 FROM ${Array.from({ length: 21 }, (_, n) => `cars c${n}`).join(', ')}`, '400 limit_exceeded'],
 ];
 

@@ -9,6 +9,7 @@ import { Client, outcomeOf, type Answer } from '../support/client.ts';
 import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { sleepUntil, startServer, type TestServer } from '../support/server.ts';
+import { runTablog } from '../support/tablog.ts';
 import { createTable, type MadeTable } from '../support/tables.ts';
 
 const run = promisify(execFile);
@@ -67,6 +68,23 @@ test('an engine that is killed costs the queries under way, and the next one sta
   expect([...values, sumOf(samples, 'tablog_query_engine_resident_bytes')! > 2 ** 20]).toEqual([2, 1, 0, true]);
   await server.stop('SIGKILL');
   await sleepUntil(async () => (await readFile(`/proc/${second}/stat`, 'utf8').catch(() => ') Z')).includes(') Z'), 'the engine is gone');
+});
+
+test.each([['SIGSEGV', 1, '429 rate_limited'], ['SIGSEGV', 2, '200'], ['SIGKILL', 1, '200']] as const)('when SQL is under way and %s ends the engine, with %i teams, their SQL is then %s', async (signal, teams, outcome) => {
+  const { server, client, databaseUrl } = await start();
+  const output = async (...args: readonly string[]): Promise<string> => (await runTablog(args, { DATABASE_URL: databaseUrl })).stdout.trim();
+  await output('teams', 'create', 'acme');
+  const other = new Client(server.url, await output('tokens', 'create', '--team', 'acme'));
+  const ask = (client: Client, sql: string): Promise<Answer> => client.post('/query', { sql });
+
+  const clients = [client, other].slice(0, teams);
+  const answers = clients.map((client) => ask(client, 'SELECT count(*) FROM range(1000000000000)'));
+  // By its answer those before are under way.
+  for (const client of clients) expect(outcomeOf(await ask(client, 'SELECT 1'))).toBe('200');
+  process.kill((await engineOf(server))!, signal);
+  for (const answer of answers) expect(outcomeOf(await answer)).toBe('503 service_unavailable');
+  for (const client of clients) await sleepUntil(async () => outcomeOf(await ask(client, 'SELECT 1')) === outcome, outcome, 30_000);
+  expect(outcomeOf(await ask(other, 'SELECT 1'))).toBe('200');
 });
 
 test('a fill that is killed, and what other processes left, leave nothing', async () => {

@@ -9,7 +9,8 @@ import { checkSql } from '../sql/check-sql.ts';
 import { compileSql, type SqlTable } from '../sql/compile-sql.ts';
 import type { SqlParameter } from '../sql/expressions.ts';
 import { functions, operators, tableFunctions } from '../sql/functions.ts';
-import { decodeName, decodeNames, encodeName } from '../sql/names.ts';
+import { didYouMean, messageOf, shorten } from '../sql/mistakes.ts';
+import { decodeName, encodeName } from '../sql/names.ts';
 import { parseTree, type SqlNode } from '../sql/node.ts';
 import { StuckQuery, type Columnar } from './columnar.ts';
 import type { QuerySource } from './compile.ts';
@@ -51,6 +52,14 @@ export class SqlAnswerer {
 
   /** Rejects with QueryError, and as `gone` says when nobody waits for the answer any more. */
   async answer(request: SqlRequest, gone: AbortSignal): Promise<SqlAnswer> {
+    try {
+      return await this.#answer(request, gone);
+    } catch (error) {
+      throw error instanceof QueryError ? new QueryError(error.type, shorten(error.message), { cause: error }) : error;
+    }
+  }
+
+  async #answer(request: SqlRequest, gone: AbortSignal): Promise<SqlAnswer> {
     const { columnar, copies, timeoutMs } = this.#options;
     const tree = await inTime(timeoutMs, gone, (signal) => this.#parse(request.sql, signal));
     const parameters = new Map(Array.isArray(request.parameters)
@@ -66,7 +75,7 @@ export class SqlAnswerer {
         try {
           return await select(connection, text, catalogs, request.format, signal);
         } catch (error) {
-          throw mistakeOf(error);
+          throw mistakeOf(error, request.sql, new Set(held.flatMap(({ copy, version }) => ['$rowID', '$version', ...copy.at(version).columns.keys()])));
         }
       }));
       const versions = Object.fromEntries(held.map(({ copy, version }) => [copy.tableId, String(version)]));
@@ -85,18 +94,24 @@ export class SqlAnswerer {
     const text = `SELECT CASE WHEN strlen(tree) <= ${treeBytesMax} THEN tree END FROM (SELECT CAST(json_serialize_sql(CAST($1 AS VARCHAR)) AS VARCHAR) AS tree)`;
     const [[json]] = await this.#options.columnar.rows({ text, values: [sql], types: [VARCHAR] }, signal) as [[string | null]];
     if (json === null) throw new QueryError('limit_exceeded', 'sql: has too many parts.');
-    return parseTree(json);
+    const tree = parseTree(json);
+    if (tree['error'] === true) throw new QueryError('query_invalid', messageOf(String(tree['error_message']), sql));
+    return tree;
   }
 
   /** The IDs of the tables that the query names. Also asks whether the team may query at all. */
   async #resolve({ teamId, appId }: SqlRequest, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const { isSuspended, tables } = await this.#options.queries.tablesNamed(teamId, appId, names);
     if (isSuspended) throw new QueryError('payment_required', 'The team is suspended.');
+    const missing = names.find((name) => !tables.has(name));
+    if (missing !== undefined) {
+      const alike = await this.#options.queries.tableAlike(teamId, appId, missing);
+      throw new QueryError('query_invalid', `There is no table ${JSON.stringify(missing)}${didYouMean(missing, alike)}`);
+    }
     return new Map(names.map((name) => {
-      const [id, ...others] = tables.get(name) ?? [];
-      if (id === undefined) throw new QueryError('query_invalid', `There is no table ${JSON.stringify(name)}.`);
+      const [id, ...others] = tables.get(name)!;
       if (others.length > 0) throw new QueryError('query_invalid', `Several tables have the name ${JSON.stringify(name)}: name the table by its ID.`);
-      return [name, id];
+      return [name, id!];
     }));
   }
 }
@@ -246,11 +261,10 @@ async function checkText(connection: DuckDBConnection, text: string, catalogs: R
 const ownFaults: ReadonlySet<string> = new Set(['Out of Memory', 'IO', 'INTERNAL', 'FATAL', 'INTERRUPT', 'TransactionContext']);
 
 /** The error of a query for what the engine says of it, if that is a mistake in the query. */
-function mistakeOf(error: unknown): unknown {
+function mistakeOf(error: unknown, sql: string, columns: ReadonlySet<string>): unknown {
   const message = (error as Error).message.replace(/^Failed to extract statements: /, '');
   if (message.includes(textTooLong)) return new QueryError('limit_exceeded', textTooLong, { cause: error });
   const kind = /^([A-Z][A-Za-z ]*) Error: /.exec(message)?.[1];
   if (kind === undefined || ownFaults.has(kind)) return error;
-  // What follows shows the text of the engine.
-  return new QueryError('query_invalid', decodeNames(message.split('\n\n')[0]!), { cause: error });
+  return new QueryError('query_invalid', messageOf(message, sql, columns), { cause: error });
 }

@@ -31,10 +31,6 @@ const groupingSetsMax = 256;
 
 /** The text that runs for what `json_serialize_sql` gave. Throws QueryError. */
 export function compileSql(tree: SqlNode, names: SqlNames): string {
-  if (tree['error'] === true) {
-    const message = text(tree['error_message']);
-    throw new QueryError('query_invalid', message.startsWith('Only SELECT') ? 'Only a SELECT can be asked.' : message);
-  }
   const statements = nodes(take(tree, 'statements').statements);
   if (statements.length !== 1) throw new QueryError('query_invalid', 'There must be one statement.');
   return new Compiler(names).compile(node(take(statements[0]!, 'node').node));

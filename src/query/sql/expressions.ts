@@ -3,6 +3,7 @@ import { QueryError } from '../language/query-error.ts';
 import type { Budget } from './budget.ts';
 import { copyingFunctions, functions, lambdaFunctions, operators } from './functions.ts';
 import { constantText, parameterText } from './literals.ts';
+import { noFunction } from './mistakes.ts';
 import { encodeName, quoteName } from './names.ts';
 import { isSet, known, list, nameOf, node, nodes, refused, take, text, type SqlNode } from './node.ts';
 import { Scope } from './scope.ts';
@@ -113,7 +114,10 @@ export class Expressions {
 
   #parameter(name: string): string {
     const value = this.#options.parameters.get(name);
-    if (value === undefined) throw new QueryError('query_invalid', `There is no value for the parameter $${name}.`);
+    if (value === undefined) {
+      const isColumn = name === 'rowID' || name === 'version';
+      throw new QueryError('query_invalid', `There is no value for the parameter $${name}.${isColumn ? ` The column is named "$${name}", in double quotes.` : ''}`);
+    }
     this.#used.add(name);
     const written = parameterText(value);
     this.#budget.addText(written.length);
@@ -132,7 +136,7 @@ export class Expressions {
     const name = text(given['function_name']).toLowerCase();
     // The parser writes `main` for what has a syntax of its own, such as extract(year FROM born).
     const isKnown = (given['schema'] === '' || given['schema'] === 'main') && (allowed.has(name) || (allowed === functions && operators.has(name)));
-    if (!isKnown) throw refused(`The function ${String(given['function_name'])}`);
+    if (!isKnown) throw new QueryError('query_invalid', noFunction(String(given['function_name'])));
     return name;
   }
 
