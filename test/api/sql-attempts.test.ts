@@ -71,7 +71,8 @@ const mistakes: [string, string][] = [
   ['SELECT NVL(Power, 0) FROM cars', 'There is no function nvl: use coalesce.'], ['SELECT row_number() FROM cars', 'The function row_number is one of windows: it needs OVER (...).'],
   [`SELECT ${'NOT '.repeat(5000)}true`, 'The query is nested too deep.'], ['UPDATE cars SET Power = 1', 'Only a SELECT can be asked.'], ['SELEC 1', 'syntax error at or near "SELEC"'],
   ['SELECT Origin, Power FROM cars GROUP BY Origin', 'column "Power" must appear in the GROUP BY clause'], ['SELECT sum(Name) FROM cars', 'No function matches the given name and argument types \'sum(VARCHAR)\''],
-  ['SELECT Nam FROM cars', 'Candidate bindings: "Name"'], ['SELECT c.Name FROM cars', 'Candidate tables: "cars"'], ['SELECT Name::INT FROM cars', 'Could not convert string \'Beetle\' to INT32'],
+  ['SELECT Nam FROM cars', 'Candidate bindings: "Name"'], ['SELECT c.Name FROM cars', 'There is no table or column "c" in FROM.'], ['SELECT Name::INT FROM cars', 'Could not convert string \'Beetle\' to INT32'],
+  ['SELECT {\'Name\': 1}[\'Name\']', 'is read by a dot: (a)."Name".'], ['SELECT j.Name FROM (SELECT \'{}\'::JSON AS j)', 'A member of JSON is read by an arrow'],
   ['SELECT Name FROM cars a, cars b', 'Ambiguous reference to column name "Name" (use: "a.Name" or "b.Name")'],
 ];
 

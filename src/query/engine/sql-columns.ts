@@ -109,12 +109,22 @@ function showJson(text: string, type: DuckDBType): string {
 function present(value: unknown, type: DuckDBType): unknown {
   if (value === null) return null;
   if (type instanceof DuckDBListType || type instanceof DuckDBArrayType) return (value as readonly unknown[]).map((item) => present(item, type.valueType));
-  if (type instanceof DuckDBMapType) return Object.fromEntries(Object.entries(value as object).map(([key, item]) => [key, present(item, type.valueType)]));
+  if (type instanceof DuckDBMapType) return Object.fromEntries(Object.entries(value as object).map(([key, item]) => [presentScalar(key, type.keyType), present(item, type.valueType)]));
   if (type instanceof DuckDBStructType) {
     return Object.fromEntries(type.entryNames.map((name, at) => [decodeName(name), present((value as Readonly<Record<string, unknown>>)[name], type.entryTypes[at]!)]));
   }
-  if (typeof value === 'string' && scalars.get(type.typeId)?.type === 'dateTime') return value.replace(/^(\d+-\d\d-\d\d) ([\d:.]+)(?:\+00)?$/, '$1T$2Z');
-  return type.alias === 'JSON' ? withNames(value) : value;
+  return type.alias === 'JSON' ? withNames(value) : presentScalar(value, type);
+}
+
+/** Moments of the engine as texts: a year before the first is `0001-01-01 (BC)`. */
+function presentScalar(value: unknown, type: DuckDBType): unknown {
+  const kind = scalars.get(type.typeId)?.type;
+  if (kind !== 'date' && kind !== 'dateTime') return value;
+  const [, year, day, isBefore, time] = /^(\d+)(-\d\d-\d\d)( \(BC\))?(?: ([\d:.]+)(?:\+00)?)?$/.exec(value as string) ?? [];
+  const midnight = new Date(0).setUTCFullYear(isBefore === undefined ? Number(year) : 1 - Number(year), Number(day?.slice(1, 3)) - 1, Number(day?.slice(4)));
+  if (Number.isNaN(midnight)) return null;
+  const date = showDate(midnight / 86_400_000);
+  return kind === 'date' ? date : `${date}T${time}Z`;
 }
 
 /** JSON that a query made of rows has their names as keys. */

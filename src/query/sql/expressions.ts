@@ -62,7 +62,7 @@ export class Expressions {
         case 'COLUMN_REF': {
           const names = namesOf(given);
           this.#budget.addParts(scope.partsOf(names) - 1);
-          return columnText(names);
+          return columnText(names, scope);
         }
         case 'POSITIONAL_REFERENCE': {
           this.#budget.addParts(scope.partsOfAny() - 1);
@@ -128,7 +128,8 @@ export class Expressions {
   call(given: SqlNode, scope: Scope, allowed: ReadonlySet<string>): string {
     const { children, filter, order_bys: orders, distinct } = take(given, 'function_name', 'schema', 'children', 'filter', 'order_bys', 'distinct', 'is_operator');
     const name = this.#functionOf(given, allowed);
-    const within = `${distinct === true ? 'DISTINCT ' : ''}${this.#arguments(name, nodes(children), scope)}${this.orderBy(take(node(orders), 'orders').orders, scope)}`;
+    const values = name === 'struct_extract' ? nodes(children).map(withEncodedText) : nodes(children);
+    const within = `${distinct === true ? 'DISTINCT ' : ''}${this.#arguments(name, values, scope)}${this.orderBy(take(node(orders), 'orders').orders, scope)}`;
     return `"${name}"(${within})${isSet(filter) ? ` FILTER (WHERE ${this.textOf(node(filter), scope)})` : ''}`;
   }
 
@@ -214,9 +215,9 @@ export class Expressions {
       // A bound that is left out is an empty list.
       case 'ARRAY_SLICE': return `(${first})[${rest.map((bound, at) => bound ?? (at === 1 && rest.length === 3 ? '-' : '')).join(':')}]`;
       case 'STRUCT_EXTRACT': {
-        const { type, value } = take(node(take(operands[1]!, 'value').value), 'type', 'value', 'is_null');
-        if (node(type)['id'] !== 'VARCHAR') throw refused('A member that is named so');
-        return `struct_extract(${first}, '${encodeName(text(value))}')`;
+        const name = textOfConstant(operands[1]!);
+        if (name === null) throw refused('A member that is named so');
+        return memberText(String(first), name);
       }
       default: return this.#refuseOperator(given);
     }
@@ -242,6 +243,18 @@ export class Expressions {
   }
 }
 
+/** Null if it is no text. */
+function textOfConstant(given: SqlNode): string | null {
+  const { type, value } = given['class'] === 'CONSTANT' ? node(given['value']) : {};
+  return typeof value === 'string' && node(type)['id'] === 'VARCHAR' ? value : null;
+}
+
+/** The name of a member as the engine has it. */
+function withEncodedText(given: SqlNode): SqlNode {
+  const name = textOfConstant(given);
+  return name === null ? given : { ...given, value: { ...node(given['value']), value: encodeName(name) } };
+}
+
 /** An expression, and its name. That is an alias, or the name of an argument. */
 export function withoutAlias(given: SqlNode): { readonly alias: string; readonly unnamed: SqlNode } {
   return { alias: text(given['alias'] ?? ''), unnamed: { ...given, alias: '' } };
@@ -250,9 +263,18 @@ export function withoutAlias(given: SqlNode): { readonly alias: string; readonly
 /** What standard SQL writes without parentheses. */
 const moments: ReadonlyMap<string, string> = new Map([['CURRENT_DATE', 'current_date'], ['CURRENT_TIMESTAMP', 'current_timestamp'], ['LOCALTIMESTAMP', 'localtimestamp']]);
 
-function columnText(names: readonly string[]): string {
+function columnText(names: readonly string[], scope: Scope): string {
   const moment = names.length === 1 ? moments.get(names[0]!.toUpperCase()) : undefined;
-  return moment ?? names.map(quoteName).join('.');
+  if (moment !== undefined) return moment;
+  const at = scope.hasRelation(names[0]!) ? 2 : 1;
+  const [column, members] = [names.slice(0, at).map(quoteName).join('.'), names.slice(at)];
+  // After a dot the engine would look in JSON, too, where names are not encoded.
+  return members.every((name) => encodeName(name) === name) ? [column, ...members.map(quoteName)].join('.') : members.reduce(memberText, column);
+}
+
+/** A member of a row. */
+function memberText(row: string, name: string): string {
+  return `struct_extract(${row}, '${encodeName(name)}')`;
 }
 
 /** The names of a column, and of its table before it or members after it. */

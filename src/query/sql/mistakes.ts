@@ -28,11 +28,14 @@ const rules: readonly (readonly [RegExp, (match: RegExpMatchArray, message: stri
   [/^Binder Error: Referenced column "(.+?)" (?:not found|was not found)/, ([, name], message, sql, columns) => {
     const meant = didYouMean(name!, columns);
     if (meant !== '.') return `There is no column ${JSON.stringify(name)}${meant}`;
+    if (sql.includes(`${name}.`)) return `There is no table or column ${JSON.stringify(name)} in FROM.`;
     return sql.includes(JSON.stringify(name)) ? `${message}\nA text stands in single quotes, a name in double quotes.` : message;
   }],
   [/^Binder Error: (?:Values list|Table) "(.+?)" does not have a column named "(.+?)"/, ([, table, name], _message, _sql, columns) => {
     return `The table ${JSON.stringify(table)} has no column ${JSON.stringify(name)}${didYouMean(name!, columns)}`;
   }],
+  [/^Binder Error: Could not find key .* in struct/, () => 'The row has no such member. One whose name has more than small letters, digits and _ is read by a dot: (a)."Name".'],
+  [/^Binder Error: No function matches .*'struct_extract\(JSON/, () => 'A member of JSON is read by an arrow: a->\'Name\', or a->>\'Name\' as a text.'],
   [/^Catalog Error: Scalar Function with name "?(\w+)"? does not exist/, ([, name]) => `The function ${name} is one of windows: it needs OVER (...).`],
 ];
 

@@ -54,6 +54,10 @@ export class Scope {
     return Math.max(1, ...this.columnsOf('').values());
   }
 
+  hasRelation(alias: string): boolean {
+    return this.#relation(alias) !== undefined;
+  }
+
   /** The columns that `*` stands for, or `alias.*`. */
   columnsOf(alias: string): Columns {
     if (alias === '') return joined(this.#relations.map(([, columns]) => columns));
