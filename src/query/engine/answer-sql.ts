@@ -122,7 +122,7 @@ function tablesOf(tree: SqlNode, parameters: ReadonlyMap<string, SqlParameter>):
   compileSql(tree, {
     table: (name) => {
       names.add(name);
-      return { text: '', width: 1 };
+      return { text: '', columns: [] };
     },
     parameters,
   });
@@ -141,7 +141,7 @@ function sourceOf({ from, version, columns }: QuerySource): SqlTable {
     }
   });
   const texts = [...items, ['row_id', '$rowID'], ['row_version', '$version']].map(([text, id]) => `${text} AS "${encodeName(id!)}"`);
-  return { text: `(SELECT ${texts.join(', ')} FROM ${from} WHERE since <= ${version} AND until > ${version})`, width: texts.length };
+  return { text: `(SELECT ${texts.join(', ')} FROM ${from} WHERE since <= ${version} AND until > ${version})`, columns: [...columns.keys(), '$rowID', '$version'] };
 }
 
 /** Runs a compiled query: its columns, and its rows as JSON or lines of CSV, the first of which is a header. */

@@ -9,14 +9,14 @@ import { Expressions, namesOf, withoutAlias, type SqlParameter } from './express
 import { functions, tableFunctions } from './functions.ts';
 import { quoteName } from './names.ts';
 import { isSet, known, list, nameOf, node, nodes, refused, take, text, type SqlNode } from './node.ts';
-import { renamed, Scope, united, type Columns } from './scope.ts';
+import { Columns, Scope } from './scope.ts';
 
 /** A table that a query may read. */
 export interface SqlTable {
   /** Its rows, as a query of the engine in parentheses. */
   readonly text: string;
-  /** How many columns it has. */
-  readonly width: number;
+  /** The names of its columns. */
+  readonly columns: readonly string[];
 }
 
 /** What the names in a query mean. */
@@ -95,7 +95,7 @@ class Compiler {
       const names = namesIn(aliases);
       const { text: body, columns } = isRecursion ? this.#recursion(inner, scope, text(key), name, names) : this.#query(inner, scope);
       // Those after it see it, and itself only its recursion.
-      scope.addTable(text(key), { name, columns: renamed(columns, names) });
+      scope.addTable(text(key), { name, columns: columns.renamed(names) });
       return `${name}${columnList(names)} AS (${body})`;
     });
     return `WITH ${isRecursive ? 'RECURSIVE ' : ''}${texts.join(', ')} `;
@@ -107,16 +107,16 @@ class Compiler {
     const scope = new Scope(outer);
     if (this.#with(node(expressions), scope) !== '') throw refused('A recursion with a WITH of its own');
     const first = this.#query(node(left), scope);
-    scope.addTable(key, { name, columns: renamed(first.columns, names) });
+    scope.addTable(key, { name, columns: first.columns.renamed(names) });
     const next = this.#query(node(right), scope);
-    return { text: `(${first.text}) UNION ${all === true ? 'ALL ' : ''}(${next.text})`, columns: united(first.columns, next.columns) };
+    return { text: `(${first.text}) UNION ${all === true ? 'ALL ' : ''}(${next.text})`, columns: first.columns.united(next.columns) };
   }
 
   #setOperation(given: SqlNode, scope: Scope): Query {
     const { setop_type: kind, setop_all: all, left, right } = take(given, 'setop_type', 'setop_all', 'left', 'right');
     const [word, suffix] = known(setOperations, kind, 'The operation');
     const [first, second] = [this.#query(node(left), scope), this.#query(node(right), scope)];
-    const columns = united(first.columns, second.columns);
+    const columns = first.columns.united(second.columns);
     scope.addRelation('', columns);
     return { text: `(${first.text}) ${word}${all === true ? ' ALL' : ''}${suffix} (${second.text})`, columns };
   }
@@ -127,7 +127,7 @@ class Compiler {
     } = take(given, 'select_list', 'from_table', 'where_clause', 'group_expressions', 'group_sets', 'aggregate_handling', 'having', 'qualify');
     // The names of all that follows are those of FROM, and of the items before.
     const source = node(from)['type'] === 'EMPTY' ? '' : ` FROM ${this.#from(node(from), scope)}`;
-    const columns = new Map<string, number>();
+    const columns = new Columns();
     const selected = nodes(items).map((item) => this.#item(item, scope, columns)).join(', ');
     const distinct = modifiers.filter(({ type }) => type === 'DISTINCT_MODIFIER').map((modifier) => {
       const targets = nodes(take(modifier, 'distinct_on_targets').distinct_on_targets);
@@ -178,12 +178,12 @@ class Compiler {
           const { alias, values } = take(given, 'alias', 'values');
           const [rows, parts] = this.#budget.measure(() => list(values).map((row) => `(${this.#expressions.textOfAll(nodes(row), scope)})`).join(', '));
           const cells = list(values).reduce<number>((sum, row) => sum + list(row).length, 0);
-          return `(VALUES ${rows})${this.#relation(alias, [], new Map([['*', parts - cells + 1]]), scope)}`;
+          return `(VALUES ${rows})${this.#relation(alias, [], new Columns().add('*', parts - cells + 1, list(list(values)[0]).length), scope)}`;
         }
         case 'TABLE_FUNCTION': {
           const { alias, function: call, column_name_alias: names, with_ordinality: ordinality } = take(given, 'alias', 'function', 'column_name_alias', 'with_ordinality');
           const [called, parts] = this.#budget.measure(() => this.#expressions.call(node(call), scope, tableFunctions));
-          return `${called}${known(ordinalities, ordinality, 'The table function')}${this.#relation(alias, names, new Map([['*', Math.max(1, parts)]]), scope)}`;
+          return `${called}${known(ordinalities, ordinality, 'The table function')}${this.#relation(alias, names, new Columns().add('*', Math.max(1, parts)), scope)}`;
         }
         case 'JOIN': return this.#join(given, scope);
         default: throw refused(given['type'] === 'SHOW_REF' ? 'DESCRIBE, SHOW or SUMMARIZE' : nameOf(given));
@@ -192,9 +192,9 @@ class Compiler {
   }
 
   /** The alias of what FROM reads, which the scope gets. */
-  #relation(alias: unknown, aliases: unknown, columns: Columns, scope: Scope, width?: number): string {
+  #relation(alias: unknown, aliases: unknown, columns: Columns, scope: Scope): string {
     const names = namesIn(aliases);
-    scope.addRelation(isSet(alias) ? text(alias) : '', renamed(columns, names), width);
+    scope.addRelation(isSet(alias) ? text(alias) : '', columns.renamed(names));
     return `${aliasText(alias)}${columnList(names)}`;
   }
 
@@ -205,9 +205,11 @@ class Compiler {
     const shown = isSet(alias) ? alias : name;
     const common = scope.table(text(name));
     if (common !== undefined) return `${common.name}${this.#relation(shown, names, common.columns, scope)}`;
-    const { text: source, width } = this.#names.table(text(name));
+    const { text: source, columns } = this.#names.table(text(name));
     this.#budget.addText(source.length);
-    return `${source}${this.#relation(shown, names, new Map(), scope, width)}`;
+    const all = new Columns();
+    for (const column of columns) all.add(column, 1);
+    return `${source}${this.#relation(shown, names, all, scope)}`;
   }
 
   #join(given: SqlNode, scope: Scope): string {
@@ -223,34 +225,36 @@ class Compiler {
   }
 
   /** A column of the result, or several. One without a name has that of its function, as in Postgres. */
-  #item(given: SqlNode, scope: Scope, columns: Map<string, number>): string {
+  #item(given: SqlNode, scope: Scope, columns: Columns): string {
     if (given['class'] === 'STAR') return this.#star(given, scope, columns);
     const { alias, unnamed } = withoutAlias(given);
     const label = alias === '' ? labelOf(unnamed) : alias;
     const [written, parts] = this.#budget.measure(() => this.#expressions.textOf(unnamed, scope));
-    // A row becomes columns with the names of its members.
-    const name = label === 'unnest' || given['class'] === 'POSITIONAL_REFERENCE' ? '*' : label === '' ? namesOf(unnamed).at(-1)! : label;
+    const name = given['class'] === 'POSITIONAL_REFERENCE' ? '*' : label === '' ? namesOf(unnamed).at(-1)! : label;
     // The engine passes a column on as it is.
     if (label === '' && !columns.has(name)) this.#budget.addParts(1 - parts);
-    columns.set(name, Math.max(parts, columns.get(name) ?? 1));
+    if (label === 'unnest') columns.addMembers(parts);
+    else columns.add(name, parts);
     if (alias !== '') scope.addName(alias, parts);
     return `${written}${aliasText(label)}`;
   }
 
-  #star(given: SqlNode, scope: Scope, columns: Map<string, number>): string {
+  #star(given: SqlNode, scope: Scope, columns: Columns): string {
     const { relation_name: table, exclude_list: excluded, qualified_exclude_list: alsoExcluded, replace_list: replaced, rename_list: newNames } =
       take(given, 'relation_name', 'exclude_list', 'qualified_exclude_list', 'replace_list', 'rename_list');
-    for (const [name, parts] of scope.columnsOf(isSet(table) ? text(table) : '')) columns.set(name, parts);
+    const all = scope.columnsOf(isSet(table) ? text(table) : '');
+    this.#budget.addParts(all.count);
+    columns.addAll(all);
     const excludes = [...namesIn(excluded).map(quoteName), ...nodes(alsoExcluded).map(qualified)];
     const replaces = nodes(replaced).map((entry) => {
       const { key, value } = take(entry, 'key', 'value');
       const [written, parts] = this.#budget.measure(() => this.#expressions.textOf(withoutAlias(node(value)).unnamed, scope));
-      columns.set(text(key), parts);
+      columns.replace(text(key), parts);
       return `${written}${aliasText(key)}`;
     });
     const renames = nodes(newNames).map((entry) => {
       const { key, value } = take(entry, 'key', 'value');
-      columns.set(text(value), scope.partsOf([text(node(key)['column'])]));
+      columns.add(text(value), scope.partsOf([text(node(key)['column'])]));
       return `${qualified(node(key))}${aliasText(value)}`;
     });
     const parts = [['EXCLUDE', excludes], ['REPLACE', replaces], ['RENAME', renames]] as const;

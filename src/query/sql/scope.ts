@@ -3,8 +3,84 @@
  * twice is twice as large. So a query is as large as it would be with all of them written out, and that is counted.
  */
 
-/** How many parts stand behind each column of something that is read. `*` is any column of another name; without it, that is one part. */
-export type Columns = ReadonlyMap<string, number>;
+/** The columns of something that is read, and how many parts stand behind each. */
+export class Columns {
+  /** By name; `*` is any column of another name. */
+  readonly #parts = new Map<string, number>();
+  #count = 0;
+  #width = 0;
+
+  /** Adds a column, or several. `width`: the parts of all of them. */
+  add(name: string, parts: number, count = 1, width = parts * count): this {
+    const most = Math.max(parts, this.#parts.get(name) ?? 1);
+    // Of columns with one name the engine gives the later ones others.
+    if (this.has(name)) this.#parts.set('*', Math.max(most, this.#parts.get('*') ?? 1));
+    this.#parts.set(name, most);
+    this.#count += count;
+    this.#width += width;
+    return this;
+  }
+
+  /** Puts a column in the place of the one that has the name. */
+  replace(name: string, parts: number): void {
+    this.#parts.set(name, parts);
+    this.#width += parts;
+  }
+
+  addAll(others: Columns): void {
+    for (const [name, parts] of others.#parts) this.add(name, parts, 0);
+    this.#count += others.#count;
+    this.#width += others.#width;
+  }
+
+  /** Adds the members of a row, each as a column. */
+  addMembers(parts: number): void {
+    this.add('*', parts, parts, parts);
+  }
+
+  has(name: string): boolean {
+    return this.#parts.has(name);
+  }
+
+  partsOf(name: string): number {
+    return this.#parts.get(name) ?? this.#parts.get('*') ?? 1;
+  }
+
+  /** The parts behind the column with the most. */
+  get largest(): number {
+    return Math.max(1, ...this.#parts.values());
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** The parts of a whole row. */
+  get width(): number {
+    return this.#width;
+  }
+
+  /** Those of a query that is put together with another, by place or by name. */
+  united(others: Columns): Columns {
+    const columns = new Columns();
+    const [left, right] = [this.largest, others.largest];
+    for (const name of new Set([...this.#parts.keys(), ...others.#parts.keys()])) columns.add(name, (this.#parts.get(name) ?? left) + (others.#parts.get(name) ?? right), 0);
+    columns.#count = Math.max(this.#count, others.#count, columns.#parts.size);
+    columns.#width = this.#width + others.#width;
+    return columns;
+  }
+
+  /** The same with other names, each for any of them. */
+  renamed(names: readonly string[]): Columns {
+    if (names.length === 0) return this;
+    const columns = new Columns();
+    const { largest } = this;
+    for (const name of ['*', ...names]) columns.add(name, largest, 0);
+    columns.#count = this.#count;
+    columns.#width = this.#width;
+    return columns;
+  }
+}
 
 /** A common table expression: its name in the text, which nothing else has. */
 export interface CommonTable {
@@ -32,10 +108,10 @@ export class Scope {
     return this.#tables.get(key) ?? this.#outer?.table(key);
   }
 
-  /** Adds what FROM reads. `width`: the parts of a whole row of it. */
-  addRelation(alias: string, columns: Columns, width = [...columns.values()].reduce((sum, parts) => sum + parts, 0)): void {
+  /** Adds what FROM reads. */
+  addRelation(alias: string, columns: Columns): void {
     this.#relations.push([alias, columns]);
-    this.addName(alias, width);
+    this.addName(alias, columns.width);
   }
 
   /** Adds an alias of an expression, or a parameter of a lambda. */
@@ -45,13 +121,14 @@ export class Scope {
 
   /** How many parts stand behind a column. Its name may come after that of a table, and before those of members. */
   partsOf([name, column]: readonly string[]): number {
-    if (column !== undefined && this.#relation(name!) !== undefined) return largest([this.#relation(name!)!], column);
-    return Math.max(this.#parts.get(name!) ?? 1, largest(this.#relations.map(([, columns]) => columns), name!), this.#outer?.partsOf([name!]) ?? 1);
+    const relation = this.#relation(name!);
+    if (column !== undefined && relation !== undefined) return relation.partsOf(column);
+    return Math.max(this.#parts.get(name!) ?? 1, ...this.#relations.map(([, columns]) => columns.partsOf(name!)), this.#outer?.partsOf([name!]) ?? 1);
   }
 
   /** How many parts stand behind the column with the most, whatever its name. */
   partsOfAny(): number {
-    return Math.max(1, ...this.columnsOf('').values());
+    return this.columnsOf('').largest;
   }
 
   hasRelation(alias: string): boolean {
@@ -60,30 +137,16 @@ export class Scope {
 
   /** The columns that `*` stands for, or `alias.*`. */
   columnsOf(alias: string): Columns {
-    if (alias === '') return joined(this.#relations.map(([, columns]) => columns));
-    return this.#relation(alias) ?? new Map([['*', this.partsOf([alias])]]);
+    const named = alias === '' ? undefined : this.#relation(alias);
+    if (named !== undefined) return named;
+    const columns = new Columns();
+    if (alias === '') for (const [, read] of this.#relations) columns.addAll(read);
+    else columns.addMembers(this.partsOf([alias]));
+    return columns;
   }
 
   #relation(alias: string): Columns | undefined {
     const own = this.#relations.find(([name]) => name === alias)?.[1];
     return own ?? (this.#outer === null ? undefined : this.#outer.#relation(alias));
   }
-}
-
-/** Columns of several queries that become one, by place or by name. */
-export function united(left: Columns, right: Columns): Columns {
-  return new Map([...right, ...[...left].map(([name, parts]): [string, number] => [name, parts + (right.get(name) ?? Math.max(0, ...right.values()))])]);
-}
-
-/** Columns that get other names, each for any of them. */
-export function renamed(columns: Columns, names: readonly string[]): Columns {
-  return names.length === 0 ? columns : new Map(['*', ...names].map((name) => [name, Math.max(1, ...columns.values())]));
-}
-
-function joined(all: readonly Columns[]): Columns {
-  return new Map(all.flatMap((columns) => [...columns.keys()]).map((name) => [name, largest(all, name)]));
-}
-
-function largest(all: readonly Columns[], name: string): number {
-  return Math.max(1, ...all.map((columns) => columns.get(name) ?? columns.get('*') ?? 1));
 }

@@ -30,7 +30,7 @@ afterAll(async () => {
 
 async function compile(sql: string, parameters: readonly (string | number | boolean | null)[] = []): Promise<string> {
   const [[json]] = (await connection.runAndReadAll('SELECT CAST(json_serialize_sql(CAST($1 AS VARCHAR)) AS VARCHAR)', [sql])).getRows() as [[string]];
-  return compileSql(parseTree(json), { table: (name) => ({ text: '(T)', width: name === 'wide' ? 100 : 1 }), parameters: new Map(parameters.map((value, at) => [String(at + 1), value])) });
+  return compileSql(parseTree(json), { table: (name) => ({ text: '(T)', columns: name === 'wide' ? Array.from({ length: 100 }, (_, n) => `c${n}`) : ['a', 'b', 'c'] }), parameters: new Map(parameters.map((value, at) => [String(at + 1), value])) });
 }
 
 test.each<[string, string, (string | number | boolean | null)[]?]>([
@@ -87,6 +87,8 @@ const doubled: readonly string[] = [
   inEach('SELECT 1 AS s', (before) => `SELECT *, {a: #1, b: #1} AS s FROM (${before})`), inEach('SELECT 1 AS s', (before) => `SELECT t AS a, t AS b FROM (${before}) AS t`),
   inEach('SELECT 1 AS s', (before) => `SELECT {a: r, b: r} AS s FROM (${before}) AS t (r)`), inEach('SELECT 1 AS s', (before) => `SELECT * REPLACE ({a: s, b: s} AS s) FROM (${before})`),
   inEach('SELECT {x: 1} AS s', (before) => `SELECT {x: {a: x, b: x}} AS s FROM (SELECT s.* FROM (${before}))`), inEach('SELECT {x: 1} AS s', (before) => `SELECT {x: {a: x, b: x}} AS s FROM (SELECT unnest(s) FROM (${before}))`),
+  inEach('SELECT 1 AS s', (before) => `SELECT *, * FROM (${before})`), inEach('SELECT 1 AS s', (before) => `SELECT t.*, * FROM (${before}) AS t (r)`),
+  inEach('SELECT 1 AS s', (before) => `SELECT {a: s_1, b: s_1} AS s FROM (SELECT *, * FROM (${before}))`), inEach('SELECT a FROM t', (before) => `SELECT a, {a: a_1, b: a_1} AS a FROM (SELECT *, a FROM (${before}))`),
   inEach('SELECT [1] AS s', (before) => `SELECT list_transform(s, x -> {a: x, b: x}) AS s FROM (${before})`), inEach('SELECT 1 AS s', (before) => `SELECT s FROM (VALUES (1)) LEFT JOIN LATERAL (SELECT {a: s, b: s} AS s FROM (${before})) ON true`),
   `WITH a0 AS (SELECT 1 AS s), ${Array.from({ length: 14 }, (_, n) => `a${n + 1} AS (SELECT {a: s, b: s} AS s FROM a${n})`).join(', ')} SELECT s FROM a14`,
   inEach('1', (before) => `nullif(${before}, 0)`).replace('', 'SELECT '), inEach('[1]', (before) => `list_transform(${before}, x -> {a: x, b: x})`).replace('', 'SELECT '),
@@ -175,7 +177,7 @@ test('whatever the names and texts of a query are, it reads nothing but its tabl
     const [[json]] = (await connection.runAndReadAll('SELECT CAST(json_serialize_sql(CAST($1 AS VARCHAR)) AS VARCHAR)', [sql])).getRows() as [[string]];
     let compiled: string;
     try {
-      compiled = compileSql(parseTree(json), { table: () => ({ text: '(SELECT c0 FROM copy1.main.rows)', width: 1 }), parameters: new Map([[name, text]]) });
+      compiled = compileSql(parseTree(json), { table: () => ({ text: '(SELECT c0 FROM copy1.main.rows)', columns: ['c0'] }), parameters: new Map([[name, text]]) });
     } catch (error) {
       expect(error).toHaveProperty('name', 'QueryError');
       return;
