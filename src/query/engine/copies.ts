@@ -1,6 +1,6 @@
 /**
  * The copies of tables that this process holds: made when a table is first asked, brought up to date by each query, and thrown away when room is
- * needed, those of the team with the most bytes first, and of these the one that was not asked for longest.
+ * needed, those of the team that has most of it first, and of these the one that was not asked for longest.
  */
 import { randomUUID } from 'node:crypto';
 import { rm, stat, statfs } from 'node:fs/promises';
@@ -50,8 +50,11 @@ interface Entry {
   isFilled: boolean;
 }
 
-/** Each copy is a database of the engine, with files that are open. */
+/** Each copy is a database of the engine, with a file that is open. */
 const copiesMax = 200;
+
+/** Rows of all copies together that are in memory, and not in their files yet. */
+const unsavedBytesMax = 64 * 1024 * 1024;
 
 /** How long room is waited for while other copies are being read, in milliseconds. */
 const roomWaitMs = 5000;
@@ -112,6 +115,7 @@ export class Copies {
         this.#sweep();
       };
       try {
+        await this.#makeRoom(entry);
         await columnar.run(`ATTACH ':memory:' AS ${copy.catalog}`);
         await copy.takeRows(state, snapshot.rowsWith(rowIds, tableId, state));
       } catch (error) {
@@ -151,6 +155,7 @@ export class Copies {
 
   /** Drops the copies of tables that are not there any more. */
   async dropDeleted(): Promise<void> {
+    this.#sweep();
     const there = await this.#options.queries.existing([...this.#present.keys()]);
     for (const tableId of this.#present.keys()) {
       if (!there.has(tableId)) await this.#inTurn([tableId], () => this.#replace(tableId));
@@ -219,7 +224,10 @@ export class Copies {
         await this.#measure(entry!, true);
         await this.#checkDisk(0);
       });
-      if (isBehind) await this.#measure(entry!, false);
+      if (isBehind) {
+        await this.#saveSurplus();
+        await this.#measure(entry!, false);
+      }
     } catch (error) {
       done();
       // What it has is not known. Queries that read it fail.
@@ -291,11 +299,14 @@ export class Copies {
     const { bytesMax } = this.#options;
     const endAt = performance.now() + roomWaitMs;
     while (this.#bytes > bytesMax || this.#all.length > copiesMax) {
+      // Who has most of what is short gives way: bytes, or else copies, of which some have no bytes.
+      const isShortOfBytes = this.#bytes > bytesMax;
+      const taken = new Map<string, number>();
+      for (const { copy: { teamId }, bytes } of this.#all) taken.set(teamId, (taken.get(teamId) ?? 0) + (isShortOfBytes ? bytes : 1));
       // Continuations have to give way. Copies of replaced rows have nothing else.
       const others = this.#all.filter((entry) => entry !== kept && !entry.isFilled);
-      const bytesOf = (teamId: string): number => others.reduce((sum, entry) => sum + (entry.copy.teamId === teamId ? entry.bytes : 0), 0);
-      const inOrder = others.toSorted((a, b) => bytesOf(b.copy.teamId) - bytesOf(a.copy.teamId) || a.lastUsed - b.lastUsed);
-      const victim = inOrder.find(({ copy }) => !copy.isRead);
+      const inOrder = others.toSorted((a, b) => taken.get(b.copy.teamId)! - taken.get(a.copy.teamId)! || a.lastUsed - b.lastUsed);
+      const victim = inOrder.find(({ copy }) => !copy.isRead && !copy.isDropped);
       if (victim !== undefined) {
         this.#forget(victim);
         await this.#drop(victim);
@@ -309,6 +320,7 @@ export class Copies {
       // Queries on it end soon, and exports break off.
       next.copy.isWanted = true;
       await sleep(20);
+      this.#sweep();
     }
     for (const { copy } of this.#all) copy.isWanted = false;
   }
@@ -318,7 +330,7 @@ export class Copies {
     for (const entry of this.#others) {
       if (entry.copy.isHeld) continue;
       this.#others.delete(entry);
-      void this.#drop(entry).catch(() => undefined);
+      void this.#drop(entry);
     }
   }
 
@@ -329,8 +341,22 @@ export class Copies {
   async #drop(entry: Entry): Promise<void> {
     const { copy } = entry;
     copy.isDropped = true;
-    await this.#options.columnar.run(`DETACH DATABASE IF EXISTS ${copy.catalog}`).catch(() => undefined);
-    if (entry.file !== null) await rm(entry.file, { force: true });
+    try {
+      await this.#options.columnar.run(`DETACH DATABASE IF EXISTS ${copy.catalog}`);
+      if (entry.file !== null) await rm(entry.file, { force: true });
+    } catch {
+      // Its room is taken until this succeeds: the next sweep tries again.
+      this.#others.add(entry);
+    }
+  }
+
+  /** Writes rows to files that are in memory only, if there are many: of the copies that have most of them. */
+  async #saveSurplus(): Promise<void> {
+    const unsaved = (): number => this.#all.reduce((sum, { copy }) => sum + copy.unsavedBytes, 0);
+    while (unsaved() > unsavedBytesMax) {
+      const most = this.#all.reduce((a, b) => (b.copy.unsavedBytes > a.copy.unsavedBytes ? b : a));
+      if (!(await most.copy.save())) return;
+    }
   }
 
   async #inTurn<T>(tableIds: readonly string[], work: () => Promise<T>): Promise<T> {

@@ -105,7 +105,7 @@ export class TableCopy {
       this.rowBytesMax = state.rowBytesMax;
       await this.#prune(change);
     });
-    if (isNew || this.unsavedBytes >= saveBytes) await this.#save();
+    if (isNew || this.unsavedBytes >= saveBytes) await this.save();
   }
 
   /** All its rows have numbers below this. */
@@ -244,14 +244,16 @@ export class TableCopy {
     });
   }
 
-  /** There is no log, so what was added is in memory until it is written to the file. */
-  async #save(): Promise<void> {
+  /** There is no log, so what was added is in memory until it is written to the file. Resolves to whether it was. */
+  async save(): Promise<boolean> {
     try {
       await this.#columnar.run(`CHECKPOINT ${this.catalog}`);
       this.unsavedBytes = 0;
+      return true;
     } catch (error) {
-      // While an export sorts rows beside the copy: the next query saves it.
+      // While an export sorts rows beside the copy: a later query saves it.
       if (!(error as Error).message.includes('other write transactions')) throw error;
+      return false;
     }
   }
 

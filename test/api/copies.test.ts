@@ -1,0 +1,33 @@
+/** The copies of tables that the query engine keeps: a team that has very many of them costs the others none of theirs. */
+import { expect, test } from '@jest/globals';
+import type { Answer, Client } from '../support/client.ts';
+import { useOwnApi } from '../support/api.ts';
+import { createTable, type MadeTable } from '../support/tables.ts';
+
+const { api } = useOwnApi({});
+
+/** More than there may be at once. */
+const many = 210;
+
+const count = (client: Client, { path }: Pick<MadeTable, 'path'>): Promise<Answer> => client.get(`${path}?filter={"and":[]}&count=exact&limit=1`);
+
+test.each([
+  ['look-ups that may go on', async (client: Client) => {
+    const { path, rowIds } = await createTable(client, [{ n: 1 }, { n: 2 }]);
+    for (let asked = 0; asked < many; asked += 1) {
+      const answer = await client.post(path.replace(/rows$/, 'query'), { filter: { column: '$rowID', op: 'in', value: rowIds }, limit: 1 });
+      expect([answer.status, answer.json.continuation]).toEqual([200, expect.any(String)]);
+    }
+  }],
+  ['small tables', async (client: Client) => {
+    for (let made = 0; made < many; made += 1) expect((await count(client, await createTable(client, [{ n: made }]))).status).toBe(200);
+  }],
+])('of %s', async (_name, takeMany) => {
+  const [quiet, busy] = [await api().createTeam(), await api().createTeam()];
+  const table = await createTable(quiet.client, [{ n: 1 }]);
+  expect((await count(quiet.client, table)).headers.get('tablog-cache')).toBe('cold');
+  await takeMany(busy.client);
+  const third = await api().createTeam();
+  expect((await count(third.client, await createTable(third.client, [{ n: 1 }]))).status).toBe(200);
+  expect((await count(quiet.client, table)).headers.get('tablog-cache')).toBe('warm');
+});
