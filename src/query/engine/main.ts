@@ -15,6 +15,7 @@ import { Columnar } from './columnar.ts';
 import { Copies } from './copies.ts';
 import { Exporter } from './export/exporter.ts';
 import { handle } from './handle.ts';
+import { Room } from './room.ts';
 
 const [{ id, host, port, databaseUrl, schema, folder, memoryBytesMax, diskBytesMax, diskFreeMin, threads, timeoutMs, secret }] = await once(process, 'message') as [EngineSettings];
 const logger = pino({ level: process.env['LOG_LEVEL'] ?? 'info' });
@@ -38,10 +39,11 @@ const onEnd = (reason: string): void => {
 };
 const columnar = await Columnar.open({ folder, memoryBytesMax, diskBytesMax: diskBytesMax - copiesBytesMax, threads, onEnd });
 const queries = new CopyQueries(database);
-const copies = new Copies({ columnar, queries, folder, bytesMax: copiesBytesMax, freeMin: diskFreeMin });
+const room = new Room({ columnar, folder, bytesMax: copiesBytesMax, freeMin: diskFreeMin });
+const copies = new Copies({ columnar, queries, room });
 const answerer = new Answerer({ id, copies, columnar, timeoutMs });
 const sqlAnswerer = new SqlAnswerer({ copies, columnar, queries, timeoutMs, onStuck: (teamId) => process.send!({ stuck: teamId } satisfies EngineStuck) });
-const exporter = new Exporter({ copies, columnar, folder, timeoutMs });
+const exporter = new Exporter({ copies, room, columnar, folder, timeoutMs });
 const server = createServer((request, response) => void handle({ copies, answerer, sqlAnswerer, exporter, secret, logger }, request, response));
 server.listen(port, host, () => process.send!({ port: (server.address() as AddressInfo).port } satisfies EngineReady));
 

@@ -10,11 +10,13 @@ import type { Columnar } from '../columnar.ts';
 import { compileLength, compileLines, compileParquet, compileRows, compileSize, compileSorted, type QuerySource } from '../compile.ts';
 import type { Copies } from '../copies.ts';
 import { inTime } from '../in-time.ts';
+import type { Room } from '../room.ts';
 import type { TableCopy } from '../table-copy.ts';
 import { columnsOf, writerFor, type TextFormat } from './text-writers.ts';
 
 export interface ExporterOptions {
   readonly copies: Copies;
+  readonly room: Room;
   readonly columnar: Columnar;
   /** Where files are made that are sent then. */
   readonly folder: string;
@@ -93,12 +95,12 @@ export class Exporter {
 
   /** The rows in the order of a query: sorted into a table first, which is read then. */
   async *#sortedSlices(query: RowsQuery, source: QuerySource, isVersioned: boolean, copy: TableCopy, gone: AbortSignal): AsyncGenerator<string> {
-    const { columnar, copies } = this.#options;
+    const { columnar, room } = this.#options;
     const from = `${copy.catalog}.sorted${(this.#tables += 1)}`;
     try {
       const end = await this.#read(copy, source, gone, wholeTimes, async (signal) => {
         await columnar.rows(compileSorted(query, source, from), signal);
-        await copies.measure(copy);
+        await room.noteMore(copy);
         const [[rows]] = await columnar.rows(compileSize(from), signal) as [[bigint]];
         return rows;
       });
@@ -138,13 +140,13 @@ export class Exporter {
   }
 
   async #parquet(query: RowsQuery, source: QuerySource, gone: AbortSignal): Promise<ExportedFile> {
-    const { columnar, copies, folder, timeoutMs } = this.#options;
+    const { columnar, room, folder, timeoutMs } = this.#options;
     const file = join(folder, `${randomUUID()}.parquet`);
     const ids = columnsOf(query, source).map(({ id }) => id);
     const remove = (): Promise<void> => rm(file, { force: true });
     try {
       await inTime(timeoutMs * wholeTimes, gone, (signal) => columnar.rows(compileParquet(query, source, ids, file), signal));
-      const release = await copies.takeRoom((await stat(file)).size);
+      const release = await room.takeForFile((await stat(file)).size);
       return {
         parts: createReadStream(file),
         release: () => {
