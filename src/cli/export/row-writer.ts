@@ -88,36 +88,30 @@ function withoutRowId(scanner: RowScanner): string {
   return `{${cells.join(',')}}`;
 }
 
-/** Calls `set` with each cell of the last scanned row. It is false if it has no such column; row IDs are then left out. Throws UserError. */
-export function eachCell(scanner: RowScanner, set: (id: string, json: string) => boolean): void {
-  const { columns, starts, ends, count } = scanner.row;
-  for (let cell = 0; cell < count; cell += 1) {
-    const { id } = columns[cell]!;
-    if (!set(id, scanner.text(starts[cell]!, ends[cell]!)) && id !== rowIdKey) throw tableChanged();
-  }
-}
-
 /** A header, and one line per row. */
 class DelimitedWriter implements RowWriter {
   readonly #writer: DelimitedRowWriter;
+  /** Those that rows may have. */
+  readonly #ids: ReadonlySet<string>;
 
   constructor(delimiter: Delimiter, columns: readonly WrittenColumn[]) {
     if (columns.length === 0) throw new UserError('The table has no columns, which a header cannot say: use --format ndjson.');
     this.#writer = new DelimitedRowWriter(delimiter, columns);
+    this.#ids = new Set([rowIdKey, ...columns.map(({ id }) => id)]);
   }
 
   /** The header. */
   begin(): string {
-    return this.#writer.take();
+    return this.take();
   }
 
-  add(scanner: RowScanner): void {
-    eachCell(scanner, (id, json) => this.#writer.set(id, json));
-    this.#writer.endRow();
+  add({ row: { bytes, start, end, columns, count } }: RowScanner): void {
+    for (let cell = 0; cell < count; cell += 1) if (!this.#ids.has(columns[cell]!.id)) throw tableChanged();
+    this.#writer.add(bytes.subarray(start, end));
   }
 
   take(): string {
-    return this.#writer.take();
+    return this.#writer.take().toString();
   }
 
   end(): string {

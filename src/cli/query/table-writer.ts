@@ -1,7 +1,8 @@
 /** Rows as aligned columns, which are as wide as the values of all rows need. */
 import { cellText, type WrittenColumn } from '../../formats/delimited-row-writer.ts';
-import type { RowScanner } from '../../formats/row-scanner.ts';
-import { eachCell, type RowWriter } from '../export/row-writer.ts';
+import { rowIdKey, type RowScanner } from '../../formats/row-scanner.ts';
+import type { RowWriter } from '../export/row-writer.ts';
+import { tableChanged } from '../export/table-pages.ts';
 import { cut, textTable } from '../text-table.ts';
 
 export class TableWriter implements RowWriter {
@@ -25,13 +26,18 @@ export class TableWriter implements RowWriter {
 
   add(scanner: RowScanner): void {
     const line = Array<string>(this.#columns.length).fill('');
-    eachCell(scanner, (id, json) => {
+    const { columns, starts, ends, count } = scanner.row;
+    for (let cell = 0; cell < count; cell += 1) {
+      const { id } = columns[cell]!;
       const place = this.#places.get(id);
-      if (place === undefined) return false;
+      if (place === undefined) {
+        if (id === rowIdKey) continue;
+        throw tableChanged();
+      }
+      const json = scanner.text(starts[cell]!, ends[cell]!);
       line[place] = cut(cellText(json, this.#columns[place]!), this.#width);
       if (!/^[-\d]|^null$/.test(json)) this.#others.add(place);
-      return true;
-    });
+    }
     this.#lines.push(line);
   }
 

@@ -7,7 +7,7 @@ import { QueryError } from '../language/query-error.ts';
 import { hasGroups, readRowsQuery, type RowsQuery } from '../language/rows-query.ts';
 import { expiredContinuation, formatContinuation, parseContinuation, type QueryRequest } from '../protocol.ts';
 import type { Columnar } from './columnar.ts';
-import { compileCount, compileGroups, compileRows, type QuerySource } from './compile.ts';
+import { compileCount, compileGroups, compileRows, type GroupColumn, type QuerySource } from './compile.ts';
 import { Continuations, type Continuation } from './continuations.ts';
 import type { Copies } from './copies.ts';
 import { columnsOf, selectFields } from './export/text-writers.ts';
@@ -118,30 +118,25 @@ export class Answerer {
     const limit = Math.max(1, Math.min(asked, Math.floor(pageBytesMax / groupBytesMax)));
     const { sql, columns } = compileGroups(query, source, { offset, limit: limit + 1 });
     const found = await this.#options.columnar.rows(sql, signal);
-    const cellsOf = (row: readonly DuckDBValue[]): string[] => columns.map(({ show }, at) => (row[at] === null ? 'null' : JSON.stringify(show(row[at]!))));
     const names = columns.map(({ name }) => name);
-    const groups = found.slice(0, limit).map(cellsOf);
+    const memberOf = ({ name, show }: GroupColumn, value: DuckDBValue): string => `${JSON.stringify(name)}:${value === null ? 'null' : JSON.stringify(show(value))}`;
+    const groups = found.slice(0, limit).map((row) => `{${columns.map((column, at) => memberOf(column, row[at]!)).join(',')}}`);
     return {
-      rows: { page: (continuation) => (format === 'csv' ? groupsCsv(names, groups) : groupsJson(names, groups, continuation)) },
+      rows: { page: (continuation) => (format === 'csv' ? groupsCsv(names, groups) : groupsJson(groups, continuation)) },
       next: found.length > limit ? offset + limit : null,
     };
   }
 }
 
-/** `groups`: their values in JSON. */
-function groupsJson(names: readonly string[], groups: readonly (readonly string[])[], continuation: string | null): Buffer {
-  const keys = names.map((name) => JSON.stringify(name));
-  const texts = groups.map((values) => `{${values.map((value, at) => `${keys[at]}:${value}`).join(',')}}`);
-  return Buffer.from(`{"data":[${texts.join(',')}]${continuation === null ? '' : `,"continuation":"${continuation}"`}}`);
+/** `groups`: each as JSON. */
+function groupsJson(groups: readonly string[], continuation: string | null): Buffer {
+  return Buffer.from(`{"data":[${groups.join(',')}]${continuation === null ? '' : `,"continuation":"${continuation}"`}}`);
 }
 
-function groupsCsv(names: readonly string[], groups: readonly (readonly string[])[]): Buffer {
+function groupsCsv(names: readonly string[], groups: readonly string[]): Buffer {
   const writer = new DelimitedRowWriter(',', names.map((id) => ({ id, isJson: false })));
-  for (const values of groups) {
-    for (const [at, value] of values.entries()) writer.set(names[at]!, value);
-    writer.endRow();
-  }
-  return Buffer.from(writer.take());
+  writer.add(Buffer.from(groups.join('\n')));
+  return writer.take();
 }
 
 /** The row IDs that a query names, if it asks for no other rows. */

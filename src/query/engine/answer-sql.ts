@@ -79,8 +79,8 @@ export class SqlAnswerer {
         }
       }));
       const versions = Object.fromEntries(held.map(({ copy, version }) => [copy.tableId, String(version)]));
-      const body = request.format === 'csv' ? rows.join('') : `{"data":[${rows.join(',')}],"columns":${JSON.stringify(columns)},"versions":${JSON.stringify(versions)}}`;
-      return { body: Buffer.from(body), isCold: held.some(({ isCold }) => isCold) };
+      const body = request.format === 'csv' ? rows : Buffer.from(`{"data":[${rows}],"columns":${JSON.stringify(columns)},"versions":${JSON.stringify(versions)}}`);
+      return { body, isCold: held.some(({ isCold }) => isCold) };
     } catch (error) {
       if (error instanceof StuckQuery) this.#options.onStuck(request.teamId);
       throw error;
@@ -144,10 +144,10 @@ function sourceOf({ from, version, columns }: QuerySource): SqlTable {
   return { text: `(SELECT ${texts.join(', ')} FROM ${from} WHERE since <= ${version} AND until > ${version})`, columns: [...columns.keys(), '$rowID', '$version'] };
 }
 
-/** Runs a compiled query: its columns, and its rows as JSON or lines of CSV, the first of which is a header. */
+/** Runs a compiled query: its columns, and its rows as JSON, or as CSV with a header. */
 async function select(
   connection: DuckDBConnection, text: string, catalogs: ReadonlySet<string>, format: SqlRequest['format'], signal: AbortSignal,
-): Promise<{ readonly columns: readonly { readonly name: string; readonly type: unknown }[]; readonly rows: readonly string[] }> {
+): Promise<{ readonly columns: readonly { readonly name: string; readonly type: unknown }[]; readonly rows: Buffer }> {
   const columns = await columnsOf(connection, text);
   const places = columns.map((_, at) => `o${at}`);
   const outer = `SELECT ${columns.map(({ select: selected }, at) => selected(places[at]!)).join(', ')} FROM (${text}) AS q (${places.join(', ')})`;
@@ -158,26 +158,25 @@ async function select(
   try {
     if (statement.statementType !== StatementType.SELECT) throw new Error('the text of a query is no SELECT');
     const result = await statement.stream();
-    const { rows, write } = format === 'csv' ? linesOf(columns) : objectsOf(columns);
+    const rows = format === 'csv' ? new DelimitedRowWriter(',', columns.map(({ name, isJson }) => ({ id: name, isJson }))) : new JsonRowsWriter();
+    const keys = columns.map(({ name }) => JSON.stringify(name));
     const slices = new TimeSlices();
     let count = 0;
-    let bytes = 0;
     for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
       const vectors = columns.map((_, at) => chunk!.getColumnVector(at));
       for (let row = 0; row < chunk.rowCount; row += 1) {
-        const written = write(columns.map(({ show }, at) => {
+        const members = columns.map(({ show }, at) => {
           const value = vectors[at]!.getItem(row);
-          return value === null ? 'null' : show(value);
-        }));
-        rows.push(written);
+          return `${keys[at]}:${value === null ? 'null' : show(value)}`;
+        });
+        rows.add(Buffer.from(`{${members.join(',')}}`));
         count += 1;
-        bytes += Buffer.byteLength(written);
-        if (count > rowsMax || bytes > bytesMax) throw new QueryError('limit_exceeded', `The answer has more than ${rowsMax} rows or ${bytesMax} bytes: ask for less, such as by LIMIT.`);
+        if (count > rowsMax || rows.length > bytesMax) throw new QueryError('limit_exceeded', `The answer has more than ${rowsMax} rows or ${bytesMax} bytes: ask for less, such as by LIMIT.`);
         if (slices.isOver) await slices.next();
       }
       signal.throwIfAborted();
     }
-    return { columns: columns.map(({ name, type }) => ({ name, type })), rows };
+    return { columns: columns.map(({ name, type }) => ({ name, type })), rows: rows.take() };
   } finally {
     statement.destroySync();
   }
@@ -218,28 +217,23 @@ function uniqueName(name: string, taken: Map<string, number>): string {
   return before === 0 ? name : uniqueName(`${name}_${before}`, taken);
 }
 
-/** How the rows of an answer are written, from the JSON of their values, and what comes before them. */
-interface RowsWriter {
-  readonly rows: string[];
-  readonly write: (values: readonly string[]) => string;
+/** Rows as JSON, with commas between them. */
+class JsonRowsWriter {
+  readonly #rows: Buffer[] = [];
+  length = 0;
+
+  add(row: Buffer): void {
+    if (this.#rows.length > 0) this.#rows.push(comma);
+    this.#rows.push(row);
+    this.length += row.length;
+  }
+
+  take(): Buffer {
+    return Buffer.concat(this.#rows);
+  }
 }
 
-function objectsOf(columns: readonly ResultColumn[]): RowsWriter {
-  const keys = columns.map(({ name }) => JSON.stringify(name));
-  return { rows: [], write: (values) => `{${values.map((value, at) => `${keys[at]}:${value}`).join(',')}}` };
-}
-
-function linesOf(columns: readonly ResultColumn[]): RowsWriter {
-  const writer = new DelimitedRowWriter(',', columns.map(({ name, isJson }) => ({ id: name, isJson })));
-  return {
-    rows: [writer.take()],
-    write: (values) => {
-      for (const [at, { name }] of columns.entries()) writer.set(name, values[at]!);
-      writer.endRow();
-      return writer.take();
-    },
-  };
-}
+const comma = Buffer.from(',');
 
 /**
  * Whatever a query says, what runs for it reads these copies and common table expressions only, by functions that are allowed. The compiler writes

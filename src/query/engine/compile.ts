@@ -69,16 +69,29 @@ export function compileRows(query: RowsQuery, source: QuerySource, { offset, lim
   return builder.build(`${found} LIMIT ${builder.add(BigInt(limit), BIGINT)} OFFSET ${builder.add(BigInt(offset), BIGINT)}`);
 }
 
+/** Which rows of a source are read as text, and how. */
+export interface TextRows {
+  /** Null for all of them, whatever their versions. */
+  readonly query: RowsQuery | null;
+  readonly source: QuerySource;
+  /** Whether they have `$version`. */
+  readonly isVersioned: boolean;
+  /** What is between two rows. */
+  readonly separator: string;
+}
+
 /**
- * The rows with some numbers, in their order, as one text: a line each, the JSON that pages have. One value costs less than one for each row. `query`: null for all of
- * them, whatever their versions. `isVersioned`: whether they have `$version`.
+ * The rows with some numbers, in their order, as the JSON that pages have, in UTF-8: a text for each `partRows` numbers. Few values cost less than one for each row, and
+ * bytes less than characters.
  */
-export function compileLines(query: RowsQuery | null, source: QuerySource, numbers: Numbers, isVersioned: boolean): Sql {
+export function compileText({ query, source, isVersioned, separator }: TextRows, numbers: Numbers, partRows: number): Sql {
   const builder = new Builder();
   const where = query === null ? 'true' : compileWhere(query, source, builder);
   const version = isVersioned ? `|| '","$version":"' || row_version` : '';
-  const line = `'{"$rowID":"' || row_id ${version} || CASE WHEN body = '{}' THEN '"}' ELSE '",' || substr(body, 2) END`;
-  return builder.build(`SELECT string_agg(${line}, chr(10) ORDER BY n) FROM ${source.from} WHERE ${compileNumbers(numbers, builder)} AND ${where}`);
+  // `substr` would count characters.
+  const row = `'{"$rowID":"' || row_id ${version} || CASE WHEN body = '{}' THEN '"}' ELSE '",' || ltrim(body, '{') END`;
+  const part = `(n - ${builder.add(numbers.from, BIGINT)}) // ${partRows}`;
+  return builder.build(`SELECT encode(string_agg(${row}, '${separator}' ORDER BY n)) FROM ${source.from} WHERE ${compileNumbers(numbers, builder)} AND ${where} GROUP BY ${part} ORDER BY ${part}`);
 }
 
 /** How many bytes the bodies of the rows with some numbers have. */

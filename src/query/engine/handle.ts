@@ -2,7 +2,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { pipeline } from 'node:stream/promises';
 import type { Logger } from 'pino';
 import { isDatabaseAway } from '../../database/database-away.ts';
 import { QueryError } from '../language/query-error.ts';
@@ -65,10 +64,18 @@ export async function handle({ copies, answerer, sqlAnswerer, exporter, secret, 
 async function sendExport({ parts, version, isCold, release }: Exported, response: ServerResponse): Promise<void> {
   try {
     response.writeHead(200, { [answerHeaders.version]: String(version), [answerHeaders.cold]: String(isCold) });
-    await pipeline(parts, response);
+    for await (const part of parts) await sent(response, part);
+    response.end();
   } finally {
     await release();
   }
+}
+
+/** Resolves when a part has been handed to the system, so that its bytes may change. */
+function sent(response: ServerResponse, part: Uint8Array | string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    response.write(part, (error) => (error ? reject(error) : resolve()));
+  });
 }
 
 /** The error that the client of the service gets. One that nobody expected is a bug, and logged. */

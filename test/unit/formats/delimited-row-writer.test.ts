@@ -1,63 +1,105 @@
 /** Rows as CSV and TSV: how a value in JSON becomes a cell. `test/unit/cli/row-writer.test.ts` has lines of whole pages. */
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import Papa from 'papaparse';
-import { DelimitedRowWriter } from '../../../src/formats/delimited-row-writer.ts';
+import type { Delimiter } from '../../../src/formats/delimited-records.ts';
+import { cellText, DelimitedRowWriter, type WrittenColumn } from '../../../src/formats/delimited-row-writer.ts';
+import { parseRow } from '../../../src/values/row-text.ts';
+import { fc } from '../../support/property.ts';
 
-const columnsOf = (...ids: readonly string[]) => ids.map((id) => ({ id, isJson: id === 'json' }));
+const columnsOf = (...ids: readonly string[]): WrittenColumn[] => ids.map((id) => ({ id, isJson: id === 'json' }));
+
+/** What is written of these rows. */
+function written(columns: readonly WrittenColumn[], rows: readonly string[], delimiter: Delimiter = ','): string {
+  const writer = new DelimitedRowWriter(delimiter, columns);
+  writer.add(Buffer.from(rows.join('\n')));
+  return writer.take().toString();
+}
 
 describe('a cell', () => {
   test.each<readonly [string, string, string]>([
     ['a', '"x"', 'x'],
+    ['a', '""', ''],
     ['a', String.raw`"x\"y\u00e9"`, '"x""yé"'],
+    ['a', String.raw`"C:\\"`, 'C:\\'],
+    ['a', '"x,y"', '"x,y"'],
+    ['a', '"four,and more"', '"four,and more"'],
+    ['a', '" x"', '" x"'],
+    ['a', '"x "', '"x "'],
+    ['a', '"\uFEFFx"', '"\uFEFFx"'],
+    ['a', '"\uFF01x"', '\uFF01x'],
     ['a', '4.20', '4.20'],
     ['a', 'true', 'true'],
     ['a', 'null', ''],
     ['a', '["x",1]', '"[""x"",1]"'],
+    ['a', '[ ]', '[ ]'],
     ['json', '"x"', '"""x"""'],
+    ['json', String.raw`"\n"`, String.raw`"""\n"""`],
     ['json', 'null', ''],
     ['__proto__', '"x"', 'x'],
   ])('of the column %s that holds %s', (id, json, cell) => {
-    const writer = new DelimitedRowWriter(',', columnsOf(id, 'other'));
-    expect(writer.set(id, json)).toBe(true);
-    writer.endRow();
-    expect(writer.take()).toBe(`${id},other\n${cell},\n`);
+    expect(written(columnsOf(id, 'other'), [`{"${id}":${json}}`])).toBe(`${id},other\n${cell},\n`);
   });
 
   test('of a column that is not there is not written', () => {
-    const writer = new DelimitedRowWriter(',', columnsOf('a', 'b'));
-    expect(writer.set('c', '1')).toBe(false);
-    writer.endRow();
-    expect(writer.take()).toBe('a,b\n,\n');
+    expect(written(columnsOf('a', 'b'), ['{"c":1}', '{"c":{"a":1},"b":2}'])).toBe('a,b\n,\n,2\n');
+  });
+
+  test('that is the only one of its line is not nothing', () => {
+    expect(written(columnsOf('a'), ['{}', '{"a":""}', '{"a":1}'])).toBe('a\n""\n""\n1\n');
   });
 });
 
 test('the header comes once, and each line once', () => {
   const writer = new DelimitedRowWriter('\t', columnsOf('a', 'b,c'));
-  const texts = [writer.take()];
+  const texts = [writer.take().toString()];
   for (const value of ['1', '2']) {
-    writer.set('b,c', value);
-    writer.endRow();
-    texts.push(writer.take());
+    writer.add(Buffer.from(`{"b,c":${value}}`));
+    texts.push(writer.take().toString());
   }
-  expect([...texts, writer.take()]).toEqual(['a\tb,c\n', '\t1\n', '\t2\n', '']);
+  expect([...texts, writer.take().toString()]).toEqual(['a\tb,c\n', '\t1\n', '\t2\n', '']);
 });
 
-test('bodies are written as Papa Parse writes their cells, whatever their order', () => {
-  const value = fc.oneof(fc.string({ unit: fc.constantFrom('a', '"', ',', '\t', '\n', '\r', ' ', '\\', '\uFEFF', 'é') }), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean());
-  const ids = ['a', 'b,"', 'é', ' '];
-  const row = fc.subarray(ids, { minLength: 0 }).chain((keys) => fc.shuffledSubarray(keys, { minLength: keys.length })).chain((keys) => {
-    return fc.tuple(...keys.map((key) => value.map((cell) => [key, cell] as const))).map((cells) => Object.fromEntries(cells));
+describe('random rows', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', '"', ',', '\t', '\n', '\r', ' ', '\\', '/', '\uFEFF', '\uFF01', 'é', '日', '😀', '\u001f'), maxLength: 12 });
+  /** All as escapes, or none but those that are needed. */
+  const quoted = (value: string, isEscaped: boolean): string => {
+    return isEscaped ? `"${value.split('').map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"` : JSON.stringify(value);
+  };
+  const token = fc.oneof(
+    fc.tuple(text, fc.boolean()).map(([value, isEscaped]) => quoted(value, isEscaped)), fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+    fc.constantFrom('true', 'false', 'null', '4.20', '-1e5', '[]', '[ 1, "x" ]', '{"a":{"b":["]}\\"",1]}}', `"${'x'.repeat(300)}"`), fc.json({ maxDepth: 3 }),
+    fc.array(text, { maxLength: 3 }).map((value) => JSON.stringify(value)),
+  );
+  const ids = ['a', 'b,"', 'é', ' ', 'a long name of a column', '\\x', '$rowID', '__proto__', 'ab', '日本', '\n'];
+  /** Rows whose keys come in one order, in any order, with blanks around, or as escapes. */
+  const row = fc.tuple(fc.shuffledSubarray(ids), fc.array(token, { minLength: ids.length, maxLength: ids.length }), fc.constantFrom('', '', ' ', '\t '), fc.nat(3), fc.boolean())
+    .map(([keys, tokens, blank, form, isSorted]) => {
+      const cells = (isSorted ? ids.filter((id) => keys.includes(id)) : keys).map((id, at) => `${quoted(id, form === 0)}${blank}:${blank}${tokens[at]}${blank}`);
+      return `{${blank}${cells.join(`,${blank}`)}}`;
+    });
+  const anyColumns = fc.shuffledSubarray(ids, { minLength: 1 }).map((chosen) => chosen.map((id, at) => ({ id, isJson: at % 3 === 1 })));
+
+  test('are written as Papa Parse writes their cells', () => {
+    fc.assert(fc.property(fc.array(row), anyColumns, fc.constantFrom<Delimiter[]>(',', '\t'), (rows, columns, delimiter) => {
+      const lines = rows.map((body) => {
+        const tokens = new Map(parseRow(body).map(({ id, token: json }) => [id, json]));
+        return columns.map((column) => cellText(tokens.get(column.id) ?? 'null', column));
+      });
+      const quotes = (cell: unknown): boolean => columns.length === 1 && cell === '';
+      const expected = Papa.unparse([columns.map(({ id }) => id), ...lines], { delimiter, newline: '\n', quotes });
+      expect(written(columns, rows, delimiter)).toBe(`${expected}\n`);
+    }), { numRuns: 2000 });
   });
-  fc.assert(fc.property(fc.array(row), fc.subarray(ids, { minLength: 1 }), fc.constantFrom(',', '\t'), (rows, columns, delimiter) => {
-    const writer = new DelimitedRowWriter(delimiter, columnsOf(...columns));
-    for (const cells of rows) {
-      writer.setAll(JSON.stringify(cells));
-      writer.endRow();
-    }
-    const cellOf = (cell: unknown): string => (typeof cell === 'string' ? cell : cell === undefined ? '' : JSON.stringify(cell));
-    const lines = [columns, ...rows.map((cells) => columns.map((id) => cellOf(cells[id])))];
-    const quotes = (cell: unknown): boolean => columns.length === 1 && cell === '';
-    expect(writer.take()).toBe(`${Papa.unparse(lines, { delimiter, newline: '\n', quotes })}\n`);
-  }));
+
+  test('are written the same one by one', () => {
+    fc.assert(fc.property(fc.array(row), anyColumns, (rows, columns) => {
+      const writer = new DelimitedRowWriter(',', columns);
+      const texts = [writer.take().toString()];
+      for (const body of rows) {
+        writer.add(Buffer.from(body));
+        texts.push(writer.take().toString());
+      }
+      expect(texts.join('')).toBe(written(columns, rows));
+    }), { numRuns: 1000 });
+  });
 });

@@ -3,11 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as immediate } from 'node:timers/promises';
+import type { DuckDBBlobValue } from '@duckdb/node-api';
 import { QueryError } from '../../language/query-error.ts';
 import { readRowsQuery, type RowsQuery } from '../../language/rows-query.ts';
 import type { ExportRequest } from '../../protocol.ts';
 import type { Columnar } from '../columnar.ts';
-import { compileLength, compileLines, compileParquet, compileRows, compileSize, compileSorted, type QuerySource } from '../compile.ts';
+import { compileLength, compileParquet, compileRows, compileSize, compileSorted, compileText, type QuerySource, type TextRows } from '../compile.ts';
 import type { Copies } from '../copies.ts';
 import { inTime } from '../in-time.ts';
 import type { Room } from '../room.ts';
@@ -28,26 +30,20 @@ export interface ExporterOptions {
 export interface Exported {
   readonly version: bigint;
   readonly isCold: boolean;
-  /** Rejects if the copy it is read from had to make room, which costs the rest of the file. */
-  readonly parts: AsyncIterable<Buffer | string>;
+  /** Each part is overwritten once the next one is asked for. Rejects if the copy it is read from had to make room, which costs the rest of the file. */
+  readonly parts: AsyncIterable<Uint8Array | string>;
   /** To be called at the end, also if not all was read. */
   readonly release: () => Promise<void>;
 }
 
-/** Which rows of a copy, or of a table beside it, are exported. */
-interface Lines {
-  /** Null: all that have numbers below `end`. */
-  readonly query: RowsQuery | null;
-  readonly source: QuerySource;
-  readonly isVersioned: boolean;
-  readonly end: bigint;
-}
-
 type ExportedFile = Pick<Exported, 'parts' | 'release'>;
 
-/** A part has about so many bytes of rows: making one keeps the process from everything else. */
-const sliceBytesMax = 1024 * 1024;
-const sliceRowsMax = 8192;
+/** A slice, which one statement reads, has about so many bytes of rows. */
+const sliceBytesMax = 2 * 1024 * 1024;
+const sliceRowsMax = 16_384;
+
+/** Writing a part of a slice keeps the process from everything else. */
+const partsOfSlice = 16;
 
 /** To sort all rows, or to write all into one file, may take so many times as long as a query. */
 const wholeTimes = 20;
@@ -79,13 +75,17 @@ export class Exporter {
     const writer = writerFor(format, columnsOf(query, source), query.fields !== null);
     // Finds what is wrong with the query before anything is sent.
     compileRows(query, source, { offset: 0, limit: 0 });
-    const isVersioned = query.fields?.includes('$version') === true;
-    const slices = query.sort.length === 0
-      ? this.#slices({ query, source, isVersioned, end: copy.end }, copy, gone)
-      : this.#sortedSlices(query, source, isVersioned, copy, gone);
-    const write = async function* (): AsyncGenerator<string> {
+    const rows = { query, source, isVersioned: query.fields?.includes('$version') === true, separator: writer.separator };
+    const slices = query.sort.length === 0 ? this.#slices(rows, copy.end, copy, gone) : this.#sortedSlices(query, rows, copy, gone);
+    const write = async function* (): AsyncGenerator<Uint8Array | string> {
       yield writer.begin;
-      for await (const lines of slices) yield writer.lines(lines);
+      for await (const parts of slices) {
+        for (const part of parts) {
+          yield* writer.write(part);
+          // Each step of reading the next slice is a turn of the event loop.
+          await immediate();
+        }
+      }
       yield writer.end;
     };
     // While nothing is read, the copy may make room for others, as it may for a continuation.
@@ -94,48 +94,53 @@ export class Exporter {
   }
 
   /** The rows in the order of a query: sorted into a table first, which is read then. */
-  async *#sortedSlices(query: RowsQuery, source: QuerySource, isVersioned: boolean, copy: TableCopy, gone: AbortSignal): AsyncGenerator<string> {
+  async *#sortedSlices(query: RowsQuery, rows: TextRows, copy: TableCopy, gone: AbortSignal): AsyncGenerator<Buffer[]> {
+    const { source } = rows;
     const { columnar, room } = this.#options;
     const from = `${copy.catalog}.sorted${(this.#tables += 1)}`;
     try {
       const end = await this.#read(copy, source, gone, wholeTimes, async (signal) => {
         await columnar.rows(compileSorted(query, source, from), signal);
         await room.noteMore(copy);
-        const [[rows]] = await columnar.rows(compileSize(from), signal) as [[bigint]];
-        return rows;
+        const [[size]] = await columnar.rows(compileSize(from), signal) as [[bigint]];
+        return size;
       });
-      yield* this.#slices({ query: null, source: { ...source, from }, isVersioned, end }, copy, gone);
+      yield* this.#slices({ ...rows, query: null, source: { ...source, from } }, end, copy, gone);
     } finally {
       if (!copy.isDropped) await columnar.run(`DROP TABLE IF EXISTS ${from}`);
     }
   }
 
-  /** Lines of rows, slice by slice. The next one is read while one is written. */
-  async *#slices({ query, source, isVersioned, end }: Lines, copy: TableCopy, gone: AbortSignal): AsyncGenerator<string> {
+  /** The text of rows with numbers below `end`, slice by slice, in parts. The next slice is read while one is written. */
+  async *#slices(rows: TextRows, end: bigint, copy: TableCopy, gone: AbortSignal): AsyncGenerator<Buffer[]> {
     const { columnar } = this.#options;
+    const { source } = rows;
     const slice = new SliceSize(copy.rowBytesMax);
+    // One is filled while what is in the other one is written.
+    let [bytes, otherBytes] = [new ReusedBytes(), new ReusedBytes()];
     let from = 0n;
-    const read = (): Promise<string | null> | null => {
+    const read = (): Promise<Buffer[]> | null => {
       if (from >= end) return null;
       return this.#read(copy, source, gone, 1, async (signal) => {
         while (slice.mayBeTooLong) {
-          const [[bytes]] = await columnar.rows(compileLength(source, { from, to: from + BigInt(slice.rows) }), signal) as [[bigint]];
-          if (slice.fits(Number(bytes))) break;
+          const [[length]] = await columnar.rows(compileLength(source, { from, to: from + BigInt(slice.rows) }), signal) as [[bigint]];
+          if (slice.fits(Number(length))) break;
         }
         const to = from + BigInt(slice.rows);
-        const [[lines]] = await columnar.rows(compileLines(query, source, { from, to }, isVersioned), signal) as [[string | null]];
+        const found = await columnar.rows(compileText(rows, { from, to }, Math.ceil(slice.rows / partsOfSlice)), signal) as [DuckDBBlobValue][];
         from = to;
         slice.grow();
-        return lines;
+        [bytes, otherBytes] = [otherBytes, bytes];
+        return bytes.put(found.map(([text]) => text.bytes));
       });
     };
     let next = read();
     while (next !== null) {
-      const lines = await next;
+      const parts = await next;
       next = read();
-      // Awaited once these lines were taken; a failure before that must not count as unhandled.
+      // Awaited once these parts were taken; a failure before that must not count as unhandled.
       next?.catch(() => undefined);
-      if (lines !== null) yield lines;
+      yield parts;
     }
   }
 
@@ -169,6 +174,23 @@ export class Exporter {
     } finally {
       done();
     }
+  }
+}
+
+/** Memory for texts that is used again and again. Else the collector of garbage would mark the whole heap every few MiB, since the memory of texts counts as its own. */
+class ReusedBytes {
+  #bytes = Buffer.alloc(0);
+
+  /** The texts take the place of those before. */
+  put(texts: readonly Uint8Array[]): Buffer[] {
+    const length = texts.reduce((sum, text) => sum + text.length, 0);
+    if (length > this.#bytes.length) this.#bytes = Buffer.allocUnsafe(length + (length >> 2));
+    let end = 0;
+    return texts.map((text) => {
+      this.#bytes.set(text, end);
+      end += text.length;
+      return this.#bytes.subarray(end - text.length, end);
+    });
   }
 }
 

@@ -10,9 +10,11 @@ export type TextFormat = Exclude<ExportFormat, 'parquet'>;
 
 export interface TextWriter {
   /** The text before all rows. */
-  readonly begin: string;
-  /** The text of rows, which come after those of the calls before. `rows`: a line each, as `GET .../rows` shows them. */
-  lines(rows: string): string;
+  readonly begin: Buffer | string;
+  /** What is between two rows that are given. */
+  readonly separator: string;
+  /** The text of rows, which come after those of the calls before. `rows`: as `GET .../rows` shows them, in UTF-8. */
+  write(rows: Buffer): readonly (Buffer | string)[];
   /** The text behind all rows. */
   readonly end: string;
 }
@@ -23,7 +25,7 @@ export function writerFor(format: TextFormat, columns: readonly WrittenColumn[],
   switch (format) {
     case 'csv': return delimited(',', columns);
     case 'tsv': return delimited('\t', columns);
-    case 'ndjson': return { begin: '', lines: (rows) => `${selected(rows, ids)}\n`, end: '' };
+    case 'ndjson': return { begin: '', separator: '\n', write: (rows) => [selected(rows, '\n', ids), '\n'], end: '' };
     case 'json': return jsonArray(ids);
   }
 }
@@ -32,42 +34,33 @@ function delimited(delimiter: ',' | '\t', columns: readonly WrittenColumn[]): Te
   const writer = new DelimitedRowWriter(delimiter, columns);
   return {
     begin: writer.take(),
-    lines: (rows) => {
-      for (const row of eachLine(rows)) {
-        writer.setAll(row);
-        writer.endRow();
-      }
-      return writer.take();
+    separator: '\n',
+    write: (rows) => {
+      writer.add(rows);
+      return [writer.take()];
     },
     end: '',
   };
 }
 
 function jsonArray(ids: ReadonlySet<string> | null): TextWriter {
+  const separator = ',\n';
   let before = '\n';
   return {
     begin: '[',
-    lines: (rows) => {
-      const text = before + selected(rows, ids).replaceAll('\n', ',\n');
-      before = ',\n';
-      return text;
+    separator,
+    write: (rows) => {
+      const parts = [before, selected(rows, separator, ids)];
+      before = separator;
+      return parts;
     },
     end: '\n]\n',
   };
 }
 
 /** The rows with these columns only; null: all. */
-function selected(rows: string, ids: ReadonlySet<string> | null): string {
-  return ids === null ? rows : [...eachLine(rows)].map((row) => selectFields(row, ids)).join('\n');
-}
-
-function* eachLine(text: string): Generator<string> {
-  let start = 0;
-  for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
-    yield text.slice(start, end);
-    start = end + 1;
-  }
-  yield text.slice(start);
+function selected(rows: Buffer, separator: string, ids: ReadonlySet<string> | null): Buffer | string {
+  return ids === null ? rows : rows.toString().split(separator).map((row) => selectFields(row, ids)).join(separator);
 }
 
 /** A row with some of its cells only, as they are written. */
