@@ -113,6 +113,7 @@ export function compileSize(table: string): Sql {
 
 /** Writes the rows that a query asks for to a file, with these columns. Throws QueryError. */
 export function compileParquet(query: RowsQuery, source: QuerySource, ids: readonly string[], file: string): Sql {
+  checkColumns(query, source);
   const builder = new Builder();
   const outputs = ids.map((id) => {
     const sql = id === '$version' ? 'row_version' : inParquet(columnOf(source, id, 'fields', false));
@@ -134,15 +135,15 @@ const shownColumns = 'row_id, row_version, body';
 function compileSortedRows(query: RowsQuery, source: QuerySource, builder: Builder, outputs: string): string {
   checkColumns(query, source);
   const sort = query.sort.map(({ column, descending }, at) => {
-    const { sql } = columnOf(source, column, `sort[${at}]`, true);
+    const { sql } = columnOf(source, column, `${query.prefix}sort[${at}]`, true);
     return `${sql} ${descending ? 'DESC' : 'ASC'} NULLS LAST`;
   });
   return `SELECT ${outputs} FROM ${source.from} WHERE ${compileWhere(query, source, builder)} ORDER BY ${[...sort, 'n'].join(', ')}`;
 }
 
-function checkColumns({ fields }: RowsQuery, source: QuerySource): void {
+function checkColumns({ fields, prefix }: RowsQuery, source: QuerySource): void {
   for (const [at, field] of (fields ?? []).entries()) {
-    if (field !== rowId && field !== '$version') columnOf(source, field, `fields[${at}]`, false);
+    if (field !== rowId && field !== '$version') columnOf(source, field, `${prefix}fields[${at}]`, false);
   }
 }
 
@@ -168,10 +169,10 @@ export function compileGroups(query: RowsQuery, source: QuerySource, { offset, l
   const builder = new Builder();
   const where = compileWhere(query, source, builder);
   const groups = query.groupBy.map((id, at) => {
-    const { sql, stored } = columnOf(source, id, `groupBy[${at}]`, true);
+    const { sql, stored } = columnOf(source, id, `${query.prefix}groupBy[${at}]`, true);
     return { name: id, sql, show: stored.show, isText: stored.sql === 'VARCHAR' };
   });
-  const values = query.aggregate.map((aggregate, at) => ({ name: aggregate.as, ...compileAggregate(aggregate, source, `aggregate[${at}]`) }));
+  const values = query.aggregate.map((aggregate, at) => ({ name: aggregate.as, ...compileAggregate(aggregate, source, `${query.prefix}aggregate[${at}]`) }));
   const columns = [...groups, ...values];
   const outputs = columns.map(({ sql }, at) => `${sql} AS o${at}`).join(', ');
   const grouping = groups.length === 0 ? '' : ` GROUP BY ${groups.map(({ sql }) => sql).join(', ')}`;
@@ -206,7 +207,7 @@ function compileAggregate(
 function compileWhere(query: RowsQuery, source: QuerySource, builder: Builder): string {
   const version = builder.add(source.version, BIGINT);
   const shown = `since <= ${version} AND until > ${version}`;
-  return query.filter === null ? shown : `${shown} AND ${compileCondition(query.filter, source, builder, 'filter', false)}`;
+  return query.filter === null ? shown : `${shown} AND ${compileCondition(query.filter, source, builder, `${query.prefix}filter`, false)}`;
 }
 
 /** `isNegated`: whether it stands below a `not`, where an empty cell must give false and not null. */
@@ -269,7 +270,7 @@ function columnOf(source: QuerySource, id: string, at: string, isOrdered: boolea
   if (column === undefined) throw new QueryError('column_id_not_found', `${at}: the table has no column ${JSON.stringify(id)}`);
   const stored = storedType(column.type);
   if (isOrdered && (stored.comparing === 'equality' || stored.comparing === 'list')) {
-    throw new QueryError('request_validation_error', `${at}: ${JSON.stringify(id)} is ${column.type}, whose values have no order`);
+    throw new QueryError('request_validation_error', `${at}: ${JSON.stringify(id)} is ${column.type}, whose values cannot be sorted, grouped, or compared by size`);
   }
   return { ...column, stored };
 }

@@ -20,6 +20,8 @@ export interface Aggregate {
 }
 
 export interface RowsQuery {
+  /** What comes before the names of its members in messages, such as `query.`. */
+  readonly prefix: string;
   readonly filter: Condition | null;
   readonly sort: readonly SortKey[];
   /** The columns of the answer; null: all. */
@@ -53,6 +55,7 @@ export interface GivenQuery {
 /** Reads a query from parsed JSON. Throws QueryError with the place of the problem; `prefix` comes before each place. */
 export function readRowsQuery(given: GivenQuery, prefix = ''): RowsQuery {
   const query: RowsQuery = {
+    prefix,
     filter: given.filter === undefined ? null : readCondition(given.filter, `${prefix}filter`),
     sort: readSort(given.sort, `${prefix}sort`),
     fields: given.fields === undefined ? null : readIds(given.fields, `${prefix}fields`, fieldsMax),
