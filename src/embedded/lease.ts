@@ -59,8 +59,11 @@ export class Lease {
    */
   async excludeOthers(): Promise<boolean> {
     await this.#client.query('SELECT pg_advisory_unlock_shared($1)', [advisoryLocks.useServer]);
-    const locked = await this.#client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', [advisoryLocks.useServer]);
-    if (locked.rows[0]?.alone !== true) return false;
+    // The lock of a process of the server that crashed is there until the server notices: then this connection breaks.
+    for (let left = 4; !(await this.#lock()); left -= 1) {
+      if (left === 0) return false;
+      await sleep(50);
+    }
     // Closed connections, including those of this process, take a while to disappear.
     for (let attempt = 0; attempt < 20; attempt += 1) {
       const others = await this.#client.query(
@@ -74,6 +77,12 @@ export class Lease {
 
   async end(): Promise<void> {
     await this.#client.end();
+  }
+
+  /** Takes the lock that no other process has then. Resolves to false if one has a lease. */
+  async #lock(): Promise<boolean> {
+    const { rows: [locked] } = await this.#client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', [advisoryLocks.useServer]);
+    return locked?.alone === true;
   }
 }
 
