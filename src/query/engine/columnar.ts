@@ -61,7 +61,16 @@ export class Columnar {
 
   /** The rows of a result. Rejects with the reason of the signal, and with QueryError when there is too little memory or room on the disk. */
   rows(sql: Sql, signal: AbortSignal): Promise<DuckDBValue[][]> {
-    return this.use(signal, async (connection) => (await connection.runAndReadAll(sql.text, sql.values, sql.types)).getRows());
+    return this.take(sql, signal, (rows) => rows);
+  }
+
+  /** What `take` makes of the rows of a result, which are freed then. Rejects as `rows` does. */
+  take<T>({ text, values, types }: Sql, signal: AbortSignal, take: (rows: DuckDBValue[][]) => T): Promise<T> {
+    return this.use(signal, async (connection) => {
+      // A statement with parameters is planned twice, without their values and with them.
+      const reader = await (values.length === 0 ? connection.runAndReadAll(text) : connection.runAndReadAll(text, values, types));
+      return take(reader.getRows());
+    });
   }
 
   /** Lends a connection to work that the signal interrupts. Rejects as `rows` does. */

@@ -1,4 +1,4 @@
-/** Compiles queries to SQL of the columnar engine. Values are parameters; names of columns are those of the copy, never the client's. */
+/** Compiles queries to SQL of the columnar engine. Values of clients are parameters; names of columns are those of the copy, never the client's. */
 import { BIGINT, VARCHAR, type DuckDBType, type DuckDBValue } from '@duckdb/node-api';
 import { isArrayType, itemKind, type ColumnType } from '../../values/column-type.ts';
 import { fitToken } from '../../values/fit-value.ts';
@@ -90,14 +90,13 @@ export function compileText({ query, source, isVersioned, separator }: TextRows,
   const version = isVersioned ? `|| '","$version":"' || row_version` : '';
   // `substr` would count characters.
   const row = `'{"$rowID":"' || row_id ${version} || CASE WHEN body = '{}' THEN '"}' ELSE '",' || ltrim(body, '{') END`;
-  const part = `(n - ${builder.add(numbers.from, BIGINT)}) // ${partRows}`;
-  return builder.build(`SELECT encode(string_agg(${row}, '${separator}' ORDER BY n)) FROM ${source.from} WHERE ${compileNumbers(numbers, builder)} AND ${where} GROUP BY ${part} ORDER BY ${part}`);
+  const part = `(n - ${numbers.from}) // ${partRows}`;
+  return builder.build(`SELECT encode(string_agg(${row}, '${separator}' ORDER BY n)) FROM ${source.from} WHERE ${compileNumbers(numbers)} AND ${where} GROUP BY ${part} ORDER BY ${part}`);
 }
 
 /** How many bytes the bodies of the rows with some numbers have. */
 export function compileLength({ from }: QuerySource, numbers: Numbers): Sql {
-  const builder = new Builder();
-  return builder.build(`SELECT coalesce(sum(strlen(body)), 0)::BIGINT FROM ${from} WHERE ${compileNumbers(numbers, builder)}`);
+  return new Builder().build(`SELECT coalesce(sum(strlen(body)), 0)::BIGINT FROM ${from} WHERE ${compileNumbers(numbers)}`);
 }
 
 /** Makes a table of the rows that a query asks for, numbered in its order. Throws QueryError. */
@@ -147,8 +146,8 @@ function checkColumns({ fields, prefix }: RowsQuery, source: QuerySource): void 
   }
 }
 
-function compileNumbers({ from, to }: Numbers, builder: Builder): string {
-  return `n >= ${builder.add(from, BIGINT)} AND n < ${builder.add(to, BIGINT)}`;
+function compileNumbers({ from, to }: Numbers): string {
+  return `n >= ${from} AND n < ${to}`;
 }
 
 /** How many rows meet the filter. Throws QueryError. */
@@ -205,8 +204,7 @@ function compileAggregate(
 }
 
 function compileWhere(query: RowsQuery, source: QuerySource, builder: Builder): string {
-  const version = builder.add(source.version, BIGINT);
-  const shown = `since <= ${version} AND until > ${version}`;
+  const shown = `since <= ${source.version} AND until > ${source.version}`;
   return query.filter === null ? shown : `${shown} AND ${compileCondition(query.filter, source, builder, `${query.prefix}filter`, false)}`;
 }
 

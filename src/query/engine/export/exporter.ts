@@ -39,7 +39,7 @@ export interface Exported {
 type ExportedFile = Pick<Exported, 'parts' | 'release'>;
 
 /** A slice, which one statement reads, has about so many bytes of rows. */
-const sliceBytesMax = 2 * 1024 * 1024;
+const sliceBytesMax = 4 * 1024 * 1024;
 const sliceRowsMax = 16_384;
 
 /** Writing a part of a slice keeps the process from everything else. */
@@ -127,11 +127,14 @@ export class Exporter {
           if (slice.fits(Number(length))) break;
         }
         const to = from + BigInt(slice.rows);
-        const found = await columnar.rows(compileText(rows, { from, to }, Math.ceil(slice.rows / partsOfSlice)), signal) as [DuckDBBlobValue][];
+        const sql = compileText(rows, { from, to }, Math.ceil(slice.rows / partsOfSlice));
+        const parts = await columnar.take(sql, signal, (texts) => {
+          [bytes, otherBytes] = [otherBytes, bytes];
+          return bytes.put((texts as [DuckDBBlobValue][]).map(([text]) => text.bytes));
+        });
         from = to;
         slice.grow();
-        [bytes, otherBytes] = [otherBytes, bytes];
-        return bytes.put(found.map(([text]) => text.bytes));
+        return parts;
       });
     };
     let next = read();
