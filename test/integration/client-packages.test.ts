@@ -9,7 +9,7 @@ import { startServer, type TestServer } from '../support/server.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
-/** What the package depends on, packed from what is installed here: nothing is asked of a registry. */
+/** The dependencies of the client, packed from this folder of packages, because tests ask no registry. */
 const dependencies = ['openapi-fetch', 'openapi-typescript-helpers', 'p-retry', 'is-network-error'];
 
 let project: string;

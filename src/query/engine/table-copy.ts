@@ -10,7 +10,7 @@ import type { QueryColumn, QuerySource } from './compile.ts';
 import { createRows, forever, RowWriter, type WrittenColumn } from './row-writer.ts';
 import { storedType } from './stored-type.ts';
 
-/** What was added is saved when it has so many bytes, and what a copy begins with at once. */
+/** A new copy is saved at once. Later additions are saved when they have this many bytes. */
 const saveBytes = 16 * 1024 * 1024;
 
 /** Superseded rows are removed when there are so many of them, and they are this part of all rows. */
@@ -90,7 +90,8 @@ export class TableCopy {
   }
 
   /**
-   * Copies what has come since its version: what is `missing`, and what was changed. `onProgress` is awaited whenever some MiB were added. If this rejects, the copy must be dropped.
+   * Copies the rows that are `missing`, and those that were changed since its version. `onProgress` is awaited whenever some MiB were added. If this rejects, the copy
+   * must be dropped.
    */
   async catchUp(snapshot: TableSnapshot, state: TableState, missing: readonly MissingRows[], onProgress: () => Promise<void>): Promise<void> {
     if (state.version <= this.version) return;
@@ -244,7 +245,7 @@ export class TableCopy {
     });
   }
 
-  /** There is no log, so what was added is in memory until it is written to the file. Resolves to whether it was. */
+  /** Writes additions to the file: without a log they are only in memory. Resolves to whether they were written. */
   async save(): Promise<boolean> {
     try {
       await this.#columnar.run(`CHECKPOINT ${this.catalog}`);

@@ -1,4 +1,4 @@
-/** What a client is told of a mistake in its SQL: what the engine says, in the names of the query, and what is meant where that is known. */
+/** Messages for mistakes in SQL: those of DuckDB, in the names of the query, with a suggestion where there is one. */
 import { decodeNames } from './names.ts';
 
 /** The most characters of a message. */
@@ -15,7 +15,7 @@ export function didYouMean(name: string, names: Iterable<string>): string {
   return meant === undefined ? '.' : `: did you mean ${JSON.stringify(meant)}?`;
 }
 
-/** What is said of a message of the engine, by what it matches. `columns`: the names in the tables of the query. */
+/** A better message for each pattern of DuckDB's messages. `columns`: the names in the tables of the query. */
 const rules: readonly (readonly [RegExp, (match: RegExpMatchArray, message: string, sql: string, columns: ReadonlySet<string>) => string])[] = [
   [/^Only SELECT/, () => 'Only a SELECT can be asked.'],
   [/^errhint NOT IMPLEMENTED/, () => 'LIMIT 10, 20 is written LIMIT 20 OFFSET 10.'],

@@ -1,4 +1,4 @@
-/** What the engine reads out of the bodies of rows is what the code says that decides what fits a column (src/query/engine/stored-type.ts). */
+/** DuckDB reads the same values out of the bodies of rows as src/values does (src/query/engine/stored-type.ts). */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
