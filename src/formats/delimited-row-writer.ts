@@ -225,7 +225,7 @@ export class DelimitedRowWriter {
     this.#length += 1;
   }
 
-  /** Makes room for cells of so many bytes, all of which may be quotes, and what is around the cells of a line. */
+  /** Makes room for a line whose cells have this many bytes. Each byte may be a quote, which is doubled; delimiters and quotes come on top. */
   #reserve(bytes: number): void {
     const needed = this.#length + 2 * bytes + 3 * this.#ends.length + 1;
     if (needed <= this.#bytes.length) return;

@@ -70,7 +70,7 @@ function readPosition(owner: string, text: string): Buffer | null {
   return isMade ? position : null;
 }
 
-/** `prefix`: comes before the name of the parameter, such as `query.`; `whose`: the thing whose pages were asked for. */
+/** `prefix`: text before the name of the parameter, such as `query.`; `whose`: the list that the page should belong to, such as `this table`. */
 export function invalidContinuation(prefix: string, whose: string): HttpError {
   return new HttpError('request_validation_error', `${prefix}continuation: it is invalid: no page of ${whose} gave it.`);
 }

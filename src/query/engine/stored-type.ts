@@ -18,8 +18,8 @@ export interface StoredType {
   /** The stored value of a cell. `json`: its parsed JSON, which fits the column. */
   readonly of: (json: unknown) => DuckDBValue;
   /**
-   * What the engine cannot make of a cell by itself: the JSON text of what it is given in the cell's place. Null: it reads the cell. So the code that
-   * decides what fits also says what a moment is, and when JSON is equal; a text, a number and a boolean are the same to every reader of JSON.
+   * Converts a cell, by the code of src/values, to the JSON text that DuckDB gets in its place: moments, and JSON in its canonical form. Null: DuckDB reads
+   * the cell itself, since all readers of JSON agree on texts, numbers and booleans.
    */
   readonly prepare: ((json: unknown) => string) | null;
   /** The stored value, in SQL. `given`: the text of the cell, or of what it was prepared as; JSON if that is an array. */

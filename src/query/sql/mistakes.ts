@@ -9,7 +9,7 @@ export function shorten(message: string): string {
   return message.length <= lengthMax ? message : `${message.slice(0, lengthMax)}...`;
 }
 
-/** What is meant where nothing has a name: what has it in other letters, small or capital. */
+/** A suggestion for an unknown name: the known name that differs from it only in case. */
 export function didYouMean(name: string, names: Iterable<string>): string {
   const meant = [...names].find((other) => other.toLowerCase() === name.toLowerCase());
   return meant === undefined ? '.' : `: did you mean ${JSON.stringify(meant)}?`;
