@@ -23,6 +23,12 @@ const selectTokens = `
     revoked or exists (select from ${revocationNotes} where token_id = id) as revoked
   from tokens left join ${useNotes} uses on uses.token_id = id where team_id = $1 order by created, id`;
 
+const selectTokenOfTeam: Statement<TokenOfTeam> = {
+  name: 'read_token_of_team',
+  text: `select tokens.id, tokens.name, team_id as "teamId", teams.name as "teamName", expires_at::float8 as "expiresAt", read_only as "readOnly",
+      app_id as "appId" from tokens join teams on teams.id = team_id where tokens.id = $1`,
+};
+
 /** A token that is not revoked. */
 export interface KnownToken {
   readonly id: string;
@@ -32,6 +38,12 @@ export interface KnownToken {
   readonly readOnly: boolean;
   /** The app to which it is restricted; null: valid for the whole team. */
   readonly appId: string | null;
+}
+
+/** A token, and whose it is. */
+export interface TokenOfTeam extends KnownToken {
+  readonly name: string;
+  readonly teamName: string;
 }
 
 export interface TeamSummary extends Usage, Undefinable<PlanLimits> {
@@ -77,6 +89,11 @@ export class TeamQueries {
   /** The token's record; null if there is no such token, or it was revoked. */
   async token(token: string): Promise<KnownToken | null> {
     return (await this.#database.reader.query(selectToken, [hashToken(token)])).rows[0] ?? null;
+  }
+
+  /** A token by its ID, revoked or not; null if there is none. */
+  async tokenOfTeam(tokenId: string): Promise<TokenOfTeam | null> {
+    return (await this.#database.reader.query(selectTokenOfTeam, [tokenId])).rows[0] ?? null;
   }
 
   /** Those of the tokens that `token` finds, in one query. */

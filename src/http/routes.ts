@@ -12,12 +12,13 @@ import { addRowRoutes, type RowsRouteDependencies } from './routes/rows.ts';
 import { addStashRoutes, type StashesRouteDependencies } from './routes/stashes.ts';
 import { addTableRoute, type TableRouteDependencies } from './routes/table.ts';
 import { addTableRoutes, type TablesRouteDependencies } from './routes/tables.ts';
+import { addTeamRoutes, type TeamRouteDependencies } from './routes/team.ts';
 import { addUploadBytesRoute, type UploadBytesDependencies } from './routes/upload-bytes.ts';
 import { addUploadRoutes, type UploadsRouteDependencies } from './routes/uploads.ts';
 
 /** The dependencies of all routes. */
 export type RouteDependencies = TablesRouteDependencies & TableRouteDependencies & RowsRouteDependencies & QueriesRouteDependencies & ExportsRouteDependencies
-  & StashesRouteDependencies & UploadsRouteDependencies & FilesRouteDependencies & JobsRouteDependencies & {
+  & StashesRouteDependencies & UploadsRouteDependencies & FilesRouteDependencies & JobsRouteDependencies & TeamRouteDependencies & {
     readonly receiver: RowReceiver;
     readonly rateLimits: RateLimits | null;
     /** Null if nothing is refused for want of disk space. */
@@ -44,4 +45,5 @@ export function addRoutes(app: App, dependencies: RouteDependencies): void {
   if (dependencies.uploadBytes !== null) addUploadBytesRoute(app, dependencies.uploadBytes);
   addFileRoutes(app, dependencies);
   addJobRoutes(app, dependencies);
+  addTeamRoutes(app, dependencies);
 }

@@ -61,6 +61,8 @@ const added = exactly({ rowIDs: listOf(rowId) });
 const uploadCreated = exactly({ uploadID: tableId, uploadLocation: text });
 const uploadCompleted = exactly({ url: text });
 const anyOf = (...checks: readonly Check[]): Check => (value) => checks.some((check) => check(value));
+const time: Check = (value) => typeof value === 'string' && new Date(value).toISOString() === value;
+const orNull = (check: Check): Check => (value) => value === null || check(value);
 const word = (...words: readonly string[]): Check => (value) => words.includes(value as string);
 
 /** A table as its own path shows it; the schema can be used in a request (spec section 2). */
@@ -68,7 +70,7 @@ const columnType = anyOf(text, exactly({ kind: word('array'), items: exactly({ k
 const column = exactly({ id: text, 'displayName?': text, type: columnType });
 const table = exactly({
   id: tableId, name: text, version: (value) => /^[0-9]+$/.test(String(value)) && typeof value === 'string',
-  created: (value) => typeof value === 'string' && new Date(value).toISOString() === value, rows: count,
+  created: time, rows: count,
   schema: exactly({ columns: listOf(column) }), appIDs: listOf(text),
 });
 
@@ -78,11 +80,16 @@ const job = anyOf(
   exactly({ status: word('succeeded'), result: anyOf(created, added, uploadCreated, exactly({ uploadID: tableId }), uploadCompleted, nothing) }),
   exactly({ status: word('failed'), error: exactly({ message: text }) }),
 );
-const rowsTotal = anyOf(count, (value) => value === null);
+const rowsTotal = orNull(count);
 const jobProgress = anyOf(
   exactly({ phase: word('waiting'), rowsDone: count, rowsTotal, eventsAhead: count }),
   exactly({ phase: word('done', 'failed'), rowsDone: count, rowsTotal, 'cellsDropped?': count }),
 );
+
+/** What a team is told of itself. */
+const token = exactly({
+  id: tableId, name: text, team: exactly({ id: tableId, name: text }), readOnly: (value) => typeof value === 'boolean', appID: orNull(text), expires: orNull(time),
+});
 
 const shapes: readonly Shape[] = [
   {
@@ -129,6 +136,7 @@ const shapes: readonly Shape[] = [
   { route: /^POST \/apps\/[^/]*\/uploads$/, bodies: { 200: exactly({ data: uploadCreated }) }, versioned: false },
   { route: /^POST \/apps\/[^/]*\/uploads\/[^/]*\/complete$/, bodies: { 200: exactly({ data: uploadCompleted }) }, versioned: false },
   { route: /^DELETE \/apps\/[^/]*\/uploads\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
+  { route: /^GET \/token$/, bodies: { 200: exactly({ data: token }) }, versioned: false },
   { route: /^GET \/(livez|readyz)$/, bodies: { 200: exactly({ data: exactly({ status: text }) }) }, versioned: false },
 ];
 

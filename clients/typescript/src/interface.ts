@@ -384,6 +384,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the token of the request
+         * @description Which team it is of, and what it may do.
+         */
+        get: operations["getToken"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/livez": {
         parameters: {
             query?: never;
@@ -3197,6 +3217,57 @@ export interface operations {
             };
             400: components["responses"]["400.request_validation_error"];
             404: components["responses"]["404.request_error.job_not_found"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable"];
+        };
+    };
+    getToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The token. */
+            200: {
+                headers: {
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: uuid
+                             * @description The ID of the token.
+                             */
+                            id: string;
+                            name: string;
+                            team: {
+                                /**
+                                 * Format: uuid
+                                 * @description The ID of the team.
+                                 */
+                                id: string;
+                                name: string;
+                            };
+                            readOnly: boolean;
+                            /** @description The only app that it is for; null: all of the team. */
+                            appID: string | null;
+                            /** @description From when on it is refused; null: never. */
+                            expires: string | null;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error"];
+            404: components["responses"]["404.request_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             429: components["responses"]["429.rate_limited"];

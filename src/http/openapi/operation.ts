@@ -10,6 +10,7 @@ export const tags = {
   Stashes: 'Rows that come in chunks, in parallel and in any order, and are imported in one step.',
   Uploads: 'Files, from their bytes to the public URL that a row can name.',
   Jobs: 'Requests that were answered before they were done.',
+  Team: 'What a token may do, and how its team uses the service.',
   Service: 'How a process is, and what it can do. Needs no token.',
 } as const;
 
