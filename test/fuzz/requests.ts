@@ -1,4 +1,6 @@
 /** Requests for the operations of the OpenAPI document: with what the team has, with what others have, and with nonsense. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { OpenApiDocument, OperationObject, ParameterObject } from '../../src/http/openapi/document.ts';
 import type { Random } from '../support/random.ts';
 import { makeBody } from './bodies.ts';
@@ -26,6 +28,8 @@ interface Operation {
   readonly template: string;
   readonly object: OperationObject;
 }
+
+const styleOfConsole = readdirSync(join(import.meta.dirname, '../../console/dist')).find((name) => name.endsWith('.css'));
 
 /** A place in the tables, stashes, uploads and jobs of somebody: the parameters of a request name things that belong together. */
 interface Subject {
@@ -153,6 +157,7 @@ export class RequestMaker {
       case 'serial': return String(random.below(8));
       case 'fileID': return file?.split('/')[2];
       case 'file': return 'swagger-ui.css';
+      case 'consoleFile': return styleOfConsole;
       default: return undefined;
     }
   }

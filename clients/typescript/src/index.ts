@@ -7,6 +7,6 @@ export type { AnyRow, ColumnOf, Condition, GroupsQuery, OnSchemaError, RowChange
 export { describeRowTypes, type TypedTable } from './row-types.ts';
 export { Stash, type Imported, type ImportOptions, type ImportTarget, type StashOptions } from './stash.ts';
 export { Table, type Added, type ColumnType, type ExportFormat, type NewColumn, type RowsPage, type TableDescription, type WriteOptions } from './table.ts';
-export { Tablog, type CreatedTable, type NewTable, type SqlResult, type SqlValue, type TableSummary } from './tablog.ts';
+export { Tablog, type CreatedTable, type NewTable, type SqlResult, type SqlValue, type TableSummary, type TokenDescription } from './tablog.ts';
 export type { Operations, TransportOptions } from './transport.ts';
 export { versionOf, type Version, type Versioned } from './versions.ts';

@@ -14,6 +14,11 @@ export class Pages<T, P extends Page<T> = Page<T>> implements AsyncIterable<T> {
     this.#ask = ask;
   }
 
+  /** One page: the first one, or that which a page before it says is next. */
+  page(continuation?: string): Promise<P> {
+    return this.#ask(continuation);
+  }
+
   /** The items. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
     for await (const { data } of this.pages()) yield* data;

@@ -30,12 +30,14 @@ export interface RowsQuery<Row> {
   /** Columns; a minus before one sorts downwards. */
   readonly sort?: readonly (ColumnOf<Row> | `-${ColumnOf<Row>}`)[];
   readonly fields?: readonly (ColumnOf<Row> | '$version')[];
+  /** Whether pages say how many rows meet the filter. */
+  readonly count?: 'exact';
   /** How many rows a page has; 10,000 if omitted, which is the most. */
   readonly limit?: number;
 }
 
 /** Groups of rows, and what is computed of each. */
-export interface GroupsQuery<Row> extends Omit<RowsQuery<Row>, 'fields' | 'sort'> {
+export interface GroupsQuery<Row> extends Omit<RowsQuery<Row>, 'fields' | 'sort' | 'count'> {
   readonly groupBy?: readonly ColumnOf<Row>[];
   readonly aggregate: readonly { readonly op: 'count' | 'countDistinct' | 'sum' | 'avg' | 'min' | 'max'; readonly column?: ColumnOf<Row>; readonly as?: string }[];
   /** Columns of the groups, and names of aggregates. */

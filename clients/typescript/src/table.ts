@@ -21,6 +21,8 @@ export type NewColumn = Schemas['NewTableSchema']['columns'][number];
 /** A page of rows, of one version of the table. */
 export interface RowsPage<T> extends Page<T> {
   readonly version: Version;
+  /** How many rows meet the filter, if that was asked for. */
+  readonly count?: number;
 }
 
 /** IDs of rows that were added, in the order of the input, with the version of the table that has them. */
@@ -70,7 +72,8 @@ export class Table<Row extends object = AnyRow> {
       const { data, response } = isQuery
         ? await this.#transport.operations.POST('/tables/{tableID}/query', { params: this.#params, body: { ...(continuation === undefined && asked as object), ...size, ...next } })
         : await this.#transport.operations.GET('/tables/{tableID}/rows', { params: { ...this.#params, query: { ...size, ...next } } });
-      return { ...(data as unknown as Page<StoredRow<Row>>), version: versionOf(response) };
+      const count = response.headers.get('tablog-count');
+      return { ...(data as unknown as Page<StoredRow<Row>>), version: versionOf(response), ...(count !== null && { count: Number(count) }) };
     });
   }
 
@@ -141,7 +144,7 @@ export class Table<Row extends object = AnyRow> {
   }
 
   /** Its rows as a file, which is made while it is read. Break off by cancelling the stream. */
-  async export(format: ExportFormat, query: Omit<RowsQuery<Row>, 'limit'> = {}): Promise<Versioned<ReadableStream<Uint8Array>>> {
+  async export(format: ExportFormat, query: Omit<RowsQuery<Row>, 'limit' | 'count'> = {}): Promise<Versioned<ReadableStream<Uint8Array>>> {
     const { filter, sort, fields } = query;
     const { data, response } = await this.#transport.streaming.GET('/tables/{tableID}/export', {
       params: {

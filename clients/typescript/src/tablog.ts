@@ -1,5 +1,5 @@
 /** The client of a Tablog service. */
-import type { components } from './interface.ts';
+import type { components, operations } from './interface.ts';
 import { droppedCellsOf, newKey } from './headers.ts';
 import { Job } from './jobs.ts';
 import { Pages } from './pages.ts';
@@ -11,6 +11,9 @@ import { versionOf, type Version } from './versions.ts';
 
 /** A table as a list shows it. */
 export type TableSummary = components['schemas']['TableSummary'];
+
+/** A token, as the service knows it. */
+export type TokenDescription = operations['getToken']['responses'][200]['content']['application/json']['data'];
 
 export interface NewTable<Row extends object> {
   readonly name: string;
@@ -49,6 +52,12 @@ export class Tablog {
   /** All operations of the interface, for what this class has no method for. */
   get operations(): Operations {
     return this.#transport.operations;
+  }
+
+  /** Whose the token is, and what it may do. */
+  async token(): Promise<TokenDescription> {
+    const { data } = await this.operations.GET('/token');
+    return data!.data;
   }
 
   /** The tables that the token can see, in the order in which they were created. */

@@ -16,6 +16,7 @@ export const pathParameters: Readonly<Record<string, z.ZodType>> = {
   fileID: z.string().meta({ description: 'The random name of a file.', examples: ['mV0aZ3lqT1uHq5o2bR8x6w'] }),
   fileName: z.string().meta({ description: 'The name that it is saved under.', examples: ['photo.png'] }),
   file: z.string().meta({ description: 'The name of a file.', examples: ['swagger-ui.css'] }),
+  consoleFile: z.string().meta({ description: 'The name of a file, which the page has.', examples: ['main-HQ5X2KPA.css'] }),
 };
 
 /** Request headers. They have no examples: pages that try requests out would send them. */
@@ -127,6 +128,10 @@ export const responseHeaders = {
   'File-Cache-Control': {
     header: 'Cache-Control', schema: z.string().regex(/^public, max-age=[0-9]+$/), required: true,
     example: 'public, max-age=3600', description: 'For how many seconds caches may keep the file before they ask again with `If-None-Match`.',
+  },
+  'Console-Cache-Control': {
+    header: 'Cache-Control', schema: z.literal('public, max-age=31536000, immutable'), required: true,
+    example: 'public, max-age=31536000, immutable', description: 'Caches may keep the file: it never changes.',
   },
   'Tablog-Count': {
     schema: z.int().min(0), required: false, example: 42, description: 'How many rows meet the filter, at the version in `ETag`.',

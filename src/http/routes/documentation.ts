@@ -1,23 +1,13 @@
-/** `/openapi.json`: the OpenAPI document. `/docs`: a page that shows it, without requests to other hosts. `/` leads there. */
-import { createHash } from 'node:crypto';
+/** `/openapi.json`: the OpenAPI document. `/docs`: a page that shows it, without requests to other hosts. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../server/app-type.ts';
-import { chooseEncoding, compress } from '../answers/compression.ts';
+import { makeFile, sendFile, type StaticFile } from '../answers/static-file.ts';
 import { serviceOperations } from '../openapi/operations/service.ts';
 import { replyWithError } from '../answers/error-reply.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
 import { readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
-
-/** A text that does not change while the process runs. Its version is a hash of it, so that all processes agree on it. */
-interface File {
-  readonly type: string;
-  readonly text: string;
-  readonly version: bigint;
-  /** Cached by encoding: these routes are public, and compressing takes as long as many writes. */
-  readonly compressed: Map<string, Promise<Buffer>>;
-}
 
 /** URLs are relative, so that the page also works behind a path prefix of a proxy. */
 const page = `<!doctype html>
@@ -55,16 +45,11 @@ export function addDocumentationRoutes(app: App, document: () => OpenApiDocument
   const method = ['GET', 'HEAD'];
   const documentFile = once(() => makeFile('application/json; charset=utf-8', JSON.stringify(document())));
   const pageFile = once(() => makeFile('text/html; charset=utf-8', page));
-  const filesOfPage = new Map<string, () => File | Promise<File>>([
+  const filesOfPage = new Map<string, () => StaticFile | Promise<StaticFile>>([
     ['start.js', once(() => makeFile('text/javascript; charset=utf-8', startScript))],
     ['swagger-ui-bundle.js', once(() => readSwaggerUi('text/javascript; charset=utf-8', 'swagger-ui-bundle.js'))],
     ['swagger-ui.css', once(() => readSwaggerUi('text/css; charset=utf-8', 'swagger-ui.css'))],
   ]);
-  // Relative, as the URLs of the page are.
-  app.route({
-    method, url: '/', config: { public: true, operation: serviceOperations.root },
-    handler: (_request, reply) => reply.redirect('docs', 302),
-  });
   app.route({
     method, url: '/openapi.json', config: { public: true, operation: serviceOperations.document },
     handler: (request, reply) => replyWithFile(request, reply, documentFile()),
@@ -84,31 +69,12 @@ export function addDocumentationRoutes(app: App, document: () => OpenApiDocument
 }
 
 /** Revalidated on each use, and sent only if changed: a new version of the service shows at once. */
-async function replyWithFile(request: FastifyRequest, reply: FastifyReply, file: File): Promise<FastifyReply> {
-  const { type, text, version } = file;
-  if (readIfNoneMatch(request)(version)) return replyNotModified(reply, version);
-  setVersion(reply, version)
-    .header('content-security-policy', contentSecurityPolicy)
-    .header('x-content-type-options', 'nosniff')
-    .header('referrer-policy', 'no-referrer')
-    .type(type);
-  const encoding = chooseEncoding(request.raw.headers['accept-encoding']);
-  if (encoding === null || request.method === 'HEAD') return reply.send(text);
-  return reply.header('content-encoding', encoding).send(await compressOnce(file, encoding));
+function replyWithFile(request: FastifyRequest, reply: FastifyReply, file: StaticFile): Promise<FastifyReply> | FastifyReply {
+  if (readIfNoneMatch(request)(file.version)) return replyNotModified(reply, file.version);
+  return sendFile(request, setVersion(reply, file.version).header('content-security-policy', contentSecurityPolicy), file);
 }
 
-function compressOnce({ text, compressed }: File, encoding: string): Promise<Buffer> {
-  const known = compressed.get(encoding) ?? compress(encoding, text);
-  compressed.set(encoding, known);
-  return known;
-}
-
-function makeFile(type: string, text: string): File {
-  const version = createHash('sha256').update(text).digest().readBigUInt64BE();
-  return { type, text, version, compressed: new Map() };
-}
-
-async function readSwaggerUi(type: string, name: string): Promise<File> {
+async function readSwaggerUi(type: string, name: string): Promise<StaticFile> {
   return makeFile(type, await readFile(swaggerUi.resolve(`@fastify/swagger-ui/static/${name}`), 'utf8'));
 }
 

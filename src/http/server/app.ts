@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, {
   type FastifyBaseLogger, type FastifyReply, type FastifyRequest, type HookHandlerDoneFunction,
@@ -26,6 +27,7 @@ import { allowOrigins } from './cors.ts';
 import { RequestLog } from './request-log.ts';
 import type { RequestObserver } from './request-observer.ts';
 import type { ReadingFloor } from './slow-readers.ts';
+import { addConsoleRoutes } from '../routes/console.ts';
 import { addDocumentationRoutes } from '../routes/documentation.ts';
 import { addHealthRoutes, type CheckHealth } from '../routes/health.ts';
 import { compileValidator } from '../requests/validation.ts';
@@ -56,6 +58,9 @@ export interface AppDependencies {
 const headerBytesMax = 16 * 1024;
 /** Slower than any network that people use. */
 const defaultReadingFloor: ReadingFloor = { bytesPerSecond: 1024, windowMs: 60_000 };
+
+/** Where `console/build.ts` puts it. */
+const consoleFolder = join(import.meta.dirname, '../../../console/dist');
 
 const noQuery = z.strictObject({});
 
@@ -113,6 +118,7 @@ export function buildApp({
   if (config.CORS_ORIGINS !== undefined) allowOrigins(app, config.CORS_ORIGINS, preflightLimit);
   routes(app);
   addHealthRoutes(app, () => (isDraining() ? { notReady: ['The service is stopping.'], problems: [] } : checkHealth()));
+  addConsoleRoutes(app, consoleFolder);
   addDocumentationRoutes(app, () => buildDocument(all, { version, serverUrl: config.PUBLIC_URL ?? '/' }));
   return app;
 }

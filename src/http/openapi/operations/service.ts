@@ -50,9 +50,12 @@ const metrics: Operation = {
 const root: Operation = {
   operationId: 'getRoot',
   tag: 'Service',
-  summary: 'The way to the documentation',
-  description: 'For people who open the address of the service in a browser.',
-  answers: { 302: { description: 'The page is at `Location`.', headers: ['Page-Location'] } },
+  summary: 'The console',
+  description: 'For people who open the address of the service in a browser. All that the page needs comes from here.',
+  answers: {
+    200: { description: 'The page.', body: { 'text/html': { schema: z.string(), examples: { 'its beginning': '<!doctype html>' } } } },
+    302: { description: 'There is no console here: it is not built. The documentation is at `Location`.', headers: ['Page-Location'] },
+  },
 };
 
 const document: Operation = {
@@ -101,4 +104,22 @@ const pageFile: Operation = {
   errors: ['not_found'],
 };
 
-export const serviceOperations = { live, ready, metrics, root, document, page, pageFile };
+const consoleFile: Operation = {
+  operationId: 'getConsoleFile',
+  tag: 'Service',
+  summary: 'A file of the console',
+  description: 'What the console is made of. A file never changes: its name has a hash of its content in it.',
+  answers: {
+    200: {
+      description: 'The file.',
+      headers: ['Console-Cache-Control'],
+      body: {
+        'text/css': { schema: z.string(), examples: { styles: 'body { margin: 0 }' } },
+        'text/javascript': { schema: z.string(), examples: { script: 'start();' } },
+      },
+    },
+  },
+  errors: ['not_found'],
+};
+
+export const serviceOperations = { live, ready, metrics, root, document, page, pageFile, consoleFile };

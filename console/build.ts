@@ -1,0 +1,48 @@
+/**
+ * Bundles the console into `dist`: `index.html`, and the files that it loads, whose names change with their content. The service serves them (src/http/routes/console.ts).
+ * `npm ci` does so when the packages are installed; `--watch` does so anew after each change.
+ */
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { argv } from 'node:process';
+import type { BuildOptions, Metafile, Plugin } from 'esbuild';
+
+const folder = import.meta.dirname;
+const dist = join(folder, 'dist');
+
+/** The page names the files of the entry. */
+const page: Plugin = {
+  name: 'page',
+  setup({ onEnd }) {
+    onEnd(async ({ metafile, errors }) => {
+      if (errors.length > 0) return;
+      const { script, style } = filesOf(metafile!);
+      const html = await readFile(join(folder, 'index.html'), 'utf8');
+      await writeFile(join(dist, 'index.html'), html.replace('{script}', script).replace('{style}', style));
+    });
+  },
+};
+
+function filesOf({ outputs }: Metafile): { readonly script: string; readonly style: string } {
+  const [path, { cssBundle }] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint?.endsWith('console/src/main.tsx'))! as [string, { cssBundle: string }];
+  return { script: basename(path), style: basename(cssBundle) };
+}
+
+const options: BuildOptions = {
+  entryPoints: [join(folder, 'src/main.tsx')], outdir: dist, entryNames: '[name]-[hash]', chunkNames: '[name]-[hash]', assetNames: '[name]-[hash]',
+  platform: 'browser', target: 'es2023', format: 'esm', jsx: 'automatic', bundle: true, splitting: true, minify: true, metafile: true, legalComments: 'none', logLevel: 'warning',
+  define: { 'process.env.NODE_ENV': '"production"' }, plugins: [page],
+};
+
+const esbuild = await import('esbuild').catch((error: NodeJS.ErrnoException) => {
+  if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+  return null;
+});
+if (esbuild === null) {
+  process.stderr.write('Without the development packages the console is not built: `/` leads to the documentation.\n');
+} else {
+  await rm(dist, { recursive: true, force: true });
+  await mkdir(dist, { recursive: true });
+  if (argv.includes('--watch')) await (await esbuild.context(options)).watch();
+  else await esbuild.build(options);
+}

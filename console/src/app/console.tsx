@@ -1,0 +1,67 @@
+import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { lazy, Suspense, useCallback, useMemo, useState, type ReactElement } from 'react';
+import { Redirect, Route, Router, Switch } from 'wouter';
+import { useHashLocation } from 'wouter/use-hash-location';
+import { TablogError } from '../../../clients/typescript/src/index.ts';
+import { SessionContext, openService } from '../session/service.ts';
+import { endSession, keepSession, openSession, type Session } from '../session/session.ts';
+import { SignIn } from '../session/sign-in.tsx';
+import { TablesPage } from '../tables/tables-page.tsx';
+import { NoticesProvider } from '../ui/notices.tsx';
+import { describeError } from '../ui/describe-error.ts';
+import { Frame } from './frame.tsx';
+
+// The first view needs none of these.
+const TablePage = lazy(async () => ({ default: (await import('../grid/table-page.tsx')).TablePage }));
+const QueryPage = lazy(async () => ({ default: (await import('../query/query-page.tsx')).QueryPage }));
+const ActivityPage = lazy(async () => ({ default: (await import('../activity/activity-page.tsx')).ActivityPage }));
+
+/** The console: a page to sign in, or the pages of a session. */
+export function Console(): ReactElement {
+  const [session, setSession] = useState(openSession);
+  const [reason, setReason] = useState<string | null>(null);
+  const begin = useCallback((begun: Session) => {
+    keepSession(begun);
+    setSession(begun);
+  }, []);
+  const end = useCallback((why: string | null) => {
+    endSession();
+    setReason(why);
+    setSession(null);
+  }, []);
+  return session === null ? <SignIn reason={reason} onSession={begin} /> : <Pages key={session.token} token={session.token} onEnd={end} />;
+}
+
+function Pages({ token, onEnd }: { readonly token: string; readonly onEnd: (reason: string | null) => void }): ReactElement {
+  const queries = useMemo(() => new QueryClient({
+    // The client tries again by itself.
+    defaultOptions: { queries: { retry: false, staleTime: 1000 } },
+    queryCache: new QueryCache({
+      onError: (error) => {
+        if (error instanceof TablogError && error.status === 401) onEnd(describeError(error));
+      },
+    }),
+  }), [onEnd]);
+  const session = useMemo(() => ({ tablog: openService(token), token, signOut: () => onEnd(null) }), [token, onEnd]);
+  return (
+    <SessionContext value={session}>
+      <QueryClientProvider client={queries}>
+        <NoticesProvider>
+          <Router hook={useHashLocation}>
+            <Frame>
+              <Suspense fallback={<p className="waiting">Loading …</p>}>
+                <Switch>
+                  <Route path="/"><TablesPage /></Route>
+                  <Route path="/tables/:tableID">{({ tableID }) => <TablePage key={tableID} tableID={tableID} />}</Route>
+                  <Route path="/query"><QueryPage /></Route>
+                  <Route path="/activity"><ActivityPage /></Route>
+                  <Route><Redirect to="/" /></Route>
+                </Switch>
+              </Suspense>
+            </Frame>
+          </Router>
+        </NoticesProvider>
+      </QueryClientProvider>
+    </SessionContext>
+  );
+}

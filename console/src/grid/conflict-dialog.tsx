@@ -1,0 +1,47 @@
+import type { ReactElement } from 'react';
+import type { AnyRow, Versioned } from '../../../clients/typescript/src/index.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { textOfCell } from './cell-text.ts';
+import type { CellChange } from './save-cell.ts';
+
+export interface OpenConflict {
+  readonly change: CellChange;
+  readonly theirs: unknown;
+  readonly row: Versioned<AnyRow>;
+}
+
+/** Lets somebody choose between their value and the one that somebody else has written meanwhile. */
+export function ConflictDialog({ conflict: { change, theirs }, onTheirs, onMine, onClose }: {
+  readonly conflict: OpenConflict; readonly onTheirs: () => void; readonly onMine: () => void; readonly onClose: () => void;
+}): ReactElement {
+  return (
+    <Dialog title="Somebody else has changed this cell" onClose={onClose}>
+      <dl className="values">
+        <dt>It was</dt><dd>{textOfCell(change.before) || '(empty)'}</dd>
+        <dt>It is now</dt><dd>{textOfCell(theirs) || '(empty)'}</dd>
+        <dt>You have written</dt><dd>{textOfCell(change.after) || '(empty)'}</dd>
+      </dl>
+      <footer><button type="button" onClick={onTheirs}>Keep what is there now</button><button type="button" className="primary" onClick={onMine}>Write mine</button></footer>
+    </Dialog>
+  );
+}
+
+export interface OpenMisfit {
+  readonly change: CellChange;
+  readonly row: Versioned<AnyRow>;
+  /** What the service says. */
+  readonly message: string;
+}
+
+/** A value that does not fit the type of its column: the column can take a wider type. */
+export function MisfitDialog({ misfit: { change, message }, onWiden, onClose }: {
+  readonly misfit: OpenMisfit; readonly onWiden: () => void; readonly onClose: () => void;
+}): ReactElement {
+  return (
+    <Dialog title="The value does not fit the column" onClose={onClose}>
+      <p>{message}</p>
+      <p>The column <b>{change.columnID}</b> can get a type that fits this value and all that are there.</p>
+      <footer><button type="button" onClick={onClose}>Leave it</button><button type="button" className="primary" onClick={onWiden}>Change the type of the column</button></footer>
+    </Dialog>
+  );
+}

@@ -1,0 +1,100 @@
+/** What the grid's filters and sorts mean to the service. */
+import type { AnyRow, Condition } from '../../../clients/typescript/src/index.ts';
+import { textOfType, type Column } from '../tables/column-types.ts';
+import type { View } from './rows-reader.ts';
+
+/** How the grid describes the filter of one column: one condition, or two of them. */
+export type ColumnFilter = OneFilter | { readonly operator: 'AND' | 'OR'; readonly conditions: readonly OneFilter[] };
+
+interface OneFilter {
+  readonly type?: string | null;
+  readonly filter?: string | null;
+}
+
+interface FilterOption {
+  readonly displayKey: string;
+  readonly displayName: string;
+  readonly numberOfInputs?: 0;
+}
+
+const equality: readonly FilterOption[] = [{ displayKey: 'eq', displayName: 'Equals' }, { displayKey: 'ne', displayName: 'Does not equal' }];
+const emptiness: readonly FilterOption[] = [
+  { displayKey: 'isEmpty', displayName: 'Is empty', numberOfInputs: 0 }, { displayKey: 'isNotEmpty', displayName: 'Is not empty', numberOfInputs: 0 },
+];
+const texts: readonly FilterOption[] = [
+  { displayKey: 'contains', displayName: 'Contains' }, { displayKey: 'notContains', displayName: 'Does not contain' },
+  { displayKey: 'startsWith', displayName: 'Begins with' }, { displayKey: 'endsWith', displayName: 'Ends with' },
+];
+const order = (less: string, more: string): readonly FilterOption[] => [
+  { displayKey: 'lt', displayName: less }, { displayKey: 'lte', displayName: `${less} or equal` }, { displayKey: 'gt', displayName: more }, { displayKey: 'gte', displayName: `${more} or equal` },
+];
+const truth: readonly FilterOption[] = [{ displayKey: 'isTrue', displayName: 'Is true', numberOfInputs: 0 }, { displayKey: 'isFalse', displayName: 'Is false', numberOfInputs: 0 }];
+const has: readonly FilterOption[] = [{ displayKey: 'has', displayName: 'Has' }];
+
+/** What a filter can ask of a column, by its type. */
+export function filterOptionsOf(type: string): readonly FilterOption[] {
+  if (type.startsWith('array<')) return [...has, ...emptiness];
+  switch (type) {
+    case 'number': return [...equality, ...order('Less', 'More'), ...emptiness];
+    case 'boolean': return [...truth, ...emptiness];
+    case 'date':
+    case 'time':
+    case 'dateTime': return [...equality, ...order('Before', 'After'), ...emptiness];
+    case 'json':
+    case 'duration': return [...equality, ...emptiness];
+    default: return [...texts, ...equality, ...emptiness];
+  }
+}
+
+/** Whether rows can be sorted by a column. */
+export function isSortable(type: string): boolean {
+  return !type.startsWith('array<') && type !== 'json' && type !== 'duration';
+}
+
+/** The query of the filters and sorts that the grid has. */
+export function viewOf(
+  columns: readonly Column[], filters: Readonly<Record<string, ColumnFilter>>, sorts: readonly { readonly colId: string; readonly sort: string }[],
+): View {
+  const conditions = Object.entries(filters).flatMap(([id, filter]) => {
+    const column = columns.find((each) => each.id === id);
+    return column === undefined ? [] : [conditionOf(column, filter)];
+  });
+  const [first] = conditions;
+  return {
+    ...(first !== undefined && { filter: conditions.length === 1 ? first : { and: conditions } }),
+    ...(sorts.length > 0 && { sort: sorts.map(({ colId, sort }) => (sort === 'desc' ? `-${colId}` : colId)) }),
+  };
+}
+
+function conditionOf(column: Column, filter: ColumnFilter): Condition<AnyRow> {
+  if (!('operator' in filter)) return comparisonOf(column, filter);
+  const conditions = filter.conditions.map((each) => comparisonOf(column, each));
+  return filter.operator === 'AND' ? { and: conditions } : { or: conditions };
+}
+
+function comparisonOf({ id: column, type }: Column, { type: op, filter }: OneFilter): Condition<AnyRow> {
+  const kind = textOfType(type);
+  const value = valueOf(kind, filter ?? '');
+  switch (op) {
+    case 'isEmpty':
+    case 'isNotEmpty': return { column, op };
+    case 'isTrue': return { column, op: 'eq', value: true };
+    case 'isFalse': return { column, op: 'eq', value: false };
+    case 'notContains': return { not: { column, op: 'contains', value, ignoreCase: true } };
+    case 'contains':
+    case 'startsWith':
+    case 'endsWith': return { column, op, value, ignoreCase: true };
+    default: return { column, op: op as 'eq', value };
+  }
+}
+
+/** What was typed, as a value of the column. What is none goes to the service as it is, which says why it is none. */
+function valueOf(type: string, text: string): unknown {
+  const scalar = /^array<(.*)>$/.exec(type)?.[1] ?? type;
+  if (scalar !== 'number' && scalar !== 'json' && scalar !== 'boolean') return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

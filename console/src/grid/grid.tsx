@@ -1,0 +1,272 @@
+import {
+  AllCommunityModule, colorSchemeVariable, ModuleRegistry, themeQuartz, type CellClassParams, type CellEditingStartedEvent, type CellFocusedEvent, type ColDef, type GridApi, type GridReadyEvent,
+  type IGetRowsParams, type ValueSetterParams,
+} from 'ag-grid-community';
+import { AgGridReact } from 'ag-grid-react';
+import { useCallback, useEffect, useImperativeHandle, useMemo, useRef, useState, type ReactElement, type Ref } from 'react';
+import type { AnyRow, Table, TableDescription, Versioned } from '../../../clients/typescript/src/index.ts';
+import { textOfType, titleOf, type Column } from '../tables/column-types.ts';
+import { isErrorOfType } from '../ui/describe-error.ts';
+import { showCount } from '../ui/format.ts';
+import { useNotices } from '../ui/notices.tsx';
+import { Cell } from './cell.tsx';
+import { cellOfText, textOfCell } from './cell-text.ts';
+import { ConflictDialog, MisfitDialog, type OpenConflict, type OpenMisfit } from './conflict-dialog.tsx';
+import { filterOptionsOf, isSortable, viewOf, type ColumnFilter } from './filters.ts';
+import { pasteRows, readClipboard, writeClipboard } from './clipboard.ts';
+import { blockBetween, isWithin, type Block, type CellPlace } from './range.ts';
+import { RowsReader, type GridRow, type View } from './rows-reader.ts';
+import { saveCell, type CellChange } from './save-cell.ts';
+
+ModuleRegistry.registerModules([AllCommunityModule]);
+
+/** Follows the colour scheme of the page. */
+const theme = themeQuartz.withPart(colorSchemeVariable).withParams({
+  backgroundColor: 'var(--paper)', foregroundColor: 'var(--ink)', accentColor: 'var(--accent)', borderColor: 'var(--line)', chromeBackgroundColor: 'var(--raised)',
+  fontFamily: 'inherit', fontSize: 14, headerFontSize: 13, rowHeight: 34, headerHeight: 38, wrapperBorder: false, wrapperBorderRadius: 0, spacing: 6,
+});
+/** The policy of the page allows style elements with its nonce only. */
+const nonce = document.querySelector<HTMLScriptElement>('script[nonce]')!.nonce;
+
+const blockRows = 500;
+const blocksKept = 12;
+
+export interface GridHandle {
+  /** Shows the rows as they are now. */
+  readonly refresh: () => void;
+  readonly selected: () => readonly string[];
+  /** Scrolls to the last row. */
+  readonly showLast: (rows: number) => void;
+}
+
+export interface GridStatus {
+  readonly view: View;
+  /** How many rows the view has; null while it is unknown. */
+  readonly rows: number | null;
+  /** A row on the way to a place that was never reached. */
+  readonly step: number | null;
+  readonly selected: number;
+}
+
+interface GridProps {
+  readonly table: Table;
+  readonly description: TableDescription;
+  readonly canWrite: boolean;
+  readonly onStatus: (changes: Partial<GridStatus>) => void;
+  readonly onWritten: () => void;
+  readonly ref: Ref<GridHandle>;
+}
+
+/** The rows of a table, of any number: those that are seen are read. */
+export function Grid({ table, description, canWrite, onStatus, onWritten, ref }: GridProps): ReactElement {
+  const notices = useNotices();
+  const api = useRef<GridApi<GridRow> | null>(null);
+  const reader = useRef(new RowsReader(table, {}));
+  const now = useRef({ description, onStatus });
+  now.current = { description, onStatus };
+  const seen = useRef<{ readonly rowID: string; readonly row: Promise<Versioned<AnyRow>> } | null>(null);
+  const range = useRef<{ from: CellPlace; block: Block } | null>(null);
+  const isExtending = useRef(false);
+  const [conflict, setConflict] = useState<OpenConflict | null>(null);
+  const [misfit, setMisfit] = useState<OpenMisfit | null>(null);
+  const { columns } = description.schema;
+
+  const source = useMemo(() => ({
+    getRows: ({ startRow, endRow, filterModel, sortModel, successCallback, failCallback }: IGetRowsParams<GridRow>): void => {
+      const view = viewOf(now.current.description.schema.columns, filterModel as Record<string, ColumnFilter>, sortModel);
+      const current = reader.current.isOf(view) ? reader.current : (reader.current = new RowsReader(table, view));
+      const rowsOf = (read: readonly GridRow[]): number | undefined => {
+        if (read.length < endRow - startRow) return startRow + read.length;
+        return current.count ?? (current.isQuery ? undefined : Math.max(now.current.description.rows, endRow));
+      };
+      current.read(startRow, endRow - startRow, (step) => now.current.onStatus({ step })).then((rows) => {
+        const last = rowsOf(rows);
+        successCallback(rows, last);
+        now.current.onStatus({ view, rows: last ?? null, step: null });
+      }, (error: unknown) => {
+        failCallback();
+        // The version that a query began with is gone: begin anew.
+        if (isErrorOfType(error, 'continuation_expired')) refresh();
+        else notices.fail(error);
+      });
+    },
+  }), [table, notices]);
+
+  const refresh = useCallback(() => {
+    const grid = api.current;
+    if (grid === null || grid.isDestroyed()) return;
+    void reader.current.renew(now.current.description.rows).then(() => {
+      if (grid.isDestroyed()) return;
+      if (!reader.current.isQuery) grid.setRowCount(now.current.description.rows, true);
+      grid.refreshInfiniteCache();
+    }, notices.fail);
+  }, [notices]);
+
+  useImperativeHandle(ref, () => ({
+    refresh,
+    selected: () => api.current?.getSelectedNodes().map(({ id }) => id!) ?? [],
+    showLast: (rows) => {
+      api.current?.setRowCount(rows, true);
+      api.current?.ensureIndexVisible(rows - 1);
+    },
+  }), [refresh]);
+
+  /** Shows what was written before the service has it; what it refuses is taken back. */
+  async function write(change: CellChange, row: Versioned<AnyRow>, onSchemaError: 'abort' | 'updateSchema' = 'abort'): Promise<void> {
+    try {
+      const found = await saveCell(table, change, row, onSchemaError);
+      if (found === null) onWritten();
+      else setConflict({ change, theirs: found.row[change.columnID], row: { data: found.row, version: found.version } });
+    } catch (error) {
+      showCell(change.rowID, change.columnID, change.before);
+      if (isErrorOfType(error, 'column_has_invalid_value')) setMisfit({ change, row, message: (error as Error).message });
+      else notices.fail(error);
+    }
+  }
+
+  function showCell(rowID: string, columnID: string, value: unknown): void {
+    const node = api.current?.getRowNode(rowID);
+    if (node?.data !== undefined) node.updateData({ ...node.data, [columnID]: value ?? undefined });
+  }
+
+  function setValue({ data, newValue, oldValue, column }: ValueSetterParams<GridRow>, kind: string): boolean {
+    const [rowID, columnID] = [data.$rowID, column.getColId()];
+    try {
+      const after = cellOfText(kind, textOfCell(newValue));
+      if (textOfCell(after) === textOfCell(oldValue)) return false;
+      (data as Record<string, unknown>)[columnID] = after ?? undefined;
+      const row = seen.current?.rowID === rowID ? seen.current.row : table.row(rowID);
+      row.then((known) => write({ rowID, columnID, before: oldValue, after }, known)).catch(notices.fail);
+      return true;
+    } catch (error) {
+      notices.fail(error);
+      return false;
+    }
+  }
+
+  const columnDefs = useMemo(() => columns.map((column) => describeColumn(column, canWrite, range, (params) => setValue(params, textOfType(column.type)))), [columns, canWrite]);
+
+  function onEditingStarted({ data, column }: CellEditingStartedEvent<GridRow>): void {
+    if (data === undefined) return;
+    const row = table.row(data.$rowID);
+    // It is looked at when the change is saved.
+    row.catch(() => undefined);
+    seen.current = { rowID: data.$rowID, row };
+    void column;
+  }
+
+  function onFocused({ rowIndex, column }: CellFocusedEvent<GridRow>): void {
+    if (rowIndex === null || column === null || typeof column === 'string') return;
+    const place = { row: rowIndex, columnID: column.getColId() };
+    const from = isExtending.current && range.current !== null ? range.current.from : place;
+    range.current = { from, block: blockBetween(from, place, shownColumns()) };
+    api.current?.refreshCells({ force: true });
+  }
+
+  function shownColumns(): string[] {
+    return api.current!.getAllDisplayedColumns().map((column) => column.getColId()).filter((id) => columns.some((column) => column.id === id));
+  }
+
+  function onCopy(event: React.ClipboardEvent): void {
+    const block = range.current?.block;
+    if (block === undefined || isTyping(event.target)) return;
+    const rows = Array.from({ length: block.bottom - block.top + 1 }, (_, index) => api.current!.getDisplayedRowAtIndex(block.top + index)?.data);
+    if (rows.some((row) => row === undefined)) {
+      notices.fail(new Error('Some of these rows are not loaded: select fewer, or export the table.'));
+      return;
+    }
+    writeClipboard(event, rows as GridRow[], block.columns);
+  }
+
+  function onPaste(event: React.ClipboardEvent): void {
+    const block = range.current?.block;
+    if (block === undefined || !canWrite || isTyping(event.target)) return;
+    const cells = readClipboard(event);
+    const shown = shownColumns();
+    const ids = shown.slice(shown.indexOf(block.columns[0]!)).slice(0, Math.max(...cells.map((line) => line.length)));
+    const rows = cells.map((_, index) => api.current!.getDisplayedRowAtIndex(block.top + index)?.data?.$rowID ?? null);
+    const pasted = pasteRows(table, ids.map((id) => columns.find((column) => column.id === id)!), rows, cells);
+    pasted.then(({ changed, added }) => {
+      notices.say(`${showCount(changed, 'row')} changed, ${showCount(added, 'row')} added.`);
+      onWritten();
+      refresh();
+    }, notices.fail);
+  }
+
+  useEffect(() => {
+    reader.current = new RowsReader(table, {});
+  }, [table]);
+
+  return (
+    <div
+      className="grid" onCopy={onCopy} onPaste={onPaste}
+      onKeyDownCapture={(event) => { isExtending.current = event.shiftKey; }}
+      onMouseDownCapture={(event) => { isExtending.current = event.shiftKey; }}
+    >
+      <AgGridReact<GridRow>
+        theme={theme} styleNonce={nonce} rowModelType="infinite" datasource={source} columnDefs={columnDefs} getRowId={({ data }) => data.$rowID}
+        cacheBlockSize={blockRows} maxBlocksInCache={blocksKept} infiniteInitialRowCount={Math.max(1, description.rows)} maxConcurrentDatasourceRequests={1} blockLoadDebounceMillis={80}
+        {...(canWrite && { rowSelection: { mode: 'multiRow', headerCheckbox: false, enableClickSelection: false } as const })}
+        defaultColDef={{ minWidth: 80, width: 160, resizable: true, suppressHeaderMenuButton: false }}
+        singleClickEdit={false} stopEditingWhenCellsLoseFocus undoRedoCellEditing={false} suppressCutToClipboard suppressDragLeaveHidesColumns
+        onGridReady={({ api: opened }: GridReadyEvent<GridRow>) => { api.current = opened; }}
+        onCellEditingStarted={onEditingStarted} onCellFocused={onFocused} onSelectionChanged={({ api: grid }) => onStatus({ selected: grid.getSelectedNodes().length })}
+      />
+      {conflict !== null && (
+        <ConflictDialog
+          conflict={conflict} onClose={() => setConflict(null)}
+          onTheirs={() => {
+            showCell(conflict.change.rowID, conflict.change.columnID, conflict.theirs);
+            setConflict(null);
+          }}
+          onMine={() => {
+            setConflict(null);
+            void write({ ...conflict.change, before: conflict.theirs }, conflict.row);
+          }}
+        />
+      )}
+      {misfit !== null && (
+        <MisfitDialog
+          misfit={misfit} onClose={() => setMisfit(null)}
+          onWiden={() => {
+            setMisfit(null);
+            showCell(misfit.change.rowID, misfit.change.columnID, misfit.change.after);
+            void write(misfit.change, misfit.row, 'updateSchema');
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+/** Whether somebody types in a cell, a filter or the like. */
+function isTyping(target: EventTarget): boolean {
+  return target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement;
+}
+
+function describeColumn(
+  column: Column, canWrite: boolean, range: { readonly current: { readonly block: Block } | null }, valueSetter: (params: ValueSetterParams<GridRow>) => boolean,
+): ColDef<GridRow> {
+  const kind = textOfType(column.type);
+  const isLong = kind === 'markdown' || kind === 'json' || kind.startsWith('array<');
+  return {
+    colId: column.id, headerName: titleOf(column), headerTooltip: `${column.id}: ${kind}`,
+    // IDs may have dots in them, which `field` takes for a path.
+    valueGetter: ({ data }) => data?.[column.id], valueFormatter: ({ value }) => textOfCell(value), valueSetter, equals: (a, b) => textOfCell(a) === textOfCell(b),
+    editable: canWrite, useValueFormatterForExport: false,
+    cellEditor: isLong ? 'agLargeTextCellEditor' : kind === 'boolean' ? 'agSelectCellEditor' : kind === 'date' ? 'agDateStringCellEditor' : 'agTextCellEditor',
+    cellEditorPopup: isLong,
+    cellEditorParams: kind === 'boolean' ? { values: ['', 'true', 'false'] } : isLong ? { maxLength: 1_000_000, rows: 8, cols: 50 } : {},
+    ...(isLong || kind === 'boolean' ? { valueParser: ({ newValue }) => newValue as unknown } : {}),
+    cellDataType: false, cellRenderer: Cell, cellRendererParams: { kind }, sortable: isSortable(kind),
+    filter: 'agTextColumnFilter', filterParams: { filterOptions: filterOptionsOf(kind), maxNumConditions: 4, buttons: ['reset'], debounceMs: 400, trimInput: false, caseSensitive: true },
+    cellClass: kind === 'number' ? 'number' : '',
+    cellClassRules: {
+      'in-range': ({ rowIndex }: CellClassParams<GridRow>) => {
+        const block = range.current?.block;
+        return block !== undefined && (block.top !== block.bottom || block.columns.length > 1) && isWithin(block, { row: rowIndex, columnID: column.id });
+      },
+    },
+  };
+}
+

@@ -1,0 +1,23 @@
+/** A block of cells: from the cell where it began to the one that has the focus. */
+
+export interface CellPlace {
+  readonly row: number;
+  readonly columnID: string;
+}
+
+export interface Block {
+  readonly top: number;
+  readonly bottom: number;
+  /** IDs of columns, in the order in which they are shown. */
+  readonly columns: readonly string[];
+}
+
+/** The block between two cells. `shown`: the columns in the order in which they are shown. */
+export function blockBetween(from: CellPlace, to: CellPlace, shown: readonly string[]): Block {
+  const [a, b] = [shown.indexOf(from.columnID), shown.indexOf(to.columnID)];
+  return { top: Math.min(from.row, to.row), bottom: Math.max(from.row, to.row), columns: shown.slice(Math.min(a, b), Math.max(a, b) + 1) };
+}
+
+export function isWithin({ top, bottom, columns }: Block, { row, columnID }: CellPlace): boolean {
+  return row >= top && row <= bottom && columns.includes(columnID);
+}

@@ -1,0 +1,98 @@
+/** Reads the rows of a table, or of a query, from any place on: the interface goes from page to page. */
+import type { AnyRow, Condition, RowsPage, RowsQuery, StoredRow, Table } from '../../../clients/typescript/src/index.ts';
+
+export type GridRow = StoredRow<AnyRow>;
+
+export interface View {
+  readonly filter?: Condition<AnyRow>;
+  readonly sort?: readonly string[];
+}
+
+/** The most rows of a page: the way to a place that was never reached is made of such. */
+const stepRows = 10_000;
+
+/**
+ * A view of a table. It remembers where pages go on, so that each place it has reached is one request away. Pages of a query are all of one version; those of
+ * the table itself are of its present one.
+ */
+export class RowsReader {
+  readonly #table: Table;
+  readonly #view: View;
+  /** How the rows from an index on are asked for. */
+  #places = new Map<number, string | undefined>([[0, undefined]]);
+  /** The number of rows of a query; null while it is unknown. */
+  count: number | null = null;
+  /** What says where the second row begins, and how many rows there were, when the places began to be remembered. */
+  #mark: string | undefined;
+  #rows = 0;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(table: Table, view: View) {
+    this.#table = table;
+    this.#view = view;
+  }
+
+  isOf(view: View): boolean {
+    return JSON.stringify(view) === JSON.stringify(this.#view);
+  }
+
+  get isQuery(): boolean {
+    return this.#view.filter !== undefined || (this.#view.sort?.length ?? 0) > 0;
+  }
+
+  /** Rows from an index on: as many as there are, up to `count`. One call after the other. Calls `onStep` with each index on the way there. */
+  read(start: number, count: number, onStep: (index: number) => void): Promise<GridRow[]> {
+    const result = this.#turn.then(() => this.#read(start, count, onStep));
+    this.#turn = result.catch(() => undefined);
+    return result;
+  }
+
+  /**
+   * After a change of the table. The places of a query are of an old version. Those of the table itself stay good, unless its rows were replaced, or have
+   * become fewer. `rows`: how many it has now.
+   */
+  renew(rows: number): Promise<void> {
+    const result = this.#turn.then(() => this.#renew(rows));
+    this.#turn = result.catch(() => undefined);
+    return result;
+  }
+
+  async #renew(rows: number): Promise<void> {
+    // It names the generation of the rows that it goes on in.
+    const mark = this.isQuery ? undefined : (await this.#table.rows({ limit: 1 }).page()).continuation;
+    const isSame = mark !== undefined && mark === this.#mark && rows >= this.#rows;
+    [this.#mark, this.#rows] = [mark, rows];
+    if (isSame) return;
+    this.#places = new Map([[0, undefined]]);
+    this.count = null;
+  }
+
+  async #read(start: number, count: number, onStep: (index: number) => void): Promise<GridRow[]> {
+    let at = this.#nearest(start);
+    const rows: GridRow[] = [];
+    while (rows.length < count) {
+      const wanted = at < start ? Math.min(stepRows, start - at) : count - rows.length;
+      const page = await this.#page(at, wanted);
+      if (at >= start) rows.push(...page.data);
+      at += page.data.length;
+      if (page.continuation === undefined) break;
+      this.#places.set(at, page.continuation);
+      if (at < start) onStep(at);
+    }
+    return rows;
+  }
+
+  /** The last place before an index that is known. */
+  #nearest(index: number): number {
+    let nearest = 0;
+    for (const place of this.#places.keys()) if (place <= index && place > nearest) nearest = place;
+    return nearest;
+  }
+
+  async #page(at: number, limit: number): Promise<RowsPage<GridRow>> {
+    const query = (this.isQuery ? { ...this.#view, ...(this.count === null && { count: 'exact' }), limit } : { limit }) as RowsQuery<AnyRow>;
+    const page = await this.#table.rows(query).page(this.#places.get(at));
+    if (page.count !== undefined) this.count = page.count;
+    return page;
+  }
+}

@@ -1,0 +1,41 @@
+/** Changes a cell only if nobody has changed it since it was seen. */
+import type { AnyRow, Table, Version, Versioned } from '../../../clients/typescript/src/index.ts';
+import { isErrorOfType } from '../ui/describe-error.ts';
+import { isSameCell } from './cell-text.ts';
+import type { GridRow } from './rows-reader.ts';
+
+/** Somebody else has changed the cell. */
+export interface Conflict {
+  /** The row as it is now. */
+  readonly row: GridRow;
+  readonly version: Version;
+}
+
+export interface CellChange {
+  readonly rowID: string;
+  readonly columnID: string;
+  /** As it was seen. */
+  readonly before: unknown;
+  /** Null empties it. */
+  readonly after: unknown;
+}
+
+/**
+ * Patches a row with If-Match. Changes of other cells of the row are no conflict: then it tries again with the new version. `seen`: the row when the change
+ * began. Resolves to the conflict if there is one. Throws what the service refuses.
+ */
+export async function saveCell(
+  table: Table, { rowID, columnID, before, after }: CellChange, seen: Versioned<AnyRow>, onSchemaError: 'abort' | 'updateSchema' = 'abort',
+): Promise<Conflict | null> {
+  let known = seen;
+  for (;;) {
+    if (!isSameCell(known.data[columnID], before)) return { row: known.data as GridRow, version: known.version };
+    try {
+      await table.patch(rowID, { [columnID]: after }, { ifMatch: known.version, onSchemaError });
+      return null;
+    } catch (error) {
+      if (!isErrorOfType(error, 'precondition_failed')) throw error;
+      known = await table.row(rowID);
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useCallback, useEffect, useMemo, useRef, useState, type ReactElement } from 'react';
+import { useLocation } from 'wouter';
+import { useSession } from '../session/service.ts';
+import { TableMenu } from '../tables/table-menu.tsx';
+import { describeError } from '../ui/describe-error.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { showCount, showNumber } from '../ui/format.ts';
+import { useNotices } from '../ui/notices.tsx';
+import { Grid, type GridHandle, type GridStatus } from './grid.tsx';
+
+/** How often the table is asked for its version, in milliseconds. */
+const askEveryMs = 2000;
+const parallel = 6;
+
+/** A table: its rows, and what can be done with it. */
+export function TablePage({ tableID }: { readonly tableID: string }): ReactElement {
+  const { tablog } = useSession();
+  const [, goTo] = useLocation();
+  const queries = useQueryClient();
+  const notices = useNotices();
+  const table = useMemo(() => tablog.table(tableID), [tablog, tableID]);
+  const grid = useRef<GridHandle>(null);
+  const [status, setStatus] = useState<GridStatus>({ view: {}, rows: null, step: null, selected: 0 });
+  const [isDeleting, setDeleting] = useState(false);
+  const token = useQuery({ queryKey: ['token'], queryFn: () => tablog.token(), staleTime: Infinity });
+  const version = useQuery({ queryKey: ['version', tableID], queryFn: () => table.version(), refetchInterval: askEveryMs });
+  const description = useQuery({ queryKey: ['table', tableID], queryFn: () => table.describe(), staleTime: 0 });
+  const onStatus = useCallback((changes: Partial<GridStatus>) => setStatus((before) => ({ ...before, ...changes })), []);
+
+  // What has changed elsewhere shows without a reload.
+  const shown = useRef<string | undefined>(undefined);
+  useEffect(() => {
+    if (version.data === undefined || description.data === undefined) return;
+    const isNews = shown.current !== undefined && shown.current !== version.data;
+    shown.current = version.data;
+    if (isNews) void description.refetch().then(() => grid.current?.refresh());
+  }, [version.data, description.data]);
+
+  const onWritten = useCallback(() => void queries.invalidateQueries({ queryKey: ['version', tableID] }), [queries, tableID]);
+
+  async function addRow(): Promise<void> {
+    try {
+      await table.add([{}]);
+      const { data } = await description.refetch();
+      grid.current?.showLast(data!.rows);
+    } catch (error) {
+      notices.fail(error);
+    }
+  }
+
+  async function deleteRows(rowIDs: readonly string[]): Promise<void> {
+    setDeleting(false);
+    try {
+      for (let at = 0; at < rowIDs.length; at += parallel) await Promise.all(rowIDs.slice(at, at + parallel).map((rowID) => table.delete(rowID)));
+      notices.say(`${showCount(rowIDs.length, 'row')} deleted.`);
+    } catch (error) {
+      notices.fail(error);
+    }
+    onWritten();
+  }
+
+  if (description.isError && description.data === undefined) return <div className="page"><p className="problem" role="alert">{describeError(description.error)}</p></div>;
+  if (description.data === undefined) return <p className="waiting">Loading …</p>;
+  const { name, rows } = description.data;
+  const canWrite = token.data?.readOnly === false;
+  const isView = status.view.filter !== undefined || status.view.sort !== undefined;
+  return (
+    <div className="table-page">
+      <div className="page-head">
+        <h1>{name === '' ? '(without a name)' : name}</h1>
+        {canWrite && <button type="button" onClick={() => void addRow()}>Add a row</button>}
+        {canWrite && <button type="button" disabled={status.selected === 0} onClick={() => setDeleting(true)}>Delete {status.selected > 0 ? showCount(status.selected, 'row') : 'rows'}</button>}
+        <TableMenu table={table} description={description.data} view={status.view} canWrite={canWrite} onDropped={() => goTo('/')} onChanged={() => void description.refetch()} />
+      </div>
+      <Grid ref={grid} table={table} description={description.data} canWrite={canWrite} onStatus={onStatus} onWritten={onWritten} />
+      <p className="status-line" role="status">
+        <span>{isView ? `${status.rows === null ? '…' : showNumber(status.rows)} of ${showCount(rows, 'row')}` : showCount(rows, 'row')}</span>
+        {status.step !== null && <span>Going on from row {showNumber(status.step)} …</span>}
+        <span>Version {version.data?.slice(1, -1) ?? '…'}</span>
+        {version.isError && <span className="problem">{describeError(version.error)} Trying again …</span>}
+      </p>
+      {isDeleting && (
+        <Dialog title={`Delete ${showCount(status.selected, 'row')}?`} onClose={() => setDeleting(false)}>
+          <p>They cannot be brought back.</p>
+          <footer>
+            <button type="button" onClick={() => setDeleting(false)}>Cancel</button>
+            <button type="button" className="danger" onClick={() => void deleteRows(grid.current!.selected())}>Delete</button>
+          </footer>
+        </Dialog>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,5 @@
+import { createRoot } from 'react-dom/client';
+import { Console } from './app/console.tsx';
+import './style.css';
+
+createRoot(document.getElementById('console')!).render(<Console />);

@@ -1,0 +1,29 @@
+/** The service that this page came from, asked with the token of the session. */
+import { createContext, useContext } from 'react';
+import { Tablog } from '../../../clients/typescript/src/index.ts';
+
+/** The page may be behind a path prefix of a proxy. */
+export const serviceUrl = new URL('.', location.href).href;
+
+/** How long a request without an answer is tried again, in milliseconds: somebody waits for it. */
+const patienceMs = 5000;
+
+export function openService(token: string): Tablog {
+  return new Tablog({ url: serviceUrl, token, patienceMs });
+}
+
+/** The service, and the end of the session. */
+export interface SessionValue {
+  readonly tablog: Tablog;
+  readonly token: string;
+  readonly signOut: () => void;
+}
+
+export const SessionContext = createContext<SessionValue | null>(null);
+
+/** Throws outside of a session. */
+export function useSession(): SessionValue {
+  const value = useContext(SessionContext);
+  if (value === null) throw new Error('there is no session');
+  return value;
+}

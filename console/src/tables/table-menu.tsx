@@ -1,0 +1,126 @@
+import { useState, type FormEvent, type ReactElement } from 'react';
+import type { ExportFormat, RowsQuery, Table, TableDescription } from '../../../clients/typescript/src/index.ts';
+import type { View } from '../grid/rows-reader.ts';
+import { describeError } from '../ui/describe-error.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { showCount } from '../ui/format.ts';
+import { textOfType } from './column-types.ts';
+import { saveExport } from './save-export.ts';
+
+interface TableMenuProps {
+  readonly table: Table;
+  readonly description: TableDescription;
+  /** What is shown of the table. */
+  readonly view: View;
+  readonly canWrite: boolean;
+  readonly onDropped: () => void;
+  readonly onChanged: () => void;
+}
+
+type Open = 'export' | 'columns' | 'drop' | null;
+
+/** Export, rename, and delete a table. */
+export function TableMenu(props: TableMenuProps): ReactElement {
+  const [open, setOpen] = useState<Open>(null);
+  const close = (): void => setOpen(null);
+  return (
+    <>
+      <button type="button" onClick={() => setOpen('export')}>Export</button>
+      {props.canWrite && <button type="button" onClick={() => setOpen('columns')}>Names</button>}
+      {props.canWrite && <button type="button" onClick={() => setOpen('drop')}>Delete table</button>}
+      {open === 'export' && <ExportDialog {...props} onClose={close} />}
+      {open === 'columns' && <NamesDialog {...props} onClose={close} />}
+      {open === 'drop' && <DropDialog {...props} onClose={close} />}
+    </>
+  );
+}
+
+const formats: readonly (readonly [format: ExportFormat, name: string])[] = [['csv', 'CSV'], ['tsv', 'TSV'], ['json', 'JSON'], ['ndjson', 'NDJSON'], ['parquet', 'Parquet']];
+
+function ExportDialog({ table, description: { name, rows }, view, onClose }: TableMenuProps & { readonly onClose: () => void }): ReactElement {
+  const [problem, setProblem] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const isView = view.filter !== undefined || view.sort !== undefined;
+
+  async function save(event: FormEvent<HTMLFormElement>): Promise<void> {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const format = form.get('format') as ExportFormat;
+    setBusy(true);
+    try {
+      await saveExport(table, `${name || table.id}.${format}`, format, (form.get('view') === 'on' ? view : {}) as RowsQuery<object>);
+      onClose();
+    } catch (error) {
+      setBusy(false);
+      if ((error as Error).name !== 'AbortError') setProblem(describeError(error));
+    }
+  }
+
+  return (
+    <Dialog title={`Export ${showCount(rows, 'row')}`} onClose={onClose}>
+      <form onSubmit={(event) => void save(event)}>
+        <label>Format <select name="format">{formats.map(([format, title]) => <option key={format} value={format}>{title}</option>)}</select></label>
+        {isView && <label className="choice"><input type="checkbox" name="view" defaultChecked /> As it is filtered and sorted here</label>}
+        {problem !== null && <p className="problem" role="alert">{problem}</p>}
+        <footer><button type="button" onClick={onClose}>Cancel</button><button className="primary" disabled={isBusy}>{isBusy ? 'Saving …' : 'Save'}</button></footer>
+      </form>
+    </Dialog>
+  );
+}
+
+function NamesDialog({ table, description: { name, schema }, onClose, onChanged }: TableMenuProps & { readonly onClose: () => void }): ReactElement {
+  const [problem, setProblem] = useState<string | null>(null);
+
+  async function rename(event: FormEvent<HTMLFormElement>): Promise<void> {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const columns = schema.columns.flatMap(({ id, displayName = '' }, index) => {
+      const title = (form.get(`column-${index}`) as string).trim();
+      return title === displayName ? [] : [{ id, displayName: title === '' ? null : title }];
+    });
+    const newName = form.get('name') as string;
+    try {
+      await table.update({ ...(newName !== name && { name: newName }), ...(columns.length > 0 && { columns }) });
+      onChanged();
+      onClose();
+    } catch (error) {
+      setProblem(describeError(error));
+    }
+  }
+
+  return (
+    <Dialog title="Names" onClose={onClose}>
+      <form onSubmit={(event) => void rename(event)}>
+        <label>Name of the table <input name="name" defaultValue={name} maxLength={1024} /></label>
+        <div className="scroller" role="region" aria-label="Columns" tabIndex={0}>
+          <table className="list">
+            <thead><tr><th scope="col">Column</th><th scope="col">Type</th><th scope="col">Shown as</th></tr></thead>
+            <tbody>
+              {schema.columns.map(({ id, type, displayName }, index) => (
+                <tr key={id}>
+                  <th scope="row">{id}</th><td>{textOfType(type)}</td>
+                  <td><input name={`column-${index}`} aria-label={`What ${id} is shown as`} defaultValue={displayName} placeholder={id} /></td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+        <p>A column gets a wider type when somebody writes a value into it that does not fit.</p>
+        {problem !== null && <p className="problem" role="alert">{problem}</p>}
+        <footer><button type="button" onClick={onClose}>Cancel</button><button className="primary">Save</button></footer>
+      </form>
+    </Dialog>
+  );
+}
+
+function DropDialog({ table, description: { name, rows }, onDropped, onClose }: TableMenuProps & { readonly onClose: () => void }): ReactElement {
+  const [problem, setProblem] = useState<string | null>(null);
+  const drop = (): void => void table.drop().then(onDropped, (error: unknown) => setProblem(describeError(error)));
+  return (
+    <Dialog title={`Delete the table ${name}?`} onClose={onClose}>
+      <p>It has {showCount(rows, 'row')}. They cannot be brought back.</p>
+      {problem !== null && <p className="problem" role="alert">{problem}</p>}
+      <footer><button type="button" onClick={onClose}>Cancel</button><button type="button" className="danger" onClick={drop}>Delete</button></footer>
+    </Dialog>
+  );
+}

@@ -1,0 +1,66 @@
+import { useQuery } from '@tanstack/react-query';
+import { useDeferredValue, useState, type ReactElement } from 'react';
+import { Link, useLocation } from 'wouter';
+import type { TableSummary } from '../../../clients/typescript/src/index.ts';
+import { useSession } from '../session/service.ts';
+import { describeError } from '../ui/describe-error.ts';
+import { showCount, showNumber, showTime } from '../ui/format.ts';
+import { NewTable } from './new-table.tsx';
+
+/** How often the list is asked for, in milliseconds. */
+const askEveryMs = 5000;
+const shownAtFirst = 50;
+
+/** The tables of the team. */
+export function TablesPage(): ReactElement {
+  const { tablog } = useSession();
+  const [, goTo] = useLocation();
+  const [search, setSearch] = useState('');
+  const [shown, setShown] = useState(shownAtFirst);
+  const [isCreating, setCreating] = useState(false);
+  const wanted = useDeferredValue(search.trim().toLowerCase());
+  const tables = useQuery({ queryKey: ['tables'], queryFn: () => tablog.tables().toArray(), refetchInterval: askEveryMs });
+  const found = (tables.data ?? []).filter(({ id, name }) => name.toLowerCase().includes(wanted) || id === wanted).toReversed();
+
+  return (
+    <div className="page">
+      <div className="page-head">
+        <h1>Tables</h1>
+        <input type="search" aria-label="Search tables" placeholder="Search" value={search} onChange={(event) => setSearch(event.target.value)} />
+        <button type="button" className="primary" onClick={() => setCreating(true)}>New table</button>
+      </div>
+      {tables.isError && <p className="problem" role="alert">{describeError(tables.error)} {tables.data && 'The list may be old.'}</p>}
+      {tables.data?.length === 0 && (
+        <div className="card empty">
+          <h2>There is no table yet</h2>
+          <p>Drop a file with rows on this page: CSV, TSV, JSON or NDJSON, of any size. Or paste rows from a spreadsheet.</p>
+        </div>
+      )}
+      {found.length > 0 && (
+        <div className="scroller" role="region" aria-label="Tables" tabIndex={0}>
+          <table className="list">
+            <thead><tr><th scope="col">Name</th><th scope="col" className="number">Rows</th><th scope="col" className="wide">Columns</th><th scope="col" className="wide">Created</th></tr></thead>
+            <tbody>{found.slice(0, shown).map((table) => <TableLine key={table.id} table={table} />)}</tbody>
+          </table>
+        </div>
+      )}
+      {tables.data !== undefined && tables.data.length > 0 && found.length === 0 && <p>No table has a name with “{search}” in it.</p>}
+      {found.length > shown && <button type="button" onClick={() => setShown(shown + shownAtFirst)}>Show more of {showCount(found.length, 'table')}</button>}
+      {isCreating && <NewTable onClose={() => setCreating(false)} onCreated={(id) => goTo(`/tables/${id}`)} />}
+    </div>
+  );
+}
+
+/** The list has names only; the rest comes for those that are shown. */
+function TableLine({ table: { id, name } }: { readonly table: TableSummary }): ReactElement {
+  const { tablog } = useSession();
+  const { data } = useQuery({ queryKey: ['table', id], queryFn: () => tablog.table(id).describe(), staleTime: askEveryMs });
+  return (
+    <tr>
+      <th scope="row"><Link href={`/tables/${id}`}>{name === '' ? '(without a name)' : name}</Link></th>
+      <td className="number">{data && showNumber(data.rows)}</td>
+      <td className="wide number">{data?.schema.columns.length}</td>
+      <td className="wide">{data && showTime(data.created)}</td>
+    </tr>
+  );
+}

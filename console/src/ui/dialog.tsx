@@ -1,0 +1,28 @@
+import { useEffect, useId, useRef, type ReactElement, type ReactNode } from 'react';
+
+interface DialogProps {
+  readonly title: string;
+  /** Called when it is closed by whatever means. */
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+  readonly className?: string;
+}
+
+/** A modal dialog of the browser, which keeps the focus and closes by Escape. */
+export function Dialog({ title, onClose, children, className = '' }: DialogProps): ReactElement {
+  const ref = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useEffect(() => {
+    const dialog = ref.current!;
+    if (!dialog.open) dialog.showModal();
+  }, []);
+  return (
+    <dialog ref={ref} className={className} aria-labelledby={titleId} onClose={onClose}>
+      <header>
+        <h2 id={titleId}>{title}</h2>
+        <button type="button" className="quiet" aria-label="Close" onClick={() => ref.current!.close()}>✕</button>
+      </header>
+      {children}
+    </dialog>
+  );
+}

@@ -1,0 +1,65 @@
+/**
+ * `/`: the console, a page for browsers, which `console/build.ts` makes; `/console/*`: the files that it loads. Where it is not built, `/` leads to the
+ * documentation.
+ */
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import type { App } from '../server/app-type.ts';
+import { replyWithError } from '../answers/error-reply.ts';
+import { makeFile, sendFile, type StaticFile } from '../answers/static-file.ts';
+import { serviceOperations } from '../openapi/operations/service.ts';
+
+const types: Readonly<Record<string, string>> = { '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8' };
+
+/**
+ * The page loads scripts of this service only, and what the interface answers. Cells may name pictures and sounds elsewhere. The grid and the editor write
+ * style elements, which need the nonce.
+ */
+const policyOf = (nonce: string): string => [
+  'default-src \'none\'', 'script-src \'self\'', 'worker-src \'self\'', `style-src 'self' 'nonce-${nonce}'`, 'img-src \'self\' https: data: blob:', 'media-src \'self\' https:',
+  'font-src \'self\' data:', 'connect-src \'self\'', 'base-uri \'none\'', 'form-action \'none\'', 'frame-ancestors \'none\'',
+].join('; ');
+
+/** Names have a hash of the content in them. */
+const forever = 'public, max-age=31536000, immutable';
+
+/** `folder`: the console as it was built. */
+export function addConsoleRoutes(app: App, folder: string): void {
+  const built = readBuilt(folder);
+  const method = ['GET', 'HEAD'];
+  const config = { public: true } as const;
+  app.route({
+    method, url: '/', config: { ...config, operation: serviceOperations.root },
+    // Relative, so that it works behind a path prefix of a proxy too.
+    handler: (_request, reply) => {
+      if (built === null) return reply.redirect('docs', 302);
+      const nonce = randomBytes(16).toString('base64');
+      return reply.headers({ 'content-security-policy': policyOf(nonce), 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' })
+        .type('text/html; charset=utf-8').send(built.page.replace('{nonce}', nonce));
+    },
+  });
+  const files = new Map<string, Promise<StaticFile>>();
+  app.route({
+    method, url: '/console/:consoleFile', config: { ...config, operation: serviceOperations.consoleFile },
+    handler: async (request, reply) => {
+      const { consoleFile: name } = request.params as { readonly consoleFile: string };
+      const type = types[extname(name)];
+      if (type === undefined || built?.names.has(name) !== true) return replyWithError(reply, 'not_found', 'There is nothing at this path.');
+      const file = files.get(name) ?? readFile(join(folder, name), 'utf8').then((text) => makeFile(type, text));
+      files.set(name, file);
+      return sendFile(request, reply.header('cache-control', forever), await file);
+    },
+  });
+}
+
+/** Null if it is not built. */
+function readBuilt(folder: string): { readonly page: string; readonly names: ReadonlySet<string> } | null {
+  try {
+    return { page: readFileSync(join(folder, 'index.html'), 'utf8'), names: new Set(readdirSync(folder)) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return null;
+  }
+}
