@@ -53,7 +53,7 @@ function Pages({ token, onEnd }: { readonly token: string; readonly onEnd: (reas
                 <Switch>
                   <Route path="/"><TablesPage /></Route>
                   <Route path="/tables/:tableID">{({ tableID }) => <TablePage key={tableID} tableID={tableID} />}</Route>
-                  <Route path="/query"><QueryPage /></Route>
+                  <Route path="/query/*?"><QueryPage /></Route>
                   <Route path="/activity"><ActivityPage /></Route>
                   <Route><Redirect to="/" /></Route>
                 </Switch>

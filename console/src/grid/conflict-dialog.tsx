@@ -11,11 +11,11 @@ export interface OpenConflict {
 }
 
 /** Lets somebody choose between their value and the one that somebody else has written meanwhile. */
-export function ConflictDialog({ conflict: { change, theirs }, onTheirs, onMine, onClose }: {
-  readonly conflict: OpenConflict; readonly onTheirs: () => void; readonly onMine: () => void; readonly onClose: () => void;
+export function ConflictDialog({ conflict: { change, theirs }, onTheirs, onMine }: {
+  readonly conflict: OpenConflict; readonly onTheirs: () => void; readonly onMine: () => void;
 }): ReactElement {
   return (
-    <Dialog title="Somebody else has changed this cell" onClose={onClose}>
+    <Dialog title="Somebody else has changed this cell" onClose={onTheirs}>
       <dl className="values">
         <dt>It was</dt><dd>{textOfCell(change.before) || '(empty)'}</dd>
         <dt>It is now</dt><dd>{textOfCell(theirs) || '(empty)'}</dd>

@@ -15,21 +15,21 @@ interface FilterOption {
   readonly displayKey: string;
   readonly displayName: string;
   readonly numberOfInputs?: 0;
+  /** The grid wants one; the service filters. */
+  readonly predicate: () => true;
 }
 
-const equality: readonly FilterOption[] = [{ displayKey: 'eq', displayName: 'Equals' }, { displayKey: 'ne', displayName: 'Does not equal' }];
-const emptiness: readonly FilterOption[] = [
-  { displayKey: 'isEmpty', displayName: 'Is empty', numberOfInputs: 0 }, { displayKey: 'isNotEmpty', displayName: 'Is not empty', numberOfInputs: 0 },
+const option = (displayKey: string, displayName: string): FilterOption => ({ displayKey, displayName, predicate: () => true });
+const withoutInput = (displayKey: string, displayName: string): FilterOption => ({ ...option(displayKey, displayName), numberOfInputs: 0 });
+
+const equality = [option('eq', 'Equals'), option('ne', 'Does not equal')];
+const emptiness = [withoutInput('isEmpty', 'Is empty'), withoutInput('isNotEmpty', 'Is not empty')];
+const texts = [option('contains', 'Contains'), option('notContains', 'Does not contain'), option('startsWith', 'Begins with'), option('endsWith', 'Ends with')];
+const order = (less: string, more: string): FilterOption[] => [
+  option('lt', less), option('lte', `${less} or equal`), option('gt', more), option('gte', `${more} or equal`),
 ];
-const texts: readonly FilterOption[] = [
-  { displayKey: 'contains', displayName: 'Contains' }, { displayKey: 'notContains', displayName: 'Does not contain' },
-  { displayKey: 'startsWith', displayName: 'Begins with' }, { displayKey: 'endsWith', displayName: 'Ends with' },
-];
-const order = (less: string, more: string): readonly FilterOption[] => [
-  { displayKey: 'lt', displayName: less }, { displayKey: 'lte', displayName: `${less} or equal` }, { displayKey: 'gt', displayName: more }, { displayKey: 'gte', displayName: `${more} or equal` },
-];
-const truth: readonly FilterOption[] = [{ displayKey: 'isTrue', displayName: 'Is true', numberOfInputs: 0 }, { displayKey: 'isFalse', displayName: 'Is false', numberOfInputs: 0 }];
-const has: readonly FilterOption[] = [{ displayKey: 'has', displayName: 'Has' }];
+const truth = [withoutInput('isTrue', 'Is true'), withoutInput('isFalse', 'Is false')];
+const has = [option('has', 'Has')];
 
 /** What a filter can ask of a column, by its type. */
 export function filterOptionsOf(type: string): readonly FilterOption[] {

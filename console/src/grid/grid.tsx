@@ -1,5 +1,5 @@
 import {
-  AllCommunityModule, colorSchemeVariable, ModuleRegistry, themeQuartz, type CellClassParams, type CellEditingStartedEvent, type CellFocusedEvent, type ColDef, type GridApi, type GridReadyEvent,
+  type CellClassParams, type CellEditingStartedEvent, type CellFocusedEvent, type ColDef, type GridApi, type GridReadyEvent,
   type IGetRowsParams, type ValueSetterParams,
 } from 'ag-grid-community';
 import { AgGridReact } from 'ag-grid-react';
@@ -16,17 +16,9 @@ import { filterOptionsOf, isSortable, viewOf, type ColumnFilter } from './filter
 import { pasteRows, readClipboard, writeClipboard } from './clipboard.ts';
 import { blockBetween, isWithin, type Block, type CellPlace } from './range.ts';
 import { RowsReader, type GridRow, type View } from './rows-reader.ts';
+import { theme } from './theme.ts';
+import { nonce } from '../ui/nonce.ts';
 import { saveCell, type CellChange } from './save-cell.ts';
-
-ModuleRegistry.registerModules([AllCommunityModule]);
-
-/** Follows the colour scheme of the page. */
-const theme = themeQuartz.withPart(colorSchemeVariable).withParams({
-  backgroundColor: 'var(--paper)', foregroundColor: 'var(--ink)', accentColor: 'var(--accent)', borderColor: 'var(--line)', chromeBackgroundColor: 'var(--raised)',
-  fontFamily: 'inherit', fontSize: 14, headerFontSize: 13, rowHeight: 34, headerHeight: 38, wrapperBorder: false, wrapperBorderRadius: 0, spacing: 6,
-});
-/** The policy of the page allows style elements with its nonce only. */
-const nonce = document.querySelector<HTMLScriptElement>('script[nonce]')!.nonce;
 
 const blockRows = 500;
 const blocksKept = 12;
@@ -131,28 +123,29 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
 
   function setValue({ data, newValue, oldValue, column }: ValueSetterParams<GridRow>, kind: string): boolean {
     const [rowID, columnID] = [data.$rowID, column.getColId()];
+    const typed = textOfCell(newValue);
+    if (typed === textOfCell(oldValue)) return false;
+    const row = seen.current?.rowID === rowID ? seen.current.row : table.row(rowID);
+    const change = { rowID, columnID, before: oldValue as unknown };
     try {
-      const after = cellOfText(kind, textOfCell(newValue));
-      if (textOfCell(after) === textOfCell(oldValue)) return false;
+      const after = cellOfText(kind, typed);
       (data as Record<string, unknown>)[columnID] = after ?? undefined;
-      const row = seen.current?.rowID === rowID ? seen.current.row : table.row(rowID);
-      row.then((known) => write({ rowID, columnID, before: oldValue, after }, known)).catch(notices.fail);
+      row.then((known) => write({ ...change, after }, known)).catch(notices.fail);
       return true;
     } catch (error) {
-      notices.fail(error);
+      row.then((known) => setMisfit({ change: { ...change, after: typed }, row: known, message: (error as Error).message })).catch(notices.fail);
       return false;
     }
   }
 
   const columnDefs = useMemo(() => columns.map((column) => describeColumn(column, canWrite, range, (params) => setValue(params, textOfType(column.type)))), [columns, canWrite]);
 
-  function onEditingStarted({ data, column }: CellEditingStartedEvent<GridRow>): void {
+  function onEditingStarted({ data }: CellEditingStartedEvent<GridRow>): void {
     if (data === undefined) return;
     const row = table.row(data.$rowID);
     // It is looked at when the change is saved.
     row.catch(() => undefined);
     seen.current = { rowID: data.$rowID, row };
-    void column;
   }
 
   function onFocused({ rowIndex, column }: CellFocusedEvent<GridRow>): void {
@@ -214,7 +207,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
       />
       {conflict !== null && (
         <ConflictDialog
-          conflict={conflict} onClose={() => setConflict(null)}
+          conflict={conflict}
           onTheirs={() => {
             showCell(conflict.change.rowID, conflict.change.columnID, conflict.theirs);
             setConflict(null);

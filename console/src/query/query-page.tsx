@@ -1,5 +1,89 @@
-import type { ReactElement } from 'react';
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { useMemo, useState, type ReactElement } from 'react';
+import { useLocation } from 'wouter';
+import type { AnyRow, SqlResult } from '../../../clients/typescript/src/index.ts';
+import { useSession } from '../session/service.ts';
+import { describeError } from '../ui/describe-error.ts';
+import { showCount, showDuration } from '../ui/format.ts';
+import { LineChart } from '../ui/line-chart.tsx';
+import { chartOf } from './chart-data.ts';
+import { Editor } from './editor.tsx';
+import { ResultGrid } from './result-grid.tsx';
 
+/** The columns of so many tables are completed. */
+const completedMax = 100;
+
+interface Answer {
+  readonly result: SqlResult<AnyRow>;
+  readonly ms: number;
+}
+
+/** SQL over the tables of the team. What was asked is in the address. */
 export function QueryPage(): ReactElement {
-  return <div className="page"><h1>Query</h1></div>;
+  const { tablog } = useSession();
+  const [, goTo] = useLocation();
+  const asked = sqlOfAddress();
+  const [text, setText] = useState(asked);
+  const [isChart, setChart] = useState(false);
+  const answer = useQuery({
+    queryKey: ['sql', asked], enabled: asked !== '', staleTime: Infinity, gcTime: 0,
+    queryFn: async (): Promise<Answer> => {
+      const began = performance.now();
+      return { result: await tablog.sql(asked), ms: performance.now() - began };
+    },
+  });
+  const schema = useSchema();
+  const chart = useMemo(() => (answer.data === undefined ? null : chartOf(answer.data.result)), [answer.data]);
+
+  function run(): void {
+    const sql = text.trim();
+    if (sql === '') return;
+    if (sql === asked) void answer.refetch();
+    else goTo(`/query/${encodeURIComponent(sql)}`);
+  }
+
+  return (
+    <div className="query-page">
+      <div className="page-head">
+        <h1>Query</h1>
+        <button type="button" className="primary" onClick={run} disabled={answer.isFetching} title="Ctrl + Enter">{answer.isFetching ? 'Running …' : 'Run'}</button>
+      </div>
+      <Editor text={text} schema={schema} onChange={setText} onRun={run} />
+      {answer.isError && <p className="problem" role="alert">{describeError(answer.error)}</p>}
+      {answer.data !== undefined && !answer.isError && (
+        <>
+          <div className="status-line" role="status">
+            <span>{showCount(answer.data.result.data.length, 'row')} in {answer.data.ms < 1000 ? `${Math.round(answer.data.ms)} ms` : showDuration(answer.data.ms)}</span>
+            {chart !== null && <label className="choice"><input type="checkbox" checked={isChart} onChange={(event) => setChart(event.target.checked)} /> Chart</label>}
+          </div>
+          {isChart && chart !== null
+            ? <LineChart label={`${chart.series.join(', ')} by ${chart.across}`} kind={chart.kind} names={chart.names} series={chart.series} values={chart.values} />
+            : <ResultGrid result={answer.data.result} />}
+        </>
+      )}
+      {asked === '' && <p className="waiting">One SELECT over your tables, in the SQL of DuckDB: <code>SELECT Origin, count(*) FROM cars GROUP BY Origin</code>. The address keeps it, to be shared.</p>}
+    </div>
+  );
+}
+
+/** The router decodes some of it. */
+function sqlOfAddress(): string {
+  const encoded = /^#\/query\/(.*)$/s.exec(location.hash)?.[1] ?? '';
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    // Somebody has written it by hand.
+    return encoded;
+  }
+}
+
+/** The columns by table, as far as they are known. */
+function useSchema(): Readonly<Record<string, readonly string[]>> {
+  const { tablog } = useSession();
+  const { data: tables = [] } = useQuery({ queryKey: ['tables'], queryFn: () => tablog.tables().toArray() });
+  const described = useQueries({
+    queries: tables.slice(0, completedMax).map(({ id }) => ({ queryKey: ['table', id], queryFn: () => tablog.table(id).describe(), staleTime: 60_000 })),
+    combine: (all) => JSON.stringify(all.flatMap(({ data }) => (data === undefined ? [] : [[data.name, data.schema.columns.map((column) => column.id)]]))),
+  });
+  return useMemo(() => Object.fromEntries([...tables.map(({ name }) => [name, []]), ...JSON.parse(described) as [string, string[]][]]), [tables, described]);
 }

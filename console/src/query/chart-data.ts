@@ -1,0 +1,45 @@
+/** What a chart shows of an answer: numbers over moments, over numbers, or over names. */
+import type { AnyRow, SqlResult } from '../../../clients/typescript/src/index.ts';
+import { textOfCell } from '../grid/cell-text.ts';
+import { textOfType } from '../tables/column-types.ts';
+
+export interface ChartData {
+  readonly kind: 'time' | 'number' | 'name';
+  /** The column of the horizontal axis. */
+  readonly across: string;
+  /** The columns whose numbers are drawn. */
+  readonly series: readonly string[];
+  /** Names by place; empty unless the axis has names. */
+  readonly names: readonly string[];
+  /** First the places (seconds since 1970, numbers, or 0 and up), then the numbers of each series. */
+  readonly values: readonly (readonly (number | null)[])[];
+}
+
+/** More points are not told apart. */
+const pointsMax = 5000;
+
+/** Null if there is nothing to draw: it takes a column of numbers, and another one. */
+export function chartOf({ columns, data }: SqlResult<AnyRow>): ChartData | null {
+  const kinds = new Map(columns.map(({ name, type }) => [name, textOfType(type)]));
+  const across = columns.find(({ name }) => kinds.get(name) !== 'number')?.name ?? columns[0]?.name;
+  const series = columns.map(({ name }) => name).filter((name) => name !== across && kinds.get(name) === 'number').slice(0, 6);
+  if (across === undefined || series.length === 0 || data.length === 0) return null;
+  const kind = kindOf(kinds.get(across)!);
+  const rows = data.slice(0, pointsMax).map((row, index) => ({ row, place: kind === 'name' ? index : placeOf(kind, row[across]) })).filter(({ place }) => place !== null);
+  if (kind !== 'name') rows.sort((a, b) => a.place! - b.place!);
+  return {
+    kind, across, series, names: kind === 'name' ? rows.map(({ row }) => textOfCell(row[across])) : [],
+    values: [rows.map(({ place }) => place), ...series.map((name) => rows.map(({ row }) => (typeof row[name] === 'number' ? row[name] : null)))],
+  };
+}
+
+function kindOf(type: string): ChartData['kind'] {
+  if (type === 'date' || type === 'dateTime') return 'time';
+  return type === 'number' ? 'number' : 'name';
+}
+
+function placeOf(kind: 'time' | 'number', value: unknown): number | null {
+  if (kind === 'number') return typeof value === 'number' ? value : null;
+  const ms = Date.parse(String(value));
+  return Number.isNaN(ms) ? null : ms / 1000;
+}

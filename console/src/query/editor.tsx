@@ -1,0 +1,76 @@
+import { autocompletion, completeFromList, completionKeymap } from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
+import { PostgreSQL, sql, SQLDialect } from '@codemirror/lang-sql';
+import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import { Compartment, EditorState } from '@codemirror/state';
+import { EditorView, keymap, placeholder } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+import { useEffect, useRef, type ReactElement } from 'react';
+import { nonce } from '../ui/nonce.ts';
+
+/** Names are told apart by case, without quotes too. */
+const dialect = SQLDialect.define({ ...PostgreSQL.spec, caseInsensitiveIdentifiers: true });
+
+const colours = HighlightStyle.define([
+  { tag: tags.keyword, color: 'var(--accent)', fontWeight: '600' }, { tag: [tags.string, tags.number, tags.bool, tags.null], color: 'var(--literal)' },
+  { tag: tags.comment, color: 'var(--faint)', fontStyle: 'italic' },
+]);
+
+interface EditorProps {
+  readonly text: string;
+  /** What is completed: columns by table. */
+  readonly schema: Readonly<Record<string, readonly string[]>>;
+  readonly onChange: (text: string) => void;
+  readonly onRun: () => void;
+}
+
+/** An editor of SQL. The tab key leaves it, as it leaves other fields. */
+export function Editor({ text, schema, onChange, onRun }: EditorProps): ReactElement {
+  const parent = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView | null>(null);
+  const language = useRef(new Compartment());
+  const now = useRef({ onChange, onRun });
+  now.current = { onChange, onRun };
+
+  useEffect(() => {
+    const run = (): boolean => {
+      now.current.onRun();
+      return true;
+    };
+    const editor = new EditorView({
+      parent: parent.current!,
+      state: EditorState.create({
+        doc: text,
+        extensions: [
+          EditorView.cspNonce.of(nonce), history(), autocompletion(), syntaxHighlighting(colours), EditorView.lineWrapping, placeholder('SELECT … FROM …'),
+          keymap.of([{ key: 'Mod-Enter', run }, ...completionKeymap, ...defaultKeymap, ...historyKeymap]),
+          language.current.of([]), EditorView.contentAttributes.of({ 'aria-label': 'SQL' }),
+          EditorView.updateListener.of(({ docChanged, state }) => {
+            if (docChanged) now.current.onChange(state.doc.toString());
+          }),
+        ],
+      }),
+    });
+    view.current = editor;
+    return () => editor.destroy();
+  }, []);
+
+  useEffect(() => {
+    const support = sql({ dialect, schema, upperCaseKeywords: true });
+    // It completes columns of tables that stand behind FROM, which people write last.
+    const columns = [...new Set(Object.values(schema).flat())].map((label) => ({ label, type: 'property', apply: quoted(label) }));
+    view.current!.dispatch({ effects: language.current.reconfigure([support, support.language.data.of({ autocomplete: completeFromList(columns) })]) });
+  }, [schema]);
+
+  useEffect(() => {
+    const editor = view.current!;
+    if (editor.state.doc.toString() !== text) editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } });
+  }, [text]);
+
+  return <div ref={parent} className="editor" />;
+}
+
+/** A name as SQL takes it. */
+function quoted(name: string): string {
+  return /^[a-z_]\w*$/i.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,25 @@
+import type { ColDef } from 'ag-grid-community';
+import { AgGridReact } from 'ag-grid-react';
+import { useMemo, type ReactElement } from 'react';
+import type { AnyRow, SqlResult } from '../../../clients/typescript/src/index.ts';
+import { Cell } from '../grid/cell.tsx';
+import { textOfCell } from '../grid/cell-text.ts';
+import { theme } from '../grid/theme.ts';
+import { textOfType } from '../tables/column-types.ts';
+import { nonce } from '../ui/nonce.ts';
+
+/** The rows of an answer to SQL. */
+export function ResultGrid({ result: { columns, data } }: { readonly result: SqlResult<AnyRow> }): ReactElement {
+  const columnDefs = useMemo(() => columns.map(({ name, type }): ColDef<AnyRow> => {
+    const kind = textOfType(type);
+    return {
+      colId: name, headerName: name, headerTooltip: kind, valueGetter: ({ data: row }) => row?.[name], cellRenderer: Cell, cellRendererParams: { kind }, cellDataType: false,
+      cellClass: kind === 'number' ? 'number' : '', valueFormatter: ({ value }) => textOfCell(value), minWidth: 80,
+    };
+  }), [columns]);
+  return (
+    <div className="grid">
+      <AgGridReact<AnyRow> theme={theme} styleNonce={nonce} rowData={data as AnyRow[]} columnDefs={columnDefs} enableCellTextSelection ensureDomOrder />
+    </div>
+  );
+}
