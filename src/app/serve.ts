@@ -44,6 +44,7 @@ import { onStopSignal } from './stop-signals.ts';
 import { untilClosed } from '../until-closed.ts';
 import { TokenUses } from '../security/token-uses.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
+import { JobNotes } from '../jobs/job-notes.ts';
 import { LogBytes } from '../usage/log-bytes.ts';
 import { dayOf, sumLogBytes } from '../usage/log-bytes-notes.ts';
 import { QueryEngine } from '../query/query-engine.ts';
@@ -82,6 +83,8 @@ export async function serve(config: Config): Promise<void> {
   const { database, log } = service;
   const logBytes = new LogBytes({ pool: database.pool, now: () => log.now(), settingMax: config.LOG_BYTES_PER_DAY, logger });
   resources.defer(() => untilClosed('its counts of log bytes', logBytes.close(), logger));
+  const jobNotes = new JobNotes({ pool: database.pool, logger });
+  resources.defer(() => untilClosed('its notes of jobs', jobNotes.close(), logger));
   metrics.askQuotas(async () => [
     ...await service.queries.teams.quotaUse(), { quota: 'logBytesPerDay' as const, ...await sumLogBytes(database.pool, dayOf(log.now())) },
   ]);
@@ -96,7 +99,7 @@ export async function serve(config: Config): Promise<void> {
   metrics.watchDisks(diskFloor);
   const outcomes = new OutcomeQueries(service.database);
   const submitter = new Submitter(service.log, service.keys, {
-    shares, logBytes, outcomes, asyncWaitMs: config.ASYNC_WAIT_MS, logger,
+    shares, logBytes, jobNotes, outcomes, asyncWaitMs: config.ASYNC_WAIT_MS, logger,
     onRefused: (refusal) => metrics.requests.refused(refusal),
   });
   const rateLimits = RateLimits.of(config, metrics.requests);
@@ -110,7 +113,7 @@ export async function serve(config: Config): Promise<void> {
   resources.defer(() => untilClosed('its query engine', engine.close(), logger));
   metrics.watchQueries(engine);
   const app = buildService({
-    service, engine, files, submitter, outcomes, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted: () => started,
+    service, engine, files, submitter, outcomes, jobNotes, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted: () => started,
   });
   resources.defer(() => untilClosed('its connections to clients', drain(app, submitter, config), logger));
   service.onFailure((reason) => {
@@ -213,12 +216,13 @@ async function openWhenReachable<T extends { close(): Promise<void> }>(
 }
 
 /** Builds the HTTP interface; a projector serves only health, metrics and documentation. */
-function buildService({ service, engine, files, submitter, outcomes, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted }: {
+function buildService({ service, engine, files, submitter, outcomes, jobNotes, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted }: {
   readonly service: Service;
   readonly engine: QueryEngine;
   readonly files: FileStore;
   readonly submitter: Submitter;
   readonly outcomes: OutcomeQueries;
+  readonly jobNotes: JobNotes;
   readonly shares: Shares;
   readonly rateLimits: RateLimits | null;
   readonly addressLimit: AddressLimit | null;
@@ -261,7 +265,7 @@ function buildService({ service, engine, files, submitter, outcomes, shares, rat
       const requireReadModel = (): Promise<void> => (log.isCaughtUp ? Promise.resolve() : refuseWhileBehind());
       addRoutes(app, {
         submitter, log, teams, tables, rows, pages, engine, stashes, shares, diskFloor: config.DISK_FREE_MIN === 0 ? null : diskFloor,
-        jobs: new Jobs({ log, keys, outcomes }),
+        jobs: new Jobs({ log, keys, outcomes, notes: jobNotes }),
         receiver: {
           submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, bodyLimits: { openMax: config.BODIES_OPEN_MAX }, turns: new Turns(), rateLimits,
           writeAhead: service.writeAhead, takeBack: service.takeBack, spoolFolder,

@@ -13,6 +13,7 @@ import type { Database } from '../database/database.ts';
 import { inPipelinedTransaction } from '../database/transaction.ts';
 import { StoredSecretKeys, type SecretKeys } from '../security/secret-keys.ts';
 import { createEngineAddresses } from '../query/engine-addresses.ts';
+import { createJobNotes } from '../jobs/job-notes.ts';
 import { createTokenNotes } from '../security/token-notes.ts';
 import { untilClosed } from '../until-closed.ts';
 import { createLogBytesNotes } from '../usage/log-bytes-notes.ts';
@@ -109,6 +110,7 @@ export async function openReadModel(config: Config, logger: Logger): Promise<Rea
     await use.identify();
     await createTokenNotes(database.pool);
     await createLogBytesNotes(database.pool);
+    await createJobNotes(database.pool);
     await createEngineAddresses(database.pool);
     return {
       url: postgres.url, database, queries: openQueries(models, database),

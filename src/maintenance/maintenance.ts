@@ -11,6 +11,8 @@ import { compactOnce } from '../../projections/tables/compaction.ts';
 import { advisoryLocks } from '../database/advisory-locks.ts';
 import type { Database } from '../database/database.ts';
 import type { EventLog } from '../log/event-log.ts';
+import { forgetJobs } from '../jobs/job-notes.ts';
+import { outcomeLife } from '../../projections/engine/outcomes/recorded-outcome.ts';
 import { pause } from '../pause.ts';
 import { runRound, type Kind } from './round.ts';
 import { expireBodies } from './expire-bodies.ts';
@@ -111,10 +113,11 @@ export class Maintenance {
   }
 
   #rarelyDone(): Kind[] {
-    const { database, uploads } = this.#options;
+    const { database, log, uploads } = this.#options;
     return [
       { repeats: false, step: () => uploads.removeOrphans() },
       { repeats: true, step: () => removeRareGarbage(models, database) },
+      { repeats: true, step: () => forgetJobs(database.pool, log.now() - outcomeLife) },
     ];
   }
 }

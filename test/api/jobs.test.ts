@@ -238,7 +238,7 @@ describe('a job', () => {
   });
 
   test.each<[string, string, string]>([
-    ['GET', '/jobs', '404 not_found'],
+    ['POST', '/jobs', '405 method_not_allowed'],
     ['GET', '/jobs/', noJob],
     ['GET', '/jobs/x?a=1', malformed],
     ['GET', '/jobs/x/progress?limit=1', malformed],

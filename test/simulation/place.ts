@@ -136,7 +136,7 @@ export class Place {
       const outcomes = new OutcomeQueries(database.asDatabase);
       this.#serving = {
         log, submitter: new Submitter(log, keys, { shares, outcomes, asyncWaitMs: 1000, logger }),
-        jobs: new Jobs({ log, outcomes, keys }), queries: openQueries(models, database.asDatabase),
+        jobs: new Jobs({ log, outcomes, keys, notes: { list: () => Promise.reject(new Error('not asked')) } }), queries: openQueries(models, database.asDatabase),
       };
     } catch (error) {
       logger.warn({ err: error, process: process.name }, 'the process could not start');

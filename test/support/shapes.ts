@@ -86,6 +86,11 @@ const jobProgress = anyOf(
   exactly({ phase: word('done', 'failed'), rowsDone: count, rowsTotal, 'cellsDropped?': count }),
 );
 
+const listedJob = exactly({
+  id: jobId, operation: text, created: time, tableID: orNull(tableId), stashID: orNull(text), status: word('running', 'succeeded', 'failed'),
+  'error?': exactly({ message: text }), progress: jobProgress,
+});
+
 /** What a team is told of itself. */
 const token = exactly({
   id: tableId, name: text, team: exactly({ id: tableId, name: text }), readOnly: (value) => typeof value === 'boolean', appID: orNull(text), expires: orNull(time),
@@ -123,6 +128,7 @@ const shapes: readonly Shape[] = [
     route: /^POST \/query$/, versioned: false, csv: true,
     bodies: { 200: exactly({ data: listOf(isObject), columns: listOf(exactly({ name: text, type: columnType })), versions: isObject }) },
   },
+  { route: /^GET \/jobs$/, bodies: { 200: exactly({ data: listOf(listedJob), 'continuation?': jobId }) }, versioned: false },
   { route: /^GET \/jobs\/[^/]*$/, bodies: { 200: exactly({ data: job }) }, versioned: false },
   { route: /^GET \/jobs\/[^/]*\/progress$/, bodies: { 200: exactly({ data: jobProgress }) }, versioned: false },
   {

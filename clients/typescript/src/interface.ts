@@ -344,6 +344,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List jobs
+         * @description A page of the team's jobs of the last 7 days, newest first: 1,000 unless fewer are asked for. A request is among them once it was answered with the ID of a job. What it would have been answered is at `GET /jobs/{jobID}`. The token of an app sees what tokens of that app asked for. A page may have fewer jobs than were asked for while it has a `continuation`.
+         */
+        get: operations["listJobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/jobs/{jobID}": {
         parameters: {
             query?: never;
@@ -675,6 +695,38 @@ export interface components {
             fileName: string;
             /** @description The bytes of the file, where they are known: what is too large is refused now rather than later. */
             contentLength?: unknown;
+        };
+        ListedJob: {
+            /** @description The ID of the job. */
+            id: string;
+            /** @description The operation that was asked for, by its `operationId`. */
+            operation: string;
+            /**
+             * Format: date-time
+             * @description When it was asked for.
+             */
+            created: string;
+            /** @description The table that it is about, or that it creates; null if there is none, or it is not known yet. */
+            tableID: string | null;
+            /** @description The stash whose rows are imported, or that is written to; null if there is none. */
+            stashID: string | null;
+            /** @enum {string} */
+            status: "running" | "succeeded" | "failed";
+            /** @description Why it failed. */
+            error?: {
+                message: string;
+            };
+            progress: components["schemas"]["JobProgress"];
+        };
+        JobProgress: {
+            /** @enum {string} */
+            phase: "waiting" | "done" | "failed";
+            rowsDone: number;
+            /** @description Null where it is not known yet. */
+            rowsTotal: number | null;
+            eventsAhead?: number;
+            /** @description What `Tablog-Dropped-Cells` would have said. */
+            cellsDropped?: number;
         };
         Job: {
             /** @constant */
@@ -3145,6 +3197,44 @@ export interface operations {
             503: components["responses"]["503.service_unavailable.head"];
         };
     };
+    listJobs: {
+        parameters: {
+            query?: {
+                /** @description How many jobs the page may have at most. More than 1000 counts as 1000. */
+                limit?: number;
+                /** @description The `continuation` of the page before. */
+                continuation?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Jobs, and where to go on. */
+            200: {
+                headers: {
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ListedJob"][];
+                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
+                        continuation?: string;
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error"];
+            404: components["responses"]["404.request_error"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable"];
+        };
+    };
     getJob: {
         parameters: {
             query?: never;
@@ -3202,16 +3292,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        data: {
-                            /** @enum {string} */
-                            phase: "waiting" | "done" | "failed";
-                            rowsDone: number;
-                            /** @description Null where it is not known yet. */
-                            rowsTotal: number | null;
-                            eventsAhead?: number;
-                            /** @description What `Tablog-Dropped-Cells` would have said. */
-                            cellsDropped?: number;
-                        };
+                        data: components["schemas"]["JobProgress"];
                     };
                 };
             };

@@ -17,6 +17,11 @@ export interface Try {
  */
 export type TryOutcome = Outcome | 'forgotten' | null;
 
+/** A try, and its command. */
+export interface CommandTry extends Try {
+  readonly commandId: string;
+}
+
 /** By how much the log time of an attempt is uncertain, in milliseconds: a process whose clock differs by more takes no writes. */
 const uncertainty = 60_000;
 
@@ -37,8 +42,19 @@ export class OutcomeQueries {
 
   /** How far the command's partition is projected, the teams held there, and the outcome of this attempt up to there. */
   async find(partition: number, commandId: string, tried: Try): Promise<{ readonly next: bigint; readonly held: HeldTeams; readonly outcome: TryOutcome }> {
-    const { next, held, outcomes } = await findProgressAndOutcomes(this.#database.reader, partition, [commandId]);
-    const [recorded] = outcomes;
-    return { next, held, outcome: recorded ? outcomeOfTry(recorded, tried) : null };
+    const { next, held, outcomes } = await this.findAll(partition, [{ commandId, ...tried }]);
+    return { next, held, outcome: outcomes[0]! };
+  }
+
+  /** The same of several attempts, in one snapshot. */
+  async findAll(partition: number, tries: readonly CommandTry[]): Promise<{ readonly next: bigint; readonly held: HeldTeams; readonly outcomes: readonly TryOutcome[] }> {
+    const { next, held, outcomes } = await findProgressAndOutcomes(this.#database.reader, partition, tries.map(({ commandId }) => commandId));
+    const byCommand = new Map(outcomes.map((recorded) => [recorded.commandId, recorded]));
+    return {
+      next, held, outcomes: tries.map((tried) => {
+        const recorded = byCommand.get(tried.commandId);
+        return recorded === undefined ? null : outcomeOfTry(recorded, tried);
+      }),
+    };
   }
 }

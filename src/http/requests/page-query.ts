@@ -4,17 +4,17 @@ import { z } from 'zod';
 /** Decisions 3: a page without a limit must not drop anything that clients expect, and a larger limit counts as this one. */
 export const pageItemsMax = 10_000;
 
-/** `items`: what the page consists of, for the description. */
-export function pageQuery(items: string) {
+/** `items`: what the page consists of, for the description. `itemsMax`: how many it may have. */
+export function pageQuery(items: string, itemsMax = pageItemsMax) {
   return z.strictObject({
     limit: z.string()
       .regex(/^[0-9]+$/, 'must be a whole number')
-      .transform((text) => Math.min(Number(text), pageItemsMax))
+      .transform((text) => Math.min(Number(text), itemsMax))
       .pipe(z.number().min(1, 'must be at least 1'))
-      .default(pageItemsMax)
+      .default(itemsMax)
       .meta({
-        description: `How many ${items} the page may have at most. More than ${pageItemsMax} counts as ${pageItemsMax}.`,
-        jsonSchema: { type: 'integer', minimum: 1, default: pageItemsMax },
+        description: `How many ${items} the page may have at most. More than ${itemsMax} counts as ${itemsMax}.`,
+        jsonSchema: { type: 'integer', minimum: 1, default: itemsMax },
       }),
     continuation: z.string().optional().meta({ description: 'The `continuation` of the page before.' }),
   });

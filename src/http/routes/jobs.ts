@@ -1,4 +1,4 @@
-/** Spec 4.7: the state of a request that was answered 202, or 503 with a job's ID. */
+/** Spec 4.7: the state of a request that was answered 202, or 503 with a job's ID. The list of jobs is ours, not the spec's. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RowQueries } from '../../../projections/tables/rows.queries.ts';
 import type { UploadQueries } from '../../../projections/uploads/uploads.queries.ts';
@@ -8,11 +8,19 @@ import type { App } from '../server/app-type.ts';
 import type { Principal } from '../access/authenticate.ts';
 import { jobOperations } from '../openapi/operations/jobs.ts';
 import { replyWithError } from '../answers/error-reply.ts';
-import type { Jobs, JobState } from '../submit/jobs.ts';
+import { readPage } from '../answers/read-page.ts';
+import type { Shares } from '../limits/shares.ts';
+import { invalidContinuation } from '../requests/continuation.ts';
+import { pageQuery } from '../requests/page-query.ts';
+import type { Jobs, JobState, ListedJob } from '../submit/jobs.ts';
 import { encloseResult } from '../answers/result-json.ts';
 import type { UploadAnswers } from '../answers/upload-answers.ts';
 
 const json = 'application/json; charset=utf-8';
+
+/** How many jobs a page has at most, and the bytes of JSON that a job with a long refusal takes. */
+const pageJobsMax = 1000;
+const jobBytesMax = 4096;
 
 type Answer = (reply: FastifyReply, job: Job, state: JobState) => FastifyReply | Promise<FastifyReply>;
 
@@ -21,9 +29,24 @@ export interface JobsRouteDependencies {
   readonly rows: RowQueries;
   readonly uploads: UploadQueries;
   readonly uploadAnswers: UploadAnswers;
+  readonly shares: Pick<Shares, 'pages' | 'outgoingBytes'>;
 }
 
-export function addJobRoutes(app: App, { jobs, rows, uploads, uploadAnswers }: JobsRouteDependencies): void {
+export function addJobRoutes(app: App, { jobs, rows, uploads, uploadAnswers, shares }: JobsRouteDependencies): void {
+  app.get('/jobs', {
+    schema: { querystring: pageQuery('jobs', pageJobsMax) }, config: { operation: jobOperations.list, duringQuarantine: true },
+  }, async (request, reply) => {
+    const { teamId, appId } = request.principal;
+    const { limit, continuation } = request.query;
+    // The continuation is the ID of the last job of the page before.
+    const after = continuation === undefined ? null : jobs.place(teamId, continuation);
+    if (after === null && continuation !== undefined) throw invalidContinuation('query.', 'these jobs');
+    const { page, outgoing } = await readPage(shares, reply, limit * jobBytesMax, () => jobs.list(teamId, { appId, after, limit }));
+    const body = JSON.stringify({ data: page.jobs.map((listed) => present(jobs, listed)), ...(page.next === null ? {} : { continuation: page.next }) });
+    outgoing.shrink(Buffer.byteLength(body));
+    return reply.header('cache-control', 'no-store').type(json).send(body);
+  });
+
   app.get('/jobs/:jobID', { config: { operation: jobOperations.get, duringQuarantine: true } }, answerJob(jobs, async (reply, _job, state) => {
     if (state.status === 'succeeded' && state.result.upload !== undefined) {
       const { upload } = state.result;
@@ -42,6 +65,16 @@ export function addJobRoutes(app: App, { jobs, rows, uploads, uploadAnswers }: J
   app.get('/jobs/:jobID/progress', { config: { operation: jobOperations.progress, duringQuarantine: true } }, answerJob(jobs, (reply, job, state) => {
     return reply.send(JSON.stringify({ data: progressOf(jobs, job, state) }));
   }));
+}
+
+/** A job in a list. A table under an Idempotency-Key has the ID that the first try gave it. */
+function present(jobs: Jobs, { note, job, state, askedAt }: ListedJob): object {
+  const { jobId, operation, tableId, stashId } = note;
+  const created = state.status === 'succeeded' ? state.result.tableId : undefined;
+  return {
+    id: jobId, operation, created: new Date(askedAt).toISOString(), tableID: created ?? tableId, stashID: stashId, status: state.status,
+    ...(state.status === 'failed' ? { error: { message: state.message } } : {}), progress: progressOf(jobs, job, state),
+  };
 }
 
 /** Finds the job, and does what all job routes have in common. */

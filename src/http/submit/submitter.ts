@@ -13,10 +13,12 @@ import type { EventLog } from '../../log/event-log.ts';
 import { partitionOf } from '../../log/partition.ts';
 import { isUnavailable } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
+import type { JobNote, JobNotes } from '../../jobs/job-notes.ts';
 import type { LogBytes } from '../../usage/log-bytes.ts';
 import { readIdempotencyKey } from './idempotency.ts';
 import { bodyChunks } from '../bodies/request-body.ts';
 import type { Shares } from '../limits/shares.ts';
+import { tableIdOf } from '../requests/table-path.ts';
 
 /** How long after its creation an event may take effect, in milliseconds of log time (docs/spec/decisions.md 1). */
 export const notAfterDelay = 60_000;
@@ -28,6 +30,13 @@ export interface RequestIdentity {
   readonly commandId: string;
   /** With an Idempotency-Key: a running hash of the request and its body, which tells it from other requests under the same key. */
   readonly digest: Hash | null;
+  /** What the list of jobs says of it; absent: it is listed nowhere. */
+  readonly about?: Pick<JobNote, 'operation' | 'appId' | 'tableId'>;
+}
+
+/** The job of a request, and what the list of jobs says of it; null: nothing. */
+export interface RequestJob extends Job {
+  readonly about: Pick<JobNote, 'operation' | 'appId' | 'tableId' | 'stashId'> | null;
 }
 
 /** The result of a command that was applied. */
@@ -36,7 +45,7 @@ export interface Applied {
   /** The version for the answer's ETag; 0 if there is none. */
   readonly etag: bigint;
   /** Finds the same result later. */
-  readonly job: Job;
+  readonly job: RequestJob;
 }
 
 /** A job that tells the outcome of a command. */
@@ -48,13 +57,14 @@ export interface Accepted {
 interface Sent {
   /** Rejects with HttpError when the command is refused, with NotAppended when it has no effect. */
   readonly applied: Promise<Applied>;
-  readonly job: Job;
+  readonly job: RequestJob;
 }
 
 /** The identity of a request: random or, with an Idempotency-Key, the same for each try (docs/spec/decisions.md 1 and 6). */
 export function identify(request: FastifyRequest): RequestIdentity {
   const key = readIdempotencyKey(request);
-  if (key === undefined) return { commandId: randomUUIDv7(), digest: null };
+  const about = aboutOf(request);
+  if (key === undefined) return { commandId: randomUUIDv7(), digest: null, about };
   const { method, url, headers } = request.raw;
   const path = url!.split('?', 1)[0]!;
   const { teamId, appId } = request.principal;
@@ -63,7 +73,13 @@ export function identify(request: FastifyRequest): RequestIdentity {
   const digest = createHash('sha256').update(
     JSON.stringify([url, headers['content-type'], headers['if-match'], headers['x-service-asynchronous']]),
   );
-  return { commandId, digest };
+  return { commandId, digest, about };
+}
+
+function aboutOf(request: FastifyRequest): NonNullable<RequestIdentity['about']> {
+  const { operation } = request.routeOptions.config;
+  const isOfTable = 'tableID' in (request.params as object);
+  return { operation: operation!.operationId, appId: request.principal.appId, tableId: isOfTable ? tableIdOf(request) : null };
 }
 
 /**
@@ -82,6 +98,8 @@ export interface SubmitterOptions {
   readonly shares: Pick<Shares, 'writes' | 'writeUnitsMin'>;
   /** Counts the bytes that teams append to the log in a day, and refuses writes beyond their quota. Absent: there is no such quota. */
   readonly logBytes?: Pick<LogBytes, 'refusalOf' | 'add'>;
+  /** Notes jobs that clients are told of. Absent: they are not listed. */
+  readonly jobNotes?: Pick<JobNotes, 'add'>;
   /** Finds the outcome of an earlier try of a request that is refused without being appended. */
   readonly outcomes: Pick<OutcomeQueries, 'find'>;
   /** How long a command that may become a job waits for its outcome, in milliseconds. */
@@ -126,7 +144,7 @@ export class Submitter {
       return await this.#untilGivenUp(applied);
     } catch (error) {
       if (!(error instanceof AppendUnknown)) throw error;
-      throw outcomeUnknown(formatJobId(this.#keys, job), 'Nobody could tell in time whether the request took effect.', error);
+      throw outcomeUnknown(this.#tellOf(job), 'Nobody could tell in time whether the request took effect.', error);
     }
   }
 
@@ -151,7 +169,7 @@ export class Submitter {
     } finally {
       waited.end();
     }
-    const accepted = { jobId: formatJobId(this.#keys, job) };
+    const accepted = { jobId: this.#tellOf(job) };
     applied.catch((error: unknown) => this.#tellOfFailure(error, job, accepted));
     return accepted;
   }
@@ -178,7 +196,7 @@ export class Submitter {
       return await build(result);
     } catch (error) {
       if (!isUnavailable(error)) throw error;
-      throw outcomeUnknown(formatJobId(this.#keys, job), 'The request took effect, but its answer cannot be built now.', error as Error);
+      throw outcomeUnknown(this.#tellOf(job), 'The request took effect, but its answer cannot be built now.', error as Error);
     }
   }
 
@@ -191,7 +209,7 @@ export class Submitter {
   /** Rejects with HttpError if the event is too large, or its team has too many that wait, or has appended too much today. */
   async #send(
     teamId: string,
-    { commandId, digest }: RequestIdentity,
+    { commandId, digest, about }: RequestIdentity,
     data: EventData,
     body: PackedBody | undefined,
     rows: number | null,
@@ -199,7 +217,10 @@ export class Submitter {
     const requestDigest = digest === null ? null : digest.digest('base64url');
     const partition = partitionOf(teamId, this.#log.partitions);
     const notAfter = this.#log.nextTime(partition) + notAfterDelay;
-    const job = { teamId, partition, commandId, notAfter, rows, requestTag: requestTagOf(requestDigest) };
+    const job = {
+      teamId, partition, commandId, notAfter, rows, requestTag: requestTagOf(requestDigest),
+      about: about === undefined ? null : { ...about, ...namesIn(data, requestDigest !== null) },
+    };
     const { logBytes, shares: { writes, writeUnitsMin } } = this.#options;
     const exceeded = beginsWrite(data) ? logBytes?.refusalOf(teamId) ?? null : null;
     if (exceeded !== null) {
@@ -219,6 +240,14 @@ export class Submitter {
       return toApplied(outcome, requestDigest, job);
     });
     return { applied, job };
+  }
+
+  /** The ID of a job that a client is about to be told of, so that it is listed, too. */
+  #tellOf(job: RequestJob): string {
+    const jobId = formatJobId(this.#keys, job);
+    const { teamId, notAfter, commandId, about } = job;
+    if (about !== null) this.#options.jobNotes?.add({ teamId, notAfter, commandId, jobId, ...about });
+    return jobId;
   }
 
   /** The outcome of an earlier try under the same Idempotency-Key; null if none counts. */
@@ -253,12 +282,19 @@ export class Submitter {
 }
 
 /** Throws HttpError for a refusal, and for the outcome of another request under the same key. */
-function toApplied(outcome: Outcome, requestDigest: string | null, job: Job): Applied {
+function toApplied(outcome: Outcome, requestDigest: string | null, job: RequestJob): Applied {
   if (requestDigest !== null && outcome.requestDigest !== requestDigest) {
     throw new HttpError('idempotency_key_reused', keyReusedMessage);
   }
   if (outcome.status === 'refused') throw new HttpError(outcome.refusal.type, outcome.refusal.message);
   return { result: outcome.result, etag: outcome.etag ?? 0n, job };
+}
+
+/** The stash of an event, and the table that it creates. Of several tries under one key the first in the log names that table. */
+function namesIn(data: EventData, hasKey: boolean): { readonly stashId: string | null; readonly tableId?: string } {
+  const rows = 'rows' in data ? data.rows : null;
+  const stashId = 'stashId' in data ? data.stashId : rows?.kind === 'stash' ? rows.stashId : null;
+  return { stashId, ...(data.type === 'TableCreateRequested' && !hasKey ? { tableId: data.tableId } : {}) };
 }
 
 /** Whether no part of the write came before: once its body is open, it is accepted whole. */

@@ -47,7 +47,13 @@ function find({ after = 0, outcome = null, outcomeLater = outcome, progress = 10
       now: () => notAfter + after,
       bounds: () => (end === null ? Promise.reject(new Error('away')) : Promise.resolve({ start: 0n, end })),
     } as unknown as EventLog,
-    outcomes: { find: async () => ({ next: progress, ...answers.shift()! }) } as unknown as OutcomeQueries,
+    outcomes: {
+      findAll: async () => {
+        const { outcome: first, held } = answers.shift()!;
+        return { next: progress, held, outcomes: [first] };
+      },
+    } as unknown as OutcomeQueries,
+    notes: { list: () => Promise.reject(new Error('not asked')) },
   });
   return jobs.find(asker, formatJobId(keys, { ...job, ...changes }));
 }

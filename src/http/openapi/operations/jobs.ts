@@ -1,7 +1,7 @@
 /** The operations of the job routes, and the answers that name a job. */
 import { z } from 'zod';
 import { json, type Answer, type Operation } from '../operation.ts';
-import { examples, nothing, rowIds, tableId } from './schemas.ts';
+import { continuation, examples, nothing, rowIds, tableId } from './schemas.ts';
 
 const jobId = z.string().meta({ description: 'The ID of the job.' });
 const exampleId = 'AgEFAZnC9G0eejCMVR8KKzxNXgGZwvRtHnownFUfCis8TV4BmcL0bR4AAAAAAGSp0kMhSVPc0NAVm3oQ';
@@ -59,6 +59,53 @@ const get: Operation = {
   errors: ['job_not_found'],
 };
 
+const jobProgress = z.strictObject({
+  phase: z.enum(['waiting', 'done', 'failed']),
+  rowsDone: z.int().min(0),
+  rowsTotal: z.int().min(0).nullable().meta({ description: 'Null where it is not known yet.' }),
+  eventsAhead: z.int().min(0).optional(),
+  cellsDropped: z.int().min(0).optional().meta({ description: 'What `Tablog-Dropped-Cells` would have said.' }),
+}).meta({ id: 'JobProgress' });
+
+const listedJob = z.strictObject({
+  id: jobId,
+  operation: z.string().meta({ description: 'The operation that was asked for, by its `operationId`.' }),
+  created: z.iso.datetime().meta({ description: 'When it was asked for.' }),
+  tableID: tableId.nullable().meta({ description: 'The table that it is about, or that it creates; null if there is none, or it is not known yet.' }),
+  stashID: z.string().nullable().meta({ description: 'The stash whose rows are imported, or that is written to; null if there is none.' }),
+  status: z.enum(['running', 'succeeded', 'failed']),
+  error: z.strictObject({ message: z.string() }).optional().meta({ description: 'Why it failed.' }),
+  progress: jobProgress,
+}).meta({ id: 'ListedJob' });
+
+const list: Operation = {
+  operationId: 'listJobs',
+  tag: 'Jobs',
+  summary: 'List jobs',
+  description: 'A page of the team\'s jobs of the last 7 days, newest first: 1,000 unless fewer are asked for. A request is among them once it was answered with '
+    + 'the ID of a job. What it would have been answered is at `GET /jobs/{jobID}`. The token of an app sees what tokens of that app asked for. A page may '
+    + 'have fewer jobs than were asked for while it has a `continuation`.',
+  answers: {
+    200: {
+      description: 'Jobs, and where to go on.',
+      body: json(z.strictObject({ data: z.array(listedJob), continuation }), {
+        'an import of a stash, and what could not be added': {
+          data: [
+            {
+              id: exampleId, operation: 'createTable', created: '2026-01-02T03:04:05.678Z', tableID: examples.tableId, stashID: 'import-7', status: 'running',
+              progress: { phase: 'waiting', rowsDone: 0, rowsTotal: null, eventsAhead: 12 },
+            },
+            {
+              id: exampleId, operation: 'addRows', created: '2026-01-02T03:04:04.567Z', tableID: examples.tableId, stashID: null, status: 'failed',
+              error: { message: 'rows[3].born: "soon" does not fit the column\'s type date' }, progress: { phase: 'failed', rowsDone: 0, rowsTotal: 1000 },
+            },
+          ],
+        },
+      }),
+    },
+  },
+};
+
 const progress: Operation = {
   operationId: 'getJobProgress',
   tag: 'Jobs',
@@ -69,15 +116,7 @@ const progress: Operation = {
     200: {
       headersAtTimes: ['Retry-After'],
       description: 'The progress.',
-      body: json(z.strictObject({
-        data: z.strictObject({
-          phase: z.enum(['waiting', 'done', 'failed']),
-          rowsDone: z.int().min(0),
-          rowsTotal: z.int().min(0).nullable().meta({ description: 'Null where it is not known yet.' }),
-          eventsAhead: z.int().min(0).optional(),
-          cellsDropped: z.int().min(0).optional().meta({ description: 'What `Tablog-Dropped-Cells` would have said.' }),
-        }),
-      }), {
+      body: json(z.strictObject({ data: jobProgress }), {
         waiting: { data: { phase: 'waiting', rowsDone: 0, rowsTotal: 1000, eventsAhead: 12 } },
         done: { data: { phase: 'done', rowsDone: 1000, rowsTotal: 1000 } },
       }),
@@ -86,4 +125,4 @@ const progress: Operation = {
   errors: ['job_not_found'],
 };
 
-export const jobOperations = { get, progress };
+export const jobOperations = { list, get, progress };
