@@ -113,7 +113,7 @@ export async function serve(config: Config): Promise<void> {
   resources.defer(() => untilClosed('its query engine', engine.close(), logger));
   metrics.watchQueries(engine);
   const app = buildService({
-    service, engine, files, submitter, outcomes, jobNotes, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted: () => started,
+    service, engine, files, submitter, outcomes, jobNotes, logBytes, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted: () => started,
   });
   resources.defer(() => untilClosed('its connections to clients', drain(app, submitter, config), logger));
   service.onFailure((reason) => {
@@ -216,13 +216,14 @@ async function openWhenReachable<T extends { close(): Promise<void> }>(
 }
 
 /** Builds the HTTP interface; a projector serves only health, metrics and documentation. */
-function buildService({ service, engine, files, submitter, outcomes, jobNotes, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted }: {
+function buildService({ service, engine, files, submitter, outcomes, jobNotes, logBytes, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted }: {
   readonly service: Service;
   readonly engine: QueryEngine;
   readonly files: FileStore;
   readonly submitter: Submitter;
   readonly outcomes: OutcomeQueries;
   readonly jobNotes: JobNotes;
+  readonly logBytes: LogBytes;
   readonly shares: Shares;
   readonly rateLimits: RateLimits | null;
   readonly addressLimit: AddressLimit | null;
@@ -274,7 +275,7 @@ function buildService({ service, engine, files, submitter, outcomes, jobNotes, s
         stashLimits: stashLimits({
           lifeMs: config.STASH_LIFE_MS, chunksMax: config.STASH_CHUNKS_MAX, rowsMax: config.STASH_ROWS_MAX, stashesMax: config.STASHES_MAX,
         }),
-        bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
+        bodyBytesMax: config.BODY_SIZE_MAX_BYTES, logBytes, quotaSettings: config,
         audit, uploads, files, filesCacheSeconds: config.FILES_CACHE_SECONDS, uploadAnswers: new UploadAnswers({ files, publicUrl: config.PUBLIC_URL }),
         uploadLimits: {
           sizeMax: config.UPLOAD_SIZE_MAX_BYTES, lifeMs: config.UPLOAD_LIFE_MS, unclaimedLifeMs: config.UPLOAD_UNCLAIMED_LIFE_MS,

@@ -11,7 +11,8 @@ import { audited, type AuditDetails } from './audited.ts';
 import { parseByteSize } from '../byte-size.ts';
 import { wholeNumber, writeOut, writeWords } from './console.ts';
 import { UserError } from './user-error.ts';
-import { describeLimit, hasDefault, quotasAsJson, teamAsJson, writeQuotas } from './show-teams.ts';
+import { hasDefault } from '../usage/team-quotas.ts';
+import { describeLimit, quotasAsJson, teamAsJson, writeQuotas } from './show-teams.ts';
 import { findTeam, withReadModel, withService } from './with-service.ts';
 
 interface Flags {

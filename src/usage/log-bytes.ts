@@ -68,6 +68,13 @@ export class LogBytes {
     return exceededLogBytes({ ...known, used }, this.#options.settingMax);
   }
 
+  /** How much the team has appended today, as far as this process knows: of other processes what they have noted. */
+  async usedBy(teamId: string): Promise<number> {
+    const { pool, now } = this.#options;
+    const [noted] = await readLogBytes(pool, dayOf(now()), [teamId]);
+    return (noted?.used ?? 0) + (this.#pending.get(teamId) ?? 0);
+  }
+
   /** The team has appended bytes. */
   add(teamId: string, bytes: number): void {
     this.#pending.set(teamId, (this.#pending.get(teamId) ?? 0) + bytes);

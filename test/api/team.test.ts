@@ -1,8 +1,13 @@
 /** What a client learns of its token and its team: our paths, decisions 3. */
 import { expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
+import { outcomeOf } from '../support/client.ts';
+import { sleepUntil } from '../support/server.ts';
+import { putChunks } from '../support/stashes.ts';
+import { createTable } from '../support/tables.ts';
+import { createUpload } from '../support/uploads.ts';
 
-const { api } = useApi();
+const { api } = useApi({ RATE_LIMIT_REQUESTS: '1000', RATE_LIMIT_ROWS: '50', RATE_LIMIT_WINDOW_MS: '60000', LOG_BYTES_PER_DAY: '1000000', TABLES_MAX: '20' });
 
 test('a token says whose it is, and what it may do', async () => {
   const team = await api().createTeam();
@@ -17,4 +22,46 @@ test('a token says whose it is, and what it may do', async () => {
     const token = await team.createToken(limits);
     expect((await token.client.get('/token')).json.data).toEqual({ ...whole, id: token.id, ...changed });
   }
+});
+
+test('a team learns what it uses of its quotas, and who has set them', async () => {
+  const team = await api().createTeam();
+  const { client } = team;
+  const none = { used: 0, max: null, setBy: null };
+  const byService = (used: number, max: number) => ({ used, max, setBy: 'service' });
+  const first = await client.get('/usage');
+  expect([first.status, first.headers.get('cache-control')]).toEqual([200, 'no-store']);
+  expect(first.json.data).toEqual({
+    team: { id: team.id, name: 'test' }, suspended: false,
+    quotas: {
+      rows: none, tables: byService(0, 20), stashes: byService(0, 10_000), openBodies: byService(0, 1000), openUploads: byService(0, 1000),
+      openUploadBytes: byService(0, 100 * 2 ** 30), uploadBytes: none, logBytesPerDay: byService(0, 1_000_000),
+    },
+    rateLimits: [
+      { name: 'requests', max: 1000, windowSeconds: 60, left: 999, resetSeconds: 60 }, { name: 'rows', max: 50, windowSeconds: 60, left: 50, resetSeconds: 60 },
+    ],
+  });
+
+  await team.setPlan({ rowsMax: 10, tablesMax: 30 });
+  await createTable(client, [{ a: 1 }, { a: 2 }, { a: 3 }]);
+  await putChunks(client, 's', [['1', [{ a: 1 }]]]);
+  await createUpload(client);
+  await sleepUntil(async () => {
+    const { quotas } = (await client.get('/usage')).json.data;
+    return quotas.logBytesPerDay.used > 0;
+  }, 'the bytes of the log are counted');
+  const reader = await team.createToken({ readOnly: true });
+  const { quotas, rateLimits } = (await reader.client.get('/usage')).json.data;
+  expect(quotas).toMatchObject({
+    rows: { used: 3, max: 10, setBy: 'plan' }, tables: { used: 1, max: 30, setBy: 'plan' }, stashes: { used: 1 }, openUploads: { used: 1 }, openUploadBytes: { used: 100 * 2 ** 20 },
+  });
+  expect(rateLimits).toMatchObject([{ name: 'requests' }, { name: 'rows', left: 46 }]);
+  await team.suspend();
+  expect((await client.get('/usage')).json.data).toMatchObject({ suspended: true });
+});
+
+test.each(['/usage'])('%s is not for the token of an app', async (path) => {
+  const team = await api().createTeam();
+  const { client } = await team.createToken({ appId: 'shop' });
+  expect(outcomeOf(await client.get(path))).toBe('403 forbidden');
 });

@@ -96,6 +96,15 @@ const token = exactly({
   id: tableId, name: text, team: exactly({ id: tableId, name: text }), readOnly: (value) => typeof value === 'boolean', appID: orNull(text), expires: orNull(time),
 });
 
+const quota = exactly({ used: count, max: orNull(count), setBy: orNull(word('plan', 'service')) });
+const usage = exactly({
+  team: exactly({ id: tableId, name: text }), suspended: (value) => typeof value === 'boolean',
+  quotas: exactly({
+    rows: quota, tables: quota, stashes: quota, openBodies: quota, openUploads: quota, openUploadBytes: quota, uploadBytes: quota, logBytesPerDay: quota,
+  }),
+  rateLimits: listOf(exactly({ name: text, max: count, windowSeconds: count, left: count, resetSeconds: count })),
+});
+
 const shapes: readonly Shape[] = [
   {
     route: /^GET \/tables$/, versioned: false,
@@ -143,6 +152,7 @@ const shapes: readonly Shape[] = [
   { route: /^POST \/apps\/[^/]*\/uploads\/[^/]*\/complete$/, bodies: { 200: exactly({ data: uploadCompleted }) }, versioned: false },
   { route: /^DELETE \/apps\/[^/]*\/uploads\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
   { route: /^GET \/token$/, bodies: { 200: exactly({ data: token }) }, versioned: false },
+  { route: /^GET \/usage$/, bodies: { 200: exactly({ data: usage }) }, versioned: false },
   { route: /^GET \/(livez|readyz)$/, bodies: { 200: exactly({ data: exactly({ status: text }) }) }, versioned: false },
 ];
 

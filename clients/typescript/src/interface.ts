@@ -424,6 +424,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what the team uses of its quotas
+         * @description What the team uses of each quota, how much it may use, and what says so. `logBytesPerDay` are bytes of the log today (UTC), which other processes have counted up to some seconds ago. The rate limits are those of the process that answers; there are none unless the service was set so. Not for the token of an app.
+         */
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/livez": {
         parameters: {
             query?: never;
@@ -761,6 +781,24 @@ export interface components {
                 message: string;
             };
         };
+        Quota: {
+            used: number;
+            /** @description Null: there is no limit. */
+            max: number | null;
+            /** @description The plan of the team, or else the service, for all teams; null: there is no limit. */
+            setBy: ("plan" | "service") | null;
+        };
+        RateLimit: {
+            /** @enum {string} */
+            name: "requests" | "rows" | "bytes" | "imports";
+            /** @description The most units in a window: requests, rows written, bytes of bodies, or imports of stashes. */
+            max: number;
+            windowSeconds: number;
+            /** @description How many units the process that answers has left. */
+            left: number;
+            /** @description For how many more seconds. */
+            resetSeconds: number;
+        };
     };
     responses: {
         /** @description `request_validation_error`: The request is malformed. The message names the place. */
@@ -936,7 +974,7 @@ export interface components {
                 };
             };
         };
-        /** @description `forbidden`: The token may not do this: it is for reading only, or for another app. Of an address for files: it is not signed, or no longer valid. */
+        /** @description `forbidden`: The token may not do this: it is for reading only, for another app, or for one app where all of the team is asked for. Of an address for files: it is not signed, or no longer valid. */
         "403.forbidden": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -3348,6 +3386,59 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.request_validation_error"];
+            404: components["responses"]["404.request_error"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable"];
+        };
+    };
+    getUsage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The use. */
+            200: {
+                headers: {
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            team: {
+                                /**
+                                 * Format: uuid
+                                 * @description The ID of the team.
+                                 */
+                                id: string;
+                                name: string;
+                            };
+                            suspended: boolean;
+                            quotas: {
+                                rows: components["schemas"]["Quota"];
+                                tables: components["schemas"]["Quota"];
+                                stashes: components["schemas"]["Quota"];
+                                openBodies: components["schemas"]["Quota"];
+                                openUploads: components["schemas"]["Quota"];
+                                openUploadBytes: components["schemas"]["Quota"];
+                                uploadBytes: components["schemas"]["Quota"];
+                                logBytesPerDay: components["schemas"]["Quota"];
+                            };
+                            rateLimits: components["schemas"]["RateLimit"][];
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error"];
+            403: components["responses"]["403.forbidden"];
             404: components["responses"]["404.request_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];

@@ -17,12 +17,17 @@ const linksMax = 10_000;
 export function buildAccessCheck(isLinked: IsLinked) {
   return function onRequest(request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
     const { teamId, readOnly, appId } = request.principal;
-    if (readOnly && request.method !== 'GET' && request.method !== 'HEAD' && request.routeOptions.config.operation?.isRead !== true) {
+    const { operation } = request.routeOptions.config;
+    if (readOnly && request.method !== 'GET' && request.method !== 'HEAD' && operation?.isRead !== true) {
       replyWithError(reply, 'forbidden', 'This token is for reading only.');
       return;
     }
     if (appId === null) {
       done();
+      return;
+    }
+    if (operation?.isOfTeam === true) {
+      replyWithError(reply, 'forbidden', 'This token is for one app, and what is asked for is of the whole team.');
       return;
     }
     const { appID, tableID } = request.params as { readonly appID?: string; readonly tableID?: string };

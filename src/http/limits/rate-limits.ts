@@ -20,6 +20,15 @@ const settings = {
 
 type LimitSettings = Pick<Config, (typeof settings)[TeamLimitName] | 'RATE_LIMIT_WINDOW_MS'>;
 
+/** A limit of a team: the most units in a window, how many are left, and for how many more seconds. */
+export interface LimitStanding {
+  readonly name: TeamLimitName;
+  readonly max: number;
+  readonly windowSeconds: number;
+  readonly left: number;
+  readonly resetSeconds: number;
+}
+
 /** The configured limits, applied to requests. */
 export class RateLimits {
   /** In the order of the headers; without those that are not set. */
@@ -81,6 +90,15 @@ export class RateLimits {
   take(name: TeamLimitName, teamId: string, units: number): void {
     const refusal = this.#take(name, teamId, units);
     if (refusal !== null) throw new HttpError('rate_limited', refusal.message, refusal.headers);
+  }
+
+  /** What is left to a team of each limit, in this process. */
+  standings(teamId: string): readonly LimitStanding[] {
+    return [...this.#limits].map(([name, limit]) => {
+      const { policy: { max, seconds: windowSeconds } } = limit;
+      const { units: left, seconds: resetSeconds } = limit.left(teamId);
+      return { name, max, windowSeconds, left, resetSeconds };
+    });
   }
 
   /** Counts units of something that can no longer be refused, such as further rows of a body of which some are in the log already. */

@@ -191,9 +191,9 @@ function errorTypesOf(operation: Operation, method: string, url: string, isPubli
 }
 
 /** The errors for a token without sufficient rights (src/http/access/access.ts). */
-function accessErrorsOf(method: string, url: string, { isRead = !isWrite(method) }: Operation): ErrorType[] {
+function accessErrorsOf(method: string, url: string, { isRead = !isWrite(method), isOfTeam = false }: Operation): ErrorType[] {
   return [
-    ...(!isRead || url.includes('/:appID') ? ['forbidden'] as const : []),
+    ...(!isRead || isOfTeam || url.includes('/:appID') ? ['forbidden'] as const : []),
     ...(url.includes('/:tableID') ? ['table_not_found'] as const : []),
   ];
 }

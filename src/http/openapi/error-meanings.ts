@@ -8,7 +8,7 @@ export const errorMeanings: Readonly<Record<ErrorType, readonly [meaning: string
   continuation_expired: ['The rows that the page belongs to were replaced too long ago.', 'query.continuation: it has expired.'],
   stash_not_found: ['There is no such stash, or no longer.', 'there is no stash import-7'],
   payment_required: ['The team is suspended, or a quota of its plan is used up: rows, tables, stashes, open bodies, open uploads and their bytes, bytes of files, or bytes of the log today. The message says which, how much is used, and how much is allowed.', 'The team is suspended.'],
-  forbidden: ['The token may not do this: it is for reading only, or for another app. Of an address for files: it is not signed, or no longer valid.', 'This token is for reading only.'],
+  forbidden: ['The token may not do this: it is for reading only, for another app, or for one app where all of the team is asked for. Of an address for files: it is not signed, or no longer valid.', 'This token is for reading only.'],
   request_error: ['The bearer token is missing, does not exist or is incorrect.', 'The bearer token does not exist or is incorrect.'],
   not_found: ['There is nothing at this path.', 'There is nothing at this path.'],
   table_not_found: ['The team has no such table.', 'There is no such table.'],

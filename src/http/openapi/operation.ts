@@ -28,6 +28,8 @@ export interface Operation {
   readonly isCommand?: boolean;
   /** Whether it reads only, so that tokens for reading may use it; by default GET and HEAD do. */
   readonly isRead?: boolean;
+  /** Whether it is about the whole team, so that tokens of an app may not use it. */
+  readonly isOfTeam?: boolean;
   /** The query parameter that says which media type the answer has, whatever `Accept` says. */
   readonly formatParameter?: string;
   readonly body?: Contents;

@@ -1,21 +1,43 @@
 /** What a client may know of its token and its team. These paths are ours, not the spec's. */
 import type { TeamQueries } from '../../../projections/teams/teams.queries.ts';
+import type { LogBytes } from '../../usage/log-bytes.ts';
+import { quotasOf, type QuotaSettings } from '../../usage/team-quotas.ts';
 import type { App } from '../server/app-type.ts';
 import { HttpError } from '../answers/http-error.ts';
+import type { RateLimits } from '../limits/rate-limits.ts';
 import { teamOperations } from '../openapi/operations/team.ts';
 
 export interface TeamRouteDependencies {
   readonly teams: TeamQueries;
+  readonly logBytes: Pick<LogBytes, 'usedBy'>;
+  readonly rateLimits: RateLimits | null;
+  readonly quotaSettings: QuotaSettings;
 }
 
-export function addTeamRoutes(app: App, { teams }: TeamRouteDependencies): void {
+export function addTeamRoutes(app: App, { teams, logBytes, rateLimits, quotaSettings }: TeamRouteDependencies): void {
   app.get('/token', { config: { operation: teamOperations.token, duringQuarantine: true } }, async (request, reply) => {
     const found = await teams.tokenOfTeam(request.principal.tokenId);
-    // It was valid a moment ago: a read model that is being replaced has it again soon.
-    if (found === null) throw new HttpError('service_unavailable', 'The token cannot be looked up now.');
+    if (found === null) throw gone();
     const { id, name, teamId, teamName, readOnly, appId, expiresAt } = found;
     const expires = expiresAt === null ? null : new Date(expiresAt).toISOString();
     void reply.header('cache-control', 'no-store');
     return { data: { id, name, team: { id: teamId, name: teamName }, readOnly, appID: appId, expires } };
   });
+
+  app.get('/usage', { config: { operation: teamOperations.usage } }, async (request, reply) => {
+    const { teamId } = request.principal;
+    const [team, logBytesToday] = await Promise.all([teams.team(teamId), logBytes.usedBy(teamId)]);
+    if (team === null) throw gone();
+    const quotas = Object.entries(quotasOf(team, logBytesToday, quotaSettings)).map(([quota, { used, max, setBy }]) => {
+      // Names of settings are for operators.
+      return [quota, { used, max, setBy: setBy === null || setBy === 'plan' ? setBy : 'service' }];
+    });
+    void reply.header('cache-control', 'no-store');
+    return { data: { team: { id: team.id, name: team.name }, suspended: team.suspended, quotas: Object.fromEntries(quotas), rateLimits: rateLimits?.standings(teamId) ?? [] } };
+  });
+}
+
+/** The token was valid a moment ago: a read model that is being replaced has it again soon. */
+function gone(): HttpError {
+  return new HttpError('service_unavailable', 'The team cannot be looked up now.');
 }

@@ -30,9 +30,12 @@ function edgeOf(principal: Principal, isLinked: IsLinked = async (teamId, tableI
 interface Asked {
   readonly method: string;
   readonly url: string;
+  readonly isOfTeam: boolean;
 }
 
-const asked: Asked[] = edgeOf(team).routes.flatMap(({ method, url }) => [method].flat().map((one) => ({ method: one, url })));
+const asked: Asked[] = edgeOf(team).routes.flatMap(({ method, url, config }) => {
+  return [method].flat().map((one) => ({ method: one, url, isOfTeam: config?.operation?.isOfTeam === true }));
+});
 const writes = asked.filter(({ method, url }) => method !== 'GET' && method !== 'HEAD' && !url.endsWith('/query'));
 const reads = asked.filter((one) => !writes.includes(one));
 const ofTables = asked.filter(({ url }) => url.includes(':tableID'));
@@ -65,7 +68,13 @@ describe('a token for reading only', () => {
 describe('a token of an app', () => {
   const parameters = { tableID: mine, appID: 'app 1' };
 
-  test.each(asked)('may $method $url of its own', async (one) => {
+  test.each(asked.filter(({ isOfTeam }) => isOfTeam))('may not $method $url, which is about all of the team', async (one) => {
+    expect(await ask(edgeOf(ofApp), one)).toEqual({
+      status: 403, body: errorOf('forbidden', 'This token is for one app, and what is asked for is of the whole team.'),
+    });
+  });
+
+  test.each(asked.filter(({ isOfTeam }) => !isOfTeam))('may $method $url of its own', async (one) => {
     expect((await ask(edgeOf(ofApp), one, parameters)).status).toBe(200);
   });
 

@@ -81,7 +81,8 @@ describe('it is complete', () => {
       ...(isCommand ? ['400 idempotency_key_reused', '503 outcome_unknown'] : []),
       ...(isPublic || !route.url.includes(':tableID') ? [] : ['404 table_not_found']),
     ]));
-    const mayBeForbidden = route.url === '/uploads/:uploadID' || (!isPublic && (!isRead || route.url.includes(':appID')));
+    const isOfTeam = route.config?.operation?.isOfTeam === true;
+    const mayBeForbidden = route.url === '/uploads/:uploadID' || (!isPublic && (!isRead || isOfTeam || route.url.includes(':appID')));
     expect(errors.includes('403 forbidden')).toBe(mayBeForbidden);
     expect(operation!.security).toEqual(isPublic ? [] : undefined);
     expect(Object.keys(operation!.responses).some((status) => status < '400')).toBe(true);
