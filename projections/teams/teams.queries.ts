@@ -29,6 +29,11 @@ const selectTokenOfTeam: Statement<TokenOfTeam> = {
       app_id as "appId" from tokens join teams on teams.id = team_id where tokens.id = $1`,
 };
 
+const selectLogPlace: Statement<{ readonly partition: number; readonly version: bigint }> = {
+  name: 'read_log_place',
+  text: `select partition, base + next - 1 as version from teams join progress using (partition) where id = $1`,
+};
+
 /** A token that is not revoked. */
 export interface KnownToken {
   readonly id: string;
@@ -94,6 +99,11 @@ export class TeamQueries {
   /** A token by its ID, revoked or not; null if there is none. */
   async tokenOfTeam(tokenId: string): Promise<TokenOfTeam | null> {
     return (await this.#database.reader.query(selectTokenOfTeam, [tokenId])).rows[0] ?? null;
+  }
+
+  /** The team's partition, and the version up to which that is projected; null if there is no such team. */
+  async logPlace(teamId: string): Promise<{ readonly partition: number; readonly version: bigint } | null> {
+    return (await this.#database.reader.query(selectLogPlace, [teamId])).rows[0] ?? null;
   }
 
   /** Those of the tokens that `token` finds, in one query. */

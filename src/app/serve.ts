@@ -45,6 +45,7 @@ import { untilClosed } from '../until-closed.ts';
 import { TokenUses } from '../security/token-uses.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
 import { JobNotes } from '../jobs/job-notes.ts';
+import { TeamActivity } from '../usage/team-activity.ts';
 import { LogBytes } from '../usage/log-bytes.ts';
 import { dayOf, sumLogBytes } from '../usage/log-bytes-notes.ts';
 import { QueryEngine } from '../query/query-engine.ts';
@@ -98,8 +99,10 @@ export async function serve(config: Config): Promise<void> {
   const diskFloor = new DiskFloor({ folders: foldersToWatch(config), freeMin: config.DISK_FREE_MIN, logger });
   metrics.watchDisks(diskFloor);
   const outcomes = new OutcomeQueries(service.database);
+  const activity = new TeamActivity();
   const submitter = new Submitter(service.log, service.keys, {
     shares, logBytes, jobNotes, outcomes, asyncWaitMs: config.ASYNC_WAIT_MS, logger,
+    onApplied: (teamId, rows) => activity.rowsWritten(teamId, rows),
     onRefused: (refusal) => metrics.requests.refused(refusal),
   });
   const rateLimits = RateLimits.of(config, metrics.requests);
@@ -113,7 +116,7 @@ export async function serve(config: Config): Promise<void> {
   resources.defer(() => untilClosed('its query engine', engine.close(), logger));
   metrics.watchQueries(engine);
   const app = buildService({
-    service, engine, files, submitter, outcomes, jobNotes, logBytes, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted: () => started,
+    service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted: () => started,
   });
   resources.defer(() => untilClosed('its connections to clients', drain(app, submitter, config), logger));
   service.onFailure((reason) => {
@@ -216,7 +219,7 @@ async function openWhenReachable<T extends { close(): Promise<void> }>(
 }
 
 /** Builds the HTTP interface; a projector serves only health, metrics and documentation. */
-function buildService({ service, engine, files, submitter, outcomes, jobNotes, logBytes, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted }: {
+function buildService({ service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted }: {
   readonly service: Service;
   readonly engine: QueryEngine;
   readonly files: FileStore;
@@ -224,6 +227,7 @@ function buildService({ service, engine, files, submitter, outcomes, jobNotes, l
   readonly outcomes: OutcomeQueries;
   readonly jobNotes: JobNotes;
   readonly logBytes: LogBytes;
+  readonly activity: TeamActivity;
   readonly shares: Shares;
   readonly rateLimits: RateLimits | null;
   readonly addressLimit: AddressLimit | null;
@@ -260,6 +264,7 @@ function buildService({ service, engine, files, submitter, outcomes, jobNotes, l
       problems: log.problems(),
     }),
     observer: metrics.requests,
+    activity,
     routes: (app) => {
       if (config.METRICS_PORT === undefined) app.route(metricsRoute(metrics));
       if (config.ROLE === 'projector') return;
@@ -275,7 +280,7 @@ function buildService({ service, engine, files, submitter, outcomes, jobNotes, l
         stashLimits: stashLimits({
           lifeMs: config.STASH_LIFE_MS, chunksMax: config.STASH_CHUNKS_MAX, rowsMax: config.STASH_ROWS_MAX, stashesMax: config.STASHES_MAX,
         }),
-        bodyBytesMax: config.BODY_SIZE_MAX_BYTES, logBytes, quotaSettings: config,
+        bodyBytesMax: config.BODY_SIZE_MAX_BYTES, logBytes, activity, quotaSettings: config,
         audit, uploads, files, filesCacheSeconds: config.FILES_CACHE_SECONDS, uploadAnswers: new UploadAnswers({ files, publicUrl: config.PUBLIC_URL }),
         uploadLimits: {
           sizeMax: config.UPLOAD_SIZE_MAX_BYTES, lifeMs: config.UPLOAD_LIFE_MS, unclaimedLifeMs: config.UPLOAD_UNCLAIMED_LIFE_MS,

@@ -1,7 +1,7 @@
 /** What a client learns of its token and its team: our paths, decisions 3. */
 import { expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
-import { outcomeOf } from '../support/client.ts';
+import { Client, outcomeOf } from '../support/client.ts';
 import { sleepUntil } from '../support/server.ts';
 import { putChunks } from '../support/stashes.ts';
 import { createTable } from '../support/tables.ts';
@@ -26,7 +26,7 @@ test('a token says whose it is, and what it may do', async () => {
 
 test('a team learns what it uses of its quotas, and who has set them', async () => {
   const team = await api().createTeam();
-  const { client } = team;
+  const client = new Client(api().url, team.client.token);
   const none = { used: 0, max: null, setBy: null };
   const byService = (used: number, max: number) => ({ used, max, setBy: 'service' });
   const first = await client.get('/usage');
@@ -60,7 +60,30 @@ test('a team learns what it uses of its quotas, and who has set them', async () 
   expect((await client.get('/usage')).json.data).toMatchObject({ suspended: true });
 });
 
-test.each(['/usage'])('%s is not for the token of an app', async (path) => {
+test('a team learns what it has done of late, through the process that it asks', async () => {
+  const team = await api().createTeam();
+  const client = new Client(api().url, team.client.token);
+  const table = await createTable(client, [{ a: 1 }, { a: 2 }, { a: 3 }]);
+  await client.patch(`${table.path}/${table.rowIds[0]}`, { a: 4 });
+  await client.get(`${table.path}?limit=2`);
+  const row = await client.get(`${table.path}/${table.rowIds[0]}`);
+  await client.get(`${table.path}/${table.rowIds[0]}`, { 'if-none-match': row.headers.get('etag')! });
+  await client.get('/tables/none');
+  const answer = await client.get('/activity');
+  expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
+  const { since, minutes, log } = answer.json.data;
+  expect(Date.parse(since)).toBeLessThan(Date.now());
+  const sumOf = (read: (minute: typeof minutes[0]) => number): number => minutes.reduce((sum: number, minute: typeof minutes[0]) => sum + read(minute), 0);
+  expect(['2xx', '3xx', '4xx', '5xx', 'cutOff'].map((name) => sumOf(({ requests }) => requests[name]))).toEqual([4, 1, 1, 0, 0]);
+  expect([sumOf(({ rowsWritten }) => rowsWritten), sumOf(({ rowsRead }) => rowsRead)]).toEqual([4, 3]);
+  expect(sumOf(({ bytesReceived }) => bytesReceived)).toBeGreaterThan(6 * 100);
+  expect(sumOf(({ bytesSent }) => bytesSent)).toBeGreaterThan(6 * 100);
+  expect(minutes.length).toBeLessThanOrEqual(60);
+  expect(log).toEqual({ version: expect.any(String), eventsBehind: expect.any(Number), halted: null, quarantinedSince: null });
+  expect(BigInt(log.version)).toBeGreaterThanOrEqual(row.version!);
+});
+
+test.each(['/usage', '/activity'])('%s is not for the token of an app', async (path) => {
   const team = await api().createTeam();
   const { client } = await team.createToken({ appId: 'shop' });
   expect(outcomeOf(await client.get(path))).toBe('403 forbidden');

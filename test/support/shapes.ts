@@ -105,6 +105,15 @@ const usage = exactly({
   rateLimits: listOf(exactly({ name: text, max: count, windowSeconds: count, left: count, resetSeconds: count })),
 });
 
+const activity = exactly({
+  since: time,
+  minutes: listOf(exactly({
+    start: time, requests: exactly({ '2xx': count, '3xx': count, '4xx': count, '5xx': count, 'cutOff': count }),
+    rowsWritten: count, rowsRead: count, bytesReceived: count, bytesSent: count,
+  })),
+  log: exactly({ version: text, eventsBehind: count, halted: orNull(text), quarantinedSince: orNull(time) }),
+});
+
 const shapes: readonly Shape[] = [
   {
     route: /^GET \/tables$/, versioned: false,
@@ -153,6 +162,7 @@ const shapes: readonly Shape[] = [
   { route: /^DELETE \/apps\/[^/]*\/uploads\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
   { route: /^GET \/token$/, bodies: { 200: exactly({ data: token }) }, versioned: false },
   { route: /^GET \/usage$/, bodies: { 200: exactly({ data: usage }) }, versioned: false },
+  { route: /^GET \/activity$/, bodies: { 200: exactly({ data: activity }) }, versioned: false },
   { route: /^GET \/(livez|readyz)$/, bodies: { 200: exactly({ data: exactly({ status: text }) }) }, versioned: false },
 ];
 

@@ -444,6 +444,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/activity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what the team has done in the last hour
+         * @description Minute by minute, the present one last, as the process that answers has counted it: other processes, and what was before `since`, are not in it. Also how far the part of the log with the team's events is processed. Answers of queries and exports count with their bytes, but not with their rows. A process counts for the 1,000 teams that were active last. Not for the token of an app.
+         */
+        get: operations["getActivity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/livez": {
         parameters: {
             query?: never;
@@ -500,8 +520,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The way to the documentation
-         * @description For people who open the address of the service in a browser.
+         * The console
+         * @description For people who open the address of the service in a browser. All that the page needs comes from here.
          */
         get: operations["getRoot"];
         put?: never;
@@ -509,10 +529,34 @@ export interface paths {
         delete?: never;
         options?: never;
         /**
-         * The way to the documentation
-         * @description For people who open the address of the service in a browser.
+         * The console
+         * @description For people who open the address of the service in a browser. All that the page needs comes from here.
          */
         head: operations["getRootHead"];
+        patch?: never;
+        trace?: never;
+    };
+    "/console/{consoleFile}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A file of the console
+         * @description What the console is made of. A file never changes: its name has a hash of its content in it.
+         */
+        get: operations["getConsoleFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        /**
+         * A file of the console
+         * @description What the console is made of. A file never changes: its name has a hash of its content in it.
+         */
+        head: operations["getConsoleFileHead"];
         patch?: never;
         trace?: never;
     };
@@ -798,6 +842,25 @@ export interface components {
             left: number;
             /** @description For how many more seconds. */
             resetSeconds: number;
+        };
+        ActiveMinute: {
+            /** Format: date-time */
+            start: string;
+            /** @description Requests by the class of their status; `cutOff`: the connection was cut before the answer ended. */
+            requests: {
+                "2xx": number;
+                "3xx": number;
+                "4xx": number;
+                "5xx": number;
+                cutOff: number;
+            };
+            /** @description Rows of writes that have taken effect. */
+            rowsWritten: number;
+            /** @description Rows that were read one by one, or in pages. */
+            rowsRead: number;
+            /** @description As sent: with headers, and compressed if they were. */
+            bytesReceived: number;
+            bytesSent: number;
         };
     };
     responses: {
@@ -1703,6 +1766,11 @@ export interface components {
          * @example docs
          */
         "Page-Location": "docs";
+        /**
+         * @description Caches may keep the file: it never changes.
+         * @example public, max-age=31536000, immutable
+         */
+        "Console-Cache-Control": "public, max-age=31536000, immutable";
     };
     pathItems: never;
 }
@@ -3447,6 +3515,55 @@ export interface operations {
             503: components["responses"]["503.service_unavailable"];
         };
     };
+    getActivity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The activity. */
+            200: {
+                headers: {
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description When the process that answers began to count.
+                             */
+                            since: string;
+                            minutes: components["schemas"]["ActiveMinute"][];
+                            log: {
+                                /** @description The version up to which the part of the log with the team's events is processed. */
+                                version: string;
+                                /** @description How many events of that part are still to be processed. */
+                                eventsBehind: number;
+                                /** @description Why that part takes no writes; null: it does. */
+                                halted: ("records_lost" | "not_projectable") | null;
+                                /** @description Since when the team's requests are refused because one of its events could not be processed. */
+                                quarantinedSince: string | null;
+                            };
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable"];
+        };
+    };
     getLiveness: {
         parameters: {
             query?: never;
@@ -3564,7 +3681,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The page is at `Location`. */
+            /** @description The page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description There is no console here: it is not built. The documentation is at `Location`. */
             302: {
                 headers: {
                     Location: components["headers"]["Page-Location"];
@@ -3574,6 +3700,7 @@ export interface operations {
             };
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -3586,7 +3713,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The page is at `Location`. */
+            /** @description The page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description There is no console here: it is not built. The documentation is at `Location`. */
             302: {
                 headers: {
                     Location: components["headers"]["Page-Location"];
@@ -3596,6 +3730,70 @@ export interface operations {
             };
             400: components["responses"]["400.request_validation_error.head"];
             405: components["responses"]["405.method_not_allowed.head"];
+            406: components["responses"]["406.not_acceptable.head"];
+            500: components["responses"]["500.internal_error.head"];
+        };
+    };
+    getConsoleFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of a file, which the page has.
+                 * @example main-HQ5X2KPA.css
+                 */
+                consoleFile: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Console-Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/css": string;
+                    "text/javascript": string;
+                };
+            };
+            400: components["responses"]["400.request_validation_error"];
+            404: components["responses"]["404.not_found"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            500: components["responses"]["500.internal_error"];
+        };
+    };
+    getConsoleFileHead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of a file, which the page has.
+                 * @example main-HQ5X2KPA.css
+                 */
+                consoleFile: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Console-Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["400.request_validation_error.head"];
+            404: components["responses"]["404.not_found.head"];
+            405: components["responses"]["405.method_not_allowed.head"];
+            406: components["responses"]["406.not_acceptable.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };

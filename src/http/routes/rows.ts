@@ -11,6 +11,7 @@ import type { RowAddress, RowLimits } from '../../events/event.ts';
 import { packBody } from '../../events/event-codec.ts';
 import { parseRowId } from '../../events/row-id.ts';
 import { readPatchRow } from '../../formats/read-patch-row.ts';
+import type { TeamActivity } from '../../usage/team-activity.ts';
 import type { App } from '../server/app-type.ts';
 import { formatContinuation, parseContinuation } from '../requests/continuation.ts';
 import { isOfQuery, queryOf, rowsQuery } from '../requests/rows-query.ts';
@@ -45,6 +46,7 @@ export interface RowsRouteDependencies extends RowWriteDependencies {
   readonly shares: Pick<Shares, 'bodies' | 'pages' | 'queries' | 'outgoingBytes'>;
   /** Null if there are no rate limits. */
   readonly rateLimits: RateLimits | null;
+  readonly activity: Pick<TeamActivity, 'rowsRead'>;
   readonly limits: RowLimits;
   readonly bodyBytesMax: number;
 }
@@ -55,7 +57,7 @@ export function addRowRoutes(app: App, dependencies: RowsRouteDependencies): voi
 }
 
 function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void {
-  const { tables, pages, shares, limits } = dependencies;
+  const { tables, pages, shares, activity, limits } = dependencies;
   const path = '/tables/:tableID/rows';
 
   app.head(path, { config: { operation: rowOperations.version } }, async (request, reply) => {
@@ -82,6 +84,7 @@ function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void 
     const next = page.next === null ? null : formatContinuation(tableId, page.next);
     const body = page.rows.page(next);
     outgoing.shrink(body.length);
+    activity.rowsRead(teamId, page.rows.count);
     return sendRowsPage(reply, format, limit, { body, version: page.etag, continuation: next });
   });
 
@@ -100,7 +103,7 @@ function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void 
   }));
 }
 
-function addSingleRowRoutes(app: App, { submitter, tables, rows, shares, rateLimits, limits, bodyBytesMax }: RowsRouteDependencies): void {
+function addSingleRowRoutes(app: App, { submitter, tables, rows, shares, rateLimits, activity, limits, bodyBytesMax }: RowsRouteDependencies): void {
   const path = '/tables/:tableID/rows/:rowID';
 
   app.get(path, { config: { operation: rowOperations.get } }, async (request, reply) => {
@@ -109,6 +112,7 @@ function addSingleRowRoutes(app: App, { submitter, tables, rows, shares, rateLim
     const found = await rows.row(request.principal.teamId, tableId, rowOf(request) ?? neverARow);
     if (typeof found === 'string') return replyMissing(reply, found);
     if (has(found.etag)) return replyNotModified(reply, found.etag);
+    activity.rowsRead(request.principal.teamId, 1);
     return setVersion(reply, found.etag).type(json).send(`{"data":${found.json}}`);
   });
 

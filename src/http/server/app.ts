@@ -30,6 +30,7 @@ import type { ReadingFloor } from './slow-readers.ts';
 import { addConsoleRoutes } from '../routes/console.ts';
 import { addDocumentationRoutes } from '../routes/documentation.ts';
 import { addHealthRoutes, type CheckHealth } from '../routes/health.ts';
+import type { TeamActivity } from '../../usage/team-activity.ts';
 import { compileValidator } from '../requests/validation.ts';
 
 export interface AppDependencies {
@@ -50,6 +51,8 @@ export interface AppDependencies {
   readonly isLinked: IsLinked;
   readonly checkHealth: CheckHealth;
   readonly observer: RequestObserver;
+  /** Counts the requests of each team; absent: nobody does. */
+  readonly activity?: Pick<TeamActivity, 'requestEnded'> | null;
   /** Adds the routes of the interface. */
   readonly routes: (app: App) => void;
 }
@@ -69,14 +72,14 @@ const { version } = createRequire(import.meta.url)('../../../package.json') as {
 /** Builds the server. `app.close()` drains it: requests in flight finish within DRAIN_TIMEOUT_MS. */
 export function buildApp({
   config, log, readingFloor = defaultReadingFloor, authenticate, onRefusedToken, addressLimit = null, preflightLimit = null, quarantinedSince, isLinked, checkHealth,
-  observer, routes,
+  observer, activity = null, routes,
 }: AppDependencies): App {
   const allowedMethods = new AllowedMethods();
   const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connectionsMax: config.CONNECTIONS_MAX, readingFloor, headerBytesMax };
   const servers: Server[] = [];
   const app = fastify({
     loggerInstance: log,
-    logController: new RequestLog(config.LOG_REQUESTS, observer),
+    logController: new RequestLog(config.LOG_REQUESTS, observer, activity),
     genReqId: buildRequestIds(),
     exposeHeadRoutes: false,
     return503OnClosing: false,

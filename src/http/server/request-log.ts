@@ -1,18 +1,21 @@
 import { LogController, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { TeamActivity } from '../../usage/team-activity.ts';
 import type { RequestObserver } from './request-observer.ts';
 
 /**
- * Reports every request to the observer, and logs a line per answer if enabled, without the query, which may contain a signature.
+ * Reports every request to the observer, counts it to its team, and logs a line per answer if enabled, without the query, which may contain a signature.
  * Also logs the errors that Fastify finds in answers.
  */
 export class RequestLog extends LogController {
   readonly #enabled: boolean;
   readonly #observer: RequestObserver;
+  readonly #activity: Pick<TeamActivity, 'requestEnded'> | null;
 
-  constructor(enabled: boolean, observer: RequestObserver) {
+  constructor(enabled: boolean, observer: RequestObserver, activity: Pick<TeamActivity, 'requestEnded'> | null) {
     super();
     this.#enabled = enabled;
     this.#observer = observer;
+    this.#activity = activity;
   }
 
   override incomingRequest(request: FastifyRequest, reply: FastifyReply): void {
@@ -25,6 +28,7 @@ export class RequestLog extends LogController {
     const { statusCode, elapsedTime } = reply;
     const isComplete = reply.raw.writableFinished;
     this.#observer.ended(request.method, routeOf(request), isComplete ? statusCode : null, elapsedTime);
+    this.#activity?.requestEnded(teamOf(request), isComplete ? statusCode : null, request.raw.socket);
     if (!this.#enabled) return;
     const details = { ...describeRequest(request), status: statusCode, durationMs: Math.round(elapsedTime * 1000) / 1000 };
     request.log.info(details, isComplete ? 'request answered' : 'request cut off');
@@ -65,8 +69,13 @@ export interface RequestDetails {
 }
 
 export function describeRequest(request: FastifyRequest): RequestDetails {
+  return { requestId: request.id, teamId: teamOf(request) ?? undefined, method: request.method, path: pathOf(request) };
+}
+
+/** Null without a valid token. */
+function teamOf(request: FastifyRequest): string | null {
   const { principal } = request as Partial<Pick<FastifyRequest, 'principal'>>;
-  return { requestId: request.id, teamId: principal?.teamId, method: request.method, path: pathOf(request) };
+  return principal?.teamId ?? null;
 }
 
 /** The path without the query. */

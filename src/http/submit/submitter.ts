@@ -6,7 +6,7 @@ import type { OutcomeQueries } from '../../../projections/engine/outcomes/outcom
 import type { SecretKeys } from '../../security/secret-keys.ts';
 import { encodeEvent, RecordTooLarge, type PackedBody } from '../../events/event-codec.ts';
 import type { EventData } from '../../events/event.ts';
-import type { AppliedResult, Outcome, Refusal } from '../../events/outcome.ts';
+import { countRowsOf, type AppliedResult, type Outcome, type Refusal } from '../../events/outcome.ts';
 import { formatJobId, requestTagOf, type Job } from '../../security/job-id.ts';
 import { AppendError, AppendUnknown, NotAppended } from '../../log/event-log.ts';
 import type { EventLog } from '../../log/event-log.ts';
@@ -104,6 +104,8 @@ export interface SubmitterOptions {
   readonly outcomes: Pick<OutcomeQueries, 'find'>;
   /** How long a command that may become a job waits for its outcome, in milliseconds. */
   readonly asyncWaitMs: number;
+  /** Called with the rows of each write that has taken effect. */
+  readonly onApplied?: (teamId: string, rows: number) => void;
   /** Called with each refusal. */
   readonly onRefused?: (refusal: Refusal) => void;
   /** Logs failures that no client waits for any more. */
@@ -237,6 +239,7 @@ export class Submitter {
     }).then((outcome) => {
       logBytes?.add(teamId, event.size);
       if (outcome.status === 'refused') this.#options.onRefused?.(outcome.refusal);
+      else this.#options.onApplied?.(teamId, rows ?? countRowsOf(outcome.result.rows ?? []));
       return toApplied(outcome, requestDigest, job);
     });
     return { applied, job };

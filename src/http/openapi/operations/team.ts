@@ -1,6 +1,7 @@
 /** The operations of the routes about the team that asks, and its token. */
 import { z } from 'zod';
 import { planQuotas, type PlanQuota } from '../../../events/quota.ts';
+import { haltCauses } from '../../../log/event-log.ts';
 import { teamLimitNames } from '../../server/request-observer.ts';
 import { json, type Operation } from '../operation.ts';
 
@@ -86,4 +87,51 @@ const usage: Operation = {
   },
 };
 
-export const teamOperations = { token, usage };
+const counted = z.int().min(0);
+
+const activity: Operation = {
+  operationId: 'getActivity',
+  tag: 'Team',
+  isOfTeam: true,
+  summary: 'Get what the team has done in the last hour',
+  description: 'Minute by minute, the present one last, as the process that answers has counted it: other processes, and what was before `since`, are not in it. Also how '
+    + 'far the part of the log with the team\'s events is processed. Answers of queries and exports count with their bytes, but not with their rows. A process counts '
+    + 'for the 1,000 teams that were active last. Not for the token of an app.',
+  answers: {
+    200: {
+      description: 'The activity.',
+      body: json(z.strictObject({
+        data: z.strictObject({
+          since: z.iso.datetime().meta({ description: 'When the process that answers began to count.' }),
+          minutes: z.array(z.strictObject({
+            start: z.iso.datetime(),
+            requests: z.strictObject({ '2xx': counted, '3xx': counted, '4xx': counted, '5xx': counted, 'cutOff': counted })
+              .meta({ description: 'Requests by the class of their status; `cutOff`: the connection was cut before the answer ended.' }),
+            rowsWritten: counted.meta({ description: 'Rows of writes that have taken effect.' }),
+            rowsRead: counted.meta({ description: 'Rows that were read one by one, or in pages.' }),
+            bytesReceived: counted.meta({ description: 'As sent: with headers, and compressed if they were.' }),
+            bytesSent: counted,
+          }).meta({ id: 'ActiveMinute' })),
+          log: z.strictObject({
+            version: z.string().regex(/^[0-9]+$/).meta({ description: 'The version up to which the part of the log with the team\'s events is processed.' }),
+            eventsBehind: counted.meta({ description: 'How many events of that part are still to be processed.' }),
+            halted: z.enum(haltCauses).nullable().meta({ description: 'Why that part takes no writes; null: it does.' }),
+            quarantinedSince: z.iso.datetime().nullable().meta({ description: 'Since when the team\'s requests are refused because one of its events could not be processed.' }),
+          }),
+        }),
+      }), {
+        'a quiet minute': {
+          data: {
+            since: '2026-01-02T03:04:05.678Z',
+            minutes: [{
+              start: '2026-01-02T03:04:00.000Z', requests: { '2xx': 12, '3xx': 0, '4xx': 1, '5xx': 0, 'cutOff': 0 }, rowsWritten: 500, rowsRead: 40, bytesReceived: 24_500, bytesSent: 9800,
+            }],
+            log: { version: '4711', eventsBehind: 0, halted: null, quarantinedSince: null },
+          },
+        },
+      }),
+    },
+  },
+};
+
+export const teamOperations = { token, usage, activity };
