@@ -1,12 +1,12 @@
 /** `tablog import`, `tablog export`, `tablog query`, `tablog sql` and `tablog types`: clients of a running service, local or remote. */
 import { Option, type Command } from 'commander';
+import { formats } from '../../clients/file-import/file-format.ts';
 import type { ClientFlags } from './client/client-settings.ts';
 import { withClientOptions } from './client/open-client.ts';
 import { wholeNumber, withRequiredOption } from './console.ts';
-import { formats, parseFormat } from './file-format.ts';
-import { parseDelimiter } from './import/delimiter.ts';
+import { parseFormat } from './file-format.ts';
+import { parseDelimiter, parseEncoding } from './import/import-flags.ts';
 import { onSchemaErrors } from './import/import-request.ts';
-import { parseEncoding } from './import/text.ts';
 import type { ExportFlags } from './export/export-command.ts';
 import type { ImportFlags } from './import/import-command.ts';
 import type { QueryFlags } from './query/query-command.ts';

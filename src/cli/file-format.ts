@@ -1,29 +1,12 @@
-/** File formats of import and export, and how a file name's extension determines them. */
+/** The format of a file as the command line is told it. */
 import { InvalidArgumentError } from 'commander';
+import { formatOfName, formats, type Compression, type Format } from '../../clients/file-import/file-format.ts';
 import { UserError } from './user-error.ts';
-
-export const formats = ['csv', 'tsv', 'json', 'ndjson'] as const;
-export type Format = (typeof formats)[number];
-
-export type Compression = 'gzip' | 'zstd';
 
 export interface FileFormat {
   readonly format: Format;
   /** Null: not compressed. */
   readonly compression: Compression | null;
-}
-
-const formatsByEnding: Readonly<Record<string, Format>> = {
-  csv: 'csv', tsv: 'tsv', tab: 'tsv', json: 'json', ndjson: 'ndjson', jsonl: 'ndjson',
-};
-const compressionsByEnding: Readonly<Record<string, Compression>> = { gz: 'gzip', zst: 'zstd' };
-
-/** The format and compression in a file name's extensions (`cars.csv.gz`); null if it has none. */
-export function formatOfName(name: string): { readonly format: Format | null; readonly compression: Compression | null } {
-  const endings = name.toLowerCase().split('/').at(-1)!.split('.').slice(1);
-  const compression = compressionsByEnding[endings.at(-1) ?? ''] ?? null;
-  const format = formatsByEnding[endings.at(compression === null ? -1 : -2) ?? ''] ?? null;
-  return { format, compression };
 }
 
 /** Parses `--format`: a format, and optionally its compression (`csv.gz`). */

@@ -1,8 +1,8 @@
-/** Compresses what is sent: by zstd where Node, Deno or Bun have it, else by gzip, which each browser has. */
+/** Compresses what is sent, texts or bytes: by zstd where Node, Deno or Bun have it, else by gzip, which each browser has. */
 
 type Zlib = {
   readonly constants: { readonly ZSTD_c_compressionLevel: number };
-  readonly zstdCompress?: (text: string, options: object, done: (error: Error | null, bytes: Uint8Array<ArrayBuffer>) => void) => void;
+  readonly zstdCompress?: (body: string | Uint8Array<ArrayBuffer>, options: object, done: (error: Error | null, bytes: Uint8Array<ArrayBuffer>) => void) => void;
 };
 
 const { process } = globalThis as { readonly process?: { readonly getBuiltinModule?: (name: 'node:zlib') => Zlib } };
@@ -12,13 +12,13 @@ const zstd = zlib?.zstdCompress;
 /** The `Content-Encoding` of what `compress` gives. */
 export const compression = zstd === undefined ? 'gzip' : 'zstd';
 
-export async function compress(text: string): Promise<Uint8Array<ArrayBuffer>> {
+export async function compress(body: string | Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   if (zstd === undefined) {
-    return new Uint8Array(await new Response(new Blob([text]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer());
+    return new Uint8Array(await new Response(new Blob([body]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer());
   }
   // The fast level: it saves most, at a cost that is no loss even if the service runs on the same machine.
   const options = { params: { [zlib!.constants.ZSTD_c_compressionLevel]: 1 } };
   return new Promise((resolve, reject) => {
-    zstd(text, options, (error, bytes) => (error === null ? resolve(bytes) : reject(error)));
+    zstd(body, options, (error, bytes) => (error === null ? resolve(bytes) : reject(error)));
   });
 }

@@ -10,8 +10,3 @@ export function describeServerError(error: Error): string {
 export function isServerError(error: unknown): error is TablogError | Unreachable {
   return error instanceof TablogError || error instanceof Unreachable;
 }
-
-/** Whether the service said no, for certain: then nothing has happened. */
-export function isRefusal(error: unknown): error is TablogError {
-  return error instanceof TablogError && ![502, 503, 504].includes(error.status ?? 0);
-}

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { getSystemErrorMessage } from 'node:util';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
-import type { Compression } from '../file-format.ts';
+import type { Compression } from '../../../clients/file-import/file-format.ts';
 import { UserError } from '../user-error.ts';
 
 const encoders = {

@@ -2,7 +2,7 @@
 import type { Delimiter } from '../../formats/delimited-records.ts';
 import { DelimitedRowWriter, type WrittenColumn } from '../../formats/delimited-row-writer.ts';
 import { rowIdKey, type RowScanner } from '../../formats/row-scanner.ts';
-import type { Format } from '../file-format.ts';
+import type { Format } from '../../../clients/file-import/file-format.ts';
 import { UserError } from '../user-error.ts';
 import { tableChanged } from './table-pages.ts';
 

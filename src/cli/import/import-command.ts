@@ -1,6 +1,8 @@
 /** `tablog import`. */
-import type { Delimiter } from '../../formats/delimited-records.ts';
+import { importFile, type ImportResult } from '../../../clients/file-import/import-file.ts';
+import { refuseWorkbookName } from '../../../clients/file-import/text.ts';
 import type { OnSchemaError, Tablog, Version } from '../../../clients/typescript/src/index.ts';
+import type { Delimiter } from '../../formats/delimited-records.ts';
 import { findTable } from '../client/find-table.ts';
 import { openClient } from '../client/open-client.ts';
 import type { ClientFlags } from '../client/client-settings.ts';
@@ -9,9 +11,9 @@ import { formatOf, type FileFormat } from '../file-format.ts';
 import { interruption } from '../interruption.ts';
 import { rateOf, showNumber, showProgress } from '../rows-progress.ts';
 import { UserError } from '../user-error.ts';
-import { importFile, type ImportResult } from './import.ts';
+import { describeDeleted, describeDelimiter, describeLeftOver, describeShortLines, importFailure } from './describe-import.ts';
 import { parseVersion, type Target } from './import-request.ts';
-import { refuseWorkbookName } from './text.ts';
+import { nameOf, openSource } from './source.ts';
 
 export interface ImportFlags extends ClientFlags {
   readonly table: string;
@@ -28,23 +30,33 @@ export interface ImportFlags extends ClientFlags {
 
 /** Imports a file, and reports the result. Throws UserError. */
 export async function runImport(file: string, flags: ImportFlags): Promise<void> {
+  try {
+    await importAndReport(file, flags);
+  } catch (error) {
+    throw importFailure(error, nameOf(file));
+  }
+}
+
+async function importAndReport(file: string, flags: ImportFlags): Promise<void> {
   const started = performance.now();
   const ifMatch = flags.ifMatch === undefined ? undefined : parseVersion(flags.ifMatch);
   if (flags.format === undefined) refuseWorkbookName(file);
-  const format = formatOf(file, flags.format);
-  if (flags.delimiter !== undefined && format.format.endsWith('json')) throw new UserError('--delimiter is for CSV and TSV: JSON has none.');
+  const { format, compression } = formatOf(file, flags.format);
+  if (flags.delimiter !== undefined && format.endsWith('json')) throw new UserError('--delimiter is for CSV and TSV: JSON has none.');
   const signal = interruption();
   let progress = showProgress('Uploading', null, false);
   const say = (words: string): void => progress.say(words);
   const client = await openClient(flags, signal, say);
   const target = await findTarget(client, flags, ifMatch);
+  const source = await openSource(file, compression);
   try {
+    progress = showProgress('Uploading', source.size, process.stderr.isTTY);
     const result = await importFile({
-      client, file, format, encoding: flags.encoding, delimiter: flags.delimiter, target, onSchemaError: flags.onSchemaError, parallel: flags.parallel, signal, say,
-      onStart: (size) => {
-        progress = showProgress('Uploading', size, process.stderr.isTTY);
-      },
+      client, source, format, encoding: flags.encoding, delimiter: flags.delimiter, target, onSchemaError: flags.onSchemaError, parallel: flags.parallel, signal,
+      onRecognised: (delimiter) => say(describeDelimiter(delimiter)),
       onProgress: (rows, bytes) => progress.update(rows, bytes),
+      onDeleted: (stashID) => say(describeDeleted(stashID)),
+      onLeftOver: (stashID, error) => say(describeLeftOver(stashID, error)),
     });
     progress.stop();
     if (result.shortLines > 0) say(describeShortLines(result.shortLines));
@@ -60,10 +72,6 @@ async function findTarget(client: Tablog, flags: ImportFlags, ifMatch: Version |
   if (table !== null) return { kind: flags.overwrite ? 'overwrite' : 'add', tableID: table.id, name: table.name, ifMatch };
   if (ifMatch !== undefined) throw new UserError(`There is no table ${JSON.stringify(flags.table)}, and so none of that version.`);
   return { kind: 'create', name: flags.table };
-}
-
-function describeShortLines(count: number): string {
-  return `${count === 1 ? 'A line has' : `${showNumber(count)} lines have`} fewer cells than the header: the columns of the missing cells are empty.`;
 }
 
 function report({ rows, tableID, version: etag, droppedCells }: ImportResult, target: Target, ms: number, { json, onSchemaError }: ImportFlags): void {

@@ -4,31 +4,26 @@ import { stat } from 'node:fs/promises';
 import { addAbortSignal } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { decompress } from '../../decompress.ts';
-import type { Compression } from '../file-format.ts';
+import type { Compression } from '../../../clients/file-import/file-format.ts';
+import { MalformedFile } from '../../../clients/file-import/malformed-file.ts';
+import type { Source } from '../../../clients/file-import/source.ts';
 import { UserError } from '../user-error.ts';
-import { MalformedFile } from './malformed-file.ts';
 
 const pieceBytes = 256 * 1024;
 const decoders = { gzip: createGunzip, zstd: createZstdDecompress } as const;
 
-export interface Source {
-  /** The name as the user gave it. */
-  readonly name: string;
-  /** In bytes, as stored; null if unknown. */
-  readonly size: number | null;
-  /** How many of those bytes have been read. */
-  readonly bytesRead: number;
-  /** Can be read once. Throws UserError. */
-  pieces(): AsyncIterable<Buffer>;
+/** What messages call a file. */
+export function nameOf(file: string): string {
+  return file === '-' ? 'stdin' : file;
 }
 
-/** Opens a file, or stdin for `-`. Throws UserError if it does not exist. */
-export async function openSource(file: string, compression: Compression | null, signal: AbortSignal): Promise<Source> {
+/** Opens a file, or stdin for `-`. Throws UserError if it does not exist, or later if it cannot be read. */
+export async function openSource(file: string, compression: Compression | null): Promise<Source> {
   const isStdin = file === '-';
   const size = isStdin ? null : await sizeOf(file);
-  const name = isStdin ? 'stdin' : file;
+  const name = nameOf(file);
   let bytesRead = 0;
-  async function* counted(): AsyncGenerator<Buffer, void, undefined> {
+  async function* counted(signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
     // Otherwise a stop would wait for the writer of stdin.
     const stream = addAbortSignal(signal, isStdin ? process.stdin : createReadStream(file, { highWaterMark: pieceBytes }));
     try {
@@ -46,7 +41,7 @@ export async function openSource(file: string, compression: Compression | null, 
     name,
     size,
     get bytesRead() { return bytesRead; },
-    pieces: () => (compression === null ? counted() : decompressed(counted(), compression)),
+    pieces: (signal) => (compression === null ? counted(signal) : decompressed(counted(signal), compression)),
   };
 }
 

@@ -2,7 +2,7 @@
 import type { WrittenColumn } from '../../formats/delimited-row-writer.ts';
 import { writeWords } from '../console.ts';
 import { writerFor, type RowWriter } from '../export/row-writer.ts';
-import type { Format } from '../file-format.ts';
+import type { Format } from '../../../clients/file-import/file-format.ts';
 import { showNumber } from '../rows-progress.ts';
 import { TableWriter } from './table-writer.ts';
 

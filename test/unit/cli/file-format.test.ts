@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { formatOf, formatOfName, parseFormat } from '../../../src/cli/file-format.ts';
+import { formatOfName } from '../../../clients/file-import/file-format.ts';
+import { formatOf, parseFormat } from '../../../src/cli/file-format.ts';
 
 describe('the name of a file says its format', () => {
   test.each([

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 import Papa from 'papaparse';
-import type { Format } from '../../../src/cli/file-format.ts';
+import type { Format } from '../../../clients/file-import/file-format.ts';
 import { PageRows } from '../../../src/cli/export/page-rows.ts';
 import { writerFor } from '../../../src/cli/export/row-writer.ts';
 import type { WrittenColumn } from '../../../src/formats/delimited-row-writer.ts';

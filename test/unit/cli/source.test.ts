@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Compression } from '../../../src/cli/file-format.ts';
+import type { Compression } from '../../../clients/file-import/file-format.ts';
 import { openSource } from '../../../src/cli/import/source.ts';
 
 let folder: string;
@@ -19,10 +19,10 @@ const never = new AbortController().signal;
 async function read(content: Uint8Array, compression: Compression | null, signal = never): Promise<string> {
   const file = join(folder, 'file');
   await writeFile(file, content);
-  const source = await openSource(file, compression, signal);
+  const source = await openSource(file, compression);
   expect(source.size).toBe(content.length);
-  const pieces: Buffer[] = [];
-  for await (const piece of source.pieces()) pieces.push(piece);
+  const pieces: Uint8Array[] = [];
+  for await (const piece of source.pieces(signal)) pieces.push(piece);
   expect(source.bytesRead).toBe(content.length);
   return Buffer.concat(pieces).toString();
 }
@@ -52,8 +52,8 @@ describe('what is not whole is refused, and never taken for less', () => {
   });
 
   test('what cannot be opened', async () => {
-    await expect(openSource(join(folder, 'nowhere'), null, never)).rejects.toThrow(/nowhere cannot be read: ENOENT/);
-    await expect(openSource(folder, null, never)).rejects.toThrow(`${folder} is a folder.`);
+    await expect(openSource(join(folder, 'nowhere'), null)).rejects.toThrow(/nowhere cannot be read: ENOENT/);
+    await expect(openSource(folder, null)).rejects.toThrow(`${folder} is a folder.`);
   });
 
   test.each<Compression | null>([null, 'gzip'])('who stops it gets the reason (%s)', async (compression) => {

@@ -1,9 +1,8 @@
 /** The text of a file, in UTF-8 whatever its encoding is. What is no text is refused with what to do. */
-import { TextDecoder } from 'node:util';
-import { InvalidArgumentError } from 'commander';
 import { MalformedFile } from './malformed-file.ts';
 
 const utf8 = 'utf-8';
+type Decoder = InstanceType<typeof TextDecoder>;
 
 /** The encoding of a text that begins with this byte order mark. */
 const byteOrderMarks: readonly (readonly [bytes: Buffer, encoding: string])[] = [
@@ -17,31 +16,21 @@ const zipSignature = Buffer.from('PK\x03\x04', 'latin1');
 const isWorkbook = 'this is a workbook of Excel, not text: open it there, save it as "CSV UTF-8", and import that';
 const isArchive = 'this is a zip archive, not text: unpack it first';
 
-/** Parses `--encoding`: a name that the Encoding Standard has. */
-export function parseEncoding(label: string): string {
-  try {
-    return new TextDecoder(label).encoding;
-  } catch {
-    // TextDecoder throws only for a name that it does not know.
-    throw new InvalidArgumentError('It must be the name of an encoding, such as utf-8, windows-1252, latin1 or utf-16le.');
-  }
-}
-
-/** Throws MalformedFile for the name of a workbook of Excel, whose format no other flag can tell. */
+/** Throws MalformedFile for the name of a workbook of Excel, which has no format that could be told instead. */
 export function refuseWorkbookName(file: string): void {
-  if (hasWorkbookName(file)) throw new MalformedFile(null, isWorkbook, file);
+  if (hasWorkbookName(file)) throw new MalformedFile(null, isWorkbook);
 }
 
 /**
  * The bytes of a text in UTF-8. A byte order mark counts more than the encoding that was given. Bytes that are UTF-8 already come as they are,
  * unchecked. Throws MalformedFile.
  */
-export async function* toUtf8(pieces: AsyncIterable<Buffer>, file: string, encoding: string): AsyncGenerator<Buffer, void, undefined> {
-  let decoder: TextDecoder | null | undefined;
+export async function* toUtf8(pieces: AsyncIterable<Uint8Array>, file: string, encoding: string): AsyncGenerator<Uint8Array, void, undefined> {
+  let decoder: Decoder | null | undefined;
   for await (const piece of withWholeBeginning(pieces)) {
     if (decoder === undefined) {
       refuseSignature(piece, file);
-      const found = byteOrderMarks.find(([bytes]) => bytes.equals(piece.subarray(0, bytes.length)))?.[1] ?? encoding;
+      const found = byteOrderMarks.find(([bytes]) => startsWith(piece, bytes))?.[1] ?? encoding;
       decoder = found === utf8 ? null : new TextDecoder(found, { fatal: true });
     }
     yield decoder === null ? piece : decode(decoder, piece);
@@ -50,7 +39,7 @@ export async function* toUtf8(pieces: AsyncIterable<Buffer>, file: string, encod
 }
 
 /** The first piece is long enough for any signature. */
-async function* withWholeBeginning(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+async function* withWholeBeginning(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   let beginning: Buffer | null = Buffer.alloc(0);
   for await (const piece of pieces) {
     if (beginning === null) {
@@ -65,9 +54,13 @@ async function* withWholeBeginning(pieces: AsyncIterable<Buffer>): AsyncGenerato
   if (beginning !== null && beginning.length > 0) yield beginning;
 }
 
-function refuseSignature(beginning: Buffer, file: string): void {
-  if (beginning.subarray(0, oleSignature.length).equals(oleSignature)) throw new MalformedFile(null, isWorkbook);
-  if (beginning.subarray(0, zipSignature.length).equals(zipSignature)) throw new MalformedFile(null, hasWorkbookName(file) ? isWorkbook : isArchive);
+function refuseSignature(beginning: Uint8Array, file: string): void {
+  if (startsWith(beginning, oleSignature)) throw new MalformedFile(null, isWorkbook);
+  if (startsWith(beginning, zipSignature)) throw new MalformedFile(null, hasWorkbookName(file) ? isWorkbook : isArchive);
+}
+
+function startsWith(bytes: Uint8Array, beginning: Buffer): boolean {
+  return beginning.equals(bytes.subarray(0, beginning.length));
 }
 
 function hasWorkbookName(file: string): boolean {
@@ -75,11 +68,11 @@ function hasWorkbookName(file: string): boolean {
 }
 
 /** Without a piece: what is left at the end. */
-function decode(decoder: TextDecoder, piece?: Buffer): Buffer {
+function decode(decoder: Decoder, piece?: Uint8Array): Uint8Array {
   try {
     return Buffer.from(decoder.decode(piece, { stream: piece !== undefined }));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_ENCODING_INVALID_ENCODED_DATA') throw error;
-    throw new MalformedFile(null, `the text is not ${decoder.encoding}; if it is of another encoding, give --encoding`);
+    if ((error as Error).name !== 'TypeError') throw error;
+    throw new MalformedFile(null, `the text is not ${decoder.encoding}`, decoder.encoding);
   }
 }

@@ -1,7 +1,7 @@
-import type { Delimiter } from '../../formats/delimited-records.ts';
-import type { Format } from '../file-format.ts';
+import type { Delimiter } from '../../src/formats/delimited-records.ts';
 import type { Chunk, ChunkLimits, Cutter } from './chunk.ts';
 import { DelimitedCutter } from './delimited-cutter.ts';
+import type { Format } from './file-format.ts';
 import { JsonCutter } from './json-cutter.ts';
 import type { Source } from './source.ts';
 import { toUtf8 } from './text.ts';
@@ -23,8 +23,8 @@ export function cutterFor(format: Format, { limits, delimiter, onRecognised }: C
   }
 }
 
-/** The chunks of a file, in order, read on demand. Throws UserError. */
-export async function* cutFile(source: Source, encoding: string, cutter: Cutter): AsyncGenerator<Chunk, void, undefined> {
-  for await (const piece of toUtf8(source.pieces(), source.name, encoding)) yield* cutter.push(piece);
+/** The chunks of a file, in order, read on demand. Throws MalformedFile, and the reason of the signal. */
+export async function* cutFile(source: Source, encoding: string, cutter: Cutter, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined> {
+  for await (const piece of toUtf8(source.pieces(signal), source.name, encoding)) yield* cutter.push(piece);
   yield* cutter.end();
 }

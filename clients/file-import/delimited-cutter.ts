@@ -1,6 +1,6 @@
 /** Cuts CSV and TSV into chunks: records of the file below its header, unchanged but for other delimiters than the service reads. */
-import { firstMistake, type Delimiter } from '../../formats/delimited-records.ts';
-import { defaultRowLimits } from '../../formats/row-limits.ts';
+import { firstMistake, type Delimiter } from '../../src/formats/delimited-records.ts';
+import { defaultRowLimits } from '../../src/formats/row-limits.ts';
 import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type Cutter } from './chunk.ts';
 import { recogniseDelimiter, withDelimiter } from './delimiter.ts';
 import { MalformedFile } from './malformed-file.ts';

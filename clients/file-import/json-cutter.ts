@@ -1,10 +1,10 @@
 /** Cuts JSON arrays and NDJSON into chunks: arrays of unchanged objects of the file, each token as written. */
 import {
   RefusedText, UnfinishedText, closeBracket, comma, openBracket, skipByteOrderMark,
-} from '../../formats/json-scanner.ts';
-import { defaultRowLimits } from '../../formats/row-limits.ts';
-import { keyAt, keyPrefix } from '../../formats/row-place.ts';
-import { RowScanner } from '../../formats/row-scanner.ts';
+} from '../../src/formats/json-scanner.ts';
+import { defaultRowLimits } from '../../src/formats/row-limits.ts';
+import { keyAt, keyPrefix } from '../../src/formats/row-place.ts';
+import { RowScanner } from '../../src/formats/row-scanner.ts';
 import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type Cutter } from './chunk.ts';
 import { MalformedFile } from './malformed-file.ts';
 import { UnreadBytes } from './unread-bytes.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 import Papa from 'papaparse';
-import type { Chunk, ChunkLimits } from '../../../src/cli/import/chunk.ts';
+import type { Chunk, ChunkLimits } from '../../../clients/file-import/chunk.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
 import { chunksOf, compactText, rowText, rows, withMistakes, withStyle } from '../formats/json-text.ts';
 import { readCells } from '../formats/read-cells.ts';

@@ -45,7 +45,7 @@ export class UnreadBytes {
     for (let line = start; line < end;) {
       const found = this.bytes.subarray(line, end).indexOf(lineFeed);
       const next = found === -1 ? end : line + found + 1;
-      if (!isUtf8(this.bytes.subarray(line, next))) throw new MalformedFile(this.lineOf(line), 'the text is not UTF-8; if it is of another encoding, give --encoding, such as windows-1252');
+      if (!isUtf8(this.bytes.subarray(line, next))) throw new MalformedFile(this.lineOf(line), 'the text is not UTF-8', 'utf-8');
       line = next;
     }
   }

@@ -1,8 +1,8 @@
 /** Cuts a file that is in memory, for the tests of the command line. */
-import { lineOfRow, type Chunk, type ChunkLimits } from '../../../src/cli/import/chunk.ts';
-import { cutterFor, type CutterOptions } from '../../../src/cli/import/cut-file.ts';
-import { MalformedFile } from '../../../src/cli/import/malformed-file.ts';
-import type { Format } from '../../../src/cli/file-format.ts';
+import { lineOfRow, type Chunk, type ChunkLimits } from '../../../clients/file-import/chunk.ts';
+import { cutterFor, type CutterOptions } from '../../../clients/file-import/cut-file.ts';
+import { MalformedFile } from '../../../clients/file-import/malformed-file.ts';
+import type { Format } from '../../../clients/file-import/file-format.ts';
 
 /** The chunks of a file whose bytes come in these pieces. */
 export function cutPieces(format: Format, pieces: readonly (Uint8Array | string)[], limits?: ChunkLimits, options: Omit<CutterOptions, 'limits'> = {}): Chunk[] {

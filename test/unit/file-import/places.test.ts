@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Places } from '../../../src/cli/import/places.ts';
+import { Places } from '../../../clients/file-import/places.ts';
 
 const places = new Places();
 places.add({ rows: 1000, lines: { first: 2, each: null } });

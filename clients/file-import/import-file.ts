@@ -1,0 +1,149 @@
+/** Imports a file of rows into a table: uploads it in chunks to a stash, and imports that with one request (spec 4.13). */
+import type { Delimiter } from '../../src/formats/delimited-records.ts';
+import { eachInParallel } from '../../src/each-in-parallel.ts';
+import { compress, compression } from '../typescript/src/compress.ts';
+import { randomID } from '../typescript/src/headers.ts';
+import { TablogError, Unreachable, type Imported, type ImportTarget, type OnSchemaError, type Stash, type Tablog } from '../typescript/src/index.ts';
+import type { Chunk, Cutter } from './chunk.ts';
+import { cutFile, cutterFor } from './cut-file.ts';
+import type { Format } from './file-format.ts';
+import { OutcomeUnknown, RefusedRow } from './import-errors.ts';
+import { Places } from './places.ts';
+import type { Source } from './source.ts';
+
+/** Below this many bytes compression is not worthwhile. */
+const worthwhile = 1024;
+
+/** Timeout of deleting the stash, in milliseconds; it expires by itself anyway. */
+const removalMs = 15_000;
+
+export interface FileImport {
+  readonly client: Tablog;
+  readonly source: Source;
+  readonly format: Format;
+  /** Of the text, unless it begins with a byte order mark. */
+  readonly encoding: string;
+  /** The delimiter of the cells. If absent, it is a tab for TSV, and for CSV it is recognised from the header line. */
+  readonly delimiter?: Delimiter | undefined;
+  readonly target: ImportTarget;
+  readonly onSchemaError: OnSchemaError;
+  /** How many chunks are uploaded concurrently. */
+  readonly parallel: number;
+  readonly signal: AbortSignal;
+  /** Called if the delimiter was recognised, and is no comma. */
+  readonly onRecognised: (delimiter: Delimiter) => void;
+  /** Called with the rows uploaded so far, and the bytes of the file that they took. */
+  readonly onProgress: (rows: number, bytes: number) => void;
+  /** Called when the stash of an import that failed was deleted. */
+  readonly onDeleted: (stashID: string) => void;
+  /** Called when a stash could not be deleted. It expires. */
+  readonly onLeftOver: (stashID: string, error: Error) => void;
+}
+
+export interface ImportResult extends Imported {
+  readonly rows: number;
+  /** How many lines of CSV or TSV had fewer cells than the header. */
+  readonly shortLines: number;
+}
+
+/**
+ * Deletes the stash in any case. Throws MalformedFile; RefusedRow, OutcomeUnknown, and other errors of the service (TablogError, Unreachable); what the
+ * source throws; the reason of the signal.
+ */
+export async function importFile(options: FileImport): Promise<ImportResult> {
+  const { client, source, format, delimiter, signal, onRecognised, onLeftOver } = options;
+  const cutter = cutterFor(format, { delimiter, onRecognised });
+  const places = new Places();
+  const stash = client.stash(`import-${randomID()}`, { mediaType: cutter.mediaType, onSchemaError: options.onSchemaError });
+  const work: Work = { source, cutter, places, stash };
+  let isAsked = false;
+  try {
+    const shortLines = await fill(options, work);
+    isAsked = true;
+    const imported = await toldInFile(work, null, () => stash.importInto(options.target, { signal }));
+    await deleteStash(stash).catch((error: unknown) => onLeftOver(stash.id, leftBehindBy(error)));
+    return { ...imported, rows: places.rows, shortLines };
+  } catch (error) {
+    await removeStash(stash, options);
+    throw isAsked && isUnanswered(error, signal) ? new OutcomeUnknown(error as Error) : error;
+  }
+}
+
+/** Whether the service neither did what it was asked for, as far as is known, nor said no. */
+function isUnanswered(error: unknown, signal: AbortSignal): boolean {
+  if (error instanceof RefusedRow) return false;
+  return error instanceof TablogError ? [502, 503, 504].includes(error.status ?? 0) : error instanceof Unreachable || signal.aborted;
+}
+
+async function removeStash(stash: Stash, { onDeleted, onLeftOver }: FileImport): Promise<void> {
+  if (!stash.mayExist) return;
+  await deleteStash(stash).then(() => onDeleted(stash.id), (error: unknown) => onLeftOver(stash.id, leftBehindBy(error)));
+}
+
+/** Also if the import has been told to stop. */
+function deleteStash(stash: Stash): Promise<void> {
+  return stash.delete(AbortSignal.timeout(removalMs));
+}
+
+/** Throws what is no error of the service or of the time. */
+function leftBehindBy(error: unknown): Error {
+  if (error instanceof TablogError || error instanceof Unreachable || (error as Error).name === 'TimeoutError') return error as Error;
+  throw error;
+}
+
+interface Work {
+  readonly source: Source;
+  readonly cutter: Cutter;
+  readonly places: Places;
+  readonly stash: Stash;
+}
+
+/** Uploads the chunks of the file to the stash. Resolves to how many lines had fewer cells than the header. */
+async function fill({ encoding, parallel, signal, onProgress }: FileImport, work: Work): Promise<number> {
+  const stopReading = new AbortController();
+  let rows = 0;
+  let bytes = 0;
+  let shortLines = 0;
+  const upload = async ({ body, chunkRows, serial, fileBytes }: PlacedChunk): Promise<void> => {
+    const short = await toldInFile(work, serial, () => put(work.stash, serial, body));
+    shortLines += short;
+    rows += chunkRows;
+    bytes += fileBytes;
+    onProgress(rows, bytes);
+  };
+  await eachInParallel(placed(work, encoding, AbortSignal.any([signal, stopReading.signal])), parallel, upload, () => stopReading.abort());
+  return shortLines;
+}
+
+async function put(stash: Stash, serial: number, body: Chunk['body']): Promise<number> {
+  if (body.length < worthwhile) return stash.put(serial, body);
+  return stash.put(serial, await compress(body), { encoding: compression });
+}
+
+interface PlacedChunk {
+  readonly body: Chunk['body'];
+  readonly chunkRows: number;
+  readonly serial: number;
+  /** How many bytes of the file were read for it. */
+  readonly fileBytes: number;
+}
+
+async function* placed({ source, cutter, places }: Work, encoding: string, signal: AbortSignal): AsyncGenerator<PlacedChunk, void, undefined> {
+  let bytesRead = 0;
+  for await (const chunk of cutFile(source, encoding, cutter, signal)) {
+    const fileBytes = source.bytesRead - bytesRead;
+    bytesRead = source.bytesRead;
+    yield { body: chunk.body, chunkRows: chunk.rows, serial: places.add(chunk), fileBytes };
+  }
+}
+
+/** Adds the place in the file to the service's errors about rows. */
+async function toldInFile<T>({ cutter, places }: Work, serial: number | null, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof TablogError)) throw error;
+    const place = places.find(error.message, serial, cutter.headerLine);
+    throw place === null ? error : new RefusedRow(place, error);
+  }
+}
