@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { isFull } from './test/scale.ts';
 import { canRunBroker, canShiftClocks } from './test/support/kafka/kafka-jars.ts';
+import { findChromium } from './test/support/chromium.ts';
 import { findKafka } from './test/support/kafka/shared-kafka.ts';
 
 /**
@@ -42,6 +43,10 @@ if (!hasKafka) {
     'The suites on Kafka do not run here: there is no KAFKA_BROKERS, no Docker engine, and no Java with Maven.\n',
   );
 }
+const hasBrowser = findChromium() !== null;
+if (!hasBrowser) process.stderr.write('The tests of the console do not run here: there is no Chromium (the package `chromium` of Debian, or CHROMIUM=path).\n');
+if (!hasBrowser && process.env.TABLOG_TEST_REQUIRES_BROWSER !== undefined) throw new Error('TABLOG_TEST_REQUIRES_BROWSER is set, and there is no Chromium.');
+
 /** These run brokers as processes even if there is a Docker engine. */
 const impossible = [...((await canRunBroker()) ? [] : ['leaders']), ...((await canShiftClocks()) ? [] : ['broker-clocks'])];
 if (hasKafka && impossible.length > 0) process.stderr.write(`Without a Java JDK and Maven these tests do not run: ${impossible.join(', ')}.\n`);
@@ -61,6 +66,7 @@ export default {
     onServers('hostile', 'hostile', 'postgres'),
     onServers('fuzz', 'fuzz', 'postgres'),
     onServers('replay', 'replay', 'postgres'),
+    ...(hasBrowser ? [onServers('console', 'console', 'postgres')] : []),
     { ...onServers('faults', 'faults', 'postgres'), testPathIgnorePatterns: ['/test/faults/kafka/'] },
     ...(hasKafka
       ? [

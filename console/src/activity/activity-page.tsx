@@ -1,5 +1,180 @@
-import type { ReactElement } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, type ReactElement, type ReactNode } from 'react';
+import { Link } from 'wouter';
+import type { Activity, ListedJob, Usage } from '../../../clients/typescript/src/index.ts';
+import { useSession } from '../session/service.ts';
+import { describeError, isErrorOfType } from '../ui/describe-error.ts';
+import { showBytes, showCount, showNumber, showTime } from '../ui/format.ts';
+import { LineChart } from '../ui/line-chart.tsx';
+import { namesOfOperations, namesOfQuotas } from './names.ts';
 
+const askEveryMs = 3000;
+const shownMax = 50;
+
+/** What the service is doing for the team. */
 export function ActivityPage(): ReactElement {
-  return <div className="page"><h1>Activity</h1></div>;
+  return (
+    <div className="page">
+      <h1>Activity</h1>
+      <Hour />
+      <Quotas />
+      <Jobs />
+      <Uploads />
+    </div>
+  );
+}
+
+/** A part of the page, which may be refused or not there without the others. */
+function Part<T>({ title, query, children }: {
+  readonly title: string; readonly query: { readonly data: T | undefined; readonly error: Error | null }; readonly children: (data: T) => ReactNode;
+}): ReactElement | null {
+  // A token of an app sees what is of the app only.
+  if (isErrorOfType(query.error, 'forbidden')) return null;
+  return (
+    <section>
+      <h2>{title}</h2>
+      {query.error !== null && <p className="problem" role="alert">{describeError(query.error)}</p>}
+      {query.data !== undefined && children(query.data)}
+    </section>
+  );
+}
+
+function Hour(): ReactElement {
+  const { tablog } = useSession();
+  const query = useQuery({ queryKey: ['activity'], queryFn: () => tablog.activity(), refetchInterval: askEveryMs });
+  return (
+    <Part title="The last hour" query={query}>
+      {(activity) => (
+        <>
+          <LogState log={activity.log} />
+          <Curves minutes={activity.minutes} />
+          <p className="faint">Counted by the process that answers, since {showTime(activity.since)}.</p>
+        </>
+      )}
+    </Part>
+  );
+}
+
+function LogState({ log: { version, eventsBehind, halted, quarantinedSince } }: { readonly log: Activity['log'] }): ReactElement {
+  return (
+    <>
+      {halted !== null && <p className="problem" role="alert">The part of the log with your tables takes no writes: {halted}. An operator has to look at it.</p>}
+      {quarantinedSince !== null && <p className="problem" role="alert">Your requests are refused since {showTime(quarantinedSince)}, because one of your events could not be processed. An operator has to look at it.</p>}
+      <p>Version {version} is shown. {eventsBehind === 0 ? 'Nothing is waiting.' : `${showCount(eventsBehind, 'event')} still to be processed.`}</p>
+    </>
+  );
+}
+
+function Curves({ minutes }: { readonly minutes: Activity['minutes'] }): ReactElement {
+  const { requests, rows } = useMemo(() => {
+    const times = minutes.map(({ start }) => Date.parse(start) / 1000);
+    return {
+      requests: [
+        times, minutes.map(({ requests: counts }) => counts['2xx'] + counts['3xx']), minutes.map(({ requests: counts }) => counts['4xx']),
+        minutes.map(({ requests: counts }) => counts['5xx'] + counts.cutOff),
+      ],
+      rows: [times, minutes.map(({ rowsWritten }) => rowsWritten), minutes.map(({ rowsRead }) => rowsRead)],
+    };
+  }, [minutes]);
+  return (
+    <div className="pair">
+      <LineChart label="Requests per minute" kind="time" series={requestSeries} values={requests} height={180} />
+      <LineChart label="Rows per minute" kind="time" series={rowSeries} values={rows} height={180} />
+    </div>
+  );
+}
+const requestSeries = ['requests', 'refused', 'failed'];
+const rowSeries = ['rows written', 'rows read'];
+
+function Quotas(): ReactElement {
+  const { tablog } = useSession();
+  const query = useQuery({ queryKey: ['usage'], queryFn: () => tablog.usage(), refetchInterval: 2 * askEveryMs });
+  return (
+    <Part title="Use" query={query}>
+      {({ quotas, rateLimits, suspended }) => (
+        <>
+          {suspended && <p className="problem" role="alert">The team is suspended.</p>}
+          <div className="scroller" role="region" aria-label="Quotas" tabIndex={0}>
+            <table className="list">
+              <thead><tr><th scope="col">Quota</th><th scope="col" className="number">Used</th><th scope="col" className="number">Allowed</th><th scope="col"><span className="unseen">Share</span></th></tr></thead>
+              <tbody>
+                {Object.entries(quotas).map(([name, quota]) => <QuotaLine key={name} name={name} quota={quota} />)}
+                {rateLimits.map(({ name, max, left, windowSeconds }) => (
+                  <QuotaLine key={`rate-${name}`} name={name} title={`${name} in ${windowSeconds} s`} quota={{ used: max - left, max, setBy: 'service' }} />
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </>
+      )}
+    </Part>
+  );
+}
+
+function QuotaLine({ name, title = namesOfQuotas[name] ?? name, quota: { used, max } }: { readonly name: string; readonly title?: string; readonly quota: Usage['quotas']['rows'] }): ReactElement {
+  const show = /bytes/i.test(name) ? showBytes : showNumber;
+  return (
+    <tr>
+      <th scope="row">{title}</th><td className="number">{show(used)}</td><td className="number">{max === null ? 'any number' : show(max)}</td>
+      <td>{max !== null && <meter aria-label={`Share of ${title}`} min={0} max={Math.max(1, max)} high={0.9 * max} value={used} />}</td>
+    </tr>
+  );
+}
+
+function Jobs(): ReactElement {
+  const { tablog } = useSession();
+  const query = useQuery({ queryKey: ['jobs'], queryFn: () => tablog.jobs({ limit: shownMax }).page(), refetchInterval: askEveryMs });
+  return (
+    <Part title="Jobs of the last 7 days" query={query}>
+      {({ data }) => (data.length === 0 ? <p>There is none.</p> : (
+        <div className="scroller" role="region" aria-label="Jobs" tabIndex={0}>
+          <table className="list">
+            <thead><tr><th scope="col">Job</th><th scope="col">State</th><th scope="col" className="number">Rows</th><th scope="col" className="wide">Asked for</th></tr></thead>
+            <tbody>{data.map((job) => <JobLine key={job.id} job={job} />)}</tbody>
+          </table>
+        </div>
+      ))}
+    </Part>
+  );
+}
+
+function JobLine({ job: { operation, tableID, status, error, progress, created } }: { readonly job: ListedJob }): ReactElement {
+  const name = namesOfOperations[operation] ?? operation;
+  const { rowsDone, rowsTotal, eventsAhead } = progress;
+  return (
+    <tr>
+      <th scope="row">{tableID === null ? name : <Link href={`/tables/${tableID}`}>{name}</Link>}</th>
+      <td>
+        {status === 'running' && (eventsAhead === undefined ? 'running' : `waiting for ${showCount(eventsAhead, 'event')}`)}
+        {status === 'succeeded' && 'done'}
+        {status === 'failed' && <span className="problem">{error?.message ?? 'failed'}</span>}
+      </td>
+      <td className="number">{rowsTotal === null ? showNumber(rowsDone) : `${showNumber(rowsDone)} of ${showNumber(rowsTotal)}`}</td>
+      <td className="wide">{showTime(created)}</td>
+    </tr>
+  );
+}
+
+function Uploads(): ReactElement {
+  const { tablog } = useSession();
+  const query = useQuery({ queryKey: ['uploads'], queryFn: () => tablog.uploads({ limit: shownMax }).page(), refetchInterval: 2 * askEveryMs });
+  return (
+    <Part title="Uploaded files" query={query}>
+      {({ data }) => (data.length === 0 ? <p>There is none.</p> : (
+        <div className="scroller" role="region" aria-label="Uploads" tabIndex={0}>
+          <table className="list">
+            <thead><tr><th scope="col">File</th><th scope="col">State</th><th scope="col" className="wide">Type</th><th scope="col" className="wide">App</th></tr></thead>
+            <tbody>
+              {data.map(({ id, fileName, status, contentType, appID, url }) => (
+                <tr key={id}>
+                  <th scope="row">{url ? <a href={url} target="_blank" rel="noreferrer">{fileName}</a> : fileName}</th>
+                  <td>{status}</td><td className="wide">{contentType}</td><td className="wide">{appID}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ))}
+    </Part>
+  );
 }

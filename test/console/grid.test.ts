@@ -1,0 +1,187 @@
+import { expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { cell, look, type, until, useConsole } from './browser.ts';
+
+const { api, tablog, signedIn } = useConsole();
+
+/** A table, and a window that shows it. */
+async function openTable(page: Page, name: string): Promise<void> {
+  await page.getByRole('link', { name, exact: true }).click();
+  await page.locator('.ag-cell').first().waitFor();
+}
+
+const hostile = '<img src=x onerror=alert(1)>"\'&{{1+1}}';
+
+test('a table of 10,000 rows scrolls to its end, is sorted and filtered', async () => {
+  await tablog().createTable({ name: 'numbers', rows: Array.from({ length: 10_000 }, (_, n) => ({ n, name: `row ${n}`, even: n % 2 === 0, day: '2024-03-01' })) });
+  const page = await signedIn(null);
+  await openTable(page, 'numbers');
+  await look(page, 'grid');
+  await page.locator('.ag-grid-viewport, .ag-body-viewport').first().evaluate((element) => {
+    element.scrollTop = element.scrollHeight;
+  });
+  await cell(page, 9999, 'name').getByText('row 9999').waitFor();
+  await page.locator('.ag-header-cell-text', { hasText: /^n$/ }).click();
+  await page.locator('.ag-header-cell-text', { hasText: /^n$/ }).click();
+  await page.locator('.ag-grid-viewport, .ag-body-viewport').first().evaluate((element) => {
+    element.scrollTop = 0;
+  });
+  await cell(page, 0, 'n').getByText('9999').waitFor();
+  await page.locator('.ag-header-cell[col-id=name] .ag-header-cell-filter-button').click();
+  await page.locator('.ag-filter input[type=text]').first().fill('ROW 12');
+  await page.getByText('111 of 10,000 rows').waitFor();
+  await cell(page, 0, 'n').getByText('1299').waitFor();
+  await page.keyboard.press('Escape');
+  await page.locator('.ag-header-cell[col-id=even] .ag-header-cell-filter-button').click();
+  await page.locator('.ag-filter .ag-picker-field-display').first().click();
+  await page.getByRole('option', { name: 'Is true' }).click();
+  await page.getByText('56 of 10,000 rows').waitFor();
+  await cell(page, 0, 'n').getByText('1298').waitFor();
+});
+
+test('a cell is edited; where somebody else has changed it meanwhile, one chooses', async () => {
+  const { table, rowIDs: [, rowID] } = await tablog().createTable({ name: 'edited', rows: [{ name: 'a', n: 1 }, { name: 'b', n: 2 }] });
+  const now = async (): Promise<unknown> => (await table.row(rowID!)).data;
+  const page = await signedIn(null);
+  await openTable(page, 'edited');
+
+  await type(page, 1, 'name', hostile);
+  await until(async () => expect(await now()).toMatchObject({ name: hostile, n: 2 }));
+  expect(await cell(page, 1, 'name').innerText()).toBe(hostile);
+
+  // Another cell of the row is no conflict.
+  await cell(page, 1, 'name').dblclick();
+  await page.waitForResponse((response) => response.url().endsWith(rowID!));
+  await table.patch(rowID!, { n: 3 });
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('mine');
+  await page.keyboard.press('Enter');
+  await until(async () => expect(await now()).toMatchObject({ name: 'mine', n: 3 }));
+
+  for (const [button, kept] of [['Keep what is there now', 'theirs'], ['Write mine', 'mine again']] as const) {
+    await cell(page, 1, 'name').getByText('mine').waitFor();
+    await cell(page, 1, 'name').dblclick();
+    await page.waitForResponse((response) => response.url().endsWith(rowID!));
+    await table.patch(rowID!, { name: 'theirs' });
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('mine again');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByText('theirs').waitFor();
+    await look(page, 'conflict');
+    await page.getByRole('button', { name: button }).click();
+    await until(async () => expect(await now()).toMatchObject({ name: kept }));
+    await cell(page, 1, 'name').getByText(kept).waitFor();
+    await table.patch(rowID!, { name: 'mine' });
+  }
+});
+
+test('a value that does not fit its column can widen it', async () => {
+  const { table } = await tablog().createTable({ name: 'widened', rows: [{ n: 1 }] });
+  const page = await signedIn(null);
+  await openTable(page, 'widened');
+  await type(page, 0, 'n', 'many');
+  await page.getByRole('dialog').getByText('many is no number.').waitFor();
+  await page.getByRole('button', { name: 'Change the type of the column' }).click();
+  await until(async () => expect((await table.describe()).schema.columns).toEqual([{ id: 'n', type: 'string' }]));
+});
+
+test('what changes elsewhere shows without a reload, in two windows', async () => {
+  await tablog().createTable({ name: 'live', rows: [{ name: 'a' }] });
+  const [one, other] = [await signedIn(null), await signedIn(null)];
+  await openTable(one, 'live');
+  await openTable(other, 'live');
+  await type(one, 0, 'name', 'changed');
+  await cell(other, 0, 'name').getByText('changed').waitFor();
+  await other.getByRole('button', { name: 'Add a row' }).click();
+  await cell(one, 1, 'name').waitFor();
+  await one.getByText('2 rows', { exact: true }).waitFor();
+});
+
+test('a block of cells is copied, and pasted over others and below them; rows are deleted', async () => {
+  const { table } = await tablog().createTable({ name: 'pasted', rows: [{ name: 'a\tb', n: 1 }, { name: '"c"', n: 2 }, { name: 'd', n: 3 }] });
+  const rows = async (): Promise<unknown> => (await table.rows().toArray()).map(({ name, n }) => [name, n]);
+  const page = await signedIn(null);
+  await openTable(page, 'pasted');
+  await cell(page, 0, 'name').click();
+  await page.keyboard.press('Shift+ArrowDown');
+  await page.keyboard.press('Shift+ArrowRight');
+  await page.keyboard.press('Control+C');
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe('"a\tb"\t1\n"""c"""\t2');
+  await cell(page, 2, 'name').click();
+  await page.keyboard.press('Control+V');
+  await page.getByText('1 row changed, 1 row added.').waitFor();
+  expect(await rows()).toEqual([['a\tb', 1], ['"c"', 2], ['a\tb', 1], ['"c"', 2]]);
+  await cell(page, 3, 'name').waitFor();
+  await page.locator('.ag-row[row-index="1"] .ag-checkbox-input').check();
+  await page.locator('.ag-row[row-index="3"] .ag-checkbox-input').check();
+  await page.getByRole('button', { name: 'Delete 2 rows' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByText('2 rows deleted.').waitFor();
+  expect(await rows()).toEqual([['a\tb', 1], ['a\tb', 1]]);
+});
+
+test('what is hostile is shown as text, and links lead where they can do no harm', async () => {
+  await tablog().createTable({
+    name: hostile, rows: [{ [hostile]: hostile, link: 'https://example.org/a', list: [hostile], object: { [hostile]: hostile } }],
+    columns: [
+      { id: hostile, displayName: hostile, type: 'string' }, { id: 'link', type: 'uri' }, { id: 'list', type: { kind: 'array', items: { kind: 'string' } } }, { id: 'object', type: 'json' },
+      { id: 'script', type: 'uri' },
+    ],
+  });
+  const page = await signedIn(null);
+  await openTable(page, hostile);
+  await page.getByRole('heading', { name: hostile }).waitFor();
+  expect(await page.locator('.ag-row[row-index="0"] .ag-cell').allInnerTexts()).toEqual(expect.arrayContaining([hostile]));
+  expect(await page.getByRole('link', { name: 'https://example.org/a' }).getAttribute('rel')).toBe('noreferrer');
+  expect(await page.locator('main img, main a[href^="javascript"]').count()).toBe(0);
+});
+
+test('a table is created, renamed and deleted; a token for reading offers none of it', async () => {
+  const team = await api().createTeam();
+  const page = await signedIn(team);
+  await page.getByRole('button', { name: 'New table' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('made here');
+  await page.getByLabel('Name of column 1').fill('title');
+  await page.getByRole('button', { name: 'Add a column' }).click();
+  await page.getByLabel('Name of column 2').fill('price');
+  await page.getByLabel('Type of column 2').selectOption('number');
+  await look(page, 'new-table');
+  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('heading', { name: 'made here' }).waitFor();
+  await page.getByRole('button', { name: 'Add a row' }).click();
+  await cell(page, 0, 'title').waitFor();
+  await type(page, 0, 'price', '4.20');
+  await page.getByRole('button', { name: 'Names' }).click();
+  await page.getByLabel('Name of the table').fill('renamed');
+  await page.getByLabel('What price is shown as').fill('Price in €');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { name: 'renamed' }).waitFor();
+  await page.locator('.ag-header-cell-text', { hasText: 'Price in €' }).waitFor();
+
+  const reader = await team.createToken({ readOnly: true });
+  const readers = await signedIn({ ...team, client: reader.client });
+  await openTable(readers, 'renamed');
+  expect(await readers.locator('.page-head button').allInnerTexts()).toEqual(['Export']);
+
+  await page.getByRole('button', { name: 'Delete table' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('heading', { name: 'There is no table yet' }).waitFor();
+});
+
+test('a table, or what is shown of it, is saved as a file', async () => {
+  await tablog().createTable({ name: 'saved', rows: [{ n: 2 }, { n: 1 }] });
+  const page = await signedIn(null);
+  // Whatever a browser has for it, this works in all of them.
+  await page.evaluate('delete window.showSaveFilePicker');
+  await openTable(page, 'saved');
+  await page.locator('.ag-header-cell-text', { hasText: /^n$/ }).click();
+  await page.getByRole('button', { name: 'Export' }).click();
+  await page.getByLabel('Format').selectOption('ndjson');
+  const begun = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Save' }).click();
+  const download = await begun;
+  expect(download.suggestedFilename()).toBe('saved.ndjson');
+  const pieces: Buffer[] = [];
+  for await (const piece of await download.createReadStream()) pieces.push(piece as Buffer);
+  expect(Buffer.concat(pieces).toString().trim().split('\n').map((line) => (JSON.parse(line) as { n: number }).n)).toEqual([1, 2]);
+});

@@ -1,0 +1,67 @@
+import { expect, test } from '@jest/globals';
+import { look, useConsole } from './browser.ts';
+
+const { tablog, signedIn } = useConsole();
+
+test('SQL is completed, answered as a table and as a chart, and kept in the address', async () => {
+  await tablog().createTable({ name: 'sales', rows: [{ region: 'north', amount: 1 }, { region: 'north', amount: 2 }, { region: 'south', amount: 5 }] });
+  const page = await signedIn(null);
+  await page.getByRole('link', { name: 'Query' }).click();
+  await page.getByLabel('SQL').click();
+  await page.keyboard.type('SELECT region, sum(amo');
+  await page.getByRole('option', { name: 'amount' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type("SELECT region, sum(amount) AS total FROM sales WHERE region <> '100%/' GROUP BY region ORDER BY total");
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+Enter');
+  await page.getByRole('gridcell', { name: 'south' }).waitFor();
+  await look(page, 'query');
+  await page.getByLabel('Chart').check();
+  await page.getByRole('img', { name: 'total by region' }).waitFor();
+  await look(page, 'chart');
+  await page.reload();
+  await page.getByRole('gridcell', { name: 'south' }).waitFor();
+  expect(await page.getByLabel('SQL').innerText()).toContain("region <> '100%/'");
+  await page.getByLabel('SQL').click();
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('SELECT * FROM nowhere');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByRole('alert').getByText('nowhere').waitFor();
+});
+
+test('what the service does is shown', async () => {
+  await tablog().createTable({ name: 'busy', rows: [{ n: 1 }] });
+  const page = await signedIn(null);
+  await page.getByRole('link', { name: 'Activity' }).click();
+  await page.getByRole('img', { name: 'Requests per minute' }).waitFor();
+  await page.getByText('Nothing is waiting.').waitFor();
+  await page.getByRole('rowheader', { name: 'Tables' }).waitFor();
+  await look(page, 'activity');
+});
+
+test.each([['light', 1280], ['dark', 1280], ['light', 360], ['dark', 360]] as const)('%s, %i pixels wide: every page fits, and can be read', async (colorScheme, width) => {
+  const page = await signedIn(null, { colorScheme, viewport: { width, height: 740 } });
+  const [first] = await tablog().tables().toArray();
+  for (const [name, path] of [['tables', '/'], ['table', `/tables/${first!.id}`], ['query', '/query/SELECT%201%20AS%20one'], ['activity', '/activity']] as const) {
+    await page.evaluate(`location.hash = ${JSON.stringify(path)}`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.waitForTimeout(500);
+    expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
+    await look(page, `${name}-${colorScheme}-${width}`);
+  }
+});
+
+test('all can be reached by the keyboard', async () => {
+  const page = await signedIn(null);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  expect(await page.evaluate('document.activeElement.id')).toBe('main');
+  const reached = new Set<string>();
+  for (let step = 0; step < 20; step += 1) {
+    await page.keyboard.press('Tab');
+    reached.add(await page.evaluate<string>("document.activeElement.innerText || document.activeElement.getAttribute('aria-label') || ''"));
+  }
+  expect([...reached]).toEqual(expect.arrayContaining(['Search tables', 'New table', 'sales', 'Query', 'Activity', 'Sign out']));
+});

@@ -1,0 +1,49 @@
+import { expect, test } from '@jest/globals';
+import { look, useConsole } from './browser.ts';
+
+const { api, client, open } = useConsole();
+
+test('a link with a token signs in, and leaves no token in the address', async () => {
+  const page = await open();
+  await page.goto(`${api().url}/#token=${client().token}`);
+  await page.getByRole('heading', { name: 'There is no table yet' }).waitFor();
+  expect(page.url()).toBe(`${api().url}/#/`);
+  await look(page, 'empty');
+  // For this tab only.
+  const other = await page.context().newPage();
+  await other.goto(api().url);
+  await other.getByLabel('Access token').waitFor();
+  await page.reload();
+  await page.getByRole('heading', { name: 'Tables' }).waitFor();
+});
+
+test('a token that is typed can be kept on the device, until somebody signs out', async () => {
+  const page = await open();
+  await page.goto(api().url);
+  await look(page, 'sign-in');
+  await page.getByLabel('Access token').fill('of nobody');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').getByText('The service does not accept this token.').waitFor();
+  await page.getByLabel('Access token').fill(client().token);
+  await page.getByLabel('Keep it on this device').check();
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Tables' }).waitFor();
+  const other = await page.context().newPage();
+  await other.goto(api().url);
+  await other.getByRole('heading', { name: 'Tables' }).waitFor();
+  await other.getByRole('button', { name: 'Sign out' }).click();
+  await other.getByLabel('Access token').waitFor();
+  await page.reload();
+  await page.getByLabel('Access token').waitFor();
+});
+
+test('a token that ends while it is used ends the session, and the page says why', async () => {
+  const team = await api().createTeam();
+  const token = await team.createToken({});
+  const page = await open();
+  await page.goto(`${api().url}/#token=${token.client.token}`);
+  await page.getByRole('heading', { name: 'Tables' }).waitFor();
+  await page.evaluate("sessionStorage.setItem('tablog.token', 'another')");
+  await page.reload();
+  await page.getByRole('alert').getByText('The service does not accept this token.').waitFor();
+});
