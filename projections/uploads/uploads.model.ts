@@ -18,6 +18,8 @@ import { findUploads, uploadRow, upsertUploads } from './uploads.store.ts';
 export const uploads: Model<UploadsState, UploadStates, UploadChange | TailRowsChange | RowChange, null, null, UploadQueries> = {
   entities: [UploadEntity, FileReferenceEntity, ChangeReferenceEntity],
   storage: [
+    'create index uploads_listed on uploads (team_id, created, id)',
+    'create index uploads_listed_of_apps on uploads (team_id, app_id, created, id)',
     'create index uploads_to_expire on uploads (expires_at) where file is null and removed_at is null',
     'create index uploads_unclaimed on uploads ((unclaimed_since + unclaimed_life_ms)) where removed_at is null',
     'create index uploads_with_files on uploads (id) where file is not null and removed_at is null',

@@ -50,6 +50,39 @@ const selectFile: Statement<PublicFile> = {
     from uploads join teams on teams.id = uploads.team_id where file = $1 and removed_at is null`,
 };
 
+/** A place in a team's list: before the upload that this version created under this ID. */
+export interface UploadPosition {
+  readonly created: bigint;
+  readonly id: string;
+}
+
+/** An upload in a team's list. Times are log times, in milliseconds since 1970. */
+export interface ListedUpload extends UploadPosition {
+  readonly appId: string;
+  readonly contentType: string;
+  readonly fileName: string;
+  readonly createdAt: number;
+  /** From this time on it cannot be completed. */
+  readonly expiresAt: number;
+  /** The name of its file, and the size in bytes; null before it is completed. */
+  readonly file: string | null;
+  readonly size: number | null;
+  readonly isRemoved: boolean;
+}
+
+/** From the newest on; from the index `uploads_listed`, or with an app from `uploads_listed_of_apps`. */
+const selectListed = (ofApp: boolean): Statement<ListedUpload> => ({
+  name: ofApp ? 'read_uploads_of_app' : 'read_uploads',
+  text: `select id, created, app_id as "appId", content_type as "contentType", file_name as "fileName", created_at::float8 as "createdAt",
+      expires_at::float8 as "expiresAt", file, size::float8, removed_at is not null as "isRemoved"
+    from uploads where team_id = $1 and (created, id) < ($2, $3) ${ofApp ? 'and app_id = $5' : ''} order by created desc, id desc limit $4`,
+});
+const selectListedOfTeam = selectListed(false);
+const selectListedOfApp = selectListed(true);
+
+/** After every upload. */
+const afterAll: UploadPosition = { created: 2n ** 63n - 1n, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+
 /** An upload that is due for an `UploadChecked` event. */
 export interface UploadToCheck {
   readonly id: string;
@@ -87,6 +120,13 @@ export class UploadQueries {
     const { appId, file, size, ...upload } = row;
     if (owner !== undefined && (owner.teamId !== upload.teamId || owner.appId !== appId)) return null;
     return { ...upload, file: file === null ? null : { name: file, size: size! } };
+  }
+
+  /** A team's uploads, newest first: of all apps, or of one. `before`: where to go on; null: at the newest. */
+  async list(teamId: string, appId: string | null, before: UploadPosition | null, limit: number): Promise<readonly ListedUpload[]> {
+    const { created, id } = before ?? afterAll;
+    const statement = appId === null ? selectListedOfTeam : selectListedOfApp;
+    return (await this.#database.reader.query(statement, [teamId, created, id, limit, ...(appId === null ? [] : [appId])])).rows;
   }
 
   /** The file of this name; null if there is none, or it was given up. */

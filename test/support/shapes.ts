@@ -91,6 +91,11 @@ const listedJob = exactly({
   'error?': exactly({ message: text }), progress: jobProgress,
 });
 
+const listedUploadOf = (state: string, members: Readonly<Record<string, Check>>): Check => exactly({
+  id: tableId, appID: text, state: word(state), contentType: text, fileName: text, created: time, ...members,
+});
+const listedUpload = anyOf(listedUploadOf('open', { expires: time }), listedUploadOf('complete', { size: count, url: text }), listedUploadOf('withdrawn', {}));
+
 /** What a team is told of itself. */
 const token = exactly({
   id: tableId, name: text, team: exactly({ id: tableId, name: text }), readOnly: (value) => typeof value === 'boolean', appID: orNull(text), expires: orNull(time),
@@ -157,6 +162,7 @@ const shapes: readonly Shape[] = [
   { route: /^(PATCH|DELETE) \/tables\/[^/]*\/rows\/[^/]*$/, bodies: { 200: nothing }, versioned: true },
   { route: /^PUT \/stashes\/[^/]*\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
   { route: /^DELETE \/stashes\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
+  { route: /^GET \/uploads$/, bodies: { 200: exactly({ data: listOf(listedUpload), 'continuation?': text }) }, versioned: false },
   { route: /^POST \/apps\/[^/]*\/uploads$/, bodies: { 200: exactly({ data: uploadCreated }) }, versioned: false },
   { route: /^POST \/apps\/[^/]*\/uploads\/[^/]*\/complete$/, bodies: { 200: exactly({ data: uploadCompleted }) }, versioned: false },
   { route: /^DELETE \/apps\/[^/]*\/uploads\/[^/]*$/, bodies: { 200: nothing }, versioned: false },

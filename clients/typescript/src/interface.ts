@@ -240,6 +240,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List uploads
+         * @description A page of the team's uploads, newest first: 1,000 unless fewer are asked for; of the token of an app, those of the app. While uploads remain, the answer has a `continuation`; the last page has none.
+         */
+        get: operations["listUploads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/apps/{appID}/uploads": {
         parameters: {
             query?: never;
@@ -744,6 +764,29 @@ export interface components {
             or: components["schemas"]["Condition"][];
         } | {
             not: components["schemas"]["Condition"];
+        };
+        ListedUpload: {
+            /** @description The ID of the upload. */
+            id: string;
+            appID: string;
+            /**
+             * @description `withdrawn`: deleted or refused, or its time was over before it was completed, or its file was in no row for too long.
+             * @enum {string}
+             */
+            state: "open" | "complete" | "withdrawn";
+            contentType: string;
+            fileName: string;
+            /** Format: date-time */
+            created: string;
+            /**
+             * Format: date-time
+             * @description Of an open one: until when it can be completed.
+             */
+            expires?: string;
+            /** @description Of a complete one: the bytes of its file. */
+            size?: number;
+            /** @description Of a complete one: the public URL of its file. */
+            url?: string;
         };
         /** @description What the file will be. Other members are passed over. */
         NewUpload: {
@@ -2954,6 +2997,44 @@ export interface operations {
             429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
             503: components["responses"]["503.service_unavailable.outcome_unknown"];
+        };
+    };
+    listUploads: {
+        parameters: {
+            query?: {
+                /** @description How many uploads the page may have at most. More than 1000 counts as 1000. */
+                limit?: number;
+                /** @description The `continuation` of the page before. */
+                continuation?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Uploads, and where to go on. */
+            200: {
+                headers: {
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ListedUpload"][];
+                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
+                        continuation?: string;
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error"];
+            404: components["responses"]["404.request_error"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable"];
         };
     };
     createUpload: {

@@ -20,10 +20,18 @@ export class UploadAnswers {
   /** The `data` of the answer (spec 4.8 and 4.9): where to send the bytes or, once the upload is completed, the URL of the file. */
   async dataOf(upload: UploadResult, request: FastifyRequest): Promise<object> {
     const { id, contentType, fileName, sizeMax, expiresAt, file } = upload;
-    const base = this.#options.publicUrl?.replace(/\/+$/, '') ?? originOf(request);
-    if (file !== null) return { url: `${base}${filePath(file, fileName)}` };
-    const uploadLocation = await this.#options.files.locate({ uploadId: id, contentType, sizeMax, expiresAt }, base);
+    if (file !== null) return { url: this.urlOf(file, fileName, request) };
+    const uploadLocation = await this.#options.files.locate({ uploadId: id, contentType, sizeMax, expiresAt }, this.#baseFor(request));
     return { uploadID: id, uploadLocation };
+  }
+
+  /** The public URL of a file. */
+  urlOf(file: string, fileName: string, request: FastifyRequest): string {
+    return `${this.#baseFor(request)}${filePath(file, fileName)}`;
+  }
+
+  #baseFor(request: FastifyRequest): string {
+    return this.#options.publicUrl?.replace(/\/+$/, '') ?? originOf(request);
   }
 }
 

@@ -1,10 +1,11 @@
 /**
- * The `continuation` of a page: a position in a generation of one table, or in the tables of a team. It is self-contained, so it
+ * The `continuation` of a page: a position in a generation of one table, or in the tables or uploads of a team. It is self-contained, so it
  * survives restarts and works on every process (docs/spec/decisions.md 3).
  */
 import { createHash } from 'node:crypto';
 import type { PagePosition } from '../../../projections/tables/pages.queries.ts';
 import type { TablePosition } from '../../../projections/tables/tables.queries.ts';
+import type { UploadPosition } from '../../../projections/uploads/uploads.queries.ts';
 import { HttpError } from '../answers/http-error.ts';
 
 const positionBytes = 24;
@@ -41,18 +42,36 @@ export function parseContinuation(tableId: string, text: string): PagePosition {
 }
 
 /** Of a page of a team's tables. */
-export function formatTablesContinuation(teamId: string, { created, id }: TablePosition): string {
+export function formatTablesContinuation(teamId: string, position: TablePosition): string {
+  return formatPlace(teamId, position);
+}
+
+/** Of a page of a team's uploads. */
+export function formatUploadsContinuation(teamId: string, position: UploadPosition): string {
+  return formatPlace(`${teamId} uploads`, position);
+}
+
+function formatPlace(owner: string, { created, id }: TablePosition | UploadPosition): string {
   const bytes = Buffer.alloc(positionBytes);
   bytes.writeBigUInt64BE(created, 0);
   bytes.write(id.replaceAll('-', ''), 8, 'hex');
-  return withChecksum(teamId, bytes);
+  return withChecksum(owner, bytes);
 }
 
 /** Throws HttpError for a text that no page of this team's tables returned. */
 export function parseTablesContinuation(teamId: string, text: string): TablePosition {
-  const position = readPosition(teamId, text);
+  return parsePlace(teamId, text, 'these tables');
+}
+
+/** Throws HttpError for a text that no page of this team's uploads returned. */
+export function parseUploadsContinuation(teamId: string, text: string): UploadPosition {
+  return parsePlace(`${teamId} uploads`, text, 'these uploads');
+}
+
+function parsePlace(owner: string, text: string, whose: string): TablePosition & UploadPosition {
+  const position = readPosition(owner, text);
   const created = position?.readBigUInt64BE(0) ?? 0n;
-  if (position === null || created > versionMax) throw invalidContinuation('query.', 'these tables');
+  if (position === null || created > versionMax) throw invalidContinuation('query.', whose);
   const id = position.toString('hex', 8).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
   return { created, id };
 }

@@ -1,4 +1,4 @@
-/** Spec 4.8 and 4.9: uploads, from their creation to the public URL of the file; and its withdrawal, whose path is ours, not the spec's. */
+/** Spec 4.8 and 4.9: uploads, from their creation to the public URL of the file; their list, and the withdrawal of a file, whose paths are ours, not the spec's. */
 import { randomUUIDv7 } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { completeUpload, uploadPath, type UploadPath } from '../../../commands/complete-upload.ts';
@@ -9,9 +9,14 @@ import type { StoredFile, UploadLimits } from '../../events/event.ts';
 import { newFileName } from '../../files/new-file-name.ts';
 import { readMembers } from '../../formats/read-members.ts';
 import { isUploadId, type FileStore } from '../../files/file-store.ts';
-import type { UploadQueries, UploadState } from '../../../projections/uploads/uploads.queries.ts';
+import type { ListedUpload, UploadQueries, UploadState } from '../../../projections/uploads/uploads.queries.ts';
+import type { EventLog } from '../../log/event-log.ts';
 import type { App } from '../server/app-type.ts';
 import { uploadOperations } from '../openapi/operations/uploads.ts';
+import type { Shares } from '../limits/shares.ts';
+import { readPage } from '../answers/read-page.ts';
+import { formatUploadsContinuation, parseUploadsContinuation } from '../requests/continuation.ts';
+import { pageQuery } from '../requests/page-query.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { collectBody } from '../bodies/request-body.ts';
@@ -26,12 +31,36 @@ export interface UploadsRouteDependencies {
   readonly uploadAnswers: UploadAnswers;
   readonly uploadLimits: UploadLimits;
   readonly audit: AuditLog;
+  readonly log: Pick<EventLog, 'now'>;
+  readonly shares: Pick<Shares, 'pages' | 'outgoingBytes'>;
 }
 
 /** Limit of the body of a creation: a media type, a file name, and further members from older clients. */
 const bodyBytesMax = 64 * 1024;
 
-export function addUploadRoutes(app: App, { submitter, uploads, files, uploadAnswers, uploadLimits, audit }: UploadsRouteDependencies): void {
+/** How many uploads a page has at most, and how many bytes of JSON one has at most: a name in a URL is long if it is escaped. */
+const pageUploadsMax = 1000;
+const uploadBytesMax = 8 * 1024;
+
+export function addUploadRoutes(app: App, dependencies: UploadsRouteDependencies): void {
+  const { submitter, uploads, files, uploadAnswers, uploadLimits, audit, log, shares } = dependencies;
+  app.get('/uploads', {
+    schema: { querystring: pageQuery('uploads', pageUploadsMax) }, config: { operation: uploadOperations.list },
+  }, async (request, reply) => {
+    const { teamId, appId } = request.principal;
+    const { limit, continuation } = request.query;
+    const before = continuation === undefined ? null : parseUploadsContinuation(teamId, continuation);
+    const { page: found, outgoing } = await readPage(shares, reply, limit * uploadBytesMax, () => uploads.list(teamId, appId, before, limit + 1));
+    const page = found.slice(0, limit);
+    const now = log.now();
+    const body = JSON.stringify({
+      data: page.map((upload) => present(upload, now, (file, fileName) => uploadAnswers.urlOf(file, fileName, request))),
+      ...(found.length > limit ? { continuation: formatUploadsContinuation(teamId, page.at(-1)!) } : {}),
+    });
+    outgoing.shrink(Buffer.byteLength(body));
+    return reply.header('cache-control', 'no-store').type('application/json; charset=utf-8').send(body);
+  });
+
   app.post('/apps/:appID/uploads', {
     schema: { params: appPath }, config: { operation: uploadOperations.create, storesBytes: true },
   }, async (request) => {
@@ -77,6 +106,17 @@ export function addUploadRoutes(app: App, { submitter, uploads, files, uploadAns
     recordWithdrawal(audit, request, request.params, 'done');
     return {};
   });
+}
+
+/** An upload in a list, at this log time. An open one whose time is over counts as withdrawn, though no event has said so yet. */
+function present(upload: ListedUpload, now: number, urlOf: (file: string, fileName: string) => string): object {
+  const { id, appId, contentType, fileName, createdAt, expiresAt, file, size, isRemoved } = upload;
+  const state = isRemoved || (file === null && now >= expiresAt) ? 'withdrawn' : file === null ? 'open' : 'complete';
+  return {
+    id, appID: appId, state, contentType, fileName, created: new Date(createdAt).toISOString(),
+    ...(state === 'open' ? { expires: new Date(expiresAt).toISOString() } : {}),
+    ...(state === 'complete' ? { size, url: urlOf(file!, fileName) } : {}),
+  };
 }
 
 /** Throws HttpError `upload_incomplete` if the bytes have not arrived completely. */

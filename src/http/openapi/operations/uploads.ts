@@ -2,11 +2,52 @@
 import { z } from 'zod';
 import { newUpload } from '../../../../commands/create-upload.ts';
 import { json, type Contents, type Operation } from '../operation.ts';
-import { nothing } from './schemas.ts';
+import { continuation, nothing } from './schemas.ts';
 
 const uploadId = z.string().meta({ description: 'The ID of the upload.' });
 const exampleId = '0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e';
 const exampleUrl = 'https://tables.example.com/files/mV0aZ3lqT1uHq5o2bR8x6w/photo.png';
+
+const listed = z.strictObject({
+  id: uploadId,
+  appID: z.string(),
+  state: z.enum(['open', 'complete', 'withdrawn'])
+    .meta({ description: '`withdrawn`: deleted or refused, or its time was over before it was completed, or its file was in no row for too long.' }),
+  contentType: z.string(),
+  fileName: z.string(),
+  created: z.iso.datetime(),
+  expires: z.iso.datetime().optional().meta({ description: 'Of an open one: until when it can be completed.' }),
+  size: z.int().min(0).optional().meta({ description: 'Of a complete one: the bytes of its file.' }),
+  url: z.string().optional().meta({ description: 'Of a complete one: the public URL of its file.' }),
+}).meta({ id: 'ListedUpload' });
+
+const list: Operation = {
+  operationId: 'listUploads',
+  tag: 'Uploads',
+  summary: 'List uploads',
+  description: 'A page of the team\'s uploads, newest first: 1,000 unless fewer are asked for; of the token of an app, those of the app. While uploads remain, the answer has a '
+    + '`continuation`; the last page has none.',
+  answers: {
+    200: {
+      description: 'Uploads, and where to go on.',
+      body: json(z.strictObject({ data: z.array(listed), continuation }), {
+        'one of each state': {
+          data: [
+            {
+              id: exampleId, appID: 'shop', state: 'open', contentType: 'image/png', fileName: 'next.png', created: '2026-01-02T03:06:05.678Z',
+              expires: '2026-01-03T03:06:05.678Z',
+            },
+            {
+              id: exampleId, appID: 'shop', state: 'complete', contentType: 'image/png', fileName: 'photo.png', created: '2026-01-02T03:05:05.678Z', size: 146_515,
+              url: exampleUrl,
+            },
+            { id: exampleId, appID: 'shop', state: 'withdrawn', contentType: 'image/png', fileName: 'old.png', created: '2026-01-02T03:04:05.678Z' },
+          ],
+        },
+      }),
+    },
+  },
+};
 
 const create: Operation = {
   operationId: 'createUpload',
@@ -87,4 +128,4 @@ function fileHeaders() {
   ] as const;
 }
 
-export const uploadOperations = { create, put, complete, remove, file };
+export const uploadOperations = { list, create, put, complete, remove, file };
