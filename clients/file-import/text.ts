@@ -60,7 +60,7 @@ function refuseSignature(beginning: Uint8Array, file: string): void {
 }
 
 function startsWith(bytes: Uint8Array, beginning: Buffer): boolean {
-  return beginning.equals(bytes.subarray(0, beginning.length));
+  return beginning.every((byte, at) => bytes[at] === byte);
 }
 
 function hasWorkbookName(file: string): boolean {

@@ -1,0 +1,114 @@
+/** What a file holds, by its first rows: what the service would make of them in a new table. It reads them with the service's own code. */
+import type { RowBlock } from '../../src/formats/block-writer.ts';
+import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';
+import type { Delimiter } from '../../src/formats/delimited-records.ts';
+import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
+import { MalformedBody } from '../../src/formats/malformed-body.ts';
+import { defaultRowLimits } from '../../src/formats/row-limits.ts';
+import { placeInRow } from '../../src/formats/row-place.ts';
+import { concatenateAll } from '../../src/values/build-profile.ts';
+import type { ColumnType } from '../../src/values/column-type.ts';
+import { decideSchema, type SchemaErrorMode } from '../../src/values/decide-schema.ts';
+import { holdsCells, presenterOf, receivedForm } from '../../src/values/presentation.ts';
+import { parseRow } from '../../src/values/row-text.ts';
+import { currentType, type TableSchema } from '../../src/values/table-schema.ts';
+import type { Chunk, Cutter } from './chunk.ts';
+import { cutFile, cutterFor } from './cut-file.ts';
+import type { Format } from './file-format.ts';
+import { MalformedFile } from './malformed-file.ts';
+import { Places } from './places.ts';
+import type { Source } from './source.ts';
+
+const limits = { rows: 1_000, bytes: 1024 * 1024 };
+const shownRows = 20;
+/** Where a message of the service begins to say more than the row. */
+const behindRow = /^(?:rows|header)\[\d+\](?:: |\.)?/;
+
+export interface PreviewOptions {
+  readonly format: Format;
+  /** Of the text, unless it begins with a byte order mark. */
+  readonly encoding: string;
+  /** The delimiter of the cells. If absent, it is a tab for TSV, and for CSV it is recognised from the header line. */
+  readonly delimiter?: Delimiter | undefined;
+  readonly onSchemaError: SchemaErrorMode;
+  readonly signal: AbortSignal;
+}
+
+export interface Preview {
+  /** The one that was given or recognised; null for JSON. */
+  readonly delimiter: Delimiter | null;
+  readonly columns: readonly PreviewedColumn[];
+  /** The first 20 rows, with a text for each column: a string as it is, JSON of any other value; null without a value. */
+  readonly rows: readonly (readonly (string | null)[])[];
+  /** Of how many rows the types are: at most 1,000. */
+  readonly rowsRead: number;
+  /** Whether these are all rows of the file. */
+  readonly isWhole: boolean;
+}
+
+export interface PreviewedColumn {
+  readonly id: string;
+  readonly type: ColumnType;
+}
+
+/** Reads at most 1,000 rows, or 1 MiB of them. Throws MalformedFile, also where no table could be made of the rows; the reason of the signal. */
+export async function preview(source: Source, { format, encoding, delimiter, onSchemaError, signal }: PreviewOptions): Promise<Preview> {
+  let recognised: Delimiter = format === 'tsv' ? '\t' : ',';
+  const onRecognised = (found: Delimiter): void => {
+    recognised = found;
+  };
+  const cutter = cutterFor(format, { limits, delimiter, onRecognised });
+  const chunks = cutFile(source, encoding, cutter, signal);
+  const { value: chunk } = await chunks.next() as IteratorYieldResult<Chunk>;
+  const { done: isWhole = false } = await chunks.next();
+  await chunks.return();
+  return {
+    delimiter: cutter.mediaType === 'application/json' ? null : delimiter ?? recognised,
+    ...readChunk(chunk, cutter, onSchemaError), rowsRead: chunk.rows, isWhole,
+  };
+}
+
+function readChunk(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode): Pick<Preview, 'columns' | 'rows'> {
+  const malformed = (message: string): MalformedFile => {
+    const places = new Places();
+    const place = places.find(message, places.add(chunk), cutter.headerLine);
+    return new MalformedFile(place?.line ?? null, place === null ? message : message.replace(behindRow, ''));
+  };
+  const blocks = readBlocks(chunk, cutter, mode === 'dropColumns', malformed);
+  const decided = decideSchema({
+    schema: null, profile: concatenateAll(blocks.map(({ profile }) => profile)), mode, version: 0n, columnsMax: defaultRowLimits.columns,
+    place: ({ row }, columnId) => placeInRow(row, columnId),
+  });
+  if ('refusal' in decided) throw malformed(decided.refusal.message);
+  return { columns: decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) })), rows: firstRows(blocks, decided.schema) };
+}
+
+function readBlocks({ body }: Chunk, { mediaType }: Cutter, dropsCells: boolean, malformed: (message: string) => MalformedFile): RowBlock[] {
+  const reader = mediaType === 'application/json'
+    ? new JsonRowReader({ form: 'rows', dropsCells })
+    : new DelimitedRowReader({ delimiter: mediaType === 'text/csv' ? ',' : '\t', dropsCells });
+  try {
+    return [...reader.push(body), ...reader.end().blocks];
+  } catch (error) {
+    throw error instanceof MalformedBody ? malformed(error.message) : error;
+  }
+}
+
+/** Rows as the table would have them. */
+function firstRows(blocks: readonly RowBlock[], schema: TableSchema): (string | null)[][] {
+  const rows: (string | null)[][] = [];
+  for (const { profile, body } of blocks) {
+    if (rows.length >= shownRows) break;
+    const present = presenterOf(schema, { stored: receivedForm(holdsCells(profile)), decidedAt: 0n, wrap: true, rule: profile.rule });
+    const bodies = profile.rows === 0 ? [] : new TextDecoder().decode(body).split('\n');
+    for (const row of bodies.slice(0, shownRows - rows.length)) {
+      const texts = new Map(parseRow(present(row)).map(({ id, token }) => [id, textOf(token)]));
+      rows.push(schema.columns.map(({ id }) => texts.get(id) ?? null));
+    }
+  }
+  return rows;
+}
+
+function textOf(token: string): string {
+  return token.startsWith('"') ? JSON.parse(token) as string : token;
+}
