@@ -1,6 +1,6 @@
 /** Reads tables for their copies (src/query): the state of a table, and its changes since a version, all from one snapshot. */
 import type { Database } from '../../src/database/database.ts';
-import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
+import type { PipelinedClient, Statement, StatementResult } from '../../src/database/pipelined-client.ts';
 import { formatRowId, parseRowId, rowIdPrefix, rowIdSuffix } from '../../src/events/row-id.ts';
 import { isPresentedBy, presentersOf, type PresenterFor } from '../../src/values/presentation.ts';
 import { decodeSchema, type TableSchema } from '../../src/values/table-schema.ts';
@@ -289,14 +289,18 @@ export class TableSnapshot {
     return rows;
   }
 
-  /** The changes since a version of rows in extents up to that version, in parts of some MiB. */
-  async *changes(tableId: string, since: bigint, state: TableState): AsyncGenerator<CopiedChange[]> {
-    const presenterFor = presentersOf(state.schema);
+  /** The changes since a version of rows in extents up to that version, in parts of some MiB. The first part is asked for at once. */
+  changes(tableId: string, since: bigint, state: TableState): AsyncGenerator<CopiedChange[]> {
     const atOnce = changesAtOnce.find((count) => count * state.rowBytesMax <= changesBytesMax) ?? changesAtOnce.at(-1)!;
-    const fetchNext = fetchChanges.get(atOnce)!;
+    const fetchNext = (): Promise<StatementResult<FoundChange>> => this.#client.query(fetchChanges.get(atOnce)!);
     void this.#client.query(openChanges, [tableId, state.generation, since]);
-    for (;;) {
-      const { rows } = await this.#client.query(fetchNext);
+    return this.#changes(fetchNext(), fetchNext, atOnce, state);
+  }
+
+  async *#changes(first: Promise<StatementResult<FoundChange>>, fetchNext: () => typeof first, atOnce: number, state: TableState): AsyncGenerator<CopiedChange[]> {
+    const presenterFor = presentersOf(state.schema);
+    for (let next = first; ; next = fetchNext()) {
+      const { rows } = await next;
       yield rows.map(({ id, body, ...change }) => {
         const form = changedForm(change.rowVersion);
         const presented = body === null || isPresentedBy(form, state.widened) ? body : presenterFor(form)(body);

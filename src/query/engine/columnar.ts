@@ -108,11 +108,10 @@ export class Columnar {
    */
   change<T>(work: (change: ColumnarChange) => Promise<T>): Promise<T> {
     return this.#with(async (connection) => {
-      await connection.run('BEGIN');
       const change = new ColumnarChange(connection);
       try {
         const result = await work(change);
-        await connection.run('COMMIT');
+        await change.commit();
         return result;
       } finally {
         change.close();
@@ -160,27 +159,41 @@ export class Columnar {
 export class ColumnarChange {
   readonly #connection: DuckDBConnection;
   readonly #statements: DuckDBPreparedStatement[] = [];
+  /** What is to run before the next statement that has a result: each call of DuckDB is a trip to another thread, which takes longer than a small statement. */
+  #waiting = ['BEGIN'];
 
   constructor(connection: DuckDBConnection) {
     this.#connection = connection;
   }
 
-  async run(text: string): Promise<void> {
-    await this.#connection.run(text);
+  /** Runs a statement without a result, at the latest when the change is committed, which then rejects if the statement fails. */
+  run(text: string): void {
+    this.#waiting.push(text);
   }
 
+  /** The rows of a result. */
   async rows(text: string, values?: DuckDBValue[]): Promise<DuckDBValue[][]> {
-    return (await this.#connection.runAndReadAll(text, values)).getRows();
+    return (await this.#connection.runAndReadAll(this.#take(text), values)).getRows();
   }
 
   /** A statement that is run several times, one after the other, until the change ends. */
   async prepare(text: string): Promise<(values: readonly Uint8Array[]) => Promise<void>> {
+    // It may be about what they make.
+    await this.#connection.run(this.#take());
     const statement = await this.#connection.prepare(text);
     this.#statements.push(statement);
     return async (values) => {
       for (const [at, value] of values.entries()) statement.bindBlob(at + 1, value);
       await statement.run();
     };
+  }
+
+  async commit(): Promise<void> {
+    await this.#connection.run(this.#take('COMMIT'));
+  }
+
+  #take(...last: string[]): string {
+    return [...this.#waiting.splice(0), ...last].join(';\n');
   }
 
   /** Frees what the change has taken. */

@@ -31,12 +31,16 @@ export interface WrittenColumn {
   readonly stored: StoredType;
 }
 
-export interface RowWriterOptions {
+/** A table of rows. */
+export interface WrittenTable {
   readonly table: string;
   /** Those of the table, in its order. */
   readonly columns: readonly WrittenColumn[];
-  /** The version from which on the rows are shown. */
+  /** The version from which on the rows are shown that are written. */
   readonly since: bigint;
+}
+
+export interface RowWriterOptions extends WrittenTable {
   readonly onProgress: () => Promise<void>;
 }
 

@@ -2,12 +2,12 @@
  * A copy of a table in the columnar engine. It follows the table by its version: what came since then is added, and rows that were changed or
  * deleted are kept with the version up to which they were shown, for queries that go on at an earlier one.
  */
-import type { DuckDBValue } from '@duckdb/node-api';
-import type { CopiedExtent, CopiedRow, TableSnapshot, TableState } from '../../../projections/tables/copies.queries.ts';
+import type { CopiedChange, CopiedExtent, CopiedRow, TableSnapshot, TableState } from '../../../projections/tables/copies.queries.ts';
 import { currentType } from '../../values/table-schema.ts';
 import type { Columnar, ColumnarChange } from './columnar.ts';
 import type { QueryColumn, QuerySource } from './compile.ts';
-import { createRows, forever, RowWriter, type WrittenColumn } from './row-writer.ts';
+import { addRow, changeRow, fewRowsMax } from './few-rows.ts';
+import { createRows, forever, RowWriter, type WrittenColumn, type WrittenTable } from './row-writer.ts';
 import { storedType } from './stored-type.ts';
 
 /** A new copy is saved at once. Later additions are saved when they have this many bytes. */
@@ -22,9 +22,15 @@ type Place = Pick<CopiedRow, 'version' | 'ordinal' | 'index'>;
 /** An extent with the index from which on its rows are missing. */
 export type MissingRows = CopiedExtent & { readonly from: number };
 
-/** How many bytes rows have, as they are stored. */
-export function bytesOf(missing: readonly MissingRows[]): number {
-  return missing.reduce((sum, { bytes, rows, from }) => sum + (bytes * (rows - from)) / Math.max(rows, 1), 0);
+/** What a copy lacks: rows, and changes of those that it has. */
+export interface Missing {
+  readonly rows: readonly MissingRows[];
+  readonly changes: AsyncIterable<CopiedChange[]> | null;
+}
+
+/** How many bytes missing rows have, as they are stored. */
+export function bytesOf({ rows }: Missing): number {
+  return rows.reduce((sum, extent) => sum + (extent.bytes * (extent.rows - extent.from)) / Math.max(extent.rows, 1), 0);
 }
 
 type CopiedColumn = QueryColumn & WrittenColumn;
@@ -82,29 +88,27 @@ export class TableCopy {
     return generation === this.generation && widened === this.widened;
   }
 
-  /** The extents that it lacks, or a part of: the tail, whose first rows may be copied already. */
-  async missing(snapshot: TableSnapshot, state: TableState): Promise<MissingRows[]> {
-    if (state.version <= this.version) return [];
-    const extents = await snapshot.extents(this.tableId, this.generation, this.version, this.#tail);
-    return extents.map((extent) => ({ ...extent, from: this.#isTail(extent) ? this.#tail!.rows : 0 }));
+  /** What it lacks: whole extents, and of the tail, whose first rows may be copied already, a part. */
+  async missing(snapshot: TableSnapshot, state: TableState): Promise<Missing> {
+    if (state.version <= this.version) return { rows: [], changes: null };
+    const extents = snapshot.extents(this.tableId, this.generation, this.version, this.#tail);
+    const changes = this.version < 0n ? null : snapshot.changes(this.tableId, this.version, state);
+    return { rows: (await extents).map((extent) => ({ ...extent, from: this.#isTail(extent) ? this.#tail!.rows : 0 })), changes };
   }
 
-  /**
-   * Copies the rows that are `missing`, and those that were changed since its version. `onProgress` is awaited whenever some MiB were added. If this rejects, the copy
-   * must be dropped.
-   */
-  async catchUp(snapshot: TableSnapshot, state: TableState, missing: readonly MissingRows[], onProgress: () => Promise<void>): Promise<void> {
+  /** Copies what is missing. `onProgress` is awaited whenever some MiB were added. If this rejects, the copy must be dropped. */
+  async catchUp(snapshot: TableSnapshot, state: TableState, { rows, changes }: Missing, onProgress: () => Promise<void>): Promise<void> {
     if (state.version <= this.version) return;
     const isNew = this.version < 0n;
     await this.#columnar.change(async (change) => {
-      await this.#takeColumns(change, state);
-      if (!isNew) await this.#takeChanges(change, snapshot, state);
-      await this.#addRows(change, snapshot, state, missing, onProgress);
-      this.#tail = missing.at(-1) ?? this.#tail;
+      this.#takeColumns(change, state);
+      if (changes !== null) await this.#takeChanges(change, changes, state);
+      await this.#addRows(change, snapshot, state, rows, onProgress);
+      this.#tail = rows.at(-1) ?? this.#tail;
       this.version = state.version;
       this.rows = state.rows;
       this.rowBytesMax = state.rowBytesMax;
-      await this.#prune(change);
+      this.#prune(change);
     });
     if (isNew || this.unsavedBytes >= saveBytes) await this.save();
   }
@@ -117,7 +121,7 @@ export class TableCopy {
   /** Takes these rows only, in this order: for queries that ask for no others. */
   async takeRows(state: TableState, rows: AsyncIterable<Iterable<CopiedRow>>): Promise<void> {
     await this.#columnar.change(async (change) => {
-      await this.#takeColumns(change, state);
+      this.#takeColumns(change, state);
       await this.#write(change, state, async (writer) => {
         for await (const some of rows) {
           for (const row of some) {
@@ -166,7 +170,7 @@ export class TableCopy {
     return this.#tail?.version === version && this.#tail.ordinal === ordinal;
   }
 
-  async #takeColumns(change: ColumnarChange, { schema, schemaVersion }: TableState): Promise<void> {
+  #takeColumns(change: ColumnarChange, { schema, schemaVersion }: TableState): void {
     if (schemaVersion === this.#schemaVersion) return;
     const known = new Map(this.#columns.map((column) => [column.id, column]));
     const columns = schema.columns.map((column): CopiedColumn => {
@@ -179,21 +183,28 @@ export class TableCopy {
     });
     const added = columns.filter(({ id }) => !known.has(id));
     if (this.#schemaVersion < 0n) {
-      await change.run(createRows(this.#table, columns));
+      change.run(createRows(this.#table, columns));
     } else {
-      for (const { sql, stored } of added) await change.run(`ALTER TABLE ${this.#table} ADD COLUMN ${sql} ${stored.sql}`);
+      for (const { sql, stored } of added) change.run(`ALTER TABLE ${this.#table} ADD COLUMN ${sql} ${stored.sql}`);
     }
     this.#columns = [...this.#columns, ...added];
     this.#schemaVersion = schemaVersion;
   }
 
-  async #takeChanges(change: ColumnarChange, snapshot: TableSnapshot, state: TableState): Promise<void> {
-    for await (const page of snapshot.changes(this.tableId, this.version, state)) {
+  async #takeChanges(change: ColumnarChange, changes: AsyncIterable<CopiedChange[]>, state: TableState): Promise<void> {
+    for await (const page of changes) {
       // A row that was added and changed since comes with its extent.
       const rows = page.filter((row) => !this.#isTail(row) || row.index < this.#tail!.rows);
       if (rows.length === 0) continue;
-      const numbers = await this.#end(change, rows, state.version);
       this.superseded += rows.length;
+      if (rows.length <= fewRowsMax) {
+        for (const row of rows) {
+          for (const statement of changeRow(this.#writtenAt(state), row)) change.run(statement);
+          this.unsavedBytes += row.body?.length ?? 0;
+        }
+        continue;
+      }
+      const numbers = await this.#end(change, rows, state.version);
       await this.#write(change, state, async (writer) => {
         for (const { body, ...row } of rows) {
           if (body !== null) writer.add({ ...row, body }, numbers.get(placeOf(row))!);
@@ -205,27 +216,32 @@ export class TableCopy {
 
   /** From a version on, the rows at these places are shown no more. Returns their numbers, by place. */
   async #end(change: ColumnarChange, rows: readonly Place[], version: bigint): Promise<ReadonlyMap<string, bigint>> {
-    const found: DuckDBValue[][] = [];
-    const find = `SELECT "version", "ordinal", "index", n FROM ${this.#table} WHERE until = ${forever} AND`;
-    if (rows.length <= 100) {
-      for (const { version, ordinal, index } of rows) {
-        found.push(...await change.rows(`${find} "version" = ${version} AND "ordinal" = ${ordinal} AND "index" = ${index}`));
-      }
-    } else {
-      const places = `[${rows.map(({ version, ordinal, index }) => `[${version},${ordinal},${index}]`).join(',')}]`;
-      const ofPlaces = `SELECT (place[1], place[2], place[3]) FROM (SELECT unnest(from_json($1, '[["BIGINT"]]')) AS place)`;
-      found.push(...await change.rows(`${find} ("version", "ordinal", "index") IN (${ofPlaces})`, [places]));
-    }
+    const places = `[${rows.map(({ version, ordinal, index }) => `[${version},${ordinal},${index}]`).join(',')}]`;
+    const ofPlaces = `SELECT (place[1], place[2], place[3]) FROM (SELECT unnest(from_json($1, '[["BIGINT"]]')) AS place)`;
+    const found = await change.rows(
+      `SELECT "version", "ordinal", "index", n FROM ${this.#table} WHERE until = ${forever} AND ("version", "ordinal", "index") IN (${ofPlaces})`, [places],
+    );
     const numbers = new Map((found as [bigint, number, number, bigint][]).map(([version, ordinal, index, n]) => [placeOf({ version, ordinal, index }), n]));
     // Not found by the UPDATE itself: RETURNING reads all columns of the rows beside them.
-    if (numbers.size > 0) await change.run(`UPDATE ${this.#table} SET until = ${version} WHERE until = ${forever} AND n IN (${[...numbers.values()].join(', ')})`);
+    if (numbers.size > 0) change.run(`UPDATE ${this.#table} SET until = ${version} WHERE until = ${forever} AND n IN (${[...numbers.values()].join(', ')})`);
     return numbers;
   }
 
   async #addRows(
     change: ColumnarChange, snapshot: TableSnapshot, state: TableState, missing: readonly MissingRows[], onProgress: () => Promise<void>,
   ): Promise<void> {
-    if (missing.every(({ from, rows }) => from === rows)) return;
+    const count = missing.reduce((sum, { from, rows }) => sum + rows - from, 0);
+    if (count === 0) return;
+    if (count <= fewRowsMax) {
+      for await (const rows of snapshot.rows(missing, state)) {
+        for (const row of rows) {
+          change.run(addRow(this.#writtenAt(state), row, this.#next));
+          this.#next += 1n;
+          this.unsavedBytes += row.body.length;
+        }
+      }
+      return;
+    }
     await this.#write(change, state, async (writer) => {
       for await (const rows of snapshot.rows(missing, state)) {
         for (const row of rows) {
@@ -237,9 +253,13 @@ export class TableCopy {
     }, onProgress);
   }
 
-  /** Writes rows that are shown from the version of a state on. */
-  #write(change: ColumnarChange, { version }: TableState, work: (writer: RowWriter) => Promise<void>, onProgress = async () => {}): Promise<void> {
-    return RowWriter.use(change, { table: this.#table, columns: this.#columns, since: version, onProgress }, async (writer) => {
+  /** What is written is shown from the version of a state on. */
+  #writtenAt({ version }: TableState): WrittenTable {
+    return { table: this.#table, columns: this.#columns, since: version };
+  }
+
+  #write(change: ColumnarChange, state: TableState, work: (writer: RowWriter) => Promise<void>, onProgress = async () => {}): Promise<void> {
+    return RowWriter.use(change, { ...this.#writtenAt(state), onProgress }, async (writer) => {
       await work(writer);
       this.unsavedBytes += writer.bytes;
     });
@@ -259,11 +279,11 @@ export class TableCopy {
   }
 
   /** Removes rows that no query can ask for any more. */
-  async #prune(change: ColumnarChange): Promise<void> {
+  #prune(change: ColumnarChange): void {
     if (this.superseded < Math.max(supersededMin, this.rows * supersededPart)) return;
     const versions = [this.version, ...this.#held.keys()];
     const oldest = versions.reduce((least, version) => (version < least ? version : least));
-    await change.run(`DELETE FROM ${this.#table} WHERE until <= ${oldest}`);
+    change.run(`DELETE FROM ${this.#table} WHERE until <= ${oldest}`);
     this.superseded = this.#held.size === 0 ? 0 : this.superseded / 2;
   }
 }
