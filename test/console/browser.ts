@@ -72,9 +72,9 @@ export async function look(page: Page, name: string): Promise<void> {
   expect(violations.map(({ id, nodes }) => `${name}: ${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary ?? ''}`).slice(0, 3).join('\n')}`)).toEqual([]);
 }
 
-/** The cell of a row, counted from 0, and a column. */
+/** The cell of a row, counted from 0, and a column, once it is loaded. */
 export function cell(page: Page, row: number, column: string): ReturnType<Page['locator']> {
-  return page.locator(`.ag-row[row-index="${row}"] .ag-cell[col-id="${column}"]`);
+  return page.locator(`.ag-row:not(.ag-row-loading)[row-index="${row}"] .ag-cell[col-id="${column}"]`);
 }
 
 /** Writes into a cell as a person does. */

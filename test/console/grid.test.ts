@@ -50,8 +50,8 @@ test('a cell is edited; where somebody else has changed it meanwhile, one choose
   expect(await cell(page, 1, 'name').innerText()).toBe(hostile);
 
   // Another cell of the row is no conflict.
-  await cell(page, 1, 'name').dblclick();
-  await page.waitForResponse((response) => response.url().endsWith(rowID!));
+  const begin = (): Promise<unknown> => Promise.all([page.waitForResponse((response) => response.url().endsWith(rowID!)), cell(page, 1, 'name').dblclick()]);
+  await begin();
   await table.patch(rowID!, { n: 3 });
   await page.keyboard.press('Control+A');
   await page.keyboard.type('mine');
@@ -60,8 +60,7 @@ test('a cell is edited; where somebody else has changed it meanwhile, one choose
 
   for (const [button, kept] of [['Keep what is there now', 'theirs'], ['Write mine', 'mine again']] as const) {
     await cell(page, 1, 'name').getByText('mine').waitFor();
-    await cell(page, 1, 'name').dblclick();
-    await page.waitForResponse((response) => response.url().endsWith(rowID!));
+    await begin();
     await table.patch(rowID!, { name: 'theirs' });
     await page.keyboard.press('Control+A');
     await page.keyboard.type('mine again');
@@ -175,6 +174,7 @@ test('a table, or what is shown of it, is saved as a file', async () => {
   await page.evaluate('delete window.showSaveFilePicker');
   await openTable(page, 'saved');
   await page.locator('.ag-header-cell-text', { hasText: /^n$/ }).click();
+  await cell(page, 0, 'n').getByText('1').waitFor();
   await page.getByRole('button', { name: 'Export' }).click();
   await page.getByLabel('Format').selectOption('ndjson');
   const begun = page.waitForEvent('download');

@@ -23,7 +23,7 @@ test('a token that is typed can be kept on the device, until somebody signs out'
   await look(page, 'sign-in');
   await page.getByLabel('Access token').fill('of nobody');
   await page.keyboard.press('Enter');
-  await page.getByRole('alert').getByText('The service does not accept this token.').waitFor();
+  await page.getByRole('alert').getByText('The bearer token does not exist or is incorrect.').waitFor();
   await page.getByLabel('Access token').fill(client().token);
   await page.getByLabel('Keep it on this device').check();
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -45,5 +45,5 @@ test('a token that ends while it is used ends the session, and the page says why
   await page.getByRole('heading', { name: 'Tables' }).waitFor();
   await page.evaluate("sessionStorage.setItem('tablog.token', 'another')");
   await page.reload();
-  await page.getByRole('alert').getByText('The service does not accept this token.').waitFor();
+  await page.getByRole('alert').getByText('The bearer token does not exist or is incorrect.').waitFor();
 });

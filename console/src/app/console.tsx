@@ -2,13 +2,12 @@ import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-qu
 import { lazy, Suspense, useCallback, useMemo, useState, type ReactElement } from 'react';
 import { Redirect, Route, Router, Switch } from 'wouter';
 import { useHashLocation } from 'wouter/use-hash-location';
-import { TablogError } from '../../../clients/typescript/src/index.ts';
 import { SessionContext, openService } from '../session/service.ts';
 import { endSession, keepSession, openSession, type Session } from '../session/session.ts';
 import { SignIn } from '../session/sign-in.tsx';
 import { TablesPage } from '../tables/tables-page.tsx';
 import { NoticesProvider } from '../ui/notices.tsx';
-import { describeError } from '../ui/describe-error.ts';
+import { describeError, isTokenRefused } from '../ui/describe-error.ts';
 import { Frame } from './frame.tsx';
 
 // The first view needs none of these.
@@ -38,7 +37,7 @@ function Pages({ token, onEnd }: { readonly token: string; readonly onEnd: (reas
     defaultOptions: { queries: { retry: false, staleTime: 1000 } },
     queryCache: new QueryCache({
       onError: (error) => {
-        if (error instanceof TablogError && error.status === 401) onEnd(describeError(error));
+        if (isTokenRefused(error)) onEnd(describeError(error));
       },
     }),
   }), [onEnd]);

@@ -32,11 +32,12 @@ const truth = [withoutInput('isTrue', 'Is true'), withoutInput('isFalse', 'Is fa
 const has = [option('has', 'Has')];
 
 /** What a filter can ask of a column, by its type. */
-export function filterOptionsOf(type: string): readonly FilterOption[] {
+export function filterOptionsOf(type: string): readonly (FilterOption | 'empty')[] {
   if (type.startsWith('array<')) return [...has, ...emptiness];
   switch (type) {
     case 'number': return [...equality, ...order('Less', 'More'), ...emptiness];
-    case 'boolean': return [...truth, ...emptiness];
+    // Only a change takes effect, and so none of these is chosen at first.
+    case 'boolean': return ['empty', ...truth, ...emptiness];
     case 'date':
     case 'time':
     case 'dateTime': return [...equality, ...order('Before', 'After'), ...emptiness];

@@ -1,5 +1,5 @@
 import {
-  type CellClassParams, type CellEditingStartedEvent, type CellFocusedEvent, type ColDef, type GridApi, type GridReadyEvent,
+  type CellClassParams, type CellEditingStartedEvent, type ColDef, type GridApi, type GridReadyEvent,
   type IGetRowsParams, type ValueSetterParams,
 } from 'ag-grid-community';
 import { AgGridReact } from 'ag-grid-react';
@@ -19,6 +19,10 @@ import { RowsReader, type GridRow, type View } from './rows-reader.ts';
 import { theme } from './theme.ts';
 import { nonce } from '../ui/nonce.ts';
 import { saveCell, type CellChange } from './save-cell.ts';
+
+// The grid begins anew with each object that is another one.
+const rowSelection = { mode: 'multiRow', headerCheckbox: false, enableClickSelection: false } as const;
+const defaultColDef: ColDef<GridRow> = { minWidth: 80, width: 160, resizable: true };
 
 const blockRows = 500;
 const blocksKept = 12;
@@ -57,8 +61,9 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
   const now = useRef({ description, onStatus });
   now.current = { description, onStatus };
   const seen = useRef<{ readonly rowID: string; readonly row: Promise<Versioned<AnyRow>> } | null>(null);
-  const range = useRef<{ from: CellPlace; block: Block } | null>(null);
-  const isExtending = useRef(false);
+  /** Where the block of cells began, if it is more than one, and the block as it is shown. */
+  const from = useRef<CellPlace | null>(null);
+  const range = useRef<Block | null>(null);
   const [conflict, setConflict] = useState<OpenConflict | null>(null);
   const [misfit, setMisfit] = useState<OpenMisfit | null>(null);
   const { columns } = description.schema;
@@ -67,6 +72,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
     getRows: ({ startRow, endRow, filterModel, sortModel, successCallback, failCallback }: IGetRowsParams<GridRow>): void => {
       const view = viewOf(now.current.description.schema.columns, filterModel as Record<string, ColumnFilter>, sortModel);
       const current = reader.current.isOf(view) ? reader.current : (reader.current = new RowsReader(table, view));
+      now.current.onStatus({ view });
       const rowsOf = (read: readonly GridRow[]): number | undefined => {
         if (read.length < endRow - startRow) return startRow + read.length;
         return current.count ?? (current.isQuery ? undefined : Math.max(now.current.description.rows, endRow));
@@ -74,7 +80,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
       current.read(startRow, endRow - startRow, (step) => now.current.onStatus({ step })).then((rows) => {
         const last = rowsOf(rows);
         successCallback(rows, last);
-        now.current.onStatus({ view, rows: last ?? null, step: null });
+        now.current.onStatus({ rows: last ?? null, step: null });
       }, (error: unknown) => {
         failCallback();
         // The version that a query began with is gone: begin anew.
@@ -148,12 +154,25 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
     seen.current = { rowID: data.$rowID, row };
   }
 
-  function onFocused({ rowIndex, column }: CellFocusedEvent<GridRow>): void {
-    if (rowIndex === null || column === null || typeof column === 'string') return;
-    const place = { row: rowIndex, columnID: column.getColId() };
-    const from = isExtending.current && range.current !== null ? range.current.from : place;
-    range.current = { from, block: blockBetween(from, place, shownColumns()) };
+  function onFocused(): void {
+    range.current = chosen();
     api.current?.refreshCells({ force: true });
+  }
+
+  function focused(): CellPlace | null {
+    const cell = api.current?.getFocusedCell() ?? null;
+    return cell === null ? null : { row: cell.rowIndex, columnID: cell.column.getColId() };
+  }
+
+  /** Shift extends the block from where it began. Before the focus moves: its event comes later than the next key. */
+  function beforeMove(isExtended: boolean): void {
+    from.current = isExtended ? from.current ?? focused() : null;
+  }
+
+  /** The block of cells that somebody has chosen. */
+  function chosen(): Block | null {
+    const place = focused();
+    return place === null ? null : blockBetween(from.current ?? place, place, shownColumns());
   }
 
   function shownColumns(): string[] {
@@ -161,8 +180,8 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
   }
 
   function onCopy(event: React.ClipboardEvent): void {
-    const block = range.current?.block;
-    if (block === undefined || isTyping(event.target)) return;
+    const block = chosen();
+    if (block === null || isTyping(event.target)) return;
     const rows = Array.from({ length: block.bottom - block.top + 1 }, (_, index) => api.current!.getDisplayedRowAtIndex(block.top + index)?.data);
     if (rows.some((row) => row === undefined)) {
       notices.fail(new Error('Some of these rows are not loaded: select fewer, or export the table.'));
@@ -172,8 +191,8 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
   }
 
   function onPaste(event: React.ClipboardEvent): void {
-    const block = range.current?.block;
-    if (block === undefined || !canWrite || isTyping(event.target)) return;
+    const block = chosen();
+    if (block === null || !canWrite || isTyping(event.target)) return;
     const cells = readClipboard(event);
     const shown = shownColumns();
     const ids = shown.slice(shown.indexOf(block.columns[0]!)).slice(0, Math.max(...cells.map((line) => line.length)));
@@ -193,14 +212,15 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
   return (
     <div
       className="grid" onCopy={onCopy} onPaste={onPaste}
-      onKeyDownCapture={(event) => { isExtending.current = event.shiftKey; }}
-      onMouseDownCapture={(event) => { isExtending.current = event.shiftKey; }}
+      onKeyDownCapture={({ key, shiftKey }) => {
+        if (/^(Arrow|Page|Home|End|Tab)/.test(key)) beforeMove(shiftKey && key !== 'Tab');
+      }}
+      onMouseDownCapture={({ shiftKey }) => beforeMove(shiftKey)}
     >
       <AgGridReact<GridRow>
-        theme={theme} styleNonce={nonce} rowModelType="infinite" datasource={source} columnDefs={columnDefs} getRowId={({ data }) => data.$rowID}
+        theme={theme} styleNonce={nonce} rowModelType="infinite" datasource={source} columnDefs={columnDefs} getRowId={rowIdOf}
         cacheBlockSize={blockRows} maxBlocksInCache={blocksKept} infiniteInitialRowCount={Math.max(1, description.rows)} maxConcurrentDatasourceRequests={1} blockLoadDebounceMillis={80}
-        {...(canWrite && { rowSelection: { mode: 'multiRow', headerCheckbox: false, enableClickSelection: false } as const })}
-        defaultColDef={{ minWidth: 80, width: 160, resizable: true, suppressHeaderMenuButton: false }}
+        {...(canWrite && { rowSelection })} defaultColDef={defaultColDef}
         singleClickEdit={false} stopEditingWhenCellsLoseFocus undoRedoCellEditing={false} suppressCutToClipboard suppressDragLeaveHidesColumns
         onGridReady={({ api: opened }: GridReadyEvent<GridRow>) => { api.current = opened; }}
         onCellEditingStarted={onEditingStarted} onCellFocused={onFocused} onSelectionChanged={({ api: grid }) => onStatus({ selected: grid.getSelectedNodes().length })}
@@ -232,13 +252,17 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
   );
 }
 
+function rowIdOf({ data }: { readonly data: GridRow }): string {
+  return data.$rowID;
+}
+
 /** Whether somebody types in a cell, a filter or the like. */
 function isTyping(target: EventTarget): boolean {
   return target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement;
 }
 
 function describeColumn(
-  column: Column, canWrite: boolean, range: { readonly current: { readonly block: Block } | null }, valueSetter: (params: ValueSetterParams<GridRow>) => boolean,
+  column: Column, canWrite: boolean, range: { readonly current: Block | null }, valueSetter: (params: ValueSetterParams<GridRow>) => boolean,
 ): ColDef<GridRow> {
   const kind = textOfType(column.type);
   const isLong = kind === 'markdown' || kind === 'json' || kind.startsWith('array<');
@@ -246,7 +270,8 @@ function describeColumn(
     colId: column.id, headerName: titleOf(column), headerTooltip: `${column.id}: ${kind}`,
     // IDs may have dots in them, which `field` takes for a path.
     valueGetter: ({ data }) => data?.[column.id], valueFormatter: ({ value }) => textOfCell(value), valueSetter, equals: (a, b) => textOfCell(a) === textOfCell(b),
-    editable: canWrite, useValueFormatterForExport: false,
+    // Not before it is loaded.
+    editable: ({ data }) => canWrite && data !== undefined, useValueFormatterForExport: false,
     cellEditor: isLong ? 'agLargeTextCellEditor' : kind === 'boolean' ? 'agSelectCellEditor' : kind === 'date' ? 'agDateStringCellEditor' : 'agTextCellEditor',
     cellEditorPopup: isLong,
     cellEditorParams: kind === 'boolean' ? { values: ['', 'true', 'false'] } : isLong ? { maxLength: 1_000_000, rows: 8, cols: 50 } : {},
@@ -256,8 +281,8 @@ function describeColumn(
     cellClass: kind === 'number' ? 'number' : '',
     cellClassRules: {
       'in-range': ({ rowIndex }: CellClassParams<GridRow>) => {
-        const block = range.current?.block;
-        return block !== undefined && (block.top !== block.bottom || block.columns.length > 1) && isWithin(block, { row: rowIndex, columnID: column.id });
+        const block = range.current;
+        return block !== null && (block.top !== block.bottom || block.columns.length > 1) && isWithin(block, { row: rowIndex, columnID: column.id });
       },
     },
   };

@@ -3,8 +3,12 @@ import { TablogError, Unreachable } from '../../../clients/typescript/src/index.
 /** An error as a person reads it. */
 export function describeError(error: unknown): string {
   if (error instanceof Unreachable) return 'The service cannot be reached.';
-  if (error instanceof TablogError && error.status === 401) return 'The service does not accept this token.';
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Whether the service does not know the token, or no longer. */
+export function isTokenRefused(error: unknown): boolean {
+  return isErrorOfType(error, 'request_error');
 }
 
 export function isErrorOfType(error: unknown, ...types: readonly TablogError['type'][]): boolean {

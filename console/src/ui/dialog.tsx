@@ -13,8 +13,9 @@ export function Dialog({ title, onClose, children, className = '' }: DialogProps
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
-    const dialog = ref.current!;
-    if (!dialog.open) dialog.showModal();
+    // Not at once: the key that led here would press its first button.
+    const timer = setTimeout(() => ref.current!.showModal());
+    return () => clearTimeout(timer);
   }, []);
   return (
     <dialog ref={ref} className={className} aria-labelledby={titleId} onClose={onClose}>
