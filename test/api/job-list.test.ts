@@ -79,6 +79,14 @@ test('a job says what was asked for, when, of which table and stash, and what ha
   for (const { created } of listed) expect([Date.parse(created) >= began, Date.parse(created) <= Date.now() + 1000]).toEqual([true, true]);
 });
 
+test('a job on a malformed table ID is of no table', async () => {
+  const team = await api().createTeam();
+  const client = only(team);
+  const { jobID } = (await client.post('/tables/none/rows', [{ a: 1 }], { ...permitted, 'idempotency-key': 'k' })).json.data;
+  await untilDone(client, jobID);
+  expect(await jobsOf(client)).toMatchObject([{ id: jobID, operation: 'addRows', tableID: null, status: 'failed' }]);
+});
+
 test('every process lists it', async () => {
   const team = await api().createTeam();
   const [id] = await startJobs(only(team), 1);

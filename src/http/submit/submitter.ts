@@ -18,7 +18,7 @@ import type { LogBytes } from '../../usage/log-bytes.ts';
 import { readIdempotencyKey } from './idempotency.ts';
 import { bodyChunks } from '../bodies/request-body.ts';
 import type { Shares } from '../limits/shares.ts';
-import { tableIdOf } from '../requests/table-path.ts';
+import { noTable, tableIdOf } from '../requests/table-path.ts';
 
 /** How long after its creation an event may take effect, in milliseconds of log time (docs/spec/decisions.md 1). */
 export const notAfterDelay = 60_000;
@@ -78,8 +78,8 @@ export function identify(request: FastifyRequest): RequestIdentity {
 
 function aboutOf(request: FastifyRequest): NonNullable<RequestIdentity['about']> {
   const { operation } = request.routeOptions.config;
-  const isOfTable = 'tableID' in (request.params as object);
-  return { operation: operation!.operationId, appId: request.principal.appId, tableId: isOfTable ? tableIdOf(request) : null };
+  const tableId = 'tableID' in (request.params as object) ? tableIdOf(request) : noTable;
+  return { operation: operation!.operationId, appId: request.principal.appId, tableId: tableId === noTable ? null : tableId };
 }
 
 /**
