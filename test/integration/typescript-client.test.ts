@@ -120,6 +120,45 @@ test('a file is read while it is made', async () => {
   expect([await new Response(data).text(), version]).toEqual([expect.stringMatching(/^\$rowID,name,visits\n[^,]+,city 1,1\n[^,]+,city 0,0\n$/), await table.version()]);
 });
 
+describe('a file is uploaded', () => {
+  const bytes = new TextEncoder().encode('Hello.');
+  const options = { fileName: 'hello.txt', contentType: 'text/plain' };
+
+  test.each([
+    ['bytes', () => bytes], ['a blob', () => new Blob([bytes])], ['a stream', () => new Blob([bytes]).stream() as ReadableStream<Uint8Array<ArrayBuffer>>],
+  ])('from %s', async (_name, file) => {
+    const { id, url } = await tablog.upload('shop', file(), options);
+    expect(await (await fetch(url)).text()).toBe('Hello.');
+    for await (const newest of tablog.uploads()) {
+      expect(newest).toMatchObject({ id, appID: 'shop', state: 'complete', ...options, size: 6 });
+      expect(new URL(newest.url!).pathname).toBe(new URL(url).pathname);
+      break;
+    }
+  });
+
+  test('or given up, if that fails', async () => {
+    const stopping = new AbortController();
+    const client = new Tablog({ url: server.url, token: await server.token(), signal: stopping.signal });
+    const stopped = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(new Error('no more bytes')) });
+    await expect(client.upload('other', stopped, options)).rejects.toThrow('no more bytes');
+    await expect(client.upload('other', new Uint8Array(101 * 2 ** 20), options)).rejects.toMatchObject({ status: 413, type: 'payload_too_large' });
+    const ofOther = (await tablog.uploads().toArray()).filter(({ appID }) => appID === 'other');
+    expect(ofOther.map(({ state }) => state)).toEqual(['withdrawn']);
+  });
+});
+
+test('a team sees its jobs, and itself', async () => {
+  const table = await makeTable([]);
+  await table.load(cities(2));
+  const jobs = await tablog.jobs().toArray();
+  expect(jobs.find(({ tableID }) => tableID === table.id)).toMatchObject({ operation: 'addRows', status: 'succeeded', progress: { phase: 'done', rowsDone: 2 } });
+  const { team, readOnly } = await tablog.token();
+  const { quotas, team: same } = await tablog.usage();
+  expect([same, readOnly, quotas.rows.used > 0]).toEqual([team, false, true]);
+  const { minutes, log } = await tablog.activity();
+  expect([minutes.some(({ rowsWritten }) => rowsWritten > 0), log.halted]).toEqual([true, null]);
+});
+
 describe('requests are sent again', () => {
   const closers: (() => unknown)[] = [];
   afterEach(() => closers.splice(0).forEach((close) => close()));
@@ -144,7 +183,7 @@ describe('requests are sent again', () => {
     const { client, asked } = await answering(away, 'break', [429, { error: { type: 'rate_limited', message: 'slower' } }, { 'retry-after': '1' }], added);
     expect(await client.table('t').add([{ n: 1 }])).toMatchObject({ data: { rowIDs: ['a'] }, version: '"7"' });
     expect(asked).toEqual(Array.from({ length: 4 }, () => ({ method: 'POST', key: asked[0]!.key, body: '[{"n":1}]' })));
-    expect(asked[0]!.key).toMatch(/^[0-9a-f-]{36}$/);
+    expect(asked[0]!.key).toMatch(/^[0-9a-f]{32}$/);
   });
 
   test('but not if they are refused', async () => {

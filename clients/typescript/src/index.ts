@@ -1,12 +1,15 @@
 export { notTablog, TablogError, Unreachable, type ErrorType } from './errors.ts';
 export type { components, operations, paths } from './interface.ts';
-export type { Job, JobProgress } from './jobs.ts';
+export type { Job, JobProgress, ListedJob } from './jobs.ts';
 export type { Loaded, LoadOptions, LoadProgress, RowSource } from './load.ts';
 export type { Page, Pages } from './pages.ts';
 export type { AnyRow, ColumnOf, Condition, GroupsQuery, OnSchemaError, RowChanges, RowsQuery, StoredRow } from './rows.ts';
 export { describeRowTypes, type TypedTable } from './row-types.ts';
 export { Stash, type Imported, type ImportOptions, type ImportTarget, type StashOptions } from './stash.ts';
 export { Table, type Added, type ColumnType, type ExportFormat, type NewColumn, type RowsPage, type TableDescription, type WriteOptions } from './table.ts';
-export { Tablog, type CreatedTable, type NewTable, type SqlResult, type SqlValue, type TableSummary, type TokenDescription } from './tablog.ts';
+export {
+  Tablog, type CreatedTable, type ListedUpload, type NewTable, type SqlResult, type SqlValue, type TableSummary, type TeamActivity, type TeamUsage, type TokenDescription,
+} from './tablog.ts';
 export type { Operations, TransportOptions } from './transport.ts';
+export type { FileSource, UploadedFile, UploadOptions } from './uploads.ts';
 export { versionOf, type Version, type Versioned } from './versions.ts';

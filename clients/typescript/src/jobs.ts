@@ -1,11 +1,14 @@
 /** Work that goes on behind an answer 202. */
 import { TablogError } from './errors.ts';
-import type { operations } from './interface.ts';
+import type { components } from './interface.ts';
 import { pause } from './pause.ts';
 import type { Operations } from './transport.ts';
 
 /** How far a job is. */
-export type JobProgress = operations['getJobProgress']['responses'][200]['content']['application/json']['data'];
+export type JobProgress = components['schemas']['JobProgress'];
+
+/** A job as a list shows it. */
+export type ListedJob = components['schemas']['ListedJob'];
 
 /** How long to wait before the next question, in milliseconds: longer each time. */
 const askAfterMinMs = 50;

@@ -1,19 +1,31 @@
 /** The client of a Tablog service. */
 import type { components, operations } from './interface.ts';
 import { droppedCellsOf, newKey } from './headers.ts';
-import { Job } from './jobs.ts';
+import { Job, type ListedJob } from './jobs.ts';
 import { Pages } from './pages.ts';
 import type { AnyRow, OnSchemaError } from './rows.ts';
 import { Stash, type StashOptions } from './stash.ts';
 import { Table, type NewColumn } from './table.ts';
+import { uploadFile, type FileSource, type UploadedFile, type UploadOptions } from './uploads.ts';
 import { openTransport, type Operations, type Transport, type TransportOptions } from './transport.ts';
 import { versionOf, type Version } from './versions.ts';
 
 /** A table as a list shows it. */
 export type TableSummary = components['schemas']['TableSummary'];
 
+/** An upload as a list shows it. */
+export type ListedUpload = components['schemas']['ListedUpload'];
+
+type AnswerOf<Operation extends 'getToken' | 'getUsage' | 'getActivity'> = operations[Operation]['responses'][200]['content']['application/json']['data'];
+
 /** A token, as the service knows it. */
-export type TokenDescription = operations['getToken']['responses'][200]['content']['application/json']['data'];
+export type TokenDescription = AnswerOf<'getToken'>;
+
+/** What a team uses of its quotas and rate limits. */
+export type TeamUsage = AnswerOf<'getUsage'>;
+
+/** What a team has done in the last hour, as one process of the service has counted it. */
+export type TeamActivity = AnswerOf<'getActivity'>;
 
 export interface NewTable<Row extends object> {
   readonly name: string;
@@ -60,6 +72,18 @@ export class Tablog {
     return data!.data;
   }
 
+  /** What the team uses of its quotas and rate limits. Not for the token of an app. */
+  async usage(): Promise<TeamUsage> {
+    const { data } = await this.operations.GET('/usage');
+    return data!.data;
+  }
+
+  /** What the team has done in the last hour, as the process that answers has counted it. Not for the token of an app. */
+  async activity(): Promise<TeamActivity> {
+    const { data } = await this.operations.GET('/activity');
+    return data!.data;
+  }
+
   /** The tables that the token can see, in the order in which they were created. */
   tables(): Pages<TableSummary> {
     return new Pages(async (continuation) => {
@@ -99,6 +123,27 @@ export class Tablog {
   /** A stash by its ID, which may be any: nothing is asked yet. */
   stash(id: string, options: StashOptions = {}): Stash {
     return new Stash(this.#transport, id, options);
+  }
+
+  /** Sends a file of an app: creates an upload, sends the bytes, and completes it. The URL of the file is what a row can hold. */
+  upload(app: string, file: FileSource, options: UploadOptions): Promise<UploadedFile> {
+    return uploadFile(this.#transport, app, file, options);
+  }
+
+  /** The team's uploads, or those of the token's app, newest first. */
+  uploads(): Pages<ListedUpload> {
+    return new Pages(async (continuation) => {
+      const { data } = await this.operations.GET('/uploads', { params: { query: continuation === undefined ? {} : { continuation } } });
+      return data!;
+    });
+  }
+
+  /** The jobs of the last seven days, newest first. */
+  jobs(): Pages<ListedJob> {
+    return new Pages(async (continuation) => {
+      const { data } = await this.operations.GET('/jobs', { params: { query: continuation === undefined ? {} : { continuation } } });
+      return data!;
+    });
   }
 
   /** A job that a request was answered 202 with. */

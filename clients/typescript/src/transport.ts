@@ -30,6 +30,8 @@ export interface Transport {
   readonly streaming: Operations;
   /** Requests go on when the client's signal aborts: what a program leaves behind is cleared away. */
   readonly lasting: Operations;
+  /** Sends bytes to a signed URL, which may be one of S3: without the token. */
+  readonly putSigned: (url: string, bytes: Blob | Uint8Array<ArrayBuffer>, contentType: string, signal: AbortSignal | null) => Promise<void>;
 }
 
 /** How a request is sent. */
@@ -65,6 +67,10 @@ export function openTransport({ url, token, ...options }: TransportOptions): Tra
   });
   return {
     operations: open({ isWhole: true, isLasting: false }), streaming: open({ isWhole: false, isLasting: false }), lasting: open({ isWhole: true, isLasting: true }),
+    putSigned: async (to, body, contentType, signal) => {
+      const asked = new Asked(to, { method: 'PUT', headers: { 'content-type': contentType }, body, signal }, true);
+      await sender.send(asked, { isWhole: true, isLasting: false });
+    },
   };
 }
 
@@ -75,13 +81,15 @@ class Asked {
   readonly headers: Headers;
   readonly body: NonNullable<RequestInit['body']> | null;
   readonly signal: AbortSignal | null;
+  readonly #isSignedPut: boolean;
 
-  constructor(url: string, { method = 'GET', headers, body = null, signal = null }: RequestInit) {
+  constructor(url: string, { method = 'GET', headers, body = null, signal = null }: RequestInit, isSignedPut = false) {
     this.url = url;
     this.method = method;
     this.headers = new Headers(headers);
     this.body = body;
     this.signal = signal;
+    this.#isSignedPut = isSignedPut;
   }
 
   get #path(): string {
@@ -95,7 +103,7 @@ class Asked {
 
   /** Whether it takes effect once if it is sent twice. */
   get mayRepeat(): boolean {
-    return ['GET', 'HEAD', 'DELETE'].includes(this.method) || this.headers.has('idempotency-key') || this.isChunk
+    return ['GET', 'HEAD', 'DELETE'].includes(this.method) || this.headers.has('idempotency-key') || this.isChunk || this.#isSignedPut
       || (this.method === 'POST' && this.#path.endsWith('/query'));
   }
 }
