@@ -11,7 +11,7 @@ const operator = useOperator({ api });
 
 interface ListedUpload {
   readonly id: string;
-  readonly state: string;
+  readonly status: string;
 }
 
 const uploadsOf = async (client: Client, query = ''): Promise<ListedUpload[]> => (await client.get(`/uploads${query}`)).json.data;
@@ -39,10 +39,10 @@ test('an upload says what it is, and what has become of it', async () => {
   const common = { contentType: picture.contentType, fileName: picture.fileName, created: expect.any(String), appID: 'shop' };
   const listed = await uploadsOf(client);
   expect(listed).toEqual([
-    { ...common, id: open.id, state: 'open', appID: 'store', expires: expect.any(String) },
-    { ...common, id: completed.id, state: 'complete', contentType: 'text/plain', fileName: name, size: 6, url: expect.stringContaining('/files/') },
-    { ...common, id: expired.id, state: 'withdrawn' },
-    { ...common, id: withdrawn.id, state: 'withdrawn' },
+    { ...common, id: open.id, status: 'open', appID: 'store', expires: expect.any(String) },
+    { ...common, id: completed.id, status: 'complete', contentType: 'text/plain', fileName: name, size: 6, url: expect.stringContaining('/files/') },
+    { ...common, id: expired.id, status: 'withdrawn' },
+    { ...common, id: withdrawn.id, status: 'withdrawn' },
   ]);
   const { url } = listed[1] as ListedUpload & { readonly url: string };
   expect(await (await fetch(url)).text()).toBe('Hello.');
@@ -58,7 +58,7 @@ test('one whose completion was refused is withdrawn, and rows that name a file c
   const tooMuch = await createUpload(client);
   await sendBytes(tooMuch, 'more');
   expect(outcomeOf(await complete(client, tooMuch))).toBe('402 payment_required');
-  expect((await uploadsOf(client)).map((one) => [one.id, one.state])).toEqual([[tooMuch.id, 'withdrawn'], [id, 'complete']]);
+  expect((await uploadsOf(client)).map((one) => [one.id, one.status])).toEqual([[tooMuch.id, 'withdrawn'], [id, 'complete']]);
 });
 
 test('pages follow each other, newest first, whatever is created and withdrawn meanwhile', async () => {
@@ -94,7 +94,7 @@ test('nobody sees those of another team, and the token of an app only its own', 
   expect(outcomeOf(await team.client.get(`/uploads?continuation=${continuation}`))).toBe('400 request_validation_error');
 });
 
-test.each(['limit=0', 'limit=x', 'continuation=x', 'state=open'])('?%s is refused', async (query) => {
+test.each(['limit=0', 'limit=x', 'continuation=x', 'status=open'])('?%s is refused', async (query) => {
   expect(outcomeOf(await team.client.get(`/uploads?${query}`))).toBe('400 request_validation_error');
 });
 

@@ -130,7 +130,7 @@ describe('a file is uploaded', () => {
     const { id, url } = await tablog.upload('shop', file(), options);
     expect(await (await fetch(url)).text()).toBe('Hello.');
     for await (const newest of tablog.uploads()) {
-      expect(newest).toMatchObject({ id, appID: 'shop', state: 'complete', ...options, size: 6 });
+      expect(newest).toMatchObject({ id, appID: 'shop', status: 'complete', ...options, size: 6 });
       expect(new URL(newest.url!).pathname).toBe(new URL(url).pathname);
       break;
     }
@@ -143,14 +143,14 @@ describe('a file is uploaded', () => {
     await expect(client.upload('other', stopped, options)).rejects.toThrow('no more bytes');
     await expect(client.upload('other', new Uint8Array(101 * 2 ** 20), options)).rejects.toMatchObject({ status: 413, type: 'payload_too_large' });
     const ofOther = (await tablog.uploads().toArray()).filter(({ appID }) => appID === 'other');
-    expect(ofOther.map(({ state }) => state)).toEqual(['withdrawn']);
+    expect(ofOther.map(({ status }) => status)).toEqual(['withdrawn']);
   });
 });
 
 test('a team sees its jobs, and itself', async () => {
   const table = await makeTable([]);
   await table.load(cities(2));
-  const jobs = await tablog.jobs().toArray();
+  const jobs = await tablog.jobs({ limit: 1 }).toArray();
   expect(jobs.find(({ tableID }) => tableID === table.id)).toMatchObject({ operation: 'addRows', status: 'succeeded', progress: { phase: 'done', rowsDone: 2 } });
   const { team, readOnly } = await tablog.token();
   const { quotas, team: same } = await tablog.usage();

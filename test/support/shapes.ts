@@ -91,8 +91,8 @@ const listedJob = exactly({
   'error?': exactly({ message: text }), progress: jobProgress,
 });
 
-const listedUploadOf = (state: string, members: Readonly<Record<string, Check>>): Check => exactly({
-  id: tableId, appID: text, state: word(state), contentType: text, fileName: text, created: time, ...members,
+const listedUploadOf = (status: string, members: Readonly<Record<string, Check>>): Check => exactly({
+  id: tableId, appID: text, status: word(status), contentType: text, fileName: text, created: time, ...members,
 });
 const listedUpload = anyOf(listedUploadOf('open', { expires: time }), listedUploadOf('complete', { size: count, url: text }), listedUploadOf('withdrawn', {}));
 

@@ -8,7 +8,7 @@ export { describeRowTypes, type TypedTable } from './row-types.ts';
 export { Stash, type Imported, type ImportOptions, type ImportTarget, type StashOptions } from './stash.ts';
 export { Table, type Added, type ColumnType, type ExportFormat, type NewColumn, type RowsPage, type TableDescription, type WriteOptions } from './table.ts';
 export {
-  Tablog, type CreatedTable, type ListedUpload, type NewTable, type SqlResult, type SqlValue, type TableSummary, type TeamActivity, type TeamUsage, type TokenDescription,
+  Tablog, type Activity, type CreatedTable, type ListedUpload, type NewTable, type PageQuery, type SqlResult, type SqlValue, type TableSummary, type TokenDescription, type Usage,
 } from './tablog.ts';
 export type { Operations, TransportOptions } from './transport.ts';
 export type { FileSource, UploadedFile, UploadOptions } from './uploads.ts';

@@ -773,7 +773,7 @@ export interface components {
              * @description `withdrawn`: deleted or refused, or its time was over before it was completed, or its file was in no row for too long.
              * @enum {string}
              */
-            state: "open" | "complete" | "withdrawn";
+            status: "open" | "complete" | "withdrawn";
             contentType: string;
             fileName: string;
             /** Format: date-time */

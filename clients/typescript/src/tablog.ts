@@ -13,6 +13,12 @@ import { versionOf, type Version } from './versions.ts';
 /** A table as a list shows it. */
 export type TableSummary = components['schemas']['TableSummary'];
 
+/** How a list is asked for. */
+export interface PageQuery {
+  /** How many items a page has at most. */
+  readonly limit?: number;
+}
+
 /** An upload as a list shows it. */
 export type ListedUpload = components['schemas']['ListedUpload'];
 
@@ -22,10 +28,10 @@ type AnswerOf<Operation extends 'getToken' | 'getUsage' | 'getActivity'> = opera
 export type TokenDescription = AnswerOf<'getToken'>;
 
 /** What a team uses of its quotas and rate limits. */
-export type TeamUsage = AnswerOf<'getUsage'>;
+export type Usage = AnswerOf<'getUsage'>;
 
 /** What a team has done in the last hour, as one process of the service has counted it. */
-export type TeamActivity = AnswerOf<'getActivity'>;
+export type Activity = AnswerOf<'getActivity'>;
 
 export interface NewTable<Row extends object> {
   readonly name: string;
@@ -73,13 +79,13 @@ export class Tablog {
   }
 
   /** What the team uses of its quotas and rate limits. Not for the token of an app. */
-  async usage(): Promise<TeamUsage> {
+  async usage(): Promise<Usage> {
     const { data } = await this.operations.GET('/usage');
     return data!.data;
   }
 
   /** What the team has done in the last hour, as the process that answers has counted it. Not for the token of an app. */
-  async activity(): Promise<TeamActivity> {
+  async activity(): Promise<Activity> {
     const { data } = await this.operations.GET('/activity');
     return data!.data;
   }
@@ -131,17 +137,17 @@ export class Tablog {
   }
 
   /** The team's uploads, or those of the token's app, newest first. */
-  uploads(): Pages<ListedUpload> {
+  uploads(query: PageQuery = {}): Pages<ListedUpload> {
     return new Pages(async (continuation) => {
-      const { data } = await this.operations.GET('/uploads', { params: { query: continuation === undefined ? {} : { continuation } } });
+      const { data } = await this.operations.GET('/uploads', { params: { query: continuation === undefined ? query : { ...query, continuation } } });
       return data!;
     });
   }
 
   /** The jobs of the last seven days, newest first. */
-  jobs(): Pages<ListedJob> {
+  jobs(query: PageQuery = {}): Pages<ListedJob> {
     return new Pages(async (continuation) => {
-      const { data } = await this.operations.GET('/jobs', { params: { query: continuation === undefined ? {} : { continuation } } });
+      const { data } = await this.operations.GET('/jobs', { params: { query: continuation === undefined ? query : { ...query, continuation } } });
       return data!;
     });
   }

@@ -111,11 +111,11 @@ export function addUploadRoutes(app: App, dependencies: UploadsRouteDependencies
 /** An upload in a list, at this log time. An open one whose time is over counts as withdrawn, though no event has said so yet. */
 function present(upload: ListedUpload, now: number, urlOf: (file: string, fileName: string) => string): object {
   const { id, appId, contentType, fileName, createdAt, expiresAt, file, size, isRemoved } = upload;
-  const state = isRemoved || (file === null && now >= expiresAt) ? 'withdrawn' : file === null ? 'open' : 'complete';
+  const status = isRemoved || (file === null && now >= expiresAt) ? 'withdrawn' : file === null ? 'open' : 'complete';
   return {
-    id, appID: appId, state, contentType, fileName, created: new Date(createdAt).toISOString(),
-    ...(state === 'open' ? { expires: new Date(expiresAt).toISOString() } : {}),
-    ...(state === 'complete' ? { size, url: urlOf(file!, fileName) } : {}),
+    id, appID: appId, status, contentType, fileName, created: new Date(createdAt).toISOString(),
+    ...(status === 'open' ? { expires: new Date(expiresAt).toISOString() } : {}),
+    ...(status === 'complete' ? { size, url: urlOf(file!, fileName) } : {}),
   };
 }
 

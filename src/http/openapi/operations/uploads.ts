@@ -11,7 +11,7 @@ const exampleUrl = 'https://tables.example.com/files/mV0aZ3lqT1uHq5o2bR8x6w/phot
 const listed = z.strictObject({
   id: uploadId,
   appID: z.string(),
-  state: z.enum(['open', 'complete', 'withdrawn'])
+  status: z.enum(['open', 'complete', 'withdrawn'])
     .meta({ description: '`withdrawn`: deleted or refused, or its time was over before it was completed, or its file was in no row for too long.' }),
   contentType: z.string(),
   fileName: z.string(),
@@ -31,17 +31,17 @@ const list: Operation = {
     200: {
       description: 'Uploads, and where to go on.',
       body: json(z.strictObject({ data: z.array(listed), continuation }), {
-        'one of each state': {
+        'one of each status': {
           data: [
             {
-              id: exampleId, appID: 'shop', state: 'open', contentType: 'image/png', fileName: 'next.png', created: '2026-01-02T03:06:05.678Z',
+              id: exampleId, appID: 'shop', status: 'open', contentType: 'image/png', fileName: 'next.png', created: '2026-01-02T03:06:05.678Z',
               expires: '2026-01-03T03:06:05.678Z',
             },
             {
-              id: exampleId, appID: 'shop', state: 'complete', contentType: 'image/png', fileName: 'photo.png', created: '2026-01-02T03:05:05.678Z', size: 146_515,
+              id: exampleId, appID: 'shop', status: 'complete', contentType: 'image/png', fileName: 'photo.png', created: '2026-01-02T03:05:05.678Z', size: 146_515,
               url: exampleUrl,
             },
-            { id: exampleId, appID: 'shop', state: 'withdrawn', contentType: 'image/png', fileName: 'old.png', created: '2026-01-02T03:04:05.678Z' },
+            { id: exampleId, appID: 'shop', status: 'withdrawn', contentType: 'image/png', fileName: 'old.png', created: '2026-01-02T03:04:05.678Z' },
           ],
         },
       }),
