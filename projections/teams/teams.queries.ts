@@ -29,9 +29,15 @@ const selectTokenOfTeam: Statement<TokenOfTeam> = {
       app_id as "appId" from tokens join teams on teams.id = team_id where tokens.id = $1`,
 };
 
-const selectLogPlace: Statement<{ readonly partition: number; readonly version: bigint }> = {
+/** How far the partition of a team is projected: the next offset, and the version of the event before it. */
+export interface LogPlace {
+  readonly next: bigint;
+  readonly version: bigint;
+}
+
+const selectLogPlace: Statement<LogPlace> = {
   name: 'read_log_place',
-  text: `select partition, base + next - 1 as version from teams join progress using (partition) where id = $1`,
+  text: `select next, base + next - 1 as version from teams join progress using (partition) where id = $1`,
 };
 
 /** A token that is not revoked. */
@@ -101,8 +107,8 @@ export class TeamQueries {
     return (await this.#database.reader.query(selectTokenOfTeam, [tokenId])).rows[0] ?? null;
   }
 
-  /** The team's partition, and the version up to which that is projected; null if there is no such team. */
-  async logPlace(teamId: string): Promise<{ readonly partition: number; readonly version: bigint } | null> {
+  /** Null if there is no such team. */
+  async logPlace(teamId: string): Promise<LogPlace | null> {
     return (await this.#database.reader.query(selectLogPlace, [teamId])).rows[0] ?? null;
   }
 

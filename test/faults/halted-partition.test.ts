@@ -60,6 +60,8 @@ test('a partition halts at an event that cannot be projected, and goes on when i
     expect(await problemsOf(server)).toEqual(problems);
     expect(await patch(unlucky, 'second')).toBe('503 service_unavailable');
     expect((await new Client(server.url, unlucky.token).get(unlucky.row)).json.data).toMatchObject({ value: 'first' });
+    const logOf = async ({ token }: Team): Promise<unknown> => (await new Client(server.url, token).get('/activity')).json.data.log;
+    expect([await logOf(unlucky), await logOf(lucky)]).toMatchObject([{ halted: 'not_projectable', eventsBehind: 1 }, { halted: null, eventsBehind: 0 }]);
     expect(await patch(lucky, 'second')).toBe('200');
     const status = await tablog('log', 'status');
     expect(status).toMatchObject({ code: 1, stdout: expect.stringContaining(`Partition ${partition} is not projected to the end of its log`) });

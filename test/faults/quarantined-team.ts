@@ -101,5 +101,8 @@ export class Tenant {
     const { json, headers } = await this.client.get('/tables');
     expect(json.error.message).toMatch(/^An event of the team could not be processed: since \d{4}-\d\d-\d\dT.* Nothing was changed\.$/);
     expect(headers.get('retry-after')).toBe('60');
+    const { log } = (await this.client.get('/activity')).json.data;
+    expect(json.error.message).toContain(`since ${log.quarantinedSince} `);
+    expect((await this.client.get('/jobs')).status).toBe(200);
   }
 }

@@ -1,6 +1,7 @@
 /** What a client may know of its token and its team. These paths are ours, not the spec's. */
 import type { TeamQueries } from '../../../projections/teams/teams.queries.ts';
 import type { LogBytes } from '../../usage/log-bytes.ts';
+import { partitionOf } from '../../log/partition.ts';
 import type { EventLog } from '../../log/event-log.ts';
 import type { ActiveMinute, TeamActivity } from '../../usage/team-activity.ts';
 import { quotasOf, type QuotaSettings } from '../../usage/team-quotas.ts';
@@ -15,7 +16,7 @@ export interface TeamRouteDependencies {
   readonly rateLimits: RateLimits | null;
   readonly quotaSettings: QuotaSettings;
   readonly activity: Pick<TeamActivity, 'since' | 'minutesOf'>;
-  readonly log: Pick<EventLog, 'status' | 'quarantinedSince'>;
+  readonly log: Pick<EventLog, 'status' | 'quarantinedSince' | 'partitions' | 'bounds'>;
 }
 
 export function addTeamRoutes(app: App, { teams, logBytes, rateLimits, quotaSettings, activity, log }: TeamRouteDependencies): void {
@@ -42,9 +43,13 @@ export function addTeamRoutes(app: App, { teams, logBytes, rateLimits, quotaSett
 
   app.get('/activity', { config: { operation: teamOperations.activity, duringQuarantine: true } }, async (request, reply) => {
     const { teamId } = request.principal;
+    const partition = partitionOf(teamId, log.partitions);
+    const { halts, kafka } = log.status();
+    // The end first: what is appended meanwhile is not behind.
+    const end = kafka === null ? (await log.bounds(partition)).end : null;
     const place = await teams.logPlace(teamId);
     if (place === null) throw gone();
-    const { halts, kafka } = log.status();
+    const eventsBehind = end === null ? kafka!.lag[partition]! : Math.max(0, Number(end - place.next));
     const quarantinedSince = log.quarantinedSince(teamId);
     void reply.header('cache-control', 'no-store');
     return {
@@ -52,7 +57,7 @@ export function addTeamRoutes(app: App, { teams, logBytes, rateLimits, quotaSett
         since: timeOf(activity.since),
         minutes: activity.minutesOf(teamId).map(presentMinute),
         log: {
-          version: place.version.toString(), eventsBehind: kafka?.lag[place.partition] ?? 0, halted: halts[place.partition] ?? null,
+          version: place.version.toString(), eventsBehind, halted: halts[partition]!,
           quarantinedSince: quarantinedSince === null ? null : timeOf(quarantinedSince),
         },
       },
