@@ -6,6 +6,7 @@ import type { EncodedEvent, EventData } from '../../../src/events/event.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import { openShares } from '../../../src/http/limits/shares.ts';
 import { Submitter } from '../../../src/http/submit/submitter.ts';
+import type { JobNote } from '../../../src/jobs/job-notes.ts';
 import { parseJobId } from '../../../src/security/job-id.ts';
 import { StoreAway } from '../../../src/files/file-store.ts';
 import { AppendUnknown, NotAppended, ProjectionBug, type EventLog } from '../../../src/log/event-log.ts';
@@ -50,7 +51,10 @@ function prepare(append: (event: EncodedEvent) => Promise<Outcome>, asyncWaitMs 
   };
   const log = { partitions: 12, nextTime: () => now, append: (_: number, given: EncodedEvent) => append(given) } as unknown as EventLog;
   const logger = { warn: write('warn'), error: write('error') };
-  return { submitter: new Submitter(log, keys, { shares, asyncWaitMs, logger, outcomes: { find: async () => Promise.reject(new Error('not asked')) } }), lines };
+  const noted: JobNote[] = [];
+  const jobNotes = { add: (one: JobNote): void => void noted.push(one) };
+  const outcomes = { find: async () => Promise.reject(new Error('not asked')) };
+  return { submitter: new Submitter(log, keys, { shares, asyncWaitMs, logger, outcomes, jobNotes }), lines, noted };
 }
 
 describe('a client that permits a job is answered', () => {
@@ -110,6 +114,32 @@ describe('a client that permits a job is answered', () => {
     const accepting = submitter.submitOrAccept(teamId, identity, event);
     submitter.giveUp();
     expect(await accepting).toEqual({ jobId: expect.stringMatching(/^[\w-]{92}$/) });
+  });
+});
+
+describe('the list of jobs has', () => {
+  const about = { operation: 'addRows', appId: 'shop', tableId: 'table' };
+  const wait = (): Promise<Outcome> => new Promise(() => undefined);
+  const noteOf = (jobId: string) => ({ teamId, notAfter: now + 60_000, commandId, jobId, ...about, stashId: null });
+
+  test('what was answered 202', async () => {
+    const { submitter, noted } = prepare(wait, 0);
+    const { jobId } = await submitter.submitOrAccept(teamId, { ...identity, about }, event) as { jobId: string };
+    expect(noted).toEqual([noteOf(jobId)]);
+  });
+
+  test('whose outcome is unknown', async () => {
+    const { submitter, noted } = prepare(() => Promise.reject(new AppendUnknown('who knows')));
+    const error = await submitter.submit(teamId, { ...identity, about }, event).catch((thrown: unknown) => thrown) as { headers: Record<string, string> };
+    expect(noted).toEqual([noteOf(error.headers['job-id']!)]);
+  });
+
+  test('neither what was answered, nor what is no request of its own', async () => {
+    const answering = prepare(async () => applied);
+    await answering.submitter.submitOrAccept(teamId, { ...identity, about }, event);
+    const waiting = prepare(wait, 0);
+    await waiting.submitter.submitOrAccept(teamId, identity, event);
+    expect([...answering.noted, ...waiting.noted]).toEqual([]);
   });
 });
 
