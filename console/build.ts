@@ -1,6 +1,6 @@
 /**
  * Bundles the console into `dist`: `index.html`, and the files that it loads, whose names change with their content. The service serves them (src/http/routes/console.ts).
- * `npm ci` does so when the packages are installed; `--watch` does so anew after each change.
+ * `npm ci` does so when the packages are installed; `--watch` does so anew after each change, but of the worker.
  */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -28,11 +28,20 @@ function filesOf({ outputs }: Metafile): { readonly script: string; readonly sty
   return { script: basename(path), style: basename(cssBundle) };
 }
 
-const options: BuildOptions = {
-  entryPoints: [join(folder, 'src/main.tsx')], outdir: dist, entryNames: '[name]-[hash]', chunkNames: '[name]-[hash]', assetNames: '[name]-[hash]',
-  platform: 'browser', target: 'es2023', format: 'esm', jsx: 'automatic', bundle: true, splitting: true, minify: true, metafile: true, legalComments: 'none', logLevel: 'warning',
-  define: { 'process.env.NODE_ENV': '"production"' }, plugins: [page],
-};
+const common = {
+  outdir: dist, entryNames: '[name]-[hash]', chunkNames: '[name]-[hash]', assetNames: '[name]-[hash]',
+  platform: 'browser', target: 'es2023', format: 'esm', bundle: true, minify: true, metafile: true, legalComments: 'none', logLevel: 'warning',
+} satisfies BuildOptions;
+
+const standIn = join(folder, '../clients/file-import/browser-buffer.ts');
+
+/** The worker reads files with code of the service, which has buffers of Node. */
+const workerOptions = { ...common, entryPoints: [join(folder, 'src/import/worker.ts')], alias: { 'node:buffer': standIn }, inject: [standIn] } satisfies BuildOptions;
+
+const pageOptions = (workerFile: string): BuildOptions => ({
+  ...common, entryPoints: [join(folder, 'src/main.tsx')], jsx: 'automatic', splitting: true, plugins: [page],
+  define: { 'process.env.NODE_ENV': '"production"', importWorkerFile: JSON.stringify(workerFile) },
+});
 
 const esbuild = await import('esbuild').catch((error: NodeJS.ErrnoException) => {
   if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
@@ -43,6 +52,8 @@ if (esbuild === null) {
 } else {
   await rm(dist, { recursive: true, force: true });
   await mkdir(dist, { recursive: true });
+  const { metafile } = await esbuild.build(workerOptions);
+  const options = pageOptions(basename(Object.keys(metafile.outputs)[0]!));
   if (argv.includes('--watch')) await (await esbuild.context(options)).watch();
   else await esbuild.build(options);
 }

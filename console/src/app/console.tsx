@@ -2,6 +2,7 @@ import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-qu
 import { lazy, Suspense, useCallback, useMemo, useState, type ReactElement } from 'react';
 import { Redirect, Route, Router, Switch } from 'wouter';
 import { useHashLocation } from 'wouter/use-hash-location';
+import { ImportProvider } from '../import/import-provider.tsx';
 import { SessionContext, openService } from '../session/service.ts';
 import { endSession, keepSession, openSession, type Session } from '../session/session.ts';
 import { SignIn } from '../session/sign-in.tsx';
@@ -47,17 +48,19 @@ function Pages({ token, onEnd }: { readonly token: string; readonly onEnd: (reas
       <QueryClientProvider client={queries}>
         <NoticesProvider>
           <Router hook={useHashLocation}>
-            <Frame>
-              <Suspense fallback={<p className="waiting">Loading …</p>}>
-                <Switch>
-                  <Route path="/"><TablesPage /></Route>
-                  <Route path="/tables/:tableID">{({ tableID }) => <TablePage key={tableID} tableID={tableID} />}</Route>
-                  <Route path="/query/*?"><QueryPage /></Route>
-                  <Route path="/activity"><ActivityPage /></Route>
-                  <Route><Redirect to="/" /></Route>
-                </Switch>
-              </Suspense>
-            </Frame>
+            <ImportProvider>
+              <Frame>
+                <Suspense fallback={<p className="waiting">Loading …</p>}>
+                  <Switch>
+                    <Route path="/"><TablesPage /></Route>
+                    <Route path="/tables/:tableID">{({ tableID }) => <TablePage key={tableID} tableID={tableID} />}</Route>
+                    <Route path="/query/*?"><QueryPage /></Route>
+                    <Route path="/activity"><ActivityPage /></Route>
+                    <Route><Redirect to="/" /></Route>
+                  </Switch>
+                </Suspense>
+              </Frame>
+            </ImportProvider>
           </Router>
         </NoticesProvider>
       </QueryClientProvider>

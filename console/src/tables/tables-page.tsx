@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useState, type ReactElement } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { TableSummary } from '../../../clients/typescript/src/index.ts';
+import { useImports } from '../import/import-provider.tsx';
 import { useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { showCount, showNumber, showTime } from '../ui/format.ts';
@@ -14,6 +15,7 @@ const shownAtFirst = 50;
 /** The tables of the team. */
 export function TablesPage(): ReactElement {
   const { tablog } = useSession();
+  const { canImport, choose } = useImports();
   const [, goTo] = useLocation();
   const [search, setSearch] = useState('');
   const [shown, setShown] = useState(shownAtFirst);
@@ -27,7 +29,8 @@ export function TablesPage(): ReactElement {
       <div className="page-head">
         <h1>Tables</h1>
         <input type="search" aria-label="Search tables" placeholder="Search" value={search} onChange={(event) => setSearch(event.target.value)} />
-        <button type="button" className="primary" onClick={() => setCreating(true)}>New table</button>
+        {canImport && <button type="button" className="primary" onClick={choose}>Import a file</button>}
+        <button type="button" onClick={() => setCreating(true)}>New table</button>
       </div>
       {tables.isError && <p className="problem" role="alert">{describeError(tables.error)} {tables.data && 'The list may be old.'}</p>}
       {tables.data?.length === 0 && (

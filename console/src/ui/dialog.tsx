@@ -6,10 +6,12 @@ interface DialogProps {
   readonly onClose: () => void;
   readonly children: ReactNode;
   readonly className?: string;
+  /** Whether it stays open until what it does is done. */
+  readonly isBusy?: boolean;
 }
 
 /** A modal dialog of the browser, which keeps the focus and closes by Escape. */
-export function Dialog({ title, onClose, children, className = '' }: DialogProps): ReactElement {
+export function Dialog({ title, onClose, children, className = '', isBusy = false }: DialogProps): ReactElement {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -18,10 +20,10 @@ export function Dialog({ title, onClose, children, className = '' }: DialogProps
     return () => clearTimeout(timer);
   }, []);
   return (
-    <dialog ref={ref} className={className} aria-labelledby={titleId} onClose={onClose}>
+    <dialog ref={ref} className={className} aria-labelledby={titleId} onClose={onClose} onCancel={(event) => isBusy && event.preventDefault()}>
       <header>
         <h2 id={titleId}>{title}</h2>
-        <button type="button" className="quiet" aria-label="Close" onClick={() => ref.current!.close()}>✕</button>
+        <button type="button" className="quiet" aria-label="Close" disabled={isBusy} onClick={() => ref.current!.close()}>✕</button>
       </header>
       {children}
     </dialog>

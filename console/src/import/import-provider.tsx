@@ -1,0 +1,106 @@
+import { useQuery } from '@tanstack/react-query';
+import { createContext, useCallback, useContext, useEffect, useMemo, useRef, useState, type ReactElement, type ReactNode } from 'react';
+import { useLocation } from 'wouter';
+import { useSession } from '../session/service.ts';
+import { ImportDialog } from './import-dialog.tsx';
+
+interface Imports {
+  /** Whether the token may write. */
+  readonly canImport: boolean;
+  /** Lets somebody choose a file, and imports it. */
+  readonly choose: () => void;
+}
+
+const ImportsContext = createContext<Imports>({ canImport: false, choose: () => undefined });
+
+export function useImports(): Imports {
+  return useContext(ImportsContext);
+}
+
+const endings = '.csv,.tsv,.tab,.json,.ndjson,.jsonl,.txt,.gz,text/csv,text/tab-separated-values,application/json';
+
+/** Imports files that are chosen, dropped on any page, or pasted into the list of tables. */
+export function ImportProvider({ children }: { readonly children: ReactNode }): ReactElement {
+  const { tablog } = useSession();
+  const [place] = useLocation();
+  const chooser = useRef<HTMLInputElement>(null);
+  const [file, setFile] = useState<File | null>(null);
+  const [isOver, setOver] = useState(false);
+  const token = useQuery({ queryKey: ['token'], queryFn: () => tablog.token(), staleTime: Infinity });
+  const canImport = token.data?.readOnly === false;
+  const choose = useCallback(() => chooser.current!.click(), []);
+  const imports = useMemo(() => ({ canImport, choose }), [canImport, choose]);
+  const isList = place === '/';
+  const isFree = canImport && file === null;
+
+  useEffect(() => {
+    const listening = new AbortController();
+    const { signal } = listening;
+    const holdsFile = ({ dataTransfer }: DragEvent): boolean => dataTransfer?.types.includes('Files') === true;
+    addEventListener('dragover', (event) => {
+      if (!holdsFile(event)) return;
+      // Else the browser would leave the page, and show the file.
+      event.preventDefault();
+      const isWanted = isFree && !isDialogOpen();
+      event.dataTransfer!.dropEffect = isWanted ? 'copy' : 'none';
+      setOver(isWanted);
+    }, { signal });
+    addEventListener('dragleave', (event) => {
+      if (event.relatedTarget === null) setOver(false);
+    }, { signal });
+    addEventListener('drop', (event) => {
+      if (!holdsFile(event)) return;
+      event.preventDefault();
+      setOver(false);
+      if (isFree && !isDialogOpen()) setFile(event.dataTransfer!.files[0] ?? null);
+    }, { signal });
+    addEventListener('paste', (event) => {
+      if (!isFree || !isList || isDialogOpen() || isEditable(event.target)) return;
+      const pasted = pastedFile(event.clipboardData);
+      if (pasted === null) return;
+      event.preventDefault();
+      setFile(pasted);
+    }, { signal });
+    return () => listening.abort();
+  }, [isFree, isList]);
+
+  return (
+    <ImportsContext value={imports}>
+      {children}
+      <input
+        ref={chooser} type="file" hidden accept={endings} aria-label="File to import"
+        onChange={(event) => {
+          setFile(event.target.files![0] ?? null);
+          // The same file can be chosen again.
+          event.target.value = '';
+        }}
+      />
+      {isOver && <div className="drop-here"><p>Drop the file to import its rows</p></div>}
+      {file !== null && <ImportDialog file={file} tableID={/^\/tables\/([^/]+)/.exec(place)?.[1] ?? null} onClose={() => setFile(null)} />}
+    </ImportsContext>
+  );
+}
+
+function isDialogOpen(): boolean {
+  return document.querySelector('dialog[open]') !== null;
+}
+
+function isEditable(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea, select'));
+}
+
+/** A file, or text: spreadsheets give their cells with tabs between them. */
+function pastedFile(pasted: DataTransfer | null): File | null {
+  const file = pasted?.files[0];
+  if (file !== undefined) return file;
+  const text = pasted?.getData('text/plain') ?? '';
+  if (text.trim() === '') return null;
+  return new File([text], `Pasted rows.${formatOfText(text)}`);
+}
+
+function formatOfText(text: string): string {
+  const begin = text.trimStart();
+  if (begin.startsWith('[')) return 'json';
+  if (begin.startsWith('{')) return 'ndjson';
+  return begin.split('\n', 1)[0]!.includes('\t') ? 'tsv' : 'csv';
+}

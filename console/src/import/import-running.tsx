@@ -1,0 +1,49 @@
+import { useEffect, useState, type ReactElement } from 'react';
+import { showBytes, showCount, showDuration, showNumber } from '../ui/format.ts';
+import type { Running } from './import-dialog.tsx';
+
+interface ImportRunningProps extends Running {
+  /** In bytes. */
+  readonly size: number;
+  readonly onCancel: () => void;
+}
+
+/** How often the numbers are read out, in milliseconds. */
+const readOutEveryMs = 5000;
+
+/** How far an import is. */
+export function ImportRunning({ size, startedAt, progress: { rows, bytes }, waiting, onCancel }: ImportRunningProps): ReactElement {
+  const [isCanceling, setCanceling] = useState(false);
+  const ms = performance.now() - startedAt;
+  const rate = showNumber((rows * 1000) / Math.max(ms, 1));
+  const isUploaded = bytes >= size;
+  const left = bytes === 0 || isUploaded ? null : showDuration((ms * (size - bytes)) / bytes);
+  const state = isCanceling ? 'Deleting what was uploaded …' : waiting !== null ? waiting : isUploaded ? 'Importing …' : `Uploading${left === null ? ' …' : `, ${left} left`}`;
+  const spoken = useEvery(readOutEveryMs, `${showCount(rows, 'row')}. ${state}`);
+  return (
+    <div className="running">
+      <progress aria-label="Progress of the import" max={Math.max(size, 1)} value={isUploaded ? undefined : bytes} />
+      <p className="number">{showCount(rows, 'row')}, {rate} rows/s, {showBytes(bytes)} of {showBytes(size)}</p>
+      <p className={waiting === null ? undefined : 'problem'}>{state}</p>
+      <p className="unseen" role="status" aria-live="polite">{spoken}</p>
+      <footer>
+        <button type="button" autoFocus disabled={isCanceling} onClick={() => {
+          setCanceling(true);
+          onCancel();
+        }}>Cancel the import</button>
+      </footer>
+    </div>
+  );
+}
+
+/** A text that changes so often, as it is now and then. */
+function useEvery(ms: number, text: string): string {
+  const [shown, setShown] = useState(text);
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => setTurn((before) => before + 1), ms);
+    return () => clearInterval(timer);
+  }, [ms]);
+  useEffect(() => setShown(text), [turn]);
+  return shown;
+}

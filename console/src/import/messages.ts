@@ -1,0 +1,51 @@
+/** What the page and the worker that reads a file tell each other. A worker has one task. */
+import type { ImportTarget, OnSchemaError } from '../../../clients/typescript/src/index.ts';
+import type { Format } from '../../../clients/file-import/file-format.ts';
+import type { ImportResult } from '../../../clients/file-import/import-file.ts';
+import type { Preview } from '../../../clients/file-import/preview.ts';
+import type { Delimiter } from '../../../src/formats/delimited-records.ts';
+
+/** How a file is read. */
+export interface Reading {
+  readonly file: File;
+  readonly format: Format;
+  /** Null: as the first line of CSV says. */
+  readonly delimiter: Delimiter | null;
+  /** Of the text, unless it begins with a byte order mark. */
+  readonly encoding: string;
+  readonly onSchemaError: OnSchemaError;
+}
+
+/** A file, and where its rows go. */
+export interface ImportRequest extends Reading {
+  readonly url: string;
+  readonly token: string;
+  readonly target: ImportTarget;
+}
+
+export type ToWorker =
+  | { readonly kind: 'preview'; readonly reading: Reading }
+  | { readonly kind: 'import'; readonly request: ImportRequest }
+  | { readonly kind: 'cancel' };
+
+export interface ImportProgress {
+  readonly rows: number;
+  /** Of the file, as it is stored. */
+  readonly bytes: number;
+}
+
+/** Why it was not done. */
+export interface Failure {
+  /** In the file, from 1; null if a line has no meaning. */
+  readonly line: number | null;
+  readonly text: string;
+  readonly isCanceled: boolean;
+}
+
+export type FromWorker =
+  | { readonly kind: 'progress'; readonly progress: ImportProgress }
+  /** No connection, a rate limit, or the service is busy: it is tried again. `reason`: as it is shown. */
+  | { readonly kind: 'waiting'; readonly reason: string }
+  | { readonly kind: 'previewed'; readonly preview: Preview }
+  | { readonly kind: 'imported'; readonly result: ImportResult }
+  | { readonly kind: 'failed'; readonly failure: Failure };

@@ -1,0 +1,23 @@
+import type { ReactElement } from 'react';
+import type { Preview } from '../../../clients/file-import/preview.ts';
+import { showNumber } from '../ui/format.ts';
+
+/** The first rows of a file, and its columns with the types that they would have in a new table. */
+export function PreviewTable({ preview: { columns, rows, rowsRead, isWhole } }: { readonly preview: Preview }): ReactElement {
+  if (columns.length === 0) return <p>The file has no rows.</p>;
+  return (
+    <>
+      <div className="scroller preview" role="region" aria-label="First rows" tabIndex={0}>
+        <table className="list">
+          <thead><tr>{columns.map(({ id, type }) => <th key={id} scope="col" className={type === 'number' ? 'number' : undefined}>{id}<br /><small>{type}</small></th>)}</tr></thead>
+          <tbody>
+            {rows.map((row, at) => (
+              <tr key={at}>{row.map((text, column) => <td key={columns[column]!.id} className={columns[column]!.type === 'number' ? 'number' : undefined}>{text}</td>)}</tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {!isWhole && <p className="faint">The types are those of the first {showNumber(rowsRead)} rows. Later rows can widen them.</p>}
+    </>
+  );
+}

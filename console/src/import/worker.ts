@@ -1,0 +1,64 @@
+/** A worker that reads a file, so that the page stays quick: for a preview, or to import it. */
+import { importFile } from '../../../clients/file-import/import-file.ts';
+import { preview } from '../../../clients/file-import/preview.ts';
+import { sourceOfBlob } from '../../../clients/file-import/source-of-blob.ts';
+import { Tablog, Unreachable } from '../../../clients/typescript/src/index.ts';
+import { describeError } from '../ui/describe-error.ts';
+import { describeFailure } from './describe-failure.ts';
+import type { FromWorker, ImportRequest, Reading, ToWorker } from './messages.ts';
+
+/** How many chunks are uploaded at a time. */
+const parallel = 3;
+/** The shortest time between two reports of the progress, in milliseconds. */
+const reportEveryMs = 100;
+
+const stopping = new AbortController();
+const { signal } = stopping;
+
+function tell(message: FromWorker): void {
+  postMessage(message);
+}
+
+addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
+  if (data.kind === 'cancel') stopping.abort(new Error('The import was canceled.'));
+  else void run(data);
+});
+
+async function run(task: Exclude<ToWorker, { readonly kind: 'cancel' }>): Promise<void> {
+  try {
+    if (task.kind === 'preview') tell({ kind: 'previewed', preview: await previewOf(task.reading) });
+    else await runImport(task.request);
+  } catch (error) {
+    tell({ kind: 'failed', failure: describeFailure(error, signal.aborted) });
+  }
+}
+
+function previewOf({ file, format, delimiter, encoding, onSchemaError }: Reading): ReturnType<typeof preview> {
+  return preview(sourceOfBlob(file), { format, delimiter: delimiter ?? undefined, encoding, onSchemaError, signal });
+}
+
+async function runImport({ file, format, delimiter, encoding, onSchemaError, url, token, target }: ImportRequest): Promise<void> {
+  const client = new Tablog({
+    url, token, signal, patienceMs: Infinity, limitWaitMs: Infinity,
+    onRetry: (reason) => tell({ kind: 'waiting', reason: reason instanceof Unreachable ? 'Waiting for the connection …' : `Waiting: ${describeError(reason)}` }),
+  });
+  let reportedAt = -Infinity;
+  let last = { rows: 0, bytes: 0 };
+  const report = (): void => {
+    reportedAt = performance.now();
+    tell({ kind: 'progress', progress: last });
+  };
+  const result = await importFile({
+    client, source: sourceOfBlob(file), format, delimiter: delimiter ?? undefined, encoding, target, onSchemaError, parallel, signal,
+    onProgress: (rows, bytes) => {
+      last = { rows, bytes };
+      if (bytes === file.size || performance.now() - reportedAt >= reportEveryMs) report();
+    },
+    // The preview has shown it.
+    onRecognised: () => undefined,
+    onDeleted: () => undefined,
+    // It expires.
+    onLeftOver: () => undefined,
+  });
+  tell({ kind: 'imported', result });
+}
