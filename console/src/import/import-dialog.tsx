@@ -7,22 +7,15 @@ import { Dialog } from '../ui/dialog.tsx';
 import { useNotices } from '../ui/notices.tsx';
 import { ImportFailed, startImport, type RunningImport } from './import-worker.ts';
 import { ImportForm, type Wanted } from './import-form.tsx';
-import { ImportRunning } from './import-running.tsx';
+import { ImportRunning, type Running } from './import-running.tsx';
 import { ImportSummary } from './import-summary.tsx';
-import type { Failure, ImportProgress } from './messages.ts';
+import type { Failure } from './messages.ts';
 
 interface ImportDialogProps {
   readonly file: File;
   /** The table that is shown; null if none is. */
   readonly tableID: string | null;
   readonly onClose: () => void;
-}
-
-export interface Running {
-  readonly startedAt: number;
-  readonly progress: ImportProgress;
-  /** Why nothing goes on; null while it does. */
-  readonly waiting: string | null;
 }
 
 interface Finished {

@@ -1,6 +1,14 @@
 import { useEffect, useState, type ReactElement } from 'react';
 import { showBytes, showCount, showDuration, showNumber } from '../ui/format.ts';
-import type { Running } from './import-dialog.tsx';
+import type { ImportProgress } from './messages.ts';
+
+export interface Running {
+  /** By the clock of `performance`. */
+  readonly startedAt: number;
+  readonly progress: ImportProgress;
+  /** Why nothing goes on; null while it does. */
+  readonly waiting: string | null;
+}
 
 interface ImportRunningProps extends Running {
   /** In bytes. */

@@ -1,0 +1,160 @@
+/** Files in the console: what they hold is shown, and they become tables. */
+import { writeFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { look, until, useConsole } from './browser.ts';
+
+const { api, tablog, signedIn } = useConsole();
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tablog-files-'));
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Chooses a file with this content. */
+async function choose(page: Page, name: string, content: string | Buffer): Promise<void> {
+  const path = join(folder, name);
+  await writeFile(path, content);
+  const chooser = page.waitForEvent('filechooser');
+  await page.getByRole('button', { name: 'Import a file' }).click();
+  await (await chooser).setFiles(path);
+  await page.getByRole('dialog', { name: `Import ${name}` }).waitFor();
+}
+
+const start = (page: Page): Promise<void> => page.getByRole('button', { name: 'Import', exact: true }).click();
+const firstRow = (page: Page, text: string): Promise<void> => page.getByRole('cell', { name: text, exact: true }).first().waitFor();
+const imported = (page: Page, text: string): Promise<void> => page.getByRole('dialog').getByText(text).waitFor();
+
+async function rowsOf(name: string): Promise<object[]> {
+  const rows = await (await tablog().find(name))!.rows().toArray();
+  return rows.map(({ $rowID: _id, ...row }) => row);
+}
+
+test('a file is shown as it is read, and becomes a table', async () => {
+  const page = await signedIn(null);
+  await choose(page, 'umsatz.csv', Buffer.from('Land;Betrag\nÖsterreich;12\n"Schw;eiz";7\n', 'latin1'));
+  await page.getByRole('alert').getByText('Line 2: the text is not UTF-8').waitFor();
+  expect(await page.getByRole('button', { name: 'Import', exact: true }).isDisabled()).toBe(true);
+  await page.getByLabel('Encoding').selectOption('windows-1252');
+  await firstRow(page, 'Schw;eiz');
+  await page.getByRole('columnheader', { name: 'Betrag number' }).waitFor();
+  expect(await page.getByLabel('Between the cells').locator('option:checked').innerText()).toBe('as recognised: semicolons');
+  await look(page, 'import-preview');
+  await page.getByLabel('Between the cells').selectOption('vertical bars');
+  await page.getByRole('alert').getByText('Line 3: cell 1: "\\"Schw;eiz\\";" has something behind its closing quote').waitFor();
+  await page.getByLabel('Between the cells').selectOption('semicolons');
+  await firstRow(page, 'Schw;eiz');
+  expect(await page.getByLabel('Name of the table').inputValue()).toBe('umsatz');
+  await page.getByLabel('Name of the table').fill('Umsätze');
+  await start(page);
+  await imported(page, '2 rows imported into Umsätze');
+  await look(page, 'import-result');
+  await page.getByRole('link', { name: 'Show the table' }).click();
+  await page.getByRole('heading', { name: 'Umsätze' }).waitFor();
+  expect(await rowsOf('Umsätze')).toEqual([{ Land: 'Österreich', Betrag: 12 }, { Land: 'Schw;eiz', Betrag: 7 }]);
+});
+
+test('rows are added to the table that is shown, or put in the place of all; mistakes have their line', async () => {
+  const { table } = await tablog().createTable({ name: 'people', rows: [{ name: 'Ann', age: 36 }] });
+  const page = await signedIn(null);
+  const open = async (name: string, content: string): Promise<void> => {
+    await page.evaluate(`location.hash = '/tables/${table.id}'`);
+    await page.getByRole('heading', { name: 'people' }).waitFor();
+    await drop(page, name, content);
+    await page.getByRole('dialog', { name: `Import ${name}` }).waitFor();
+    expect(await page.getByRole('combobox', { name: 'Table', exact: true }).inputValue()).toBe(table.id);
+  };
+  await open('more.ndjson', '{"name":"Bo","age":4}\n\n{"name":"Cy","age":"old"}\n');
+  await firstRow(page, 'Cy');
+  await start(page);
+  await page.getByRole('alert').getByText('Line 3: age: "old" does not fit the column\'s type number').waitFor();
+  expect(await rowsOf('people')).toEqual([{ name: 'Ann', age: 36 }]);
+  await page.getByLabel('Values that do not fit').selectOption('are left out');
+  await firstRow(page, 'Cy');
+  await start(page);
+  await imported(page, '1 value did not fit and was left out.');
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+  await until(async () => expect(await rowsOf('people')).toEqual([{ name: 'Ann', age: 36 }, { name: 'Bo', age: 4 }, { name: 'Cy' }]));
+
+  await open('all.json', '[{"name":"Di","age":1},\n {"name":x}]');
+  await page.getByRole('alert').getByText('Line 2: name: broken JSON, unexpected "x"').waitFor();
+  await page.keyboard.press('Escape');
+  await open('all.json', '[{"name":"Di","age":1}]');
+  await page.getByLabel('Rows go').selectOption('in the place of all of a table');
+  await start(page);
+  await imported(page, '1 row imported into people');
+  expect(await rowsOf('people')).toEqual([{ name: 'Di', age: 1 }]);
+});
+
+test('cells of a spreadsheet are pasted, and compressed files are read', async () => {
+  const page = await signedIn(null);
+  await page.evaluate(`navigator.clipboard.writeText('city\\tzip\\nBasel\\t04001\\n')`);
+  await page.getByRole('heading', { name: 'Tables' }).click();
+  await page.keyboard.press('Control+V');
+  await firstRow(page, '04001');
+  await page.getByLabel('Name of the table').fill('cities');
+  await page.keyboard.press('Enter');
+  await imported(page, '1 row imported into cities');
+  expect(await rowsOf('cities')).toEqual([{ city: 'Basel', zip: '04001' }]);
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+  await choose(page, 'packed.csv.gz', gzipSync('n\n1\n2\n'));
+  await firstRow(page, '2');
+  await start(page);
+  await imported(page, '2 rows imported into packed');
+});
+
+test('a lost connection is waited for, and who cancels leaves nothing', async () => {
+  const page = await signedIn(null);
+  const rows = 300_000;
+  const file = `n;text\n${Array.from({ length: rows }, (_, row) => `${row};some text of row ${row}\n`).join('')}`;
+  await choose(page, 'large.csv', file);
+  await firstRow(page, '19');
+  await start(page);
+  await page.getByText(/^[\d,]+000 rows, /).waitFor();
+  await page.context().setOffline(true);
+  await page.getByText('Waiting for the connection …').first().waitFor();
+  await look(page, 'import-waiting');
+  await page.keyboard.press('Escape');
+  await page.context().setOffline(false);
+  await imported(page, `${rows.toLocaleString('en')} rows imported into large`);
+  expect((await (await tablog().find('large'))!.describe()).rows).toBe(rows);
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+
+  await choose(page, 'canceled.csv', file);
+  await firstRow(page, '19');
+  const put = page.waitForRequest((request) => request.method() === 'PUT');
+  const removed = page.waitForResponse((response) => response.request().method() === 'DELETE');
+  await start(page);
+  const stash = /\/stashes\/[^/]+/.exec((await put).url())![0];
+  await page.getByRole('button', { name: 'Cancel the import' }).click();
+  expect(new URL((await removed).url()).pathname).toBe(stash);
+  expect((await removed).status()).toBe(200);
+  await page.getByText('The import was canceled. Nothing of the file was imported.').waitFor();
+  expect(await tablog().find('canceled')).toBeUndefined();
+});
+
+test('who may only read is not asked for files', async () => {
+  const team = await api().createTeam();
+  const { client } = await team.createToken({ readOnly: true });
+  const page = await signedIn({ ...team, client });
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await drop(page, 'a.csv', 'a\n1\n');
+  await page.waitForTimeout(500);
+  expect(await page.getByRole('dialog').count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'Import a file' }).count()).toBe(0);
+});
+
+/** Drops a file on the page. */
+async function drop(page: Page, name: string, content: string): Promise<void> {
+  await page.evaluate(`{
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([${JSON.stringify(content)}], ${JSON.stringify(name)}));
+    for (const kind of ['dragover', 'drop']) document.body.dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer }));
+  }`);
+}
