@@ -40,6 +40,8 @@ export default {
       { path: decisions }, { path: ['^src/(database|http|log|cli|replay|metrics)/', '\\.(store|queries|entity|model|garbage)\\.ts$', modulesOfNode('buffer'), '^node_modules/'], reachable: true }),
     rule('http-reads-by-queries', 'HTTP reads models through their queries, and writes through the log.',
       { path: '^src/http/' }, { path: ['^projections/.*\\.(store|model|state|garbage|entity)\\.ts$', '/decide-[^/]*\\.ts$', `${engine}(?!outcomes/)`] }),
+    rule('administration-is-below-its-two-surfaces', 'The command line and the routes of operators do the same by it.',
+      { path: '^src/administration/' }, { path: ['^src/(http|cli)/'] }),
     rule('the-client-knows-no-service', 'A package of its own, which runs without the service, in browsers too.',
       { path: '^clients/typescript/' }, { path: ['^(src|commands|projections)/', modulesOfNode()] }),
     rule('file-import-runs-in-browsers', 'It knows of the service how rows are read and which values fit, of Node its buffers, and is told the rest.',

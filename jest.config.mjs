@@ -10,7 +10,7 @@ import { findKafka } from './test/support/kafka/shared-kafka.ts';
  */
 const onKafka = {
   log: ['event-log', 'plans'],
-  api: ['idempotency', 'imports', 'imports-at-once', 'job-list', 'jobs', 'model', 'quotas', 'refused-bodies', 'stashes', 'team', 'token-life', 'tokens', 'upload-list', 'versions'],
+  api: ['idempotency', 'imports', 'imports-at-once', 'job-list', 'jobs', 'model', 'operators', 'quotas', 'refused-bodies', 'stashes', 'team', 'token-life', 'tokens', 'upload-list', 'versions'],
   replay: isFull ? ['batches', 'compaction', 'mutations', 'read-model-use', 'replay', 'written-before'] : ['replay', 'written-before'],
   faults: isFull ? ['*'] : ['false-refusals', 'kills', 'leaders'],
 };

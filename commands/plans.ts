@@ -1,4 +1,4 @@
-/** Commands about plans, from the command line: SetPlan, SuspendTeam, ResumeTeam. */
+/** Commands about plans, of operators: SetPlan, SuspendTeam, ResumeTeam. */
 import { z } from 'zod';
 import type { EventOf } from '../src/events/event.ts';
 import type { PlanLimits } from '../src/events/quota.ts';
@@ -9,7 +9,8 @@ import { InvalidRequest } from './invalid-request.ts';
 export type Plan = Partial<PlanLimits>;
 
 const limit = z.number().int().min(0).nullable().exactOptional();
-const planChange = z.strictObject({
+/** Limits of a plan, as far as they change. */
+export const planChange = z.strictObject({
   rowsMax: limit, tablesMax: limit, stashesMax: limit, openBodiesMax: limit, openUploadsMax: limit, openUploadBytesMax: limit,
   uploadBytesMax: limit, logBytesPerDayMax: limit,
 } satisfies Record<keyof PlanLimits, z.ZodType>);

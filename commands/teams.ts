@@ -1,15 +1,22 @@
-/** Commands about teams and tokens, from the command line: CreateTeam, CreateToken, RevokeToken. */
+/** Commands about teams and tokens, of operators: CreateTeam, CreateToken, RevokeToken. */
 import { z } from 'zod';
 import type { EventOf } from '../src/events/event.ts';
 import { appId, parse, text } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
 const invalid = (message: string): Error => new InvalidRequest(message);
-const named = z.object({ name: text(256).refine((name) => name.trim() !== '', 'must not be blank') });
+/** The name of a team or token. */
+export const name = text(256).refine((given) => given.trim() !== '', 'must not be blank');
+const named = z.object({ name });
 
 /** The name is a label and need not be unique. Throws InvalidRequest if it is blank or too long. */
 export function createTeam(teamId: string, name: string): EventOf<'TeamCreated'> {
   return { type: 'TeamCreated', teamId, ...parse(named, { name }, invalid) };
+}
+
+/** The name of a token that belongs to no team. Throws InvalidRequest if it is blank or too long. */
+export function parseTokenName(name: string): string {
+  return parse(named, { name }, invalid).name;
 }
 
 const newToken = named.extend({

@@ -1,4 +1,4 @@
-/** Teams, their plans and tokens. These events come from the command line and cannot be refused: they are facts. */
+/** Teams, their plans and tokens. These events come from operators and cannot be refused: they are facts. */
 import type { Event, EventOf } from '../../src/events/event.ts';
 import { noPlanLimits, noUsage, planQuotas } from '../../src/events/quota.ts';
 import { apply } from '../engine/decision.ts';

@@ -4,24 +4,29 @@ import type { Database } from '../../src/database/database.ts';
 import { columnName } from '../../src/database/rows-statement.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import { quotas, type PlanLimits, type Quota, type Usage } from '../../src/events/quota.ts';
-import { revocationNotes, useNotes } from '../../src/security/token-notes.ts';
+import { operatorTokens, revocationNotes, useNotes } from '../../src/security/token-notes.ts';
 import { TeamEntity } from './team.entity.ts';
 
-const selectToken: Statement<KnownToken> = {
-  name: 'read_token',
-  text: `select id, team_id as "teamId", expires_at::float8 as "expiresAt", read_only as "readOnly", app_id as "appId" from tokens
-    where hash = $1 and not revoked and not exists (select from ${revocationNotes} where token_id = tokens.id)`,
-};
+/** The tokens of teams and of operators whose hash meets a condition, unless they were revoked. */
+function selectKnown(condition: string): string {
+  return `select hash, id, team_id as "teamId", expires_at::float8 as "expiresAt", read_only as "readOnly", app_id as "appId" from tokens
+    where ${condition} and not revoked and not exists (select from ${revocationNotes} where token_id = tokens.id)
+    union all select hash, id, null, expires_at::float8, false, null from ${operatorTokens} where ${condition} and not revoked`;
+}
 
-const selectTokensOf: Statement<KnownToken & { readonly hash: Buffer }> = {
-  name: 'read_tokens', text: selectToken.text.replace('select id,', 'select hash, id,')
-    .replace('hash = $1', "hash = any(array(select decode(hex, 'hex') from unnest($1::text[]) hex))"),
+type KnownHash = KnownToken & { readonly hash: Buffer };
+
+const selectToken: Statement<KnownHash> = { name: 'read_token', text: selectKnown('hash = $1') };
+
+const selectTokensOf: Statement<KnownHash> = {
+  name: 'read_tokens', text: selectKnown("hash = any(array(select decode(hex, 'hex') from unnest($1::text[]) hex))"),
 };
 
 const selectTokens = `
-  select id, name, expires_at::float8 as "expiresAt", read_only as "readOnly", app_id as "appId", used_at::float8 as "usedAt",
+  select id, team_id as "teamId", name, expires_at::float8 as "expiresAt", read_only as "readOnly", app_id as "appId", used_at::float8 as "usedAt",
     revoked or exists (select from ${revocationNotes} where token_id = id) as revoked
-  from tokens left join ${useNotes} uses on uses.token_id = id where team_id = $1 order by created, id`;
+  from tokens left join ${useNotes} uses on uses.token_id = id
+  where team_id = $1 and ($2::uuid is null or id > $2) order by id limit $3`;
 
 const selectTokenOfTeam: Statement<TokenOfTeam> = {
   name: 'read_token_of_team',
@@ -43,7 +48,8 @@ const selectLogPlace: Statement<LogPlace> = {
 /** A token that is not revoked. */
 export interface KnownToken {
   readonly id: string;
-  readonly teamId: string;
+  /** Null: it is of an operator. */
+  readonly teamId: string | null;
   /** The log time from which on it is refused, in milliseconds; null: never. */
   readonly expiresAt: number | null;
   readonly readOnly: boolean;
@@ -53,6 +59,7 @@ export interface KnownToken {
 
 /** A token, and whose it is. */
 export interface TokenOfTeam extends KnownToken {
+  readonly teamId: string;
   readonly name: string;
   readonly teamName: string;
 }
@@ -78,7 +85,8 @@ const selectUse = `select ${quotas.map((quota) => {
   return `coalesce(sum(${column}), 0)::float8 as "${quota}", coalesce(max(${column}), 0)::float8 as "${quota}Largest"`;
 }).join(', ')} from teams`;
 
-export interface TokenSummary extends Omit<KnownToken, 'teamId'> {
+export interface TokenSummary extends KnownToken {
+  readonly teamId: string;
   readonly name: string;
   /** The last use that was written so far, in milliseconds of log time; null: none. */
   readonly usedAt: number | null;
@@ -119,9 +127,13 @@ export class TeamQueries {
     return new Map(rows.map(({ hash, ...known }) => [byHash.get(hash.toString('hex'))!, known]));
   }
 
-  /** All teams, ordered by ID and so by time of creation: IDs begin with it, while versions of different partitions are not comparable. */
-  async teams(): Promise<TeamSummary[]> {
-    return this.#em().find(TeamEntity, {}, { orderBy: { id: 'asc' } });
+  /**
+   * The teams behind this ID, or all, ordered by ID and so by time of creation: IDs begin with it, while versions of different partitions are
+   * not comparable.
+   */
+  async teams(after: string | null = null, limit?: number): Promise<TeamSummary[]> {
+    const where = after === null ? {} : { id: { $gt: after } };
+    return this.#em().find(TeamEntity, where, { orderBy: { id: 'asc' }, ...(limit !== undefined && { limit }) });
   }
 
   async team(teamId: string): Promise<TeamSummary | null> {
@@ -134,10 +146,9 @@ export class TeamQueries {
     return quotas.map((quota) => ({ quota, allTeams: use![quota], largestTeam: use![`${quota}Largest`] }));
   }
 
-  /** A team's tokens, in order of creation. */
-  async tokens(teamId: string): Promise<TokenSummary[]> {
-    const { rows } = await this.#database.pool.query<TokenSummary>(selectTokens, [teamId]);
-    return rows;
+  /** A team's tokens behind this ID, or all, in the order of their IDs and so of their creation. */
+  async tokens(teamId: string, after: string | null = null, limit: number | null = null): Promise<TokenSummary[]> {
+    return (await this.#database.pool.query<TokenSummary>(selectTokens, [teamId, after, limit])).rows;
   }
 
   #em(): Database['orm']['em'] {

@@ -270,7 +270,7 @@ function buildService({ service, engine, files, submitter, outcomes, jobNotes, l
       if (config.ROLE === 'projector') return;
       const requireReadModel = (): Promise<void> => (log.isCaughtUp ? Promise.resolve() : refuseWhileBehind());
       addRoutes(app, {
-        submitter, log, teams, tables, rows, pages, engine, stashes, shares, diskFloor: config.DISK_FREE_MIN === 0 ? null : diskFloor,
+        submitter, log, teams, database: service.database, tables, rows, pages, engine, stashes, shares, diskFloor: config.DISK_FREE_MIN === 0 ? null : diskFloor,
         jobs: new Jobs({ log, keys, outcomes, notes: jobNotes }),
         receiver: {
           submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, bodyLimits: { openMax: config.BODIES_OPEN_MAX }, turns: new Turns(), rateLimits,

@@ -32,6 +32,31 @@ export interface AuditLog {
   close(): void;
 }
 
+/** What a line says of an action; the work adds what it finds out. */
+export type AuditDetails = Record<string, unknown>;
+
+export interface Action {
+  readonly action: AuditAction;
+  /** Who asks for it. */
+  readonly who: object;
+  readonly details: AuditDetails;
+  /** The result that the line has when the work fails. */
+  readonly nameOf: (error: unknown) => string;
+}
+
+/** Does the work, and writes a line that says who asked for it and what became of it. */
+export async function recordAction<T>(audit: AuditLog, { action, who, details, nameOf }: Action, work: (details: AuditDetails) => Promise<T>): Promise<T> {
+  let result = 'done';
+  try {
+    return await work(details);
+  } catch (error) {
+    result = nameOf(error);
+    throw error;
+  } finally {
+    audit.write({ action, result, ...who, ...details });
+  }
+}
+
 /** `file`: undefined for the log of the process. Throws ConfigError if the file cannot be opened. */
 export function openAuditLog(file: string | undefined, logger: Pick<Logger, 'info' | 'error'>): AuditLog {
   if (file === undefined) return { write: (entry) => logger.info({ audit: entry }, 'audit'), close: () => undefined };

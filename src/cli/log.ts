@@ -1,7 +1,7 @@
 /** `tablog log`: the state of the log, and how to go on after a part of it was lost (docs/operations.md). */
 import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
-import { readPartitionStates, resumeAfterLoss, type PartitionState } from '../replay/resume-after-loss.ts';
+import { partitionAsJson, readPartitionStates, resumeAfterLoss, type PartitionState } from '../administration/partitions.ts';
 import { audited } from './audited.ts';
 import { writeOut, writeTable, writeWords } from './console.ts';
 import { withRecordLog } from './with-record-log.ts';
@@ -25,12 +25,7 @@ async function status(flags: Flags): Promise<void> {
   // With the log in Postgres an event is projected as it is appended, and why a partition has halted is not stored.
   const isBehind = ({ behind }: PartitionState): boolean => readConfig().KAFKA_BROKERS === undefined && behind > 0n;
   if (states.some((state) => state.halted !== null || isBehind(state))) process.exitCode = 1;
-  if (flags.json) {
-    return writeOut(JSON.stringify(states.map(({ partition, next, base, bounds, halted, contradicted, held }) => ({
-      partition, logEnd: String(bounds.end), projected: String(next), version: String(base + next), halted, contradicted,
-      quarantined: [...held.since.keys()],
-    }))));
-  }
+  if (flags.json) return writeOut(JSON.stringify(states.map(partitionAsJson)));
   writeTable(['PARTITION', 'LOG ENDS AT', 'PROJECTED TO', 'VERSION'], states.map(({ partition, next, base, bounds }) => {
     return [partition, bounds.end, next, base + next].map(String);
   }));

@@ -4,15 +4,16 @@ import { resumeTeam, setPlan, suspendTeam, type Plan } from '../../commands/plan
 import type { TeamSummary } from '../../projections/teams/teams.queries.ts';
 import type { EventData } from '../events/event.ts';
 import { nounOf, planQuotas, type PlanQuota } from '../events/quota.ts';
-import { recordFact } from '../log/record-fact.ts';
-import { dayOf, readLogBytes } from '../usage/log-bytes-notes.ts';
-import type { AuditAction } from '../audit/audit-log.ts';
-import { audited, type AuditDetails } from './audited.ts';
+import { changeTeam, teamAsJson } from '../administration/teams.ts';
+import { readConfig } from '../app/config.ts';
+import type { AuditAction, AuditDetails } from '../audit/audit-log.ts';
+import { audited } from './audited.ts';
 import { parseByteSize } from '../byte-size.ts';
 import { wholeNumber, writeOut, writeWords } from './console.ts';
 import { UserError } from './user-error.ts';
-import { hasDefault } from '../usage/team-quotas.ts';
-import { describeLimit, quotasAsJson, teamAsJson, writeQuotas } from './show-teams.ts';
+import { dayOf, readLogBytes } from '../usage/log-bytes-notes.ts';
+import { hasDefault, quotasOf } from '../usage/team-quotas.ts';
+import { describeLimit, writeQuotas } from './show-teams.ts';
 import { findTeam, withReadModel, withService } from './with-service.ts';
 
 interface Flags {
@@ -55,17 +56,17 @@ export function addPlanCommands(program: Command): void {
 }
 
 async function show(idOrName: string, flags: Flags): Promise<void> {
-  const { team, logBytes } = await withReadModel(({ database, queries }, withLog) => withLog(async (log) => {
+  const { team, quotas } = await withReadModel(({ database, queries }, withLog) => withLog(async (log) => {
     const team = await findTeam(queries, idOrName);
     const [noted] = await readLogBytes(database.pool, dayOf(log.now()), [team.id]);
-    return { team, logBytes: noted!.used };
+    return { team, quotas: quotasOf(team, noted!.used, readConfig()) };
   }));
   if (flags.json) {
-    writeOut(JSON.stringify({ ...teamAsJson(team), quotas: quotasAsJson(team, logBytes) }));
+    writeOut(JSON.stringify({ ...teamAsJson(team), quotas }));
     return;
   }
   writeOut(`${team.id}  ${team.name}  ${team.suspended ? 'suspended' : 'active'}`);
-  writeQuotas(team, logBytes);
+  writeQuotas(quotas);
 }
 
 async function set(idOrName: string, flags: PlanFlags): Promise<void> {
@@ -98,8 +99,7 @@ async function change(
   const team = await audited(action, { team: idOrName, ...details }, (details) => withService(async (service) => {
     const { id } = await findTeam(service, idOrName);
     details['teamId'] = id;
-    await recordFact(service.log, eventFor(id));
-    return findTeam(service, id);
+    return changeTeam(service, eventFor(id));
   }));
   if (flags.json) writeOut(JSON.stringify(teamAsJson(team)));
   else writeWords(`The team ${JSON.stringify(team.name)} ${describe(team)}.`);

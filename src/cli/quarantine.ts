@@ -1,10 +1,6 @@
 /** `tablog quarantine`: teams with an event that cannot be projected, and how they go on once it can (docs/operations.md). */
 import type { Command } from 'commander';
-import { readProgress } from '../../projections/engine/progress/progress.store.ts';
-import { readQuarantines, type Quarantine } from '../../projections/engine/quarantine/quarantine.store.ts';
-import { ReleaseFailed } from '../../projections/engine/quarantine/release.ts';
-import type { ReadModel } from '../app/service.ts';
-import { releaseQuarantine } from '../replay/release-quarantine.ts';
+import { readShownQuarantines, ReleaseFailed, releaseQuarantine, type ShownQuarantine } from '../administration/quarantines.ts';
 import { audited } from './audited.ts';
 import { writeOut, writeTable, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
@@ -20,14 +16,6 @@ interface ReleaseFlags extends Flags {
   readonly all?: boolean;
 }
 
-/** A quarantine as it is shown. */
-interface Shown extends Quarantine {
-  /** Null if the event that created the team is held. */
-  readonly name: string | null;
-  /** How many events of all teams of the partition came since: no more are held. */
-  readonly eventsSince: bigint;
-}
-
 export function addQuarantineCommands(program: Command): void {
   const quarantine = program.command('quarantine').description('show and release teams with an event that cannot be projected');
   quarantine.command('list').description('list the teams in quarantine, with the event that failed and why')
@@ -38,7 +26,7 @@ export function addQuarantineCommands(program: Command): void {
 }
 
 async function list(flags: Flags): Promise<void> {
-  const found = await withRecordLog((_log, readModel) => readShown(readModel));
+  const found = await withRecordLog((_log, { database, queries: { teams } }) => readShownQuarantines(database, teams));
   if (flags.json) {
     return writeOut(JSON.stringify(found.map(({ teamId, name, partition, failedOffset, since, reason, eventsSince }) => ({
       teamId, name, partition, offset: String(failedOffset), since: new Date(since).toISOString(), reason, eventsSince: String(eventsSince),
@@ -54,13 +42,13 @@ async function list(flags: Flags): Promise<void> {
 async function release(idOrName: string | undefined, flags: ReleaseFlags): Promise<void> {
   if ((idOrName === undefined) !== (flags.all === true)) throw new UserError('Give either a team, by its ID or name, or --all.');
   const signal = interruption();
-  const results = await withRecordLog(async (log, readModel) => {
+  const results = await withRecordLog(async (log, { database, queries: { teams } }) => {
     const results: { readonly teamId: string; readonly released: boolean; readonly error: string | null }[] = [];
-    for (const quarantine of chosen(await readShown(readModel), idOrName)) {
+    for (const quarantine of chosen(await readShownQuarantines(database, teams), idOrName)) {
       const { teamId } = quarantine;
       const progress = new ProgressLine('events', writeWords);
       try {
-        await audited('quarantine.release', { teamId }, () => releaseQuarantine(quarantine, log, readModel.database, {
+        await audited('quarantine.release', { teamId }, () => releaseQuarantine(quarantine, log, database, {
           onProgress: (done, of) => progress.update(done, of), signal,
         }));
         results.push({ teamId, released: true, error: null });
@@ -80,20 +68,10 @@ async function release(idOrName: string | undefined, flags: ReleaseFlags): Promi
 }
 
 /** Throws UserError unless exactly one is meant, or all. */
-function chosen(all: readonly Shown[], idOrName: string | undefined): readonly Shown[] {
+function chosen(all: readonly ShownQuarantine[], idOrName: string | undefined): readonly ShownQuarantine[] {
   if (idOrName === undefined) return all;
   const found = all.filter(({ teamId, name }) => teamId === idOrName.toLowerCase() || name === idOrName);
   if (found.length === 1) return found;
   if (found.length === 0) throw new UserError(`No team ${JSON.stringify(idOrName)} is in quarantine; see \`tablog quarantine list\`.`);
   throw new UserError(`${found.length} teams in quarantine are named ${JSON.stringify(idOrName)}; say which by its ID: ${found.map(({ teamId }) => teamId).join(', ')}`);
-}
-
-async function readShown({ database: { pool }, queries: { teams } }: ReadModel): Promise<Shown[]> {
-  const quarantines = await readQuarantines(pool);
-  if (quarantines.length === 0) return [];
-  const progress = await readProgress(pool);
-  return Promise.all(quarantines.map(async (quarantine) => ({
-    ...quarantine, name: (await teams.team(quarantine.teamId))?.name ?? null,
-    eventsSince: progress[quarantine.partition]!.next - quarantine.next,
-  })));
 }

@@ -10,7 +10,7 @@ import { WrongLog } from '../log/identity.ts';
 import { isKafkaAway, isTopicMissing } from '../log/kafka/kafka-away.ts';
 import { UnsupportedKafkajs } from '../log/kafka/kafkajs-internals.ts';
 import { UnsafeTopic } from '../log/kafka/topic.ts';
-import { CannotResume } from '../replay/resume-after-loss.ts';
+import { CannotResume } from '../administration/partitions.ts';
 import { ReadModelInUse } from '../app/read-model-use.ts';
 import { describeServerError, isServerError } from './client/server-error.ts';
 import { UserError } from './user-error.ts';

@@ -1,11 +1,10 @@
 /** `tablog teams`: who may use the service. `tablog plans` limits how much. */
-import { randomUUIDv7 } from 'node:crypto';
 import type { Command } from 'commander';
-import { createTeam } from '../../commands/teams.ts';
+import { newTeam, teamAsJson } from '../administration/teams.ts';
 import { recordFact } from '../log/record-fact.ts';
 import { audited } from './audited.ts';
 import { writeOut, writeWords } from './console.ts';
-import { teamAsJson, writeTeams } from './show-teams.ts';
+import { writeTeams } from './show-teams.ts';
 import { withService } from './with-service.ts';
 
 interface Flags {
@@ -22,7 +21,7 @@ export function addTeamCommands(program: Command): void {
 }
 
 async function create(name: string, flags: Flags): Promise<void> {
-  const event = createTeam(randomUUIDv7(), name);
+  const event = newTeam(name);
   const namesakes = await audited('team.create', { teamId: event.teamId, name }, () => withService(async (service) => {
     const teams = await service.teams.teams();
     await recordFact(service.log, event);

@@ -1,21 +1,21 @@
-/** `tablog tokens`: the access tokens of a team's clients. */
-import { randomUUIDv7 } from 'node:crypto';
-import type { Command } from 'commander';
-import { createToken } from '../../commands/teams.ts';
-import { hashToken, type TeamQueries, type TokenSummary } from '../../projections/teams/teams.queries.ts';
-import { newAccessToken } from '../security/access-token.ts';
+/** `tablog tokens`: the access tokens of a team's clients, and those of operators. */
+import { Option, type Command } from 'commander';
+import { normalId } from '../administration/ids.ts';
+import { newToken, operatorTokenAsJson, recordToken, revokeToken, storeOperatorToken, toIso, tokenAsJson, type NewToken } from '../administration/tokens.ts';
+import type { TeamQueries, TokenSummary } from '../../projections/teams/teams.queries.ts';
 import { readConfig } from '../app/config.ts';
-import { noteRevocation } from '../security/token-notes.ts';
-import { recordFact } from '../log/record-fact.ts';
-import { recordRevocation } from '../maintenance/tell-revocations.ts';
+import { listOperatorTokens, revokeOperatorToken, type OperatorToken } from '../security/operator-tokens.ts';
+import type { AuditDetails } from '../audit/audit-log.ts';
 import { audited } from './audited.ts';
-import { withRequiredOption, writeOut, writeTable, writeWords } from './console.ts';
+import { writeOut, writeTable, writeWords } from './console.ts';
 import { parseExpiry, type Expiry } from './expiry.ts';
 import { UserError } from './user-error.ts';
-import { findTeam, normalId, withReadModel, withService } from './with-service.ts';
+import { findTeam, withReadModel, withService } from './with-service.ts';
 
+/** Either `team` or `operator` is given. */
 interface Flags {
-  readonly team: string;
+  readonly team?: string;
+  readonly operator?: true;
   readonly json?: boolean;
 }
 
@@ -27,50 +27,70 @@ interface CreateFlags extends Flags {
 }
 
 export function addTokenCommands(program: Command): void {
-  const tokens = program.command('tokens').description('make, list and revoke the access tokens of a team');
+  const tokens = program.command('tokens').description('make, list and revoke access tokens: those of a team, or those of operators');
   const command = (name: string, description: string): Command => {
-    return withRequiredOption(tokens.command(name).description(description), '--team <team>', 'the ID or name of the team')
-      .option('--json', 'write the result as JSON');
+    return tokens.command(name).description(description).option('--team <team>', 'the ID or name of the team')
+      .addOption(new Option('--operator', 'of operators: for /admin only, and of no team').conflicts('team'))
+      .option('--json', 'write the result as JSON')
+      .hook('preAction', (_program, command) => {
+        const { team, operator } = command.opts<Flags>();
+        if (team === undefined && operator === undefined) command.error("error: give either '--team <team>' or '--operator'");
+      });
   };
   command('create', 'make a token; writes it, this one time').option('--name <name>', 'what it is for', 'unnamed')
     .option('--expires <when>', 'a duration (90m, 12h, 30d), a date or a moment; without it never', parseExpiry)
-    .option('--read-only', 'it may change nothing').option('--app <app>', 'it is for this app and its tables only').action(create);
-  command('list', 'list the tokens of a team, which shows their IDs').action(list);
+    .addOption(new Option('--read-only', 'it may change nothing').conflicts('operator'))
+    .addOption(new Option('--app <app>', 'it is for this app and its tables only').conflicts('operator')).action(create);
+  command('list', 'list tokens, which shows their IDs').action(list);
   command('revoke', 'end a token, for good').argument('<token-id>', 'the ID of the token').action(revoke);
 }
 
-async function create({ name, team: idOrName, expires, readOnly = false, app, json }: CreateFlags): Promise<void> {
-  const appId = app ?? null;
-  const token = newAccessToken();
-  const id = randomUUIDv7();
-  const details = { team: idOrName, tokenId: id, name, readOnly, appId };
-  const expiresAt = await audited('token.create', details, (details) => withService(async ({ log, teams }) => {
-    const team = await findTeam({ teams }, idOrName);
-    details['teamId'] = team.id;
-    const now = log.now();
-    const expiresAt = expires?.(now) ?? null;
-    if (expiresAt !== null && expiresAt <= now) throw new UserError('--expires: that time has passed already.');
-    details['expiresAt'] = toIso(expiresAt);
-    await recordFact(log, createToken(team.id, id, name, hashToken(token), { expiresAt, readOnly, appId }));
-    return expiresAt;
-  }));
-  if (json) {
-    writeOut(JSON.stringify({ id, name, token, expiresAt: toIso(expiresAt), readOnly, appID: appId }));
+async function create(flags: CreateFlags): Promise<void> {
+  const made = newToken();
+  const shown = flags.team === undefined ? await createForOperator(made, flags) : await createForTeam(made, flags.team, flags);
+  if (flags.json) {
+    writeOut(JSON.stringify({ id: made.id, name: flags.name, token: made.token, ...shown }));
     return;
   }
-  writeWords(`This is the only time that the token is shown. Its ID is ${id}.`);
-  writeOut(token);
+  writeWords(`This is the only time that the token is shown. Its ID is ${made.id}.`);
+  writeOut(made.token);
+}
+
+async function createForTeam(made: NewToken, idOrName: string, { name, expires, readOnly = false, app }: CreateFlags): Promise<object> {
+  const appId = app ?? null;
+  const details = { team: idOrName, tokenId: made.id, name, readOnly, appId };
+  return audited('token.create', details, (details) => withService(async ({ log, teams }) => {
+    const team = await findTeam({ teams }, idOrName);
+    details['teamId'] = team.id;
+    const expiresAt = expires?.(log.now()) ?? null;
+    details['expiresAt'] = toIso(expiresAt);
+    await recordToken(log, team.id, made, name, { expiresAt, readOnly, appId });
+    return { expiresAt: toIso(expiresAt), readOnly, appID: appId };
+  }));
+}
+
+async function createForOperator(made: NewToken, { name, expires }: CreateFlags): Promise<object> {
+  const expiresAt = expires?.(Date.now()) ?? null;
+  const details = { tokenId: made.id, operator: true, name, expiresAt: toIso(expiresAt) };
+  await audited('token.create', details, () => withReadModel(({ database }) => storeOperatorToken(database.pool, made, name, expiresAt)));
+  return { expiresAt: toIso(expiresAt) };
 }
 
 async function list({ team: idOrName, json }: Flags): Promise<void> {
+  if (idOrName === undefined) {
+    const tokens = await withReadModel(({ database }) => listOperatorTokens(database.pool));
+    if (json) writeOut(JSON.stringify(tokens.map(operatorTokenAsJson)));
+    else writeTable(['ID', 'NAME', 'STATE', 'EXPIRES', 'LAST USED'], tokens.map((token) => [
+      token.id, token.name, stateOf(token, Date.now()), describeTime(token.expiresAt), describeTime(token.usedAt),
+    ]));
+    return;
+  }
   const { tokens, now } = await withService(async ({ log, teams }) => {
     const team = await findTeam({ teams }, idOrName);
     return { tokens: await teams.tokens(team.id), now: log.now() };
   });
   if (json) {
-    writeOut(JSON.stringify(tokens.map(({ id, name, revoked, expiresAt, readOnly, appId, usedAt }) => {
-      return { id, name, revoked, expiresAt: toIso(expiresAt), readOnly, appID: appId, lastUsedAt: toIso(minuteOf(usedAt)) };
-    })));
+    writeOut(JSON.stringify(tokens.map(tokenAsJson)));
     return;
   }
   writeTable(['ID', 'NAME', 'STATE', 'ACCESS', 'APP', 'EXPIRES', 'LAST USED'], tokens.map((token) => [
@@ -79,48 +99,58 @@ async function list({ team: idOrName, json }: Flags): Promise<void> {
   ]));
 }
 
-/** Services refuse a token as soon as Postgres has the note, even while the log is unavailable; the log is told as soon as possible. */
 async function revoke(text: string, flags: Flags): Promise<void> {
   // Not the text itself: somebody may name the token instead of its ID.
-  const details = { team: flags.team, tokenId: normalId(text) };
-  const { name, id, problem } = await audited('token.revoke', details, (details) => withReadModel(async ({ database, queries: { teams } }, withLog) => {
-    const known = await findToken(teams, flags.team, text).catch((error: unknown) => {
-      if (error instanceof UserError) return null;
-      throw error;
-    });
-    // The latest events may not have been projected yet.
-    const token = known ?? (await withLog(() => findToken(teams, flags.team, text)));
-    Object.assign(details, { teamId: token.teamId, tokenId: token.id, name: token.name });
-    await noteRevocation(database.pool, token.id);
-    const told = withLog((log) => recordRevocation(log, token.teamId, token.id), readConfig().OUTCOME_WAIT_MS);
-    return { ...token, problem: await told.then(() => null, (error: Error) => error.message) };
-  }));
+  const details = { ...(flags.team === undefined ? { operator: true } : { team: flags.team }), tokenId: normalId(text) };
+  const { name, id, problem } = await audited('token.revoke', details, (details) => {
+    return flags.team === undefined ? revokeOfOperator(text, details) : revokeOfTeam(flags.team, text, details);
+  });
   if (flags.json) writeOut(JSON.stringify({ id, name, revoked: true, inLog: problem === null }));
   else if (problem === null) writeWords(`The token ${JSON.stringify(name)} is revoked. Running services refuse it within two seconds.`);
   else writeWords(`The token ${JSON.stringify(name)} is refused from now on: running services do so within two seconds.`);
   if (problem !== null) writeWords(`The log could not be told of it (${problem}). The service does that as soon as it can.`);
 }
 
+/** A token that is revoked, and why the log could not be told of it; null: it was, or need not be. */
+interface Revoked {
+  readonly id: string;
+  readonly name: string;
+  readonly problem: string | null;
+}
+
+async function revokeOfTeam(idOrName: string, text: string, details: AuditDetails): Promise<Revoked> {
+  return withReadModel(async ({ database, queries: { teams } }, withLog) => {
+    const known = await findToken(teams, idOrName, text).catch((error: unknown) => {
+      if (error instanceof UserError) return null;
+      throw error;
+    });
+    // The latest events may not have been projected yet.
+    const { id, name, teamId } = known ?? (await withLog(() => findToken(teams, idOrName, text)));
+    Object.assign(details, { teamId, tokenId: id, name });
+    const problem = await revokeToken(database.pool, { id, teamId }, (work) => withLog(work, readConfig().OUTCOME_WAIT_MS));
+    return { id, name, problem: problem?.message ?? null };
+  });
+}
+
+async function revokeOfOperator(text: string, details: AuditDetails): Promise<Revoked> {
+  const id = normalId(text);
+  const name = id === null ? null : await withReadModel(({ database }) => revokeOperatorToken(database.pool, id));
+  if (id === null || name === null) throw new UserError(`There is no operator's token of the ID ${JSON.stringify(text)}.`);
+  details['name'] = name;
+  return { id, name, problem: null };
+}
+
 /** Throws UserError when the team has no such token. */
-async function findToken(teams: TeamQueries, idOrName: string, text: string): Promise<TokenSummary & { readonly teamId: string }> {
+async function findToken(teams: TeamQueries, idOrName: string, text: string): Promise<TokenSummary> {
   const team = await findTeam({ teams }, idOrName);
   const found = (await teams.tokens(team.id)).find(({ id }) => id === normalId(text));
   if (!found) throw new UserError(`The team ${JSON.stringify(team.name)} has no token of the ID ${JSON.stringify(text)}.`);
-  return { ...found, teamId: team.id };
+  return found;
 }
 
-function stateOf({ revoked, expiresAt }: TokenSummary, now: number): string {
+function stateOf({ revoked, expiresAt }: OperatorToken, now: number): string {
   if (revoked) return 'revoked';
   return expiresAt !== null && now >= expiresAt ? 'expired' : 'active';
-}
-
-/** The last use of a token is known to the minute. */
-function minuteOf(time: number | null): number | null {
-  return time === null ? null : time - (time % 60_000);
-}
-
-function toIso(time: number | null): string | null {
-  return time === null ? null : new Date(time).toISOString();
 }
 
 /** `2027-01-31 12:00Z` */

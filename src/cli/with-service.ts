@@ -1,5 +1,6 @@
 /** Runs the service without HTTP, for a command. It does not matter whether the service runs elsewhere at the same time. */
 import { once } from 'node:events';
+import { normalId } from '../administration/ids.ts';
 import { readConfig } from '../app/config.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { noLogObserver } from '../log/log-observer.ts';
@@ -8,8 +9,6 @@ import type { TeamQueries, TeamSummary } from '../../projections/teams/teams.que
 import { newLogger } from './console.ts';
 import { interruption } from './interruption.ts';
 import { UserError } from './user-error.ts';
-
-const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * Opens the log, waits until the read model has caught up, does some work, and closes the log. `waitMs`: a deadline for catching
@@ -54,16 +53,12 @@ export async function withReadModel<T>(work: (readModel: ReadModel, withLog: Wit
 
 /** The team with this ID, or the only one with this name. Throws UserError. */
 export async function findTeam({ teams }: { readonly teams: TeamQueries }, idOrName: string): Promise<TeamSummary> {
-  const byId = uuidPattern.test(idOrName) ? await teams.team(idOrName.toLowerCase()) : null;
+  const id = normalId(idOrName);
+  const byId = id === null ? null : await teams.team(id);
   if (byId !== null) return byId;
   const named = (await teams.teams()).filter((team) => team.name === idOrName);
   if (named.length === 1) return named[0]!;
   if (named.length === 0) throw new UserError(`There is no team ${JSON.stringify(idOrName)}; see \`tablog teams list\`.`);
   const ids = named.map((team) => team.id).join(', ');
   throw new UserError(`${named.length} teams are named ${JSON.stringify(idOrName)}; say which by its ID: ${ids}`);
-}
-
-/** A token's or team's ID as it is stored, or null if the text is no ID. */
-export function normalId(text: string): string | null {
-  return uuidPattern.test(text) ? text.toLowerCase() : null;
 }

@@ -7,6 +7,7 @@ import { isBodyWithin } from './bodies/request-body.ts';
 import { addExportRoutes, type ExportsRouteDependencies } from './routes/exports.ts';
 import { addFileRoutes, type FilesRouteDependencies } from './routes/files.ts';
 import { addJobRoutes, type JobsRouteDependencies } from './routes/jobs.ts';
+import { addOperatorsRoutes, type OperatorsRouteDependencies } from './routes/operators/operators.ts';
 import { addQueryRoutes, type QueriesRouteDependencies } from './routes/queries.ts';
 import { addRowRoutes, type RowsRouteDependencies } from './routes/rows.ts';
 import { addStashRoutes, type StashesRouteDependencies } from './routes/stashes.ts';
@@ -18,7 +19,7 @@ import { addUploadRoutes, type UploadsRouteDependencies } from './routes/uploads
 
 /** The dependencies of all routes. */
 export type RouteDependencies = TablesRouteDependencies & TableRouteDependencies & RowsRouteDependencies & QueriesRouteDependencies & ExportsRouteDependencies
-  & StashesRouteDependencies & UploadsRouteDependencies & FilesRouteDependencies & JobsRouteDependencies & TeamRouteDependencies & {
+  & StashesRouteDependencies & UploadsRouteDependencies & FilesRouteDependencies & JobsRouteDependencies & TeamRouteDependencies & OperatorsRouteDependencies & {
     readonly receiver: RowReceiver;
     readonly rateLimits: RateLimits | null;
     /** Null if nothing is refused for want of disk space. */
@@ -46,4 +47,5 @@ export function addRoutes(app: App, dependencies: RouteDependencies): void {
   addFileRoutes(app, dependencies);
   addJobRoutes(app, dependencies);
   addTeamRoutes(app, dependencies);
+  addOperatorsRoutes(app, dependencies);
 }

@@ -1,6 +1,6 @@
 /**
  * Notes about access tokens, outside of the log and the read model: which ones were revoked, before the log has it
- * (docs/decisions/0016), and when they were last used, which no event records. A rebuild keeps them.
+ * (docs/decisions/0016), when they were last used, which no event records, and those of operators. A rebuild keeps them.
  */
 import type pg from 'pg';
 import { advisoryLocks } from '../database/advisory-locks.ts';
@@ -14,6 +14,9 @@ export const revocationNotes = `${schema}.revocations`;
 /** `token_id`, `used_at`: the last use, in milliseconds of log time. */
 export const useNotes = `${schema}.uses`;
 
+/** `id`, `hash`, `name`, `expires_at`, `revoked`: the tokens of operators (operator-tokens.ts). One that was revoked stays, so that lists show it. */
+export const operatorTokens = `${schema}.operators`;
+
 /** Creates the tables unless they exist. Safe to call concurrently from many processes. */
 export async function createTokenNotes(pool: pg.Pool): Promise<void> {
   await inTransaction(pool, async (client) => {
@@ -23,6 +26,9 @@ export async function createTokenNotes(pool: pg.Pool): Promise<void> {
       `create table if not exists ${revocationNotes} (token_id uuid primary key, noted_at timestamptz not null default now())`,
     );
     await client.query(`create table if not exists ${useNotes} (token_id uuid primary key, used_at int8 not null)`);
+    await client.query(`create table if not exists ${operatorTokens} (
+      id uuid primary key, hash bytea not null unique, name text not null, expires_at int8, revoked boolean not null default false
+    )`);
   });
 }
 

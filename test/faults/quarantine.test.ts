@@ -10,7 +10,7 @@ import { hashToken } from '../../projections/teams/teams.queries.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
 import { appendRecord } from '../../src/log/postgres/append-record.ts';
 import { newAccessToken } from '../../src/security/access-token.ts';
-import { outcomeOf } from '../support/client.ts';
+import { Client, outcomeOf } from '../support/client.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { sleepUntil, startServer } from '../support/server.ts';
 import { runTablog } from '../support/tablog.ts';
@@ -53,6 +53,7 @@ test('its neighbour goes on, also after a restart, and after the fix it has all 
   // Nobody adds to what is held.
   expect(await tablog('plans', 'suspend', teamId)).toMatchObject({ code: 1, stderr: expect.stringContaining(`team ${teamId} is in quarantine`) });
 
+  const operatorToken = (await tablog('tokens', 'create', '--operator')).stdout.trim();
   await server.stop();
   server = await startServer({ databaseUrl });
   [unlucky, lucky] = tenants();
@@ -60,6 +61,14 @@ test('its neighbour goes on, also after a restart, and after the fix it has all 
   await unlucky.untilRefused();
   expect(outcomeOf(await lucky.patch('third'))).toBe('200');
   expect(JSON.parse((await tablog('quarantine', 'list', '--json')).stdout)).toEqual([expect.objectContaining({ teamId, partition })]);
+
+  const operator = new Client(server.url, operatorToken);
+  expect(outcomeOf(await operator.send(`/admin/teams/${teamId}/suspend`, { method: 'POST' }))).toBe('503 service_unavailable');
+  expect((await operator.get(`/admin/teams/${teamId}`)).json.data.quarantinedSince).toEqual(expect.any(String));
+  expect((await operator.get('/admin/quarantine')).json.data).toEqual([expect.objectContaining({ teamID: teamId, name: 'team', partition })]);
+  expect((await operator.get('/admin/partitions')).json.data[partition]).toMatchObject({ partition, halted: null, quarantined: [teamId] });
+  const release = async () => (await operator.send(`/admin/quarantine/${teamId}/release`, { method: 'POST' })).json.data;
+  expect(await release()).toEqual({ teamID: teamId, released: false, error: expect.stringContaining('a planted fault') });
 
   await repair();
   expect(await tablog('quarantine', 'release', '--all')).toMatchObject({ code: 0 });
@@ -70,5 +79,13 @@ test('its neighbour goes on, also after a restart, and after the fix it has all 
   expect(outcomeOf(await unlucky.patch('second'))).toBe('200');
   expect(outcomeOf(await lucky.patch('fourth'))).toBe('200');
   expect(await tablog('quarantine', 'list')).toMatchObject({ stdout: 'No team is in quarantine.\n' });
+
+  // The same over HTTP.
+  const repairAgain = await plantFault(databaseUrl, 'tokens', teamId);
+  await append(partition, recordOf(createToken(teamId, randomUUID(), 'held', hashToken(newAccessToken()))));
+  await unlucky.untilRefused();
+  await repairAgain();
+  expect(await release()).toEqual({ teamID: teamId, released: true, error: null });
+  await sleepUntil(async () => (await unlucky.outcomes())[0] === '200', 'it is answered again', 60_000);
   expect(await verify({ DATABASE_URL: databaseUrl })).toMatchObject({ exitCode: 0 });
 }, 180_000);

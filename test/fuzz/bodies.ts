@@ -79,6 +79,7 @@ function sampleText(name: string, random: Random, marker: string): string {
     case 'column': case 'fields': case 'groupBy': return random.pick(columns);
     case 'sort': return random.pick(['n', '-secret', 'secret', '-n']);
     case 'sql': return random.pick(statements);
+    case 'expires': return random.pick(['2999-01-31T00:00:00Z', '2999-01-31T02:00:00+02:00']);
     case 'app': return random.pick(apps);
     case '$stashID': return random.pick(stashNames);
     case 'contentType': return random.pick(['image/png', 'text/plain', 'text/html; charset=utf-8', 'application/octet-stream']);

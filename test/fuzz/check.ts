@@ -50,16 +50,18 @@ export class AnswerChecker {
 
   /** A success that the token does not allow. */
   #undueSuccess({ method, rights }: FuzzRequest, path: string, status: number): string | null {
-    const isPublic = this.#document.operationOf({ method, path })?.security?.length === 0;
-    if (status >= 400 || isPublic) return null;
+    const security = this.#document.operationOf({ method, path })?.security;
+    if (status >= 400 || security?.length === 0) return null;
     if (rights === 'none') return 'a success without a valid token';
+    const isForOperators = security?.some((scheme) => 'operator' in scheme) === true;
+    if (isForOperators !== (rights === 'operator')) return `a success with the token of ${isForOperators ? 'a team' : 'an operator'}`;
     return rights === 'read' && method !== 'GET' && method !== 'HEAD' && !(method === 'POST' && path.endsWith('/query')) ? 'a write with a token that is for reading only' : null;
   }
 
   /** A secret or an ID of another team that the request itself did not contain. */
   #leakIn(team: FuzzTeam, request: FuzzRequest, text: string): string | null {
-    // The URLs of files are public: whoever has one may read it.
-    if (request.target.startsWith('/files/')) return null;
+    // The URLs of files are public: whoever has one may read it. Operators see the names of all teams.
+    if (request.target.startsWith('/files/') || (request.rights === 'operator' && request.target.startsWith('/admin/'))) return null;
     const reader = request.rights === 'none' ? null : team;
     const sent = (secret: string): boolean => request.target.includes(secret) || request.body?.includes(secret) === true;
     const leaked = this.#teams.find((other) => other !== reader && text.includes(other.marker) && !sent(other.marker));

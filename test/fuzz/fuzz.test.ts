@@ -28,9 +28,10 @@ let [hidden, ...teams]: FuzzTeam[] = [];
 
 beforeAll(async () => {
   victim = await api().createTeam();
-  hidden = await makeTeam(victim, 'Secret-of-victim');
+  const operator = await api().createOperatorToken();
+  hidden = await makeTeam(victim, 'Secret-of-victim', operator);
   const senders = await Promise.all(['one', 'two', 'three'].map(async (name) => ({ name, team: await api().createTeam() })));
-  teams = await Promise.all(senders.map(({ name, team }) => makeTeam(team, `Secret-of-${name}`)));
+  teams = await Promise.all(senders.map(({ name, team }) => makeTeam(team, `Secret-of-${name}`, operator)));
   await senders[0]!.team.setPlan({ rowsMax: 2000, uploadBytesMax: 20_000 });
 });
 
@@ -49,6 +50,7 @@ test('the checks find planted faults', async () => {
   }
   const { answer } = plantedAnswers(hidden!)[0]!;
   expect(checker.problemOf(teams[0]!, { ...request, rights: 'none' }, answer, true)).toBe('a success without a valid token');
+  expect(checker.problemOf(teams[0]!, { ...request, rights: 'operator' }, answer, true)).toBe('a success with the token of an operator');
 });
 
 test('every answer is one that the document describes, and of the team that asks', async () => {

@@ -4,6 +4,7 @@ import type { FuzzRequest } from './requests.ts';
 import { remember, type Things } from './things.ts';
 
 interface Data {
+  readonly id?: string;
   readonly tableID?: string;
   readonly jobID?: string;
   readonly rowIDs?: readonly string[];
@@ -21,6 +22,8 @@ export function learn(things: Things, { operationId, target }: FuzzRequest, { st
   if (operationId === 'deleteTable') things.deleteTable(id!);
   const parsed = headers.get('content-type')?.startsWith('application/json') === true && body.length > 0 ? JSON.parse(body.toString()) as { data?: Data; continuation?: string } : {};
   const { data = {}, continuation } = parsed;
+  if (operationId === 'createTeam') remember(things.madeTeams, data.id!);
+  if (operationId === 'createTeamToken' || operationId === 'createOperatorToken') remember(things.madeTokens, data.id!);
   if (data.jobID !== undefined) remember(things.jobs, data.jobID);
   if (operationId === 'createTable' && data.tableID !== undefined) things.addTable(data.tableID, data.rowIDs ?? []);
   if (data.uploadLocation !== undefined) {

@@ -21,7 +21,7 @@ export interface FuzzRequest {
 }
 
 /** What its token allows; `none`: it has no valid token. */
-export type Rights = 'all' | 'read' | 'app' | 'none';
+export type Rights = 'all' | 'read' | 'app' | 'operator' | 'none';
 
 interface Operation {
   readonly method: string;
@@ -37,12 +37,15 @@ interface Subject {
   readonly upload: KnownUpload | undefined;
   readonly job: string | undefined;
   readonly file: string | undefined;
+  readonly team: string | undefined;
+  readonly token: string | undefined;
 }
 
 /** How often an operation is asked for, relative to others: those that make and change things more often than those about the service. */
 const weights: Readonly<Record<string, number>> = {
   createTable: 10, overwriteTable: 12, updateTable: 8, addRows: 25, updateRow: 25, deleteRow: 8, listRows: 20, queryRows: 15, querySql: 8, exportTable: 6, getRow: 10, putChunk: 15, deleteStash: 3,
   createUpload: 6, putUploadBytes: 8, completeUpload: 8, getFile: 6, getJob: 5, getJobProgress: 5, getTable: 6, getTableHead: 4, getRowsVersion: 4, getFileHead: 4, deleteTable: 3,
+  createTeam: 5, createTeamToken: 4, createOperatorToken: 4, revokeToken: 4,
 };
 
 const otherWeight = 2;
@@ -79,7 +82,8 @@ export class RequestMaker {
     const { method, template, object } = random.weighted(this.#operations);
     const isHostile = random.chance(0.35);
     const subject = this.#subjectOf(isHostile);
-    const authorization = this.#authorization(isHostile);
+    const isForOperators = object.security?.some((scheme) => 'operator' in scheme) === true;
+    const authorization = this.#authorization(isHostile, isForOperators);
     const rowIds = subject.table?.rowIds ?? [];
     const body = object.requestBody === undefined
       ? null : makeBody(object, isHostile && random.chance(0.6), { random, document: this.#document, marker: this.#team.marker, rowIds });
@@ -103,7 +107,7 @@ export class RequestMaker {
     const random = this.#random;
     const { template, method } = random.weighted(this.#operations);
     const path = template.replaceAll(/\{\w+\}/g, () => hostilePart(random));
-    const authorization = this.#authorization(true);
+    const authorization = this.#authorization(true, random.chance(0.1));
     return {
       method: random.chance(0.5) ? method : random.pick(['PUT', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'LINK', 'MKCOL', 'SEARCH', 'PATCH', 'POST', 'HEAD', 'GET']),
       target: random.chance(0.5) ? path : random.pick([
@@ -119,7 +123,10 @@ export class RequestMaker {
     const random = this.#random;
     const things = isHostile && random.chance(0.25) ? random.pick(this.#others).things : random.chance(0.15) ? this.#team.things : this.#mine;
     const tables = random.chance(isHostile ? 0.15 : 0.02) ? this.#mine.deletedTables : things.tables;
-    return { table: pickFrom(random, tables), upload: pickFrom(random, things.uploads.slice(-5)), job: pickFrom(random, things.jobs), file: pickFrom(random, things.files) };
+    return {
+      table: pickFrom(random, tables), upload: pickFrom(random, things.uploads.slice(-5)), job: pickFrom(random, things.jobs), file: pickFrom(random, things.files),
+      team: pickFrom(random, this.#mine.madeTeams), token: pickFrom(random, this.#mine.madeTokens),
+    };
   }
 
   /** Now and then something else than the other parameters name, such as a row of another table or team. */
@@ -145,12 +152,14 @@ export class RequestMaker {
     return query.length === 0 ? path : `${path}?${query.join('&')}`;
   }
 
-  #pathPart(name: string, { table, upload, job, file }: Subject): string | undefined {
+  #pathPart(name: string, { table, upload, job, file, team, token }: Subject): string | undefined {
     const random = this.#random;
     switch (name) {
       case 'tableID': return table?.id;
       case 'rowID': return pickFrom(random, table?.rowIds ?? []);
       case 'jobID': return job;
+      case 'teamID': return team;
+      case 'tokenID': return token;
       case 'uploadID': return upload?.id;
       case 'appID': return upload?.app ?? random.pick(apps);
       case 'stashID': return random.pick(stashNames);
@@ -192,14 +201,16 @@ export class RequestMaker {
     });
   }
 
-  #authorization(isHostile: boolean): { headers: (readonly [string, string])[]; rights: Rights } {
-    const { full, readOnly, ofApp, dead } = this.#team.tokens;
+  /** Mostly a token that is good for the operation: of an operator, or of the team. */
+  #authorization(isHostile: boolean, isForOperators: boolean): { headers: (readonly [string, string])[]; rights: Rights } {
+    const { full, readOnly, ofApp, operator, dead } = this.#team.tokens;
     const random = this.#random;
     const valid = (token: string, rights: Rights) => ({ headers: this.#bearer(token), rights });
     const invalid = (...values: string[]) => ({ headers: values.map((value) => ['authorization', value] as const), rights: 'none' as const });
-    if (!isHostile) return valid(full, 'all');
+    const good = () => (isForOperators ? valid(operator, 'operator') : valid(full, 'all'));
+    if (!isHostile) return good();
     return random.weighted([
-      [70, () => valid(full, 'all')], [8, () => valid(readOnly, 'read')], [8, () => valid(ofApp, 'app')], [4, () => invalid(`Bearer ${dead}`)], [3, () => invalid()],
+      [66, good], [4, () => (isForOperators ? valid(full, 'all') : valid(operator, 'operator'))], [8, () => valid(readOnly, 'read')], [8, () => valid(ofApp, 'app')], [4, () => invalid(`Bearer ${dead}`)], [3, () => invalid()],
       [2, () => invalid(`Bearer ${full}x`)], [1, () => invalid(`Basic ${full}`)], [1, () => invalid(`Bearer ${full}`, `Bearer ${full}`)], [1, () => invalid(hostileHeader(random))],
     ])();
   }

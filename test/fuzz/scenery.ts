@@ -1,6 +1,6 @@
 /** Teams with tables, a stash, uploads and jobs, all of which contain a marker of the team. */
 import { Client } from '../support/client.ts';
-import type { Team } from '../support/api.ts';
+import type { Team, Token } from '../support/api.ts';
 import { upload, createUpload, picture } from '../support/uploads.ts';
 import { Things, type FuzzTeam } from './things.ts';
 
@@ -10,7 +10,8 @@ export const apps = ['shop', 'store'] as const;
 /** The names of stashes are common to all teams, which must not see each other's. */
 export const stashNames = ['stash-a', 'stash-b', 'stash-c', 'stash-d'] as const;
 
-export async function makeTeam(team: Team, marker: string): Promise<FuzzTeam> {
+/** `operator`: a token of an operator. */
+export async function makeTeam(team: Team, marker: string, operator: Token): Promise<FuzzTeam> {
   const [readOnly, ofApp, dead] = await Promise.all([
     team.createToken({ readOnly: true }), team.createToken({ appId: apps[0] }), team.createToken({ expiresAt: 0 }),
   ]);
@@ -18,7 +19,7 @@ export async function makeTeam(team: Team, marker: string): Promise<FuzzTeam> {
   const { client } = team;
   for (const linked of [undefined, apps[0]]) await addTable(client, things, marker, linked);
   await addRest(client, things, marker);
-  const tokens = { full: client.token, readOnly: readOnly.client.token, ofApp: ofApp.client.token, dead: dead.client.token };
+  const tokens = { full: client.token, readOnly: readOnly.client.token, ofApp: ofApp.client.token, operator: operator.client.token, dead: dead.client.token };
   return { marker, tokens, things };
 }
 

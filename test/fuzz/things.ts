@@ -33,6 +33,9 @@ export class Things {
   /** Paths of public files. */
   readonly files: string[] = [];
   readonly jobs: string[] = [];
+  /** Teams, and tokens of teams and operators, that an operator made: other teams are none of its business here. */
+  readonly madeTeams: string[] = [];
+  readonly madeTokens: string[] = [];
 
   addTable(id: string, rowIds: readonly string[]): KnownTable {
     const table = { id, rowIds: rowIds.slice(0, remembered), etags: [], continuations: [] };
@@ -57,6 +60,8 @@ export interface Tokens {
   readonly readOnly: string;
   /** For the app `shop` only. */
   readonly ofApp: string;
+  /** Of an operator: the same for all teams. */
+  readonly operator: string;
   /** Expired. */
   readonly dead: string;
 }

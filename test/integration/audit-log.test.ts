@@ -59,11 +59,18 @@ test('who administers what, and whether it was done', async () => {
     { action: 'team.create', result: 'done', user, teamId: team, name: 'acme' },
   ]);
   let made = { id: '', token: '' };
+  let ofOperator = { id: '' };
   const created = await linesOf(async () => {
     made = JSON.parse(await tablog('tokens', 'create', '--team', 'acme', '--name', 'shop', '--app', 'a', '--read-only', '--json'));
   });
   const token = { user, team: 'acme', teamId: team, tokenId: made.id, name: 'shop' };
   expect(created).toEqual([{ action: 'token.create', result: 'done', ...token, readOnly: true, appId: 'a', expiresAt: null }]);
+  expect(await linesOf(async () => { ofOperator = JSON.parse(await tablog('tokens', 'create', '--operator', '--json')); })).toEqual([
+    { action: 'token.create', result: 'done', user, tokenId: ofOperator.id, operator: true, name: 'unnamed', expiresAt: null },
+  ]);
+  expect(await linesOf(() => tablog('tokens', 'revoke', ofOperator.id, '--operator'))).toEqual([
+    { action: 'token.revoke', result: 'done', user, operator: true, tokenId: ofOperator.id, name: 'unnamed' },
+  ]);
   expect(await linesOf(() => tablog('tokens', 'revoke', made.id, '--team', 'acme'))).toEqual([{ action: 'token.revoke', result: 'done', ...token }]);
   // Whoever mistakes the token for its ID leaves no token in the file.
   expect(await linesOf(() => tablog('tokens', 'revoke', made.token, '--team', 'acme'))).toEqual([
@@ -102,17 +109,21 @@ test('withdrawals and refused tokens have the address of the client', async () =
   };
   expect(withdrawn).toEqual([{ ...line, result: 'done' }, { ...line, result: 'upload_not_found' }]);
 
+  const revoked = JSON.parse(await tablog('tokens', 'create', '--operator', '--json'));
+  await tablog('tokens', 'revoke', revoked.id, '--operator');
   const refused = await linesOf(async () => {
     const wrong = newAccessToken();
     for (const bearer of [wrong, wrong, 'x']) expect((await new Client(server.url, bearer).get('/tables', proxied)).status).toBe(404);
+    expect((await new Client(server.url, revoked.token).get('/admin/teams', proxied)).status).toBe(404);
     expect(await server.stop()).toBe(0);
   });
   // They may have been counted in two intervals.
-  expect(refused.reduce((sum, { count }) => sum + (count as number), 0)).toBe(3);
+  expect(refused.reduce((sum, { count }) => sum + (count as number), 0)).toBe(4);
   for (const { count: _count, ...one } of refused) {
     expect(one).toEqual({ action: 'token.refused', result: 'request_error', address: '127.0.0.1', forwardedFor: '203.0.113.9' });
   }
-  expect(await readFile(join(folder, 'audit.log'), 'utf8')).not.toContain(token);
+  const written = await readFile(join(folder, 'audit.log'), 'utf8');
+  for (const secret of [token, revoked.token]) expect(written).not.toContain(secret);
 });
 
 test('what is done to a log, and to what is made of it', async () => {

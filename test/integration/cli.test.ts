@@ -71,6 +71,22 @@ describe('while its Postgres runs already', () => {
     await postgres.stop();
   });
 
+  test('a token of an operator is made, listed and revoked', async () => {
+    const created = await tablog('tokens', 'create', '--operator', '--name', 'console');
+    expect(created.stdout.trimEnd()).toMatch(tokenPattern);
+    const made = JSON.parse(await output('tokens', 'create', '--operator', '--expires', '2999-01-31', '--json'));
+    const expiresAt = '2999-01-31T00:00:00.000Z';
+    expect(made).toEqual({ id: expect.stringMatching(uuidPattern), name: 'unnamed', token: expect.stringMatching(tokenPattern), expiresAt });
+    const [first, second] = JSON.parse(await output('tokens', 'list', '--operator', '--json'));
+    expect(first).toEqual({ id: expect.stringMatching(uuidPattern), name: 'console', revoked: false, expiresAt: null, lastUsedAt: null });
+    expect(second).toEqual({ id: made.id, name: 'unnamed', revoked: false, expiresAt, lastUsedAt: null });
+    expect(JSON.parse(await output('tokens', 'revoke', made.id, '--operator', '--json'))).toEqual({ id: made.id, name: 'unnamed', revoked: true, inLog: true });
+    const lines = (await output('tokens', 'list', '--operator')).split('\n');
+    expect(lines[0]).toBe('ID                                    NAME     STATE    EXPIRES            LAST USED');
+    expect(lines).toContain(`${first.id}  console  active   never              never`);
+    expect(lines).toContain(`${made.id}  unnamed  revoked  2999-01-31 00:00Z  never`);
+  });
+
   test('the keys that signatures are made with are listed, rotated and removed', async () => {
     // The first start of the service makes the first one, unless it is there.
     expect(await output('keys', 'list')).toBe('ID  STATE');
@@ -145,8 +161,13 @@ bytes of the log today  0     unlimited`);
     [['plans', 'show', unknown], `There is no team "${unknown}"`],
     [['tokens', 'revoke', unknown, '--team', 'acme'], `The team "acme" has no token of the ID "${unknown}".\n`],
     [['tokens', 'revoke', 'x', '--team', 'acme'], 'The team "acme" has no token of the ID "x".\n'],
-    [['tokens', 'create'], `error: required option '--team <team>' not specified`],
-    [['tokens', 'create', '--team', 'acme', '--expires', '2000-01-31'], '--expires: that time has passed already.\n'],
+    [['tokens', 'create'], `error: give either '--team <team>' or '--operator'`],
+    [['tokens', 'create', '--team', 'acme', '--expires', '2000-01-31'], 'expiresAt: that time has passed already\n'],
+    [['tokens', 'create', '--operator', '--expires', '2000-01-31'], 'expiresAt: that time has passed already\n'],
+    [['tokens', 'create', '--operator', '--name', ' '], 'name: must not be blank\n'],
+    [['tokens', 'create', '--operator', '--team', 'acme'], "error: option '--operator' cannot be used with option '--team <team>'"],
+    [['tokens', 'create', '--operator', '--read-only'], "error: option '--read-only' cannot be used with option '--operator'"],
+    [['tokens', 'revoke', unknown, '--operator'], `There is no operator's token of the ID "${unknown}".\n`],
     [['tokens', 'create', '--team', 'acme', '--expires', 'soon'], 'It must be a duration like 90m, 12h or 30d'],
     [['tokens', 'create', '--team', 'acme', '--app', ''], 'appId: must not be empty\n'],
     [['teams', 'create', ' '], 'name: must not be blank\n'],

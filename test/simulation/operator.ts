@@ -6,7 +6,7 @@ import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
 import { KafkaReader } from '../../src/log/kafka/kafka-reader.ts';
 import { PostgresReader } from '../../src/log/postgres/postgres-reader.ts';
 import { resumeLog as resume } from '../../src/log/resume.ts';
-import { resumeAfterLoss } from '../../src/replay/resume-after-loss.ts';
+import { resumeAfterLoss } from '../../src/administration/partitions.ts';
 import { clock, SimulatedProcess } from './clock.ts';
 import { connectTo } from './cluster.ts';
 import { SimulatedDatabase } from './database.ts';

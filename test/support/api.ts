@@ -32,6 +32,8 @@ export interface Api extends Omit<Deployment, 'id'> {
   outputs(): Promise<string[]>;
   /** Creates a team without tables. */
   createTeam(): Promise<Team>;
+  /** Creates a token of an operator. `expiresAt`: in milliseconds of log time; absent: never. */
+  createOperatorToken(expiresAt?: number): Promise<Token>;
   /** Run before the service is stopped. */
   readonly closers: (() => Promise<unknown>)[];
 }
@@ -84,6 +86,10 @@ function apiOf(deployment: Deployment, closers: Api['closers']): Api {
     ...deployment, closers,
     url: urls[0]!,
     outputs: () => callDeployments('outputs', id),
+    createOperatorToken: async (expiresAt) => {
+      const made = await callDeployments('createOperatorToken', id, expiresAt ?? null);
+      return { id: made.id, client: new Client(urls, made.token) };
+    },
     createTeam: async () => {
       const teamId = await callDeployments('createTeam', id);
       const newToken = async (limits: TokenLimits = {}): Promise<Token> => {

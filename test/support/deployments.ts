@@ -10,6 +10,8 @@ import { resumeTeam, setPlan, suspendTeam, type Plan } from '../../commands/plan
 import { createTeam, createToken, type TokenLimits } from '../../commands/teams.ts';
 import { hashToken } from '../../projections/teams/teams.queries.ts';
 import { newAccessToken } from '../../src/security/access-token.ts';
+import { newToken } from '../../src/administration/tokens.ts';
+import { addOperatorToken } from '../../src/security/operator-tokens.ts';
 import { recordFact } from '../../src/log/record-fact.ts';
 import type { Service } from '../../src/app/service.ts';
 import { createLog, type DeploymentKind } from './deployment-kind.ts';
@@ -96,6 +98,12 @@ export class Deployments {
     const [tokenId, token] = [randomUUIDv7(), newAccessToken()];
     await recordFact(this.#find(id).operator.log, createToken(teamId, tokenId, 'test', hashToken(token), limits));
     return { id: tokenId, token };
+  }
+
+  async createOperatorToken(id: string, expiresAt: number | null): Promise<NewToken> {
+    const made = newToken();
+    await addOperatorToken(this.#find(id).operator.database.pool, { id: made.id, hash: hashToken(made.token), name: 'test', expiresAt });
+    return made;
   }
 
   async suspend(id: string, teamId: string): Promise<void> {

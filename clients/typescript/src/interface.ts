@@ -484,6 +484,238 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/teams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List teams
+         * @description All teams, in the order in which they were created, page by page.
+         */
+        get: operations["listTeams"];
+        put?: never;
+        /**
+         * Create a team
+         * @description A team without tokens and tables.
+         */
+        post: operations["createTeam"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/teams/{teamID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a team
+         * @description A team, and for each quota what it uses, how much it may use, and what says so. Bytes of the log are those of today (UTC).
+         */
+        get: operations["getTeam"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/teams/{teamID}/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Set the plan of a team
+         * @description Limits what the team may have. Limits that are not named stay as they are.
+         */
+        patch: operations["setPlan"];
+        trace?: never;
+    };
+    "/admin/teams/{teamID}/suspend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Suspend a team
+         * @description Its tables, and the URLs of its files, are answered 402 from then on.
+         */
+        post: operations["suspendTeam"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/teams/{teamID}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a team
+         * @description Ends its suspension.
+         */
+        post: operations["resumeTeam"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/teams/{teamID}/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the tokens of a team
+         * @description Those that were revoked or have expired too, in the order in which they were created.
+         */
+        get: operations["listTeamTokens"];
+        put?: never;
+        /**
+         * Create a token of a team
+         * @description The answer is the only one that shows the token.
+         */
+        post: operations["createTeamToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the tokens of operators
+         * @description Those that were revoked or have expired too, in the order in which they were created.
+         */
+        get: operations["listOperatorTokens"];
+        put?: never;
+        /**
+         * Create a token of an operator
+         * @description The answer is the only one that shows the token. It is good for `/admin`, and for nothing else.
+         */
+        post: operations["createOperatorToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/tokens/{tokenID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a token
+         * @description A token of a team, or of an operator. It is refused within two seconds, even while the log takes no events.
+         */
+        delete: operations["revokeToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/partitions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the partitions of the log
+         * @description All of them, whichever process projects them: how far each is projected, and why it has halted.
+         */
+        get: operations["listPartitions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/quarantine": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the teams in quarantine
+         * @description With the event that failed and why, the oldest first.
+         */
+        get: operations["listQuarantine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/quarantine/{teamID}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Release a team from quarantine
+         * @description Projects the events of the team that were held, once the cause is removed, and lets it go on. A team that is in no quarantine stays as it is. If the request is cut off, the next one goes on from there.
+         */
+        post: operations["releaseTeam"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/livez": {
         parameters: {
             query?: never;
@@ -905,6 +1137,181 @@ export interface components {
             bytesReceived: number;
             bytesSent: number;
         };
+        TeamSummary: {
+            /**
+             * Format: uuid
+             * @description The ID of the team.
+             */
+            id: string;
+            name: string;
+            suspended: boolean;
+            rows: number;
+            /** @description Null: no limit. */
+            rowsMax: number | null;
+            uploadBytes: number;
+            /** @description Null: no limit. */
+            uploadBytesMax: number | null;
+        };
+        /** @description The name is a label, and need not be unique. */
+        NewTeam: {
+            name: string;
+        };
+        Team: {
+            /**
+             * Format: uuid
+             * @description The ID of the team.
+             */
+            id: string;
+            name: string;
+            suspended: boolean;
+            rows: number;
+            /** @description Null: no limit. */
+            rowsMax: number | null;
+            uploadBytes: number;
+            /** @description Null: no limit. */
+            uploadBytesMax: number | null;
+            /** @description Since when it is in quarantine; null: it is not. */
+            quarantinedSince: string | null;
+            quotas: {
+                rows: {
+                    used: number;
+                    /** @description Null: no limit. */
+                    max: number | null;
+                    /** @description `plan`, or the name of a setting; null if there is no limit. */
+                    setBy: string | null;
+                };
+                tables: {
+                    used: number;
+                    /** @description Null: no limit. */
+                    max: number | null;
+                    /** @description `plan`, or the name of a setting; null if there is no limit. */
+                    setBy: string | null;
+                };
+                stashes: {
+                    used: number;
+                    /** @description Null: no limit. */
+                    max: number | null;
+                    /** @description `plan`, or the name of a setting; null if there is no limit. */
+                    setBy: string | null;
+                };
+                openBodies: {
+                    used: number;
+                    /** @description Null: no limit. */
+                    max: number | null;
+                    /** @description `plan`, or the name of a setting; null if there is no limit. */
+                    setBy: string | null;
+                };
+                openUploads: {
+                    used: number;
+                    /** @description Null: no limit. */
+                    max: number | null;
+                    /** @description `plan`, or the name of a setting; null if there is no limit. */
+                    setBy: string | null;
+                };
+                openUploadBytes: {
+                    used: number;
+                    /** @description Null: no limit. */
+                    max: number | null;
+                    /** @description `plan`, or the name of a setting; null if there is no limit. */
+                    setBy: string | null;
+                };
+                uploadBytes: {
+                    used: number;
+                    /** @description Null: no limit. */
+                    max: number | null;
+                    /** @description `plan`, or the name of a setting; null if there is no limit. */
+                    setBy: string | null;
+                };
+                logBytesPerDay: {
+                    used: number;
+                    /** @description Null: no limit. */
+                    max: number | null;
+                    /** @description `plan`, or the name of a setting; null if there is no limit. */
+                    setBy: string | null;
+                };
+            };
+        };
+        /** @description Limits of a team. What is left out stays as it is; null: the plan sets no limit, and the settings of the service count. */
+        PlanChange: {
+            rowsMax?: number | null;
+            tablesMax?: number | null;
+            stashesMax?: number | null;
+            openBodiesMax?: number | null;
+            openUploadsMax?: number | null;
+            openUploadBytesMax?: number | null;
+            uploadBytesMax?: number | null;
+            logBytesPerDayMax?: number | null;
+        };
+        Token: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            revoked: boolean;
+            expires: string | null;
+            /** @description Known to the minute. */
+            lastUsed: string | null;
+            readOnly: boolean;
+            appID: string | null;
+        };
+        NewToken: {
+            name?: string;
+            /** @description From when on it is refused; null: never. */
+            expires?: string | null;
+            /** @description Whether it may change nothing. */
+            readOnly?: boolean;
+            /** @description The only app that it is for; null: all of the team. */
+            appID?: string | null;
+        };
+        OperatorToken: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            revoked: boolean;
+            expires: string | null;
+            /** @description Known to the minute. */
+            lastUsed: string | null;
+        };
+        NewOperatorToken: {
+            name?: string;
+            /** @description From when on it is refused; null: never. */
+            expires?: string | null;
+        };
+        Partition: {
+            partition: number;
+            /** @description The next offset of the log. */
+            logEnd: string;
+            /** @description The next offset to be projected. */
+            projected: string;
+            /** @description How many events are not projected yet. */
+            behind: number;
+            /** @description The version of the next event to be projected. */
+            version: string;
+            /** @description The fencing token of the process that projects the partition. It rises with each takeover. */
+            epoch: string;
+            /** @description Why the partition has halted; null: it has not. */
+            halted: string | null;
+            /** @description Whether it has halted because its log lacks what was projected. */
+            contradicted: boolean;
+            /** @description The teams in quarantine. */
+            quarantined: string[];
+        };
+        Quarantine: {
+            /**
+             * Format: uuid
+             * @description The ID of the team.
+             */
+            teamID: string;
+            /** @description Null if the event that created the team is held. */
+            name: string | null;
+            partition: number;
+            /** @description The event that failed. */
+            offset: string;
+            /** Format: date-time */
+            since: string;
+            reason: string;
+            /** @description How many events of all teams of the partition came since: no more are held. */
+            eventsSince: string;
+        };
     };
     responses: {
         /** @description `request_validation_error`: The request is malformed. The message names the place. */
@@ -975,6 +1382,24 @@ export interface components {
                     error: {
                         /** @enum {string} */
                         type: "internal_error";
+                        message: string;
+                    };
+                };
+            };
+        };
+        /** @description `forbidden`: The token may not do this: it is for reading only, for another app, for one app where all of the team is asked for, or of a team where one of an operator is needed, or the other way round. Of an address for files: it is not signed, or no longer valid. */
+        "403.forbidden": {
+            headers: {
+                "Request-ID": components["headers"]["Request-ID"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    error: {
+                        /** @enum {string} */
+                        type: "forbidden";
                         message: string;
                     };
                 };
@@ -1075,24 +1500,6 @@ export interface components {
                     error: {
                         /** @enum {string} */
                         type: "payment_required";
-                        message: string;
-                    };
-                };
-            };
-        };
-        /** @description `forbidden`: The token may not do this: it is for reading only, for another app, or for one app where all of the team is asked for. Of an address for files: it is not signed, or no longer valid. */
-        "403.forbidden": {
-            headers: {
-                "Request-ID": components["headers"]["Request-ID"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                RateLimit: components["headers"]["RateLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    error: {
-                        /** @enum {string} */
-                        type: "forbidden";
                         message: string;
                     };
                 };
@@ -1218,6 +1625,16 @@ export interface components {
         };
         /** @description `payment_required`: The team is suspended, or a quota of its plan is used up: rows, tables, stashes, open bodies, open uploads and their bytes, bytes of files, or bytes of the log today. The message says which, how much is used, and how much is allowed. */
         "402.payment_required.head": {
+            headers: {
+                "Request-ID": components["headers"]["Request-ID"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** @description `forbidden`: The token may not do this: it is for reading only, for another app, for one app where all of the team is asked for, or of a team where one of an operator is needed, or the other way round. Of an address for files: it is not signed, or no longer valid. */
+        "403.forbidden.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1675,6 +2092,50 @@ export interface components {
                 };
             };
         };
+        /**
+         * @description `request_error`: The bearer token is missing, does not exist or is incorrect.
+         *
+         *     `team_not_found`: There is no such team.
+         */
+        "404.request_error.team_not_found": {
+            headers: {
+                "Request-ID": components["headers"]["Request-ID"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    error: {
+                        /** @enum {string} */
+                        type: "request_error" | "team_not_found";
+                        message: string;
+                    };
+                };
+            };
+        };
+        /**
+         * @description `request_error`: The bearer token is missing, does not exist or is incorrect.
+         *
+         *     `token_not_found`: There is no such token.
+         */
+        "404.request_error.token_not_found": {
+            headers: {
+                "Request-ID": components["headers"]["Request-ID"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    error: {
+                        /** @enum {string} */
+                        type: "request_error" | "token_not_found";
+                        message: string;
+                    };
+                };
+            };
+        };
     };
     parameters: never;
     requestBodies: never;
@@ -1873,6 +2334,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.request_validation_error"];
+            403: components["responses"]["403.forbidden"];
             404: components["responses"]["404.request_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
@@ -2023,6 +2485,7 @@ export interface operations {
             };
             400: components["responses"]["400.request_validation_error"];
             402: components["responses"]["402.payment_required"];
+            403: components["responses"]["403.forbidden"];
             404: components["responses"]["404.request_error.table_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
@@ -2206,6 +2669,7 @@ export interface operations {
             };
             400: components["responses"]["400.request_validation_error.head"];
             402: components["responses"]["402.payment_required.head"];
+            403: components["responses"]["403.forbidden.head"];
             404: components["responses"]["404.request_error.table_not_found.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
@@ -2343,6 +2807,7 @@ export interface operations {
             };
             400: components["responses"]["400.request_validation_error.continuation_expired.limit_exceeded"];
             402: components["responses"]["402.payment_required"];
+            403: components["responses"]["403.forbidden"];
             404: components["responses"]["404.request_error.table_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
@@ -2485,6 +2950,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["400.request_validation_error.head"];
+            403: components["responses"]["403.forbidden.head"];
             404: components["responses"]["404.request_error.table_not_found.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             429: components["responses"]["429.rate_limited.head"];
@@ -2545,6 +3011,7 @@ export interface operations {
             };
             400: components["responses"]["400.request_validation_error"];
             402: components["responses"]["402.payment_required"];
+            403: components["responses"]["403.forbidden"];
             404: components["responses"]["404.request_error.table_not_found.row_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
@@ -2741,6 +3208,7 @@ export interface operations {
             };
             400: components["responses"]["400.request_validation_error.continuation_expired.limit_exceeded"];
             402: components["responses"]["402.payment_required"];
+            403: components["responses"]["403.forbidden"];
             404: components["responses"]["404.request_error.table_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
@@ -2813,6 +3281,7 @@ export interface operations {
             };
             400: components["responses"]["400.request_validation_error.query_invalid.limit_exceeded"];
             402: components["responses"]["402.payment_required"];
+            403: components["responses"]["403.forbidden"];
             404: components["responses"]["404.request_error.table_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
@@ -2888,6 +3357,7 @@ export interface operations {
             };
             400: components["responses"]["400.request_validation_error.limit_exceeded"];
             402: components["responses"]["402.payment_required"];
+            403: components["responses"]["403.forbidden"];
             404: components["responses"]["404.request_error.table_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
@@ -3029,6 +3499,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.request_validation_error"];
+            403: components["responses"]["403.forbidden"];
             404: components["responses"]["404.request_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
@@ -3414,6 +3885,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.request_validation_error"];
+            403: components["responses"]["403.forbidden"];
             404: components["responses"]["404.request_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
@@ -3449,6 +3921,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.request_validation_error"];
+            403: components["responses"]["403.forbidden"];
             404: components["responses"]["404.request_error.job_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
@@ -3484,6 +3957,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.request_validation_error"];
+            403: components["responses"]["403.forbidden"];
             404: components["responses"]["404.request_error.job_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
@@ -3535,6 +4009,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.request_validation_error"];
+            403: components["responses"]["403.forbidden"];
             404: components["responses"]["404.request_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
@@ -3638,6 +4113,549 @@ export interface operations {
             400: components["responses"]["400.request_validation_error"];
             403: components["responses"]["403.forbidden"];
             404: components["responses"]["404.request_error"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable"];
+        };
+    };
+    listTeams: {
+        parameters: {
+            query?: {
+                /** @description How many teams the page may have at most. More than 10000 counts as 10000. */
+                limit?: number;
+                /** @description The `continuation` of the page before. */
+                continuation?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Teams, and where to go on. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["TeamSummary"][];
+                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
+                        continuation?: string;
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable"];
+        };
+    };
+    createTeam: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description How the body is compressed. */
+                "Content-Encoding"?: "gzip" | "br" | "zstd";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTeam"];
+            };
+        };
+        responses: {
+            /** @description The team was created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Team"];
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error.limit_exceeded"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.payload_too_large"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable.outcome_unknown"];
+        };
+    };
+    getTeam: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The ID of a team.
+                 * @example 0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e
+                 */
+                teamID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The team, as it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Team"];
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error.team_not_found"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable"];
+        };
+    };
+    setPlan: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description How the body is compressed. */
+                "Content-Encoding"?: "gzip" | "br" | "zstd";
+            };
+            path: {
+                /**
+                 * @description The ID of a team.
+                 * @example 0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e
+                 */
+                teamID: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlanChange"];
+            };
+        };
+        responses: {
+            /** @description The team, as it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Team"];
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error.limit_exceeded"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error.team_not_found"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.payload_too_large"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable.outcome_unknown"];
+        };
+    };
+    suspendTeam: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The ID of a team.
+                 * @example 0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e
+                 */
+                teamID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The team, as it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Team"];
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error.team_not_found"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable.outcome_unknown"];
+        };
+    };
+    resumeTeam: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The ID of a team.
+                 * @example 0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e
+                 */
+                teamID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The team, as it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Team"];
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error.team_not_found"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable.outcome_unknown"];
+        };
+    };
+    listTeamTokens: {
+        parameters: {
+            query?: {
+                /** @description How many tokens the page may have at most. More than 10000 counts as 10000. */
+                limit?: number;
+                /** @description The `continuation` of the page before. */
+                continuation?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The ID of a team.
+                 * @example 0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e
+                 */
+                teamID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Tokens, and where to go on. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Token"][];
+                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
+                        continuation?: string;
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error.team_not_found"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable"];
+        };
+    };
+    createTeamToken: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description How the body is compressed. */
+                "Content-Encoding"?: "gzip" | "br" | "zstd";
+            };
+            path: {
+                /**
+                 * @description The ID of a team.
+                 * @example 0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e
+                 */
+                teamID: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewToken"];
+            };
+        };
+        responses: {
+            /** @description The token. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            id: string;
+                            name: string;
+                            expires: string | null;
+                            readOnly: boolean;
+                            appID: string | null;
+                            /** @description The token. It is shown this one time. */
+                            token: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error.limit_exceeded"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error.team_not_found"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.payload_too_large"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable.outcome_unknown"];
+        };
+    };
+    listOperatorTokens: {
+        parameters: {
+            query?: {
+                /** @description How many tokens the page may have at most. More than 10000 counts as 10000. */
+                limit?: number;
+                /** @description The `continuation` of the page before. */
+                continuation?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Tokens, and where to go on. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["OperatorToken"][];
+                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
+                        continuation?: string;
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable"];
+        };
+    };
+    createOperatorToken: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description How the body is compressed. */
+                "Content-Encoding"?: "gzip" | "br" | "zstd";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewOperatorToken"];
+            };
+        };
+        responses: {
+            /** @description The token. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            id: string;
+                            name: string;
+                            expires: string | null;
+                            /** @description The token. It is shown this one time. */
+                            token: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error.limit_exceeded"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.payload_too_large"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable"];
+        };
+    };
+    revokeToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The ID of a token.
+                 * @example 0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e
+                 */
+                tokenID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The token is revoked. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            400: components["responses"]["400.request_validation_error"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error.token_not_found"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable"];
+        };
+    };
+    listPartitions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The partitions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Partition"][];
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable"];
+        };
+    };
+    listQuarantine: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The teams in quarantine. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Quarantine"][];
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable"];
+        };
+    };
+    releaseTeam: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The ID of a team.
+                 * @example 0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e
+                 */
+                teamID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whether the team goes on, or which event failed again. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: uuid
+                             * @description The ID of the team.
+                             */
+                            teamID: string;
+                            released: boolean;
+                            error: string | null;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error.team_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             429: components["responses"]["429.rate_limited"];

@@ -1,10 +1,10 @@
-/** Authentication: the bearer token of a request (spec section 5). */
+/** Authentication: the bearer token of a request (spec section 5), which is of a team or of an operator (docs/decisions/0034). */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { replyWithError } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
 import type { AddressLimit } from '../limits/address-limit.ts';
 
-/** The identity and rights behind a token. */
+/** The identity and rights behind the token of a team. */
 export interface Principal {
   readonly teamId: string;
   readonly tokenId: string;
@@ -14,17 +14,31 @@ export interface Principal {
   readonly appId: string | null;
 }
 
-/** The principal of a request's token; null if it is unknown, revoked or expired. Rejects only if the service fails. */
-export type Authenticate = (token: string, request: Pick<FastifyRequest, 'ip'>) => Principal | null | Promise<Principal | null>;
+/** The identity behind the token of an operator. */
+export interface Operator {
+  /** It is of no team. */
+  readonly teamId: null;
+  readonly tokenId: string;
+}
+
+/** Whose token it is. */
+export type Identity = Principal | Operator;
+
+/** Whose token it is; null if it is unknown, revoked or expired. Rejects only if the service fails. */
+export type Authenticate = (token: string, request: Pick<FastifyRequest, 'ip'>) => Identity | null | Promise<Identity | null>;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set on every route that is not public. */
+    /** Set on every route for teams. */
     principal: Principal;
+    /** Set on every route for operators. */
+    operator: Operator;
   }
   interface FastifyContextConfig {
     /** Whether the route needs no bearer token. */
     public?: boolean;
+    /** Whether the route is for tokens of operators; all others are for those of teams. */
+    forOperators?: boolean;
   }
 }
 
@@ -38,10 +52,10 @@ const refusal = new HttpError('request_error', 'The bearer token does not exist 
 /** For a request without the header. */
 const missing = new HttpError('request_error', 'There is no bearer token: send one in the header Authorization, as "Bearer <token>".');
 
-/** The hook that authenticates a request. A cached principal costs no turn of the event loop. */
+/** The hook that authenticates a request. A cached identity costs no turn of the event loop. */
 export function buildAuthenticator(authenticate: Authenticate, onRefused: OnRefusedToken, addressLimit: AddressLimit | null) {
-  function admit(principal: Principal | null, request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
-    if (principal === null) {
+  function admit(identity: Identity | null, request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
+    if (identity === null) {
       onRefused(request);
       const error = request.raw.headers.authorization === undefined ? missing : refusal;
       const answer = ({ type, message, headers }: HttpError): void => void replyWithError(reply, type, message, headers);
@@ -49,7 +63,13 @@ export function buildAuthenticator(authenticate: Authenticate, onRefused: OnRefu
       else addressLimit.refuse(request, error).then(answer, done);
       return;
     }
-    request.principal = principal;
+    const forOperators = request.routeOptions.config.forOperators === true;
+    if (forOperators !== (identity.teamId === null)) {
+      replyWithError(reply, 'forbidden', forOperators ? 'This path is for tokens of operators only.' : 'The token of an operator is for /admin only.');
+      return;
+    }
+    if (identity.teamId === null) request.operator = identity;
+    else request.principal = identity;
     done();
   }
 
@@ -57,7 +77,7 @@ export function buildAuthenticator(authenticate: Authenticate, onRefused: OnRefu
     const token = bearerToken(request.raw.rawHeaders);
     const found = token === null ? null : authenticate(token, request);
     if (found instanceof Promise) {
-      found.then((principal) => admit(principal, request, reply, done), done);
+      found.then((identity) => admit(identity, request, reply, done), done);
       return;
     }
     admit(found, request, reply, done);

@@ -1,9 +1,9 @@
-/** Caches the principals of tokens briefly, so that not every request queries Postgres. */
+/** Caches briefly whose tokens they are, so that not every request queries Postgres. */
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { KnownToken } from '../../../projections/teams/teams.queries.ts';
 import { isAccessToken } from '../../security/access-token.ts';
-import type { Authenticate, Principal } from './authenticate.ts';
+import type { Authenticate, Identity } from './authenticate.ts';
 import type { DeferredLookUps } from './deferred-look-ups.ts';
 
 /** How long an answer is cached after the query began, in milliseconds: a revocation takes effect within this time on every process. */
@@ -14,7 +14,7 @@ const entriesMax = 10_000;
 const rememberedMax = 50_000;
 
 interface Entry {
-  readonly principal: Principal | null;
+  readonly identity: Identity | null;
   /** Milliseconds of log time; Infinity: never. */
   readonly expiresAt: number;
 }
@@ -39,28 +39,28 @@ export function cacheTokens({ find, suspects, now, onUse }: TokenCacheOptions): 
   const entries = new LRUCache<string, Entry>({ max: entriesMax, ttl: lifeMs, ttlResolution: 0 });
   const remembered = new LRUCache<string, true>({ max: rememberedMax });
 
-  async function lookUp(token: string, found: Promise<KnownToken | null>): Promise<Principal | null> {
+  async function lookUp(token: string, found: Promise<KnownToken | null>): Promise<Identity | null> {
     const start = performance.now();
     const entry = toEntry(await found);
     entries.set(token, entry, { start });
-    const principal = principalOf(entry);
-    if (principal === null) {
+    const identity = identityOf(entry);
+    if (identity === null) {
       remembered.delete(token);
       return null;
     }
     remembered.set(token, true);
-    onUse(principal.tokenId, now());
-    return principal;
+    onUse(identity.tokenId, now());
+    return identity;
   }
 
-  /** The principal, or null once the token has expired. */
-  function principalOf({ principal, expiresAt }: Entry): Principal | null {
-    return expiresAt !== Infinity && now() >= expiresAt ? null : principal;
+  /** Whose token it is, or null once it has expired. */
+  function identityOf({ identity, expiresAt }: Entry): Identity | null {
+    return expiresAt !== Infinity && now() >= expiresAt ? null : identity;
   }
 
   return (token, request) => {
     const known = entries.get(token);
-    if (known !== undefined) return principalOf(known);
+    if (known !== undefined) return identityOf(known);
     if (!isAccessToken(token)) return null;
     if (suspects === undefined || remembered.has(token) || !suspects.isSuspect(request)) return lookUp(token, find(token));
     const deferred = suspects.find(token);
@@ -69,7 +69,8 @@ export function cacheTokens({ find, suspects, now, onUse }: TokenCacheOptions): 
 }
 
 function toEntry(known: KnownToken | null): Entry {
-  if (known === null) return { principal: null, expiresAt: Infinity };
+  if (known === null) return { identity: null, expiresAt: Infinity };
   const { id, teamId, readOnly, appId, expiresAt } = known;
-  return { principal: { teamId, tokenId: id, readOnly, appId }, expiresAt: expiresAt ?? Infinity };
+  const identity = teamId === null ? { teamId, tokenId: id } : { teamId, tokenId: id, readOnly, appId };
+  return { identity, expiresAt: expiresAt ?? Infinity };
 }

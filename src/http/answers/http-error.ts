@@ -16,6 +16,8 @@ export const statusOf = {
   row_not_found: 404,
   job_not_found: 404,
   upload_not_found: 404,
+  team_not_found: 404,
+  token_not_found: 404,
   method_not_allowed: 405,
   not_acceptable: 406,
   query_timeout: 408,

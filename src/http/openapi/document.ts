@@ -47,7 +47,7 @@ export interface OperationObject {
   readonly tags: readonly string[];
   readonly summary: string;
   readonly description: string;
-  readonly security?: readonly never[];
+  readonly security?: readonly object[];
   readonly parameters: readonly ParameterObject[];
   readonly requestBody?: { readonly required: true; readonly content: Readonly<Record<string, MediaTypeObject>> };
   readonly responses: Readonly<Record<string, ResponseObject | Reference>>;
@@ -72,7 +72,8 @@ export interface OpenApiDocument {
 export const sharedErrors = ['not_found', 'method_not_allowed', 'request_validation_error'] as const;
 
 const description = `Tables of rows for teams, on an append-only log. A request needs a bearer token of its team. A token may be
-for reading only, or for one app: that reaches its tables alone.
+for reading only, or for one app: that reaches its tables alone. The paths under \`/admin\` are for operators, who have tokens
+of their own.
 
 Every version is the place of an event in the team's log: versions of rows and of tables can be compared. All errors have
 one shape, \`{"error":{"type","message"}}\`; tell them apart by \`type\`. Every answer of 503 says that it is worth trying
@@ -98,13 +99,16 @@ export function buildDocument(routes: readonly RouteOptions[], { version, server
     paths,
     components: {
       schemas: parts.schemas.components, responses: parts.responses, headers: parts.headers,
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'A token of the team.' } },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'A token of the team.' },
+        operator: { type: 'http', scheme: 'bearer', description: 'A token of an operator.' },
+      },
     },
   };
 }
 
 function describeRoute(route: RouteOptions, method: string, parts: DocumentParts): OperationObject {
-  const { operation, public: isPublic = false } = route.config ?? {};
+  const { operation, public: isPublic = false, forOperators = false } = route.config ?? {};
   if (operation === undefined) throw new Error(`${method} ${route.url} has no operation in its config`);
   const { operationId, tag, summary, description, body, answers } = operation;
   // HEAD next to GET is the same operation without a body.
@@ -113,11 +117,11 @@ function describeRoute(route: RouteOptions, method: string, parts: DocumentParts
   return {
     operationId: isTwin ? `${operationId}Head` : operationId,
     tags: [tag], summary, description,
-    ...(isPublic ? { security: [] } : {}),
+    ...(isPublic ? { security: [] } : forOperators ? { security: [{ operator: [] }] } : {}),
     parameters: describeParameters(route, method, operation, parts),
     ...(body === undefined ? {} : { requestBody: { required: true, content: parts.contents(body, 'input') } }),
     responses: {
-      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, parts.answer(answer, withBodies, !isPublic)])),
+      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, parts.answer(answer, withBodies, !isPublic && !forOperators)])),
       ...(isVersionRead(method, operation) ? { 304: parts.answer(notModified, withBodies, !isPublic) } : {}),
       ...Object.fromEntries(byStatus(errorTypesOf(operation, method, route.url, isPublic)).map(([status, types]) => {
         return [status, parts.errorResponse(types, withBodies)];
@@ -180,7 +184,8 @@ function errorTypesOf(operation: Operation, method: string, url: string, isPubli
   return [...new Set<ErrorType>([
     'request_validation_error', 'method_not_allowed', 'internal_error',
     ...(answerTypesOf(operation).length === 0 ? [] : ['not_acceptable'] as const),
-    ...(isPublic ? [] : ['request_error', 'rate_limited', 'service_unavailable', ...accessErrorsOf(method, url, operation)] as const),
+    // src/http/access/ decides what a token may do, and which tables it reaches.
+    ...(isPublic ? [] : ['request_error', 'rate_limited', 'service_unavailable', 'forbidden', ...(url.includes('/:tableID') ? ['table_not_found'] as const : [])] as const),
     // Every command adds to the log, of which a team may have used up its bytes of the day.
     ...(isCommand(method, operation) ? ['idempotency_key_reused', 'outcome_unknown', 'payment_required', 'limit_exceeded'] as const : []),
     ...(body === undefined && !isCommand(method, operation) ? [] : ['payload_too_large'] as const),
@@ -188,14 +193,6 @@ function errorTypesOf(operation: Operation, method: string, url: string, isPubli
     ...(ifMatch === undefined ? [] : ['precondition_failed'] as const),
     ...errors,
   ])];
-}
-
-/** The errors for a token without sufficient rights (src/http/access/access.ts). */
-function accessErrorsOf(method: string, url: string, { isRead = !isWrite(method), isOfTeam = false }: Operation): ErrorType[] {
-  return [
-    ...(!isRead || isOfTeam || url.includes('/:appID') ? ['forbidden'] as const : []),
-    ...(url.includes('/:tableID') ? ['table_not_found'] as const : []),
-  ];
 }
 
 function isCommand(method: string, { isCommand = isWrite(method) }: Operation): boolean {

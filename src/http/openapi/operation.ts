@@ -11,6 +11,7 @@ export const tags = {
   Uploads: 'Files, from their bytes to the public URL that a row can name.',
   Jobs: 'Requests that were answered before they were done.',
   Team: 'What a token may do, and how its team uses the service.',
+  Operators: 'Teams, plans, tokens and the log, for those who operate the service. Needs the token of an operator.',
   Service: 'How a process is, and what it can do. Needs no token.',
 } as const;
 

@@ -15,6 +15,8 @@ export const pathParameters: Readonly<Record<string, z.ZodType>> = {
   uploadID: z.string().meta({ description: 'The ID of an upload.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
   fileID: z.string().meta({ description: 'The random name of a file.', examples: ['mV0aZ3lqT1uHq5o2bR8x6w'] }),
   fileName: z.string().meta({ description: 'The name that it is saved under.', examples: ['photo.png'] }),
+  teamID: z.string().meta({ description: 'The ID of a team.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
+  tokenID: z.string().meta({ description: 'The ID of a token.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
   file: z.string().meta({ description: 'The name of a file.', examples: ['swagger-ui.css'] }),
   consoleFile: z.string().meta({ description: 'The name of a file, which the page has.', examples: ['main-HQ5X2KPA.css'] }),
 };

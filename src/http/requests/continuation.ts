@@ -1,5 +1,5 @@
 /**
- * The `continuation` of a page: a position in a generation of one table, or in the tables or uploads of a team. It is self-contained, so it
+ * The `continuation` of a page: a position in a generation of one table, in the tables or uploads of a team, or in a list of operators. It is self-contained, so it
  * survives restarts and works on every process (docs/spec/decisions.md 3).
  */
 import { createHash } from 'node:crypto';
@@ -39,6 +39,16 @@ export function parseContinuation(tableId: string, text: string): PagePosition {
   const index = position.readUInt32BE(20);
   if (generation > versionMax || version > versionMax || ordinal > ordinalMax || index > indexMax) throw invalidContinuation('query.', 'this table');
   return { generation, version, ordinal, index };
+}
+
+/** Of a page of a list in the order of IDs, which goes on behind this one. `list`: tells it from other lists. */
+export function formatListContinuation(list: string, id: string): string {
+  return formatPlace(list, { created: 0n, id });
+}
+
+/** The ID behind which the page goes on. Throws HttpError for a text that no page of this list returned. */
+export function parseListContinuation(list: string, text: string): string {
+  return parsePlace(list, text, 'this list').id;
 }
 
 /** Of a page of a team's tables. */

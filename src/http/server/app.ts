@@ -109,7 +109,8 @@ export function buildApp({
   app.addHook('preValidation', refuseBrokenQuery);
   app.addHook('onSend', compressReply);
   const isDraining = drainOnClose(app, servers, config.DRAIN_TIMEOUT_MS);
-  const admission = [buildAuthenticator(authenticate, onRefusedToken, addressLimit), buildQuarantineCheck(quarantinedSince), buildAccessCheck(isLinked)];
+  const authenticator = buildAuthenticator(authenticate, onRefusedToken, addressLimit);
+  const admission = { ofOperators: [authenticator], ofTeams: [authenticator, buildQuarantineCheck(quarantinedSince), buildAccessCheck(isLinked)] };
   const all: RouteOptions[] = [];
   app.addHook('onRoute', (route) => {
     // Of CORS, and no part of the interface.
@@ -129,14 +130,17 @@ export function buildApp({
 /** Every route that is not public needs a token with sufficient rights. Every route refuses unknown query parameters, and `Accept` of what it has not. */
 function prepareRoute(
   route: RouteOptions,
-  admission: readonly onRequestHookHandler[],
+  admission: Readonly<Record<'ofTeams' | 'ofOperators', readonly onRequestHookHandler[]>>,
   allowedMethods: AllowedMethods,
 ): void {
   allowedMethods.add(route.url, route.method);
   const { operation } = route.config ?? {};
   const checkType = operation === undefined ? null : buildAnswerTypeCheck(operation);
   if (checkType !== null) route.preValidation = [checkType, ...[route.preValidation ?? []].flat()];
-  if (route.config?.public !== true) route.onRequest = [...admission, ...[route.onRequest ?? []].flat()];
+  if (route.config?.public !== true) {
+    const admitting = route.config?.forOperators === true ? admission.ofOperators : admission.ofTeams;
+    route.onRequest = [...admitting, ...[route.onRequest ?? []].flat()];
+  }
   route.schema = { querystring: noQuery, ...route.schema };
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { pino, type Logger } from 'pino';
-import { openAuditLog, type AuditLog } from '../../../src/audit/audit-log.ts';
+import { openAuditLog, recordAction, type AuditLog } from '../../../src/audit/audit-log.ts';
 
 let folder: string;
 let file: string;
@@ -100,4 +100,17 @@ test('a file that cannot be opened prevents the start', () => {
 test('without a file the lines are in the log of the process', () => {
   openAuditLog(undefined, logger()).write(entry('a'));
   expect(logged).toMatchObject([{ level: 30, audit: entry('a') }]);
+});
+
+test.each([[null, 'done'], [new Error('no'), 'of Error']])('an action has one line, whatever becomes of it: %s is %s', async (failure, result) => {
+  const audit = open();
+  const recorded = recordAction(audit, { action: 'team.create', who: { user: 'ada' }, details: { name: 'a' }, nameOf: (error) => `of ${(error as Error).name}` }, async (details) => {
+    details['teamId'] = 't';
+    if (failure !== null) throw failure;
+    return 'value';
+  });
+  if (failure === null) expect(await recorded).toBe('value');
+  else await expect(recorded).rejects.toBe(failure);
+  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n').map((line) => JSON.parse(line));
+  expect(lines).toEqual([{ time: expect.any(String), action: 'team.create', result, user: 'ada', name: 'a', teamId: 't' }]);
 });

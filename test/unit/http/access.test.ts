@@ -2,7 +2,7 @@
 import { describe, expect, jest, test } from '@jest/globals';
 import type { RouteOptions } from 'fastify';
 import { appsToLinkOf, cacheLinks, type IsLinked } from '../../../src/http/access/access.ts';
-import type { Principal } from '../../../src/http/access/authenticate.ts';
+import type { Identity, Principal } from '../../../src/http/access/authenticate.ts';
 import { addRoutes, type RouteDependencies } from '../../../src/http/routes.ts';
 import { authorization, buildEdge, errorOf, unlimited, type Edge } from './edge-app.ts';
 
@@ -12,7 +12,7 @@ const team: Principal = { ...unlimited, teamId: 't1' };
 const ofApp: Principal = { ...team, appId: 'app 1' };
 
 /** All routes of the interface, and two of an app; what they would do is replaced by an answer. */
-function edgeOf(principal: Principal, isLinked: IsLinked = async (teamId, tableId) => teamId === 't1' && tableId === mine): Edge & { routes: RouteOptions[] } {
+function edgeOf(identity: Identity, isLinked: IsLinked = async (teamId, tableId) => teamId === 't1' && tableId === mine): Edge & { routes: RouteOptions[] } {
   const routes: RouteOptions[] = [];
   const edge = buildEdge((app) => {
     app.addHook('onRoute', (route) => {
@@ -23,7 +23,7 @@ function edgeOf(principal: Principal, isLinked: IsLinked = async (teamId, tableI
     addRoutes(app, { receiver: { turns: { giveWay: () => undefined } } } as unknown as RouteDependencies);
     app.get('/apps/:appID/things', async () => ({}));
     app.post('/apps/:appID/things', async () => ({}));
-  }, { authenticate: () => principal, isLinked });
+  }, { authenticate: () => identity, isLinked });
   return { ...edge, routes: routes.filter(({ config }) => config?.public !== true) };
 }
 
@@ -33,9 +33,12 @@ interface Asked {
   readonly isOfTeam: boolean;
 }
 
-const asked: Asked[] = edgeOf(team).routes.flatMap(({ method, url, config }) => {
+const askedOf = (routes: readonly RouteOptions[]): Asked[] => routes.flatMap(({ method, url, config }) => {
   return [method].flat().map((one) => ({ method: one, url, isOfTeam: config?.operation?.isOfTeam === true }));
 });
+const all = edgeOf(team).routes;
+const asked = askedOf(all.filter(({ config }) => config?.forOperators !== true));
+const ofOperators = askedOf(all.filter(({ config }) => config?.forOperators === true));
 const writes = asked.filter(({ method, url }) => method !== 'GET' && method !== 'HEAD' && !url.endsWith('/query'));
 const reads = asked.filter((one) => !writes.includes(one));
 const ofTables = asked.filter(({ url }) => url.includes(':tableID'));
@@ -51,6 +54,29 @@ async function ask({ app }: Edge, { method, url }: Asked, parameters: Readonly<R
 test('there are routes of all kinds', () => {
   expect([writes.length, reads.length, ofTables.length, ofApps.length].map((count) => count >= 2)).toEqual([true, true, true, true]);
   expect(asked.length).toBeGreaterThan(15);
+});
+
+describe('the token of an operator', () => {
+  const operator: Identity = { teamId: null, tokenId: 'token' };
+
+  test.each(ofOperators)('may $method $url, which no token of a team may', async (one) => {
+    expect((await ask(edgeOf(operator), one)).status).toBe(200);
+    for (const principal of [team, { ...team, readOnly: true }, ofApp]) {
+      expect(await ask(edgeOf(principal), one)).toEqual({ status: 403, body: errorOf('forbidden', 'This path is for tokens of operators only.') });
+    }
+  });
+
+  test.each(asked)('may not $method $url', async (one) => {
+    const { status, body } = await ask(edgeOf(operator), one, { tableID: mine });
+    expect(status).toBe(403);
+    if (one.method !== 'HEAD') expect(body).toEqual(errorOf('forbidden', 'The token of an operator is for /admin only.'));
+  });
+
+  test('is for all that is under /admin, and for nothing else', () => {
+    expect(ofOperators.length).toBeGreaterThan(10);
+    expect(ofOperators.map(({ url }) => url)).toEqual(ofOperators.map(() => expect.stringMatching(/^\/admin\//)));
+    expect(asked.map(({ url }) => url)).not.toContainEqual(expect.stringMatching(/^\/admin/));
+  });
 });
 
 describe('a token for reading only', () => {

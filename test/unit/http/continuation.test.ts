@@ -1,7 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 
-import { formatContinuation, formatTablesContinuation, parseContinuation, parseTablesContinuation } from '../../../src/http/requests/continuation.ts';
+import {
+  formatContinuation, formatListContinuation, formatTablesContinuation, parseContinuation, parseListContinuation, parseTablesContinuation,
+} from '../../../src/http/requests/continuation.ts';
 import { HttpError } from '../../../src/http/answers/http-error.ts';
 
 const version = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
@@ -44,6 +46,17 @@ describe('a continuation', () => {
 
   test('belongs to its table', () => {
     expect(() => parseContinuation(table.replace('7', '6'), here)).toThrow(HttpError);
+  });
+});
+
+describe('a continuation of a list of operators', () => {
+  test('says what it was made of, and belongs to its list', () => {
+    fc.assert(fc.property(fc.uuid(), (id) => {
+      const text = formatListContinuation('teams', id);
+      expect(text).toMatch(/^[A-Za-z0-9_-]{40}$/);
+      expect(parseListContinuation('teams', text)).toBe(id);
+      expect(() => parseListContinuation('tokens', text)).toThrow('query.continuation: it is invalid: no page of this list gave it.');
+    }));
   });
 });
 

@@ -67,10 +67,10 @@ describe('it is complete', () => {
   });
 
   test.each(described)('$name has the answers that all have', ({ method, route, operation }) => {
-    const isPublic = route.config?.public === true;
+    const { public: isPublic = false, forOperators = false } = route.config ?? {};
     const isRead = method === 'GET' || method === 'HEAD' || route.url.endsWith('/query');
-    // Bytes of files are no event.
-    const isCommand = !isRead && route.url !== '/uploads/:uploadID';
+    // Bytes of files are no event, and what operators change is no event of a client.
+    const isCommand = !isRead && !forOperators && route.url !== '/uploads/:uploadID';
     const errors = errorsOf(operation!);
     expect(errors).toEqual(expect.arrayContaining([
       '400 request_validation_error', '405 method_not_allowed', '500 internal_error',
@@ -81,15 +81,14 @@ describe('it is complete', () => {
       ...(isCommand ? ['400 idempotency_key_reused', '503 outcome_unknown'] : []),
       ...(isPublic || !route.url.includes(':tableID') ? [] : ['404 table_not_found']),
     ]));
-    const isOfTeam = route.config?.operation?.isOfTeam === true;
-    const mayBeForbidden = route.url === '/uploads/:uploadID' || (!isPublic && (!isRead || isOfTeam || route.url.includes(':appID')));
-    expect(errors.includes('403 forbidden')).toBe(mayBeForbidden);
-    expect(operation!.security).toEqual(isPublic ? [] : undefined);
+    // Tokens of teams and of operators are for different routes.
+    expect(errors.includes('403 forbidden')).toBe(!isPublic || route.url === '/uploads/:uploadID');
+    expect(operation!.security).toEqual(isPublic ? [] : forOperators ? [{ operator: [] }] : undefined);
     expect(Object.keys(operation!.responses).some((status) => status < '400')).toBe(true);
   });
 
   test.each(described)('$name takes a body if its method does', ({ name, method, operation }) => {
-    const hasNone = name === 'POST /apps/{appID}/uploads/{uploadID}/complete';
+    const hasNone = /^POST .*\/(complete|suspend|resume|release)$/.test(name);
     expect(operation!.requestBody !== undefined).toBe(['POST', 'PUT', 'PATCH'].includes(method) && !hasNone);
   });
 

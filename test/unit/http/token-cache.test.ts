@@ -27,6 +27,11 @@ test('a token is looked up, and then known at once', async () => {
   expect(onUse.mock.calls).toEqual([['id', 1000]]);
 });
 
+test('a token without a team is of an operator', async () => {
+  const { authenticate } = cacheOf({ ...known, teamId: null, expiresAt: 2000, readOnly: false, appId: null });
+  expect(await authenticate(token, client)).toEqual({ teamId: null, tokenId: 'id' });
+});
+
 test('after a moment it is looked up again, and what was found then counts', async () => {
   const { authenticate, find } = cacheOf(known);
   expect(await authenticate(token, client)).toEqual(principal);

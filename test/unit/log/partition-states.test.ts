@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type pg from 'pg';
 import type { RecordLog } from '../../../src/log/event-log.ts';
-import { readPartitionStates } from '../../../src/replay/resume-after-loss.ts';
+import { readPartitionStates } from '../../../src/administration/partitions.ts';
 
 test('a partition is not behind because events come while its state is read', async () => {
   // Events are appended and projected at once, as with the log in Postgres. The last one of partition 1 is not projected.

@@ -1,7 +1,7 @@
-/** Goes on after a part of the log was lost, or may have been: what an operator asks for with `tablog log resume` (docs/operations.md). */
+/** The state of the partitions, and how to go on after a part of the log was lost, or may have been (docs/operations.md). */
 import { clearContradictions, readProgress, type Progress } from '../../projections/engine/progress/progress.store.ts';
 import type { Database } from '../database/database.ts';
-import type { PartitionBounds, RecordLog } from '../log/event-log.ts';
+import type { LogReader, PartitionBounds, RecordLog } from '../log/event-log.ts';
 import { proveIdentity, WrongLog } from '../log/identity.ts';
 import { allPartitions } from '../log/partition.ts';
 import { resumeLog } from '../log/resume.ts';
@@ -19,7 +19,8 @@ export class CannotResume extends Error {
   override readonly name = 'CannotResume';
 }
 
-export async function readPartitionStates(log: RecordLog, database: Pick<Database, 'pool'>): Promise<PartitionState[]> {
+/** Of all partitions, whichever process projects them. Rejects when Postgres, or Kafka, is away. */
+export async function readPartitionStates(log: Pick<LogReader, 'bounds'>, database: Pick<Database, 'pool'>): Promise<PartitionState[]> {
   const before = await readProgress(database.pool);
   const bounds = await Promise.all(before.map((_, partition) => log.bounds(partition)));
   // What was appended between these reads is not behind.
@@ -28,6 +29,33 @@ export async function readPartitionStates(log: RecordLog, database: Pick<Databas
     const behind = bounds[partition]!.end - after[partition]!.next;
     return { ...progress, partition, bounds: bounds[partition]!, behind: behind > 0n ? behind : 0n };
   });
+}
+
+/** What is shown of a partition. Offsets, versions and epochs are texts, because they may exceed the integers of JSON. */
+export interface ShownPartition {
+  readonly partition: number;
+  /** The next offset of the log, and the next one to be projected. */
+  readonly logEnd: string;
+  readonly projected: string;
+  /** How many events are not projected yet. */
+  readonly behind: number;
+  /** The version that the next event is given. */
+  readonly version: string;
+  /** The fencing token of the process that projects it: it is raised whenever another process takes over. */
+  readonly epoch: string;
+  /** Why it has halted; null: it has not. */
+  readonly halted: string | null;
+  /** Whether it has halted because the log contradicts the read model. */
+  readonly contradicted: boolean;
+  /** The IDs of the teams in quarantine. */
+  readonly quarantined: readonly string[];
+}
+
+export function partitionAsJson({ partition, next, base, bounds, behind, epoch, halted, contradicted, held }: PartitionState): ShownPartition {
+  return {
+    partition, logEnd: String(bounds.end), projected: String(next), behind: Number(behind), version: String(base + next), epoch: String(epoch), halted, contradicted,
+    quarantined: [...held.since.keys()],
+  };
 }
 
 /**

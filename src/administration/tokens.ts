@@ -1,0 +1,65 @@
+/** Access tokens of teams and of operators: what both the command line and the routes of operators do with them. */
+import { randomUUIDv7 } from 'node:crypto';
+import type pg from 'pg';
+import { InvalidRequest } from '../../commands/invalid-request.ts';
+import { createToken, parseTokenName, type TokenLimits } from '../../commands/teams.ts';
+import { hashToken, type TokenSummary } from '../../projections/teams/teams.queries.ts';
+import type { EventLog } from '../log/event-log.ts';
+import { recordFact } from '../log/record-fact.ts';
+import { recordRevocation } from '../maintenance/tell-revocations.ts';
+import { newAccessToken } from '../security/access-token.ts';
+import { addOperatorToken, type OperatorToken } from '../security/operator-tokens.ts';
+import { noteRevocation } from '../security/token-notes.ts';
+
+/** A token that is made: its secret is shown once. */
+export interface NewToken {
+  readonly id: string;
+  readonly token: string;
+}
+
+export function newToken(): NewToken {
+  return { id: randomUUIDv7(), token: newAccessToken() };
+}
+
+/** Records a token of a team. Throws InvalidRequest for a wrong name, expiry or app, and rejects as `EventLog.append` does. */
+export async function recordToken(log: EventLog, teamId: string, { id, token }: NewToken, name: string, limits: TokenLimits): Promise<void> {
+  refusePassed(limits.expiresAt, log.now());
+  await recordFact(log, createToken(teamId, id, name, hashToken(token), limits));
+}
+
+/** Stores a token of an operator. `expiresAt`: in milliseconds since 1970; null: never. Throws InvalidRequest for a wrong name or expiry. */
+export async function storeOperatorToken(pool: pg.Pool, { id, token }: NewToken, name: string, expiresAt: number | null): Promise<void> {
+  refusePassed(expiresAt, Date.now());
+  await addOperatorToken(pool, { id, hash: hashToken(token), name: parseTokenName(name), expiresAt });
+}
+
+/**
+ * Revokes a token of a team: services refuse it as soon as Postgres has the note, even while the log is unavailable. `withLog` runs work on the
+ * log, which is then told. Resolves to why it could not be told, or null if it was: the service tells it as soon as it can.
+ */
+export async function revokeToken(
+  pool: pg.Pool, { id, teamId }: Pick<TokenSummary, 'id' | 'teamId'>, withLog: (work: (log: EventLog) => Promise<void>) => Promise<void>,
+): Promise<Error | null> {
+  await noteRevocation(pool, id);
+  return withLog((log) => recordRevocation(log, teamId, id)).then(() => null, (error: Error) => error);
+}
+
+/** A moment in milliseconds since 1970 as ISO 8601; null: never. */
+export function toIso(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
+}
+
+/** `{id, name, revoked, expiresAt, lastUsedAt}`: moments as ISO 8601, or null for never. */
+export function operatorTokenAsJson({ id, name, revoked, expiresAt, usedAt }: OperatorToken) {
+  // The last use is known to the minute.
+  return { id, name, revoked, expiresAt: toIso(expiresAt), lastUsedAt: toIso(usedAt === null ? null : usedAt - (usedAt % 60_000)) };
+}
+
+/** The same with `readOnly` and `appID`. */
+export function tokenAsJson(token: TokenSummary) {
+  return { ...operatorTokenAsJson(token), readOnly: token.readOnly, appID: token.appId };
+}
+
+function refusePassed(expiresAt: number | null | undefined, now: number): void {
+  if (typeof expiresAt === 'number' && expiresAt <= now) throw new InvalidRequest('expiresAt: that time has passed already');
+}

@@ -1,0 +1,42 @@
+/**
+ * The access tokens of operators, which are good for the routes under `/admin` and for nothing else. They are beside the log and the read
+ * model: no decision reads them, and an operator needs them most while the log takes no events (docs/decisions/0034).
+ */
+import type pg from 'pg';
+import { operatorTokens, useNotes } from './token-notes.ts';
+
+/** A token, as lists show it. */
+export interface OperatorToken {
+  readonly id: string;
+  readonly name: string;
+  /** The log time from which on it is refused, in milliseconds; null: never. */
+  readonly expiresAt: number | null;
+  readonly revoked: boolean;
+  /** The last use that was written so far, in milliseconds of log time; null: none. */
+  readonly usedAt: number | null;
+}
+
+/** A token to be stored: `hash` is its SHA-256. */
+export interface NewOperatorToken extends Pick<OperatorToken, 'id' | 'name' | 'expiresAt'> {
+  readonly hash: Buffer;
+}
+
+export async function addOperatorToken(pool: pg.Pool, { id, hash, name, expiresAt }: NewOperatorToken): Promise<void> {
+  await pool.query(`insert into ${operatorTokens} (id, hash, name, expires_at) values ($1, $2, $3, $4)`, [id, hash, name, expiresAt]);
+}
+
+/** The tokens behind this ID, in the order of their IDs and so of their creation. */
+export async function listOperatorTokens(pool: pg.Pool, after: string | null = null, limit: number | null = null): Promise<OperatorToken[]> {
+  const { rows } = await pool.query<OperatorToken>(
+    `select id, name, expires_at::float8 as "expiresAt", revoked, used_at::float8 as "usedAt"
+      from ${operatorTokens} left join ${useNotes} uses on uses.token_id = id where $1::uuid is null or id > $1 order by id limit $2`,
+    [after, limit],
+  );
+  return rows;
+}
+
+/** Refuses the token from now on. Idempotent. Resolves to its name; null if there is no such token. */
+export async function revokeOperatorToken(pool: pg.Pool, id: string): Promise<string | null> {
+  const { rows: [token] } = await pool.query<{ name: string }>(`update ${operatorTokens} set revoked = true where id = $1 returning name`, [id]);
+  return token?.name ?? null;
+}
