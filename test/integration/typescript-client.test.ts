@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Tablog, TablogError, Unreachable, type Table } from '../../clients/typescript/src/index.ts';
 import { startServer, type TestServer } from '../support/server.ts';
+import { runTablog } from '../support/tablog.ts';
 
 interface City {
   name: string;
@@ -45,6 +46,27 @@ test('tables are created, listed, found by their name, described, renamed and dr
   await table.drop({ ifMatch: renamed });
   expect(await tablog.find('once')).toBeUndefined();
   await expect(table.describe()).rejects.toMatchObject({ name: 'TablogError', status: 404, type: 'table_not_found' });
+});
+
+test('an operator makes a team, limits it, and gives it a token', async () => {
+  const [, token] = /(tablog_\S+)/.exec((await runTablog(['tokens', 'create', '--operator'], { DATA_DIR: server.folder })).stdout)!;
+  const { operator } = new Tablog({ url: server.url, token: token! });
+  const { id } = await operator.createTeam('made');
+  expect(await operator.teams().toArray()).toContainEqual(expect.objectContaining({ id, name: 'made' }));
+  expect((await operator.setPlan(id, { rowsMax: 1 })).quotas.rows).toEqual({ used: 0, max: 1, setBy: 'plan' });
+  const made = await operator.createToken(id, { name: 'client' });
+  const ofTeam = new Tablog({ url: server.url, token: made.token });
+  await expect(ofTeam.createTable({ name: 'two', rows: cities(2) })).rejects.toMatchObject({ type: 'payment_required' });
+  await expect(ofTeam.operator.partitions()).rejects.toMatchObject({ status: 403, type: 'forbidden' });
+  expect(await operator.suspend(id)).toMatchObject({ suspended: true });
+  expect(await operator.resume(id)).toEqual(await operator.team(id));
+  expect(await operator.tokens(id).toArray()).toMatchObject([{ id: made.id, name: 'client', revoked: false }]);
+  await operator.revoke(made.id);
+  expect(await operator.tokens(id).toArray()).toMatchObject([{ id: made.id, revoked: true }]);
+  const another = await operator.createOperatorToken({ expires: '2999-01-31T00:00:00Z' });
+  expect((await operator.operatorTokens().toArray()).map((one) => one.id)).toContain(another.id);
+  expect(await operator.partitions()).toHaveLength(12);
+  expect([await operator.quarantine(), await operator.release(id)]).toEqual([[], { teamID: id, released: true, error: null }]);
 });
 
 test('rows are added, read, patched where nobody else was faster, and deleted', async () => {

@@ -2,6 +2,9 @@ export { notTablog, TablogError, Unreachable, type ErrorType } from './errors.ts
 export type { components, operations, paths } from './interface.ts';
 export type { Job, JobProgress, ListedJob } from './jobs.ts';
 export type { Loaded, LoadOptions, LoadProgress, RowSource } from './load.ts';
+export type {
+  MadeOperatorToken, MadeToken, NewOperatorToken, NewToken, Operator, OperatorToken, Partition, PlanChange, Quarantine, Release, Team, TeamSummary, Token,
+} from './operator.ts';
 export type { Page, Pages } from './pages.ts';
 export type { AnyRow, ColumnOf, Condition, GroupsQuery, OnSchemaError, RowChanges, RowsQuery, StoredRow } from './rows.ts';
 export { describeRowTypes, type TypedTable } from './row-types.ts';

@@ -2,6 +2,7 @@
 import type { components, operations } from './interface.ts';
 import { droppedCellsOf, newKey } from './headers.ts';
 import { Job, type ListedJob } from './jobs.ts';
+import { Operator } from './operator.ts';
 import { Pages } from './pages.ts';
 import type { AnyRow, OnSchemaError } from './rows.ts';
 import { Stash, type StashOptions } from './stash.ts';
@@ -62,9 +63,12 @@ export interface SqlResult<Row> {
 
 export class Tablog {
   readonly #transport: Transport;
+  /** Teams, plans, tokens and the log, for the token of an operator. */
+  readonly operator: Operator;
 
   constructor(options: TransportOptions) {
     this.#transport = openTransport(options);
+    this.operator = new Operator(this.operations);
   }
 
   /** All operations of the interface, for what this class has no method for. */
