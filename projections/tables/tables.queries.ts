@@ -121,6 +121,10 @@ const selectUse: Statement<Pick<Team, 'suspended' | 'tables' | 'tablesMax'>> = {
   text: 'select suspended, tables::float8, tables_max::float8 as "tablesMax" from teams where id = $1',
 };
 
+const selectAmong: Statement<{ id: string }> = {
+  name: 'read_tables_among', text: 'select id from tables where id = any($2::uuid[]) and team_id = $1 and not deleted',
+};
+
 export class TableQueries {
   readonly #database: Database;
 
@@ -143,6 +147,12 @@ export class TableQueries {
   async isLinked(teamId: string, tableId: string, appId: string): Promise<boolean> {
     const { rows } = await this.#database.reader.query(selectLink, [tableId, appId, teamId]);
     return rows.length > 0;
+  }
+
+  /** Those of the IDs that are of tables of the team. */
+  async idsAmong(teamId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const { rows } = await this.#database.reader.query(selectAmong, [teamId, ids]);
+    return new Set(rows.map(({ id }) => id));
   }
 
   /** Everything about a table except its rows. */

@@ -79,12 +79,17 @@ test('a job says what was asked for, when, of which table and stash, and what ha
   for (const { created } of listed) expect([Date.parse(created) >= began, Date.parse(created) <= Date.now() + 1000]).toEqual([true, true]);
 });
 
-test('a job on a malformed table ID is of no table', async () => {
+test('a job on a table that is not there, or of another team, is of no table', async () => {
   const team = await api().createTeam();
   const client = only(team);
-  const { jobID } = (await client.post('/tables/none/rows', [{ a: 1 }], { ...permitted, 'idempotency-key': 'k' })).json.data;
-  await untilDone(client, jobID);
-  expect(await jobsOf(client)).toMatchObject([{ id: jobID, operation: 'addRows', tableID: null, status: 'failed' }]);
+  const theirs = await createTable((await api().createTeam()).client, []);
+  const mine = await createTable(client, []);
+  for (const { path } of [{ path: '/tables/none/rows' }, theirs, mine]) {
+    const { jobID } = (await client.post(path, [{ a: 1 }], { ...permitted, 'idempotency-key': 'k' })).json.data;
+    await untilDone(client, jobID);
+  }
+  await client.delete(`/tables/${mine.id}`);
+  expect((await jobsOf(client)).map((job) => (job as ListedJob & { readonly tableID: unknown }).tableID)).toEqual([null, null, null]);
 });
 
 test('every process lists it', async () => {

@@ -1045,7 +1045,7 @@ export interface components {
              * @description When it was asked for.
              */
             created: string;
-            /** @description The table that it is about, or that it creates; null if there is none, or it is not known yet. */
+            /** @description The table that it is about, or has created; null if there is none, or not any more. */
             tableID: string | null;
             /** @description The stash whose rows are imported, or that is written to; null if there is none. */
             stashID: string | null;

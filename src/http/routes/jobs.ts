@@ -1,6 +1,7 @@
 /** Spec 4.7: the state of a request that was answered 202, or 503 with a job's ID. The list of jobs is ours, not the spec's. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RowQueries } from '../../../projections/tables/rows.queries.ts';
+import type { TableQueries } from '../../../projections/tables/tables.queries.ts';
 import type { UploadQueries } from '../../../projections/uploads/uploads.queries.ts';
 import { countRowsOf, type UploadResult } from '../../events/outcome.ts';
 import type { Job } from '../../security/job-id.ts';
@@ -25,6 +26,7 @@ const jobBytesMax = 4096;
 type Answer = (reply: FastifyReply, job: Job, state: JobState) => FastifyReply | Promise<FastifyReply>;
 
 export interface JobsRouteDependencies {
+  readonly tables: Pick<TableQueries, 'idsAmong'>;
   readonly jobs: Jobs;
   readonly rows: RowQueries;
   readonly uploads: UploadQueries;
@@ -32,7 +34,7 @@ export interface JobsRouteDependencies {
   readonly shares: Pick<Shares, 'pages' | 'outgoingBytes'>;
 }
 
-export function addJobRoutes(app: App, { jobs, rows, uploads, uploadAnswers, shares }: JobsRouteDependencies): void {
+export function addJobRoutes(app: App, { jobs, tables, rows, uploads, uploadAnswers, shares }: JobsRouteDependencies): void {
   app.get('/jobs', {
     schema: { querystring: pageQuery('jobs', pageJobsMax) }, config: { operation: jobOperations.list, duringQuarantine: true },
   }, async (request, reply) => {
@@ -42,7 +44,9 @@ export function addJobRoutes(app: App, { jobs, rows, uploads, uploadAnswers, sha
     const after = continuation === undefined ? null : jobs.place(teamId, continuation);
     if (after === null && continuation !== undefined) throw invalidContinuation('query.', 'these jobs');
     const { page, outgoing } = await readPage(shares, reply, limit * jobBytesMax, () => jobs.list(teamId, { appId, after, limit }));
-    const body = JSON.stringify({ data: page.jobs.map((listed) => present(jobs, listed)), ...(page.next === null ? {} : { continuation: page.next }) });
+    // A request may have named a table that is not there, or of another team.
+    const known = await tables.idsAmong(teamId, page.jobs.flatMap((listed) => tableOf(listed) ?? []));
+    const body = JSON.stringify({ data: page.jobs.map((listed) => present(jobs, listed, known)), ...(page.next === null ? {} : { continuation: page.next }) });
     outgoing.shrink(Buffer.byteLength(body));
     return reply.header('cache-control', 'no-store').type(json).send(body);
   });
@@ -67,13 +71,18 @@ export function addJobRoutes(app: App, { jobs, rows, uploads, uploadAnswers, sha
   }));
 }
 
-/** A job in a list. A table under an Idempotency-Key has the ID that the first try gave it. */
-function present(jobs: Jobs, { note, job, state, askedAt }: ListedJob): object {
-  const { jobId, operation, tableId, stashId } = note;
-  const created = state.status === 'succeeded' ? state.result.tableId : undefined;
+/** The table that a job is about. One created under an Idempotency-Key has the ID that the first try gave it. */
+function tableOf({ note, state }: ListedJob): string | null {
+  return (state.status === 'succeeded' ? state.result.tableId : undefined) ?? note.tableId;
+}
+
+/** A job in a list. `known`: the tables that are there. */
+function present(jobs: Jobs, listed: ListedJob, known: ReadonlySet<string>): object {
+  const { note: { jobId, operation, stashId }, job, state, askedAt } = listed;
+  const tableId = tableOf(listed);
   return {
-    id: jobId, operation, created: new Date(askedAt).toISOString(), tableID: created ?? tableId, stashID: stashId, status: state.status,
-    ...(state.status === 'failed' ? { error: { message: state.message } } : {}), progress: progressOf(jobs, job, state),
+    id: jobId, operation, created: new Date(askedAt).toISOString(), tableID: tableId !== null && known.has(tableId) ? tableId : null, stashID: stashId,
+    status: state.status, ...(state.status === 'failed' ? { error: { message: state.message } } : {}), progress: progressOf(jobs, job, state),
   };
 }
 

@@ -71,7 +71,7 @@ const listedJob = z.strictObject({
   id: jobId,
   operation: z.string().meta({ description: 'The operation that was asked for, by its `operationId`.' }),
   created: z.iso.datetime().meta({ description: 'When it was asked for.' }),
-  tableID: tableId.nullable().meta({ description: 'The table that it is about, or that it creates; null if there is none, or it is not known yet.' }),
+  tableID: tableId.nullable().meta({ description: 'The table that it is about, or has created; null if there is none, or not any more.' }),
   stashID: z.string().nullable().meta({ description: 'The stash whose rows are imported, or that is written to; null if there is none.' }),
   status: z.enum(['running', 'succeeded', 'failed']),
   error: z.strictObject({ message: z.string() }).optional().meta({ description: 'Why it failed.' }),
@@ -92,7 +92,7 @@ const list: Operation = {
         'an import of a stash, and what could not be added': {
           data: [
             {
-              id: exampleId, operation: 'createTable', created: '2026-01-02T03:04:05.678Z', tableID: examples.tableId, stashID: 'import-7', status: 'running',
+              id: exampleId, operation: 'createTable', created: '2026-01-02T03:04:05.678Z', tableID: null, stashID: 'import-7', status: 'running',
               progress: { phase: 'waiting', rowsDone: 0, rowsTotal: null, eventsAhead: 12 },
             },
             {
