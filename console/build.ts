@@ -31,6 +31,8 @@ function filesOf({ outputs }: Metafile): { readonly script: string; readonly sty
 const common = {
   outdir: dist, entryNames: '[name]-[hash]', chunkNames: '[name]-[hash]', assetNames: '[name]-[hash]',
   platform: 'browser', target: 'es2023', format: 'esm', bundle: true, minify: true, metafile: true, legalComments: 'none', logLevel: 'warning',
+  // It says how types are checked, and the folder that it begins from is not in every image.
+  tsconfigRaw: {},
 } satisfies BuildOptions;
 
 const standIn = join(folder, '../clients/file-import/browser-buffer.ts');

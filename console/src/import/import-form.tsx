@@ -96,7 +96,7 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
         )}
       </div>
       {problem !== null && <p className="problem" role="alert">{problem.line === null ? '' : `Line ${problem.line}: `}{problem.text}</p>}
-      {preview.data === null ? preview.failure === null && <p className="waiting" role="status">Reading the first rows …</p> : <PreviewTable preview={preview.data} />}
+      {preview.data === null ? preview.failure === null && <p className="waiting" role="status">Reading the first rows …</p> : <PreviewTable preview={preview.data} isNew={kind === 'create'} />}
       <footer>
         <span className="size">{showBytes(file.size)}{preview.data?.isWhole && `, ${showCount(preview.data.rowsRead, 'row')}`}</span>
         <button type="button" onClick={onClose}>Cancel</button>

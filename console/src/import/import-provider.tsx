@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { createContext, useCallback, useContext, useEffect, useMemo, useRef, useState, type ReactElement, type ReactNode } from 'react';
 import { useLocation } from 'wouter';
 import { useSession } from '../session/service.ts';
+import { useNotices } from '../ui/notices.tsx';
 import { ImportDialog } from './import-dialog.tsx';
 
 interface Imports {
@@ -22,6 +23,7 @@ const endings = '.csv,.tsv,.tab,.json,.ndjson,.jsonl,.txt,.gz,text/csv,text/tab-
 /** Imports files that are chosen, dropped on any page, or pasted into the list of tables. */
 export function ImportProvider({ children }: { readonly children: ReactNode }): ReactElement {
   const { tablog } = useSession();
+  const notices = useNotices();
   const [place] = useLocation();
   const chooser = useRef<HTMLInputElement>(null);
   const [file, setFile] = useState<File | null>(null);
@@ -52,7 +54,10 @@ export function ImportProvider({ children }: { readonly children: ReactNode }): 
       if (!holdsFile(event)) return;
       event.preventDefault();
       setOver(false);
-      if (isFree && !isDialogOpen()) setFile(event.dataTransfer!.files[0] ?? null);
+      if (!isFree || isDialogOpen()) return;
+      const [first, ...others] = event.dataTransfer!.files;
+      setFile(first ?? null);
+      if (others.length > 0) notices.say('One file at a time: the others are not imported.');
     }, { signal });
     addEventListener('paste', (event) => {
       if (!isFree || !isList || isDialogOpen() || isEditable(event.target)) return;
@@ -62,7 +67,7 @@ export function ImportProvider({ children }: { readonly children: ReactNode }): 
       setFile(pasted);
     }, { signal });
     return () => listening.abort();
-  }, [isFree, isList]);
+  }, [isFree, isList, notices]);
 
   return (
     <ImportsContext value={imports}>

@@ -2,8 +2,14 @@ import type { ReactElement } from 'react';
 import type { Preview } from '../../../clients/file-import/preview.ts';
 import { showNumber } from '../ui/format.ts';
 
+interface PreviewTableProps {
+  readonly preview: Preview;
+  /** Whether the rows make a new table. */
+  readonly isNew: boolean;
+}
+
 /** The first rows of a file, and its columns with the types that they would have in a new table. */
-export function PreviewTable({ preview: { columns, rows, rowsRead, isWhole } }: { readonly preview: Preview }): ReactElement {
+export function PreviewTable({ preview: { columns, rows, rowsRead, isWhole }, isNew }: PreviewTableProps): ReactElement {
   if (columns.length === 0) return <p>The file has no rows.</p>;
   return (
     <>
@@ -17,7 +23,8 @@ export function PreviewTable({ preview: { columns, rows, rowsRead, isWhole } }: 
           </tbody>
         </table>
       </div>
-      {!isWhole && <p className="faint">The types are those of the first {showNumber(rowsRead)} rows. Later rows can widen them.</p>}
+      {isNew && !isWhole && <p className="faint">The types are those of the first {showNumber(rowsRead)} rows. Later rows can widen them.</p>}
+      {!isNew && <p className="faint">These are the types of the file. The table keeps its own, unless its columns get wider ones.</p>}
     </>
   );
 }
