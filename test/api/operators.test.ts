@@ -197,6 +197,9 @@ test('each change has one line in the audit log, with the token of the operator;
   for (const action of ['suspend', 'resume']) {
     expect(await linesOf(() => client.send(`${path}/${action}`, { method: 'POST' }))).toEqual([{ action: `plan.${action}`, result: 'done', ...who, teamId: id }]);
   }
+  expect(await linesOf(() => client.post('/admin/tokens', { name: 'n', expires: '2000-01-31T00:00:00Z' }))).toEqual([
+    { action: 'token.create', result: 'request_validation_error', ...who, tokenId: uuid, operator: true, name: 'n', expiresAt: '2000-01-31T00:00:00.000Z' },
+  ]);
   expect(await linesOf(() => client.send('/admin/teams/x/suspend', { method: 'POST' }))).toEqual([{ action: 'plan.suspend', result: 'team_not_found', ...who }]);
   expect(await linesOf(async () => {
     for (const shown of ['/admin/teams', path, `${path}/tokens`, '/admin/tokens', '/admin/partitions', '/admin/quarantine']) await client.get(shown);

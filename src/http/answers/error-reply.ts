@@ -72,7 +72,12 @@ function placeOf(error: unknown): LogPlace {
 
 /** Whether a request that fails with this error before its event is appended is answered 503 `service_unavailable`. */
 export function isUnavailable(error: unknown): boolean {
-  return toHttpError(error)?.type === 'service_unavailable';
+  return errorTypeOf(error) === 'service_unavailable';
+}
+
+/** The type that a request is answered with when it fails with this error; null for a bug. */
+export function errorTypeOf(error: unknown): ErrorType | null {
+  return toHttpError(error)?.type ?? null;
 }
 
 /** The error as the client sees it; null for a bug. */

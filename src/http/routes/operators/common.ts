@@ -7,9 +7,10 @@ import { recordAction, type AuditAction, type AuditDetails, type AuditLog } from
 import type { Database } from '../../../database/database.ts';
 import { readMembers } from '../../../formats/read-members.ts';
 import { AppendUnknown, type EventLog } from '../../../log/event-log.ts';
+import { errorTypeOf } from '../../answers/error-reply.ts';
 import { HttpError } from '../../answers/http-error.ts';
 import { readMediaType } from '../../bodies/media-type.ts';
-import { collectBody } from '../../bodies/request-body.ts';
+import { ClientGone, collectBody } from '../../bodies/request-body.ts';
 import { formatListContinuation, parseListContinuation } from '../../requests/continuation.ts';
 import { originOf } from '../../requests/origin.ts';
 import { parseOrRefuse } from '../../requests/validation.ts';
@@ -65,7 +66,7 @@ export async function audited<T>(
   audit: AuditLog, request: FastifyRequest, action: AuditAction, details: AuditDetails, work: (details: AuditDetails) => Promise<T>,
 ): Promise<T> {
   const who = { operatorTokenId: request.operator.tokenId, ...originOf(request) };
-  return recordAction(audit, { action, who, details, nameOf: (error) => (error instanceof HttpError ? error.type : 'failed') }, async () => {
+  return recordAction(audit, { action, who, details, nameOf: (error) => (error instanceof ClientGone ? 'failed' : errorTypeOf(error) ?? 'failed') }, async () => {
     try {
       return await work(details);
     } catch (error) {

@@ -16,12 +16,12 @@ export function addPartitionRoutes(app: App, { log, teams, database, audit }: Op
     async (_request, reply) => replyWith(reply, (await readShownQuarantines(database, teams)).map(quarantineAsJson)));
 
   app.post('/admin/quarantine/:teamID/release', { config: { operation: operatorOperations.releaseTeam, forOperators: true } }, async (request, reply) => {
-    const teamID = normalId((request.params as { readonly teamID: string }).teamID);
-    const quarantine = (await readShownQuarantines(database, teams)).find(({ teamId }) => teamId === teamID);
-    if (quarantine === undefined) return replyWith(reply, { teamID: (await findTeam(teams, request)).id, released: true, error: null });
     const gone = new AbortController();
     // It goes on with the next release where this one stops.
     reply.raw.once('close', () => gone.abort(new ClientGone('its team was released')));
+    const teamID = normalId((request.params as { readonly teamID: string }).teamID);
+    const quarantine = (await readShownQuarantines(database, teams)).find(({ teamId }) => teamId === teamID);
+    if (quarantine === undefined) return replyWith(reply, { teamID: (await findTeam(teams, request)).id, released: true, error: null });
     try {
       await audited(audit, request, 'quarantine.release', { teamId: teamID }, () => {
         return releaseQuarantine(quarantine, log, database, { onProgress: () => undefined, signal: gone.signal });
