@@ -9,6 +9,7 @@ import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import { removeAbandonedFolders } from './abandoned-folders.ts';
 import { findEngine, forgetEngine, noteEngine, notedEveryMs, type EngineAddress } from './engine-addresses.ts';
+import { EngineFile } from './engine-file.ts';
 import { EngineProcess, type EngineProcessOptions } from './engine-process.ts';
 import {
   answerHeaders, expiredContinuation, parseContinuation, type EngineUse, type ExportRequest, type QueryRequest, type SqlRequest,
@@ -44,7 +45,8 @@ export interface EngineAnswer {
 }
 
 /** A file that the engine makes while it is read. */
-export interface EngineFile {
+export interface ExportedFile {
+  /** To be piped: what it gave is overwritten later (EngineFile). */
   readonly file: Readable;
   readonly version: bigint;
   readonly isCold: boolean;
@@ -140,9 +142,15 @@ export class QueryEngine {
   }
 
   /** The file of an export. Rejects as `ask` does; the file itself ends with an error if the engine does not send all of it. */
-  async export(request: ExportRequest, signal: AbortSignal): Promise<EngineFile> {
-    const { response, headers } = await this.#post(await this.#start(), '/export', request, signal);
-    return { file: response, version: BigInt(headers[answerHeaders.version]!), isCold: headers[answerHeaders.cold] === 'true' };
+  async export(request: ExportRequest, signal: AbortSignal): Promise<ExportedFile> {
+    const address = await this.#start();
+    try {
+      const { status, headers, file } = await EngineFile.open(address, '/export', request, signal);
+      await checkStatus(status, file);
+      return { file, version: BigInt(headers[answerHeaders.version]!), isCold: headers[answerHeaders.cold] === 'true' };
+    } catch (error) {
+      throw problemOf(error, signal);
+    }
   }
 
   /** What it has in use; null while there is no process. */
@@ -190,14 +198,7 @@ export class QueryEngine {
       request.once('socket', (socket) => limitConnecting(socket));
       request.end(text);
       const [response] = await once(request, 'response') as [IncomingMessage];
-      if (response.statusCode === 403) {
-        response.resume();
-        throw new EngineReplaced('Another query engine listens there by now.');
-      }
-      if (response.statusCode !== 200) {
-        const { type, message } = await json(response) as { readonly type: string; readonly message: string };
-        throw new EngineRefusal(type, message);
-      }
+      await checkStatus(response.statusCode!, response);
       return { response, headers: response.headers as Record<string, string> };
     } catch (error) {
       throw problemOf(error, signal);
@@ -252,6 +253,17 @@ export class QueryEngine {
 interface Answering {
   readonly response: IncomingMessage;
   readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Rejects if the answer is an error, as its body says. */
+async function checkStatus(status: number, body: Readable): Promise<void> {
+  if (status === 200) return;
+  if (status === 403) {
+    body.resume();
+    throw new EngineReplaced('Another query engine listens there by now.');
+  }
+  const { type, message } = await json(body) as { readonly type: string; readonly message: string };
+  throw new EngineRefusal(type, message);
 }
 
 function problemOf(error: unknown, signal: AbortSignal): unknown {

@@ -4,7 +4,7 @@ import { create as contentDisposition } from 'content-disposition';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TableQueries } from '../../../projections/tables/tables.queries.ts';
 import { exportFormats, type ExportFormat } from '../../query/language/export-format.ts';
-import type { EngineFile, QueryEngine } from '../../query/query-engine.ts';
+import type { ExportedFile, QueryEngine } from '../../query/query-engine.ts';
 import { engineProblem } from '../answers/answer-query.ts';
 import { chooseEncoding, compressStream } from '../answers/compression.ts';
 import { replyMissing } from '../answers/missing.ts';
@@ -62,7 +62,7 @@ async function takeShares({ exports, outgoingBytes }: ExportsRouteDependencies['
 }
 
 /** The file, compressed if the client accepts it. Parquet is compressed already. */
-function compressed(request: FastifyRequest, reply: FastifyReply, format: ExportFormat, { file }: EngineFile): Readable {
+function compressed(request: FastifyRequest, reply: FastifyReply, format: ExportFormat, { file }: ExportedFile): Readable {
   const encoding = format === 'parquet' ? null : chooseEncoding(request.raw.headers['accept-encoding']);
   if (encoding === null) return file;
   void reply.header('content-encoding', encoding);
