@@ -16,16 +16,16 @@ export function tokenFileIn(dataFolder: string): string {
 }
 
 /**
- * Creates the team `default` if there is no team, and writes its token to the file `token` in the folder (mode 0600). Rejects with
- * ConfigError when that cannot be written.
+ * Creates the team `default` if there is no team, and writes its token to the file `token` in the folder (mode 0600). Resolves to the token; null: there
+ * was a team. Rejects with ConfigError when the file cannot be written.
  */
-export async function createFirstTeam({ database, log, queries: { teams } }: Service, dataFolder: string, audit: AuditLog): Promise<void> {
+export async function createFirstTeam({ database, log, queries: { teams } }: Service, dataFolder: string, audit: AuditLog): Promise<string | null> {
   const client = await database.pool.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [advisoryLocks.createFirstTeam]);
     const [first, ...others] = await teams.teams();
     // A single team without a token remains if a process was killed in the middle of this.
-    if (others.length > 0 || (first && (await teams.tokens(first.id)).length > 0)) return;
+    if (others.length > 0 || (first && (await teams.tokens(first.id)).length > 0)) return null;
     const path = tokenFileIn(dataFolder);
     const token = newAccessToken();
     await inDataFolder(dataFolder, async () => {
@@ -41,6 +41,7 @@ export async function createFirstTeam({ database, log, queries: { teams } }: Ser
       const tokenId = randomUUIDv7();
       await recordFact(log, createToken(teamId, tokenId, 'first', hashToken(token)));
       audit.write({ action: 'token.create', result: 'done', teamId, tokenId, name: 'first' });
+      return token;
     } catch (error) {
       await rm(path, { force: true });
       throw error;

@@ -1,4 +1,4 @@
-/** The message when the service is ready: its address, and commands that can be pasted into a shell. */
+/** The message when the service is ready: its address, the console, and commands that can be pasted into a shell. */
 import { resolve } from 'node:path';
 
 export interface GreetingOptions {
@@ -6,20 +6,26 @@ export interface GreetingOptions {
   readonly port: number;
   /** The file with the token; absolute, or relative to the working directory. */
   readonly tokenFile: string;
+  /** The token that this start has made; null if it has made none. */
+  readonly newToken: string | null;
   /** Null if that file holds a valid token; else the ID of a team to create one for. */
   readonly teamWithoutToken: string | null;
 }
 
-export function describeGreeting({ host, port, tokenFile, teamWithoutToken }: GreetingOptions): string {
+/** The link has the token in it at the first start only: a log keeps the messages of later ones. */
+export function describeGreeting({ host, port, tokenFile, newToken, teamWithoutToken }: GreetingOptions): string {
   const url = `http://${addressOf(host)}:${port}`;
-  const path = resolve(tokenFile);
-  const curl = (token: string): string => `curl -H "Authorization: Bearer ${token}" ${quoteForShell(`${url}/tables`)}`;
-  const lines = teamWithoutToken === null
-    ? ['Try:', '', `  ${curl(`$(cat ${quoteForShell(path)})`)}`]
+  const file = resolve(tokenFile);
+  const readToken = `$(cat ${quoteForShell(file)})`;
+  const curl = (token: string): string => `  curl -H "Authorization: Bearer ${token}" ${quoteForShell(`${url}/tables`)}`;
+  const lines = teamWithoutToken !== null
+    ? [
+      `There are teams, but ${file} holds no token of theirs. Make one, with the same settings, and sign in with it there, or try:`, '',
+      `  TOKEN=$(npm run --silent tablog -- tokens create --team ${teamWithoutToken})`, curl('$TOKEN'),
+    ]
     : [
-      `There are teams, but ${path} holds no token of theirs. Make one, with the same settings, and try:`, '',
-      `  TOKEN=$(npm run --silent tablog -- tokens create --team ${teamWithoutToken})`,
-      `  ${curl('$TOKEN')}`,
+      'Open the console, or ask from the command line:', '',
+      newToken === null ? `  echo "${url}/#token=${readToken}"` : `  ${url}/#token=${newToken}`, curl(readToken),
     ];
   return ['', `Tablog is ready at ${url}. ${lines[0]}`, ...lines.slice(1), '', ''].join('\n');
 }

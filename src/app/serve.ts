@@ -163,8 +163,8 @@ async function greetWhenReachable(
 ): Promise<void> {
   try {
     await whenReachable(async () => {
-      await createFirstTeam(service, config.DATA_DIR, audit);
-      await greet(service, config, port);
+      const newToken = await createFirstTeam(service, config.DATA_DIR, audit);
+      await greet(service, config, port, newToken);
     }, config, logger, signal);
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -310,9 +310,9 @@ async function findDatabaseProblems(service: Service): Promise<string[]> {
   }
 }
 
-/** Prints the address, and commands that can be pasted into a shell. */
-async function greet(service: Service, config: Config, port: number): Promise<void> {
+/** Prints the address, a link to the console, and commands that can be pasted into a shell. */
+async function greet(service: Service, config: Config, port: number, newToken: string | null): Promise<void> {
   const tokenFile = tokenFileIn(config.DATA_DIR);
   const teamWithoutToken = await findTeamWithoutToken(service, config.DATA_DIR);
-  process.stdout.write(describeGreeting({ host: config.HOST, port, tokenFile, teamWithoutToken }));
+  process.stdout.write(describeGreeting({ host: config.HOST, port, tokenFile, newToken, teamWithoutToken }));
 }

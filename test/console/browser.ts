@@ -46,9 +46,13 @@ export function useConsole(): Console {
     pages.push(page);
     page.on('pageerror', ({ message, stack }) => problems.push(stack ?? message));
     page.on('console', (message) => {
-      // What the service refuses is an answer; the page shows it.
-      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) problems.push(message.text());
+      // What the service refuses is an answer; the page shows it. What the policy forbids is told with its place below.
+      if (message.type() === 'error' && !/^Failed to load resource|^Applying inline style/.test(message.text())) problems.push(message.text());
     });
+    await page.addInitScript(`document.addEventListener('securitypolicyviolation', ({ violatedDirective, target }) => {
+      // Where somebody types over all of a text, Chromium itself tries to keep its style.
+      if (!target.closest?.('.cm-content')) console.error('The policy forbids ' + violatedDirective + ': ' + target.outerHTML);
+    })`);
     return page;
   };
   return {

@@ -7,7 +7,7 @@ import { expect, test } from '@jest/globals';
 import { describeGreeting } from '../../src/app/greeting.ts';
 
 const run = promisify(execFile);
-const options = { host: '127.0.0.1', port: 8080, tokenFile: '/data/token', teamWithoutToken: null };
+const options = { host: '127.0.0.1', port: 8080, tokenFile: '/data/token', newToken: null, teamWithoutToken: null };
 
 /** What the shell makes of the indented lines: the arguments of `curl`, one a line. `npm` writes its arguments. */
 async function copyIntoShell(greeting: string): Promise<string[]> {
@@ -19,9 +19,14 @@ async function copyIntoShell(greeting: string): Promise<string[]> {
 
 test('says where the service is, and what to try', () => {
   expect(describeGreeting(options)).toBe(
-    '\nTablog is ready at http://127.0.0.1:8080. Try:\n\n'
+    '\nTablog is ready at http://127.0.0.1:8080. Open the console, or ask from the command line:\n\n'
+    + '  echo "http://127.0.0.1:8080/#token=$(cat /data/token)"\n'
     + '  curl -H "Authorization: Bearer $(cat /data/token)" http://127.0.0.1:8080/tables\n\n',
   );
+});
+
+test('the first start has a link to the console that can be opened', () => {
+  expect(describeGreeting({ ...options, newToken: 'tablog_abc' })).toContain('\n  http://127.0.0.1:8080/#token=tablog_abc\n');
 });
 
 test.each(['plain', 'with blanks', `it's "mine"`, '$HOME & `more`', '-v'])('the line works for a folder named %j', async (name) => {
@@ -30,7 +35,7 @@ test.each(['plain', 'with blanks', `it's "mine"`, '$HOME & `more`', '-v'])('the 
     await mkdir(join(outer, name));
     await writeFile(join(outer, name, 'token'), 'secret\n');
     const greeting = describeGreeting({ ...options, tokenFile: join(outer, name, 'token') });
-    expect(await copyIntoShell(greeting)).toEqual(['-H', 'Authorization: Bearer secret', 'http://127.0.0.1:8080/tables']);
+    expect(await copyIntoShell(greeting)).toEqual(['http://127.0.0.1:8080/#token=secret', '-H', 'Authorization: Bearer secret', 'http://127.0.0.1:8080/tables']);
   } finally {
     await rm(outer, { recursive: true });
   }

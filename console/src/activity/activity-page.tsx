@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, type ReactElement, type ReactNode } from 'react';
+import { useMemo, type ReactElement } from 'react';
 import { Link } from 'wouter';
-import type { Activity, ListedJob, Usage } from '../../../clients/typescript/src/index.ts';
+import type { Activity, ListedJob } from '../../../clients/typescript/src/index.ts';
 import { useSession } from '../session/service.ts';
-import { describeError, isErrorOfType } from '../ui/describe-error.ts';
-import { showBytes, showCount, showNumber, showTime } from '../ui/format.ts';
+import { Part } from '../ui/part.tsx';
+import { showCount, showNumber, showTime } from '../ui/format.ts';
 import { LineChart } from '../ui/line-chart.tsx';
-import { namesOfOperations, namesOfQuotas } from './names.ts';
+import { namesOfOperations } from './names.ts';
+import { QuotaLine } from './quota-line.tsx';
 
 const askEveryMs = 3000;
 const shownMax = 50;
@@ -21,21 +22,6 @@ export function ActivityPage(): ReactElement {
       <Jobs />
       <Uploads />
     </div>
-  );
-}
-
-/** A part of the page, which may be refused or not there without the others. */
-function Part<T>({ title, query, children }: {
-  readonly title: string; readonly query: { readonly data: T | undefined; readonly error: Error | null }; readonly children: (data: T) => ReactNode;
-}): ReactElement | null {
-  // A token of an app sees what is of the app only.
-  if (isErrorOfType(query.error, 'forbidden')) return null;
-  return (
-    <section>
-      <h2>{title}</h2>
-      {query.error !== null && <p className="problem" role="alert">{describeError(query.error)}</p>}
-      {query.data !== undefined && children(query.data)}
-    </section>
   );
 }
 
@@ -65,15 +51,22 @@ function LogState({ log: { version, eventsBehind, halted, quarantinedSince } }: 
   );
 }
 
+const minuteMs = 60_000;
+const hourMinutes = 60;
+
 function Curves({ minutes }: { readonly minutes: Activity['minutes'] }): ReactElement {
   const { requests, rows } = useMemo(() => {
-    const times = minutes.map(({ start }) => Date.parse(start) / 1000);
+    const byTime = new Map(minutes.map((minute) => [Date.parse(minute.start), minute]));
+    const last = Math.max(...byTime.keys(), Math.floor(Date.now() / minuteMs) * minuteMs);
+    const times = Array.from({ length: hourMinutes }, (_, index) => last - (hourMinutes - 1 - index) * minuteMs);
+    const curve = (count: (minute: Activity['minutes'][number]) => number): number[] => times.map((time) => (byTime.has(time) ? count(byTime.get(time)!) : 0));
+    const across = times.map((time) => time / 1000);
     return {
       requests: [
-        times, minutes.map(({ requests: counts }) => counts['2xx'] + counts['3xx']), minutes.map(({ requests: counts }) => counts['4xx']),
-        minutes.map(({ requests: counts }) => counts['5xx'] + counts.cutOff),
+        across, curve(({ requests: counts }) => counts['2xx'] + counts['3xx']), curve(({ requests: counts }) => counts['4xx']),
+        curve(({ requests: counts }) => counts['5xx'] + counts.cutOff),
       ],
-      rows: [times, minutes.map(({ rowsWritten }) => rowsWritten), minutes.map(({ rowsRead }) => rowsRead)],
+      rows: [across, curve(({ rowsWritten }) => rowsWritten), curve(({ rowsRead }) => rowsRead)],
     };
   }, [minutes]);
   return (
@@ -90,7 +83,7 @@ function Quotas(): ReactElement {
   const { tablog } = useSession();
   const query = useQuery({ queryKey: ['usage'], queryFn: () => tablog.usage(), refetchInterval: 2 * askEveryMs });
   return (
-    <Part title="Use" query={query}>
+    <Part title="Usage" query={query}>
       {({ quotas, rateLimits, suspended }) => (
         <>
           {suspended && <p className="problem" role="alert">The team is suspended.</p>}
@@ -100,7 +93,7 @@ function Quotas(): ReactElement {
               <tbody>
                 {Object.entries(quotas).map(([name, quota]) => <QuotaLine key={name} name={name} quota={quota} />)}
                 {rateLimits.map(({ name, max, left, windowSeconds }) => (
-                  <QuotaLine key={`rate-${name}`} name={name} title={`${name} in ${windowSeconds} s`} quota={{ used: max - left, max, setBy: 'service' }} />
+                  <QuotaLine key={`rate-${name}`} name={name} title={`${name} in ${windowSeconds} s`} quota={{ used: max - left, max }} />
                 ))}
               </tbody>
             </table>
@@ -108,16 +101,6 @@ function Quotas(): ReactElement {
         </>
       )}
     </Part>
-  );
-}
-
-function QuotaLine({ name, title = namesOfQuotas[name] ?? name, quota: { used, max } }: { readonly name: string; readonly title?: string; readonly quota: Usage['quotas']['rows'] }): ReactElement {
-  const show = /bytes/i.test(name) ? showBytes : showNumber;
-  return (
-    <tr>
-      <th scope="row">{title}</th><td className="number">{show(used)}</td><td className="number">{max === null ? 'any number' : show(max)}</td>
-      <td>{max !== null && <meter aria-label={`Share of ${title}`} min={0} max={Math.max(1, max)} high={0.9 * max} value={used} />}</td>
-    </tr>
   );
 }
 

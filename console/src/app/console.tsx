@@ -5,6 +5,7 @@ import { useHashLocation } from 'wouter/use-hash-location';
 import { ImportProvider } from '../import/import-provider.tsx';
 import { SessionContext, openService } from '../session/service.ts';
 import { endSession, keepSession, openSession, type Session } from '../session/session.ts';
+import { useWho } from '../session/who.ts';
 import { SignIn } from '../session/sign-in.tsx';
 import { TablesPage } from '../tables/tables-page.tsx';
 import { NoticesProvider } from '../ui/notices.tsx';
@@ -14,6 +15,7 @@ import { Frame } from './frame.tsx';
 // The first view needs none of these.
 const TablePage = lazy(async () => ({ default: (await import('../grid/table-page.tsx')).TablePage }));
 const QueryPage = lazy(async () => ({ default: (await import('../query/query-page.tsx')).QueryPage }));
+const OperatorPages = lazy(async () => ({ default: (await import('../operator/operator-pages.tsx')).OperatorPages }));
 const ActivityPage = lazy(async () => ({ default: (await import('../activity/activity-page.tsx')).ActivityPage }));
 
 /** The console: a page to sign in, or the pages of a session. */
@@ -51,13 +53,7 @@ function Pages({ token, onEnd }: { readonly token: string; readonly onEnd: (reas
             <ImportProvider>
               <Frame>
                 <Suspense fallback={<p className="waiting">Loading …</p>}>
-                  <Switch>
-                    <Route path="/"><TablesPage /></Route>
-                    <Route path="/tables/:tableID">{({ tableID }) => <TablePage key={tableID} tableID={tableID} />}</Route>
-                    <Route path="/query/*?"><QueryPage /></Route>
-                    <Route path="/activity"><ActivityPage /></Route>
-                    <Route><Redirect to="/" /></Route>
-                  </Switch>
+                  <PagesOfToken />
                 </Suspense>
               </Frame>
             </ImportProvider>
@@ -65,5 +61,22 @@ function Pages({ token, onEnd }: { readonly token: string; readonly onEnd: (reas
         </NoticesProvider>
       </QueryClientProvider>
     </SessionContext>
+  );
+}
+
+/** An operator sees teams and the log; a team its tables. */
+function PagesOfToken(): ReactElement {
+  const { who, error } = useWho();
+  if (error !== null) return <div className="page"><p className="problem" role="alert">{describeError(error)}</p></div>;
+  if (who === undefined) return <p className="waiting">Loading …</p>;
+  if (who.kind === 'operator') return <OperatorPages />;
+  return (
+    <Switch>
+      <Route path="/"><TablesPage /></Route>
+      <Route path="/tables/:tableID">{({ tableID }) => <TablePage key={tableID} tableID={tableID} />}</Route>
+      <Route path="/query/*?"><QueryPage /></Route>
+      <Route path="/activity"><ActivityPage /></Route>
+      <Route><Redirect to="/" /></Route>
+    </Switch>
   );
 }

@@ -1,26 +1,26 @@
-import { useQuery } from '@tanstack/react-query';
 import { Component, type ReactElement, type ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import { serviceUrl, useSession } from '../session/service.ts';
+import { useWho } from '../session/who.ts';
 import { describeError } from '../ui/describe-error.ts';
 
-const pages = [['/', 'Tables'], ['/query', 'Query'], ['/activity', 'Activity']] as const;
+const pages = { team: [['/', 'Tables'], ['/query', 'Query'], ['/activity', 'Activity']], operator: [['/', 'Teams'], ['/log', 'Log'], ['/tokens', 'Tokens']] } as const;
 
 /** What is around every page: the way to the others, who asks, and whether the service can be reached. */
 export function Frame({ children }: { readonly children: ReactNode }): ReactElement {
-  const { tablog, signOut } = useSession();
+  const { signOut } = useSession();
+  const { who } = useWho();
   const [place] = useLocation();
-  const token = useQuery({ queryKey: ['token'], queryFn: () => tablog.token(), staleTime: Infinity });
-  const isAt = (path: string): boolean => (path === '/' ? place === '/' || place.startsWith('/tables/') : place.startsWith(path));
+  const isAt = (path: string): boolean => (path === '/' ? place === '/' || /^\/(tables|teams)\//.test(place) : place.startsWith(path));
   return (
     <>
       <a className="skip" href="#main" onClick={skipToMain}>Skip to the content</a>
       <header className="frame">
         <Link href="/" className="brand">Tablog</Link>
         <nav aria-label="Pages">
-          {pages.map(([path, name]) => <Link key={path} href={path} aria-current={isAt(path) ? 'page' : undefined}>{name}</Link>)}
+          {pages[who?.kind ?? 'team'].map(([path, name]) => <Link key={path} href={path} aria-current={isAt(path) ? 'page' : undefined}>{name}</Link>)}
         </nav>
-        <span className="who" title={token.data?.team.id}>{token.data?.team.name ?? ''}</span>
+        <span className="who" title={who?.kind === 'team' ? who.token.team.id : ''}>{who?.kind === 'team' ? who.token.team.name : who && 'operator'}</span>
         <a href={`${serviceUrl}docs`} target="_blank" rel="noreferrer">API</a>
         <button type="button" className="quiet" onClick={signOut}>Sign out</button>
       </header>

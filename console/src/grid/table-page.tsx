@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState, type ReactElement } from 'react';
 import { useLocation } from 'wouter';
 import { useSession } from '../session/service.ts';
+import { useCanWrite } from '../session/who.ts';
 import { TableMenu } from '../tables/table-menu.tsx';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
@@ -23,7 +24,7 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
   const grid = useRef<GridHandle>(null);
   const [status, setStatus] = useState<GridStatus>({ view: {}, rows: null, step: null, selected: 0 });
   const [isDeleting, setDeleting] = useState(false);
-  const token = useQuery({ queryKey: ['token'], queryFn: () => tablog.token(), staleTime: Infinity });
+  const canWrite = useCanWrite();
   const version = useQuery({ queryKey: ['version', tableID], queryFn: () => table.version(), refetchInterval: askEveryMs });
   const description = useQuery({ queryKey: ['table', tableID], queryFn: () => table.describe(), staleTime: 0 });
   const onStatus = useCallback((changes: Partial<GridStatus>) => setStatus((before) => ({ ...before, ...changes })), []);
@@ -63,7 +64,6 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
   if (description.isError && description.data === undefined) return <div className="page"><p className="problem" role="alert">{describeError(description.error)}</p></div>;
   if (description.data === undefined) return <p className="waiting">Loading …</p>;
   const { name, rows } = description.data;
-  const canWrite = token.data?.readOnly === false;
   const isView = status.view.filter !== undefined || status.view.sort !== undefined;
   return (
     <div className="table-page">

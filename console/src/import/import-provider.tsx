@@ -1,7 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
 import { createContext, useCallback, useContext, useEffect, useMemo, useRef, useState, type ReactElement, type ReactNode } from 'react';
 import { useLocation } from 'wouter';
-import { useSession } from '../session/service.ts';
+import { useCanWrite } from '../session/who.ts';
 import { useNotices } from '../ui/notices.tsx';
 import { ImportDialog } from './import-dialog.tsx';
 
@@ -22,14 +21,12 @@ const endings = '.csv,.tsv,.tab,.json,.ndjson,.jsonl,.txt,.gz,text/csv,text/tab-
 
 /** Imports files that are chosen, dropped on any page, or pasted into the list of tables. */
 export function ImportProvider({ children }: { readonly children: ReactNode }): ReactElement {
-  const { tablog } = useSession();
   const notices = useNotices();
   const [place] = useLocation();
   const chooser = useRef<HTMLInputElement>(null);
   const [file, setFile] = useState<File | null>(null);
   const [isOver, setOver] = useState(false);
-  const token = useQuery({ queryKey: ['token'], queryFn: () => tablog.token(), staleTime: Infinity });
-  const canImport = token.data?.readOnly === false;
+  const canImport = useCanWrite();
   const choose = useCallback(() => chooser.current!.click(), []);
   const imports = useMemo(() => ({ canImport, choose }), [canImport, choose]);
   const isList = place === '/';

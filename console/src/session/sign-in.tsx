@@ -2,6 +2,7 @@ import { useState, type FormEvent, type ReactElement } from 'react';
 import { describeError } from '../ui/describe-error.ts';
 import { openService } from './service.ts';
 import type { Session } from './session.ts';
+import { askWho } from './who.ts';
 
 /** Asks for a token, and tries it. `reason`: why the last session has ended. */
 export function SignIn({ reason, onSession }: { readonly reason: string | null; readonly onSession: (session: Session) => void }): ReactElement {
@@ -14,7 +15,7 @@ export function SignIn({ reason, onSession }: { readonly reason: string | null; 
     const token = (form.get('token') as string).trim();
     setBusy(true);
     try {
-      await openService(token).token();
+      await askWho(openService(token));
       onSession({ token, isKept: form.get('keep') === 'on' });
     } catch (error) {
       setProblem(describeError(error));
@@ -26,7 +27,7 @@ export function SignIn({ reason, onSession }: { readonly reason: string | null; 
     <main className="sign-in">
       <form className="card" onSubmit={(event) => void signIn(event)}>
         <h1>Tablog</h1>
-        <p>Give an access token of your team. The service prints a link with one when it starts, and <code>tablog tokens create</code> makes more.</p>
+        <p>Give an access token of your team, or of an operator. The service prints a link with one when it starts, and <code>tablog tokens create</code> makes more.</p>
         <label>
           Access token
           <input name="token" type="password" autoComplete="off" spellCheck={false} required autoFocus aria-describedby={problem === null ? undefined : 'sign-in-problem'} />

@@ -1,0 +1,20 @@
+import type { ReactElement } from 'react';
+import { showBytes, showNumber } from '../ui/format.ts';
+import { namesOfQuotas } from './names.ts';
+
+interface QuotaLineProps {
+  readonly name: string;
+  readonly title?: string;
+  readonly quota: { readonly used: number; readonly max: number | null };
+}
+
+/** A line of a table: how much is used, and how much may be. */
+export function QuotaLine({ name, title = namesOfQuotas[name] ?? name, quota: { used, max } }: QuotaLineProps): ReactElement {
+  const show = /bytes/i.test(name) ? showBytes : showNumber;
+  return (
+    <tr>
+      <th scope="row">{title}</th><td className="number">{show(used)}</td><td className="number">{max === null ? 'any number' : show(max)}</td>
+      <td>{max !== null && <meter aria-label={`Share of ${title}`} min={0} max={Math.max(1, max)} high={0.9 * max} value={used} />}</td>
+    </tr>
+  );
+}

@@ -1,0 +1,79 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState, type FormEvent, type ReactElement } from 'react';
+import type { PlanChange, Team } from '../../../clients/typescript/src/index.ts';
+import { namesOfQuotas } from '../activity/names.ts';
+import { QuotaLine } from '../activity/quota-line.tsx';
+import { useSession } from '../session/service.ts';
+import { describeError } from '../ui/describe-error.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { showTime } from '../ui/format.ts';
+import { useNotices } from '../ui/notices.tsx';
+import { Part } from '../ui/part.tsx';
+import { TeamTokens } from './tokens.tsx';
+
+/** A team: what it uses, its plan and its tokens. */
+export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement {
+  const { tablog: { operator } } = useSession();
+  const notices = useNotices();
+  const [isPlanning, setPlanning] = useState(false);
+  const team = useQuery({ queryKey: ['team', teamID], queryFn: () => operator.team(teamID) });
+  const act = (action: Promise<unknown>): void => void action.then(() => team.refetch()).catch(notices.fail);
+  return (
+    <div className="page">
+      <div className="page-head">
+        <h1>{team.data?.name ?? 'Team'}</h1>
+        {team.data !== undefined && <button type="button" onClick={() => setPlanning(true)}>Plan</button>}
+        {team.data?.suspended === false && <button type="button" className="danger" onClick={() => act(operator.suspend(teamID))}>Suspend</button>}
+        {team.data?.suspended === true && <button type="button" className="primary" onClick={() => act(operator.resume(teamID))}>Resume</button>}
+      </div>
+      <Part title="Usage" query={team}>
+        {({ suspended, quarantinedSince, quotas }) => (
+          <>
+            {suspended && <p className="problem">Suspended: its requests, and the addresses of its files, are refused.</p>}
+            {quarantinedSince !== null && <p className="problem">In quarantine since {showTime(quarantinedSince)}.</p>}
+            <div className="scroller" role="region" aria-label="Quotas" tabIndex={0}>
+              <table className="list">
+                <thead><tr><th scope="col">Quota</th><th scope="col" className="number">Used</th><th scope="col" className="number">Allowed</th><th scope="col"><span className="unseen">Share</span></th></tr></thead>
+                <tbody>{Object.entries(quotas).map(([name, quota]) => <QuotaLine key={name} name={name} quota={quota} />)}</tbody>
+              </table>
+            </div>
+          </>
+        )}
+      </Part>
+      <TeamTokens teamID={teamID} />
+      {isPlanning && <PlanDialog team={team.data!} onClose={() => setPlanning(false)} onChanged={() => void team.refetch()} />}
+    </div>
+  );
+}
+
+/** Limits of the plan; an empty one is not set, so that the service's own holds. */
+function PlanDialog({ team: { id, quotas }, onClose, onChanged }: { readonly team: Team; readonly onClose: () => void; readonly onChanged: () => void }): ReactElement {
+  const { tablog: { operator } } = useSession();
+  const [problem, setProblem] = useState<string | null>(null);
+
+  function save(event: FormEvent<HTMLFormElement>): void {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const plan = Object.fromEntries(Object.keys(quotas).map((name) => {
+      const text = form.get(name) as string;
+      return [`${name}Max`, text === '' ? null : Number(text)];
+    })) as PlanChange;
+    operator.setPlan(id, plan).then(() => {
+      onChanged();
+      onClose();
+    }, (error: unknown) => setProblem(describeError(error)));
+  }
+
+  return (
+    <Dialog title="Plan" onClose={onClose}>
+      <form onSubmit={save}>
+        <p>A limit that is empty is not set: then the limit of the service holds, if it has one.</p>
+        {Object.entries(quotas).map(([name, { max, setBy }]) => (
+          <label key={name}>{namesOfQuotas[name] ?? name} <input name={name} type="number" min={0} step={1} defaultValue={setBy === 'plan' ? max ?? '' : ''} /></label>
+        ))}
+        {problem !== null && <p className="problem" role="alert">{problem}</p>}
+        <footer><button type="button" onClick={onClose}>Cancel</button><button className="primary">Save</button></footer>
+      </form>
+    </Dialog>
+  );
+}

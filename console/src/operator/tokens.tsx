@@ -1,0 +1,130 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState, type FormEvent, type ReactElement } from 'react';
+import type { OperatorToken, Token } from '../../../clients/typescript/src/index.ts';
+import { serviceUrl, useSession } from '../session/service.ts';
+import { describeError } from '../ui/describe-error.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { showTime } from '../ui/format.ts';
+import { useNotices } from '../ui/notices.tsx';
+import { Part } from '../ui/part.tsx';
+
+const dayMs = 86_400_000;
+
+/** The tokens of a team. */
+export function TeamTokens({ teamID }: { readonly teamID: string }): ReactElement {
+  const { tablog: { operator } } = useSession();
+  return (
+    <Tokens
+      title="Tokens" id={teamID} ofTeam list={() => operator.tokens(teamID).toArray()}
+      create={async ({ name, expires, readOnly, appID }) => (await operator.createToken(teamID, { name, expires, readOnly, appID })).token}
+    />
+  );
+}
+
+/** The tokens of operators. */
+export function OperatorTokensPage(): ReactElement {
+  const { tablog: { operator } } = useSession();
+  return (
+    <div className="page">
+      <h1>Tokens of operators</h1>
+      <Tokens
+        title="All tokens" id="operators" ofTeam={false} list={() => operator.operatorTokens().toArray()}
+        create={async ({ name, expires }) => (await operator.createOperatorToken({ name, expires })).token}
+      />
+    </div>
+  );
+}
+
+interface Wanted {
+  readonly name: string;
+  readonly expires: string | null;
+  readonly readOnly: boolean;
+  readonly appID: string | null;
+}
+
+interface TokensProps {
+  readonly title: string;
+  readonly id: string;
+  readonly ofTeam: boolean;
+  readonly list: () => Promise<readonly (Token | OperatorToken)[]>;
+  /** Resolves to the secret. */
+  readonly create: (wanted: Wanted) => Promise<string>;
+}
+
+function Tokens({ title, id, ofTeam, list, create }: TokensProps): ReactElement {
+  const { tablog: { operator } } = useSession();
+  const notices = useNotices();
+  const [isCreating, setCreating] = useState(false);
+  const tokens = useQuery({ queryKey: ['tokens', id], queryFn: list });
+  const revoke = (tokenID: string): void => void operator.revoke(tokenID).then(() => tokens.refetch()).catch(notices.fail);
+  return (
+    <>
+      <Part title={title} query={tokens}>
+        {(known) => (
+          <div className="scroller" role="region" aria-label={title} tabIndex={0}>
+            <table className="list">
+              <thead><tr><th scope="col">Token</th><th scope="col">State</th><th scope="col" className="wide">Last used</th><th scope="col"><span className="unseen">Revoke</span></th></tr></thead>
+              <tbody>
+                {known.map((token) => (
+                  <tr key={token.id}>
+                    <th scope="row">{token.name === '' ? token.id : token.name}</th><td>{stateOf(token)}</td>
+                    <td className="wide">{token.lastUsed === null ? 'never' : showTime(token.lastUsed)}</td>
+                    <td>{!token.revoked && <button type="button" aria-label={`Revoke ${token.name || token.id}`} onClick={() => revoke(token.id)}>Revoke</button>}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </Part>
+      <p><button type="button" onClick={() => setCreating(true)}>New token</button></p>
+      {isCreating && <NewTokenDialog ofTeam={ofTeam} create={create} onClose={() => setCreating(false)} onCreated={() => void tokens.refetch()} />}
+    </>
+  );
+}
+
+function stateOf(token: Token | OperatorToken): string {
+  if (token.revoked) return 'revoked';
+  const rights = 'readOnly' in token ? [token.readOnly ? 'for reading' : '', token.appID === null ? '' : `for the app ${token.appID}`] : [];
+  return [token.expires === null ? 'valid' : `valid until ${showTime(token.expires)}`, ...rights].filter((part) => part !== '').join(', ');
+}
+
+function NewTokenDialog({ ofTeam, create, onClose, onCreated }: Pick<TokensProps, 'ofTeam' | 'create'> & { readonly onClose: () => void; readonly onCreated: () => void }): ReactElement {
+  const [secret, setSecret] = useState<string | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+
+  function make(event: FormEvent<HTMLFormElement>): void {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const textOf = (name: string): string => (form.get(name) as string | null) ?? '';
+    const days = Number(textOf('days'));
+    create({
+      name: textOf('name'), expires: days > 0 ? new Date(Date.now() + days * dayMs).toISOString() : null, readOnly: form.get('readOnly') === 'on', appID: textOf('appID') || null,
+    }).then((made) => {
+      setSecret(made);
+      onCreated();
+    }, (error: unknown) => setProblem(describeError(error)));
+  }
+
+  return (
+    <Dialog title="New token" onClose={onClose}>
+      {secret !== null ? (
+        <>
+          <p>It is shown once. Whoever has it, or the link, may do all that it allows.</p>
+          <label>Token <input readOnly value={secret} onFocus={({ target }) => target.select()} /></label>
+          <label>Link to the console <input readOnly value={`${serviceUrl}#token=${secret}`} onFocus={({ target }) => target.select()} /></label>
+          <footer><button type="button" className="primary" onClick={onClose}>Done</button></footer>
+        </>
+      ) : (
+        <form onSubmit={make}>
+          <label>Name <input name="name" autoFocus /></label>
+          <label>Valid for days (empty: for ever) <input name="days" type="number" min={1} step={1} /></label>
+          {ofTeam && <label className="choice"><input name="readOnly" type="checkbox" /> For reading only</label>}
+          {ofTeam && <label>App (empty: all of the team) <input name="appID" /></label>}
+          {problem !== null && <p className="problem" role="alert">{problem}</p>}
+          <footer><button type="button" onClick={onClose}>Cancel</button><button className="primary">Create</button></footer>
+        </form>
+      )}
+    </Dialog>
+  );
+}
