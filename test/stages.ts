@@ -44,6 +44,7 @@ export const stages: readonly Stage[] = [
   { name: 'engine', proves: 'the engine keeps its promises to any model', command: jest('engine') },
   { name: 'log', proves: 'the log in Postgres keeps order, outcomes and plans', command: jest('log') },
   { name: 'api', proves: 'the interface is that of the specification', command: jest('api') },
+  { name: 'console', proves: 'people can do in a browser what the console offers; every page is accessible, light and dark, wide and narrow', command: jest('console') },
   { name: 'hostile', proves: 'a team that means harm slows no other, and takes no more memory than there is for it', command: jest('hostile') },
   {
     name: 'fuzz', proves: 'each of 1,000,000 valid and hostile requests has an answer that the OpenAPI document describes, and sees nothing of another team',

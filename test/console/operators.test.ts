@@ -1,0 +1,51 @@
+import { expect, test } from '@jest/globals';
+import { look, useConsole } from './browser.ts';
+
+const { api, open } = useConsole();
+
+test('an operator makes a team and tokens, sets its plan, suspends it, and sees the log', async () => {
+  const { client } = await api().createOperatorToken();
+  const page = await open();
+  await page.goto(`${api().url}/#token=${client.token}`);
+  await page.getByRole('heading', { name: 'Teams', level: 1 }).waitFor();
+  await look(page, 'teams');
+  await page.getByRole('button', { name: 'New team' }).click();
+  await page.getByLabel('Name').fill('acme');
+  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('heading', { name: 'acme' }).waitFor();
+
+  await page.getByRole('button', { name: 'Plan' }).click();
+  await page.getByLabel('Rows').fill('1000');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('row', { name: 'Rows 0 1,000' }).waitFor();
+
+  await page.getByRole('button', { name: 'New token' }).click();
+  await page.getByLabel('Name').fill('shop');
+  await page.getByLabel('For reading only').check();
+  await page.getByRole('button', { name: 'Create' }).click();
+  const link = await page.getByLabel('Link to the console').inputValue();
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('row', { name: 'shop valid, for reading' }).waitFor();
+  await look(page, 'team');
+
+  const teams = await open();
+  await teams.goto(link);
+  await teams.getByText('acme').waitFor();
+  await page.getByRole('button', { name: 'Suspend' }).click();
+  await page.getByText('Suspended: its requests').waitFor();
+  await teams.getByRole('link', { name: 'Activity' }).click();
+  await teams.getByText('The team is suspended.').waitFor();
+  await page.getByRole('button', { name: 'Resume' }).click();
+  await page.getByRole('button', { name: 'Suspend' }).waitFor();
+  await page.getByRole('button', { name: 'Revoke shop' }).click();
+  await page.getByRole('row', { name: 'shop revoked' }).waitFor();
+
+  await page.getByRole('link', { name: 'Log' }).click();
+  await page.getByText('No team is in quarantine.').waitFor();
+  await page.getByRole('row', { name: /^0 running 0/ }).waitFor();
+  await look(page, 'log');
+  await page.getByRole('link', { name: 'Tokens' }).click();
+  await page.getByRole('row', { name: /^test valid/ }).waitFor();
+  expect(await page.getByRole('link', { name: 'Query' }).count()).toBe(0);
+  await look(page, 'operator-tokens');
+});
