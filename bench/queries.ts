@@ -4,23 +4,20 @@
  */
 import { deepStrictEqual } from 'node:assert';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
-import Papa from 'papaparse';
-import pg from 'pg';
-import { from as copyFrom } from 'pg-copy-streams';
 import { Connection } from './connection.ts';
 import { below, rowsPerRequest, seededRandom, type Row } from './data.ts';
-import { createDatabase, describeEnvironment, query, renderFacts, settle, startPostgres } from './environment.ts';
+import { createDatabase, describeEnvironment, renderFacts, settle, startPostgres } from './environment.ts';
 import type { Goal } from './measurements.ts';
-import { quantile } from './neighbour-teams.ts';
 import { readWholeNumber } from './options.ts';
 import { childOf, endOf, peakMemoryMiB } from './processes.ts';
+import { countLines, digest } from './queries/answers.ts';
 import { cases, type Question, type QueryCase } from './queries/cases.ts';
-import { makeChunks, schema, sqlColumns, sqlNames } from './queries/data.ts';
+import { copyRows } from './queries/copy-rows.ts';
+import { makeChunks, schema } from './queries/data.ts';
+import { costLine, speedLine, type Times } from './queries/lines.ts';
 import { readTable } from './read-table.ts';
-import { judge, median, renderTable, show, showRatio, verdict } from './report.ts';
+import { renderTable, show, verdict } from './report.ts';
 import { expectStatus, head, withBody, type Target } from './requests.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { serviceEnvironment, startService } from './service-processes.ts';
@@ -44,9 +41,6 @@ interface LoadedTable {
   /** The name of the table in Postgres. */
   readonly table: string;
 }
-
-/** Milliseconds of each request, by round. */
-type Times = number[][];
 
 const loadConnections = 8;
 const memoryGoalMiB = 600;
@@ -275,64 +269,6 @@ async function connected<T>({ ports }: Target, work: (connection: Connection) =>
   } finally {
     connection.close();
   }
-}
-
-/** What is the same in the answers of both sides: the rows in their order, or the groups. */
-function digest(answer: Buffer): string[] {
-  const { data } = JSON.parse(answer.toString()) as { data: Readonly<Record<string, string | number>>[] };
-  return data.map(({ email, company, count, sum_balance: sum }) => String(email ?? `${company}: ${count}, ${Math.round(Number(sum))}`));
-}
-
-/** Reads an answer as it comes; resolves to its number of lines. */
-async function countLines({ ports, token }: Target, path: string, signal: AbortSignal): Promise<number> {
-  // Not compressed: the yardstick does not compress either.
-  const headers = { authorization: `Bearer ${token}`, 'accept-encoding': 'identity' };
-  const response = await fetch(`http://127.0.0.1:${ports[0]}${path}`, { headers, signal });
-  if (!response.ok) throw new Error(`GET ${path}: ${response.status} ${(await response.text()).slice(0, 500)}`);
-  let lines = 0;
-  for await (const bytes of response.body!) {
-    for (let at = bytes.indexOf(lineFeed); at >= 0; at = bytes.indexOf(lineFeed, at + 1)) lines += 1;
-  }
-  return lines;
-}
-
-const lineFeed = 0x0a;
-
-/** Copies rows into a new table of typed columns. `n` is their order. */
-async function copyRows(databaseUrl: string, table: string, chunks: readonly Buffer[], signal: AbortSignal): Promise<void> {
-  await query(databaseUrl, `create table ${table} (n bigint generated always as identity, ${sqlColumns})`);
-  function* text(): Generator<string> {
-    const columns = schema.columns.map(({ id }) => id);
-    for (const chunk of chunks) yield `${Papa.unparse(JSON.parse(chunk.toString()) as object[], { columns, header: false, newline: '\n' })}\n`;
-  }
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    await pipeline(Readable.from(text()), client.query(copyFrom(`copy ${table} (${sqlNames}) from stdin (format csv)`)), { signal });
-  } finally {
-    await client.end();
-  }
-}
-
-function speedLine(label: string, rows: number, theirs: Times, ours: Times, goal: Goal | undefined): string[] {
-  const shown = (times: Times): string[] => [show(p50(times)), show(quantile(times.flat(), 0.95))];
-  return [label, rows.toLocaleString('en'), ...shown(theirs), ...shown(ours), ...judged(theirs, ours, goal)];
-}
-
-function costLine(label: string, over: Times, than: string, under: Times, goal: Goal): string[] {
-  return [label, show(p50(over)), than, show(p50(under)), ...judged(over, under, goal)];
-}
-
-/** The ratio, its range in single rounds, and the goal. */
-function judged(over: Times, under: Times, goal: Goal | undefined): string[] {
-  const ratio = p50(over) / p50(under);
-  const [, rounds] = showRatio(over.map(median), under.map(median));
-  const { goal: shown, met } = judge(ratio, goal);
-  return [ratio.toFixed(2), rounds, shown ?? '', verdict(met)];
-}
-
-function p50(times: Times): number {
-  return median(times.flat());
 }
 
 await runToEnd(async (surroundings) => run(readOptions(), surroundings));
