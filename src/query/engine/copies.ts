@@ -1,5 +1,6 @@
 /** The copies of tables that this process holds: made when a table is first asked, and brought up to date by each query. */
-import type { CopyQueries, TableSnapshot } from '../../../projections/tables/copies.queries.ts';
+import type { CopyQueries } from '../../../projections/tables/copies.queries.ts';
+import type { TableSnapshot } from '../../../projections/tables/table-snapshot.ts';
 import { QueryError } from '../language/query-error.ts';
 import type { EngineUse } from '../protocol.ts';
 import type { Columnar } from './columnar.ts';

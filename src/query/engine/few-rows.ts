@@ -2,7 +2,7 @@
  * Statements that write a few rows into a copy. They hold the rows as literals, so that they need not be prepared, and run together with what else a change
  * does. For many rows, RowWriter takes less time.
  */
-import type { CopiedChange, CopiedRow } from '../../../projections/tables/copies.queries.ts';
+import type { CopiedChange, CopiedRow } from '../../../projections/tables/copied-rows.ts';
 import { quoteText } from '../sql/literals.ts';
 import { forever, type WrittenTable } from './row-writer.ts';
 import type { StoredType } from './stored-type.ts';

@@ -2,7 +2,7 @@
  * Writes rows into a copy. The engine gets them as lines of text, and takes the cells out of them while the next rows are read. What only this process
  * can make of a cell (stored-type.ts) comes beside the row.
  */
-import type { CopiedRow } from '../../../projections/tables/copies.queries.ts';
+import type { CopiedRow } from '../../../projections/tables/copied-rows.ts';
 import { TimeSlices } from '../../time-slices.ts';
 import type { ColumnarChange } from './columnar.ts';
 import type { StoredType } from './stored-type.ts';

@@ -2,7 +2,8 @@
  * A copy of a table in the columnar engine. It follows the table by its version: what came since then is added, and rows that were changed or
  * deleted are kept with the version up to which they were shown, for queries that go on at an earlier one.
  */
-import type { CopiedChange, CopiedExtent, CopiedRow, TableSnapshot, TableState } from '../../../projections/tables/copies.queries.ts';
+import type { CopiedChange, CopiedExtent, CopiedRow } from '../../../projections/tables/copied-rows.ts';
+import type { TableSnapshot, TableState } from '../../../projections/tables/table-snapshot.ts';
 import { currentType } from '../../values/table-schema.ts';
 import type { Columnar, ColumnarChange } from './columnar.ts';
 import type { QueryColumn, QuerySource } from './compile.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { DuckDBValue } from '@duckdb/node-api';
-import type { CopiedRow } from '../../../projections/tables/copies.queries.ts';
+import type { CopiedRow } from '../../../projections/tables/copied-rows.ts';
 import { Columnar, type ColumnarChange } from '../../../src/query/engine/columnar.ts';
 import { addRow, changeRow } from '../../../src/query/engine/few-rows.ts';
 import { createRows, forever, RowWriter, type WrittenColumn, type WrittenTable } from '../../../src/query/engine/row-writer.ts';

@@ -1,0 +1,204 @@
+/** Tables as of one moment, for their copies: the state of a table, and what has changed since a version. */
+import type { PipelinedClient, Statement, StatementResult } from '../../src/database/pipelined-client.ts';
+import { formatRowId, parseRowId } from '../../src/events/row-id.ts';
+import { isPresentedBy, presentersOf } from '../../src/values/presentation.ts';
+import { decodeSchema, type TableSchema } from '../../src/values/table-schema.ts';
+import { partsOf, rowsOf, type CopiedChange, type CopiedExtent, type CopiedRow, type PartOfExtent, type RowsOfExtent } from './copied-rows.ts';
+import { changedForm, formInSql, selectRowsOf } from './stored-body.ts';
+import type { TableAnswer } from './tables.queries.ts';
+
+/** A table as of a snapshot. */
+export interface TableState {
+  readonly version: bigint;
+  readonly generation: bigint;
+  readonly schemaVersion: bigint;
+  /** The version of the last widening: all rows may read differently since then. */
+  readonly widened: bigint;
+  readonly rows: number;
+  readonly rowBytesMax: number;
+  readonly schema: TableSchema;
+}
+
+const selectState: Statement<Omit<TableState, 'schema'> & { readonly suspended: boolean; readonly columns: string }> = {
+  name: 'copy_state',
+  text: `select teams.suspended, tables.version, tables.generation, tables.schema_version as "schemaVersion", tables.widened, tables.rows::float8,
+      tables.row_bytes_max as "rowBytesMax", schemas.columns
+    from tables join teams on teams.id = tables.team_id
+    join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
+    where tables.id = $1 and tables.team_id = $2 and not tables.deleted
+      and ($3::text is null or exists (select from app_links where app_links.table_id = tables.id and app_links.app_id = $3))`,
+};
+
+/** The extents that came after a version, and the one at a place (a tail, which may have grown). */
+const selectExtents: Statement<CopiedExtent> = {
+  name: 'copy_extents',
+  text: `select key, version, ordinal, rows, bytes from extents where table_id = $1 and generation = $2 and version = $4 and ordinal = $5
+    union all
+    select key, version, ordinal, rows, bytes from extents where table_id = $1 and generation = $2 and version >= greatest($2, $3 + 1)
+    order by version, ordinal`,
+};
+
+/** Parts of extents, a row each; those without a row that is there are left out. */
+const selectRows: Statement<RowsOfExtent> = {
+  name: 'copy_rows',
+  text: `select extents.version, extents.ordinal, ${formInSql('extents')} as form, found.*
+    from unnest($1::int8[], $2::int4[], $3::int4[]) with ordinality as asked (key, start, ends, place)
+    join extents on extents.key = asked.key
+    cross join lateral (
+      select count(*)::int4 as count, min(live.index) as first, string_agg(live.body, E'\\n') as bodies,
+        case when extents.changed then array_agg(live.index) end as indexes,
+        case when extents.changed then array_agg(live.change_version) end as "changeVersions",
+        case when count(live.tail_version) > 0 then array_agg(live.tail_version) end as "tailVersions",
+        case when extents.retained is not null then array_agg(live.id) end as ids
+      from (
+        select index, body, change_version, tail_version, case when extents.retained is not null then (
+            select retained_ids.id from retained_ids where retained_ids.segment = extents.segment and retained_ids.index = stored.place
+          ) end as id
+        from (${selectRowsOf('extents', 'asked.start', 'asked.ends')}) stored
+        where body is not null order by stored.place
+      ) live
+    ) found
+    where found.count > 0 order by asked.place`,
+};
+
+/** The places of rows with some IDs: those that the IDs name, and those of rows that retain one. In the table's order. */
+const selectPlaces: Statement<{ readonly key: bigint; readonly index: number }> = {
+  name: 'copy_places',
+  text: `select key, index from (
+      select extents.key, extents.version, extents.ordinal, asked.index
+      from unnest($3::int8[], $4::int4[], $5::int4[]) as asked (version, ordinal, index)
+      join extents on extents.table_id = $1 and extents.version = asked.version and extents.ordinal = asked.ordinal
+        and extents.generation = $2 and asked.index < extents.rows
+      union
+      select extents.key, extents.version, extents.ordinal, retained_ids.index - extents.first
+      from retained_ids join extents on extents.segment = retained_ids.segment and extents.retained is not null
+        and retained_ids.index >= extents.first and retained_ids.index < extents.first + extents.rows
+      where retained_ids.id = any($6::text[]) and extents.table_id = $1 and extents.generation = $2
+    ) found order by version, ordinal, index`,
+};
+
+/** The changes since a version of rows in extents up to that version: a cursor, which is read in parts. */
+const openChanges: Statement = {
+  name: 'copy_changes',
+  text: `declare copy_changes no scroll cursor for
+    select extents.version, extents.ordinal, changes.index, changes.version as "rowVersion", changes.body,
+      case when extents.retained is not null then (
+        select id from retained_ids where retained_ids.segment = extents.segment and retained_ids.index = extents.first + changes.index
+      ) end as id
+    from extents join changes on changes.extent = extents.key and changes.version > $3
+    where extents.table_id = $1 and extents.generation = $2 and extents.version >= $2 and extents.version <= $3 and extents.changed`,
+};
+
+interface FoundChange {
+  readonly version: bigint;
+  readonly ordinal: number;
+  readonly index: number;
+  readonly rowVersion: bigint;
+  readonly body: string | null;
+  readonly id: string | null;
+}
+
+const closeChanges: Statement = { name: 'copy_changes_end', text: 'close copy_changes' };
+
+/** How many changes are read at once: the largest of these whose bodies have `changesBytesMax` at most. */
+const changesAtOnce = [5000, 500, 50, 8] as const;
+const changesBytesMax = 8 * 1024 * 1024;
+
+const fetchChanges: ReadonlyMap<number, Statement<FoundChange>> = new Map(changesAtOnce.map((count) => [
+  count, { name: `copy_changes_${count}`, text: `fetch ${count} from copy_changes` },
+]));
+
+/** A part of an extent has about this many bytes (see pages.queries.ts), and so many parts are read at once. */
+const partBytesMax = 1024 * 1024;
+const partsAtOnce = 8;
+
+/** Tables as of one moment. */
+export class TableSnapshot {
+  readonly #client: PipelinedClient;
+
+  constructor(client: PipelinedClient) {
+    this.#client = client;
+  }
+
+  /** `appId`: only if the table is linked to that app. */
+  async state(teamId: string, tableId: string, appId: string | null): Promise<TableAnswer<TableState>> {
+    const { rows: [found] } = await this.#client.query(selectState, [tableId, teamId, appId]);
+    if (found === undefined) return 'table_not_found';
+    const { suspended, columns, ...state } = found;
+    return suspended ? 'payment_required' : { ...state, schema: decodeSchema(JSON.parse(columns)) };
+  }
+
+  /** The extents after a version, and that at `tail`, in order. */
+  async extents(tableId: string, generation: bigint, after: bigint, tail: Pick<CopiedExtent, 'version' | 'ordinal'> | null): Promise<CopiedExtent[]> {
+    const { rows } = await this.#client.query(selectExtents, [tableId, generation, after, tail?.version ?? -1n, tail?.ordinal ?? 0]);
+    return rows;
+  }
+
+  /** The rows of extents, each from an index on, in batches of some MiB. */
+  async *rows(extents: readonly (CopiedExtent & { readonly from: number })[], state: TableState): AsyncGenerator<Iterable<CopiedRow>> {
+    const presenterFor = presentersOf(state.schema);
+    const rowsOfPart = Math.max(1, Math.floor(partBytesMax / Math.max(state.rowBytesMax, 1)));
+    const parts = partsOf(extents, rowsOfPart);
+    const read = (): Promise<RowsOfExtent[]> | null => {
+      const batch: PartOfExtent[] = [];
+      while (batch.length < partsAtOnce) {
+        const { value } = parts.next();
+        if (value === undefined) break;
+        batch.push(value);
+      }
+      return batch.length === 0 ? null : this.#readParts(batch);
+    };
+    let next = read();
+    while (next !== null) {
+      const found = await next;
+      // Postgres reads the next ones while these are taken.
+      next = read();
+      // Awaited once the rows were taken; a failure before that must not count as unhandled.
+      next?.catch(() => undefined);
+      for (const part of found) yield rowsOf(part, state, presenterFor);
+    }
+  }
+
+  /** The rows with these IDs that are there, in the table's order. */
+  async *rowsWith(rowIds: readonly string[], tableId: string, state: TableState): AsyncGenerator<Iterable<CopiedRow>> {
+    const asked = new Set(rowIds);
+    const places = rowIds.map(parseRowId).filter((place) => place !== null);
+    const { rows: found } = await this.#client.query(selectPlaces, [
+      tableId, state.generation, places.map(({ version }) => version), places.map(({ ordinal }) => ordinal), places.map(({ index }) => index), rowIds,
+    ]);
+    const presenterFor = presentersOf(state.schema);
+    for (let at = 0; at < found.length; at += partsAtOnce) {
+      const parts = await this.#readParts(found.slice(at, at + partsAtOnce).map(({ key, index }) => ({ key, start: index, ends: index + 1 })));
+      // A row that retains an ID is not that of its place.
+      for (const part of parts) yield rowsOf(part, state, presenterFor).filter(({ rowId }) => asked.has(rowId));
+    }
+  }
+
+  async #readParts(parts: readonly PartOfExtent[]): Promise<RowsOfExtent[]> {
+    const { rows } = await this.#client.query(selectRows, [parts.map(({ key }) => key), parts.map(({ start }) => start), parts.map(({ ends }) => ends)]);
+    return rows;
+  }
+
+  /** The changes since a version of rows in extents up to that version, in parts of some MiB. The first part is asked for at once. */
+  changes(tableId: string, since: bigint, state: TableState): AsyncGenerator<CopiedChange[]> {
+    const atOnce = changesAtOnce.find((count) => count * state.rowBytesMax <= changesBytesMax) ?? changesAtOnce.at(-1)!;
+    const fetchNext = (): Promise<StatementResult<FoundChange>> => this.#client.query(fetchChanges.get(atOnce)!);
+    void this.#client.query(openChanges, [tableId, state.generation, since]);
+    return this.#changes(fetchNext(), fetchNext, atOnce, state);
+  }
+
+  async *#changes(first: Promise<StatementResult<FoundChange>>, fetchNext: () => typeof first, atOnce: number, state: TableState): AsyncGenerator<CopiedChange[]> {
+    const presenterFor = presentersOf(state.schema);
+    for (let next = first; ; next = fetchNext()) {
+      const { rows } = await next;
+      yield rows.map(({ id, body, ...change }) => {
+        const form = changedForm(change.rowVersion);
+        const presented = body === null || isPresentedBy(form, state.widened) ? body : presenterFor(form)(body);
+        return { ...change, rowId: id ?? formatRowId(change), body: presented };
+      });
+      if (rows.length < atOnce) break;
+    }
+    // Failures show in what comes after it.
+    void this.#client.query(closeChanges);
+  }
+}
