@@ -5,7 +5,8 @@
  */
 import { QueryError } from '../language/query-error.ts';
 import { Budget } from './budget.ts';
-import { Expressions, namesOf, withoutAlias, type SqlParameter } from './expressions.ts';
+import { namesOf } from './column-text.ts';
+import { Expressions, withoutAlias, type SqlParameter } from './expressions.ts';
 import { functions, tableFunctions } from './functions.ts';
 import { quoteName } from './names.ts';
 import { isSet, known, list, nameOf, node, nodes, refused, take, text, type SqlNode } from './node.ts';

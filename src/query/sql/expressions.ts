@@ -1,13 +1,15 @@
 /** Compiles the expressions of a SELECT: values, columns, calls of functions, windows and subqueries. */
 import { QueryError } from '../language/query-error.ts';
 import type { Budget } from './budget.ts';
+import { columnText, memberText, namesOf } from './column-text.ts';
 import { copyingFunctions, functions, lambdaFunctions, operators } from './functions.ts';
 import { constantText, parameterText } from './literals.ts';
 import { noFunction } from './mistakes.ts';
 import { encodeName, quoteName } from './names.ts';
-import { isSet, known, list, nameOf, node, nodes, refused, take, text, type SqlNode } from './node.ts';
+import { isSet, known, nameOf, node, nodes, refused, take, text, type SqlNode } from './node.ts';
 import { Scope } from './scope.ts';
 import { typeText } from './types.ts';
+import { bounds, collations, comparisons, conjunctions, directions, exclusions, nullOrders } from './words.ts';
 
 export type SqlParameter = string | number | boolean | null;
 
@@ -260,57 +262,7 @@ export function withoutAlias(given: SqlNode): { readonly alias: string; readonly
   return { alias: text(given['alias'] ?? ''), unnamed: { ...given, alias: '' } };
 }
 
-/** What standard SQL writes without parentheses. */
-const moments: ReadonlyMap<string, string> = new Map([['CURRENT_DATE', 'current_date'], ['CURRENT_TIMESTAMP', 'current_timestamp'], ['LOCALTIMESTAMP', 'localtimestamp']]);
-
-function columnText(names: readonly string[], scope: Scope): string {
-  const moment = names.length === 1 ? moments.get(names[0]!.toUpperCase()) : undefined;
-  if (moment !== undefined) return moment;
-  const at = scope.hasRelation(names[0]!) ? 2 : 1;
-  const [column, members] = [names.slice(0, at).map(quoteName).join('.'), names.slice(at)];
-  // After a dot the engine would look in JSON, too, where names are not encoded.
-  return members.every((name) => encodeName(name) === name) ? [column, ...members.map(quoteName)].join('.') : members.reduce(memberText, column);
-}
-
-/** A member of a row. */
-function memberText(row: string, name: string): string {
-  return `struct_extract(${row}, '${encodeName(name)}')`;
-}
-
-/** The names of a column, and of its table before it or members after it. */
-export function namesOf(column: SqlNode): readonly string[] {
-  return list(take(column, 'column_names').column_names).map(text);
-}
-
 function positionOf(index: unknown): string {
   if (!/^\d{1,4}$/.test(text(index))) throw refused('A place that is written so');
   return text(index);
 }
-
-const directions: ReadonlyMap<string, string> = new Map([['ORDER_DEFAULT', ''], ['ASCENDING', ' ASC'], ['DESCENDING', ' DESC']]);
-const nullOrders: ReadonlyMap<string, string> = new Map([['ORDER_DEFAULT', ''], ['NULLS FIRST', ' NULLS FIRST'], ['NULLS LAST', ' NULLS LAST']]);
-const comparisons: ReadonlyMap<string, string> = new Map([
-  ['COMPARE_EQUAL', '='], ['COMPARE_NOTEQUAL', '<>'], ['COMPARE_LESSTHAN', '<'], ['COMPARE_GREATERTHAN', '>'], ['COMPARE_LESSTHANOREQUALTO', '<='],
-  ['COMPARE_GREATERTHANOREQUALTO', '>='], ['COMPARE_DISTINCT_FROM', 'IS DISTINCT FROM'], ['COMPARE_NOT_DISTINCT_FROM', 'IS NOT DISTINCT FROM'],
-]);
-const conjunctions: ReadonlyMap<string, string> = new Map([['CONJUNCTION_AND', 'AND'], ['CONJUNCTION_OR', 'OR']]);
-const collations: ReadonlyMap<string, string> = new Map([['nocase', 'nocase'], ['noaccent', 'noaccent'], ['nfc', 'nfc'], ['binary', 'binary']]);
-const exclusions: ReadonlyMap<string, string> = new Map([['NO_OTHER', ''], ['CURRENT_ROW', ' EXCLUDE CURRENT ROW'], ['GROUP', ' EXCLUDE GROUP'], ['TIES', ' EXCLUDE TIES']]);
-
-interface Bound {
-  /** Null if it is the same in all of them. */
-  readonly unit: 'ROWS' | 'RANGE' | 'GROUPS' | null;
-  readonly text: string;
-  readonly isExpression: boolean;
-}
-
-/** The bounds of the frame of a window. */
-const bounds: ReadonlyMap<string, Bound> = new Map([
-  ['UNBOUNDED_PRECEDING', { unit: null, text: 'UNBOUNDED PRECEDING', isExpression: false }],
-  ['UNBOUNDED_FOLLOWING', { unit: null, text: 'UNBOUNDED FOLLOWING', isExpression: false }],
-  ...(['ROWS', 'RANGE', 'GROUPS'] as const).flatMap((unit): [string, Bound][] => [
-    [`CURRENT_ROW_${unit}`, { unit, text: 'CURRENT ROW', isExpression: false }],
-    [`EXPR_PRECEDING_${unit}`, { unit, text: 'PRECEDING', isExpression: true }],
-    [`EXPR_FOLLOWING_${unit}`, { unit, text: 'FOLLOWING', isExpression: true }],
-  ]),
-]);
