@@ -15,18 +15,19 @@ const pictures = join(import.meta.dirname, '../../node_modules/.cache/tablog/con
 /** The rules of WCAG 2.2, levels A and AA, as far as a program can judge them. */
 const wcag = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
+/** Opens a window, with a session of its own. */
+type Open = (options?: BrowserContextOptions) => Promise<Page>;
+
 export interface Console extends ApiOfFile {
   /** The service, as a program of the team asks it. */
   tablog(): Tablog;
-  /** Opens a window, with a session of its own. */
-  open(options?: BrowserContextOptions): Promise<Page>;
-  /** A window that is signed in, in the way of the link that the service prints. */
+  readonly open: Open;
+  /** A window that is signed in, in the way of the link that the service prints. Null: for the team of the file. */
   signedIn(team: Team | null, options?: BrowserContextOptions): Promise<Page>;
 }
 
-/** The service, and a browser, for all tests of a file. After each test no page may have met an error. */
-export function useConsole(): Console {
-  const file = useOwnApi();
+/** A browser for all tests of a file. After each test no page may have met an error. */
+export function useBrowser(): Open {
   let browser: Browser | undefined;
   const problems: string[] = [];
   const pages: Page[] = [];
@@ -39,7 +40,7 @@ export function useConsole(): Console {
     expect(met).toEqual([]);
   });
   afterAll(() => browser?.close());
-  const open = async (options: BrowserContextOptions = {}): Promise<Page> => {
+  return async (options = {}) => {
     const context = await browser!.newContext({ viewport: { width: 1280, height: 800 }, permissions: ['clipboard-read', 'clipboard-write'], ...options });
     const page = await context.newPage();
     page.setDefaultTimeout(30_000);
@@ -55,6 +56,12 @@ export function useConsole(): Console {
     })`);
     return page;
   };
+}
+
+/** The service, and a browser, for all tests of a file. */
+export function useConsole(): Console {
+  const file = useOwnApi();
+  const open = useBrowser();
   return {
     ...file, open,
     tablog: () => new Tablog({ url: file.api().url, token: file.client().token }),

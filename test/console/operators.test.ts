@@ -40,7 +40,7 @@ test('an operator makes a team and tokens, sets its plan, suspends it, and sees 
   await page.getByRole('button', { name: 'Revoke shop' }).click();
   await page.getByRole('row', { name: 'shop revoked' }).waitFor();
 
-  await page.getByRole('link', { name: 'Log' }).click();
+  await page.getByRole('link', { name: 'Log', exact: true }).click();
   await page.getByText('No team is in quarantine.').waitFor();
   await page.getByRole('row', { name: /^0 running 0/ }).waitFor();
   await look(page, 'log');
