@@ -50,7 +50,10 @@ export class EngineFile extends Readable {
       onread: { buffer: () => this.#memory.subarray(this.#at, this.#at + readBytesMax), callback: (length) => this.#take(this.#memory.subarray(this.#at, this.#at + length)) },
     });
     this.#socket.on('error', (error) => this.destroy(error));
-    this.#socket.on('close', () => this.destroy(this.#isComplete ? undefined : new Error('the connection ended before the file')));
+    this.#socket.on('close', () => {
+      // What is complete may not have been read yet.
+      if (!this.#isComplete) this.destroy(new Error('the connection ended before the file'));
+    });
     // Whoever asked learns it from `open`, or from the file.
     this.#head.promise.catch(() => undefined);
   }

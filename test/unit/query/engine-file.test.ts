@@ -67,6 +67,21 @@ test('a slow reader gets all bytes as they were sent, also compressed', async ()
   });
 });
 
+test('what is read after the connection has ended is whole', async () => {
+  const ended = Promise.withResolvers<void>();
+  await asking(async (response) => {
+    response.socket!.once('close', () => ended.resolve());
+    response.writeHead(200).end('the file');
+  }, async (address) => {
+    const { file } = await EngineFile.open(address, '/export', {}, never);
+    await ended.promise;
+    for (let turn = 0; turn < 10; turn += 1) await immediate();
+    const copy = new SlowCopy();
+    await pipeline(file, copy);
+    expect(Buffer.concat(copy.parts).toString()).toBe('the file');
+  });
+});
+
 test('the request, and an answer that is an error', async () => {
   await asking(async (response, asked) => {
     response.writeHead(500, { 'content-type': 'application/json' }).end(JSON.stringify(asked));
