@@ -1,0 +1,44 @@
+/** What the grid's filters and sorts ask of the service (console/src/grid/filters.ts). */
+import { expect, test } from '@jest/globals';
+import { filterOptionsOf, isSortable, viewOf, type ColumnFilter } from '../../../console/src/grid/filters.ts';
+import { columnTypes, textOfType, typeOfText, type Column } from '../../../console/src/tables/column-types.ts';
+
+const columns: readonly Column[] = [
+  { id: 'name', type: 'string' }, { id: 'n', type: 'number' }, { id: 'ok', type: 'boolean' }, { id: 'tags', type: { kind: 'array', items: { kind: 'number' } } }, { id: 'any', type: 'json' },
+];
+
+test.each<[filters: Record<string, ColumnFilter>, filter: unknown]>([
+  [{}, undefined],
+  [{ gone: { type: 'eq', filter: 'x' } }, undefined],
+  [{ name: { type: 'contains', filter: 'a' } }, { column: 'name', op: 'contains', value: 'a', ignoreCase: true }],
+  [{ name: { type: 'notContains', filter: 'a' } }, { not: { column: 'name', op: 'contains', value: 'a', ignoreCase: true } }],
+  [{ name: { type: 'eq', filter: '1' } }, { column: 'name', op: 'eq', value: '1' }],
+  [{ name: { type: 'isEmpty' } }, { column: 'name', op: 'isEmpty' }],
+  [{ n: { type: 'gte', filter: '1e3' } }, { column: 'n', op: 'gte', value: 1000 }],
+  // The service says that it is no number.
+  [{ n: { type: 'eq', filter: 'many' } }, { column: 'n', op: 'eq', value: 'many' }],
+  [{ ok: { type: 'isFalse' } }, { column: 'ok', op: 'eq', value: false }],
+  [{ tags: { type: 'has', filter: '7' } }, { column: 'tags', op: 'has', value: 7 }],
+  [{ any: { type: 'eq', filter: '{"a":[1]}' } }, { column: 'any', op: 'eq', value: { a: [1] } }],
+  [
+    { n: { operator: 'OR', conditions: [{ type: 'lt', filter: '1' }, { type: 'isEmpty' }] }, name: { type: 'endsWith', filter: 'z' } },
+    { and: [{ or: [{ column: 'n', op: 'lt', value: 1 }, { column: 'n', op: 'isEmpty' }] }, { column: 'name', op: 'endsWith', value: 'z', ignoreCase: true }] },
+  ],
+])('%j', (filters, filter) => {
+  expect(viewOf(columns, filters, [])).toEqual(filter === undefined ? {} : { filter });
+});
+
+test('sorts go in the order in which they were chosen', () => {
+  expect(viewOf(columns, {}, [{ colId: 'n', sort: 'desc' }, { colId: 'name', sort: 'asc' }])).toEqual({ sort: ['-n', 'name'] });
+});
+
+test('every type has filters, and names that lead back to it', () => {
+  for (const text of columnTypes) {
+    const options = filterOptionsOf(text).map((option) => (typeof option === 'string' ? option : option.displayKey));
+    expect(options.slice(-2)).toEqual(['isEmpty', 'isNotEmpty']);
+    expect(options.includes('lt')).toBe(['number', 'date', 'time', 'dateTime'].includes(text));
+    expect(options.includes('has')).toBe(text.startsWith('array<'));
+    expect(textOfType(typeOfText(text))).toBe(text);
+  }
+  expect(columnTypes.filter((text) => !isSortable(text)).every((text) => /^array|^json$|^duration$/.test(text))).toBe(true);
+});
