@@ -58,8 +58,10 @@ export class EngineFile extends Readable {
     this.#head.promise.catch(() => undefined);
   }
 
-  /** Sends a POST, and resolves to the answer once it begins. */
+  /** Sends a POST, and resolves to the answer once it begins. Rejects with the reason of the signal if it has aborted before. */
   static async open(address: EngineAddress, path: string, body: object, signal: AbortSignal): Promise<Head & { readonly file: EngineFile }> {
+    // A stream does not end by a signal that has aborted before it is made.
+    signal.throwIfAborted();
     const file = new EngineFile(address, signal);
     // Who reads it is told of failures too.
     file.on('error', () => undefined);
@@ -110,6 +112,10 @@ export class EngineFile extends Readable {
     }
     // Behind a chunk, and behind the last one.
     if (line === '') return;
+    if (!/^[0-9a-f]+$/i.test(line)) {
+      this.destroy(new Error('the engine sent what is no chunk'));
+      return;
+    }
     this.#left = Number.parseInt(line, 16);
     if (this.#left > 0) return;
     this.#isComplete = true;

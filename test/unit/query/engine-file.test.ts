@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
@@ -109,4 +109,31 @@ test('a file that breaks off is never taken for the whole, nor is an answer that
     gone.abort(new Error('gone'));
     await expect(opening).rejects.toThrow();
   });
+});
+
+test('nothing is asked for a client that has gone before', async () => {
+  let asked = 0;
+  await asking(async (response) => {
+    asked += 1;
+    response.writeHead(200);
+    await send(response, parts);
+  }, async (address) => {
+    await expect(EngineFile.open(address, '/export', {}, AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
+    for (let turn = 0; turn < 10; turn += 1) await immediate();
+  });
+  expect(asked).toBe(0);
+});
+
+test('what is no chunk is not taken for the end', async () => {
+  const server = createTcpServer((socket) => {
+    socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nfile\r\n?\r\n'));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const { file } = await EngineFile.open({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, secret: 'secret' }, '/export', {}, never);
+    await expect(pipeline(file, new SlowCopy())).rejects.toThrow('no chunk');
+  } finally {
+    server.close();
+  }
 });
