@@ -16,7 +16,7 @@ const waitingBytesMax = 64 * 1024;
  * Reads take places in so much memory, one after the other. A part is overwritten once so many bytes came after it: more than may wait in the file, and in a stream
  * that it is piped to, by their high-water marks.
  */
-const memoryBytes = 2 * 1024 * 1024;
+export const fileMemoryBytes = 2 * 1024 * 1024;
 
 const lineFeed = 0x0a;
 
@@ -30,7 +30,7 @@ interface Head {
 /** The body of an answer, to be piped: what it gave is overwritten later. Ends with an error if the engine did not send all of it. */
 export class EngineFile extends Readable {
   readonly #socket: Socket;
-  readonly #memory = Buffer.allocUnsafeSlow(memoryBytes);
+  readonly #memory = Buffer.allocUnsafeSlow(fileMemoryBytes);
   readonly #head = Promise.withResolvers<Head>();
   /** Where in the memory the next read goes. */
   #at = 0;
@@ -83,7 +83,7 @@ export class EngineFile extends Readable {
 
   /** Takes what has been read. Returns whether more is to be. */
   #take(bytes: Buffer): boolean {
-    this.#at = this.#at + bytes.length + readBytesMax > memoryBytes ? 0 : this.#at + bytes.length;
+    this.#at = this.#at + bytes.length + readBytesMax > fileMemoryBytes ? 0 : this.#at + bytes.length;
     let wantsMore = true;
     for (let at = 0; at < bytes.length;) {
       if (this.#left > 0) {

@@ -4,6 +4,7 @@ import { create as contentDisposition } from 'content-disposition';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TableQueries } from '../../../projections/tables/tables.queries.ts';
 import { exportFormats, type ExportFormat } from '../../query/language/export-format.ts';
+import { fileMemoryBytes } from '../../query/engine-file.ts';
 import type { ExportedFile, QueryEngine } from '../../query/query-engine.ts';
 import { engineProblem } from '../answers/answer-query.ts';
 import { chooseEncoding, compressStream } from '../answers/compression.ts';
@@ -17,9 +18,6 @@ import { exportQuery, queryOf } from '../requests/rows-query.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
 import type { App } from '../server/app-type.ts';
-
-/** The most bytes of a file that are in memory while it is sent. */
-const sentBytesMax = 1024 * 1024;
 
 export interface ExportsRouteDependencies {
   readonly engine: QueryEngine;
@@ -54,7 +52,7 @@ export function addExportRoutes(app: App, { engine, tables, shares }: ExportsRou
 /** Takes what an export needs, until its response is closed. Returns the signal that it was. */
 async function takeShares({ exports, outgoingBytes }: ExportsRouteDependencies['shares'], reply: FastifyReply): Promise<AbortSignal> {
   const { teamId } = reply.request.principal;
-  await takeOutgoing(outgoingBytes, teamId, sentBytesMax, reply);
+  await takeOutgoing(outgoingBytes, teamId, fileMemoryBytes, reply);
   await takeOutgoing(exports, teamId, 1, reply);
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
