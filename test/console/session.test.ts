@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { Tablog } from '../../clients/typescript/src/index.ts';
 import { look, useConsole } from './browser.ts';
 
 const { api, client, open } = useConsole();
@@ -15,6 +16,25 @@ test('a link with a token signs in, and leaves no token in the address', async (
   await other.getByLabel('Access token').waitFor();
   await page.reload();
   await page.getByRole('heading', { name: 'Tables' }).waitFor();
+});
+
+test('a link that is followed in an open console signs in too, and leaves no token in the history', async () => {
+  const other = await api().createTeam();
+  await new Tablog({ url: api().url, token: other.client.token }).createTable({ name: 'of the other', rows: [{ n: 1 }] });
+  const page = await open();
+  await page.goto(`${api().url}/#token=${client().token}`);
+  await page.getByRole('heading', { name: 'There is no table yet' }).waitFor();
+  await page.goto(`${api().url}/#token=${other.client.token}`);
+  await page.getByText('of the other').waitFor();
+  expect(page.url()).toBe(`${api().url}/#/`);
+  await page.goBack();
+  expect(page.url()).toBe(`${api().url}/#/`);
+});
+
+test('a link with a token that cannot be read asks for another one', async () => {
+  const page = await open();
+  await page.goto(`${api().url}/#token=%`);
+  await page.getByLabel('Access token').waitFor();
 });
 
 test('a token that is typed can be kept on the device, until somebody signs out', async () => {

@@ -1,10 +1,10 @@
 import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { lazy, Suspense, useCallback, useMemo, useState, type ReactElement } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState, type ReactElement } from 'react';
 import { Redirect, Route, Router, Switch } from 'wouter';
 import { useHashLocation } from 'wouter/use-hash-location';
 import { ImportProvider } from '../import/import-provider.tsx';
 import { SessionContext, openService } from '../session/service.ts';
-import { endSession, keepSession, openSession, type Session } from '../session/session.ts';
+import { endSession, keepSession, openLinkedSession, openSession, type Session } from '../session/session.ts';
 import { useWho } from '../session/who.ts';
 import { SignIn } from '../session/sign-in.tsx';
 import { TablesPage } from '../tables/tables-page.tsx';
@@ -30,6 +30,16 @@ export function Console(): ReactElement {
     endSession();
     setReason(why);
     setSession(null);
+  }, []);
+  useEffect(() => {
+    const follow = (): void => {
+      const linked = openLinkedSession();
+      if (linked !== null) setSession(linked);
+    };
+    const leaving = new AbortController();
+    // The first of them to come, and before the router hears it, which would leave the token in the history.
+    for (const event of ['popstate', 'hashchange']) addEventListener(event, follow, { capture: true, signal: leaving.signal });
+    return () => leaving.abort();
   }, []);
   return session === null ? <SignIn reason={reason} onSession={begin} /> : <Pages key={session.token} token={session.token} onEnd={end} />;
 }

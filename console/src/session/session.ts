@@ -8,18 +8,20 @@ export interface Session {
 
 const key = 'tablog.token';
 
-/**
- * The token of the address (`#token=...`), which is taken out of it at once so that no history and no screenshot has it; else the one that was kept.
- * Null: somebody has to give one.
- */
+/** The session of the address (`#token=...`), which is taken out of it at once so that no history and no screenshot has it. Null: it has none. */
+export function openLinkedSession(): Session | null {
+  const token = /^#token=([^&]+)/.exec(location.hash)?.[1];
+  if (token === undefined) return null;
+  history.replaceState(null, '', '#/');
+  const session = { token, isKept: false };
+  keepSession(session);
+  return session;
+}
+
+/** The session of the address; else the one that was kept. Null: somebody has to give a token. */
 export function openSession(): Session | null {
-  const given = /^#token=([^&]+)/.exec(location.hash)?.[1];
-  if (given !== undefined) {
-    history.replaceState(null, '', '#/');
-    const session = { token: decodeURIComponent(given), isKept: false };
-    keepSession(session);
-    return session;
-  }
+  const linked = openLinkedSession();
+  if (linked !== null) return linked;
   const [ofTab, ofDevice] = [sessionStorage.getItem(key), localStorage.getItem(key)];
   if (ofTab !== null) return { token: ofTab, isKept: false };
   return ofDevice === null ? null : { token: ofDevice, isKept: true };
