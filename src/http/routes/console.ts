@@ -49,6 +49,8 @@ export function addConsoleRoutes(app: App, folder: string): void {
       if (type === undefined || built?.names.has(name) !== true) return replyWithError(reply, 'not_found', 'There is nothing at this path.');
       const file = files.get(name) ?? readFile(join(folder, name), 'utf8').then((text) => makeFile(type, text));
       files.set(name, file);
+      // Failures are not cached.
+      file.catch(() => files.delete(name));
       return sendFile(request, reply.header('cache-control', forever), await file);
     },
   });
