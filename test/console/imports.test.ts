@@ -143,6 +143,21 @@ test('a lost connection is waited for, and who cancels leaves nothing', async ()
   expect(await tablog().find('canceled')).toBeUndefined();
 });
 
+test('an import ends with its session', async () => {
+  const other = await api().createTeam();
+  const page = await signedIn(null);
+  await choose(page, 'left.csv', `n;text\n${Array.from({ length: 300_000 }, (_, row) => `${row};some text of row ${row}\n`).join('')}`);
+  await firstRow(page, '19');
+  const put = page.waitForRequest((request) => request.method() === 'PUT');
+  const removed = page.waitForResponse((response) => response.request().method() === 'DELETE');
+  await start(page);
+  const stash = /\/stashes\/[^/]+/.exec((await put).url())![0];
+  await page.goto(`${api().url}/#token=${other.client.token}`);
+  expect(new URL((await removed).url()).pathname).toBe(stash);
+  await until(async () => expect(page.workers()).toEqual([]));
+  expect(await tablog().find('left')).toBeUndefined();
+});
+
 test('who may only read is not asked for files', async () => {
   const team = await api().createTeam();
   const { client } = await team.createToken({ readOnly: true });

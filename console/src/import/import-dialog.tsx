@@ -42,6 +42,9 @@ export function ImportDialog({ file, tableID, onClose }: ImportDialogProps): Rea
     return () => removeEventListener('beforeunload', warn);
   }, [isRunning]);
 
+  // The session may end while it runs.
+  useEffect(() => () => current.current?.cancel(), []);
+
   async function run({ name, ...request }: Wanted): Promise<void> {
     const startedAt = performance.now();
     const change = (changes: Partial<Running>): void => setRunning((before) => ({ startedAt, progress: { rows: 0, bytes: 0 }, waiting: null, ...before, ...changes }));
