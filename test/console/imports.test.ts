@@ -152,6 +152,7 @@ test('an import ends with its session', async () => {
   const removed = page.waitForResponse((response) => response.request().method() === 'DELETE');
   await start(page);
   const stash = /\/stashes\/[^/]+/.exec((await put).url())![0];
+  page.once('dialog', (question) => void question.accept());
   await page.goto(`${api().url}/#token=${other.client.token}`);
   expect(new URL((await removed).url()).pathname).toBe(stash);
   await until(async () => expect(page.workers()).toEqual([]));

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Tablog } from '../../clients/typescript/src/index.ts';
-import { look, useConsole } from './browser.ts';
+import { look, until, useConsole } from './browser.ts';
 
 const { api, client, open } = useConsole();
 
@@ -18,12 +18,17 @@ test('a link with a token signs in, and leaves no token in the address', async (
   await page.getByRole('heading', { name: 'Tables' }).waitFor();
 });
 
-test('a link that is followed in an open console signs in too, and leaves no token in the history', async () => {
+test('a link that is followed in an open console signs in too, after a question, and leaves no token in the history', async () => {
   const other = await api().createTeam();
   await new Tablog({ url: api().url, token: other.client.token }).createTable({ name: 'of the other', rows: [{ n: 1 }] });
   const page = await open();
   await page.goto(`${api().url}/#token=${client().token}`);
   await page.getByRole('heading', { name: 'There is no table yet' }).waitFor();
+  page.once('dialog', (question) => void question.dismiss());
+  await page.goto(`${api().url}/#token=${other.client.token}`);
+  await until(async () => expect(page.url()).toBe(`${api().url}/#/`));
+  await page.getByRole('heading', { name: 'There is no table yet' }).waitFor();
+  page.once('dialog', (question) => void question.accept());
   await page.goto(`${api().url}/#token=${other.client.token}`);
   await page.getByText('of the other').waitFor();
   expect(page.url()).toBe(`${api().url}/#/`);

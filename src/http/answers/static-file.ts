@@ -30,5 +30,7 @@ export async function sendFile(request: FastifyRequest, reply: FastifyReply, fil
 function compressOnce({ text, compressed }: StaticFile, encoding: string): Promise<Buffer> {
   const known = compressed.get(encoding) ?? compress(encoding, text);
   compressed.set(encoding, known);
+  // Failures are not cached.
+  known.catch(() => compressed.delete(encoding));
   return known;
 }
