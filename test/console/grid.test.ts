@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { Tablog } from '../../clients/typescript/src/index.ts';
 import { cell, look, type, until, useConsole } from './browser.ts';
 
 const { api, tablog, signedIn } = useConsole();
@@ -21,8 +22,8 @@ test('a table of 10,000 rows scrolls to its end, is sorted and filtered', async 
     element.scrollTop = element.scrollHeight;
   });
   await cell(page, 9999, 'name').getByText('row 9999').waitFor();
-  await page.locator('.ag-header-cell-text', { hasText: /^n$/ }).click();
-  await page.locator('.ag-header-cell-text', { hasText: /^n$/ }).click();
+  await page.locator('.ag-header-cell[col-id=n] .ag-header-cell-text').click();
+  await page.locator('.ag-header-cell[col-id=n] .ag-header-cell-text').click();
   await page.locator('.ag-grid-viewport, .ag-body-viewport').first().evaluate((element) => {
     element.scrollTop = 0;
   });
@@ -82,6 +83,52 @@ test('a value that does not fit its column can widen it', async () => {
   await page.getByRole('dialog').getByText('many is no number.').waitFor();
   await page.getByRole('button', { name: 'Change the type of the column' }).click();
   await until(async () => expect((await table.describe()).schema.columns).toEqual([{ id: 'n', type: 'string' }]));
+  await page.getByRole('columnheader', { name: 'n string' }).waitFor();
+});
+
+test('JSON, lists and texts of several lines are edited as what they are', async () => {
+  const row = { object: { a: [1, { b: 'c' }] }, list: ['x', 'y'], text: 'one\ntwo', flag: true };
+  const { table, rowIDs: [rowID] } = await tablog().createTable({
+    name: 'edited in full', rows: [row],
+    columns: [{ id: 'object', type: 'json' }, { id: 'list', type: { kind: 'array', items: { kind: 'string' } } }, { id: 'text', type: 'string' }, { id: 'flag', type: 'boolean' }],
+  });
+  const page = await signedIn(null);
+  await openTable(page, 'edited in full');
+  const edited = { object: '{"a":[1,{"b":"c"}]}', list: '["x","y"]', text: 'one\ntwo' };
+  for (const [column, text] of Object.entries(edited)) {
+    await cell(page, 0, column).dblclick();
+    const editor = page.locator('.ag-popup-editor textarea');
+    expect(await editor.inputValue()).toBe(text);
+    await editor.press('End');
+    await editor.press('Enter');
+    await editor.waitFor({ state: 'detached' });
+  }
+  // What was only looked at is not written.
+  expect((await table.row(rowID!)).data).toMatchObject(row);
+  await type(page, 0, 'object', '{"a":2}');
+  await type(page, 0, 'list', '["z"]');
+  await until(async () => expect((await table.row(rowID!)).data).toMatchObject({ object: { a: 2 }, list: ['z'] }));
+});
+
+test('a cell is read in full, also where nothing can be edited', async () => {
+  const team = await api().createTeam();
+  const words = 'word '.repeat(500);
+  await new Tablog({ url: api().url, token: team.client.token }).createTable({ name: 'read', rows: [{ words, object: { a: [1] } }] });
+  const page = await signedIn(team);
+  await openTable(page, 'read');
+  await cell(page, 0, 'object').click();
+  await page.keyboard.press('Space');
+  await page.getByRole('dialog', { name: 'object' }).getByText('"a": [').waitFor();
+  expect(await page.locator('.ag-row-selected').count()).toBe(0);
+  await page.keyboard.press('Escape');
+
+  const reader = await team.createToken({ readOnly: true });
+  const readers = await signedIn({ ...team, client: reader.client });
+  await openTable(readers, 'read');
+  await cell(readers, 0, 'words').click();
+  await readers.keyboard.press('Enter');
+  expect(await readers.getByRole('dialog', { name: 'words' }).innerText()).toContain(words.trim());
+  await look(readers, 'whole-cell');
 });
 
 test('what changes elsewhere shows without a reload, in two windows', async () => {
@@ -94,6 +141,25 @@ test('what changes elsewhere shows without a reload, in two windows', async () =
   await other.getByRole('button', { name: 'Add a row' }).click();
   await cell(one, 1, 'name').waitFor();
   await one.getByText('2 rows', { exact: true }).waitFor();
+});
+
+test('while the service cannot be reached nothing is shown as written; rows that are missing come later', async () => {
+  await tablog().createTable({ name: 'down', rows: Array.from({ length: 5000 }, (_, n) => ({ n, name: `row ${n}` })) });
+  const page = await signedIn(null);
+  await openTable(page, 'down');
+  await page.route('**/tables/**', (route) => route.abort());
+  await type(page, 0, 'name', 'not written');
+  await page.locator('.ag-grid-viewport, .ag-body-viewport').first().evaluate((element) => {
+    element.scrollTop = element.scrollHeight;
+  });
+  await page.locator('.status-line').getByText('Trying again').waitFor();
+  await page.locator('.notice').getByText('The service cannot be reached.').waitFor();
+  await page.unroute('**/tables/**');
+  await cell(page, 4999, 'name').getByText('row 4999').waitFor();
+  await page.locator('.ag-grid-viewport, .ag-body-viewport').first().evaluate((element) => {
+    element.scrollTop = 0;
+  });
+  await cell(page, 0, 'name').getByText('row 0').waitFor();
 });
 
 test('a block of cells is copied, and pasted over others and below them; rows are deleted', async () => {
@@ -150,7 +216,9 @@ test('a table is created, renamed and deleted; a token for reading offers none o
   await page.getByRole('button', { name: 'Add a row' }).click();
   await cell(page, 0, 'title').waitFor();
   await type(page, 0, 'price', '4.20');
-  await page.getByRole('button', { name: 'Names' }).click();
+  await page.getByRole('button', { name: 'More' }).click();
+  await look(page, 'table-menu');
+  await page.getByRole('button', { name: 'Rename' }).click();
   await page.getByLabel('Name of the table').fill('renamed');
   await page.getByLabel('What price is shown as').fill('Price in €');
   await page.getByRole('button', { name: 'Save' }).click();
@@ -162,6 +230,7 @@ test('a table is created, renamed and deleted; a token for reading offers none o
   await openTable(readers, 'renamed');
   expect(await readers.locator('.page-head button').allInnerTexts()).toEqual(['Export']);
 
+  await page.getByRole('button', { name: 'More' }).click();
   await page.getByRole('button', { name: 'Delete table' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('heading', { name: 'There is no table yet' }).waitFor();
@@ -173,7 +242,7 @@ test('a table, or what is shown of it, is saved as a file', async () => {
   // Whatever a browser has for it, this works in all of them.
   await page.evaluate('delete window.showSaveFilePicker');
   await openTable(page, 'saved');
-  await page.locator('.ag-header-cell-text', { hasText: /^n$/ }).click();
+  await page.locator('.ag-header-cell[col-id=n] .ag-header-cell-text').click();
   await cell(page, 0, 'n').getByText('1').waitFor();
   await page.getByRole('button', { name: 'Export' }).click();
   await page.getByLabel('Format').selectOption('ndjson');

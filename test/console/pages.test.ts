@@ -56,6 +56,17 @@ test.each(isFull ? looks : looks.slice(0, 2))('%s, %i pixels wide: every page fi
   }
 });
 
+test('the way back to the tables leads to what was searched for', async () => {
+  const page = await signedIn(null);
+  await page.getByLabel('Search tables').fill('SALE');
+  await page.getByRole('link', { name: 'sales' }).click();
+  await page.getByRole('heading', { name: 'sales' }).waitFor();
+  await page.goBack();
+  await page.getByRole('link', { name: 'sales' }).waitFor();
+  expect(await page.getByLabel('Search tables').inputValue()).toBe('SALE');
+  expect(await page.getByRole('link', { name: 'busy' }).count()).toBe(0);
+});
+
 test('all can be reached by the keyboard', async () => {
   const page = await signedIn(null);
   await page.keyboard.press('Tab');

@@ -89,7 +89,7 @@ function Quotas(): ReactElement {
           {suspended && <p className="problem" role="alert">The team is suspended.</p>}
           <div className="scroller" role="region" aria-label="Quotas" tabIndex={0}>
             <table className="list">
-              <thead><tr><th scope="col">Quota</th><th scope="col" className="number">Used</th><th scope="col" className="number">Allowed</th><th scope="col"><span className="unseen">Share</span></th></tr></thead>
+              <thead><tr><th scope="col">Quota</th><th scope="col" className="number">Used</th><th scope="col" className="number">Allowed</th><th scope="col" className="wide"><span className="unseen">Share</span></th></tr></thead>
               <tbody>
                 {Object.entries(quotas).map(([name, quota]) => <QuotaLine key={name} name={name} quota={quota} />)}
                 {rateLimits.map(({ name, max, left, windowSeconds }) => (

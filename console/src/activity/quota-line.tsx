@@ -14,7 +14,7 @@ export function QuotaLine({ name, title = namesOfQuotas[name] ?? name, quota: { 
   return (
     <tr>
       <th scope="row">{title}</th><td className="number">{show(used)}</td><td className="number">{max === null ? 'any number' : show(max)}</td>
-      <td>{max !== null && <meter aria-label={`Share of ${title}`} min={0} max={Math.max(1, max)} high={0.9 * max} value={used} />}</td>
+      <td className="wide">{max !== null && <meter aria-label={`Share of ${title}`} min={0} max={Math.max(1, max)} high={0.9 * max} value={used} />}</td>
     </tr>
   );
 }

@@ -12,7 +12,8 @@ export function Cell({ value, kind }: CustomCellRendererProps & { readonly kind:
   return <Scalar kind={kind} text={textOfCell(value)} />;
 }
 
-function Scalar({ kind, text }: { readonly kind: string; readonly text: string }): ReactElement {
+/** A value as what it is. */
+export function Scalar({ kind, text }: { readonly kind: string; readonly text: string }): ReactElement {
   switch (kind) {
     case 'imageURI': {
       const link = linkOf(kind, text);

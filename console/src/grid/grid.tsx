@@ -1,20 +1,18 @@
-import {
-  type CellClassParams, type CellEditingStartedEvent, type ColDef, type GridApi, type GridReadyEvent,
-  type IGetRowsParams, type ValueSetterParams,
-} from 'ag-grid-community';
+import type { CellEditingStartedEvent, ColDef, GridApi, GridReadyEvent, IGetRowsParams, ValueSetterParams } from 'ag-grid-community';
 import { AgGridReact } from 'ag-grid-react';
 import { useCallback, useEffect, useImperativeHandle, useMemo, useRef, useState, type ReactElement, type Ref } from 'react';
 import type { AnyRow, Table, TableDescription, Versioned } from '../../../clients/typescript/src/index.ts';
-import { textOfType, titleOf, type Column } from '../tables/column-types.ts';
-import { isErrorOfType } from '../ui/describe-error.ts';
+import { textOfType } from '../tables/column-types.ts';
+import { isErrorOfType, isPassing } from '../ui/describe-error.ts';
 import { showCount } from '../ui/format.ts';
 import { useNotices } from '../ui/notices.tsx';
-import { Cell } from './cell.tsx';
+import { useWholeCell } from './whole-cell.tsx';
 import { cellOfText, textOfCell } from './cell-text.ts';
+import { describeColumn } from './columns.tsx';
 import { ConflictDialog, MisfitDialog, type OpenConflict, type OpenMisfit } from './conflict-dialog.tsx';
-import { filterOptionsOf, isSortable, viewOf, type ColumnFilter } from './filters.ts';
+import { viewOf, type ColumnFilter } from './filters.ts';
 import { pasteRows, readClipboard, writeClipboard } from './clipboard.ts';
-import { blockBetween, isWithin, type Block, type CellPlace } from './range.ts';
+import { blockBetween, type Block, type CellPlace } from './range.ts';
 import { RowsReader, type GridRow, type View } from './rows-reader.ts';
 import { theme } from './theme.ts';
 import { nonce } from '../ui/nonce.ts';
@@ -42,6 +40,8 @@ export interface GridStatus {
   /** A row on the way to a place that was never reached. */
   readonly step: number | null;
   readonly selected: number;
+  /** Whether rows are missing that can be read later. */
+  readonly isMissing: boolean;
 }
 
 interface GridProps {
@@ -66,6 +66,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
   const range = useRef<Block | null>(null);
   const [conflict, setConflict] = useState<OpenConflict | null>(null);
   const [misfit, setMisfit] = useState<OpenMisfit | null>(null);
+  const whole = useWholeCell(canWrite);
   const { columns } = description.schema;
 
   const source = useMemo(() => ({
@@ -83,6 +84,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
         now.current.onStatus({ rows: last ?? null, step: null });
       }, (error: unknown) => {
         failCallback();
+        now.current.onStatus({ step: null, isMissing: isPassing(error) });
         // The version that a query began with is gone: begin anew.
         if (isErrorOfType(error, 'continuation_expired')) refresh();
         else notices.fail(error);
@@ -133,10 +135,14 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
     if (typed === textOfCell(oldValue)) return false;
     const row = seen.current?.rowID === rowID ? seen.current.row : table.row(rowID);
     const change = { rowID, columnID, before: oldValue as unknown };
+    const fail = (error: unknown): void => {
+      showCell(rowID, columnID, oldValue);
+      notices.fail(error);
+    };
     try {
       const after = cellOfText(kind, typed);
       (data as Record<string, unknown>)[columnID] = after ?? undefined;
-      row.then((known) => write({ ...change, after }, known)).catch(notices.fail);
+      row.then((known) => write({ ...change, after }, known)).catch(fail);
       return true;
     } catch (error) {
       row.then((known) => setMisfit({ change: { ...change, after: typed }, row: known, message: (error as Error).message })).catch(notices.fail);
@@ -210,21 +216,24 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
   }, [table]);
 
   return (
-    <div
-      className="grid" onCopy={onCopy} onPaste={onPaste}
-      onKeyDownCapture={({ key, shiftKey }) => {
-        if (/^(Arrow|Page|Home|End|Tab)/.test(key)) beforeMove(shiftKey && key !== 'Tab');
-      }}
-      onMouseDownCapture={({ shiftKey }) => beforeMove(shiftKey)}
-    >
-      <AgGridReact<GridRow>
-        theme={theme} styleNonce={nonce} rowModelType="infinite" datasource={source} columnDefs={columnDefs} getRowId={rowIdOf}
-        cacheBlockSize={blockRows} maxBlocksInCache={blocksKept} infiniteInitialRowCount={Math.max(1, description.rows)} maxConcurrentDatasourceRequests={1} blockLoadDebounceMillis={80}
-        {...(canWrite && { rowSelection })} defaultColDef={defaultColDef}
-        singleClickEdit={false} stopEditingWhenCellsLoseFocus undoRedoCellEditing={false} suppressCutToClipboard suppressDragLeaveHidesColumns
-        onGridReady={({ api: opened }: GridReadyEvent<GridRow>) => { api.current = opened; }}
-        onCellEditingStarted={onEditingStarted} onCellFocused={onFocused} onSelectionChanged={({ api: grid }) => onStatus({ selected: grid.getSelectedNodes().length })}
-      />
+    <>
+      <div
+        className="grid" onCopy={onCopy} onPaste={onPaste}
+        onKeyDownCapture={({ key, shiftKey }) => {
+          if (/^(Arrow|Page|Home|End|Tab)/.test(key)) beforeMove(shiftKey && key !== 'Tab');
+        }}
+        onMouseDownCapture={({ shiftKey }) => beforeMove(shiftKey)}
+      >
+        <AgGridReact<GridRow>
+          theme={theme} styleNonce={nonce} rowModelType="infinite" datasource={source} columnDefs={columnDefs} getRowId={rowIdOf}
+          cacheBlockSize={blockRows} maxBlocksInCache={blocksKept} infiniteInitialRowCount={Math.max(1, description.rows)} maxConcurrentDatasourceRequests={1} blockLoadDebounceMillis={80}
+          {...(canWrite && { rowSelection })} defaultColDef={defaultColDef}
+          singleClickEdit={false} stopEditingWhenCellsLoseFocus undoRedoCellEditing={false} suppressCutToClipboard suppressDragLeaveHidesColumns
+          onGridReady={({ api: opened }: GridReadyEvent<GridRow>) => { api.current = opened; }}
+          onCellEditingStarted={onEditingStarted} {...whole.listeners} onCellFocused={onFocused} onSelectionChanged={({ api: grid }) => onStatus({ selected: grid.getSelectedNodes().length })}
+        />
+      </div>
+      {whole.dialog}
       {conflict !== null && (
         <ConflictDialog
           conflict={conflict}
@@ -248,7 +257,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
           }}
         />
       )}
-    </div>
+    </>
   );
 }
 
@@ -260,31 +269,3 @@ function rowIdOf({ data }: { readonly data: GridRow }): string {
 function isTyping(target: EventTarget): boolean {
   return target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement;
 }
-
-function describeColumn(
-  column: Column, canWrite: boolean, range: { readonly current: Block | null }, valueSetter: (params: ValueSetterParams<GridRow>) => boolean,
-): ColDef<GridRow> {
-  const kind = textOfType(column.type);
-  const isLong = kind === 'markdown' || kind === 'json' || kind.startsWith('array<');
-  return {
-    colId: column.id, headerName: titleOf(column), headerTooltip: `${column.id}: ${kind}`,
-    // IDs may have dots in them, which `field` takes for a path.
-    valueGetter: ({ data }) => data?.[column.id], valueFormatter: ({ value }) => textOfCell(value), valueSetter, equals: (a, b) => textOfCell(a) === textOfCell(b),
-    // Not before it is loaded.
-    editable: ({ data }) => canWrite && data !== undefined, useValueFormatterForExport: false,
-    cellEditor: isLong ? 'agLargeTextCellEditor' : kind === 'boolean' ? 'agSelectCellEditor' : kind === 'date' ? 'agDateStringCellEditor' : 'agTextCellEditor',
-    cellEditorPopup: isLong,
-    cellEditorParams: kind === 'boolean' ? { values: ['', 'true', 'false'] } : isLong ? { maxLength: 1_000_000, rows: 8, cols: 50 } : {},
-    ...(isLong || kind === 'boolean' ? { valueParser: ({ newValue }) => newValue as unknown } : {}),
-    cellDataType: false, cellRenderer: Cell, cellRendererParams: { kind }, sortable: isSortable(kind),
-    filter: 'agTextColumnFilter', filterParams: { filterOptions: filterOptionsOf(kind), maxNumConditions: 4, buttons: ['reset'], debounceMs: 400, trimInput: false, caseSensitive: true },
-    cellClass: kind === 'number' ? 'number' : '',
-    cellClassRules: {
-      'in-range': ({ rowIndex }: CellClassParams<GridRow>) => {
-        const block = range.current;
-        return block !== null && (block.top !== block.bottom || block.columns.length > 1) && isWithin(block, { row: rowIndex, columnID: column.id });
-      },
-    },
-  };
-}
-

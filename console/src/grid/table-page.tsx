@@ -22,7 +22,7 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
   const notices = useNotices();
   const table = useMemo(() => tablog.table(tableID), [tablog, tableID]);
   const grid = useRef<GridHandle>(null);
-  const [status, setStatus] = useState<GridStatus>({ view: {}, rows: null, step: null, selected: 0 });
+  const [status, setStatus] = useState<GridStatus>({ view: {}, rows: null, step: null, selected: 0, isMissing: false });
   const [isDeleting, setDeleting] = useState(false);
   const canWrite = useCanWrite();
   const version = useQuery({ queryKey: ['version', tableID], queryFn: () => table.version(), refetchInterval: askEveryMs });
@@ -37,6 +37,15 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
     shown.current = version.data;
     if (isNews) void description.refetch().then(() => grid.current?.refresh());
   }, [version.data, description.data]);
+
+  // What could not be read is read once the service answers again.
+  useEffect(() => {
+    if (version.data === undefined) return;
+    if (description.isError) void description.refetch();
+    if (!status.isMissing) return;
+    onStatus({ isMissing: false });
+    grid.current?.refresh();
+  }, [version.dataUpdatedAt]);
 
   const onWritten = useCallback(() => void queries.invalidateQueries({ queryKey: ['version', tableID] }), [queries, tableID]);
 
@@ -68,9 +77,9 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
   return (
     <div className="table-page">
       <div className="page-head">
-        <h1>{name === '' ? '(without a name)' : name}</h1>
+        <h1 title={name}>{name === '' ? '(without a name)' : name}</h1>
         {canWrite && <button type="button" onClick={() => void addRow()}>Add a row</button>}
-        {canWrite && <button type="button" disabled={status.selected === 0} onClick={() => setDeleting(true)}>Delete {status.selected > 0 ? showCount(status.selected, 'row') : 'rows'}</button>}
+        {status.selected > 0 && <button type="button" onClick={() => setDeleting(true)}>Delete {showCount(status.selected, 'row')}</button>}
         <TableMenu table={table} description={description.data} view={status.view} canWrite={canWrite} onDropped={() => goTo('/')} onChanged={() => void description.refetch()} />
       </div>
       <Grid ref={grid} table={table} description={description.data} canWrite={canWrite} onStatus={onStatus} onWritten={onWritten} />

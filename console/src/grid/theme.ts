@@ -7,5 +7,5 @@ ModuleRegistry.registerModules([AllCommunityModule]);
 export const theme = themeQuartz.withParams({
   browserColorScheme: 'inherit',
   backgroundColor: 'var(--paper)', foregroundColor: 'var(--ink)', accentColor: 'var(--accent)', borderColor: 'var(--line)', chromeBackgroundColor: 'var(--raised)',
-  fontFamily: 'inherit', fontSize: 14, headerFontSize: 13, rowHeight: 34, headerHeight: 38, wrapperBorder: false, wrapperBorderRadius: 0, spacing: 6,
+  fontFamily: 'inherit', fontSize: 14, headerFontSize: 13, rowHeight: 34, headerHeight: 46, wrapperBorder: false, wrapperBorderRadius: 0, spacing: 6,
 });

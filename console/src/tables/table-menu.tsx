@@ -1,4 +1,4 @@
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useId, useState, type FormEvent, type ReactElement } from 'react';
 import type { ExportFormat, RowsQuery, Table, TableDescription } from '../../../clients/typescript/src/index.ts';
 import type { View } from '../grid/rows-reader.ts';
 import { describeError } from '../ui/describe-error.ts';
@@ -22,12 +22,20 @@ type Open = 'export' | 'columns' | 'drop' | null;
 /** Export, rename, and delete a table. */
 export function TableMenu(props: TableMenuProps): ReactElement {
   const [open, setOpen] = useState<Open>(null);
+  const menu = useId();
   const close = (): void => setOpen(null);
   return (
     <>
       <button type="button" onClick={() => setOpen('export')}>Export</button>
-      {props.canWrite && <button type="button" onClick={() => setOpen('columns')}>Names</button>}
-      {props.canWrite && <button type="button" onClick={() => setOpen('drop')}>Delete table</button>}
+      {props.canWrite && (
+        <>
+          <button type="button" popoverTarget={menu}>More</button>
+          <div id={menu} popover="auto" className="menu">
+            <button type="button" popoverTarget={menu} onClick={() => setOpen('columns')}>Rename table or columns</button>
+            <button type="button" popoverTarget={menu} onClick={() => setOpen('drop')}>Delete table</button>
+          </div>
+        </>
+      )}
       {open === 'export' && <ExportDialog {...props} onClose={close} />}
       {open === 'columns' && <NamesDialog {...props} onClose={close} />}
       {open === 'drop' && <DropDialog {...props} onClose={close} />}
@@ -89,16 +97,16 @@ function NamesDialog({ table, description: { name, schema }, onClose, onChanged 
   }
 
   return (
-    <Dialog title="Names" onClose={onClose}>
+    <Dialog title="Rename" onClose={onClose}>
       <form onSubmit={(event) => void rename(event)}>
         <label>Name of the table <input name="name" defaultValue={name} maxLength={1024} /></label>
         <div className="scroller" role="region" aria-label="Columns" tabIndex={0}>
           <table className="list">
-            <thead><tr><th scope="col">Column</th><th scope="col">Type</th><th scope="col">Shown as</th></tr></thead>
+            <thead><tr><th scope="col">Column</th><th scope="col" className="wide">Type</th><th scope="col">Shown as</th></tr></thead>
             <tbody>
               {schema.columns.map(({ id, type, displayName }, index) => (
                 <tr key={id}>
-                  <th scope="row">{id}</th><td>{textOfType(type)}</td>
+                  <th scope="row">{id}</th><td className="wide">{textOfType(type)}</td>
                   <td><input name={`column-${index}`} aria-label={`What ${id} is shown as`} defaultValue={displayName} placeholder={id} /></td>
                 </tr>
               ))}

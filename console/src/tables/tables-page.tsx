@@ -17,26 +17,31 @@ export function TablesPage(): ReactElement {
   const { tablog } = useSession();
   const { canImport, choose } = useImports();
   const [, goTo] = useLocation();
-  const [search, setSearch] = useState('');
+  const [search, setSearch] = useState(searchOfHistory);
   const [shown, setShown] = useState(shownAtFirst);
   const [isCreating, setCreating] = useState(false);
   const wanted = useDeferredValue(search.trim().toLowerCase());
   const tables = useQuery({ queryKey: ['tables'], queryFn: () => tablog.tables().toArray(), refetchInterval: askEveryMs });
   const found = (tables.data ?? []).filter(({ id, name }) => name.toLowerCase().includes(wanted) || id === wanted).toReversed();
 
+  function changeSearch(text: string): void {
+    setSearch(text);
+    history.replaceState({ search: text }, '');
+  }
+
   return (
     <div className="page">
       <div className="page-head">
         <h1>Tables</h1>
-        <input type="search" aria-label="Search tables" placeholder="Search" value={search} onChange={(event) => setSearch(event.target.value)} />
+        <input type="search" aria-label="Search tables" placeholder="Search" value={search} onChange={(event) => changeSearch(event.target.value)} />
         {canImport && <button type="button" className="primary" onClick={choose}>Import a file</button>}
-        <button type="button" onClick={() => setCreating(true)}>New table</button>
+        {canImport && <button type="button" onClick={() => setCreating(true)}>New table</button>}
       </div>
       {tables.isError && <p className="problem" role="alert">{describeError(tables.error)} {tables.data && 'The list may be old.'}</p>}
       {tables.data?.length === 0 && (
         <div className="card empty">
           <h2>There is no table yet</h2>
-          <p>Drop a file with rows on this page: CSV, TSV, JSON or NDJSON, of any size. Or paste rows from a spreadsheet.</p>
+          {canImport && <p>Drop a file with rows on this page: CSV, TSV, JSON or NDJSON, of any size. Or paste rows from a spreadsheet.</p>}
         </div>
       )}
       {found.length > 0 && (
@@ -54,6 +59,11 @@ export function TablesPage(): ReactElement {
   );
 }
 
+/** What was searched for when somebody went on from here: the way back leads to it. */
+function searchOfHistory(): string {
+  return (history.state as { readonly search?: string } | null)?.search ?? '';
+}
+
 /** The list has names only; the rest comes for those that are shown. */
 function TableLine({ table: { id, name } }: { readonly table: TableSummary }): ReactElement {
   const { tablog } = useSession();
@@ -63,7 +73,7 @@ function TableLine({ table: { id, name } }: { readonly table: TableSummary }): R
       <th scope="row"><Link href={`/tables/${id}`}>{name === '' ? '(without a name)' : name}</Link></th>
       <td className="number">{data && showNumber(data.rows)}</td>
       <td className="wide number">{data?.schema.columns.length}</td>
-      <td className="wide">{data && showTime(data.created)}</td>
+      <td className="wide time">{data && showTime(data.created)}</td>
     </tr>
   );
 }

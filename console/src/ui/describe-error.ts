@@ -11,6 +11,11 @@ export function isTokenRefused(error: unknown): boolean {
   return isErrorOfType(error, 'request_error');
 }
 
+/** Whether the same may succeed later: no answer came, or the service has failed. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof Unreachable || (error instanceof TablogError && error.status !== null && error.status >= 500);
+}
+
 export function isErrorOfType(error: unknown, ...types: readonly TablogError['type'][]): boolean {
   return error instanceof TablogError && types.includes(error.type);
 }

@@ -1,0 +1,64 @@
+/** The columns of a table, as the grid takes them. */
+import type { CellClassParams, CellEditorSelectorResult, ColDef, ICellEditorParams, SuppressKeyboardEventParams, ValueSetterParams } from 'ag-grid-community';
+import type { ReactElement } from 'react';
+import { textOfType, titleOf, type Column } from '../tables/column-types.ts';
+import { Cell } from './cell.tsx';
+import { textOfCell } from './cell-text.ts';
+import { filterOptionsOf, isSortable } from './filters.ts';
+import { isWithin, type Block } from './range.ts';
+import type { GridRow } from './rows-reader.ts';
+
+/** Longer texts are edited in a field of several lines. */
+const shortTextMax = 40;
+
+/** A column of the grid. `range` is the block of cells that is chosen; `valueSetter` takes what was typed. */
+export function describeColumn(
+  column: Column, canWrite: boolean, range: { readonly current: Block | null }, valueSetter: (params: ValueSetterParams<GridRow>) => boolean,
+): ColDef<GridRow> {
+  const kind = textOfType(column.type);
+  return {
+    colId: column.id, headerTooltip: `${column.id}: ${kind}`, ...headerOf(titleOf(column), kind),
+    // IDs may have dots in them, which `field` takes for a path.
+    valueGetter: ({ data }) => data?.[column.id], valueFormatter: ({ value }) => textOfCell(value), valueSetter, equals: (a, b) => textOfCell(a) === textOfCell(b),
+    // Not before it is loaded.
+    editable: ({ data }) => canWrite && data !== undefined, useValueFormatterForExport: false,
+    cellEditorSelector: (params) => editorOf(kind, params), valueParser: ({ newValue }) => newValue as unknown,
+    cellDataType: false, cellRenderer: Cell, cellRendererParams: { kind }, sortable: isSortable(kind), suppressKeyboardEvent: isSpace,
+    filter: 'agTextColumnFilter', filterParams: { filterOptions: filterOptionsOf(kind), maxNumConditions: 4, buttons: ['reset'], debounceMs: 400, trimInput: false, caseSensitive: true },
+    cellClass: kind === 'number' ? 'number' : '',
+    cellClassRules: {
+      'in-range': ({ rowIndex }: CellClassParams<GridRow>) => {
+        const block = range.current;
+        return block !== null && (block.top !== block.bottom || block.columns.length > 1) && isWithin(block, { row: rowIndex, columnID: column.id });
+      },
+    },
+  };
+}
+
+/** The head of a column: its title, and its type below. */
+export function headerOf(title: string, kind: string): ColDef {
+  return {
+    headerName: title, headerClass: kind === 'number' ? 'ag-right-aligned-header' : '',
+    headerComponentParams: { innerHeaderComponent: ColumnHead, innerHeaderComponentParams: { kind } },
+  };
+}
+
+function ColumnHead({ displayName, kind }: { readonly displayName: string; readonly kind: string }): ReactElement {
+  return <span className="column-head"><span>{displayName}</span> <small>{kind}</small></span>;
+}
+
+/** Editors get text: the grid would make `[object Object]` of JSON. A field of one line would drop the ends of lines. */
+function editorOf(kind: string, { value: cell }: ICellEditorParams<GridRow>): CellEditorSelectorResult {
+  const value = textOfCell(cell);
+  if (kind === 'boolean') return { component: 'agSelectCellEditor', params: { value, values: ['', 'true', 'false'] } };
+  if (kind === 'date') return { component: 'agDateStringCellEditor' };
+  const isLong = kind === 'markdown' || kind === 'json' || kind.startsWith('array<') || value.length > shortTextMax || value.includes('\n');
+  return isLong
+    ? { component: 'agLargeTextCellEditor', popup: true, params: { value, maxLength: 1_000_000, rows: 8, cols: 50 } }
+    : { component: 'agTextCellEditor', params: { value } };
+}
+
+/** The space bar shows a cell, and does not select its row. */
+function isSpace({ event, editing }: SuppressKeyboardEventParams<GridRow>): boolean {
+  return event.key === ' ' && !editing;
+}

@@ -1,0 +1,57 @@
+import type { CellDoubleClickedEvent, CellKeyDownEvent, FullWidthCellKeyDownEvent } from 'ag-grid-community';
+import { useState, type ReactElement } from 'react';
+import { Dialog } from '../ui/dialog.tsx';
+import { Scalar } from './cell.tsx';
+import { textOfCell } from './cell-text.ts';
+
+interface Shown {
+  readonly title: string;
+  readonly kind: string;
+  readonly value: unknown;
+}
+
+interface WholeCell {
+  /** For the grid. */
+  readonly listeners: {
+    readonly onCellKeyDown: (event: CellKeyDownEvent | FullWidthCellKeyDownEvent) => void;
+    readonly onCellDoubleClicked: (event: CellDoubleClickedEvent) => void;
+  };
+  /** The cell that is shown, if one is. */
+  readonly dialog: ReactElement | null;
+}
+
+/** Shows a cell in full: by the space bar and, where nothing can be edited, by Enter and by a double click. */
+export function useWholeCell(canEdit: boolean): WholeCell {
+  const [shown, setShown] = useState<Shown | null>(null);
+
+  function show({ value, colDef: { headerName = '', cellRendererParams } }: CellKeyDownEvent | CellDoubleClickedEvent): void {
+    const kind = (cellRendererParams as { readonly kind: string } | undefined)?.kind;
+    if (kind !== undefined && value !== undefined && value !== null) setShown({ title: headerName, kind, value });
+  }
+
+  return {
+    listeners: {
+      onCellKeyDown: (event) => {
+        const key = event.event as KeyboardEvent;
+        if (!('value' in event) || event.api.getEditingCells().length > 0 || (key.key !== ' ' && (key.key !== 'Enter' || canEdit))) return;
+        key.preventDefault();
+        show(event);
+      },
+      onCellDoubleClicked: (event) => {
+        if (!canEdit) show(event);
+      },
+    },
+    dialog: shown && (
+      <Dialog title={shown.title} onClose={() => setShown(null)}>
+        <div className="whole" role="region" aria-label={shown.title} tabIndex={0}><Whole kind={shown.kind} value={shown.value} /></div>
+      </Dialog>
+    ),
+  };
+}
+
+function Whole({ kind, value }: { readonly kind: string; readonly value: unknown }): ReactElement {
+  const item = /^array<(.*)>$/.exec(kind)?.[1];
+  if (item !== undefined && Array.isArray(value)) return <ol>{value.map((each: unknown, index) => <li key={index}><Whole kind={item} value={each} /></li>)}</ol>;
+  if (typeof value === 'object') return <code>{JSON.stringify(value, null, 2)}</code>;
+  return <Scalar kind={kind} text={textOfCell(value)} />;
+}
