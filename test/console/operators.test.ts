@@ -32,12 +32,14 @@ test('an operator makes a team and tokens, sets its plan, suspends it, and sees 
   await teams.goto(link);
   await teams.getByText('acme').waitFor();
   await page.getByRole('button', { name: 'Suspend' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
   await page.getByText('Suspended: its requests').waitFor();
   await teams.getByRole('link', { name: 'Activity' }).click();
   await teams.getByText('The team is suspended.').waitFor();
   await page.getByRole('button', { name: 'Resume' }).click();
   await page.getByRole('button', { name: 'Suspend' }).waitFor();
   await page.getByRole('button', { name: 'Revoke shop' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
   await page.getByRole('row', { name: 'shop revoked' }).waitFor();
 
   await page.getByRole('link', { name: 'Log', exact: true }).click();

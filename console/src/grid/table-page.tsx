@@ -4,8 +4,8 @@ import { useLocation } from 'wouter';
 import { useSession } from '../session/service.ts';
 import { useCanWrite } from '../session/who.ts';
 import { TableMenu } from '../tables/table-menu.tsx';
+import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { describeError } from '../ui/describe-error.ts';
-import { Dialog } from '../ui/dialog.tsx';
 import { showCount, showNumber } from '../ui/format.ts';
 import { useNotices } from '../ui/notices.tsx';
 import { Grid, type GridHandle, type GridStatus } from './grid.tsx';
@@ -90,13 +90,12 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
         {version.isError && <span className="problem">{describeError(version.error)} Trying again …</span>}
       </p>
       {isDeleting && (
-        <Dialog title={`Delete ${showCount(status.selected, 'row')}?`} onClose={() => setDeleting(false)}>
+        <ConfirmDialog
+          title={`Delete ${showCount(status.selected, 'row')}?`} action="Delete"
+          onConfirm={() => void deleteRows(grid.current!.selected())} onClose={() => setDeleting(false)}
+        >
           <p>They cannot be brought back.</p>
-          <footer>
-            <button type="button" onClick={() => setDeleting(false)}>Cancel</button>
-            <button type="button" className="danger" onClick={() => void deleteRows(grid.current!.selected())}>Delete</button>
-          </footer>
-        </Dialog>
+        </ConfirmDialog>
       )}
     </div>
   );

@@ -4,6 +4,7 @@ import type { PlanChange, Team } from '../../../clients/typescript/src/index.ts'
 import { namesOfQuotas } from '../activity/names.ts';
 import { QuotaLine } from '../activity/quota-line.tsx';
 import { useSession } from '../session/service.ts';
+import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { showTime } from '../ui/format.ts';
@@ -16,6 +17,7 @@ export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement 
   const { tablog: { operator } } = useSession();
   const notices = useNotices();
   const [isPlanning, setPlanning] = useState(false);
+  const [isSuspending, setSuspending] = useState(false);
   const team = useQuery({ queryKey: ['team', teamID], queryFn: () => operator.team(teamID) });
   const act = (action: Promise<unknown>): void => void action.then(() => team.refetch()).catch(notices.fail);
   return (
@@ -23,7 +25,7 @@ export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement 
       <div className="page-head">
         <h1>{team.data?.name ?? 'Team'}</h1>
         {team.data !== undefined && <button type="button" onClick={() => setPlanning(true)}>Plan</button>}
-        {team.data?.suspended === false && <button type="button" className="danger" onClick={() => act(operator.suspend(teamID))}>Suspend</button>}
+        {team.data?.suspended === false && <button type="button" className="danger" onClick={() => setSuspending(true)}>Suspend</button>}
         {team.data?.suspended === true && <button type="button" className="primary" onClick={() => act(operator.resume(teamID))}>Resume</button>}
       </div>
       <Part title="Usage" query={team}>
@@ -33,7 +35,7 @@ export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement 
             {quarantinedSince !== null && <p className="problem">In quarantine since {showTime(quarantinedSince)}.</p>}
             <div className="scroller" role="region" aria-label="Quotas" tabIndex={0}>
               <table className="list">
-                <thead><tr><th scope="col">Quota</th><th scope="col" className="number">Used</th><th scope="col" className="number">Allowed</th><th scope="col"><span className="unseen">Share</span></th></tr></thead>
+                <thead><tr><th scope="col">Quota</th><th scope="col" className="number">Used</th><th scope="col" className="number">Allowed</th><th scope="col" className="wide"><span className="unseen">Share</span></th></tr></thead>
                 <tbody>{Object.entries(quotas).map(([name, quota]) => <QuotaLine key={name} name={name} quota={quota} />)}</tbody>
               </table>
             </div>
@@ -41,6 +43,17 @@ export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement 
         )}
       </Part>
       <TeamTokens teamID={teamID} />
+      {isSuspending && (
+        <ConfirmDialog
+          title={`Suspend ${team.data!.name}?`} action="Suspend" onClose={() => setSuspending(false)}
+          onConfirm={() => {
+            setSuspending(false);
+            act(operator.suspend(teamID));
+          }}
+        >
+          <p>Its requests, and the addresses of its files, are refused until somebody resumes it.</p>
+        </ConfirmDialog>
+      )}
       {isPlanning && <PlanDialog team={team.data!} onClose={() => setPlanning(false)} onChanged={() => void team.refetch()} />}
     </div>
   );

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import type { OperatorToken, Token } from '../../../clients/typescript/src/index.ts';
 import { serviceUrl, useSession } from '../session/service.ts';
+import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { showTime } from '../ui/format.ts';
@@ -55,6 +56,7 @@ function Tokens({ title, id, ofTeam, list, create }: TokensProps): ReactElement 
   const { tablog: { operator } } = useSession();
   const notices = useNotices();
   const [isCreating, setCreating] = useState(false);
+  const [revoking, setRevoking] = useState<Token | OperatorToken | null>(null);
   const tokens = useQuery({ queryKey: ['tokens', id], queryFn: list });
   const revoke = (tokenID: string): void => void operator.revoke(tokenID).then(() => tokens.refetch()).catch(notices.fail);
   return (
@@ -69,7 +71,7 @@ function Tokens({ title, id, ofTeam, list, create }: TokensProps): ReactElement 
                   <tr key={token.id}>
                     <th scope="row">{token.name === '' ? token.id : token.name}</th><td>{stateOf(token)}</td>
                     <td className="wide">{token.lastUsed === null ? 'never' : showTime(token.lastUsed)}</td>
-                    <td>{!token.revoked && <button type="button" aria-label={`Revoke ${token.name || token.id}`} onClick={() => revoke(token.id)}>Revoke</button>}</td>
+                    <td>{!token.revoked && <button type="button" aria-label={`Revoke ${token.name || token.id}`} onClick={() => setRevoking(token)}>Revoke</button>}</td>
                   </tr>
                 ))}
               </tbody>
@@ -78,6 +80,17 @@ function Tokens({ title, id, ofTeam, list, create }: TokensProps): ReactElement 
         )}
       </Part>
       <p><button type="button" onClick={() => setCreating(true)}>New token</button></p>
+      {revoking !== null && (
+        <ConfirmDialog
+          title={`Revoke ${revoking.name || revoking.id}?`} action="Revoke" onClose={() => setRevoking(null)}
+          onConfirm={() => {
+            setRevoking(null);
+            revoke(revoking.id);
+          }}
+        >
+          <p>Programs that use this token are refused from now on. It cannot become valid again.</p>
+        </ConfirmDialog>
+      )}
       {isCreating && <NewTokenDialog ofTeam={ofTeam} create={create} onClose={() => setCreating(false)} onCreated={() => void tokens.refetch()} />}
     </>
   );
