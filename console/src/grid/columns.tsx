@@ -5,7 +5,7 @@ import { textOfType, titleOf, type Column } from '../tables/column-types.ts';
 import { Cell } from './cell.tsx';
 import { textOfCell } from './cell-text.ts';
 import { filterOptionsOf, isSortable } from './filters.ts';
-import { isWithin, type Block } from './range.ts';
+import { hasSeveral, isWithin, type Block } from './range.ts';
 import type { GridRow } from './rows-reader.ts';
 
 /** Longer texts are edited in a field of several lines. */
@@ -27,10 +27,7 @@ export function describeColumn(
     filter: 'agTextColumnFilter', filterParams: { filterOptions: filterOptionsOf(kind), maxNumConditions: 4, buttons: ['reset'], debounceMs: 400, trimInput: false, caseSensitive: true },
     cellClass: kind === 'number' ? 'number' : '',
     cellClassRules: {
-      'in-range': ({ rowIndex }: CellClassParams<GridRow>) => {
-        const block = range.current;
-        return block !== null && (block.top !== block.bottom || block.columns.length > 1) && isWithin(block, { row: rowIndex, columnID: column.id });
-      },
+      'in-range': ({ rowIndex }: CellClassParams<GridRow>) => hasSeveral(range.current) && isWithin(range.current, { row: rowIndex, columnID: column.id }),
     },
   };
 }

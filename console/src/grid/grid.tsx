@@ -12,7 +12,7 @@ import { describeColumn } from './columns.tsx';
 import { ConflictDialog, MisfitDialog, type OpenConflict, type OpenMisfit } from './conflict-dialog.tsx';
 import { viewOf, type ColumnFilter } from './filters.ts';
 import { pasteRows, readClipboard, writeClipboard } from './clipboard.ts';
-import { blockBetween, type Block, type CellPlace } from './range.ts';
+import { blockBetween, hasSeveral, type Block, type CellPlace } from './range.ts';
 import { RowsReader, type GridRow, type View } from './rows-reader.ts';
 import { theme } from './theme.ts';
 import { nonce } from '../ui/nonce.ts';
@@ -161,8 +161,10 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
   }
 
   function onFocused(): void {
+    const before = range.current;
     range.current = chosen();
-    api.current?.refreshCells({ force: true });
+    // Cells that are drawn anew between two clicks would miss the double click.
+    if (hasSeveral(before) || hasSeveral(range.current)) api.current?.refreshCells({ force: true });
   }
 
   function focused(): CellPlace | null {

@@ -21,3 +21,8 @@ export function blockBetween(from: CellPlace, to: CellPlace, shown: readonly str
 export function isWithin({ top, bottom, columns }: Block, { row, columnID }: CellPlace): boolean {
   return row >= top && row <= bottom && columns.includes(columnID);
 }
+
+/** Whether it is more than one cell: only such a block is shown. */
+export function hasSeveral(block: Block | null): block is Block {
+  return block !== null && (block.top !== block.bottom || block.columns.length > 1);
+}

@@ -73,7 +73,7 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
   if (description.isError && description.data === undefined) return <div className="page"><p className="problem" role="alert">{describeError(description.error)}</p></div>;
   if (description.data === undefined) return <p className="waiting">Loading …</p>;
   const { name, rows } = description.data;
-  const isView = status.view.filter !== undefined || status.view.sort !== undefined;
+  const isFiltered = status.view.filter !== undefined;
   return (
     <div className="table-page">
       <div className="page-head">
@@ -84,7 +84,7 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
       </div>
       <Grid ref={grid} table={table} description={description.data} canWrite={canWrite} onStatus={onStatus} onWritten={onWritten} />
       <p className="status-line" role="status">
-        <span>{isView ? `${status.rows === null ? '…' : showNumber(status.rows)} of ${showCount(rows, 'row')}` : showCount(rows, 'row')}</span>
+        <span>{isFiltered ? `${status.rows === null ? '…' : showNumber(status.rows)} of ${showCount(rows, 'row')}` : showCount(rows, 'row')}</span>
         {status.step !== null && <span>Going on from row {showNumber(status.step)} …</span>}
         <span>Version {version.data?.slice(1, -1) ?? '…'}</span>
         {version.isError && <span className="problem">{describeError(version.error)} Trying again …</span>}
