@@ -26,7 +26,7 @@ const selectTokens = `
   select id, team_id as "teamId", name, expires_at::float8 as "expiresAt", read_only as "readOnly", app_id as "appId", used_at::float8 as "usedAt",
     revoked or exists (select from ${revocationNotes} where token_id = id) as revoked
   from tokens left join ${useNotes} uses on uses.token_id = id
-  where team_id = $1 and ($2::uuid is null or id > $2) order by id limit $3`;
+  where team_id = $1 and ($2::uuid is null or (created, id) > (select created, id from tokens where id = $2)) order by created, id limit $3`;
 
 const selectTokenOfTeam: Statement<TokenOfTeam> = {
   name: 'read_token_of_team',
@@ -146,7 +146,7 @@ export class TeamQueries {
     return quotas.map((quota) => ({ quota, allTeams: use![quota], largestTeam: use![`${quota}Largest`] }));
   }
 
-  /** A team's tokens behind this ID, or all, in the order of their IDs and so of their creation. */
+  /** A team's tokens behind this one, or all, in the order of their creation. */
   async tokens(teamId: string, after: string | null = null, limit: number | null = null): Promise<TokenSummary[]> {
     return (await this.#database.pool.query<TokenSummary>(selectTokens, [teamId, after, limit])).rows;
   }

@@ -85,7 +85,7 @@ export async function look(page: Page, name: string): Promise<void> {
 
 /** The cell of a row, counted from 0, and a column, once it is loaded. */
 export function cell(page: Page, row: number, column: string): ReturnType<Page['locator']> {
-  return page.locator(`.ag-row:not(.ag-row-loading)[row-index="${row}"] .ag-cell[col-id="${column}"]`);
+  return page.locator(`.ag-row:not(.loading)[row-index="${row}"] .ag-cell[col-id="${column}"]`);
 }
 
 /** Writes into a cell as a person does. */

@@ -8,7 +8,7 @@ const { api, tablog, signedIn } = useConsole();
 /** A table, and a window that shows it. */
 async function openTable(page: Page, name: string): Promise<void> {
   await page.getByRole('link', { name, exact: true }).click();
-  await page.locator('.ag-cell').first().waitFor();
+  await page.locator('.ag-row:not(.loading) .ag-cell').first().waitFor();
 }
 
 const hostile = '<img src=x onerror=alert(1)>"\'&{{1+1}}';

@@ -50,6 +50,7 @@ test.each(isFull ? looks : looks.slice(0, 2))('%s, %i pixels wide: every page fi
   for (const [name, path] of [['tables', '/'], ['table', `/tables/${first!.id}`], ['query', '/query/SELECT%201%20AS%20one'], ['activity', '/activity']] as const) {
     await page.evaluate(`location.hash = ${JSON.stringify(path)}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
+    expect(await page.title()).toContain(' – Tablog');
     await page.waitForTimeout(500);
     expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
     await look(page, `${name}-${colorScheme}-${width}`);

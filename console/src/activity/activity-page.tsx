@@ -3,8 +3,10 @@ import { useMemo, type ReactElement } from 'react';
 import { Link } from 'wouter';
 import type { Activity, ListedJob } from '../../../clients/typescript/src/index.ts';
 import { useSession } from '../session/service.ts';
+import { useWho } from '../session/who.ts';
 import { Part } from '../ui/part.tsx';
 import { showCount, showNumber, showTime } from '../ui/format.ts';
+import { useTitle } from '../ui/use-title.ts';
 import { LineChart } from '../ui/line-chart.tsx';
 import { namesOfOperations } from './names.ts';
 import { QuotaLine } from './quota-line.tsx';
@@ -14,9 +16,12 @@ const shownMax = 50;
 
 /** What the service is doing for the team. */
 export function ActivityPage(): ReactElement {
+  useTitle('Activity');
+  const { who } = useWho();
   return (
     <div className="page">
       <h1>Activity</h1>
+      {who?.kind === 'team' && who.token.appID !== null && <p>The token is for the app {who.token.appID}, and so only jobs and files of the app are shown.</p>}
       <Hour />
       <Quotas />
       <Jobs />

@@ -1,4 +1,4 @@
-import type { CellEditingStartedEvent, ColDef, GridApi, GridReadyEvent, IGetRowsParams, ValueSetterParams } from 'ag-grid-community';
+import type { CellEditingStartedEvent, ColDef, GridApi, GridReadyEvent, IGetRowsParams, RowClassRules, ValueSetterParams } from 'ag-grid-community';
 import { AgGridReact } from 'ag-grid-react';
 import { useCallback, useEffect, useImperativeHandle, useMemo, useRef, useState, type ReactElement, type Ref } from 'react';
 import type { AnyRow, Table, TableDescription, Versioned } from '../../../clients/typescript/src/index.ts';
@@ -21,6 +21,7 @@ import { saveCell, type CellChange } from './save-cell.ts';
 // The grid begins anew with each object that is another one.
 const rowSelection = { mode: 'multiRow', headerCheckbox: false, enableClickSelection: false } as const;
 const defaultColDef: ColDef<GridRow> = { minWidth: 80, width: 160, resizable: true };
+const rowClassRules: RowClassRules<GridRow> = { loading: ({ data }) => data === undefined };
 
 const blockRows = 500;
 const blocksKept = 12;
@@ -229,7 +230,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
         <AgGridReact<GridRow>
           theme={theme} styleNonce={nonce} rowModelType="infinite" datasource={source} columnDefs={columnDefs} getRowId={rowIdOf}
           cacheBlockSize={blockRows} maxBlocksInCache={blocksKept} infiniteInitialRowCount={Math.max(1, description.rows)} maxConcurrentDatasourceRequests={1} blockLoadDebounceMillis={80}
-          {...(canWrite && { rowSelection })} defaultColDef={defaultColDef}
+          {...(canWrite && { rowSelection })} defaultColDef={defaultColDef} rowClassRules={rowClassRules}
           singleClickEdit={false} stopEditingWhenCellsLoseFocus undoRedoCellEditing={false} suppressCutToClipboard suppressDragLeaveHidesColumns
           onGridReady={({ api: opened }: GridReadyEvent<GridRow>) => { api.current = opened; }}
           onCellEditingStarted={onEditingStarted} {...whole.listeners} onCellFocused={onFocused} onSelectionChanged={({ api: grid }) => onStatus({ selected: grid.getSelectedNodes().length })}

@@ -7,6 +7,7 @@ import { TableMenu } from '../tables/table-menu.tsx';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { describeError } from '../ui/describe-error.ts';
 import { showCount, showNumber } from '../ui/format.ts';
+import { useTitle } from '../ui/use-title.ts';
 import { useNotices } from '../ui/notices.tsx';
 import { Grid, type GridHandle, type GridStatus } from './grid.tsx';
 
@@ -27,6 +28,7 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
   const canWrite = useCanWrite();
   const version = useQuery({ queryKey: ['version', tableID], queryFn: () => table.version(), refetchInterval: askEveryMs });
   const description = useQuery({ queryKey: ['table', tableID], queryFn: () => table.describe(), staleTime: 0 });
+  useTitle(description.data?.name ?? 'Table');
   const onStatus = useCallback((changes: Partial<GridStatus>) => setStatus((before) => ({ ...before, ...changes })), []);
 
   // What has changed elsewhere shows without a reload.

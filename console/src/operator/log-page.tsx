@@ -3,12 +3,14 @@ import type { ReactElement } from 'react';
 import { useSession } from '../session/service.ts';
 import { showCount, showNumber, showTime } from '../ui/format.ts';
 import { useNotices } from '../ui/notices.tsx';
+import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
 
 const askEveryMs = 3000;
 
 /** How far the log is projected, and what keeps parts of it. */
 export function LogPage(): ReactElement {
+  useTitle('Log');
   const { tablog: { operator } } = useSession();
   const notices = useNotices();
   const partitions = useQuery({ queryKey: ['partitions'], queryFn: () => operator.partitions(), refetchInterval: askEveryMs });

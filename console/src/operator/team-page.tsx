@@ -9,6 +9,7 @@ import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { showTime } from '../ui/format.ts';
 import { useNotices } from '../ui/notices.tsx';
+import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
 import { TeamTokens } from './tokens.tsx';
 
@@ -19,6 +20,7 @@ export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement 
   const [isPlanning, setPlanning] = useState(false);
   const [isSuspending, setSuspending] = useState(false);
   const team = useQuery({ queryKey: ['team', teamID], queryFn: () => operator.team(teamID) });
+  useTitle(team.data?.name ?? 'Team');
   const act = (action: Promise<unknown>): void => void action.then(() => team.refetch()).catch(notices.fail);
   return (
     <div className="page">

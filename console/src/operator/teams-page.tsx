@@ -5,12 +5,14 @@ import { useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { showBytes, showNumber } from '../ui/format.ts';
+import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
 
 const askEveryMs = 5000;
 
 /** All teams, and what they use. */
 export function TeamsPage(): ReactElement {
+  useTitle('Teams');
   const { tablog } = useSession();
   const [, goTo] = useLocation();
   const [isCreating, setCreating] = useState(false);

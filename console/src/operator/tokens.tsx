@@ -7,6 +7,7 @@ import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { showTime } from '../ui/format.ts';
 import { useNotices } from '../ui/notices.tsx';
+import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
 
 const dayMs = 86_400_000;
@@ -24,6 +25,7 @@ export function TeamTokens({ teamID }: { readonly teamID: string }): ReactElemen
 
 /** The tokens of operators. */
 export function OperatorTokensPage(): ReactElement {
+  useTitle('Tokens');
   const { tablog: { operator } } = useSession();
   return (
     <div className="page">

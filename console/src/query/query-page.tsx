@@ -5,6 +5,7 @@ import type { AnyRow, SqlResult } from '../../../clients/typescript/src/index.ts
 import { useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { showCount, showDuration } from '../ui/format.ts';
+import { useTitle } from '../ui/use-title.ts';
 import { LineChart } from '../ui/line-chart.tsx';
 import { chartOf } from './chart-data.ts';
 import { Editor } from './editor.tsx';
@@ -20,6 +21,7 @@ interface Answer {
 
 /** SQL over the tables of the team. What was asked is in the address. */
 export function QueryPage(): ReactElement {
+  useTitle('Query');
   const { tablog } = useSession();
   const [, goTo] = useLocation();
   const asked = sqlOfAddress();

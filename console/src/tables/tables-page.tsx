@@ -5,6 +5,7 @@ import type { TableSummary } from '../../../clients/typescript/src/index.ts';
 import { useImports } from '../import/import-provider.tsx';
 import { useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
+import { useTitle } from '../ui/use-title.ts';
 import { showCount, showNumber, showTime } from '../ui/format.ts';
 import { NewTable } from './new-table.tsx';
 
@@ -14,6 +15,7 @@ const shownAtFirst = 50;
 
 /** The tables of the team. */
 export function TablesPage(): ReactElement {
+  useTitle('Tables');
   const { tablog } = useSession();
   const { canImport, choose } = useImports();
   const [, goTo] = useLocation();
