@@ -75,6 +75,28 @@ test('a cell is edited; where somebody else has changed it meanwhile, one choose
   }
 });
 
+test('what changes elsewhere waits while a cell is edited', async () => {
+  const { table, rowIDs } = await tablog().createTable({ name: 'undisturbed', rows: [{ name: 'a', n: 1 }] });
+  const page = await signedIn(null);
+  await openTable(page, 'undisturbed');
+  await cell(page, 0, 'name').dblclick();
+  await page.locator('.ag-cell-inline-editing input').waitFor();
+  await page.keyboard.press('Control+A');
+  // Long enough that the page asks for the version meanwhile, and reads the rows.
+  const words = 'as somebody types it '.repeat(6);
+  const typed = page.keyboard.type(words, { delay: 30 });
+  for (let n = 3; n < 6; n += 1) {
+    await table.patch(rowIDs[0]!, { n, name: `theirs ${n}` });
+    await page.getByText(`Version ${(await table.version()).slice(1, -1)}`).waitFor();
+  }
+  await typed;
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').getByText('theirs 5').waitFor();
+  await page.getByRole('button', { name: 'Write mine' }).click();
+  await until(async () => expect((await table.row(rowIDs[0]!)).data).toMatchObject({ name: words, n: 5 }));
+  await cell(page, 0, 'n').getByText('5').waitFor();
+});
+
 test('a value that does not fit its column can widen it', async () => {
   const { table } = await tablog().createTable({ name: 'widened', rows: [{ n: 1 }] });
   const page = await signedIn(null);

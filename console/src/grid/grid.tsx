@@ -9,6 +9,7 @@ import { useNotices } from '../ui/notices.tsx';
 import { useWholeCell } from './whole-cell.tsx';
 import { cellOfText, textOfCell } from './cell-text.ts';
 import { describeColumn } from './columns.tsx';
+import { Editing } from './editing.ts';
 import { ConflictDialog, MisfitDialog, type OpenConflict, type OpenMisfit } from './conflict-dialog.tsx';
 import { viewOf, type ColumnFilter } from './filters.ts';
 import { pasteRows, readClipboard, writeClipboard } from './clipboard.ts';
@@ -68,6 +69,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
   const [conflict, setConflict] = useState<OpenConflict | null>(null);
   const [misfit, setMisfit] = useState<OpenMisfit | null>(null);
   const whole = useWholeCell(canWrite);
+  const [editing] = useState(() => new Editing());
   const { columns } = description.schema;
 
   const source = useMemo(() => ({
@@ -81,8 +83,10 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
       };
       current.read(startRow, endRow - startRow, (step) => now.current.onStatus({ step })).then((rows) => {
         const last = rowsOf(rows);
-        successCallback(rows, last);
-        now.current.onStatus({ rows: last ?? null, step: null });
+        editing.show(api.current, startRow, endRow, () => {
+          successCallback(rows, last);
+          now.current.onStatus({ rows: last ?? null, step: null });
+        });
       }, (error: unknown) => {
         failCallback();
         now.current.onStatus({ step: null, isMissing: isPassing(error) });
@@ -91,17 +95,17 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
         else notices.fail(error);
       });
     },
-  }), [table, notices]);
+  }), [table, notices, editing]);
 
   const refresh = useCallback(() => {
     const grid = api.current;
     if (grid === null || grid.isDestroyed()) return;
-    void reader.current.renew(now.current.description.rows).then(() => {
+    editing.renew(grid, () => void reader.current.renew(now.current.description.rows).then(() => {
       if (grid.isDestroyed()) return;
       if (!reader.current.isQuery) grid.setRowCount(now.current.description.rows, true);
       grid.refreshInfiniteCache();
-    }, notices.fail);
-  }, [notices]);
+    }, notices.fail));
+  }, [notices, editing]);
 
   useImperativeHandle(ref, () => ({
     refresh,
@@ -143,7 +147,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
     try {
       const after = cellOfText(kind, typed);
       (data as Record<string, unknown>)[columnID] = after ?? undefined;
-      row.then((known) => write({ ...change, after }, known)).catch(fail);
+      editing.during(async () => write({ ...change, after }, await row)).catch(fail);
       return true;
     } catch (error) {
       row.then((known) => setMisfit({ change: { ...change, after: typed }, row: known, message: (error as Error).message })).catch(notices.fail);
@@ -233,7 +237,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
           {...(canWrite && { rowSelection })} defaultColDef={defaultColDef} rowClassRules={rowClassRules}
           singleClickEdit={false} stopEditingWhenCellsLoseFocus undoRedoCellEditing={false} suppressCutToClipboard suppressDragLeaveHidesColumns
           onGridReady={({ api: opened }: GridReadyEvent<GridRow>) => { api.current = opened; }}
-          onCellEditingStarted={onEditingStarted} {...whole.listeners} onCellFocused={onFocused} onSelectionChanged={({ api: grid }) => onStatus({ selected: grid.getSelectedNodes().length })}
+          onCellEditingStarted={onEditingStarted} onCellEditingStopped={() => editing.ended()} {...whole.listeners} onCellFocused={onFocused} onSelectionChanged={({ api: grid }) => onStatus({ selected: grid.getSelectedNodes().length })}
         />
       </div>
       {whole.dialog}
