@@ -53,7 +53,7 @@ if (hasKafka && impossible.length > 0) process.stderr.write(`Without a Java JDK 
 if (!isFull) process.stderr.write('This is the short run: what random tests do at length, and more on Kafka, is in `npm run test:all`.\n');
 
 export default {
-  maxWorkers: 2,
+  maxWorkers: 3,
   testTimeout: 120_000,
   reporters: ['default', '<rootDir>/test/support/durations.ts'],
   projects: [

@@ -23,6 +23,8 @@ export const scale = {
   modelSequences: scaled(100, 200),
   /** How long random queries are compared with an evaluator, in milliseconds. */
   queriesMs: scaled(20_000, 3_600_000),
+  /** How many forged values of each kind are sent. */
+  forgedValues: scaled(20, 400),
   /** How many random bodies of texts are sent, as CSV and as TSV. */
   textBodies: scaled(10, 40),
   /** How long concurrent clients record a history, in milliseconds. */

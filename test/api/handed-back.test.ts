@@ -8,7 +8,8 @@ import { formatRowId } from '../../src/events/row-id.ts';
 import { formatContinuation, parseContinuation } from '../../src/http/requests/continuation.ts';
 import { useOwnApi } from '../support/api.ts';
 import { useOperator } from '../support/operator.ts';
-import { fc } from '../support/property.ts';
+import { scale } from '../scale.ts';
+import { fc, uncut } from '../support/property.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
 import { fetchChecked } from '../support/interface-document.ts';
 import { putChunks } from '../support/stashes.ts';
@@ -17,7 +18,6 @@ import { createUpload, upload } from '../support/uploads.ts';
 
 const { api, client } = useOwnApi({ MAINTENANCE_INTERVAL_MS: '3600000' });
 const operator = useOperator({ api });
-const numRuns = 40;
 
 /** Its extents lie in one segment: all but the first begin somewhere in the middle of it. */
 let table: MadeTable;
@@ -59,7 +59,7 @@ function expectAnswered(...answers: readonly Answer[]): void {
 }
 
 function forAll<T>(arbitrary: fc.Arbitrary<T>, send: (value: T) => Promise<unknown>): Promise<void> {
-  return fc.assert(fc.asyncProperty(arbitrary, async (value) => { await send(value); }), { numRuns });
+  return fc.assert(fc.asyncProperty(arbitrary, async (value) => { await send(value); }), { ...uncut, numRuns: scale.forgedValues });
 }
 
 describe('a continuation', () => {
