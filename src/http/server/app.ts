@@ -171,7 +171,7 @@ function isPercentEncoded(text: string): boolean {
 }
 
 /**
- * How long a stop waits for requests in transit: several pauses, in milliseconds. After each pause everything that has arrived is
+ * How long a stop waits for requests in transit, if the servers listen: several pauses, in milliseconds. After each pause everything that has arrived is
  * read, even if a busy machine delays it.
  */
 const lastRequests = { pauses: 5, pauseMs: 20 };
@@ -187,7 +187,8 @@ function drainOnClose(app: App, servers: readonly Server[], timeoutMs: number): 
   });
   app.addHook('preClose', async () => {
     draining = true;
-    for (let pause = 0; pause < lastRequests.pauses; pause += 1) await sleep(lastRequests.pauseMs);
+    const pauses = servers.some(({ listening }) => listening) ? lastRequests.pauses : 0;
+    for (let pause = 0; pause < pauses; pause += 1) await sleep(lastRequests.pauseMs);
     stopWatch = drainConnections(servers, timeoutMs);
   });
   app.addHook('onClose', (_app, done) => {
