@@ -9,7 +9,7 @@ import { findKafka } from './test/support/kafka/shared-kafka.ts';
  * wherever the service runs, and are tried once; with TEST_SCALE=full (`npm run test:all`) all that can be is tried everywhere.
  */
 const onKafka = {
-  log: ['event-log', 'plans'],
+  log: ['copy-log', 'event-log', 'plans'],
   // In one process; what the log has a part in is tried where it is split into several.
   api: ['idempotency', 'imports', 'model', 'refused-bodies', 'versions'],
   replay: isFull ? ['batches', 'compaction', 'mutations', 'read-model-use', 'replay', 'written-before'] : ['replay', 'written-before'],

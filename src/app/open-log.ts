@@ -9,7 +9,7 @@ import type { Database } from '../database/database.ts';
 import type { EventLog, RecordLog } from '../log/event-log.ts';
 import type { KafkaSettings } from '../log/kafka/kafka-client.ts';
 import type { LogObserver } from '../log/log-observer.ts';
-import { partitionCount } from '../log/partition.ts';
+import { allPartitions, partitionCount } from '../log/partition.ts';
 
 /** Whether a process projects a log in Kafka: always, never, or while no other process does. */
 export type Projects = boolean | 'unless others do';
@@ -52,6 +52,21 @@ export async function openRecordLog(config: Config, databaseUrl: string, logger:
   }
   const { KafkaReader } = await import('../log/kafka/kafka-reader.ts');
   return KafkaReader.open(kafka, partitionCount, logger);
+}
+
+/**
+ * Opens the log that the settings name for copies of another one's records, and creates an empty one unless it exists. Rejects with
+ * UnsafeTopic (Kafka), and when it cannot be reached.
+ */
+export async function openCopyTarget(config: Config, databaseUrl: string, logger: Logger): Promise<RecordLog> {
+  const kafka = readKafkaSettings(config);
+  if (kafka === null) return openRecordLog(config, databaseUrl, logger);
+  const [{ createKafka, withAdmin, whenSettled }, { ensureTopic }] = await Promise.all([import('../log/kafka/kafka-client.ts'), import('../log/kafka/topic.ts')]);
+  await withAdmin(createKafka(kafka, logger), (admin) => whenSettled(() => ensureTopic(admin, kafka, partitionCount)));
+  const log = await openRecordLog(config, databaseUrl, logger);
+  // A topic that was just created has no leaders yet.
+  await whenSettled(() => Promise.all(allPartitions(partitionCount).map((partition) => log.bounds(partition))));
+  return log;
 }
 
 /** Null when the log is in Postgres. Throws ConfigError when a file cannot be read. */

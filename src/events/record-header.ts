@@ -12,17 +12,16 @@
  *
  * A field is a byte for its tag, a byte for the length of its value, and the value. A reader skips an unknown field with a tag below
  * 0x80. A field with a tag of 0x80 or above is needed to understand the record, so a reader that does not know it refuses the
- * record. Tags 0x01 and 0x83 are written; the others are reserved:
+ * record. Tags 0x01 and 0x83 are written; 0x82 is reserved, and 0x81, once meant for the time of a copy, stays unused (`record-copy.ts`):
  *
  * | Tag  | Field      | Value                                                                                                 |
  * |------|------------|-------------------------------------------------------------------------------------------------------|
  * | 0x01 | cost       | number of 1 to 6 bytes: how much work the event takes at most (cost.ts)                               |
- * | 0x81 | time       | number of 8 bytes, milliseconds since 1970: the time of the record in the log that it was copied from |
  * | 0x82 | key ID     | 1 to 32 bytes: names the key that the values in the record are encrypted with                         |
  * | 0x83 | JSON codec | a byte: how the JSON is compressed; absent: not at all                                                |
  *
  * Format 1 had two bytes for a key ID, always 0, in place of the flags and the length of the fields. Readers support it for ever;
- * it is no longer written.
+ * it is no longer written. Format 3 is that of copies, which hold a record of any format (`record-copy.ts`).
  */
 const format = 2;
 const firstFormat = 1;

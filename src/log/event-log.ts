@@ -33,9 +33,18 @@ export interface LogReader {
 }
 
 /** The records of a log, without their outcomes: for the tools of operators. */
-export interface RecordLog extends LogReader {
+export interface RecordLog extends CopyTarget {
   /** Writes a record to the end of a partition. Whoever projects the partition decides it. */
   appendRecord(partition: number, bytes: Uint8Array): Promise<void>;
+}
+
+/** A log that takes copies of another one's records. */
+export interface CopyTarget extends LogReader {
+  /**
+   * Appends copies of consecutive records of a partition, each at its offset and with its time. Resolves once all are stored for good.
+   * Rejects with WrongLog if the partition does not end at the offset of the first; after any other error a part of them may be there.
+   */
+  appendCopies(partition: number, records: readonly LogRecord[]): Promise<void>;
 }
 
 /** Why a partition takes no events: its log lost records, or it cannot be projected, because of an event or because it is another log. */

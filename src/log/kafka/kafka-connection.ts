@@ -6,6 +6,7 @@
  * offsets, and silently resets when an offset is out of range.
  */
 import type { Kafka } from 'kafkajs';
+import { unwrapCopy } from '../../events/record-copy.ts';
 import { NotAppended } from '../event-log.ts';
 import type { LogRecord, PartitionBounds } from '../event-log.ts';
 import { whenSettled } from './kafka-client.ts';
@@ -187,7 +188,8 @@ export class KafkaConnection {
         const from = offsets.get(partition)!;
         const records = messages.map(({ offset, timestamp, value }): LogRecord => {
           // A record without a value was not written by this service, and halts its reader.
-          return { partition, offset: BigInt(offset), time: Number(timestamp), bytes: value ?? new Uint8Array(0) };
+          const bytes = value ?? new Uint8Array(0);
+          return { partition, offset: BigInt(offset), ...(unwrapCopy(bytes) ?? { time: Number(timestamp), bytes }) };
         });
         // Brokers return a compressed batch whole, from its first record on.
         return [partition, { records: records.filter(({ offset }) => offset >= from), end: BigInt(highWatermark) }];

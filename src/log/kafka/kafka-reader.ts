@@ -2,12 +2,18 @@
 import pRetry, { AbortError } from 'p-retry';
 import type { Logger } from 'pino';
 import type { LogRecord, PartitionBounds, RecordLog } from '../event-log.ts';
+import { copyBytes, wrapCopy } from '../../events/record-copy.ts';
 import { OtherLeader, WrongLog, type LedLog } from '../identity.ts';
 import { createKafka, type KafkaSettings } from './kafka-client.ts';
 import { KafkaConnection } from './kafka-connection.ts';
 
 const bytesAtOnce = 4 * 1024 * 1024;
 const fetchWait = 500;
+
+/** Limits of one send of copies. Brokers accept batches of up to a megabyte by default; each record has a frame of some bytes. */
+const sendBytesMax = 900_000;
+const sendRecordsMax = 10_000;
+const frameBytes = 20;
 
 /** Retries of a fetch that failed or returned nothing, and the delay between them in milliseconds. */
 const retriesMax = 19;
@@ -69,6 +75,22 @@ export class KafkaReader implements RecordLog, LedLog {
     await this.#connection.send(partition, [bytes]);
   }
 
+  async appendCopies(partition: number, records: readonly LogRecord[]): Promise<void> {
+    // Kafka appends wherever the partition ends, so that is looked at before, and at each send after.
+    const { end } = await this.bounds(partition);
+    requireEnd(partition, records[0]!.offset, end);
+    for (let first = 0, next = 0; first < records.length; first = next) {
+      let bytes = 0;
+      while (next < records.length && next - first < sendRecordsMax) {
+        bytes += records[next]!.bytes.length + copyBytes + frameBytes;
+        if (next > first && bytes > sendBytesMax) break;
+        next += 1;
+      }
+      const { offset } = await this.#connection.send(partition, records.slice(first, next).map(wrapCopy));
+      requireEnd(partition, records[first]!.offset, offset);
+    }
+  }
+
   async close(): Promise<void> {
     await this.#connection.close();
   }
@@ -86,4 +108,9 @@ export class KafkaReader implements RecordLog, LedLog {
       throw records.length > 0 ? new AbortError(missing) : missing;
     }, { retries: retriesMax, minTimeout: retryDelay, factor: 1 });
   }
+}
+
+/** Throws WrongLog if a copy was, or would be, written to another offset than its own. */
+function requireEnd(partition: number, offset: bigint, end: bigint): void {
+  if (end !== offset) throw new WrongLog(`partition ${partition} ended at ${end} where the record at ${offset} was to be copied to: something else writes to it`);
 }

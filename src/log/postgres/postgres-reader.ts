@@ -6,9 +6,11 @@ import { partitionCount } from '../partition.ts';
 import { inTransaction } from '../../database/transaction.ts';
 import { appendRecord } from './append-record.ts';
 import { createLogTables } from './log-tables.ts';
-import { selectEnd, selectRecords } from './statements.ts';
+import { insertCopies, moveHead, selectEnd, selectRecords } from './statements.ts';
 
-const recordsAtOnce = 500;
+/** Limits of what is read, and of what is written, at once. */
+const recordsAtOnce = 5000;
+const bytesAtOnce = 4 * 1024 * 1024;
 
 /** A row of `records`. The driver returns bigint as text. */
 interface StoredRecord {
@@ -49,7 +51,7 @@ export class PostgresReader implements RecordLog {
 
   async *read(partition: number, from: bigint, to: bigint): AsyncGenerator<readonly LogRecord[]> {
     for (let next = from; next < to; ) {
-      const { rows } = await this.#pool.query<StoredRecord>({ ...selectRecords, values: [partition, next, to, recordsAtOnce] });
+      const { rows } = await this.#pool.query<StoredRecord>({ ...selectRecords, values: [partition, next, to, recordsAtOnce, bytesAtOnce] });
       if (rows.length === 0) throw new WrongLog(`partition ${partition} has no record at offset ${next}`);
       const records = rows.map(({ log_offset: offset, time, bytes }): LogRecord => {
         return { partition, offset: BigInt(offset), time: Number(time), bytes };
@@ -66,6 +68,23 @@ export class PostgresReader implements RecordLog {
 
   async appendRecord(partition: number, bytes: Uint8Array): Promise<void> {
     await inTransaction(this.#pool, (client) => appendRecord(client, partition, bytes));
+  }
+
+  async appendCopies(partition: number, records: readonly LogRecord[]): Promise<void> {
+    const { offset, time: firstTime } = records[0]!;
+    const lengths = records.map(({ bytes }) => bytes.length);
+    const firsts: number[] = [];
+    lengths.reduce((first, length) => {
+      firsts.push(first);
+      return first + length;
+    }, 1);
+    const times = records.map(({ time }) => time);
+    await inTransaction(this.#pool, async (client) => {
+      const { rowCount } = await client.query({ ...moveHead, values: [partition, offset, offset + BigInt(records.length), times.at(-1)] });
+      if (rowCount !== 1) throw new WrongLog(`partition ${partition} does not end at ${offset} and before ${firstTime}, where records were to be copied to: something else writes to it`);
+      const all = Buffer.concat(records.map(({ bytes }) => bytes));
+      await client.query({ ...insertCopies, values: [partition, offset, all, times, firsts, lengths] });
+    });
   }
 
   async close(): Promise<void> {

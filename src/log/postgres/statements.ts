@@ -23,10 +23,21 @@ export const insertRecords: Statement = {
     from unnest($5::int4[], $6::int4[]) with ordinality as cuts(first, length, place)`,
 };
 
+/** Inserts copies of records, each with its own time. */
+export const insertCopies: Statement = {
+  name: 'insert_copies',
+  text: `insert into ${logSchema}.records (partition, log_offset, time, bytes)
+    select $1::int2, $2::int8 + place - 1, time, substring($3::bytea from first for length)
+    from unnest($4::int8[], $5::int4[], $6::int4[]) with ordinality as cuts(time, first, length, place)`,
+};
+
+/** At most $4 records, and none behind the one that exceeds $5 bytes. The length of a record is known without reading it. */
 export const selectRecords: Statement = {
   name: 'select_records',
-  text: `select log_offset, time, bytes from ${logSchema}.records
-    where partition = $1 and log_offset >= $2 and log_offset < $3 order by log_offset limit $4`,
+  text: `select log_offset, time, bytes from (
+      select log_offset, time, bytes, sum(octet_length(bytes)) over (order by log_offset rows between unbounded preceding and 1 preceding) as before
+      from ${logSchema}.records where partition = $1 and log_offset >= $2 and log_offset < $3 order by log_offset limit $4
+    ) counted where coalesce(before, 0) <= $5`,
 };
 
 export const selectEnd: Statement = {
