@@ -1,35 +1,29 @@
 /**
  * Garbage collection: removes, in small transactions, rows that no client can read and no decision looks up any more. Each model
- * names the garbage of its tables.
+ * names the garbage of its tables. An index finds each kind (docs/decisions/0040).
  */
 import type { Database } from '../../src/database/database.ts';
-import type { Models, RemoveGarbage } from './model.ts';
+import type { Garbage, Models, RemoveGarbage } from './model.ts';
 import { outcomesKept } from './outcomes/recorded-outcome.ts';
-import { garbageTimes } from './quarantine/held-in-sql.ts';
+import { oldestOfPartitions } from './quarantine/held-in-sql.ts';
 
 /** How much one step removes at most: objects that own other rows, and plain rows. */
 export const thingsAtOnce = 100;
 export const rowsAtOnce = 2000;
 
+/** All kinds of garbage, by name. */
+export function garbageOf(models: Models): Garbage {
+  return Object.assign({ outcomes: removeOutcomes }, ...Object.values(models).map(({ garbage }) => garbage));
+}
+
 /**
- * Runs each step once; resolves to whether one of them found garbage. Rejects with the first error of a step, after all of them have had
- * their turn. `later`: pretend that it is this many milliseconds later.
+ * Runs a step of each kind, one after the other; resolves to whether one of them found garbage. Rejects with the first error of a step, after
+ * all of them have had their turn. `later`: pretend that it is this many milliseconds later.
  */
 export async function removeGarbage(models: Models, database: Database, later = 0): Promise<boolean> {
-  return runEach(Object.values(models).flatMap(({ garbage }) => garbage), database, later);
-}
-
-/** The same for garbage that only a scan of a whole table finds: run it rarely. */
-export async function removeRareGarbage(models: Models, database: Database, later = 0): Promise<boolean> {
-  const ofModels = Object.values(models).flatMap(({ rareGarbage = [] }) => rareGarbage);
-  return runEach([removeOutcomes, ...ofModels], database, later);
-}
-
-/** A step that always finds something, or always fails, keeps no other from its turn. */
-async function runEach(steps: readonly RemoveGarbage[], database: Database, later: number): Promise<boolean> {
   let found = 0;
   const failures: unknown[] = [];
-  for (const step of steps) {
+  for (const step of Object.values(garbageOf(models))) {
     try {
       found += await step(database, later);
     } catch (error) {
@@ -46,11 +40,18 @@ export async function removeRows(database: Database, text: string, values: reado
   return rowCount ?? 0;
 }
 
-/** Outcomes have no index by time, which every request would have to maintain, so this may scan the whole table. */
+/** The storage of outcomes. Their times only rise, so the index grows at its end; an outcome is hardly ever updated. */
+export const outcomeStorage = 'create index outcomes_by_time on outcomes (partition, time)';
+
+/** An outcome that was replaced meanwhile has another time, and stays. */
 const removeOutcomes: RemoveGarbage = (database, later) => removeRows(
   database,
-  `delete from outcomes where ctid = any (array(
-    select outcomes.ctid from outcomes join ${garbageTimes} progress on progress.partition = outcomes.partition
-    where outcomes.time < progress.time - $1 limit ${rowsAtOnce}))`,
+  `delete from outcomes using (
+      select old.* from ${oldestOfPartitions(`
+        select outcomes.ctid as place, outcomes.time from outcomes
+        where outcomes.partition = progress.partition and outcomes.time < progress.time - $1 order by outcomes.time limit ${rowsAtOnce}`)}
+      limit ${rowsAtOnce}
+    ) old
+  where outcomes.ctid = old.place and outcomes.time = old.time`,
   [outcomesKept - later],
 );

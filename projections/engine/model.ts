@@ -40,6 +40,9 @@ export interface Loading<States, Remembered, Committed> {
  */
 export type RemoveGarbage = (database: Database, later: number) => Promise<number>;
 
+/** Kinds of garbage by their names, which metrics show: each name is of one kind in all models. */
+export type Garbage = Readonly<Record<string, RemoveGarbage>>;
+
 /**
  * @typeParam State the model's part of the state of a batch
  * @typeParam States the states that its decisions read: its own, and those of other models, by their names in the list
@@ -93,9 +96,8 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
   /** What replay must reproduce: queries, and comparisons that take more than a query. */
   readonly sections: readonly Section[];
   readonly comparisons?: readonly Comparison[];
-  /** The steps of garbage collection, which take turns; `rareGarbage`: steps that scan a whole table. */
-  readonly garbage: readonly RemoveGarbage[];
-  readonly rareGarbage?: readonly RemoveGarbage[];
+  /** Its kinds of garbage, which take turns. */
+  readonly garbage: Garbage;
 }
 
 /** Any model. The engine treats the states and memories of models as opaque. */

@@ -5,6 +5,7 @@
 import { advisoryLocks } from '../../src/database/advisory-locks.ts';
 import { Database, type DatabaseOptions } from '../../src/database/database.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
+import { outcomeStorage } from './garbage.ts';
 import { createLocalKeys } from './local-keys.ts';
 import type { Models } from './model.ts';
 import { OutcomeEntity } from './outcomes/outcome.entity.ts';
@@ -26,6 +27,7 @@ export async function createReadModel(models: Models, database: Database, partit
     await client.query(`create schema ${database.schema}`);
     await client.query(await database.orm.schema.getCreateSchemaSQL({ wrap: false }));
     await client.query('alter table progress set (fillfactor = 50)');
+    await client.query(outcomeStorage);
     await client.query(createLocalKeys);
     for (const statement of Object.values(models).flatMap(({ storage }) => storage)) await client.query(statement);
     await client.query(

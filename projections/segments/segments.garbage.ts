@@ -4,8 +4,8 @@
  */
 import type { Database } from '../../src/database/database.ts';
 import { removeRows, thingsAtOnce } from '../engine/garbage.ts';
-import type { RemoveGarbage } from '../engine/model.ts';
-import { garbageTimes } from '../engine/quarantine/held-in-sql.ts';
+import type { Garbage, RemoveGarbage } from '../engine/model.ts';
+import { oldestOfPartitions } from '../engine/quarantine/held-in-sql.ts';
 import { bodyLife } from './arrived-rows.ts';
 
 /** How many segments are emptied at once. */
@@ -22,9 +22,10 @@ const dropBlocks: RemoveGarbage = (database, later) => removeRows(
   database,
   `with old as (
     delete from body_blocks where (body_id, number) in (
-      select body_id, number from body_blocks join teams on teams.id = body_blocks.team_id
-      join ${garbageTimes} progress on progress.partition = teams.partition
-      where body_blocks.time < progress.time - $1 limit ${thingsAtOnce})
+      select old.* from ${oldestOfPartitions(`
+        select body_id, number from body_blocks join teams on teams.id = body_blocks.team_id and teams.partition = progress.partition
+        where body_blocks.time < progress.time - $1 order by body_blocks.time limit ${thingsAtOnce}`)}
+      limit ${thingsAtOnce})
     returning segment
   ), idle as (
     update segments set idle_since = now() from old where segments.key = old.segment and not segments.emptied
@@ -93,4 +94,4 @@ const emptyNamed = `with gone as (delete from segment_rows where segment = $1),
     extents as (update extents set merged = true, presented = coalesce(presented, schema_version) where segment = $1)
   update segments set emptied = true where key = $1`;
 
-export const segmentGarbage: readonly RemoveGarbage[] = [dropBlocks, removeDropped, emptySegments];
+export const segmentGarbage: Garbage = { body_blocks: dropBlocks, dropped_segments: removeDropped, idle_segments: emptySegments };

@@ -16,6 +16,8 @@ import { bodyBlockRow, deleteOpenBodies, findBodyBlocks, findOpenBodies, findSeg
 export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange | OpenBodyChange> = {
   entities: [SegmentEntity, SegmentRowEntity, RetainedIdEntity, BodyBlockEntity, OpenBodyEntity],
   storage: [
+    'create index body_blocks_by_time on body_blocks (time)',
+    'create index body_blocks_of_segments on body_blocks (segment)',
     'create index segments_dropped on segments (key) where dropped',
     'create index segments_idle on segments (idle_since) where not emptied',
   ],

@@ -1,7 +1,7 @@
 /** Garbage collection of stashes: replaced chunks, chunks of ended stashes, and ended stashes that need not be remembered any more. */
 import { removeRows, thingsAtOnce } from '../engine/garbage.ts';
-import type { RemoveGarbage } from '../engine/model.ts';
-import { garbageTimes } from '../engine/quarantine/held-in-sql.ts';
+import type { Garbage, RemoveGarbage } from '../engine/model.ts';
+import { oldestOfPartitions } from '../engine/quarantine/held-in-sql.ts';
 import { endedStashLife } from './live-stash.ts';
 
 /** Removes replaced chunks, but keeps the row IDs of their rows while extents retain them. */
@@ -34,9 +34,11 @@ const clearStashes: RemoveGarbage = async (database) => {
 const forgetStashes: RemoveGarbage = (database, later) => removeRows(
   database,
   `delete from stashes where key in (
-    select key from stashes join teams on teams.id = stashes.team_id join ${garbageTimes} progress on progress.partition = teams.partition
-    where cleared and ended_at < progress.time - $1 limit ${thingsAtOnce})`,
+    select old.* from ${oldestOfPartitions(`
+      select key from stashes join teams on teams.id = stashes.team_id and teams.partition = progress.partition
+      where cleared and ended_at < progress.time - $1 order by ended_at limit ${thingsAtOnce}`)}
+    limit ${thingsAtOnce})`,
   [endedStashLife - later],
 );
 
-export const stashGarbage: readonly RemoveGarbage[] = [dropReplacedChunks, clearStashes, forgetStashes];
+export const stashGarbage: Garbage = { replaced_chunks: dropReplacedChunks, chunks_of_ended_stashes: clearStashes, ended_stashes: forgetStashes };

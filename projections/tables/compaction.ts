@@ -29,7 +29,7 @@ const mergeBytesMax = 1024 * 1024;
 /** How many rows are converted before the event loop gets a turn. */
 const rowsAtOnce = 200;
 
-/** Runs one step: converts one extent, or merges the small extents of one table. Resolves to whether there was work. */
+/** Runs a step of either kind. Resolves to whether there was work. */
 export async function compactOnce(database: Database): Promise<boolean> {
   return (await convertExtent(database)) || (await mergeExtents(database));
 }
@@ -77,7 +77,8 @@ interface UnpresentedExtent extends FoundExtent {
   readonly partition: number;
 }
 
-async function convertExtent(database: Database): Promise<boolean> {
+/** Stores the rows of one extent as they are presented. Resolves to whether there was one. */
+export async function convertExtent(database: Database): Promise<boolean> {
   const { rows: [extent] } = await database.pool.query<UnpresentedExtent>(selectUnpresented);
   if (!extent) return false;
   const stored = await database.pool.query<{ index: number; version: string | null; body: string }>(
@@ -128,7 +129,8 @@ const selectSmall = `
   where not extents.merged and extents.bytes < ${smallExtentBytes} and extents.table_id = $1
   order by extents.version, extents.ordinal limit ${mergeExtentsMax}`;
 
-async function mergeExtents(database: Database): Promise<boolean> {
+/** Merges the small extents of one table. Resolves to whether there was one. */
+export async function mergeExtents(database: Database): Promise<boolean> {
   const { rows: [table] } = await database.pool.query<{ table_id: string; partition: number }>(selectScattered);
   if (!table) return false;
   const { rows: small } = await database.pool.query<FoundExtent & { bytes: number }>(selectSmall, [table.table_id]);

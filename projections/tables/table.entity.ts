@@ -27,10 +27,12 @@ export const TableEntity = defineEntity({
     deleted: p.boolean(),
     /** Whether rows of the present generation retain row IDs of earlier ones. */
     retainsIds: p.boolean(),
+    /** Whether it is deleted and all its generations are forgotten: garbage collection removes its remains. */
+    forgotten: p.boolean().default(false),
   },
 });
 
-export const storedTables = StoredTable.of(TableEntity);
+export const storedTables = StoredTable.of(TableEntity, { without: ['forgotten'] });
 
 /** The schemas a table has had; a row is never changed. */
 export const TableSchemaEntity = defineEntity({

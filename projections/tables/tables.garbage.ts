@@ -4,9 +4,9 @@
  */
 import type { Database } from '../../src/database/database.ts';
 import { removeRows, rowsAtOnce, thingsAtOnce } from '../engine/garbage.ts';
-import type { RemoveGarbage } from '../engine/model.ts';
+import type { Garbage, RemoveGarbage } from '../engine/model.ts';
 import { outcomesKept } from '../engine/outcomes/recorded-outcome.ts';
-import { garbageTimes } from '../engine/quarantine/held-in-sql.ts';
+import { oldestOfPartitions } from '../engine/quarantine/held-in-sql.ts';
 import { orIdleSince } from '../segments/segments.garbage.ts';
 
 /** How long continuations work in a replaced generation, in milliseconds of log time (docs/spec/decisions.md 3). */
@@ -19,15 +19,18 @@ export const rememberedAnswers = outcomesKept;
 const ofGeneration = `extents.table_id = ended.table_id and extents.generation = ended.version
   and extents.version >= ended.version and extents.version < ended.ended`;
 
+/** SQL: generations that ended longer than `$1` ago. */
+const oldestGenerations = (condition: string, limit: number): string => oldestOfPartitions(`
+  select ended.table_id, ended.version from generations ended
+  join tables on tables.id = ended.table_id join teams on teams.id = tables.team_id and teams.partition = progress.partition
+  where ${condition} and ended.ended_at < progress.time - $1 order by ended.ended_at limit ${limit}`);
+
 /** Ends replaced generations for readers; what only they showed can be removed after that. */
 const endGenerations: RemoveGarbage = (database, later) => removeRows(
   database,
   `with ended as (
     update generations set expired = true where (table_id, version) in (
-      select ended.table_id, ended.version from generations ended
-      join tables on tables.id = ended.table_id join teams on teams.id = tables.team_id
-      join ${garbageTimes} progress on progress.partition = teams.partition
-      where not ended.expired and ended.ended_at < progress.time - $1 limit ${thingsAtOnce})
+      select old.* from ${oldestGenerations('not ended.expired', thingsAtOnce)} limit ${thingsAtOnce})
     returning table_id, version, ended
   ), idle as (
     insert into segments (key, rows)
@@ -63,20 +66,28 @@ async function dropChanges(database: Database): Promise<number> {
 /** Forgets cleared generations and the row IDs that their rows retained, once no answer can repeat the IDs (`rememberedAnswers`). */
 async function forgetGenerations(database: Database, later: number): Promise<number> {
   const { rows } = await database.pool.query<{ table_id: string; version: string }>(
-    `select ended.table_id, ended.version from generations ended
-      join tables on tables.id = ended.table_id join teams on teams.id = tables.team_id
-      join ${garbageTimes} progress on progress.partition = teams.partition
-      where ended.cleared and ended.ended_at < progress.time - $1 limit 1`,
+    `select old.* from ${oldestGenerations('ended.cleared', 1)} limit 1`,
     [rememberedAnswers - later],
   );
   for (const { table_id: tableId, version } of rows) {
+    const ids = await removeRows(
+      database,
+      `delete from retained_ids using (
+          select retained_ids.segment, retained_ids.index from generations ended
+          join extents on ${ofGeneration} and extents.retained is not null join retained_ids on retained_ids.segment = extents.segment
+          where ended.table_id = $1 and ended.version = $2 and not exists (
+            select from extents other where other.segment = extents.segment
+              and (other.table_id <> extents.table_id or other.generation <> extents.generation))
+          limit ${rowsAtOnce}
+        ) old where retained_ids.segment = old.segment and retained_ids.index = old.index`,
+      [tableId, version],
+    );
+    if (ids > 0) continue;
     await removeRows(
       database,
       `with gone as (delete from generations where table_id = $1 and version = $2)
-        delete from retained_ids using generations ended join extents on ${ofGeneration} and extents.retained is not null
-        where ended.table_id = $1 and ended.version = $2 and retained_ids.segment = extents.segment and not exists (
-            select from extents other where other.segment = extents.segment
-              and (other.table_id <> extents.table_id or other.generation <> extents.generation))`,
+        update tables set forgotten = true where id = $1 and deleted
+          and not exists (select from generations other where other.table_id = $1 and other.version <> $2)`,
       [tableId, version],
     );
   }
@@ -86,7 +97,7 @@ async function forgetGenerations(database: Database, later: number): Promise<num
 /** Removes the remains of a deleted table once its last generation is forgotten. */
 async function dropTables(database: Database): Promise<number> {
   const { rows } = await database.pool.query<{ id: string }>(
-    `select id from tables where deleted and not exists (select from generations where table_id = tables.id) limit 1`,
+    'select id from tables where forgotten limit 1',
   );
   for (const { id } of rows) {
     const extents = await removeRows(
@@ -117,4 +128,6 @@ async function dropTables(database: Database): Promise<number> {
   return rows.length;
 }
 
-export const tableGarbage: readonly RemoveGarbage[] = [endGenerations, dropChanges, forgetGenerations, dropTables];
+export const tableGarbage: Garbage = {
+  ended_generations: endGenerations, changes_of_ended_generations: dropChanges, cleared_generations: forgetGenerations, deleted_tables: dropTables,
+};

@@ -43,7 +43,7 @@ export const teams: Model<TeamsState, TeamStates, TeamChange | TokenChange, Reme
   },
   queries: (database) => new TeamQueries(database),
   sections: teamSections,
-  garbage: [],
+  garbage: {},
 };
 
 async function load({ tx, events, states: { teams }, before, remembered }: Loading<TeamStates, RememberedTeams, null>): Promise<void> {

@@ -46,7 +46,7 @@ export const uploads: Model<UploadsState, UploadStates, UploadChange | TailRowsC
   readsStored: ['UploadChecked'],
   queries: (database) => new UploadQueries(database),
   sections: uploadSections,
-  garbage: [],
+  garbage: {},
 };
 
 async function load({ tx, events, states: { uploads }, before }: Loading<UploadStates, null, null>): Promise<void> {

@@ -144,7 +144,7 @@ export async function serve(config: Config): Promise<void> {
   if (config.ROLE !== 'api') {
     const { database, log, queries: { uploads } } = service;
     const maintenance = new Maintenance({
-      database, log, uploads: new UploadMaintenance({ log, uploads, files, logger }), logger, interval: config.MAINTENANCE_INTERVAL_MS,
+      database, log, uploads: new UploadMaintenance({ log, uploads, files, logger }), logger, observer: metrics.maintenance, interval: config.MAINTENANCE_INTERVAL_MS,
     });
     resources.defer(() => untilClosed('its maintenance', maintenance.close(), logger));
   }

@@ -5,22 +5,22 @@
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { removeGarbage, removeRareGarbage } from '../../projections/engine/garbage.ts';
+import { garbageOf } from '../../projections/engine/garbage.ts';
 import { models } from '../../projections/models.ts';
-import { compactOnce } from '../../projections/tables/compaction.ts';
+import { convertExtent, mergeExtents } from '../../projections/tables/compaction.ts';
 import { advisoryLocks } from '../database/advisory-locks.ts';
 import type { Database } from '../database/database.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { forgetJobs } from '../jobs/job-notes.ts';
 import { outcomeLife } from '../../projections/engine/outcomes/recorded-outcome.ts';
 import { pause } from '../pause.ts';
-import { runRound, type Kind } from './round.ts';
+import { runRound, type Kind, type MaintenanceObserver } from './round.ts';
 import { expireBodies } from './expire-bodies.ts';
 import { expireStashes } from './expire-stashes.ts';
 import { tellRevocations } from './tell-revocations.ts';
 import type { UploadMaintenance } from './upload-maintenance.ts';
 
-/** Interval of the search for old outcomes and orphaned files, in milliseconds. */
+/** Interval of the search for old notes of jobs and for orphaned files, in milliseconds. */
 const rareInterval = 3_600_000;
 
 /** How long a round goes on while a kind of work finds something to do, in milliseconds. */
@@ -31,6 +31,7 @@ export interface MaintenanceOptions {
   readonly log: EventLog;
   readonly uploads: UploadMaintenance;
   readonly logger: Logger;
+  readonly observer: MaintenanceObserver;
   /** Pause when there is nothing to do, in milliseconds. */
   readonly interval: number;
 }
@@ -71,7 +72,10 @@ export class Maintenance {
     const { database } = this.#options;
     const client = await database.pool.connect();
     try {
-      if (!(await takeLock(client, database.schema))) return;
+      if (!(await takeLock(client, database.schema))) {
+        this.#options.observer.yielded();
+        return;
+      }
       try {
         await this.#work();
       } finally {
@@ -86,8 +90,8 @@ export class Maintenance {
     const isRareDue = performance.now() >= this.#rareAt;
     const often = this.#oftenDone();
     const more = await runRound([...often, ...(isRareDue ? this.#rarelyDone() : [])], {
-      roundMs, signal: this.#closing.signal,
-      onFailure: (error) => this.#options.logger.warn({ err: error }, 'a step of the maintenance of the read model failed'),
+      roundMs, signal: this.#closing.signal, observer: this.#options.observer,
+      onFailure: (error, kind) => this.#options.logger.warn({ err: error, kind }, 'a step of the maintenance of the read model failed'),
     });
     if (isRareDue && !more.slice(often.length).includes(true)) this.#rareAt = performance.now() + rareInterval;
   }
@@ -95,15 +99,16 @@ export class Maintenance {
   #oftenDone(): Kind[] {
     const { database, log, uploads } = this.#options;
     return [
-      { repeats: true, step: () => compactOnce(database) },
-      { repeats: true, step: () => removeGarbage(models, database) },
-      { repeats: true, step: () => expireStashes(database, log) },
-      { repeats: true, step: () => tellRevocations(database, log) },
-      { repeats: true, step: () => uploads.endDue() },
-      { repeats: true, step: () => uploads.clear() },
-      { repeats: false, step: () => uploads.noteClaims() },
+      { name: 'convert_rows', repeats: true, step: () => convertExtent(database) },
+      { name: 'merge_segments', repeats: true, step: () => mergeExtents(database) },
+      ...Object.entries(garbageOf(models)).map(([name, remove]) => ({ name, repeats: true, step: () => remove(database, 0) })),
+      { name: 'expire_stashes', repeats: true, step: () => expireStashes(database, log) },
+      { name: 'tell_revocations', repeats: true, step: () => tellRevocations(database, log) },
+      { name: 'end_uploads', repeats: true, step: () => uploads.endDue() },
+      { name: 'given_up_files', repeats: true, step: () => uploads.clear() },
+      { name: 'note_claims', repeats: false, step: () => uploads.noteClaims() },
       {
-        repeats: false,
+        name: 'expire_bodies', repeats: false,
         step: async () => {
           await expireBodies(database, log);
           return false;
@@ -115,9 +120,8 @@ export class Maintenance {
   #rarelyDone(): Kind[] {
     const { database, log, uploads } = this.#options;
     return [
-      { repeats: false, step: () => uploads.removeOrphans() },
-      { repeats: true, step: () => removeRareGarbage(models, database) },
-      { repeats: true, step: () => forgetJobs(database.pool, log.now() - outcomeLife) },
+      { name: 'orphaned_files', repeats: false, step: () => uploads.removeOrphans() },
+      { name: 'old_jobs', repeats: true, step: () => forgetJobs(database.pool, log.now() - outcomeLife) },
     ];
   }
 }

@@ -2,7 +2,9 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { LogObserver } from '../log/log-observer.ts';
 import type { RequestObserver } from '../http/server/request-observer.ts';
+import type { MaintenanceObserver } from '../maintenance/round.ts';
 import { LogMetrics } from './log-metrics.ts';
+import { MaintenanceMetrics } from './maintenance-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import type { Shares } from '../http/limits/shares.ts';
 import { addDiskMetrics, type Disks } from './disk-metrics.ts';
@@ -18,6 +20,7 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly requests: RequestObserver = new RequestMetrics(this.#registry);
   readonly log: LogObserver = new LogMetrics(this.#registry);
+  readonly maintenance: MaintenanceObserver = new MaintenanceMetrics(this.#registry);
 
   /** Adds metrics that query the service at each scrape. */
   ask(asked: Asked): void {

@@ -94,10 +94,10 @@ const counters: Model<CountersState, CounterStates, CounterChange, Map<string, C
     name: ({ team_id: teamId }) => `counter ${teamId}`, keys: ['team_id'],
     query: `select ${storedCounters.compared({ without: ['key'] })} from counters order by team_id`,
   }],
-  garbage: [async (database, later) => {
+  garbage: { full_counters: async (database, later) => {
     const { rowCount } = await database.pool.query('delete from counters where count >= $1', [later > 0 ? countMax : countMax + 1]);
     return rowCount ?? 0;
-  }],
+  } },
 };
 
 export const toyModels = { counters };

@@ -1,7 +1,7 @@
 /** Compaction and garbage collection change nothing visible, and leave nothing unreachable behind. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { compactOnce, smallExtentBytes } from '../../projections/tables/compaction.ts';
-import { removeGarbage, removeRareGarbage } from '../../projections/engine/garbage.ts';
+import { removeGarbage } from '../../projections/engine/garbage.ts';
 import { models } from '../../projections/models.ts';
 import { findRows } from '../../projections/tables/extents.store.ts';
 import { openQueries } from '../../projections/engine/model.ts';
@@ -106,7 +106,6 @@ test('what nobody can read is gone in the end, and the rest reads as before', as
   const wanted = gone.map(({ table_id: tableId, version, ordinal }) => ({ tableId, version: BigInt(version), ordinal, index: 0 }));
   expect(await database.writers.with((tx) => findRows(tx, wanted))).toEqual([]);
 
-  while (await removeRareGarbage(models, database, 15 * day)) continue;
   while (await removeGarbage(models, database, 15 * day)) continue;
   expect(await count('outcomes')).toBe(0);
   expect(await count('generations')).toBe(0);

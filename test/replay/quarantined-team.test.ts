@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { openBody } from '../../commands/receive-block.ts';
 import { createToken } from '../../commands/teams.ts';
-import { removeGarbage, removeRareGarbage } from '../../projections/engine/garbage.ts';
+import { removeGarbage } from '../../projections/engine/garbage.ts';
 import { models } from '../../projections/models.ts';
 import { hashToken } from '../../projections/teams/teams.queries.ts';
 import { UploadQueries } from '../../projections/uploads/uploads.queries.ts';
@@ -37,7 +37,6 @@ async function hold({ id }: DrivenTeam, time: number): Promise<void> {
 }
 
 async function collectGarbage(): Promise<void> {
-  while (await removeRareGarbage(models, log().database)) continue;
   while (await removeGarbage(models, log().database)) continue;
 }
 
