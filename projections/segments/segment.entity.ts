@@ -23,7 +23,7 @@ export const SegmentEntity = defineEntity({
   },
 });
 
-/** The rows of segments: the JSON text of each, its columns in order. Never updated. */
+/** The rows of segments: the JSON text of each, its columns in order. Never updated, except that bodies are erased (../tables/replaced-bodies.garbage.ts). */
 export const SegmentRowEntity = defineEntity({
   name: 'SegmentRow',
   tableName: 'segment_rows',

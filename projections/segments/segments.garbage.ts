@@ -33,8 +33,8 @@ const dropBlocks: RemoveGarbage = (database, later) => removeRows(
   [bodyLife - later],
 );
 
-/** Whether readers can reach an extent. */
-const isShown = `exists (
+/** SQL: whether readers can reach an extent. */
+export const isShownInSql = `exists (
   select from tables where tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
   union all
   select from generations ended where ended.table_id = extents.table_id and ended.version = extents.generation and not ended.expired)`;
@@ -42,7 +42,7 @@ const isShown = `exists (
 const isNamed = 'exists (select from extents where extents.segment = segments.key)';
 
 /** SQL: whether readers can reach a segment, or will once its body is closed or its stash imported. */
-const isInUse = `exists (select from extents where extents.segment = segments.key and ${isShown})
+const isInUse = `exists (select from extents where extents.segment = segments.key and ${isShownInSql})
   or exists (select from body_blocks where body_blocks.segment = segments.key)
   or exists (select from chunk_blocks where chunk_blocks.segment = segments.key)`;
 

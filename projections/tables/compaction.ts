@@ -15,6 +15,7 @@ import { inTransaction } from '../../src/database/transaction.ts';
 import { presentersOf } from '../../src/values/presentation.ts';
 import { decodeSchema } from '../../src/values/table-schema.ts';
 import { formInSql, parseForm } from './stored-body.ts';
+import { erasedBody } from './replaced-bodies.garbage.ts';
 import { orIdleSince } from '../segments/segments.garbage.ts';
 
 /** Extents below this size are small: many of them are merged. */
@@ -89,7 +90,7 @@ export async function convertExtent(database: Database): Promise<boolean> {
   const bodies: string[] = [];
   for (const [at, { body }] of stored.rows.entries()) {
     if (at % rowsAtOnce === rowsAtOnce - 1) await nextTurn();
-    bodies.push(present(body));
+    bodies.push(body === erasedBody ? erasedBody : present(body));
   }
   const moved = await createSegment(database, extent.rows, async (client, key) => {
     await client.query(
@@ -211,7 +212,7 @@ const copyFileReferences = new RowsStatement<MovedExtent>('compact_file_referenc
 
 const updateExtents = new RowsStatement<MovedExtent>('compact_extents', movedParameters, (moved) => `
   update extents set segment = moved.new_segment, first = moved.new_first, presented = coalesce(moved.presented, extents.presented),
-    merged = merged or moved.presented is null
+    merged = merged or moved.presented is null, erased = 0
   from ${moved('moved')}
   where extents.key = moved.key and extents.segment = moved.segment and extents.first = moved.first`);
 

@@ -79,12 +79,15 @@ export const ExtentEntity = defineEntity({
     /** Whether any row of it was ever patched or deleted, and how many are deleted. */
     changed: p.boolean(),
     deleted: p.integer(),
+    /** The version of its table up to which bodies that changes replace are erased, and from when on to look again, by the clock of Postgres. */
+    erased: p.bigint().default('0'),
+    eraseAt: p.datetime().defaultRaw('now()'),
   },
   uniques: [{ properties: ['tableId', 'version', 'ordinal'] }],
   indexes: [{ properties: ['segment'] }],
 });
 
-export const storedExtents = StoredTable.of(ExtentEntity, { without: ['merged'] });
+export const storedExtents = StoredTable.of(ExtentEntity, { without: ['merged', 'erased', 'eraseAt'] });
 
 /** A replaced generation, in which continuations go on (docs/spec/decisions.md 3), or one that ended with its table. */
 export const GenerationEntity = defineEntity({

@@ -7,6 +7,7 @@ import { removeRows, rowsAtOnce, thingsAtOnce } from '../engine/garbage.ts';
 import type { Garbage, RemoveGarbage } from '../engine/model.ts';
 import { outcomesKept } from '../engine/outcomes/recorded-outcome.ts';
 import { oldestOfPartitions } from '../engine/quarantine/held-in-sql.ts';
+import { eraseReplacedBodies } from './replaced-bodies.garbage.ts';
 import { orIdleSince } from '../segments/segments.garbage.ts';
 
 /** How long continuations work in a replaced generation, in milliseconds of log time (docs/spec/decisions.md 3). */
@@ -130,4 +131,5 @@ async function dropTables(database: Database): Promise<number> {
 
 export const tableGarbage: Garbage = {
   ended_generations: endGenerations, changes_of_ended_generations: dropChanges, cleared_generations: forgetGenerations, deleted_tables: dropTables,
+  replaced_bodies: eraseReplacedBodies,
 };

@@ -24,7 +24,7 @@ const fill = `
   insert into outcomes (partition, command_id, log_offset, time)
     select n % 3, ${id('n')}, n, ${now} - (${rows} - n) - case when n < 100 then ${3 * week} else 0 end from generate_series(1, ${rows}) n;
   insert into body_blocks (body_id, number, team_id, segment, profile, time)
-    select ${id('n')}, 0, ${id('1 + n % 200')}, n, '[0,0,0,[]]', ${now} - case when n < 100 then ${week} else 0 end from generate_series(1, ${rows}) n;
+    select ${id('n')}, 0, ${id('1 + n % 200')}, -n, '[0,0,0,[]]', ${now} - case when n < 100 then ${week} else 0 end from generate_series(1, ${rows}) n;
   insert into tables (id, team_id, name, created, created_at, version, generation, schema_version, widened, rows, row_bytes_max, deleted, retains_ids, forgotten)
     select ${id('n')}, ${id('1 + n % 200')}, 't', n, 0, n, n, n, 0, 0, 0, n % 2 = 0, false, n < 10 from generate_series(1, ${rows}) n;
   insert into generations (table_id, version, ended, ended_at, schema_version, widened, expired, cleared)
@@ -32,7 +32,7 @@ const fill = `
     from generate_series(1, ${rows}) n;
   insert into segments (key, rows, idle_since, dropped, emptied)
     select n, 1, case when n < 200 then now() - interval '1 day' end, n < 5, n < 5 from generate_series(1, ${rows}) n;
-  insert into segment_rows (segment, index, body) select n, 0, '{}' from generate_series(1, ${rows}) n;
+  insert into segment_rows (segment, index, body) select n, 0, '{"old":1}' from generate_series(1, ${rows}) n;
   insert into retained_ids (segment, index, id) select n, 0, 'id' from generate_series(1, ${rows}) n;
   insert into file_references (team_id, file, segment, index) select ${id('1')}, 'f' || n, n, 0 from generate_series(1, ${rows}) n;
   insert into extents (key, table_id, version, ordinal, generation, schema_version, wrap, rule, cells, retained, segment, first, rows, bytes, changed, deleted)
@@ -45,7 +45,7 @@ const fill = `
     select n, ${id('1 + n % 200')}, 's', n, 0, 0, 0, 0, 0, 0, case when n < 100 or n % 2 = 0 then ${now} - case when n < 100 then ${3 * week} else 0 end end,
       n < 50 or (n >= 100 and n % 2 = 0) from generate_series(1, ${rows}) n;
   insert into chunk_blocks (chunk, number, stash, serial, segment, rows, profiled_columns, profile)
-    select n, 0, case when n >= 30 then n end, 's', n, 1, 0, '[0,0,0,[]]' from generate_series(1, ${rows}) n;`;
+    select n, 0, case when n >= 30 then n end, 's', -n, 1, 0, '[0,0,0,[]]' from generate_series(1, ${rows}) n;`;
 
 /** A node of a plan, as `explain (format json)` returns it. */
 interface PlanNode {
@@ -85,4 +85,9 @@ test.each(Object.entries(garbageOf(models)))('%s', async (_kind, remove) => {
   for (let step = 0; step < 3; step += 1) found.push(await remove(explained, 0));
   expect(found[0]).toBeGreaterThan(0);
   expect(scans).toEqual([]);
+});
+
+test('bodies were erased', async () => {
+  const { rows: [{ erased }] } = await database().pool.query(`select count(*)::int as erased from segment_rows where body = '{}'`);
+  expect(erased).toBeGreaterThan(0);
 });

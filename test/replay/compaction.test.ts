@@ -55,6 +55,16 @@ async function expectEqual(): Promise<void> {
 const received = `extents join tables on tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
   where (extents.presented is null or extents.presented < tables.widened) and tables.tail is distinct from extents.key`;
 
+/** Whether extents show a row, each by a change. */
+const isReplaced = `exists (select from extents where extents.segment = segment_rows.segment and extents.generation in (
+    select generation from tables where tables.id = extents.table_id and not deleted)
+    and segment_rows.index >= extents.first and segment_rows.index < extents.first + extents.rows)
+  and not exists (select from extents where extents.segment = segment_rows.segment
+    and segment_rows.index >= extents.first and segment_rows.index < extents.first + extents.rows
+    and not exists (select from changes where changes.extent = extents.key and changes.index = segment_rows.index - extents.first))
+  and not exists (select from chunk_blocks where chunk_blocks.segment = segment_rows.segment)
+  and not exists (select from body_blocks where body_blocks.segment = segment_rows.segment)`;
+
 test('rows that are stored as they are presented, and together, read as before', async () => {
   const before = await readAll();
   expect(await count(received)).toBeGreaterThan(0);
@@ -83,6 +93,10 @@ test('what nobody can read is gone in the end, and the rest reads as before', as
   while (await removeGarbage(models, database)) continue;
   expect(await count('generations where not expired')).toBe(young);
   expect(await count('segment_rows')).toBe(held);
+  // A body that its extents replace by changes is erased, unless a stash may show it again.
+  expect(await count(`segment_rows where ${isReplaced} and body <> '{}'`)).toBe(0);
+  expect(await count(`segment_rows where ${isReplaced}`)).toBeGreaterThan(0);
+  expect(await readAll()).toEqual(before);
   await expectEqual();
 
   const day = 86_400_000;

@@ -1,0 +1,96 @@
+/**
+ * Erases the bodies of rows that were patched or deleted. Everybody reads the change, from the moment at which it is committed; so the body in the
+ * segment is overwritten in place, although other rows of the segment live on. The row itself stays, because its index and its version count.
+ *
+ * Each changed extent is looked at every six hours, if something has changed in its table since. A segment can also be shown by other extents, wait in a stash
+ * or in the blocks of a body, or be named by an event that comes again. So a body stays while anything else shows it or may, and the ID of the segment is
+ * taken off before: an event that names it from then on writes it again. That raises the layout, which invalidates what was loaded before.
+ */
+import type { Database } from '../../src/database/database.ts';
+import { inTransaction } from '../../src/database/transaction.ts';
+import { removeRows, rowsAtOnce, thingsAtOnce } from '../engine/garbage.ts';
+import { isShownInSql } from '../segments/segments.garbage.ts';
+
+/** How long after a look at an extent the next one follows, in milliseconds by the clock of Postgres. */
+export const eraseInterval = 6 * 3_600_000;
+
+/** What an erased body is: it reads as a row without values, in any form but that of cells. */
+export const erasedBody = '{}';
+
+/** The extents of a look, at most `thingsAtOnce`: those that have nothing to be erased need no look at their rows. */
+const selectDue = `
+  select extents.key, extents.segment, tables.version, teams.partition, segments.id is not null as findable,
+    tables.version > extents.erased and ${isShownInSql} and not segments.emptied
+      and not exists (select from body_blocks where body_blocks.segment = extents.segment)
+      and not exists (select from chunk_blocks where chunk_blocks.segment = extents.segment) as works
+  from extents join tables on tables.id = extents.table_id join teams on teams.id = tables.team_id
+  left join segments on segments.key = extents.segment
+  where extents.changed and extents.erase_at <= now() + $1 * interval '1 ms'
+  order by extents.erase_at limit ${thingsAtOnce}`;
+
+interface DueExtent {
+  readonly key: string;
+  readonly segment: string;
+  readonly version: string;
+  readonly partition: number;
+  readonly findable: boolean | null;
+  /** Null: it is a tail's segment that garbage collection never met. */
+  readonly works: boolean | null;
+}
+
+/** Erases bodies of one extent, and notes others that have none. Returns how many extents and bodies that were. */
+export async function eraseReplacedBodies(database: Database, later: number): Promise<number> {
+  const { rows: due } = await database.pool.query<DueExtent>(selectDue, [later]);
+  const idle = due.filter(({ works }) => works === false);
+  if (idle.length > 0) await noteErased(database, idle, later);
+  const extent = due.find(({ works }) => works !== false);
+  if (extent === undefined) return idle.length;
+  if (extent.findable === true) await makeUnfindable(database, extent);
+  const erased = await removeRows(database, eraseBodies, [extent.key, extent.segment]);
+  if (erased < rowsAtOnce) await noteErased(database, [extent], later);
+  return idle.length + Math.max(1, erased);
+}
+
+/** Others that show or may show a place of the segment, without a change of their own there. */
+const eraseBodies = `
+  with erased as (
+    select key, segment, first, rows, erased from extents where key = $1 and segment = $2
+  ), others as materialized (
+    select extents.key, extents.first, extents.rows from erased join extents on extents.segment = erased.segment and extents.key <> erased.key
+      and extents.first < erased.first + erased.rows and erased.first < extents.first + extents.rows
+    where ${isShownInSql}
+  ), old as (
+    select erased.segment, erased.first + changes.index as index from erased
+    join changes on changes.extent = erased.key and changes.version > erased.erased
+    join segment_rows stored on stored.segment = erased.segment and stored.index = erased.first + changes.index and stored.body <> '${erasedBody}'
+    where not exists (
+      select from others where erased.first + changes.index >= others.first and erased.first + changes.index < others.first + others.rows
+        and not exists (select from changes theirs where theirs.extent = others.key and theirs.index = erased.first + changes.index - others.first))
+    limit ${rowsAtOnce}
+  ) update segment_rows set body = '${erasedBody}' from old where segment_rows.segment = old.segment and segment_rows.index = old.index`;
+
+/**
+ * What compaction has moved meanwhile, and what others show too, is looked at again. Waits for nobody, so that no batch waits for it in a circle:
+ * an extent that a batch is changing is due again.
+ */
+async function noteErased(database: Database, extents: readonly DueExtent[], later: number): Promise<void> {
+  await database.pool.query(
+    `with free as materialized (select key from extents where key = any($1::int8[]) for update skip locked)
+      update extents set erase_at = now() + ($5::float8 + ${eraseInterval}) * interval '1 ms', erased = case when looked.works is false or exists (
+          select from extents others where others.segment = extents.segment and others.key <> extents.key
+            and others.first < extents.first + extents.rows and extents.first < others.first + others.rows
+        ) then extents.erased else looked.version end
+      from rows from (unnest($1::int8[], $2::int8[], $3::int8[], $4::bool[])) as looked(key, segment, version, works) join free using (key)
+      where extents.key = looked.key and extents.segment = looked.segment`,
+    [extents.map(({ key }) => key), extents.map(({ segment }) => segment), extents.map(({ version }) => version), extents.map(({ works }) => works), later],
+  );
+}
+
+/** After this no event finds the segment, and no batch that has found it is stored. */
+async function makeUnfindable(database: Database, { segment, partition }: DueExtent): Promise<void> {
+  await inTransaction(database.pool, async (client) => {
+    // Projectors lock this row first too, which prevents deadlocks.
+    await client.query('update progress set layout = layout + 1 where partition = $1', [partition]);
+    await client.query('update segments set id = null where key = $1', [segment]);
+  });
+}
