@@ -15,6 +15,7 @@ import type { AnyChange, Decide } from './decision.ts';
 import type { KeyReservation } from './local-keys.ts';
 import type { Section } from './compare/section.ts';
 import type { Comparison } from './compare/comparison.ts';
+import type { DigestedUnits } from './compare/digested-units.ts';
 
 /** What models load the state of a batch with. */
 export interface Loading<States, Remembered, Committed> {
@@ -96,6 +97,8 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
   /** What replay must reproduce: queries, and comparisons that take more than a query. */
   readonly sections: readonly Section[];
   readonly comparisons?: readonly Comparison[];
+  /** What of it has digests of its own. All that comparisons compare must be in these. */
+  readonly units?: readonly DigestedUnits[];
   /** Its kinds of garbage, which take turns. */
   readonly garbage: Garbage;
 }

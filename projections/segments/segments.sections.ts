@@ -4,9 +4,9 @@ import { bodyLife } from './arrived-rows.ts';
 import { storedBodyBlocks, storedOpenBodies } from './segment.entity.ts';
 
 export const segmentSections: readonly Section[] = [
-  { name: ({ body_id: bodyId }) => `open body ${bodyId}`, keys: ['body_id'], query: `select ${storedOpenBodies.compared()} from open_bodies order by body_id` },
+  { what: 'open bodies', owner: 'team_id', name: ({ body_id: bodyId }) => `open body ${bodyId}`, keys: ['body_id'], query: `select ${storedOpenBodies.compared()} from open_bodies order by body_id` },
   {
-    name: ({ body_id: bodyId, number }) => `block ${number} of body ${bodyId}`,
+    what: 'body blocks', owner: 'team_id', name: ({ body_id: bodyId, number }) => `block ${number} of body ${bodyId}`,
     keys: ['body_id', 'number'],
     query: `select ${storedBodyBlocks.compared({ without: ['segment'] })} from body_blocks
       join teams on teams.id = body_blocks.team_id join ${logTimes} on last.partition = teams.partition

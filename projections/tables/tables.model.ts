@@ -14,6 +14,7 @@ import { decidePatchTable } from './decide-patch-table.ts';
 import { isRefusedWithoutRows } from './guards.ts';
 import { smallExtentBytes } from './compaction.ts';
 import { compareRows } from './compare/compare-rows.ts';
+import { digestedTables } from './compare/digest-tables.ts';
 import { insertRetainedIds } from './retained-ids.store.ts';
 import { changeOf, insertExtents, insertTailRows, updateExtents, upsertChanges } from './extents.store.ts';
 import { loadRetainedIds } from './load-retained-ids.ts';
@@ -106,6 +107,7 @@ export const tables: Model<TablesState, TableStates, TableChange | OpenBodyChang
   },
   sections: tableSections,
   comparisons: [compareRows],
+  units: [digestedTables],
   garbage: tableGarbage,
 };
 

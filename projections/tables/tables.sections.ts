@@ -8,14 +8,14 @@ const isShown = 'not exists (select from tables where tables.id = table_id and d
 
 export const tableSections: readonly Section[] = [
   {
-    name: ({ id }) => `table ${id}`,
+    what: 'tables', owner: 'team_id', name: ({ id }) => `table ${id}`,
     keys: ['id'],
     query: `select ${storedTables.compared({ without: ['tail', 'deleted'] })},
         (select version || ' ' || ordinal from extents where key = tables.tail) as tail
       from tables where not deleted order by id`,
   },
   {
-    name: ({ table_id: tableId, version }) => `generation ${version} of table ${tableId}, which was replaced`,
+    what: 'generations', owner: 'table_id', name: ({ table_id: tableId, version }) => `generation ${version} of table ${tableId}, which was replaced`,
     keys: ['table_id', 'version'],
     query: `select ${storedGenerations.compared()} from generations
       join tables on tables.id = generations.table_id and not tables.deleted join teams on teams.id = tables.team_id
@@ -23,7 +23,7 @@ export const tableSections: readonly Section[] = [
       where ended_at >= last.time - ${generationLife} order by table_id, generations.version`,
   },
   {
-    name: ({ table_id: tableId, version, ordinal, index }) => {
+    what: 'retained row IDs', owner: 'table_id', name: ({ table_id: tableId, version, ordinal, index }) => {
       return `the ID that row ${index} of extent ${version} ${ordinal} of table ${tableId} retains`;
     },
     keys: ['table_id', 'version', 'ordinal', 'index'],
@@ -38,12 +38,12 @@ export const tableSections: readonly Section[] = [
       order by extents.table_id, extents.version, ordinal, index`,
   },
   {
-    name: ({ table_id: tableId, version }) => `schema ${version} of table ${tableId}`,
+    what: 'schemas', owner: 'table_id', name: ({ table_id: tableId, version }) => `schema ${version} of table ${tableId}`,
     keys: ['table_id', 'version'],
     query: `select ${storedSchemas.compared()} from table_schemas where ${isShown} order by table_id, version`,
   },
   {
-    name: ({ table_id: tableId, app_id: appId }) => `link of table ${tableId} to app ${JSON.stringify(appId)}`,
+    what: 'app links', owner: 'table_id', name: ({ table_id: tableId, app_id: appId }) => `link of table ${tableId} to app ${JSON.stringify(appId)}`,
     keys: ['table_id', 'app_id'],
     query: `select ${storedAppLinks.compared()} from app_links where ${isShown} order by table_id, app_id collate "C"`,
   },

@@ -91,7 +91,7 @@ const counters: Model<CountersState, CounterStates, CounterChange, Map<string, C
   readsStored: ['TeamResumed'],
   loadsAhead: ['TeamSuspended'],
   sections: [{
-    name: ({ team_id: teamId }) => `counter ${teamId}`, keys: ['team_id'],
+    what: 'counters', owner: 'team_id', name: ({ team_id: teamId }) => `counter ${teamId}`, keys: ['team_id'],
     query: `select ${storedCounters.compared({ without: ['key'] })} from counters order by team_id`,
   }],
   garbage: { full_counters: async (database, later) => {

@@ -11,7 +11,9 @@ import { columnName } from '../../src/database/rows-statement.ts';
 import { HexBytes } from '../../src/database/stored-table.ts';
 import { postgresTypes } from '../../src/database/pipelined-client.ts';
 import { compareReadModels, type ComparedReadModels } from '../../projections/engine/compare/compare.ts';
+import { digestReadModel, digestSnapshot, type PartitionDigest } from '../../projections/engine/compare/digest.ts';
 import { rebuild } from '../../src/replay/rebuild.ts';
+import { DigestCache } from '../../projections/engine/compare/digest-cache.ts';
 import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
 import { cloneDatabase } from '../support/postgres.ts';
 import { runTablog } from '../support/tablog.ts';
@@ -20,20 +22,27 @@ import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-l
 
 const rebuilt = `${readModelSchema}_verify`;
 let generated: GeneratedLog;
+let digests: readonly PartitionDigest[];
 
 beforeAll(async () => {
   generated = await createGeneratedLog({ seed: chooseSeed(), ...scale.alteredLog });
   await rebuild({
     url: generated.url, log: generated.log, schema: rebuilt, batchEvents: 500, onProgress: () => undefined, signal: new AbortController().signal,
   });
+  digests = (await digestReadModel(models, { url: generated.url, schema: rebuilt, signal: new AbortController().signal })).partitions;
+  await (await DigestCache.open(generated.url, readModelSchema)).close();
 });
 
 afterAll(async () => {
   await generated?.drop();
 });
 
-/** Runs a statement on the read model, which must change one row; compares; and rolls back. */
-async function compareAfter(statement: string): Promise<ComparedReadModels> {
+interface Compared extends ComparedReadModels {
+  readonly digests: readonly PartitionDigest[];
+}
+
+/** Runs a statement on the read model, which must change one row; compares, and digests; and rolls back. */
+async function compareAfter(statement: string): Promise<Compared> {
   const client = new pg.Client({
     connectionString: generated.url, options: `-c search_path=${readModelSchema}`, types: postgresTypes,
   });
@@ -43,7 +52,8 @@ async function compareAfter(statement: string): Promise<ComparedReadModels> {
     await client.query('begin isolation level repeatable read');
     expect((await client.query(statement)).rowCount).toBe(1);
     const found = new Snapshot(client);
-    return await compareReadModels(models, (compare) => compare(expected, found));
+    const compared = await compareReadModels(models, (compare) => compare(expected, found));
+    return { ...compared, digests: (await digestSnapshot(models, found)).partitions };
   } finally {
     await Promise.all([expected.close(), client.end()]);
   }
@@ -169,7 +179,8 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
 
 describe('one altered value is told', () => {
   test.each(mutations)('%s: %s', async (what, statement) => {
-    const { differences } = await compareAfter(statement);
+    const { differences, digests: found } = await compareAfter(statement);
+    expect(found).not.toEqual(digests);
     expect(differences.map((difference) => difference.what)).toContainEqual(expect.stringMatching(new RegExp(`^${what}$`)));
     expect(differences.length).toBeLessThanOrEqual(20);
   });
@@ -194,7 +205,9 @@ const harmless: readonly (readonly [what: string, statement: string])[] = [
 ];
 
 test.each(harmless)('%s makes no difference', async (_, statement) => {
-  expect((await compareAfter(statement)).differences).toEqual([]);
+  const compared = await compareAfter(statement);
+  expect(compared.differences).toEqual([]);
+  expect(compared.digests).toEqual(digests);
 });
 
 /** `verify` may print progress if it takes long. */

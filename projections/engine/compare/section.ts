@@ -8,6 +8,10 @@ import type { Snapshot } from './snapshot.ts';
 const rowsAtOnce = 200;
 
 export interface Section extends Labels {
+  /** What its rows are, in the plural. */
+  readonly what: string;
+  /** The column that says whose a row is: of a partition, of a team, or of a unit that has a digest of its own (digested-units.ts). */
+  readonly owner: string;
   /** Selects the keys and the compared columns, sorted by key: numbers by value, texts by `collate "C"`. */
   readonly query: string;
 }

@@ -7,17 +7,36 @@ export class NoReadModel extends Error {
   override readonly name = 'NoReadModel';
 }
 
+/** For how long a snapshot is used, in milliseconds: as long as it is open, Postgres keeps all rows that it can see. */
+export const snapshotMsMax = 60_000;
+
 export class Snapshot {
   readonly #client: pg.Client;
+  readonly #msMax: number;
+  readonly #openedAt = performance.now();
   #cursors = 0;
 
-  /** The connection must return bigints (`postgresTypes`), and its transaction must have a single snapshot. */
-  constructor(client: pg.Client) {
+  /**
+   * The connection must return bigints (`postgresTypes`), and its transaction must have a single snapshot. `msMax`: for how long it should be
+   * used at most, in milliseconds.
+   */
+  constructor(client: pg.Client, msMax = Infinity) {
     this.#client = client;
+    this.#msMax = msMax;
+  }
+
+  /** Whether it has been open for so long that another one should go on. */
+  get isOld(): boolean {
+    return performance.now() - this.#openedAt >= this.#msMax;
+  }
+
+  /** Whether half of its time is over. */
+  get isHalfOld(): boolean {
+    return performance.now() - this.#openedAt >= this.#msMax / 2;
   }
 
   /** Opens a snapshot: all reads through it see what was committed when it was opened. Rejects with NoReadModel. */
-  static async open(url: string, schema: string): Promise<Snapshot> {
+  static async open(url: string, schema: string, msMax = snapshotMsMax): Promise<Snapshot> {
     const client = new pg.Client({
       connectionString: url, application_name: 'tablog verify', options: `-c search_path=${schema} -c jit=off`,
       types: postgresTypes, connectionTimeoutMillis: 5000,
@@ -28,7 +47,7 @@ export class Snapshot {
     try {
       await client.query('begin isolation level repeatable read read only');
       await client.query('select 1 from progress');
-      return new Snapshot(client);
+      return new Snapshot(client, msMax);
     } catch (error) {
       await client.end();
       if ((error as { code?: unknown }).code === '42P01') {
@@ -61,10 +80,10 @@ export class Snapshot {
   }
 
   /** Streams the rows of a query, `atOnce` of them in memory. Other queries may run meanwhile. */
-  async *stream<Row extends object>(text: string, atOnce: number): AsyncGenerator<Row> {
+  async *stream<Row extends object>(text: string, atOnce: number, values: readonly unknown[] = []): AsyncGenerator<Row> {
     this.#cursors += 1;
     const cursor = `stream_${this.#cursors}`;
-    await this.#client.query(`declare ${cursor} no scroll cursor for ${text}`);
+    await this.#client.query(`declare ${cursor} no scroll cursor for ${text}`, [...values]);
     for (;;) {
       const rows = await this.query<Row>(`fetch forward ${atOnce} from ${cursor}`);
       yield* rows;

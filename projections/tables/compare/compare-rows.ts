@@ -8,12 +8,9 @@ import type { Comparison } from '../../engine/compare/comparison.ts';
 import { merge } from '../../engine/compare/merge.ts';
 import type { Snapshot } from '../../engine/compare/snapshot.ts';
 import { areStoredAlike, readWindows, RowPresenter, type PresentedRow, type StoredRows, type Window } from './stored-rows.ts';
+import { bytesAtOnce, countAtOnce, rowBytesOf, rowsAtOnce } from './windows.ts';
 
 const extentsAtOnce = 500;
-
-/** How many rows, or about how many bytes of them, are read at once on each side. */
-const rowsAtOnce = 10_000;
-const bytesAtOnce = 8 * 1024 * 1024;
 
 /** The same rows on both sides. */
 type WindowPair = readonly [expected: Window, found: Window];
@@ -60,7 +57,7 @@ class RowComparison {
   /** Cuts an extent into windows, and compares the queued windows once there are enough. */
   async #add(expected: ComparedExtent, found: ComparedExtent): Promise<void> {
     const rowBytes = Math.max(rowBytesOf(expected), rowBytesOf(found));
-    const countMax = Math.max(1, Math.min(rowsAtOnce, Math.floor(bytesAtOnce / rowBytes)));
+    const countMax = countAtOnce(rowBytes);
     const rows = Math.max(expected.rows, found.rows);
     for (let start = 0; start < rows; start += countMax) {
       const windowOf = (extent: ComparedExtent): Window => ({ extent, start, count: Math.max(0, Math.min(countMax, extent.rows - start)) });
@@ -125,11 +122,6 @@ class RowComparison {
     if (column === null) differences.add(`${what}: body`, expected.body, found.body);
     else differences.add(`${what}: column ${JSON.stringify(column.id)}`, column.expected, column.found);
   }
-}
-
-/** An upper bound of the bytes of a row, on average over the extent. */
-function rowBytesOf({ changed, bytes, rows, rowBytesMax }: ComparedExtent): number {
-  return Math.max(1, changed ? rowBytesMax : Math.ceil(bytes / Math.max(1, rows)));
 }
 
 function readable(rows: ReadonlyMap<number, PresentedRow> | null): string {

@@ -1,6 +1,7 @@
 /** The extents of a read model, in order, with what is needed to read their rows. */
 import { generationLife } from '../tables.garbage.ts';
 import { formInSql } from '../stored-body.ts';
+import { joinDigest } from '../../engine/compare/digest-cache.ts';
 import type { ComparedRow, Labels } from '../../engine/compare/compare-cells.ts';
 
 /**
@@ -31,14 +32,32 @@ export interface ComparedExtent extends ComparedRow {
   readonly isShown: boolean;
 }
 
-export const selectExtents = `
-  select extents.table_id as "tableId", extents.version, ordinal, extents.generation, extents.schema_version,
+const columns = `extents.table_id as "tableId", extents.version, ordinal, extents.generation, extents.schema_version,
     encode(extents.retained, 'hex') as retained, extents.rows, bytes, changed, extents.deleted, key, ${formInSql('extents')} as form,
     coalesce(ended.widened, tables.widened, 0) as widened, coalesce(row_bytes_max, 1) as "rowBytesMax",
     coalesce(ended.schema_version, tables.schema_version, 0) as "readBy",
-    coalesce(extents.generation = tables.generation or ended.ended_at >= last.time - ${generationLife}, true) as "isShown"
-  from extents left join tables on tables.id = extents.table_id
+    coalesce(extents.generation = tables.generation or ended.ended_at >= last.time - ${generationLife}, tables.id is null) as "isShown"`;
+
+const joined = `extents left join tables on tables.id = extents.table_id
     left join generations ended on ended.table_id = extents.table_id and ended.version = extents.generation
-    left join teams on teams.id = tables.team_id left join progress as last on last.partition = teams.partition
-  where tables.deleted is not true
-  order by extents.table_id, extents.version, ordinal`;
+    left join teams on teams.id = tables.team_id left join progress as last on last.partition = teams.partition`;
+
+export const selectExtents = `
+  select ${columns} from ${joined} where tables.deleted is not true order by extents.table_id, extents.version, ordinal`;
+
+/** An extent with the digest of its rows, if that is kept and still holds. */
+export interface DigestedExtent extends ComparedExtent {
+  /** Its rows read alike while this stays: a later change of any row has a higher version. */
+  readonly fingerprint: string;
+  readonly digest: string | null;
+}
+
+/** The extents of the tables with these IDs, in order. */
+export const selectExtentsOf = (ids: string): string => `
+  select extents.*, kept.digest from (
+    select ${columns}, concat_ws(' ', extents.rows, coalesce(ended.schema_version, tables.schema_version), coalesce(ended.widened, tables.widened),
+      (select max(changes.version) from changes where extents.changed and changes.extent = extents.key)) as fingerprint
+    from ${joined} where extents.table_id = any(${ids})
+  ) extents
+  ${joinDigest('extents."tableId"', `extents.version || ' ' || extents.ordinal`, 'extents.fingerprint')}
+  order by extents."tableId", extents.version, extents.ordinal`;

@@ -1,0 +1,206 @@
+/**
+ * Digests of a read model: equal ones mean what an equal comparison means (compare.ts), for read models of one partition at one offset. So two
+ * instances, or a backup and what was restored from it, are compared without having both at hand.
+ */
+import { createHash } from 'node:crypto';
+import { engineSections } from '../engine.sections.ts';
+import type { Models } from '../model.ts';
+import { DigestCache, joinDigest, type KeptDigest } from './digest-cache.ts';
+import type { DigestedUnits } from './digested-units.ts';
+import type { Section } from './section.ts';
+import { Snapshot } from './snapshot.ts';
+
+/** How many units are looked at together. */
+const unitsAtOnce = 500;
+
+export interface PartitionDigest {
+  /** -1: rows of no partition, which only a damaged read model has. */
+  readonly partition: number;
+  /** The offset at which the digest holds: the next one to be projected. */
+  readonly next: bigint;
+  /** SHA-256 of the digests below, in hexadecimal digits. */
+  readonly digest: string;
+  /** Digests of its parts, by their names: they say where two partitions differ. */
+  readonly parts: Readonly<Record<string, string>>;
+}
+
+export interface ReadModelDigest {
+  readonly partitions: readonly PartitionDigest[];
+  /** How many rows of tables were read for it: those of parts that have changed since their last digest. */
+  readonly rowsRead: number;
+}
+
+export interface DigestOptions {
+  readonly url: string;
+  /** The Postgres schema of the read model. */
+  readonly schema: string;
+  readonly signal: AbortSignal;
+  /** For how long a snapshot is used, in milliseconds. */
+  readonly snapshotMs?: number;
+}
+
+/**
+ * Digests a read model, which may be in use. Where one snapshot is not enough, another goes on with what has changed since, so the
+ * digest is of the state of the last one. Rejects with NoReadModel, and with the reason of `signal` when that aborts.
+ */
+export async function digestReadModel(models: Models, { url, schema, signal, snapshotMs }: DigestOptions): Promise<ReadModelDigest> {
+  // Rejects if there is no read model.
+  await (await Snapshot.open(url, schema)).close();
+  const cache = await DigestCache.open(url, schema);
+  try {
+    let rowsRead = 0;
+    for (;;) {
+      signal.throwIfAborted();
+      const snapshot = await Snapshot.open(url, schema, snapshotMs);
+      try {
+        const made = await new Digesting(models, snapshot, cache).run();
+        rowsRead += made.rowsRead;
+        if (made.partitions === null) continue;
+        for (const { query } of unitsOf(models)) await cache.removeOthers(query);
+        return { partitions: made.partitions, rowsRead };
+      } finally {
+        await snapshot.close();
+      }
+    }
+  } finally {
+    await cache.close();
+  }
+}
+
+/**
+ * Digests what a snapshot shows, however long it takes; quickly, if `digestReadModel` was called shortly before. The snapshot's schema must
+ * have a digest cache (DigestCache.open).
+ */
+export async function digestSnapshot(models: Models, snapshot: Snapshot): Promise<ReadModelDigest> {
+  const { partitions, rowsRead } = await new Digesting(models, snapshot, null).run();
+  if (partitions === null) throw new Error('the snapshot is too old to be digested');
+  return { partitions, rowsRead };
+}
+
+interface Unit {
+  readonly unit: string;
+  readonly partition: number;
+  readonly fingerprint: string;
+  readonly digest: string | null;
+}
+
+class Digesting {
+  readonly #models: Models;
+  readonly #snapshot: Snapshot;
+  readonly #cache: DigestCache | null;
+  /** By partition, then by the name of a part. */
+  readonly #parts = new Map<number, Map<string, string>>();
+  #rowsRead = 0;
+
+  constructor(models: Models, snapshot: Snapshot, cache: DigestCache | null) {
+    this.#models = models;
+    this.#snapshot = snapshot;
+    this.#cache = cache;
+  }
+
+  /** No partitions: the snapshot became too old; the next one finds in the cache what was done. */
+  async run(): Promise<{ readonly partitions: readonly PartitionDigest[] | null; readonly rowsRead: number }> {
+    const allUnits = unitsOf(this.#models);
+    for (const units of allUnits) {
+      if (!(await this.#digestUnits(units))) return { partitions: null, rowsRead: this.#rowsRead };
+    }
+    // What is left is not cached, so it begins with a young snapshot. Little has changed by then.
+    if (this.#cache !== null && this.#rowsRead > 0 && this.#snapshot.isHalfOld) return { partitions: null, rowsRead: this.#rowsRead };
+    const owned = new Set(allUnits.map(({ owner }) => owner));
+    for (const section of sectionsOf(this.#models)) {
+      if (!owned.has(section.owner)) await this.#digestSection(section);
+    }
+    return { partitions: await this.#partitions(), rowsRead: this.#rowsRead };
+  }
+
+  async #partitions(): Promise<PartitionDigest[]> {
+    const progress = await this.#snapshot.progress();
+    const all = [...new Set([...progress.keys(), ...this.#parts.keys()])].toSorted((a, b) => a - b);
+    return all.map((partition) => {
+      const parts = [...this.#parts.get(partition) ?? []].toSorted(([a], [b]) => (a < b ? -1 : 1));
+      const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+      return { partition, next: progress.get(partition) ?? 0n, digest, parts: Object.fromEntries(parts) };
+    });
+  }
+
+  async #digestSection(section: Section): Promise<void> {
+    const inPartition = section.owner === 'partition'
+      ? 'part.partition as "partition" from part' : 'teams.partition as "partition" from part left join teams on teams.id = part.team_id';
+    const rows = await this.#snapshot.query<Sum & { partition: number | null }>(
+      `with part as (${hashed(section.query)}) select ${sum}, ${inPartition} group by 2`,
+    );
+    for (const { sum, partition } of rows) this.#add(partition, section.what, createHash('sha256').update(sum).digest('hex'));
+  }
+
+  #add(partition: number | null, part: string, digest: string): void {
+    const parts = this.#parts.get(partition ?? -1) ?? new Map<string, string>();
+    this.#parts.set(partition ?? -1, parts.set(part, digest));
+  }
+
+  /** Resolves to whether all of them have been digested. */
+  async #digestUnits(kind: DigestedUnits): Promise<boolean> {
+    const hashes = new Map<number, ReturnType<typeof createHash>>();
+    const query = `select units.unit, coalesce(units.partition, -1) as partition, units.fingerprint, kept.digest from (${kind.query}) units
+      ${joinDigest('units.unit', `''`, 'units.fingerprint')} order by units.unit`;
+    for await (const units of inBatches(this.#snapshot.stream<Unit>(query, unitsAtOnce), unitsAtOnce)) {
+      const changed = await this.#digestChanged(kind, units.filter(({ digest }) => digest === null));
+      if (changed === null) return false;
+      for (const { unit, partition, digest } of units) {
+        const hash = hashes.get(partition) ?? createHash('sha256');
+        hashes.set(partition, hash.update(unit).update(digest ?? changed.get(unit)!));
+      }
+    }
+    for (const [partition, hash] of hashes) this.#add(partition, `contents of ${kind.what}`, hash.digest('hex'));
+    return true;
+  }
+
+  async #digestChanged({ owner, digest }: DigestedUnits, changed: readonly Unit[]): Promise<ReadonlyMap<string, string> | null> {
+    if (changed.length === 0) return new Map();
+    if (this.#cache !== null && this.#rowsRead > 0 && this.#snapshot.isOld) return null;
+    const ids = changed.map(({ unit }) => unit);
+    const rest = await digest(this.#snapshot, ids, this.#cache);
+    if (rest === null) return null;
+    this.#rowsRead += rest.rows;
+    const hashes = new Map(ids.map((unit) => [unit, createHash('sha256').update(rest.digests.get(unit) ?? '')]));
+    for (const section of sectionsOf(this.#models).filter((section) => section.owner === owner)) {
+      const rows = await this.#snapshot.query<Sum & { unit: string }>(
+        `with part as (${hashed(`select * from (${section.query}) rows where ${owner} = any($1::uuid[])`)})
+          select ${sum}, ${owner} as unit from part group by 2`, [ids],
+      );
+      for (const { sum, unit } of rows) hashes.get(unit)!.update(JSON.stringify([section.what, sum]));
+    }
+    const digests = changed.map(({ unit, fingerprint }): KeptDigest => ({ unit, part: '', fingerprint, digest: hashes.get(unit)!.digest('hex') }));
+    await this.#cache?.keep(digests);
+    return new Map(digests.map(({ unit, digest }) => [unit, digest]));
+  }
+}
+
+/** The digest of a set of rows, computed by Postgres in one pass and without order: their number, and the sums of the quarters of their SHA-256. */
+interface Sum {
+  readonly sum: string;
+}
+
+const sum = `concat_ws(' ', count(*), ${[1, 9, 17, 25].map((from) => `sum(('x' || encode(substr(row_hash, ${from}, 8), 'hex'))::bit(64)::int8)`).join(', ')}) as sum`;
+
+function hashed(query: string): string {
+  return `select compared.*, sha256(convert_to((compared.*)::text, 'UTF8')) as row_hash from (${query}) compared`;
+}
+
+function sectionsOf(models: Models): readonly Section[] {
+  return [...engineSections, ...Object.values(models).flatMap(({ sections }) => sections)];
+}
+
+function unitsOf(models: Models): readonly DigestedUnits[] {
+  return Object.values(models).flatMap(({ units }) => units ?? []);
+}
+
+async function* inBatches<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
+  let batch: T[] = [];
+  for await (const item of items) {
+    batch.push(item);
+    if (batch.length < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,123 @@
+/** Digests the contents of tables: their extents, and the rows that readers can reach, as these are presented. */
+import { createHash, type Hash } from 'node:crypto';
+import type { DigestCache, KeptDigest } from '../../engine/compare/digest-cache.ts';
+import type { DigestedParts, DigestedUnits } from '../../engine/compare/digested-units.ts';
+import { logTimes } from '../../engine/compare/section.ts';
+import type { Snapshot } from '../../engine/compare/snapshot.ts';
+import { generationLife, rememberedAnswers } from '../tables.garbage.ts';
+import { extentLabels, selectExtentsOf, type DigestedExtent } from './extents.ts';
+import { readWindows, RowPresenter, type StoredRows, type Window } from './stored-rows.ts';
+import { bytesAtOnce, countAtOnce, rowBytesOf, rowsAtOnce } from './windows.ts';
+
+const extentsAtOnce = 500;
+
+/** How many generations were replaced so lately that readers or repeated answers can still reach something of them. */
+const generationsSince = (life: number): string => `(select count(*) from generations ended
+  where ended.table_id = tables.id and ended.ended_at >= last.time - ${life})`;
+
+export const digestedTables: DigestedUnits = {
+  what: 'tables',
+  owner: 'table_id',
+  // Whatever changes of a table raises its version, and time ends its replaced generations, the oldest first.
+  query: `select tables.id as unit, teams.partition,
+      concat_ws(' ', tables.version, ${generationsSince(generationLife)}, ${generationsSince(rememberedAnswers)}) as fingerprint
+    from tables left join teams on teams.id = tables.team_id left join ${logTimes} on last.partition = teams.partition
+    where not tables.deleted`,
+  digest: (snapshot, tableIds, cache) => new TableDigests(snapshot, cache).run(tableIds),
+};
+
+/** An extent whose rows are being digested; without a hash, they have been, or cannot be reached. */
+interface PendingExtent {
+  readonly extent: DigestedExtent;
+  readonly rows: Hash | null;
+}
+
+class TableDigests {
+  readonly #snapshot: Snapshot;
+  readonly #cache: DigestCache | null;
+  readonly #presenter: RowPresenter;
+  readonly #tables = new Map<string, Hash>();
+  /** In order. */
+  #pending: PendingExtent[] = [];
+  #windows: { readonly of: PendingExtent; readonly window: Window }[] = [];
+  #rowsPending = 0;
+  #bytesPending = 0;
+  #rows = 0;
+
+  constructor(snapshot: Snapshot, cache: DigestCache | null) {
+    this.#snapshot = snapshot;
+    this.#cache = cache;
+    this.#presenter = new RowPresenter(snapshot);
+  }
+
+  async run(tableIds: readonly string[]): Promise<DigestedParts | null> {
+    const extents = this.#snapshot.stream<DigestedExtent>(selectExtentsOf('$1::uuid[]'), extentsAtOnce, [tableIds]);
+    for await (const extent of extents) {
+      await this.#add(extent);
+      // Only once something was read and kept: else the next snapshot would come no further.
+      if (this.#cache !== null && this.#rows > 0 && this.#windows.length === 0 && this.#snapshot.isOld) return null;
+    }
+    await this.#finish();
+    return { digests: new Map([...this.#tables].map(([id, hash]) => [id, hash.digest('hex')])), rows: this.#rows };
+  }
+
+  async #add(extent: DigestedExtent): Promise<void> {
+    const isRead = extent.isShown && extent.digest === null;
+    const pending = { extent, rows: isRead ? createHash('sha256') : null };
+    this.#pending.push(pending);
+    if (isRead) await this.#addWindows(pending);
+    if (this.#pending.length >= extentsAtOnce || this.#rowsPending >= rowsAtOnce || this.#bytesPending >= bytesAtOnce) await this.#finish();
+  }
+
+  async #addWindows(of: PendingExtent): Promise<void> {
+    const { extent } = of;
+    const rowBytes = rowBytesOf(extent);
+    const countMax = countAtOnce(rowBytes);
+    for (let start = 0; start < extent.rows; start += countMax) {
+      const count = Math.min(countMax, extent.rows - start);
+      if (this.#rowsPending + count > rowsAtOnce || this.#bytesPending + count * rowBytes > bytesAtOnce) await this.#readWindows();
+      this.#windows.push({ of, window: { extent, start, count } });
+      this.#rowsPending += count;
+      this.#bytesPending += count * rowBytes;
+    }
+  }
+
+  async #readWindows(): Promise<void> {
+    const windows = this.#windows;
+    this.#windows = [];
+    this.#rowsPending = 0;
+    this.#bytesPending = 0;
+    if (windows.length === 0) return;
+    const stored = await readWindows(this.#snapshot, windows.map(({ window }) => window));
+    for (const [at, { of, window }] of windows.entries()) {
+      this.#rows += window.count;
+      await this.#hashRows(of.rows!, window, stored[at]!);
+    }
+  }
+
+  async #hashRows(hash: Hash, window: Window, stored: StoredRows): Promise<void> {
+    const rows = await this.#presenter.present(window, stored);
+    if (rows === null) {
+      hash.update(JSON.stringify([window.start, 'unreadable', stored.bodies]));
+      return;
+    }
+    // No body has a line feed.
+    for (const [index, { version, body }] of rows) hash.update(`${index} ${version} ${body ?? ''}\n`);
+  }
+
+  /** Takes all pending extents into the digests of their tables. */
+  async #finish(): Promise<void> {
+    await this.#readWindows();
+    const made: KeptDigest[] = [];
+    for (const { extent, rows } of this.#pending) {
+      const digest = rows?.digest('hex') ?? null;
+      if (digest !== null) made.push({ unit: extent.tableId, part: `${extent.version} ${extent.ordinal}`, fingerprint: extent.fingerprint, digest });
+      const hash = this.#tables.get(extent.tableId) ?? createHash('sha256');
+      this.#tables.set(extent.tableId, hash);
+      const state = [...extentLabels.keys, ...extentLabels.columns!].map((column) => String(extent[column]));
+      hash.update(JSON.stringify(state)).update(extent.isShown ? digest ?? extent.digest! : '');
+    }
+    this.#pending = [];
+    await this.#cache?.keep(made);
+  }
+}

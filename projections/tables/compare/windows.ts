@@ -1,0 +1,16 @@
+/** How much of extents is read at once. */
+import type { ComparedExtent } from './extents.ts';
+
+/** How many rows, or about how many bytes of them, are read at once. */
+export const rowsAtOnce = 10_000;
+export const bytesAtOnce = 8 * 1024 * 1024;
+
+/** An upper bound of the bytes of a row, on average over the extent. */
+export function rowBytesOf({ changed, bytes, rows, rowBytesMax }: ComparedExtent): number {
+  return Math.max(1, changed ? rowBytesMax : Math.ceil(bytes / Math.max(1, rows)));
+}
+
+/** How many rows of this size are read at once, at least one. */
+export function countAtOnce(rowBytes: number): number {
+  return Math.max(1, Math.min(rowsAtOnce, Math.floor(bytesAtOnce / rowBytes)));
+}

@@ -1,0 +1,91 @@
+/** Digests: equal for a read model and its rebuild, however it was compacted; made anew only of what has changed. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { removeGarbage, removeRareGarbage } from '../../projections/engine/garbage.ts';
+import { digestReadModel, type ReadModelDigest } from '../../projections/engine/compare/digest.ts';
+import { models, readModelSchema } from '../../projections/models.ts';
+import { compactOnce } from '../../projections/tables/compaction.ts';
+import type { Service } from '../../src/app/service.ts';
+import type { Outcome } from '../../src/events/outcome.ts';
+import { rebuild } from '../../src/replay/rebuild.ts';
+import { openOperator } from '../support/open-operator.ts';
+import { DrivenTeam } from './driven-team.ts';
+import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
+
+const rebuilt = `${readModelSchema}_rebuilt`;
+const signal = new AbortController().signal;
+let generated: GeneratedLog;
+let service: Service;
+
+beforeAll(async () => {
+  generated = await createGeneratedLog({ seed: chooseSeed(), teams: 3, eventsOfTeam: 300, blocksOfTeam: 20, rowsOfBlock: 50 });
+  service = await openOperator(generated.environment);
+}, 300_000);
+
+afterAll(async () => {
+  await service?.close();
+  await generated?.drop();
+});
+
+function digest(schema = readModelSchema, snapshotMs?: number): Promise<ReadModelDigest> {
+  return digestReadModel(models, { url: generated.url, schema, signal, ...(snapshotMs === undefined ? {} : { snapshotMs }) });
+}
+
+async function digestOfRebuilt(): Promise<ReadModelDigest> {
+  await rebuild({ url: generated.url, log: generated.log, schema: rebuilt, batchEvents: 500, onProgress: () => undefined, signal });
+  return digest(rebuilt);
+}
+
+/** The team's commands go through the log of the service. */
+function createTeam(partition: number): Promise<DrivenTeam> {
+  return DrivenTeam.create({
+    database: service.database,
+    project: async (of: number, _time: number, events: readonly Parameters<typeof service.log.append>[1][]): Promise<Outcome[]> => {
+      return Promise.all(events.map((event) => service.log.append(of, event)));
+    },
+  }, partition);
+}
+
+test('a read model, its rebuild, and the same in many short snapshots have one digest', async () => {
+  const live = await digest();
+  const again = await digestOfRebuilt();
+  expect(again).toEqual(live);
+  expect(live.rowsRead).toBeGreaterThan(500);
+  expect(new Set(live.partitions.map(({ digest }) => digest)).size).toBe(live.partitions.length);
+  await service.database.pool.query('truncate digests');
+  // Each snapshot is old at once: it digests the least possible.
+  expect(await digest(readModelSchema, 0)).toEqual(live);
+});
+
+test('compaction and garbage collection change no digest', async () => {
+  const before = await digest();
+  while (await compactOnce(service.database)) continue;
+  while (await removeGarbage(models, service.database)) continue;
+  while (await removeRareGarbage(models, service.database)) continue;
+  await service.database.pool.query('truncate digests');
+  const after = await digest();
+  expect(after.partitions).toEqual(before.partitions);
+  expect(after.rowsRead).toBeGreaterThan(500);
+});
+
+test('only what has changed is read again', async () => {
+  const team = await createTeam(5);
+  const [one, other] = [await team.table('{"n":1}'), await team.table('{"n":1}')];
+  const rows = Array.from({ length: 40 }, (_, n) => `{"n":${n}}`);
+  const patched = await team.add(one, 'block', ...rows);
+  await team.add(one, 'block', ...rows);
+  await team.add(other, 'block', ...rows);
+  const before = await digest();
+  expect((await digest()).rowsRead).toBe(0);
+
+  await team.patch(one, patched, '{"n":-1}');
+  const after = await digest();
+  // The extent of the patched row; neither the other extents of its table, nor other tables.
+  expect(after.rowsRead).toBe(40);
+  const changed = after.partitions.filter(({ digest }, at) => digest !== before.partitions[at]!.digest);
+  expect(changed.map(({ partition }) => partition)).toEqual([5]);
+  await team.patch(one, patched, '{"n":-2}');
+  const third = await digest();
+  expect(third.rowsRead).toBe(40);
+  expect(third.partitions[5]!.digest).not.toBe(after.partitions[5]!.digest);
+  expect((await digestOfRebuilt()).partitions).toEqual(third.partitions);
+});
