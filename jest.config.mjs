@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { isFull } from './test/scale.ts';
 import { canRunBroker, canShiftClocks } from './test/support/kafka/kafka-jars.ts';
 import { findChromium } from './test/support/chromium.ts';
+import { hasPromtool } from './test/support/promtool.ts';
 import { findKafka } from './test/support/kafka/shared-kafka.ts';
 
 /**
@@ -48,6 +49,10 @@ if (!hasKafka) {
 const hasBrowser = findChromium() !== null;
 if (!hasBrowser) process.stderr.write('The tests of the console do not run here: there is no Chromium (the package `chromium` of Debian, or CHROMIUM=path).\n');
 if (!hasBrowser && process.env.TABLOG_TEST_REQUIRES_BROWSER !== undefined) throw new Error('TABLOG_TEST_REQUIRES_BROWSER is set, and there is no Chromium.');
+if (!hasPromtool()) {
+  process.stderr.write('The alerts and the dashboard are not tested here: there is no promtool (the package `prometheus` of Debian).\n');
+  if (process.env.TABLOG_TEST_REQUIRES_PROMTOOL !== undefined) throw new Error('TABLOG_TEST_REQUIRES_PROMTOOL is set, and there is no promtool.');
+}
 
 /** These run brokers as processes even if there is a Docker engine. */
 const impossible = [...((await canRunBroker()) ? [] : ['leaders']), ...((await canShiftClocks()) ? [] : ['broker-clocks'])];
@@ -60,7 +65,7 @@ export default {
   reporters: ['default', '<rootDir>/test/support/durations.ts'],
   projects: [
     project('unit'),
-    project('integration'),
+    { ...project('integration'), testPathIgnorePatterns: hasPromtool() ? [] : ['/watching\\.test\\.ts$'] },
     project('simulation'),
     onServers('engine', 'engine', 'postgres'),
     onServers('log', 'log', 'postgres'),

@@ -6,6 +6,7 @@ import { labelValues, parseMetrics, sumOf, type Sample } from '../support/metric
 import { useOwnApi, type Api } from '../support/api.ts';
 import { fetchChecked } from '../support/interface-document.ts';
 import { sleepUntil } from '../support/server.ts';
+import { expressionsOf, metricsIn, readAlerts, readPanels } from '../support/watching.ts';
 
 const partitions = Array.from({ length: 12 }, (_, partition) => String(partition)).toSorted();
 
@@ -98,6 +99,25 @@ describe('after some requests', () => {
     }
     // One of two may have had nothing to do.
     expect(total(after, 'tablog_projection_batch_events_count')).toBeGreaterThan(0);
+  });
+});
+
+describe('deploy/', () => {
+  const { api } = useOwnApi();
+
+  test('alerts and dashboard name no metric that is not exposed', async () => {
+    const texts = await Promise.all(api().processes.map(async ({ url }) => (await fetchChecked(url, '/metrics')).text));
+    const exposed = new Set(texts.flatMap((text) => [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name, type]) => {
+      return type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];
+    })));
+    const named = metricsIn([...readAlerts().map(({ expr }) => expr), ...expressionsOf(readPanels())]);
+    expect(named.length).toBeGreaterThan(30);
+    const withKafkaOnly = ['tablog_kafka_reachable', 'tablog_partition_owned', 'tablog_projection_lag_events'];
+    expect(named.filter((name) => !exposed.has(name))).toEqual(deploymentKind === 'postgres' ? withKafkaOnly : []);
+    // The other way round: nobody looks at the sizes of batches, nor at how many copies there are.
+    const shown = new Set(named.map((name) => name.replace(/_(bucket|sum|count)$/, '')));
+    const hidden = [...exposed].filter((name) => name!.startsWith('tablog_') && !shown.has(name!.replace(/_(bucket|sum|count)$/, '')));
+    expect(hidden).toEqual(['tablog_query_copies']);
   });
 });
 
