@@ -1,4 +1,4 @@
-/** Reports progress every few seconds. Work that ends earlier reports nothing. */
+/** Reports progress every few seconds, and how much time is left at the present rate. Work that ends earlier reports nothing. */
 const intervalMs = 3000;
 
 export class ProgressLine {
@@ -19,8 +19,14 @@ export class ProgressLine {
     if (elapsed < intervalMs) return;
     const rate = Math.round(((done - this.#lastDone) * 1000) / elapsed);
     const whole = of === null ? '' : ` of ${of}`;
-    this.#write(`${done}${whole} ${this.#unit}, ${rate} a second${more}`);
+    const left = of === null || rate === 0 ? '' : `, ${describeSeconds((of - done) / rate)} left`;
+    this.#write(`${done}${whole} ${this.#unit}, ${rate} a second${left}${more}`);
     this.#lastTime = now;
     this.#lastDone = done;
   }
+}
+
+function describeSeconds(seconds: number): string {
+  if (seconds < 120) return `${Math.ceil(seconds)} s`;
+  return seconds < 7200 ? `${Math.ceil(seconds / 60)} min` : `${Math.ceil(seconds / 3600)} h`;
 }

@@ -13,6 +13,7 @@ const batchEventsDefault = 500;
 interface ReplayFlags {
   readonly batchEvents: number;
   readonly json?: boolean;
+  readonly fromStart?: boolean;
 }
 
 type Work = Pick<ReplayOptions, 'url' | 'log' | 'batchEvents' | 'onProgress' | 'signal'>;
@@ -24,7 +25,8 @@ export function addReplayCommands(program: Command): void {
       .option('--json', 'write the result as JSON');
   };
   command('replay')
-    .description('build the read model anew from the log, and put it in the place of the one that is there')
+    .description('build the read model anew from the log, and put it in the place of the one that is there; goes on where it was interrupted')
+    .option('--from-start', 'do not go on with what an interrupted replay has built')
     .action(runReplay);
   command('verify')
     .description('prove that the read model is what the log says; exits with 1, and says what differs, if it is not')
@@ -35,7 +37,7 @@ async function runReplay(flags: ReplayFlags): Promise<void> {
   const started = performance.now();
   // Imported here, so that other commands start faster.
   const { replay } = await import('../replay/replay.ts');
-  const { events, shortened } = await audited('readmodel.replay', {}, () => withPostgres(flags, replay));
+  const { events, shortened } = await audited('readmodel.replay', {}, () => withPostgres(flags, (work) => replay({ ...work, fromStart: flags.fromStart ?? false })));
   if (flags.json) writeOut(JSON.stringify({ events, shortened, ...seconds(started) }));
   else {
     writeOut(`The read model was built anew from ${events} events in ${seconds(started).seconds} s.`);
@@ -63,7 +65,7 @@ async function runVerify(flags: ReplayFlags): Promise<void> {
   }
 }
 
-/** Can be interrupted: the next run drops what is half built. */
+/** Can be interrupted. */
 async function withPostgres<T>(flags: ReplayFlags, work: (work: Work) => Promise<T>): Promise<T> {
   const signal = interruption();
   const progress = new ProgressLine('events', writeWords);

@@ -1,19 +1,37 @@
-/** Builds a read model from the log, from offset 0 on, in its own Postgres schema. It can go on later from where it is. */
-import { projectRecords } from '../../projections/engine/project-records.ts';
+/**
+ * Builds a read model from the log, in its own Postgres schema: all partitions at once, each batch committed with its progress, so that it
+ * can go on later from where it is.
+ */
+import { removeGarbage } from '../../projections/engine/garbage.ts';
+import { readProgress } from '../../projections/engine/progress/progress.store.ts';
+import { isConflict, projectRecords } from '../../projections/engine/project-records.ts';
 import { Projector } from '../../projections/engine/projector.ts';
 import { createReadModel, dropReadModel, openDatabase } from '../../projections/engine/read-model.ts';
 import { models } from '../../projections/models.ts';
 import type { Database } from '../database/database.ts';
 import type { LogReader, LogRecord } from '../log/event-log.ts';
+import { proveIdentity, WrongLog } from '../log/identity.ts';
+import { allPartitions } from '../log/partition.ts';
+import { pause } from '../pause.ts';
 
-/** How many partitions are projected concurrently: while one waits for Postgres, another is decided. */
-const partitionsAtOnce = 2;
+/** How many connections the partitions share: while one waits for Postgres, another is decided. */
+const connectionsMax = 4;
+
+/** How much of the log a batch holds at most, in bytes; a record that is larger is a batch of its own. */
+const batchBytesMax = 8 * 1024 * 1024;
+
+/** Pauses between steps of garbage collection, when the last one found something and when it did not. In milliseconds. */
+const garbagePauses = { found: 50, none: 1000 };
 
 export interface RebuildOptions {
   readonly url: string;
   readonly log: LogReader;
-  /** The Postgres schema to build in; its contents are dropped first. */
+  /** The Postgres schema to build in. */
   readonly schema: string;
+  /** Whether to go on with what an interrupted rebuild left in the schema, if it is of this log; else that is dropped first. */
+  readonly goesOn?: boolean;
+  /** Whether to remove garbage meanwhile: what was overwritten long ago takes no room. */
+  readonly collectsGarbage?: boolean;
   /** How many events are projected per batch. The result does not depend on it. */
   readonly batchEvents: number;
   /** `ofEvents` grows when the rebuild goes on to a later end. */
@@ -41,54 +59,50 @@ export class Rebuild {
   readonly #database: Database;
   /** The next offset of each partition. */
   readonly #next = new Map<number, bigint>();
-  #events = 0;
+  readonly #projector = new Projector(models);
 
-  private constructor(options: RebuildOptions, database: Database) {
+  private constructor(options: RebuildOptions, database: Database, next: readonly bigint[]) {
     this.#options = options;
     this.#database = database;
+    for (const [partition, offset] of next.entries()) this.#next.set(partition, offset);
   }
 
-  /** Creates the read model, empty. */
+  /** Creates the read model, empty, or finds the one to go on with. */
   static async begin(options: RebuildOptions): Promise<Rebuild> {
-    const { url, schema, log } = options;
-    const database = await openDatabase(models, {
-      url, schema, synchronousCommit: false, writersMax: partitionsAtOnce, poolMax: partitionsAtOnce,
-    });
+    const { url, schema, log, goesOn = false } = options;
+    const database = await openDatabase(models, { url, schema, synchronousCommit: false, writersMax: connectionsMax, poolMax: connectionsMax });
     try {
-      await dropReadModel(database);
+      if (!goesOn || !await isOfLog(database, log)) await dropReadModel(database);
       await createReadModel(models, database, log.partitions);
-      return new Rebuild(options, database);
+      return new Rebuild(options, database, (await readProgress(database.pool)).map(({ next }) => next));
     } catch (error) {
       await database.close();
       throw error;
     }
   }
 
-  /** How many events have been projected. */
+  /** How many events have been projected, those of earlier runs too. */
   get events(): number {
-    return this.#events;
+    return Number([...this.#next.values()].reduce((sum, next) => sum + next, 0n));
   }
 
   /** Projects each partition up to this end (exclusive), from where it is. Rejects as `rebuild` does; then it must not be called again. */
   async bringTo(ends: ReadonlyMap<number, bigint>): Promise<void> {
-    const { signal, onProgress } = this.#options;
+    const { signal, onProgress, collectsGarbage = false } = this.#options;
     signal.throwIfAborted();
     const ofEvents = Number([...ends.values()].reduce((sum, end) => sum + end, 0n));
     const failed = new AbortController();
-    const onProjected = (projected: number): void => {
+    const done = new AbortController();
+    const onProjected = (): void => {
       signal.throwIfAborted();
       failed.signal.throwIfAborted();
-      this.#events += projected;
-      onProgress(this.#events, ofEvents);
+      onProgress(this.events, ofEvents);
     };
-    const waiting = [...ends].filter(([partition, end]) => end !== this.#nextOf(partition));
-    const work = async (): Promise<void> => {
-      // A projector's caches belong to one read model.
-      const projector = new Projector(models);
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await this.#project(projector, ...next, onProjected);
-    };
-    const works = Array.from({ length: partitionsAtOnce }, () => work().catch((error: unknown) => failed.abort(error)));
-    await Promise.all(works);
+    const orFail = (work: Promise<void>): Promise<void> => work.catch((error: unknown) => failed.abort(error));
+    const collecting = collectsGarbage ? orFail(this.#collectGarbage(AbortSignal.any([done.signal, failed.signal]))) : undefined;
+    await Promise.all([...ends].map(([partition, end]) => orFail(this.#project(partition, end, onProjected))));
+    done.abort();
+    await collecting;
     failed.signal.throwIfAborted();
   }
 
@@ -100,34 +114,72 @@ export class Rebuild {
     return this.#next.get(partition) ?? 0n;
   }
 
-  async #project(projector: Projector, partition: number, end: bigint, onProjected: (events: number) => void): Promise<void> {
+  async #project(partition: number, end: bigint, onProjected: () => void): Promise<void> {
     const { log, batchEvents } = this.#options;
-    const next = this.#nextOf(partition);
-    if (end < next) throw new Error(`partition ${partition} of the read model was at ${next} before, and is at ${end}: Postgres lost commits`);
-    const target = { database: this.#database, projector, partition, epoch: 0n };
-    for await (const records of inBatches(log.read(partition, next, end), batchEvents)) {
-      await projectRecords(target, records, (done) => onProjected(done.length));
+    const before = this.#nextOf(partition);
+    if (end < before) throw new Error(`partition ${partition} of the read model was at ${before} before, and is at ${end}: Postgres lost commits`);
+    const target = { database: this.#database, projector: this.#projector, partition, epoch: 0n };
+    while (this.#nextOf(partition) < end) {
+      try {
+        for await (const records of inBatches(log.read(partition, this.#nextOf(partition), end), batchEvents)) {
+          await projectRecords(target, records, (done) => {
+            this.#next.set(partition, done.at(-1)!.offset + 1n);
+            onProjected();
+          });
+        }
+      } catch (error) {
+        // Garbage collection was in the way.
+        if (!isConflict(error)) throw error;
+      }
     }
-    this.#next.set(partition, end);
+  }
+
+  async #collectGarbage(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      let found = true;
+      try {
+        found = await removeGarbage(models, this.#database);
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+      }
+      await pause(found ? garbagePauses.found : garbagePauses.none, signal);
+    }
   }
 }
 
-/** Regroups records into batches of this size. */
+/** Regroups records into batches of this size, and of bounded bytes. */
 async function* inBatches(read: AsyncIterable<readonly LogRecord[]>, size: number): AsyncGenerator<readonly LogRecord[]> {
   let batch: LogRecord[] = [];
+  let bytes = 0;
   for await (const records of read) {
     for (const record of records) {
       batch.push(record);
-      if (batch.length < size) continue;
+      bytes += record.bytes.length;
+      if (batch.length < size && bytes < batchBytesMax) continue;
       yield batch;
       batch = [];
+      bytes = 0;
     }
   }
   if (batch.length > 0) yield batch;
 }
 
-async function endsOf(log: LogReader): Promise<Map<number, bigint>> {
-  const ends = new Map<number, bigint>();
-  for (let partition = 0; partition < log.partitions; partition += 1) ends.set(partition, (await log.bounds(partition)).end);
-  return ends;
+/** Whether the read model exists, and is one of this log. */
+async function isOfLog(database: Database, log: LogReader): Promise<boolean> {
+  const { rowCount } = await database.pool.query('select from pg_namespace where nspname = $1', [database.schema]);
+  if (rowCount === 0) return false;
+  const progress = await readProgress(database.pool);
+  try {
+    for (const [partition, remembered] of progress.entries()) await proveIdentity(log, partition, remembered);
+  } catch (error) {
+    if (error instanceof WrongLog) return false;
+    throw error;
+  }
+  return true;
+}
+
+/** The present end of each partition of the log. */
+export async function endsOf(log: LogReader): Promise<Map<number, bigint>> {
+  const bounds = await Promise.all(allPartitions(log.partitions).map((partition) => log.bounds(partition)));
+  return new Map(bounds.map(({ end }, partition) => [partition, end]));
 }

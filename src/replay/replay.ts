@@ -11,6 +11,8 @@ export interface ReplayOptions extends Pick<RebuildOptions, 'url' | 'batchEvents
   /** The Postgres schema of the read model. */
   readonly schema?: string;
   readonly log: RecordLog;
+  /** Whether to begin anew, although an interrupted replay could be gone on with. */
+  readonly fromStart?: boolean;
 }
 
 export interface Replayed {
@@ -21,18 +23,18 @@ export interface Replayed {
 
 /**
  * Builds a read model beside the existing one, then swaps them atomically. Until then the existing one does not change, so it can be
- * aborted at any time; the log only gets its ID in partitions that are empty. If the log has lost events that the existing one has,
+ * aborted at any time, and the next replay goes on; the log only gets its ID in partitions that are empty. If the log has lost events that the existing one has,
  * resumes the log, so that their versions are not given out again. Rejects with ReadModelInUse while another process uses the
  * read model, and as `rebuild` does.
  */
-export async function replay({ schema = readModelSchema, ...options }: ReplayOptions): Promise<Replayed> {
+export async function replay({ schema = readModelSchema, fromStart = false, ...options }: ReplayOptions): Promise<Replayed> {
   const rebuilt = `${schema}_rebuild`;
   const replaced = `${schema}_replaced`;
   const use = await ReadModelUse.exclude(options.url, schema);
   try {
     // Before the log is resumed: the first record of a partition is its log's ID.
     await nameEmptyPartitions(options.log);
-    const events = await rebuild({ ...options, schema: rebuilt });
+    const events = await rebuild({ ...options, schema: rebuilt, goesOn: !fromStart, collectsGarbage: true });
     const shortened = await use.holding(async (client) => {
       const after = await selectVersions(client, rebuilt);
       const { rowCount } = await client.query('select 1 from pg_namespace where nspname = $1', [schema]);

@@ -111,13 +111,26 @@ describe('replay and verify', () => {
     await use.end();
   });
 
-  test('a replay that is interrupted leaves the read model as it was, and the next one begins anew', async () => {
-    const stopping = new AbortController();
-    const onProgress = (): void => stopping.abort(new Error('interrupted'));
-    const interrupted = replay({ url: generated.url, log: generated.log, ...quietly, batchEvents: 5, onProgress, signal: stopping.signal });
-    await expect(interrupted).rejects.toThrow('interrupted');
+  test('a replay that is interrupted leaves the read model as it was, and the next one goes on, unless it is told to begin anew', async () => {
+    /** Interrupts a replay when it has done so many events; resolves to how many were done when it first said so. */
+    const interruptAt = async (events: number, fromStart = false): Promise<number> => {
+      const stopping = new AbortController();
+      let first: number | null = null;
+      const onProgress = (done: number): void => {
+        first ??= done;
+        if (done >= events) stopping.abort(new Error('interrupted'));
+      };
+      const options = { ...quietly, batchEvents: 5, onProgress, signal: stopping.signal, fromStart };
+      await expect(replay({ url: generated.url, log: generated.log, ...options })).rejects.toThrow('interrupted');
+      return first!;
+    };
+    expect(await interruptAt(60)).toBeLessThan(60);
     expect((await verify({ url: generated.url, log: generated.log, ...quietly })).differences).toEqual([]);
-    await replay({ url: generated.url, log: generated.log, ...quietly });
+    expect(await interruptAt(120)).toBeGreaterThan(60);
+    expect(await interruptAt(20, true)).toBeLessThan(20);
+    const { events } = await replay({ url: generated.url, log: generated.log, ...quietly });
+    const ends = await Promise.all(Array.from({ length: generated.log.partitions }, (_, partition) => generated.log.bounds(partition)));
+    expect(BigInt(events)).toBe(ends.reduce((sum, { end }) => sum + end, 0n));
     expect((await verify({ url: generated.url, log: generated.log, ...quietly })).differences).toEqual([]);
   });
 
