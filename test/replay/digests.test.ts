@@ -1,6 +1,6 @@
 /** Digests: equal for a read model and its rebuild, however it was compacted; made anew only of what has changed. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { removeGarbage, removeRareGarbage } from '../../projections/engine/garbage.ts';
+import { removeGarbage } from '../../projections/engine/garbage.ts';
 import { digestReadModel, type ReadModelDigest } from '../../projections/engine/compare/digest.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
 import { compactOnce } from '../../projections/tables/compaction.ts';
@@ -60,7 +60,6 @@ test('compaction and garbage collection change no digest', async () => {
   const before = await digest();
   while (await compactOnce(service.database)) continue;
   while (await removeGarbage(models, service.database)) continue;
-  while (await removeRareGarbage(models, service.database)) continue;
   await service.database.pool.query('truncate digests');
   const after = await digest();
   expect(after.partitions).toEqual(before.partitions);
