@@ -58,6 +58,8 @@ export class DelimitedRowWriter {
   /** What `#keyAt` and `#stringEnd` say besides their results. */
   #valueStart = 0;
   #isPlain = false;
+  /** Lines that may still be sent, and those that are written. */
+  #taken = Buffer.alloc(0);
   #bytes = Buffer.alloc(0);
   #words = wordsOf(this.#bytes);
   #length = 0;
@@ -97,9 +99,11 @@ export class DelimitedRowWriter {
     }
   }
 
-  /** The lines since the last call, the header first of all. Rows that are added next are written over them. */
+  /** The lines since the last call, the header first of all. They stay until the next call; rows that are added after that are written over them. */
   take(): Buffer {
     const lines = this.#bytes.subarray(0, this.#length);
+    [this.#taken, this.#bytes] = [this.#bytes, this.#taken];
+    this.#words = wordsOf(this.#bytes);
     this.#length = 0;
     return lines;
   }

@@ -2,6 +2,7 @@
 import { DuckDBInstance, type DuckDBConnection, type DuckDBPreparedStatement, type DuckDBValue } from '@duckdb/node-api';
 import { QueryError } from '../language/query-error.ts';
 import { tooLong, type Sql } from './compile.ts';
+import { eachRun } from './text-runs.ts';
 
 export interface ColumnarOptions {
   /** Where copies are, and what does not fit its memory: the only files that it can open. */
@@ -60,16 +61,22 @@ export class Columnar {
   }
 
   /** The rows of a result. Rejects with the reason of the signal, and with QueryError when there is too little memory or room on the disk. */
-  rows(sql: Sql, signal: AbortSignal): Promise<DuckDBValue[][]> {
-    return this.take(sql, signal, (rows) => rows);
-  }
-
-  /** What `take` makes of the rows of a result, which are freed then. Rejects as `rows` does. */
-  take<T>({ text, values, types }: Sql, signal: AbortSignal, take: (rows: DuckDBValue[][]) => T): Promise<T> {
+  rows({ text, values, types }: Sql, signal: AbortSignal): Promise<DuckDBValue[][]> {
     return this.use(signal, async (connection) => {
       // A statement with parameters is planned twice, without their values and with them.
       const reader = await (values.length === 0 ? connection.runAndReadAll(text) : connection.runAndReadAll(text, values, types));
-      return take(reader.getRows());
+      return reader.getRows();
+    });
+  }
+
+  /**
+   * Calls `take` with the texts of a result that has one column, one behind the other: the bytes of some of them at a time, which are valid until it returns. The result is
+   * made while it is read, and is never in memory as a whole. Rejects as `rows` does.
+   */
+  texts({ text, values, types }: Sql, signal: AbortSignal, take: (run: Uint8Array) => void): Promise<void> {
+    return this.use(signal, async (connection) => {
+      const result = await (values.length === 0 ? connection.stream(text) : connection.stream(text, values, types));
+      for await (const chunk of result) eachRun(chunk, take);
     });
   }
 

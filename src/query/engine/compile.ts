@@ -76,22 +76,20 @@ export interface TextRows {
   readonly source: QuerySource;
   /** Whether they have `$version`. */
   readonly isVersioned: boolean;
+  /** Whether the source holds its rows in the order of their numbers. */
+  readonly isInOrder: () => boolean;
   /** What is between two rows. */
   readonly separator: string;
 }
 
-/**
- * The rows with some numbers, in their order, as the JSON that pages have, in UTF-8: a text for each `partRows` numbers. Few values cost less than one for each row, and
- * bytes less than characters.
- */
-export function compileText({ query, source, isVersioned, separator }: TextRows, numbers: Numbers, partRows: number): Sql {
+/** The rows with some numbers, in their order, as the JSON that pages have, with the separator behind each. */
+export function compileText({ query, source, isVersioned, isInOrder, separator }: TextRows, numbers: Numbers): Sql {
   const builder = new Builder();
   const where = query === null ? 'true' : compileWhere(query, source, builder);
   const version = isVersioned ? `|| '","$version":"' || row_version` : '';
   // `substr` would count characters.
-  const row = `'{"$rowID":"' || row_id ${version} || CASE WHEN body = '{}' THEN '"}' ELSE '",' || ltrim(body, '{') END`;
-  const part = `(n - ${numbers.from}) // ${partRows}`;
-  return builder.build(`SELECT encode(string_agg(${row}, '${separator}' ORDER BY n)) FROM ${source.from} WHERE ${compileNumbers(numbers)} AND ${where} GROUP BY ${part} ORDER BY ${part}`);
+  const row = `'{"$rowID":"' || row_id ${version} || CASE WHEN body = '{}' THEN '"}' ELSE '",' || ltrim(body, '{') END || '${separator}'`;
+  return builder.build(`SELECT ${row} FROM ${source.from} WHERE ${compileNumbers(numbers)} AND ${where}${isInOrder() ? '' : ' ORDER BY n'}`);
 }
 
 /** How many bytes the bodies of the rows with some numbers have. */

@@ -64,7 +64,15 @@ export async function handle({ copies, answerer, sqlAnswerer, exporter, secret, 
 async function sendExport({ parts, version, isCold, release }: Exported, response: ServerResponse): Promise<void> {
   try {
     response.writeHead(200, { [answerHeaders.version]: String(version), [answerHeaders.cold]: String(isCold) });
-    for await (const part of parts) await sent(response, part);
+    // One part is sent while the next one is made.
+    let before = Promise.resolve();
+    for await (const part of parts) {
+      await before;
+      before = sent(response, part);
+      // Awaited with the next part, or here.
+      before.catch(() => undefined);
+    }
+    await before;
     response.end();
   } finally {
     await release();

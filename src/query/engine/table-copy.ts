@@ -70,6 +70,8 @@ export class TableCopy {
   /** How many queries read at which versions, and continuations that may. */
   readonly #held = new Map<bigint, number>();
   #readers = 0;
+  /** Whether its rows are in the order of their numbers, as long as none of them has become another one. */
+  isInOrder = true;
   /** Whether it was thrown away: there is nothing to be read. */
   isDropped = false;
   /** Whether another copy needs its room: what reads it for long must break off. */
@@ -198,6 +200,7 @@ export class TableCopy {
       const rows = page.filter((row) => !this.#isTail(row) || row.index < this.#tail!.rows);
       if (rows.length === 0) continue;
       this.superseded += rows.length;
+      this.isInOrder = false;
       if (rows.length <= fewRowsMax) {
         for (const row of rows) {
           for (const statement of changeRow(this.#writtenAt(state), row)) change.run(statement);

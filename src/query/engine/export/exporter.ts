@@ -4,7 +4,6 @@ import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
-import type { DuckDBBlobValue } from '@duckdb/node-api';
 import { QueryError } from '../../language/query-error.ts';
 import { readRowsQuery, type RowsQuery } from '../../language/rows-query.ts';
 import type { ExportRequest } from '../../protocol.ts';
@@ -30,7 +29,7 @@ export interface ExporterOptions {
 export interface Exported {
   readonly version: bigint;
   readonly isCold: boolean;
-  /** Each part is overwritten once the next one is asked for. Rejects if the copy it is read from had to make room, which costs the rest of the file. */
+  /** Each part is overwritten once the one after the next is asked for. Rejects if the copy it is read from had to make room, which costs the rest of the file. */
   readonly parts: AsyncIterable<Uint8Array | string>;
   /** To be called at the end, also if not all was read. */
   readonly release: () => Promise<void>;
@@ -40,10 +39,10 @@ type ExportedFile = Pick<Exported, 'parts' | 'release'>;
 
 /** A slice, which one statement reads, has about so many bytes of rows. */
 const sliceBytesMax = 4 * 1024 * 1024;
-const sliceRowsMax = 16_384;
+const sliceRowsMax = 61_440;
 
-/** Writing a part of a slice keeps the process from everything else. */
-const partsOfSlice = 16;
+/** Writing a part of a slice, which has so many bytes or ends with a longer row, keeps the process from everything else. */
+const partBytes = 256 * 1024;
 
 /** To sort all rows, or to write all into one file, may take so many times as long as a query. */
 const wholeTimes = 20;
@@ -75,7 +74,7 @@ export class Exporter {
     const writer = writerFor(format, columnsOf(query, source), query.fields !== null);
     // Finds what is wrong with the query before anything is sent.
     compileRows(query, source, { offset: 0, limit: 0 });
-    const rows = { query, source, isVersioned: query.fields?.includes('$version') === true, separator: writer.separator };
+    const rows = { query, source, isVersioned: query.fields?.includes('$version') === true, separator: writer.separator, isInOrder: () => copy.isInOrder };
     const slices = query.sort.length === 0 ? this.#slices(rows, copy.end, copy, gone) : this.#sortedSlices(query, rows, copy, gone);
     const write = async function* (): AsyncGenerator<Uint8Array | string> {
       yield writer.begin;
@@ -105,7 +104,7 @@ export class Exporter {
         const [[size]] = await columnar.rows(compileSize(from), signal) as [[bigint]];
         return size;
       });
-      yield* this.#slices({ ...rows, query: null, source: { ...source, from } }, end, copy, gone);
+      yield* this.#slices({ ...rows, query: null, isInOrder: () => true, source: { ...source, from } }, end, copy, gone);
     } finally {
       if (!copy.isDropped) await columnar.run(`DROP TABLE IF EXISTS ${from}`);
     }
@@ -114,10 +113,10 @@ export class Exporter {
   /** The text of rows with numbers below `end`, slice by slice, in parts. The next slice is read while one is written. */
   async *#slices(rows: TextRows, end: bigint, copy: TableCopy, gone: AbortSignal): AsyncGenerator<Buffer[]> {
     const { columnar } = this.#options;
-    const { source } = rows;
+    const { source, separator } = rows;
     const slice = new SliceSize(copy.rowBytesMax);
-    // One is filled while what is in the other one is written.
-    let [bytes, otherBytes] = [new ReusedBytes(), new ReusedBytes()];
+    // One is filled, what is in another one is written, and the last part of a third one may still be on its way.
+    const memories = [new SliceMemory(separator.length), new SliceMemory(separator.length), new SliceMemory(separator.length)];
     let from = 0n;
     const read = (): Promise<Buffer[]> | null => {
       if (from >= end) return null;
@@ -127,14 +126,13 @@ export class Exporter {
           if (slice.fits(Number(length))) break;
         }
         const to = from + BigInt(slice.rows);
-        const sql = compileText(rows, { from, to }, Math.ceil(slice.rows / partsOfSlice));
-        const parts = await columnar.take(sql, signal, (texts) => {
-          [bytes, otherBytes] = [otherBytes, bytes];
-          return bytes.put((texts as [DuckDBBlobValue][]).map(([text]) => text.bytes));
-        });
+        const memory = memories.shift()!;
+        memories.push(memory);
+        memory.clear();
+        await columnar.texts(compileText(rows, { from, to }), signal, (run) => memory.add(run));
         from = to;
         slice.grow();
-        return parts;
+        return memory.parts;
       });
     };
     let next = read();
@@ -180,20 +178,42 @@ export class Exporter {
   }
 }
 
-/** Memory for texts that is used again and again. Else the collector of garbage would mark the whole heap every few MiB, since the memory of texts counts as its own. */
-class ReusedBytes {
+/** Memory for the rows of a slice that is used again and again. Else the collector of garbage would mark the whole heap every few MiB, since such memory counts as its own. */
+class SliceMemory {
+  readonly #separatorBytes: number;
   #bytes = Buffer.alloc(0);
+  #length = 0;
+  /** Where parts end, but for the last. */
+  #ends: number[] = [];
 
-  /** The texts take the place of those before. */
-  put(texts: readonly Uint8Array[]): Buffer[] {
-    const length = texts.reduce((sum, text) => sum + text.length, 0);
-    if (length > this.#bytes.length) this.#bytes = Buffer.allocUnsafe(length + (length >> 2));
-    let end = 0;
-    return texts.map((text) => {
-      this.#bytes.set(text, end);
-      end += text.length;
-      return this.#bytes.subarray(end - text.length, end);
-    });
+  /** `separatorBytes`: of what stands behind each row. */
+  constructor(separatorBytes: number) {
+    this.#separatorBytes = separatorBytes;
+  }
+
+  /** What is added next takes the place of what was. */
+  clear(): void {
+    this.#length = 0;
+    this.#ends = [];
+  }
+
+  /** Adds rows that follow each other. */
+  add(rows: Uint8Array): void {
+    const needed = this.#length + rows.length;
+    if (needed > this.#bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(2 * this.#bytes.length, this.#bytes.length + sliceBytesMax), partBytes));
+      larger.set(this.#bytes.subarray(0, this.#length));
+      this.#bytes = larger;
+    }
+    if (this.#length - (this.#ends.at(-1) ?? 0) >= partBytes) this.#ends.push(this.#length);
+    this.#bytes.set(rows, this.#length);
+    this.#length = needed;
+  }
+
+  /** Rows with their separators between them, but for one behind the last. */
+  get parts(): Buffer[] {
+    if (this.#length === 0) return [];
+    return [...this.#ends, this.#length].map((end, at) => this.#bytes.subarray(this.#ends[at - 1] ?? 0, end - this.#separatorBytes));
   }
 }
 
