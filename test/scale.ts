@@ -47,6 +47,8 @@ export const scale = {
     { teams: 2, eventsOfTeam: 400, blocksOfTeam: 150, rowsOfBlock: 25 },
     { teams: 3, eventsOfTeam: 1200, blocksOfTeam: 500, rowsOfBlock: 25 },
   ),
+  /** For how many days of log time a team writes, while garbage is collected. */
+  daysOfGrowth: scaled(19, 400),
   /** How often: 32 clients race for a row; processes start at once on a fresh database; a process is stopped under load. */
   races: scaled(2, 8),
   startsAtOnce: scaled(1, 3),
