@@ -37,6 +37,9 @@ export const scale = {
     { teams: 16, eventsOfTeam: 6300, blocksOfTeam: 70, rowsOfBlock: 1000 },
   ),
   replayedAtLeast: scaled({ events: 1900, rows: 15_000 }, { events: 100_000, rows: 1_000_000 }),
+  /** How often a replay is killed before it takes over, and how often one takes over. */
+  replayKills: scaled(2, 10),
+  replayTakeovers: scaled(1, 10),
   /** The log in which one value after the other is altered, and compared each time. */
   alteredLog: scaled(
     { teams: 3, eventsOfTeam: 400, blocksOfTeam: 6, rowsOfBlock: 60 },

@@ -37,6 +37,20 @@ export async function createReadModel(models: Models, database: Database, partit
   });
 }
 
+/** The read model was replaced by another one since this process opened it. */
+export class ReadModelReplaced extends Error {
+  override readonly name = 'ReadModelReplaced';
+}
+
+/** Remembers which read model this is. The check that it resolves to rejects with ReadModelReplaced once another one has its name. */
+export async function rememberReadModel({ pool }: Pick<Database, 'pool'>): Promise<() => Promise<void>> {
+  const identify = async (): Promise<unknown> => (await pool.query('select current_schema()::regnamespace::oid as id')).rows[0].id;
+  const identity = await identify();
+  return async () => {
+    if (await identify() !== identity) throw new ReadModelReplaced('the read model was replaced, and this process is about to open the new one');
+  };
+}
+
 export async function dropReadModel(database: Database): Promise<void> {
   await database.pool.query(`drop schema if exists ${database.schema} cascade`);
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { SASLOptions } from 'kafkajs';
 import type { Logger } from 'pino';
 import { Projector } from '../../projections/engine/projector.ts';
+import { rememberReadModel } from '../../projections/engine/read-model.ts';
 import { models } from '../../projections/models.ts';
 import { ConfigError, type Config } from './config.ts';
 import type { Database } from '../database/database.ts';
@@ -40,7 +41,7 @@ export async function openLog(
   }
   const { openKafkaEngine } = await import('../../projections/engine/kafka/open-kafka-engine.ts');
   const lagEventsMax = config.PROJECTION_LAG_EVENTS_MAX;
-  return openKafkaEngine({ ...common, kafka, lagEventsMax, projects, listens: config.ROLE !== 'projector' }, signal);
+  return openKafkaEngine({ ...common, requireReadModel: await rememberReadModel(database), kafka, lagEventsMax, projects, listens: config.ROLE !== 'projector' }, signal);
 }
 
 /** Opens the records of the log. */

@@ -1,7 +1,7 @@
 /**
- * Coordinates the users of a read model. Every process that reads or writes it holds a shared advisory lock of Postgres, on a
- * connection of its own; a process that replaces the read model takes the lock exclusively. Processes cache what they read, so a
- * process must stop when its read model was replaced by another one.
+ * Watches the read model that a process uses, on a connection of its own. Another process may replace it (src/replay/take-over.ts). Then this
+ * process can store nothing any more, because its fencing tokens are void, and must open the new one: what it remembers is of the old one.
+ * The connection holds a shared advisory lock of Postgres, so that a replay of an earlier version, which expects to be alone, refuses.
  */
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,23 +12,20 @@ import { isDatabaseAway } from '../database/database-away.ts';
 /** Delay before reconnecting, in milliseconds. */
 const retakeDelay = 100;
 
-/** The read model is not available: another process rebuilds it, or uses it. */
+/** How often a process looks whether its read model was replaced, in milliseconds. */
+const lookInterval = 500;
+
+/** The read model is not available: another process rebuilds it. */
 export class ReadModelInUse extends Error {
   override readonly name = 'ReadModelInUse';
 }
-
-const selectUsers = `
-  select distinct activity.application_name || coalesce(' from ' || host(activity.client_addr), '') as name
-  from pg_locks locks join pg_stat_activity activity using (pid)
-  where locks.locktype = 'advisory' and locks.granted and locks.pid <> pg_backend_pid()
-    and locks.database = (select oid from pg_database where datname = current_database())
-    and (locks.classid::int8 << 32 | locks.objid::int8) = $1
-  order by 1`;
 
 export class ReadModelUse {
   readonly #url: string;
   readonly #schema: string;
   readonly #lost = Promise.withResolvers<string>();
+  readonly #replaced = Promise.withResolvers<void>();
+  #timer: NodeJS.Timeout | undefined;
   #client: pg.Client;
   /** Identifies the read model: a replacement under the same name has another OID. Null until it exists. */
   #identity: string | null = null;
@@ -40,36 +37,46 @@ export class ReadModelUse {
     this.#client = client;
   }
 
-  /** Begins shared use of a read model. Rejects with ReadModelInUse while it is being rebuilt. */
+  /** Begins to use a read model. Rejects with ReadModelInUse while a replay of an earlier version rebuilds it. */
   static async share(url: string, schema: string): Promise<ReadModelUse> {
-    const use = new ReadModelUse(url, schema, await takeLock(url, 'shared'));
+    const use = new ReadModelUse(url, schema, await takeLock(url));
     use.#retakeWhenLost();
     return use;
-  }
-
-  /** Begins exclusive use. Rejects with ReadModelInUse, which names the users, while there are others. */
-  static async exclude(url: string, schema: string): Promise<ReadModelUse> {
-    return new ReadModelUse(url, schema, await takeLock(url, 'alone'));
   }
 
   /** To be called once the read model exists: from then on a replacement under its name is detected. */
   async identify(): Promise<void> {
     this.#identity = await identityOf(this.#client, this.#schema);
+    this.#timer = setInterval(() => void this.#look(), lookInterval);
   }
 
-  /** Calls the listener once, with the reason, if the read model was replaced while this process uses it. */
+  /** Calls the listener once, with the reason, if the read model cannot be used any more. */
   onLost(listener: (reason: string) => void): void {
     void this.#lost.promise.then(listener);
   }
 
+  /** Calls the listener once if the read model was replaced: a new one can be opened. */
+  onReplaced(listener: () => void): void {
+    void this.#replaced.promise.then(listener);
+  }
+
   async end(): Promise<void> {
     this.#ended = true;
+    clearInterval(this.#timer);
     await this.#client.end();
   }
 
-  /** Runs work that requires the lock, on the lock's own connection: if the lock is lost, the work fails. */
-  async holding<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-    return work(this.#client);
+  async #look(): Promise<void> {
+    const client = this.#client;
+    try {
+      this.#compare(await identityOf(client, this.#schema));
+    } catch {
+      // The connection broke: its `end` event is handled.
+    }
+  }
+
+  #compare(identity: string | null): void {
+    if (!this.#ended && this.#identity !== identity) this.#replaced.resolve();
   }
 
   #retakeWhenLost(): void {
@@ -82,15 +89,13 @@ export class ReadModelUse {
       await sleep(retakeDelay);
       let client: pg.Client | null = null;
       try {
-        client = await takeLock(this.#url, 'shared');
+        client = await takeLock(this.#url);
         // Kept only once nothing can fail: otherwise both its `end` event and this loop would reconnect.
         const identity = await identityOf(client, this.#schema);
         if (this.#ended) return await client.end();
         this.#client = client;
         this.#retakeWhenLost();
-        if (this.#identity !== identity) {
-          this.#lost.resolve('the read model was replaced while this process had no connection to Postgres');
-        }
+        this.#compare(identity);
         return;
       } catch (error) {
         // With its lock, unless it has broken already.
@@ -103,18 +108,12 @@ export class ReadModelUse {
 }
 
 /** Connects and takes the lock, which is held until the connection ends. Rejects with ReadModelInUse. */
-async function takeLock(url: string, how: 'shared' | 'alone'): Promise<pg.Client> {
+async function takeLock(url: string): Promise<pg.Client> {
   const client = await connect(url);
   try {
-    const lock = how === 'shared' ? 'pg_try_advisory_lock_shared' : 'pg_try_advisory_lock';
-    const { rows } = await client.query(`select ${lock}($1) as taken`, [advisoryLocks.useReadModel]);
+    const { rows } = await client.query('select pg_try_advisory_lock_shared($1) as taken', [advisoryLocks.useReadModel]);
     if (rows[0].taken) return client;
-    const users = await usersOf(client);
-    throw new ReadModelInUse(
-      how === 'shared'
-        ? `the read model is being rebuilt by ${users}; start again when that is done`
-        : `the read model is in use by ${users}; stop all that use it and try again`,
-    );
+    throw new ReadModelInUse('the read model is being rebuilt by a replay of an earlier version; start again when that is done');
   } catch (error) {
     await client.end();
     throw error;
@@ -133,11 +132,6 @@ async function connect(url: string): Promise<pg.Client> {
   client.on('error', () => undefined);
   await client.connect();
   return client;
-}
-
-async function usersOf(client: pg.Client): Promise<string> {
-  const { rows } = await client.query<{ name: string }>(selectUsers, [advisoryLocks.useReadModel]);
-  return rows.map(({ name }) => name).join(', ') || 'another process';
 }
 
 async function identityOf(client: pg.Client, schema: string): Promise<string | null> {

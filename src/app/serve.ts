@@ -57,11 +57,30 @@ const lastAnswersMs = 500;
 /** How many threads the query engine has at most. */
 const queryThreadsMax = 4;
 
-/** Starts, prints the greeting, and resolves once it was told to stop and has. Rejects when it cannot start. */
+/** Why everything is closed and opened anew. */
+const replaced = 'the read model was replaced';
+
+/**
+ * Starts, prints the greeting, and resolves once it was told to stop and has. Rejects when it cannot start. When the read model is replaced,
+ * closes everything, because what is remembered of the old one is void, and starts anew in this process.
+ */
 export async function serve(config: Config): Promise<void> {
   const logger = pino({ level: config.LOG_LEVEL });
-  const stopping = new AbortController();
-  onStopSignal((signal) => stopping.abort(signal), (words) => logger.warn(words));
+  const told = new AbortController();
+  onStopSignal((signal) => told.abort(signal), (words) => logger.warn(words));
+  while (!told.signal.aborted) {
+    const stopping = new AbortController();
+    const stop = (): void => stopping.abort(told.signal.reason);
+    told.signal.addEventListener('abort', stop, { once: true });
+    await serveOnce(config, logger, stopping);
+    told.signal.removeEventListener('abort', stop);
+    if (stopping.signal.reason !== replaced) return;
+    logger.warn('starts anew with the read model that has taken the place of the old one');
+  }
+}
+
+/** Serves one read model, until `stopping` aborts, which it does itself when it cannot go on. */
+async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortController): Promise<void> {
   const stopped = new Promise<void>((resolve) => {
     stopping.signal.addEventListener('abort', () => resolve(), { once: true });
   });
@@ -125,6 +144,7 @@ export async function serve(config: Config): Promise<void> {
     process.exitCode = 1;
     stopping.abort('failure');
   });
+  service.onReplaced(() => stopping.abort(replaced));
   await listen(config.HOST, [
     { setting: 'PORT', port: config.PORT, open: (address) => app.listen(address) },
     ...(config.METRICS_PORT === undefined ? [] : [{

@@ -34,11 +34,10 @@ export interface ReadModel {
   readonly url: string;
   readonly database: Database;
   readonly queries: Queries;
-  /**
-   * Calls the listener, with the reason, when the read model becomes unusable: it was replaced, Postgres has ended, or goes on from
-   * another history.
-   */
+  /** Calls the listener, with the reason, when the read model becomes unusable: Postgres has ended, or goes on from another history. */
   onFailure(listener: (reason: string) => void): void;
+  /** Calls the listener when the read model was replaced: close everything, and open it anew. */
+  onReplaced(listener: () => void): void;
   /** An embedded Postgres keeps running while other processes use it. */
   close(): Promise<void>;
 }
@@ -56,6 +55,8 @@ export interface Service {
   takeBack(segmentIds: readonly string[]): Promise<void>;
   /** Calls the listener, with the reason, when the service cannot go on, as that of `ReadModel` does. */
   onFailure(listener: (reason: string) => void): void;
+  /** As that of `ReadModel`. */
+  onReplaced(listener: () => void): void;
   /** Closes everything. An embedded Postgres keeps running while other processes use it. */
   close(): Promise<void>;
 }
@@ -96,7 +97,7 @@ export interface ServiceOptions {
 
 /**
  * Opens the read model, and creates an empty one if there is none. Rejects when Postgres is not available (ConfigError for a wrong
- * setting), and while the read model is being rebuilt (ReadModelInUse).
+ * setting), and while a replay of an earlier version runs (ReadModelInUse).
  */
 export async function openReadModel(config: Config, logger: Logger): Promise<ReadModel> {
   return openAll(async (closers) => {
@@ -114,6 +115,7 @@ export async function openReadModel(config: Config, logger: Logger): Promise<Rea
     await createEngineAddresses(database.pool);
     return {
       url: postgres.url, database, queries: openQueries(models, database),
+      onReplaced: (listener) => use.onReplaced(listener),
       onFailure: (listener) => {
         use.onLost(listener);
         database.history.onChanged(listener);
@@ -125,7 +127,7 @@ export async function openReadModel(config: Config, logger: Logger): Promise<Rea
 
 /**
  * Starts everything but HTTP. Rejects when Postgres or Kafka is not available (ConfigError for a wrong setting), when the log is
- * not the one of the read model (WrongLog), and while the read model is being rebuilt (ReadModelInUse).
+ * not the one of the read model (WrongLog), and while a replay of an earlier version runs (ReadModelInUse).
  */
 export async function openService(
   config: Config,
@@ -136,14 +138,14 @@ export async function openService(
   return openAll(async (closers) => {
     const readModel = await openReadModel(config, logger);
     closers.push(() => readModel.close());
-    const { url, database, queries, onFailure } = readModel;
+    const { url, database, queries, onFailure, onReplaced } = readModel;
     const log = await openLog(config, database, { logger, projects, signal, observer });
     closers.push(() => log.close());
     const keys = await StoredSecretKeys.open(database.pool);
     closers.push(() => keys.close());
     const localKeys = new LocalKeys();
     return {
-      url, database, log, queries, keys,
+      url, database, log, queries, keys, onReplaced,
       onFailure: (listener) => {
         onFailure(listener);
         log.onFailure(listener);

@@ -8,7 +8,8 @@
  * | createReadModel | creating the schema of a read model             | transaction | alone                       |
  * | createLog       | creating the tables of a log in Postgres        | transaction | alone                       |
  * | createFirstTeam | creating the first team and its token           | session     | alone                       |
- * | useReadModel    | a read model in use                             | session     | shared; alone to replace it |
+ * | useReadModel    | a read model in use                             | session     | shared                      |
+ * | replaceReadModel | building a read model to replace the present one | session    | alone, or not at all        |
  * | verify          | the schema that `tablog verify` builds          | session     | alone, or not at all        |
  * | changeKeys      | creating, reading and changing the signing keys | transaction | alone                       |
  * | nameLog         | naming a new log in Kafka                       | transaction | alone                       |
@@ -27,6 +28,7 @@ export const advisoryLocks = {
   nameLog: 7_460_231_007,
   createNotes: 7_460_231_009,
   resumeLog: 7_460_231_010,
+  replaceReadModel: 7_460_231_011,
   /** The first of two 32-bit keys; the second is `hashtext` of the read model's schema. Two-key locks never conflict with one-key locks. */
   maintenance: 1_017_780_060,
   /** "tablog" in ASCII. Taken in the database `postgres`, not in the one of `DATABASE_URL`. */

@@ -30,27 +30,11 @@ export interface RebuildOptions {
   readonly schema: string;
   /** Whether to go on with what an interrupted rebuild left in the schema, if it is of this log; else that is dropped first. */
   readonly goesOn?: boolean;
-  /** Whether to remove garbage meanwhile: what was overwritten long ago takes no room. */
-  readonly collectsGarbage?: boolean;
   /** How many events are projected per batch. The result does not depend on it. */
   readonly batchEvents: number;
   /** `ofEvents` grows when the rebuild goes on to a later end. */
   readonly onProgress: (projectedEvents: number, ofEvents: number) => void;
   readonly signal: AbortSignal;
-}
-
-/**
- * Rebuilds the read model to the present end of the log. Resolves to the number of events. Rejects with ProjectionFailed, and with the
- * reason of `signal` when that aborts.
- */
-export async function rebuild(options: RebuildOptions): Promise<number> {
-  const rebuilding = await Rebuild.begin(options);
-  try {
-    await rebuilding.bringTo(await endsOf(options.log));
-    return rebuilding.events;
-  } finally {
-    await rebuilding.close();
-  }
 }
 
 /** A read model that is built in steps. */
@@ -86,9 +70,13 @@ export class Rebuild {
     return Number([...this.#next.values()].reduce((sum, next) => sum + next, 0n));
   }
 
-  /** Projects each partition up to this end (exclusive), from where it is. Rejects as `rebuild` does; then it must not be called again. */
-  async bringTo(ends: ReadonlyMap<number, bigint>): Promise<void> {
-    const { signal, onProgress, collectsGarbage = false } = this.#options;
+  /**
+   * Projects each partition up to this end (exclusive), from where it is. Rejects with ProjectionFailed, and with the reason of `signal` when
+   * that aborts; then it must not be called again.
+   * @param collectsGarbage whether to remove garbage meanwhile: what was overwritten long ago takes no room
+   */
+  async bringTo(ends: ReadonlyMap<number, bigint>, collectsGarbage = false): Promise<void> {
+    const { signal, onProgress } = this.#options;
     signal.throwIfAborted();
     const ofEvents = Number([...ends.values()].reduce((sum, end) => sum + end, 0n));
     const failed = new AbortController();
@@ -104,6 +92,13 @@ export class Rebuild {
     done.abort();
     await collecting;
     failed.signal.throwIfAborted();
+  }
+
+  /** How far to bring a partition to have what another read model has, which is at `next`, of a log that ends at `end`. It may be further already. */
+  endWithin(partition: number, next: bigint, end: bigint): bigint {
+    const wanted = next < end ? next : end;
+    const present = this.#nextOf(partition);
+    return present > wanted ? present : wanted;
   }
 
   async close(): Promise<void> {

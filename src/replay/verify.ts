@@ -19,7 +19,7 @@ export interface Verification extends ComparedReadModels {
 /**
  * Compares the read model with one that is rebuilt from the log. It may be in use meanwhile: for each part of the comparison the rebuilt
  * one is brought to the very offsets of a new snapshot. A snapshot keeps Postgres from removing dead rows, so none is open for longer.
- * Rejects with NoReadModel, with ReadModelInUse when another verification or a replay runs, and as `rebuild` does.
+ * Rejects with NoReadModel, with ReadModelInUse when another verification runs, and as `Rebuild.bringTo` does.
  */
 export async function verify({ schema = readModelSchema, ...options }: VerifyOptions): Promise<Verification> {
   const { url } = options;

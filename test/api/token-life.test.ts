@@ -5,7 +5,7 @@ import { openDatabase } from '../../projections/engine/read-model.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
 import { TeamQueries } from '../../projections/teams/teams.queries.ts';
 import { noteRevocation, noteUses, revocationNotes } from '../../src/security/token-notes.ts';
-import { rebuild } from '../../src/replay/rebuild.ts';
+import { rebuild } from '../support/rebuild.ts';
 import { recordRevocation, tellRevocations } from '../../src/maintenance/tell-revocations.ts';
 import { TokenUses } from '../../src/security/token-uses.ts';
 import { promptly, useApi, type Team, type Token } from '../support/api.ts';
@@ -67,7 +67,7 @@ describe('a token that is revoked', () => {
   async function isGoodAfterRebuild({ client }: Token): Promise<boolean> {
     const { databaseUrl: url } = api();
     const options = { url, schema: `${readModelSchema}_again` };
-    await rebuild({ ...options, log: operator().log, batchEvents: 100, onProgress: () => undefined, signal: new AbortController().signal });
+    await rebuild({ ...options, log: operator().log });
     const rebuilt = await openDatabase(models, options);
     try {
       return (await new TeamQueries(rebuilt).token(client.token)) !== null;

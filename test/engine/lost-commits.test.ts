@@ -46,7 +46,7 @@ const bytesOf = (data: EventData): ReturnType<typeof encodeEvent> => encodeEvent
 /** A process with the log in Postgres. */
 async function writing(): Promise<Project> {
   const writer = new PartitionWriter({
-    partition, database, projector: new Projector(models), clock: new LogClock('Postgres'), catchUp: async () => undefined, onLanded: () => undefined, unknownWait: 1000, observer: noLogObserver,
+    epoch: 0n, partition, database, projector: new Projector(models), clock: new LogClock('Postgres'), catchUp: async () => undefined, onLanded: () => undefined, unknownWait: 1000, observer: noLogObserver,
   });
   closers.push(() => writer.idle());
   return async (data) => {

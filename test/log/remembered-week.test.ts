@@ -116,7 +116,7 @@ describe('on Postgres, when the answer to the commit is lost', () => {
       clock.time = edge + 60_000;
     });
     const writer = new PartitionWriter({
-      partition, database: through, projector: new Projector(models), clock, catchUp: async () => undefined, onLanded: () => undefined, unknownWait: 60_000, observer: noLogObserver,
+      epoch: 0n, partition, database: through, projector: new Projector(models), clock, catchUp: async () => undefined, onLanded: () => undefined, unknownWait: 60_000, observer: noLogObserver,
     });
     closers.push(() => writer.idle());
     expect(await heard(writer.append(creating(null)))).toBe('applied');

@@ -12,8 +12,8 @@ import { HexBytes } from '../../src/database/stored-table.ts';
 import { postgresTypes } from '../../src/database/pipelined-client.ts';
 import { compareReadModels, type ComparedReadModels } from '../../projections/engine/compare/compare.ts';
 import { digestReadModel, digestSnapshot, type PartitionDigest } from '../../projections/engine/compare/digest.ts';
-import { rebuild } from '../../src/replay/rebuild.ts';
 import { DigestCache } from '../../projections/engine/compare/digest-cache.ts';
+import { rebuild } from '../support/rebuild.ts';
 import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
 import { cloneDatabase } from '../support/postgres.ts';
 import { runTablog } from '../support/tablog.ts';
@@ -26,9 +26,7 @@ let digests: readonly PartitionDigest[];
 
 beforeAll(async () => {
   generated = await createGeneratedLog({ seed: chooseSeed(), ...scale.alteredLog });
-  await rebuild({
-    url: generated.url, log: generated.log, schema: rebuilt, batchEvents: 500, onProgress: () => undefined, signal: new AbortController().signal,
-  });
+  await rebuild({ url: generated.url, log: generated.log, schema: rebuilt });
   digests = (await digestReadModel(models, { url: generated.url, schema: rebuilt, signal: new AbortController().signal })).partitions;
   await (await DigestCache.open(generated.url, readModelSchema)).close();
 });

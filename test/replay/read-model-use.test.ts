@@ -1,7 +1,15 @@
-/** A read model is never replaced under a process that uses it. */
+/** Who uses a read model hears when it was replaced, and it is replaced by one replay at a time. */
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { encodeEvent } from '../../src/events/event-codec.ts';
+import type { Outcome } from '../../src/events/outcome.ts';
+import { NotAppended } from '../../src/log/event-log.ts';
+import { partitionOf } from '../../src/log/partition.ts';
+import type { Service } from '../../src/app/service.ts';
+import { openOperator } from '../support/open-operator.ts';
 import { readModelSchema } from '../../projections/models.ts';
+import { advisoryLocks } from '../../src/database/advisory-locks.ts';
 import { ReadModelInUse, ReadModelUse } from '../../src/app/read-model-use.ts';
 import { replay } from '../../src/replay/replay.ts';
 import { verify } from '../../src/replay/verify.ts';
@@ -40,15 +48,14 @@ async function holders(): Promise<number> {
 }
 
 describe('the use of a read model', () => {
-  test('many share it, and whoever wants it alone is told who they are', async () => {
+  test('many share it, unless a replay of an earlier version has it alone', async () => {
     const uses = await Promise.all([ReadModelUse.share(database.url, schema), ReadModelUse.share(database.url, schema)]);
-    await expect(ReadModelUse.exclude(database.url, schema)).rejects.toThrow(`process ${process.pid} on `);
-    await uses[0].end();
-    await expect(ReadModelUse.exclude(database.url, schema)).rejects.toThrow(ReadModelInUse);
-    await uses[1].end();
-    const alone = await ReadModelUse.exclude(database.url, schema);
-    await expect(ReadModelUse.share(database.url, schema)).rejects.toThrow('is being rebuilt');
-    await alone.end();
+    await Promise.all(uses.map((use) => use.end()));
+    const earlier = new pg.Client({ connectionString: database.url });
+    await earlier.connect();
+    await earlier.query('select pg_advisory_lock($1)', [advisoryLocks.useReadModel]);
+    await expect(ReadModelUse.share(database.url, schema)).rejects.toThrow(ReadModelInUse);
+    await earlier.end();
     await (await ReadModelUse.share(database.url, schema)).end();
   });
 
@@ -56,7 +63,6 @@ describe('the use of a read model', () => {
     const { use, lost } = await shareAndListen();
     await breakConnections();
     await sleepUntil(async () => (await holders()) === 1, 'the lock is held again');
-    await expect(ReadModelUse.exclude(database.url, schema)).rejects.toThrow(ReadModelInUse);
     await use.end();
     expect(lost).toEqual([]);
   });
@@ -75,12 +81,16 @@ describe('the use of a read model', () => {
     await Promise.all([rival.end(), use.end()]);
   });
 
-  test('a process is told when its read model is another one after it had no connection', async () => {
+  test.each([['while it is connected', false], ['after it had no connection', true]])('a process is told when its read model is another one %s', async (_when, breaks) => {
     const { use, lost } = await shareAndListen();
+    let isReplaced = false;
+    use.onReplaced(() => {
+      isReplaced = true;
+    });
     await admin.query(`drop schema ${schema}; create schema ${schema}`);
-    await breakConnections();
-    await sleepUntil(() => lost.length > 0, 'the process is told');
-    expect(lost).toEqual([expect.stringContaining('was replaced')]);
+    if (breaks) await breakConnections();
+    await sleepUntil(() => isReplaced, 'the process is told');
+    expect(lost).toEqual([]);
     await use.end();
   });
 });
@@ -104,11 +114,50 @@ describe('replay and verify', () => {
     await generated?.drop();
   });
 
-  test('replay refuses while the read model is in use, and leaves it as it is; verify does not mind', async () => {
-    const use = await ReadModelUse.share(generated.url, schema);
-    await expect(replay({ url: generated.url, log: generated.log, ...quietly })).rejects.toThrow(ReadModelInUse);
+  test('only one replay runs at a time; verify does not mind', async () => {
+    const refusals: Promise<void>[] = [];
+    const onProgress = (): void => {
+      if (refusals.length === 0) refusals.push(expect(replay({ url: generated.url, log: generated.log, ...quietly })).rejects.toThrow(ReadModelInUse));
+    };
+    await replay({ url: generated.url, log: generated.log, ...quietly, onProgress });
+    expect(refusals).toHaveLength(1);
+    await Promise.all(refusals);
     expect((await verify({ url: generated.url, log: generated.log, ...quietly })).differences).toEqual([]);
-    await use.end();
+  });
+
+  test('a process that has the old read model open can store nothing any more, and one that opens the new one can', async () => {
+    const append = ({ log }: Service): Promise<Outcome> => {
+      const data = { type: 'TeamCreated', teamId: randomUUID(), name: 'team' } as const;
+      return log.append(partitionOf(data.teamId, log.partitions), encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data));
+    };
+    const before = await openOperator(generated.environment);
+    expect(await append(before)).toMatchObject({ status: 'applied' });
+    await replay({ url: generated.url, log: generated.log, ...quietly });
+    for (let attempt = 0; attempt < 5; attempt += 1) await expect(append(before)).rejects.toThrow(NotAppended);
+    const after = await openOperator(generated.environment);
+    expect(await append(after)).toMatchObject({ status: 'applied' });
+    await expect(append(before)).rejects.toThrow(NotAppended);
+    await Promise.all([before.close(), after.close()]);
+    expect((await verify({ url: generated.url, log: generated.log, ...quietly })).differences).toEqual([]);
+  });
+
+  test('a transaction that holds the read model delays the takeover, and nobody else', async () => {
+    const holder = new pg.Client({ connectionString: generated.url });
+    await holder.connect();
+    await holder.query(`begin; select from ${schema}.progress`);
+    let isDone = false;
+    const replaying = replay({ url: generated.url, log: generated.log, ...quietly }).finally(() => {
+      isDone = true;
+    });
+    const waits = `select from pg_locks where not granted and relation = '${schema}.progress'::regclass`;
+    for (const isWaiting of [true, false, true, false]) {
+      await sleepUntil(async () => ((await holder.query(waits)).rowCount === 1) === isWaiting, `the takeover ${isWaiting ? 'waits for' : 'leaves'} the lock`, 30_000);
+    }
+    expect(isDone).toBe(false);
+    await holder.query('rollback');
+    await replaying;
+    await holder.end();
+    expect((await verify({ url: generated.url, log: generated.log, ...quietly })).differences).toEqual([]);
   });
 
   test('a replay that is interrupted leaves the read model as it was, and the next one goes on, unless it is told to begin anew', async () => {

@@ -168,6 +168,6 @@ export class Place {
     return KafkaEngine.over({
       connect: () => KafkaConnection.over(connectTo(kafka.brokers, process), 'log'),
       membership: this.#role === 'api' ? null : this.#group!.membershipOf(process),
-    }, { ...common, lagEventsMax: 100_000, listens: this.#role !== 'projector' }, signal);
+    }, { ...common, requireReadModel: async () => undefined, lagEventsMax: 100_000, listens: this.#role !== 'projector' }, signal);
   }
 }

@@ -31,6 +31,8 @@ import { ProgressWatch } from './progress-watch.ts';
 export interface KafkaEngineOptions extends AdmissionLimits {
   readonly database: Database;
   readonly projector: Projector;
+  /** Rejects once the read model was replaced by another one. */
+  readonly requireReadModel: () => Promise<void>;
   readonly partitions: number;
   /** How long a request waits without any progress before its outcome is called unknown, in milliseconds. */
   readonly unknownWait: number;
@@ -73,7 +75,7 @@ export class KafkaEngine implements EventLog {
     this.#connections = connections;
     this.partitions = options.partitions;
     this.#sentAt = allPartitions(options.partitions).map(() => 0);
-    const { database, projector, partitions, unknownWait, listens, logger } = options;
+    const { database, projector, requireReadModel, partitions, unknownWait, listens, logger } = options;
     const { connection, reader, ends, wrong } = connections;
     this.#waiters = new OutcomeWaiters(partitions);
     this.#contradictions = new Contradictions({
@@ -92,7 +94,7 @@ export class KafkaEngine implements EventLog {
       onShort: (partition, end, next) => this.#contradictions.add(partition, shortLog(partition, end, next)),
     });
     this.#owner = new PartitionOwner({
-      connection, reader, database, projector, logger, listener: listenerOf(logger, this.#observer),
+      connection, reader, database, projector, requireReadModel, logger, listener: listenerOf(logger, this.#observer),
       withNotification: async (partition, records, decided, store) => {
         if (decided.held.size > 0 || !this.#waiters.waitForAll(partition, decided.outcomes.keys())) {
           return this.#watch.withNotification(notificationOf(partition, records, decided), store);

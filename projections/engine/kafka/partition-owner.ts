@@ -35,6 +35,8 @@ export interface PartitionOwnerOptions {
   readonly reader: LedLog;
   readonly database: Database;
   readonly projector: Projector;
+  /** Rejects once the read model was replaced: this process remembers the old one. */
+  readonly requireReadModel: () => Promise<void>;
   readonly logger: Logger;
   readonly listener: ProjectionListener;
   readonly withNotification: (
@@ -139,12 +141,16 @@ export class PartitionOwner {
 
   /** Takes a partition over, retrying while it is assigned to this process. Never rejects. */
   async #takeOver(partition: number, delay: number): Promise<void> {
-    const { database, logger, reader, onHalted, onTakenOver } = this.#options;
+    const { database, requireReadModel, logger, reader, onHalted, onTakenOver } = this.#options;
     const { signal } = this.#closing;
     await pause(delay, signal);
     while (this.#assigned.has(partition) && !this.#owned.has(partition) && !signal.aborted) {
       try {
+        // Before, so that the owners of the new one are left alone.
+        await requireReadModel();
         const claim = await takeOver(database.pool, partition);
+        // After it, a replacement makes this epoch void.
+        await requireReadModel();
         onTakenOver(partition);
         // What is left once others are tried again: the log was found to contradict the read model.
         if (claim.halted !== null) return onHalted(partition, claim.next, claim.halted, new WrongLog(claim.halted));

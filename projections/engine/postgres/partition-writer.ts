@@ -54,6 +54,8 @@ interface LockedOptions {
 
 export interface PartitionWriterOptions {
   readonly partition: number;
+  /** The epoch of the read model: another one that takes its place has another, so nothing that was decided on this one is stored there. */
+  readonly epoch: bigint;
   readonly database: Database;
   readonly projector: Projector;
   readonly clock: LogClock;
@@ -74,9 +76,9 @@ export class PartitionWriter {
 
   constructor(options: PartitionWriterOptions) {
     this.#options = options;
-    const { partition, database, projector } = options;
+    const { partition, epoch, database, projector } = options;
     this.#batches = new PartitionBatches({
-      partition, database, projector, epoch: 0n,
+      partition, database, projector, epoch,
       costOf: ({ event }) => event.cost,
       ownerOf: ({ event: { event } }) => teamOf(event.data),
       timeNow: () => this.#timeNow(),
@@ -194,7 +196,7 @@ export class PartitionWriter {
    */
   async #writeLocked(tx: PipelinedClient, batch: readonly Waiter[], options: LockedOptions): Promise<Decided> {
     const { duplicates, missed } = options;
-    const { partition, projector } = this.#options;
+    const { partition, projector, epoch } = this.#options;
     void tx.query(begin);
     let sent: number | null = null;
     let records: readonly LogRecord[] = [];
@@ -207,7 +209,7 @@ export class PartitionWriter {
       records = this.#place(batch, offset, this.#timeNow());
       const append = combine(appendStatements(partition, records), 1);
       const appending = tx.query(append.statement, append.values);
-      const { outcomes, held, stored } = await projector.project(tx, partition, records, { duplicates });
+      const { outcomes, held, stored } = await projector.project(tx, partition, records, { epoch, duplicates });
       await appending;
       sent = performance.now();
       const committing = tx.query(commit);

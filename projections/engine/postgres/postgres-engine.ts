@@ -57,6 +57,8 @@ export class PostgresEngine implements EventLog {
   readonly #halted = new Map<number, string>();
   /** By partition. */
   readonly #held: HeldTeams[];
+  /** Those of the read model that was opened, by partition. If one has changed, the read model was replaced. */
+  readonly #epochs: readonly bigint[];
   readonly #queue: AppendQueue;
   #watch: HeadWatch | null = null;
   /** Why nothing is appended any more; null while it is. */
@@ -65,7 +67,8 @@ export class PostgresEngine implements EventLog {
   #resuming: Promise<void> | null = null;
   readonly #closing = new AbortController();
 
-  private constructor(options: PostgresEngineOptions) {
+  private constructor(options: PostgresEngineOptions, epochs: readonly bigint[]) {
+    this.#epochs = epochs;
     this.#options = options;
     const { database, projector, partitions, unknownWait, observer = noLogObserver } = options;
     this.partitions = partitions;
@@ -76,7 +79,7 @@ export class PostgresEngine implements EventLog {
     const catchUp = (partition: number): Promise<void> => this.catchUp(partition);
     this.#writers = allPartitions(partitions).map((partition) => {
       const onLanded = (to: number, next: bigint): void => this.#watch?.landed(to, next);
-      return new PartitionWriter({ partition, database, projector, clock: this.#clock, catchUp, onLanded, unknownWait, observer });
+      return new PartitionWriter({ partition, epoch: epochs[partition]!, database, projector, clock: this.#clock, catchUp, onLanded, unknownWait, observer });
     });
   }
 
@@ -85,7 +88,7 @@ export class PostgresEngine implements EventLog {
    * that the read model was built from.
    */
   static async open(options: PostgresEngineOptions, signal: AbortSignal): Promise<PostgresEngine> {
-    const log = new PostgresEngine(options);
+    const log = new PostgresEngine(options, (await readProgress(options.database.pool)).map(({ epoch }) => epoch));
     await log.#start(signal);
     return log;
   }
@@ -229,6 +232,7 @@ export class PostgresEngine implements EventLog {
       const { next, epoch, time, held } = await readProgressOf(database.pool, partition);
       this.#held[partition] = held;
       this.#writers[partition]!.noteTime(time);
+      if (epoch !== this.#epochs[partition]) throw new NotAppended('the read model was replaced, and this process is about to open the new one');
       if (next >= end) break;
       try {
         for await (const records of this.read(partition, next, end)) {

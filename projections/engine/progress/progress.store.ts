@@ -42,12 +42,12 @@ export async function readProgressNow(connection: Connection): Promise<{ readonl
   return { progress: rows.map(toProgress), serverTime: Number(rows[0]!.serverTime) };
 }
 
-/** For each partition of the read model in this schema, the version behind the last event that was projected, and whether its log contradicts it. */
-export async function selectVersions(client: pg.ClientBase, schema: string): Promise<{ readonly version: bigint; readonly contradicted: boolean }[]> {
-  const { rows } = await client.query<{ version: string; contradicted: boolean }>(
-    `select base + next as version, contradicted from ${schema}.progress order by partition`,
+/** For each partition of the read model in this schema, the next offset, the version behind the last event that was projected, and whether its log contradicts it. */
+export async function selectVersions(client: pg.ClientBase, schema: string): Promise<(Pick<Progress, 'next' | 'contradicted'> & { readonly version: bigint })[]> {
+  const { rows } = await client.query<{ next: string; version: string; contradicted: boolean }>(
+    `select next, base + next as version, contradicted from ${schema}.progress order by partition`,
   );
-  return rows.map(({ version, contradicted }) => ({ version: BigInt(version), contradicted }));
+  return rows.map(({ next, version, contradicted }) => ({ next: BigInt(next), version: BigInt(version), contradicted }));
 }
 
 /** The progress of one partition. */

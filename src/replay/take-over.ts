@@ -1,0 +1,132 @@
+/**
+ * A rebuilt read model takes the place of the one that serves, while that serves: in one transaction, during which nothing is stored, and
+ * which voids the fencing tokens of all who have opened the old one (docs/decisions/0037).
+ */
+import pg from 'pg';
+import { selectVersions } from '../../projections/engine/progress/progress.store.ts';
+import { ReadModelInUse } from '../app/read-model-use.ts';
+import type { RecordLog } from '../log/event-log.ts';
+import { resumeLog } from '../log/resume.ts';
+import { pause } from '../pause.ts';
+import { endsOf, type Rebuild } from './rebuild.ts';
+
+/** So many events are left to project at most, when the old read model is locked. */
+const leftMax = 500n;
+
+/** How often the end of a log that grows is approached, before the read model is locked anyway. */
+const approachesMax = 20;
+
+/**
+ * How long to wait for the lock, behind which all others wait, and for the last events under it, in milliseconds. Past the latter, Postgres
+ * rolls back, and the service goes on.
+ */
+const lockMs = 1000;
+const lockedMs = 10_000;
+
+/** How often the lock is tried: a backup or a verification may hold the read model for long. In between, a pause in milliseconds. */
+const attemptsMax = 60;
+const attemptPause = 2000;
+
+/** The SQLSTATE of a lock that could not be had in time. */
+const lockNotAvailable = '55P03';
+
+export interface TakeOverOptions {
+  readonly url: string;
+  readonly log: RecordLog;
+  /** The Postgres schema to take over, and the one of the rebuilt read model. */
+  readonly schema: string;
+  readonly rebuilt: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Brings the rebuilt read model to all that was acknowledged, and gives it the name of the old one. Until that is committed, nothing has
+ * changed. If the log has lost events that the old one has, resumes the log, so that their versions are not given out again; resolves to
+ * these partitions. Rejects as `Rebuild.bringTo` does, and with ReadModelInUse if a transaction holds the old one for minutes.
+ */
+export async function takeOver(rebuilding: Rebuild, options: TakeOverOptions): Promise<number[]> {
+  for (let attempt = 1; ; attempt += 1) {
+    await approachEnd(rebuilding, options.log);
+    try {
+      return await lockAndSwap(rebuilding, options);
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== lockNotAvailable) throw error;
+      if (attempt === attemptsMax) {
+        throw new ReadModelInUse('a transaction, as of a backup or of `tablog verify`, holds the read model; end it and replay again: that goes on from here', { cause: error });
+      }
+    }
+    await pause(attemptPause, options.signal);
+  }
+}
+
+async function lockAndSwap(rebuilding: Rebuild, { url, schema, rebuilt, log }: TakeOverOptions): Promise<number[]> {
+  const client = await connect(url);
+  try {
+    // The rebuild did not wait for the disk. This commit does, and flushes everything written before it.
+    await client.query(`begin; set local synchronous_commit = on; set local lock_timeout = ${lockMs}; set local idle_in_transaction_session_timeout = ${lockedMs}`);
+    const lost = await bringToAcknowledged(client, rebuilding, { log, schema, rebuilt });
+    await client.query(`alter schema ${rebuilt} rename to ${schema}`);
+    await client.query('commit');
+    return lost;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Removes the read model in this schema, table by table, so that each step is short. */
+export async function dropInSteps(url: string, schema: string): Promise<void> {
+  const client = await connect(url);
+  try {
+    const { rows } = await client.query<{ name: string }>('select tablename as name from pg_tables where schemaname = $1', [schema]);
+    for (const { name } of rows) await client.query(`drop table if exists ${schema}.${name} cascade`);
+    await client.query(`drop schema if exists ${schema} cascade`);
+  } finally {
+    await client.end();
+  }
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, application_name: 'tablog replay', connectionTimeoutMillis: 5000, keepAlive: true });
+  // A broken connection fails the query that runs on it, or the next one.
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+/** The log may grow all the time: comes so close to its end that the rest takes a moment. */
+async function approachEnd(rebuilding: Rebuild, log: RecordLog): Promise<void> {
+  for (let approach = 0; approach < approachesMax; approach += 1) {
+    const ends = await endsOf(log);
+    const left = [...ends.values()].reduce((sum, end) => sum + end, 0n) - BigInt(rebuilding.events);
+    await rebuilding.bringTo(ends);
+    if (left <= leftMax) return;
+  }
+}
+
+/** Stops all who store in the old read model, if there is one, and brings the rebuilt one to where that is. */
+async function bringToAcknowledged(
+  client: pg.Client, rebuilding: Rebuild, { log, schema, rebuilt }: Pick<TakeOverOptions, 'log' | 'schema' | 'rebuilt'>,
+): Promise<number[]> {
+  const { rowCount } = await client.query('select from pg_namespace where nspname = $1', [schema]);
+  if (rowCount === 0) return [];
+  await client.query(`lock table ${schema}.progress in access exclusive mode`);
+  const before = await selectVersions(client, schema);
+  await rebuilding.bringTo(new Map(Array.from(await endsOf(log), ([partition, end]) => [partition, rebuilding.endWithin(partition, before[partition]!.next, end)])));
+  const after = await selectVersions(client, rebuilt);
+  // A log that lost events may have got others in their place since.
+  const lost = before.flatMap(({ version, contradicted }, partition) => (contradicted || version > after[partition]!.version ? [partition] : []));
+  // Before the swap: if this fails, the next replay does it again.
+  const highest = before.map(({ version }, partition) => (version > after[partition]!.version ? version : after[partition]!.version));
+  if (lost.length > 0) await resumeLog(log, highest);
+  // Voids all epochs: that of the new one is none that anybody has, and the old one has another than its owners.
+  await client.query(`update ${rebuilt}.progress rebuilt set epoch = old.epoch + 1 + floor(random() * ${2 ** 40})::int8, caught_up = old.caught_up
+    from ${schema}.progress old where old.partition = rebuilt.partition`);
+  await client.query(`update ${schema}.progress old set epoch = rebuilt.epoch from ${rebuilt}.progress rebuilt where old.partition = rebuilt.partition`);
+  await client.query(`alter schema ${schema} rename to ${replacedName(schema)}`);
+  return lost;
+}
+
+/** What a read model is named that was replaced, until it is removed. */
+export function replacedName(schema: string): string {
+  return `${schema}_replaced`;
+}

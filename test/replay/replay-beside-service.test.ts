@@ -1,0 +1,60 @@
+/**
+ * A replay beside a service to which clients write: it is killed at random points and gone on with, and takes over. Nothing is lost or made
+ * up, the processes of the service change over by themselves, and the read model is what the log says.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import pg from 'pg';
+import { readModelSchema } from '../../projections/models.ts';
+import { survive } from '../faults/survive.ts';
+import { verify } from '../faults/verify.ts';
+import { scale } from '../scale.ts';
+import { useOwnApi } from '../support/api.ts';
+import { Client } from '../support/client.ts';
+import { sleepUntil } from '../support/server.ts';
+import { runTablog } from '../support/tablog.ts';
+
+const { api, client } = useOwnApi();
+
+/** What names the read model, and the names of all that there are. */
+async function readModels(): Promise<{ readonly id: unknown; readonly names: readonly string[] }> {
+  const admin = new pg.Client({ connectionString: api().databaseUrl });
+  await admin.connect();
+  try {
+    const { rows } = await admin.query<{ id: unknown; name: string }>(`select oid as id, nspname as name from pg_namespace where nspname like '${readModelSchema}%'`);
+    return { id: rows.find(({ name }) => name === readModelSchema)?.id, names: rows.map(({ name }) => name) };
+  } finally {
+    await admin.end();
+  }
+}
+
+async function changedOver(): Promise<number[]> {
+  return (await api().outputs()).map((output) => output.split('starts anew with the read model').length - 1);
+}
+
+test(`a replay takes over under load, after ${scale.replayKills} kills of it`, async () => {
+  const { operatorEnvironment: environment } = api();
+  const urls = api().processes.flatMap(({ role, url }) => (role === 'projector' ? [] : [url]));
+  const clients = urls.map((url) => new Client(url, client().token));
+  await survive({ clients, recoveryMs: 60_000, verify: () => verify(environment) }, async (random, acknowledged) => {
+    await sleepUntil(() => acknowledged() > 100, 'clients write', 60_000);
+    for (let takeover = 1; takeover <= scale.replayTakeovers; takeover += 1) {
+      for (let kill = 0; kill < scale.replayKills; kill += 1) {
+        const killed = runTablog(['replay', '--batch-events', '5'], environment);
+        await sleep(1000 + random() * 3000);
+        killed.child.kill('SIGKILL');
+        await killed;
+      }
+      const before = await readModels();
+      const replayed = await runTablog(['replay', '--json'], environment);
+      expect(replayed).toMatchObject({ code: 0 });
+      expect(JSON.parse(replayed.stdout)).toMatchObject({ shortened: [] });
+      const after = await readModels();
+      expect(after.id).not.toBe(before.id);
+      expect(after.names).toEqual([readModelSchema]);
+      await sleepUntil(async () => (await changedOver()).every((times) => times >= takeover), 'all processes have changed over', 60_000);
+      const reached = acknowledged();
+      await sleepUntil(() => acknowledged() > reached + 100, 'writes are acknowledged again', 60_000);
+    }
+  });
+}, 600_000);
