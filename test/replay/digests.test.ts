@@ -6,7 +6,7 @@ import { models, readModelSchema } from '../../projections/models.ts';
 import { compactOnce } from '../../projections/tables/compaction.ts';
 import type { Service } from '../../src/app/service.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
-import { rebuild } from '../../src/replay/rebuild.ts';
+import { rebuild } from '../support/rebuild.ts';
 import { openOperator } from '../support/open-operator.ts';
 import { DrivenTeam } from './driven-team.ts';
 import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
@@ -31,7 +31,7 @@ function digest(schema = readModelSchema, snapshotMs?: number): Promise<ReadMode
 }
 
 async function digestOfRebuilt(): Promise<ReadModelDigest> {
-  await rebuild({ url: generated.url, log: generated.log, schema: rebuilt, batchEvents: 500, onProgress: () => undefined, signal });
+  await rebuild({ url: generated.url, log: generated.log, schema: rebuilt });
   return digest(rebuilt);
 }
 
