@@ -10,6 +10,7 @@ import { WrongLog } from '../log/identity.ts';
 import { isKafkaAway, isTopicMissing } from '../log/kafka/kafka-away.ts';
 import { UnsupportedKafkajs } from '../log/kafka/kafkajs-internals.ts';
 import { UnsafeTopic } from '../log/kafka/topic.ts';
+import { BackupError } from '../backup/backup-store.ts';
 import { CannotResume } from '../administration/partitions.ts';
 import { ReadModelInUse } from '../app/read-model-use.ts';
 import { describeServerError, isServerError } from './client/server-error.ts';
@@ -20,7 +21,7 @@ import { NoReadModel } from '../../projections/engine/compare/snapshot.ts';
 const insufficientPrivilege = '42501';
 
 const userErrors = [
-  UserError, InvalidRequest, ConfigError, EmbeddedPostgresError, WrongLog, UnsafeTopic, UnsupportedKafkajs, ReadModelInUse, NoReadModel, CannotResume,
+  UserError, InvalidRequest, ConfigError, EmbeddedPostgresError, WrongLog, UnsafeTopic, UnsupportedKafkajs, ReadModelInUse, NoReadModel, CannotResume, BackupError,
 ];
 
 /** Runs the work of a process, and exits. On failure, reports it on stderr and sets the exit code to 1. */

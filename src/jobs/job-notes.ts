@@ -9,7 +9,8 @@ import { advisoryLocks } from '../database/advisory-locks.ts';
 import { inTransaction } from '../database/transaction.ts';
 
 const schema = 'tablog_jobs';
-const notes = `${schema}.jobs`;
+/** `team_id`, `not_after`, `command_id` and what was asked for. */
+export const jobNotes = `${schema}.jobs`;
 
 /** How long notes are gathered, in milliseconds. */
 const gatherMs = 200;
@@ -55,19 +56,19 @@ export async function createJobNotes(pool: pg.Pool): Promise<void> {
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.createNotes]);
     await client.query(`create schema if not exists ${schema}`);
     await client.query(
-      `create table if not exists ${notes} (team_id uuid not null, not_after int8 not null, command_id uuid not null, job_id text not null,
+      `create table if not exists ${jobNotes} (team_id uuid not null, not_after int8 not null, command_id uuid not null, job_id text not null,
         operation text not null, app_id text, table_id uuid, stash_id text, primary key (team_id, not_after, command_id))`,
     );
-    await client.query(`create index if not exists jobs_of_apps on ${notes} (team_id, app_id, not_after, command_id) where app_id is not null`);
+    await client.query(`create index if not exists jobs_of_apps on ${jobNotes} (team_id, app_id, not_after, command_id) where app_id is not null`);
     // Almost nothing to write, and enough to find what is old: notes come in order of time.
-    await client.query(`create index if not exists jobs_by_time on ${notes} using brin (not_after)`);
+    await client.query(`create index if not exists jobs_by_time on ${jobNotes} using brin (not_after)`);
   });
 }
 
 /** Removes some of the notes from before this `notAfter`. Resolves to whether there may be more. */
 export async function forgetJobs(pool: pg.Pool, before: number): Promise<boolean> {
   const { rowCount } = await pool.query(
-    `delete from ${notes} where ctid = any (array(select ctid from ${notes} where not_after < $1 limit ${removedAtOnce}))`, [before],
+    `delete from ${jobNotes} where ctid = any (array(select ctid from ${jobNotes} where not_after < $1 limit ${removedAtOnce}))`, [before],
   );
   return rowCount === removedAtOnce;
 }
@@ -102,7 +103,7 @@ export class JobNotes {
   async list({ teamId, appId, since, before, limit }: JobsAsked): Promise<JobNote[]> {
     await this.#write();
     const { rows } = await this.#options.pool.query<JobNote>(
-      `select ${selected} from ${notes} where team_id = $1 and not_after >= $2
+      `select ${selected} from ${jobNotes} where team_id = $1 and not_after >= $2
           ${before === null ? '' : 'and (not_after, command_id) < ($4, $5)'} ${appId === null ? '' : `and app_id = $${before === null ? 4 : 6}`}
         order by not_after desc, command_id desc limit $3`,
       [teamId, since, limit, ...(before === null ? [] : [before.notAfter, before.commandId]), ...(appId === null ? [] : [appId])],
@@ -134,7 +135,7 @@ export class JobNotes {
       const batch = this.#waiting.slice(0, writtenAtOnce);
       try {
         await pool.query(
-          `insert into ${notes} (${columns})
+          `insert into ${jobNotes} (${columns})
             select * from unnest($1::uuid[], $2::int8[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::uuid[], $8::text[]) on conflict do nothing`,
           (['teamId', 'notAfter', 'commandId', 'jobId', 'operation', 'appId', 'tableId', 'stashId'] as const).map((name) => batch.map((note) => note[name])),
         );

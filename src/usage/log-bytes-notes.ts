@@ -7,7 +7,8 @@ import { advisoryLocks } from '../database/advisory-locks.ts';
 import { inTransaction } from '../database/transaction.ts';
 
 const schema = 'tablog_usage';
-const notes = `${schema}.log_bytes`;
+/** `day`, `team_id`, `bytes`. */
+export const logBytesNotes = `${schema}.log_bytes`;
 
 /** How many days are kept. */
 const daysKept = 31;
@@ -30,7 +31,7 @@ export async function createLogBytesNotes(pool: pg.Pool): Promise<void> {
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.createNotes]);
     await client.query(`create schema if not exists ${schema}`);
     await client.query(
-      `create table if not exists ${notes} (day date not null, team_id uuid not null, bytes int8 not null, primary key (day, team_id))`,
+      `create table if not exists ${logBytesNotes} (day date not null, team_id uuid not null, bytes int8 not null, primary key (day, team_id))`,
     );
   });
 }
@@ -38,7 +39,7 @@ export async function createLogBytesNotes(pool: pg.Pool): Promise<void> {
 /** Adds bytes, by team ID, to those of the day. */
 export async function noteLogBytes(pool: pg.Pool, day: string, bytes: ReadonlyMap<string, number>): Promise<void> {
   await pool.query(
-    `insert into ${notes} as noted (day, team_id, bytes)
+    `insert into ${logBytesNotes} as noted (day, team_id, bytes)
       select $1, * from unnest($2::uuid[], $3::int8[]) as given(team_id, bytes) order by team_id
       on conflict (day, team_id) do update set bytes = noted.bytes + excluded.bytes`,
     [day, [...bytes.keys()], [...bytes.values()]],
@@ -49,7 +50,7 @@ export async function noteLogBytes(pool: pg.Pool, day: string, bytes: ReadonlyMa
 export async function readLogBytes(pool: pg.Pool, day: string, teamIds: readonly string[]): Promise<NotedLogBytes[]> {
   const { rows } = await pool.query<NotedLogBytes>(
     `select id as "teamId", coalesce(bytes, 0)::float8 as used, log_bytes_per_day_max::float8 as "planMax"
-      from teams left join ${notes} on day = $1 and team_id = id where id = any($2::uuid[])`,
+      from teams left join ${logBytesNotes} on day = $1 and team_id = id where id = any($2::uuid[])`,
     [day, teamIds],
   );
   return rows;
@@ -58,12 +59,12 @@ export async function readLogBytes(pool: pg.Pool, day: string, teamIds: readonly
 /** The bytes appended in the day: by all teams together, and by the team that appended most. */
 export async function sumLogBytes(pool: pg.Pool, day: string): Promise<{ readonly allTeams: number; readonly largestTeam: number }> {
   const { rows: [sums] } = await pool.query<{ allTeams: number; largestTeam: number }>(
-    `select coalesce(sum(bytes), 0)::float8 as "allTeams", coalesce(max(bytes), 0)::float8 as "largestTeam" from ${notes} where day = $1`, [day],
+    `select coalesce(sum(bytes), 0)::float8 as "allTeams", coalesce(max(bytes), 0)::float8 as "largestTeam" from ${logBytesNotes} where day = $1`, [day],
   );
   return sums!;
 }
 
 /** Removes what was noted long before this day. */
 export async function forgetLogBytes(pool: pg.Pool, day: string): Promise<void> {
-  await pool.query(`delete from ${notes} where day < $1::date - $2::int`, [day, daysKept]);
+  await pool.query(`delete from ${logBytesNotes} where day < $1::date - $2::int`, [day, daysKept]);
 }

@@ -1,0 +1,29 @@
+/** Where backups are kept: objects with names, in a folder or in an S3 bucket. */
+import type { Readable } from 'node:stream';
+
+/** An object in the store. */
+export interface KeptObject {
+  readonly name: string;
+  /** When it was stored, in milliseconds since 1970 by the store's clock. */
+  readonly storedAt: number;
+}
+
+/** Names have the form `packs/ab/abcd...`. A name is written whole or not at all, and what was written survives a power failure. */
+export interface BackupStore {
+  /** Stores an object of `size` bytes, in the place of one that has this name. */
+  put(name: string, content: Uint8Array | AsyncIterable<Uint8Array>, size: number): Promise<void>;
+  /** Null if there is none. The caller reads the stream to its end or destroys it. */
+  read(name: string): Promise<Readable | null>;
+  /** Null if there is none. */
+  find(name: string): Promise<KeptObject | null>;
+  /** All objects whose names begin with a folder, such as `packs/`, in no order. */
+  list(folder: string): AsyncIterable<KeptObject>;
+  /** Removing a missing object is no error. */
+  remove(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What is in the store is not what was stored, or not what this command needs. */
+export class BackupError extends Error {
+  override readonly name = 'BackupError';
+}

@@ -1,0 +1,113 @@
+/**
+ * Packs: pieces of up to 8 MiB, compressed, that are named by the SHA-256 of their content. What has not changed since an earlier set is
+ * the same pack, and is not stored again.
+ */
+import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { zstdCompress, zstdDecompress } from 'node:zlib';
+import { BackupError, type BackupStore } from './backup-store.ts';
+
+const compress = promisify(zstdCompress);
+const decompress = promisify(zstdDecompress);
+
+export const packBytesMax = 8 * 2 ** 20;
+
+/** Of a record of the log, which stands in one pack, at most. */
+const contentMax = 64 * 2 ** 20;
+
+/**
+ * A pack that no complete set names is used again only for half a day after it was stored, to continue a backup that was interrupted.
+ * `remove` leaves such packs alone for a day. So neither needs to know of the other.
+ */
+export const reusedForMs = 12 * 3_600_000;
+export const unnamedForMs = 2 * reusedForMs;
+
+/** The name of the object of a pack. */
+export function packObject(id: string): string {
+  return `packs/${id.slice(0, 2)}/${id}`;
+}
+
+/** The pack of an object's name. */
+export function packOf(object: string): string {
+  return object.slice(object.lastIndexOf('/') + 1);
+}
+
+/** Reads a pack. Rejects with BackupError if it is missing or damaged. */
+export async function readPack(store: BackupStore, id: string): Promise<Buffer> {
+  const stream = await store.read(packObject(id));
+  if (stream === null) throw new BackupError(`Pack ${id} is missing.`);
+  const stored = await buffer(stream);
+  const content = await decompress(stored, { maxOutputLength: contentMax }).catch((error: unknown) => {
+    throw new BackupError(`Pack ${id} is damaged: it cannot be decompressed.`, { cause: error });
+  });
+  if (hashOf(content) !== id) throw new BackupError(`Pack ${id} is damaged: its content is another one than was stored.`);
+  return content;
+}
+
+/** The contents of packs one after another. */
+export async function* readPacks(store: BackupStore, ids: readonly string[]): AsyncGenerator<Buffer> {
+  for (const id of ids) yield await readPack(store, id);
+}
+
+export class PackWriter {
+  readonly #store: BackupStore;
+  readonly #named: ReadonlySet<string>;
+  #written = 0;
+  #writtenBytes = 0;
+
+  /** `named`: packs that the newest complete set names. */
+  constructor(store: BackupStore, named: ReadonlySet<string>) {
+    this.#store = store;
+    this.#named = named;
+  }
+
+  /** How many packs were stored, and their bytes; packs that were there do not count. */
+  get written(): { readonly packs: number; readonly bytes: number } {
+    return { packs: this.#written, bytes: this.#writtenBytes };
+  }
+
+  /** Stores a pack unless it is there. Resolves to its ID. */
+  async write(content: Uint8Array): Promise<string> {
+    const id = hashOf(content);
+    if (this.#named.has(id)) return id;
+    const found = await this.#store.find(packObject(id));
+    if (found !== null && Date.now() - found.storedAt < reusedForMs) return id;
+    const compressed = await compress(content);
+    await this.#store.put(packObject(id), compressed, compressed.length);
+    this.#written += 1;
+    this.#writtenBytes += compressed.length;
+    return id;
+  }
+
+  /** Cuts a stream into packs. Resolves to their IDs. */
+  async writeStream(chunks: AsyncIterable<Uint8Array>): Promise<string[]> {
+    const ids: string[] = [];
+    let held: Uint8Array[] = [];
+    let bytes = 0;
+    const flush = async (): Promise<void> => {
+      if (bytes === 0) return;
+      ids.push(await this.write(Buffer.concat(held)));
+      held = [];
+      bytes = 0;
+    };
+    for await (let chunk of chunks) {
+      // Always cut at the same places, however the stream was cut before.
+      while (bytes + chunk.length >= packBytesMax) {
+        const room = packBytesMax - bytes;
+        held.push(chunk.subarray(0, room));
+        bytes += room;
+        chunk = chunk.subarray(room);
+        await flush();
+      }
+      if (chunk.length > 0) held.push(chunk);
+      bytes += chunk.length;
+    }
+    await flush();
+    return ids;
+  }
+}
+
+function hashOf(content: Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
+}

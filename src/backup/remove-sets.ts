@@ -1,0 +1,44 @@
+/** Removes old sets, and what only they name. */
+import type { BackupStore, KeptObject } from './backup-store.ts';
+import { listSets, packsOf, readSet, removeManifest } from './manifest.ts';
+import { packOf, unnamedForMs } from './packs.ts';
+import { fileObject, listFiles } from './uploaded-files.ts';
+
+export interface Removed {
+  readonly sets: readonly string[];
+  /** Packs, files and keys. */
+  readonly objects: number;
+}
+
+/**
+ * Keeps the newest sets, `keep` of them, at least one. What no kept set names is removed once it is a day old: before that, a backup that is under way may use it.
+ * Interrupted at any place, it can be run again. Rejects with BackupError, and then removes nothing, if a kept set cannot be read.
+ */
+export async function removeSets(store: BackupStore, keep: number, signal: AbortSignal, unnamedFor = unnamedForMs): Promise<Removed> {
+  const sets = await listSets(store);
+  const kept = sets.slice(-Math.max(1, keep));
+  const old = sets.slice(0, sets.length - kept.length);
+  const named = { packs: new Set<string>(), files: new Set<string>(), keys: new Set<string>() };
+  for (const id of kept) {
+    const { manifest } = await readSet(store, id);
+    for (const pack of packsOf(manifest)) named.packs.add(pack);
+    if (manifest.files.kept) for await (const { name } of listFiles(store, manifest.files.names)) named.files.add(fileObject(name));
+    if (manifest.keys !== null) named.keys.add(manifest.keys);
+  }
+  // First the manifests: a set that lacks something never has one.
+  for (const id of old) await removeManifest(store, id);
+  const before = Date.now() - unnamedFor;
+  let objects = 0;
+  const removeUnnamed = async (folder: string, isNamed: (object: KeptObject) => boolean): Promise<void> => {
+    for await (const object of store.list(folder)) {
+      signal.throwIfAborted();
+      if (object.storedAt >= before || isNamed(object)) continue;
+      await store.remove(object.name);
+      objects += 1;
+    }
+  };
+  await removeUnnamed('packs/', ({ name }) => named.packs.has(packOf(name)));
+  await removeUnnamed('files/', ({ name }) => named.files.has(name));
+  await removeUnnamed('keys/', ({ name }) => named.keys.has(name));
+  return { sets: old, objects };
+}

@@ -1,0 +1,125 @@
+/**
+ * Restores a set into an empty database. All is built beside the places where the service looks for it, and one transaction puts it
+ * there: a restore that was interrupted is begun anew.
+ */
+import pg from 'pg';
+import { createReadModel, dropReadModel, openDatabase } from '../../projections/engine/read-model.ts';
+import { models, readModelSchema } from '../../projections/models.ts';
+import { ReadModelUse } from '../app/read-model-use.ts';
+import type { Database } from '../database/database.ts';
+import { createJobNotes } from '../jobs/job-notes.ts';
+import type { LocalFileStore } from '../files/local-file-store.ts';
+import type { LogReader } from '../log/event-log.ts';
+import { proveIdentity } from '../log/identity.ts';
+import { appendRecord } from '../log/postgres/append-record.ts';
+import { logSchema } from '../log/postgres/log-tables.ts';
+import { resumeLog } from '../log/resume.ts';
+import { createTokenNotes } from '../security/token-notes.ts';
+import { StoredSecretKeys } from '../security/secret-keys.ts';
+import { createLogBytesNotes } from '../usage/log-bytes-notes.ts';
+import { BackupError, type BackupStore } from './backup-store.ts';
+import { copyIn, IndexesAside } from './copy-in.ts';
+import { readKeys, restoreKeys } from './keys.ts';
+import type { BackupSet, Manifest } from './manifest.ts';
+import { restoreLog } from './restore-log.ts';
+import { restoreFiles } from './uploaded-files.ts';
+
+export interface RestoreOptions {
+  readonly store: BackupStore;
+  /** Of Postgres. */
+  readonly url: string;
+  /** The log in Kafka, which must hold all that the set was made of; null: the log is in Postgres, and is restored from the set. */
+  readonly kafka: LogReader | null;
+  /** Where the uploaded files of the set go; null if it has none. */
+  readonly files: LocalFileStore | null;
+  /** Null: the signing keys are not restored. */
+  readonly passphrase: Buffer | null;
+  readonly signal: AbortSignal;
+}
+
+const staged = '_restored';
+
+/**
+ * Restores the uploaded files, the read model, the log in Postgres, the notes and the keys. Resolves to whether the read model was restored: if its shape is
+ * another one by now, it has to be built from the log. Rejects with BackupError, with ReadModelInUse, with WrongLog, and with the reason
+ * of `signal`.
+ */
+export async function restore({ manifest }: BackupSet, options: RestoreOptions): Promise<boolean> {
+  const { store, url, kafka, files, passphrase, signal } = options;
+  const use = await ReadModelUse.exclude(url, readModelSchema);
+  await using resources = new AsyncDisposableStack();
+  resources.defer(() => use.end());
+  const pool = new pg.Pool({ connectionString: url, max: 3, application_name: 'tablog restore', connectionTimeoutMillis: 5000 });
+  // Ignored: the pool replaces an idle connection that breaks.
+  pool.on('error', () => undefined);
+  resources.defer(() => pool.end());
+  await use.holding(checkEmpty);
+  if (files !== null) await restoreFiles(store, manifest, files, signal);
+  const keys = manifest.keys === null || passphrase === null ? null : await readKeys(store, manifest.keys, passphrase);
+  if (kafka === null) await restoreLog(manifest, store, pool, `${logSchema}${staged}`, signal);
+  else for (const [partition, copy] of manifest.partitions.entries()) await proveIdentity(kafka, partition, rememberedOf(copy));
+  const isOfThisShape = manifest.readModel === readModelSchema;
+  if (isOfThisShape) await restoreReadModel(manifest, options);
+  await createTokenNotes(pool);
+  await createLogBytesNotes(pool);
+  await createJobNotes(pool);
+  // Makes the tables of the keys.
+  await (await StoredSecretKeys.open(pool)).close();
+  await use.holding(async (client) => {
+    await client.query('begin');
+    await client.query('set local synchronous_commit = on');
+    for (const { schema, ...copy } of manifest.notes) {
+      await client.query(`truncate ${schema}."${copy.name}"`);
+      await copyIn(client, schema, copy, store, signal);
+    }
+    if (keys !== null) await restoreKeys(client, keys);
+    if (isOfThisShape) await putInPlace(client, readModelSchema);
+    if (kafka === null) {
+      await putInPlace(client, logSchema);
+      // What was appended after the backup is lost, and its versions must not be given out again.
+      const versions = manifest.partitions.map(({ next, base }) => BigInt(base) + BigInt(next));
+      await resumeLog({ appendRecord: (partition, bytes) => appendRecord(client, partition, bytes) }, versions);
+    }
+    await client.query('commit');
+  });
+  return isOfThisShape;
+}
+
+async function putInPlace(client: pg.ClientBase, schema: string): Promise<void> {
+  await client.query(`drop schema if exists ${schema} cascade`);
+  await client.query(`alter schema ${schema}${staged} rename to ${schema}`);
+}
+
+function rememberedOf({ next, logId, lastHash }: Manifest['partitions'][number]): Parameters<typeof proveIdentity>[2] {
+  return { next: BigInt(next), logId, lastHash: lastHash === null ? null : Buffer.from(lastHash, 'hex') };
+}
+
+/** Rejects with BackupError unless the database has neither a log nor a read model with anything in it. */
+async function checkEmpty(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `select format('%I.%I', nspname, relname) as name from pg_class join pg_namespace namespace on namespace.oid = relnamespace
+      where (nspname = $1 and relname = 'heads') or (nspname ~ '^tablog_[0-9]+$' and relname = 'progress')`, [logSchema],
+  );
+  for (const { name } of rows) {
+    const { rowCount } = await client.query(`select 1 from ${name} where next > 0 limit 1`);
+    if (rowCount !== 0) throw new BackupError(`The database has data of Tablog already (${name}). A backup is restored into an empty one only.`);
+  }
+}
+
+async function restoreReadModel(manifest: Manifest, { store, url, signal }: RestoreOptions): Promise<void> {
+  const schema = `${readModelSchema}${staged}`;
+  const database: Database = await openDatabase(models, { url, schema, synchronousCommit: false, queryTimeout: 0 });
+  try {
+    await dropReadModel(database);
+    await createReadModel(models, database, manifest.partitions.length);
+    const { pool } = database;
+    await pool.query('delete from progress');
+    const indexes = await IndexesAside.take(pool, schema);
+    const waiting = manifest.tables.flatMap((table) => table.streams.map((stream) => ({ ...table, streams: [stream] })));
+    await indexes.inParallel(waiting, async (client, copy) => copyIn(client, schema, copy, store, signal));
+    await indexes.putBack(signal);
+    await pool.query(`select setval('local_keys', $1::int8)`, [manifest.localKeys]);
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,81 @@
+/** Takes a backup of a deployment while it runs (docs/decisions/0039-backups.md). */
+import { to as copyTo } from 'pg-copy-streams';
+import type { Database } from '../database/database.ts';
+import type { FileStore } from '../files/file-store.ts';
+import type { LogReader } from '../log/event-log.ts';
+import type { BackupStore } from './backup-store.ts';
+import { CopySnapshot } from './copy-out.ts';
+import { backupKeys } from './keys.ts';
+import { packsOf, readNewestSet, writeManifest, type BackupSet, type Manifest, type PartitionCopy } from './manifest.ts';
+import { PackWriter } from './packs.ts';
+import { writeRecords } from './record-packs.ts';
+import { noteTables, readModelTables } from './stored-tables.ts';
+import { backupFiles, listFiles } from './uploaded-files.ts';
+
+export interface BackupOptions {
+  readonly store: BackupStore;
+  /** Of Postgres. */
+  readonly url: string;
+  readonly database: Database;
+  readonly log: LogReader;
+  /** Whether the set holds the records of the log, or only where it ends. */
+  readonly withRecords: boolean;
+  /** Null: the signing keys are left out. */
+  readonly passphrase: Buffer | null;
+  /** Null: only the names of the uploaded files are kept. */
+  readonly files: Pick<FileStore, 'read'> | null;
+  readonly signal: AbortSignal;
+}
+
+export interface TakenBackup extends BackupSet {
+  /** What was stored; what earlier sets have does not count. */
+  readonly written: { readonly packs: number; readonly bytes: number };
+}
+
+/**
+ * Takes a backup. What it has stored when it is interrupted is used by the next one. Rejects with BackupError, with the reason of `signal`,
+ * and with errors of Postgres, the log and the store.
+ */
+export async function takeBackup({ store, url, database, log, withRecords, passphrase, files, signal }: BackupOptions): Promise<TakenBackup> {
+  const before = (await readNewestSet(store))?.manifest;
+  const packs = new PackWriter(store, new Set(before === undefined ? [] : packsOf(before)));
+  const began = performance.now();
+  const { progress, fileNames, ...copied } = await CopySnapshot.with(url, async (snapshot) => {
+    const { client } = snapshot;
+    const takenAt = Date.now();
+    const present = await readProgressOf(snapshot, database.schema);
+    // Encrypted first: a passphrase that is too short is found before the work.
+    const keys = passphrase === null ? null : await backupKeys(client, store, passphrase);
+    const noted = await noteTables(client);
+    const tables = await snapshot.copy(readModelTables(database, database.schema), packs, before?.readModel === database.schema ? before.tables : [], signal);
+    const notes = (await snapshot.copy(noted, packs, [], signal)).map((copy, place) => ({ ...copy, schema: noted[place]!.schema }));
+    const names = await packs.writeStream(client.query(copyTo(`copy (${selectFiles(database.schema)}) to stdout`)));
+    // After the copies: no key in them is higher.
+    const { rows: [sequence] } = await client.query<{ last: string }>(`select last_value as last from ${database.schema}.local_keys`);
+    return { takenAt, keys, tables, notes, localKeys: sequence!.last, progress: present, fileNames: names };
+  });
+  const snapshotMs = Math.round(performance.now() - began);
+  const partitions: Manifest['partitions'] = [];
+  for (const [partition, { next, ...rest }] of progress.entries()) {
+    signal.throwIfAborted();
+    const records = withRecords ? await writeRecords(log, packs, partition, BigInt(next), before?.partitions[partition]) : null;
+    partitions.push({ next, ...rest, records });
+  }
+  const named = listFiles(store, fileNames);
+  const keptFiles = await backupFiles(named, files, store, packs, signal);
+  const manifest: Manifest = { format: 1, snapshotMs, readModel: database.schema, ...copied, partitions, files: keptFiles };
+  signal.throwIfAborted();
+  return { id: await writeManifest(store, manifest), manifest, written: packs.written };
+}
+
+/** The files that uploads have at present, as `listFiles` reads them. */
+function selectFiles(schema: string): string {
+  return `select file || ' ' || size from ${schema}.uploads where file is not null and removed_at is null order by file`;
+}
+
+async function readProgressOf({ client }: CopySnapshot, schema: string): Promise<Omit<PartitionCopy, 'records'>[]> {
+  const { rows } = await client.query<Omit<PartitionCopy, 'records'>>(
+    `select next, base, log_id as "logId", encode(last_hash, 'hex') as "lastHash" from ${schema}.progress order by partition`,
+  );
+  return rows;
+}

@@ -1,0 +1,145 @@
+/** `tablog backup`: takes, lists, verifies and removes backups (docs/operations.md). */
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { readConfig } from '../app/config.ts';
+import type { BackupStore } from '../backup/backup-store.ts';
+import type { BackupSet } from '../backup/manifest.ts';
+import { audited } from './audited.ts';
+import { withRequiredOption, wholeNumber, writeOut, writeTable, writeWords } from './console.ts';
+import { interruption } from './interruption.ts';
+import { UserError } from './user-error.ts';
+import { withRecordLog } from './with-record-log.ts';
+
+interface Flags {
+  readonly json?: boolean;
+}
+
+/** What becomes of the signing keys. */
+export interface KeyFlags {
+  readonly keyFile?: string;
+  /** False: they are left out. */
+  readonly keys: boolean;
+}
+
+interface TakeFlags extends Flags, KeyFlags {
+  readonly files: boolean;
+  readonly withLog?: boolean;
+}
+
+export function addBackupCommands(program: Command): void {
+  const backup = program.command('backup').description('take a backup of a running service; list, verify and remove backups')
+    .argument('<to>', 'the folder of the backups, which is made if it is not there')
+    .option('--key-file <file>', 'a file with the passphrase that encrypts the signing keys')
+    .option('--without-keys', 'leave out the signing keys: what they signed, IDs of jobs and URLs of uploads, is refused after a restore')
+    .option('--no-files', 'keep the names of uploaded files only, not their bytes; so it is anyway where they are in an S3')
+    .option('--with-log', 'hold the records of the log too where it is in Kafka')
+    .option('--json', 'write the result as JSON')
+    .action((to: string, flags: TakeFlags & { readonly withoutKeys?: boolean }) => take(to, { ...flags, keys: flags.withoutKeys !== true }));
+  const command = (name: string, description: string): Command => {
+    return backup.command(name).description(description).argument('<from>', 'the folder of the backups').option('--json', 'write the result as JSON');
+  };
+  command('list', 'list the sets, oldest first').action(list);
+  command('verify', 'read all that a set is made of, and prove that it is what was stored; exits with 1 if it is not')
+    .argument('[set]', 'the ID of the set; without it the newest')
+    .option('--key-file <file>', 'a file with the passphrase of the signing keys, which are decrypted too').action(verify);
+  withRequiredOption(command('remove', 'remove old sets, and what only they are made of'), '--keep <n>', 'how many of the newest sets are kept')
+    .action((from: string, flags: Flags & { readonly keep: string }) => remove(from, wholeNumber(1)(flags.keep), flags));
+}
+
+async function take(to: string, flags: TakeFlags): Promise<void> {
+  const passphrase = await readPassphrase(flags);
+  const signal = interruption();
+  const config = readConfig();
+  const [{ takeBackup }, { openLocalFiles }] = await Promise.all([import('../backup/take-backup.ts'), import('../backup/uploaded-files.ts')]);
+  const taken = await audited('backup.take', { to }, (details) => withStore(to, { make: true }, (store) => withRecordLog(async (log, { url, database }) => {
+    await using files = flags.files ? await openLocalFiles(config, database.pool) : null;
+    const withRecords = config.KAFKA_BROKERS === undefined || flags.withLog === true;
+    const set = await takeBackup({ store, url, database, log, withRecords, passphrase, files: files?.store ?? null, signal });
+    details['set'] = set.id;
+    return set;
+  })));
+  if (flags.json) return writeOut(JSON.stringify({ ...summaryOf(taken), stored: taken.written }));
+  const { packs, bytes } = taken.written;
+  writeOut(taken.id);
+  writeWords(`The backup is complete: ${packs} packs of ${bytes} bytes were stored, and the snapshot was open for ${taken.manifest.snapshotMs} ms.`);
+}
+
+async function list(from: string, flags: Flags): Promise<void> {
+  const { listSets, readSet } = await import('../backup/manifest.ts');
+  await withStore(from, { make: false }, async (store) => {
+    const sets: Summary[] = [];
+    for (const id of await listSets(store)) sets.push(summaryOf(await readSet(store, id)));
+    if (flags.json) return writeOut(JSON.stringify(sets));
+    writeTable(['SET', 'TAKEN AT', 'READ MODEL', 'EVENTS', 'ROWS', 'LOG', 'KEYS', 'FILES'], sets.map((set) => [
+      set.id, set.takenAt, set.readModel, String(set.events), String(set.rows), set.withLog ? 'records' : 'its end', set.withKeys ? 'yes' : 'no',
+      `${set.files}${set.withFiles ? '' : ' names'}`,
+    ]));
+  });
+}
+
+async function verify(from: string, id: string | undefined, flags: Flags & Pick<KeyFlags, 'keyFile'>): Promise<void> {
+  const passphrase = flags.keyFile === undefined ? null : await readPassphrase({ keyFile: flags.keyFile, keys: true });
+  const signal = interruption();
+  const { verifyBackup } = await import('../backup/verify-backup.ts');
+  const { set, verified } = await withStore(from, { make: false }, async (store) => {
+    const found = await findSet(store, id);
+    return { set: found, verified: await verifyBackup(found, store, passphrase, signal) };
+  });
+  const { problems, packs, records, files } = verified;
+  if (problems.length > 0) process.exitCode = 1;
+  if (flags.json) return writeOut(JSON.stringify({ set: set.id, ...verified }));
+  if (problems.length === 0) writeOut(`Set ${set.id} is what was stored: ${packs} packs, ${records} records of the log, ${files} files.`);
+  else writeOut(`Set ${set.id} cannot be restored as it is:\n${problems.join('\n')}`);
+}
+
+async function remove(from: string, keep: number, flags: Flags): Promise<void> {
+  const signal = interruption();
+  const { removeSets } = await import('../backup/remove-sets.ts');
+  const removed = await audited('backup.remove', { from, keep }, () => withStore(from, { make: false }, (store) => removeSets(store, keep, signal)));
+  if (flags.json) return writeOut(JSON.stringify(removed));
+  writeWords(`${removed.sets.length} sets are removed, and ${removed.objects} packs, files and keys that no set names. Those younger than a day stay until the next time.`);
+}
+
+/** Opens the store of backups for some work. */
+export async function withStore<T>(place: string, options: { readonly make: boolean }, work: (store: BackupStore) => Promise<T>): Promise<T> {
+  const { openBackupStore } = await import('../backup/open-store.ts');
+  const store = await openBackupStore(place, readConfig(), options);
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** The set of this ID, or the newest. Rejects with UserError if there is none. */
+export async function findSet(store: BackupStore, id: string | undefined): Promise<BackupSet> {
+  const { readNewestSet, readSet } = await import('../backup/manifest.ts');
+  const found = id === undefined ? await readNewestSet(store) : await readSet(store, id);
+  if (found === null) throw new UserError('There is no complete backup.');
+  return found;
+}
+
+/** The passphrase; null if the keys are left out. Rejects with UserError if neither was said. */
+export async function readPassphrase({ keyFile, keys }: KeyFlags): Promise<Buffer | null> {
+  if (!keys) return null;
+  if (keyFile === undefined) {
+    throw new UserError('Say with --key-file which file has the passphrase of the signing keys, or leave them out with --without-keys.');
+  }
+  const content = await readFile(keyFile, 'utf8').catch((error: Error) => {
+    throw new UserError(`The file of the passphrase cannot be read: ${error.message}`);
+  });
+  return Buffer.from(content.replace(/\r?\n$/, ''));
+}
+
+/** What is shown of a set. */
+function summaryOf({ id, manifest }: BackupSet) {
+  const { takenAt, snapshotMs, readModel, partitions, tables, files, keys } = manifest;
+  const rowsOf = (name: string): number => tables.find((table) => table.name === name)?.streams.reduce((sum, { rows }) => sum + rows, 0) ?? 0;
+  return {
+    id, takenAt: new Date(takenAt).toISOString(), snapshotMs, readModel,
+    events: partitions.reduce((sum, { next }) => sum + Number(next), 0), rows: rowsOf('segment_rows'),
+    withLog: partitions.every(({ records }) => records !== null), withKeys: keys !== null, files: files.count, withFiles: files.kept,
+  };
+}
+
+type Summary = ReturnType<typeof summaryOf>;

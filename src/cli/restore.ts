@@ -1,0 +1,78 @@
+/** `tablog restore`: brings a backup back on an empty machine (docs/operations.md). */
+import { Pool } from 'pg';
+import type { Command } from 'commander';
+import { readConfig, type Config } from '../app/config.ts';
+import type { RecordLog } from '../log/event-log.ts';
+import { audited } from './audited.ts';
+import { findSet, readPassphrase, withStore, type KeyFlags } from './backup.ts';
+import { newLogger, writeOut, writeWords } from './console.ts';
+import { interruption } from './interruption.ts';
+import { ProgressLine } from './progress-line.ts';
+import { UserError } from './user-error.ts';
+
+interface Flags {
+  readonly keyFile?: string;
+  readonly withoutKeys?: boolean;
+  readonly set?: string;
+  readonly json?: boolean;
+}
+
+export function addRestoreCommand(program: Command): void {
+  program.command('restore').description('bring a backup back, where there is no data yet; then start the service')
+    .argument('<from>', 'the folder of the backups')
+    .option('--set <id>', 'the ID of the set; without it the newest')
+    .option('--key-file <file>', 'a file with the passphrase of the signing keys')
+    .option('--without-keys', 'make new signing keys: what the former ones signed is refused')
+    .option('--json', 'write the result as JSON')
+    .action(runRestore);
+}
+
+async function runRestore(from: string, flags: Flags): Promise<void> {
+  const signal = interruption();
+  const config = readConfig();
+  const logger = newLogger();
+  const [{ restore }, { openLocalFiles }, { openPostgres }] = await Promise.all([
+    import('../backup/restore.ts'), import('../backup/uploaded-files.ts'), import('../app/service.ts'),
+  ]);
+  const began = performance.now();
+  const set = await audited('backup.restore', { from }, (details) => withStore(from, { make: false }, async (store) => {
+    const found = await findSet(store, flags.set);
+    details['set'] = found.id;
+    const { manifest } = found;
+    const keyFlags: KeyFlags = { keys: manifest.keys !== null && flags.withoutKeys !== true, ...(flags.keyFile !== undefined && { keyFile: flags.keyFile }) };
+    const passphrase = await readPassphrase(keyFlags);
+    await using resources = new AsyncDisposableStack();
+    const postgres = await openPostgres(config, logger);
+    resources.defer(() => postgres.close());
+    const kafka = config.KAFKA_BROKERS === undefined ? null : resources.adopt(await openLog(config, postgres.url), (log) => log.close());
+    const pool = resources.adopt(new Pool({ connectionString: postgres.url, max: 1, application_name: 'tablog restore' }), (used) => used.end());
+    const files = manifest.files.kept ? resources.use(await openLocalFiles(config, pool)) : null;
+    if (manifest.files.kept && files === null) {
+      throw new UserError('The set has uploaded files that were in a folder: set FILES_DIR instead of FILES_S3_BUCKET.');
+    }
+    const hasReadModel = await restore(found, { store, url: postgres.url, kafka, files: files?.store ?? null, passphrase, signal });
+    if (!hasReadModel) await buildReadModel(config, postgres.url, signal);
+    return found;
+  }));
+  const seconds = Math.round((performance.now() - began) / 100) / 10;
+  if (flags.json) return writeOut(JSON.stringify({ set: set.id, seconds }));
+  writeOut(`Set ${set.id} is restored, in ${seconds} s. Start the service; \`tablog verify\` proves that it serves what its log says.`);
+  if (!set.manifest.files.kept && set.manifest.files.count > 0) writeWords(`Its ${set.manifest.files.count} uploaded files are not in the backup.`);
+}
+
+/** The set is of another version of the software, whose read model has another shape. */
+async function buildReadModel(config: Config, url: string, signal: AbortSignal): Promise<void> {
+  const { replay } = await import('../replay/replay.ts');
+  const log = await openLog(config, url);
+  try {
+    const progress = new ProgressLine('events', writeWords);
+    await replay({ url, log, batchEvents: 500, signal, onProgress: (done, of) => progress.update(done, of) });
+  } finally {
+    await log.close();
+  }
+}
+
+async function openLog(config: Config, url: string): Promise<RecordLog> {
+  const { openRecordLog } = await import('../app/open-log.ts');
+  return openRecordLog(config, url, newLogger());
+}

@@ -1,0 +1,207 @@
+/** Backups of a log in Postgres, taken beside writes, and restored: all that can be read is as it was. */
+import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { pino } from 'pino';
+import { readConfig } from '../../src/app/config.ts';
+import { openService } from '../../src/app/service.ts';
+import { dumpOf } from '../fixtures/dump.ts';
+import { newToken } from '../fixtures/writers/scripted-team.ts';
+import { Client } from '../support/client.ts';
+import { createDatabase } from '../support/postgres.ts';
+import { Random } from '../support/random.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+import { createTable } from '../support/tables.ts';
+import { outputOf, runTablog } from '../support/tablog.ts';
+import { upload } from '../support/uploads.ts';
+import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+const seed = chooseSeed();
+const random = new Random(seed);
+let generated: GeneratedLog;
+let folder: string;
+let backups: string;
+let keyFile: string;
+let source: Environment;
+let server: TestServer;
+let client: Client;
+const readers: Record<string, string> = {};
+/** The set in which all is that was dumped. */
+let dumped: { readonly set: string; readonly text: string };
+const databases: Awaited<ReturnType<typeof createDatabase>>[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tablog-backup-'));
+  [backups, keyFile] = [join(folder, 'backups'), join(folder, 'passphrase')];
+  await writeFile(keyFile, 'correct horse battery staple\n');
+  generated = await createGeneratedLog({ seed, teams: 3, eventsOfTeam: 150, blocksOfTeam: 4, rowsOfBlock: 200 });
+  source = { ...generated.environment, DATA_DIR: join(folder, 'source') };
+  server = await startServer({ folder: source['DATA_DIR']!, environment: source });
+  const service = await openService(readConfig(source), pino({ level: 'silent' }), new AbortController().signal);
+  try {
+    for (const { id } of await service.queries.teams.teams()) readers[id] = (await newToken(service, id)).token;
+  } finally {
+    await service.close();
+  }
+  client = new Client(server.url, Object.values(readers).at(-1)!);
+}, 120_000);
+
+afterAll(async () => {
+  await server?.stop();
+  await generated?.drop();
+  await Promise.all(databases.map((database) => database.drop()));
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+});
+
+/** All that can be read, except that the log was resumed, and at which address. */
+async function dump(environment: Environment, url: string): Promise<string> {
+  const service = await openService(readConfig(environment), pino({ level: 'silent' }), new AbortController().signal);
+  try {
+    const text = await dumpOf(url, service, {
+      time: 0, readers, requests: Object.values(readers).flatMap((token) => ['/jobs', '/usage'].map((path) => ({ token, path }))),
+    });
+    return text.replaceAll(url, '').split('\n').filter((line) => !/ LogResumed |^partition \d+: /.test(line)).join('\n');
+  } finally {
+    await service.close();
+  }
+}
+
+async function take(): Promise<{ readonly id: string; readonly events: number; readonly stored: { readonly packs: number; readonly bytes: number } }> {
+  return JSON.parse(await outputOf(['backup', backups, '--key-file', keyFile, '--json'], source));
+}
+
+/** An empty database, and a folder for its files. */
+async function emptyPlace(name: string): Promise<Environment> {
+  const database = await createDatabase();
+  databases.push(database);
+  return { DATABASE_URL: database.url, DATA_DIR: join(folder, name) };
+}
+
+async function expectVerified(environment: Environment): Promise<void> {
+  const verified = JSON.parse(await outputOf(['verify', '--json'], environment));
+  expect(verified).toMatchObject({ equal: true, differences: [] });
+}
+
+/** Runs a command and kills it after a random time. Resolves to whether it had ended before. */
+async function killed(args: readonly string[], environment: Environment, withinMs: number): Promise<boolean> {
+  const running = runTablog(args, environment);
+  await Promise.race([running, sleep(random.between(300, withinMs))]);
+  running.child.kill('SIGKILL');
+  return (await running).code === 0;
+}
+
+test('a backup that is taken beside writes, killed before it was complete and taken again, is restored as what its log says', async () => {
+  const { path } = await createTable(client, [{ name: 'a' }]);
+  let writing = true;
+  const writes = (async () => {
+    for (let n = 0; writing; n += 1) expect((await client.post(path, { rows: [{ name: String(n) }] })).status).toBe(201);
+  })();
+  try {
+    for (let n = 0; n < 2; n += 1) await killed(['backup', backups, '--key-file', keyFile], source, 3000);
+    await take();
+  } finally {
+    writing = false;
+    await writes;
+  }
+  const place = await emptyPlace('beside-writes');
+  await outputOf(['restore', backups, '--key-file', keyFile], place);
+  await expectVerified(place);
+}, 180_000);
+
+test('a second backup stores what is new, and shares the rest with the first', async () => {
+  const content = Buffer.alloc(100_000, 'tablog');
+  await upload(client, content);
+  const job = await client.post('/tables?name=later', { rows: [{ a: 1 }], schema: { columns: [{ id: 'a', type: 'number' }] } }, { 'x-service-asynchronous': 'true' });
+  expect([201, 202]).toContain(job.status);
+  const first = await take();
+  const text = await dump(source, server.url);
+  const second = await take();
+  dumped = { set: second.id, text };
+  // Reading is noted, and maintenance goes on.
+  const { packs } = JSON.parse(await outputOf(['backup', 'verify', backups, '--json'], {}));
+  expect(second.stored.packs).toBeLessThan(packs / 2);
+  const listed = JSON.parse(await outputOf(['backup', 'list', backups, '--json'], {}));
+  expect(listed.slice(-2).map(({ id }: { id: string }) => id)).toEqual([first.id, second.id]);
+  expect(listed.at(-1)).toMatchObject({ withKeys: true, withLog: true, withFiles: true, files: 1 });
+}, 120_000);
+
+test('restored, though killed on the way, all reads as it did, files and jobs too; versions go on above all that were given out', async () => {
+  const place = await emptyPlace('restored');
+  const restoring = ['restore', backups, '--set', dumped.set, '--key-file', keyFile, '--json'];
+  let done = false;
+  for (let n = 0; n < 3 && !done; n += 1) done = await killed(restoring, place, 4000);
+  if (!done) await outputOf(restoring, place);
+  const restored = await startServer({ folder: place['DATA_DIR']!, environment: place });
+  try {
+    expect(await dump(place, restored.url)).toBe(dumped.text);
+    const reader = new Client(restored.url, client.token);
+    const { id: tableId } = await createTable(client, [{ name: 'lost with the machine' }]);
+    expect((await reader.get(`/tables/${tableId}`)).status).toBe(404);
+    const before = (await client.get(`/tables/${tableId}`)).headers.get('etag')!;
+    const made = await createTable(reader, [{ name: 'new' }]);
+    const versionOf = (etag: string): bigint => BigInt(/\d+/.exec(etag)![0]);
+    expect(versionOf((await reader.get(`/tables/${made.id}`)).headers.get('etag')!)).toBeGreaterThan(versionOf(before));
+  } finally {
+    await restored.stop();
+  }
+  await expectVerified(place);
+  const again = await runTablog(restoring, place);
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('The database has data of Tablog already') });
+}, 180_000);
+
+test('it is restored to an embedded Postgres too', async () => {
+  const place = { DATABASE_URL: '', DATA_DIR: join(folder, 'embedded') };
+  await outputOf(['restore', backups, '--set', dumped.set, '--key-file', keyFile], place);
+  await expectVerified(place);
+}, 120_000);
+
+test('a set has every table that no log can give back', async () => {
+  const asked = new pg.Client({ connectionString: generated.url });
+  await asked.connect();
+  try {
+    const { rows } = await asked.query<{ name: string }>(
+      `select schemaname || '.' || tablename as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
+    );
+    const manifest = JSON.parse(await readFile(join(backups, 'sets', `${dumped.set}.json`), 'utf8'));
+    const held = [
+      ...manifest.tables.map(({ name }: { name: string }) => `${manifest.readModel}.${name}`),
+      ...manifest.notes.map(({ schema, name }: { schema: string; name: string }) => `${schema}.${name}`),
+    ];
+    // The log and the keys are held in forms of their own; engines are noted anew, and the history is that of the server.
+    const others = ['tablog_keys.keys', 'tablog_log.heads', 'tablog_log.history', 'tablog_log.records', 'tablog_queries.engines'];
+    expect([...held, ...others].toSorted()).toEqual(rows.map(({ name }) => name).toSorted());
+  } finally {
+    await asked.end();
+  }
+});
+
+test('another passphrase is refused, and nothing is restored', async () => {
+  const other = join(folder, 'other');
+  await writeFile(other, 'another passphrase');
+  const place = await emptyPlace('refused');
+  const refused = await runTablog(['restore', backups, '--key-file', other], place);
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('the passphrase is another one') });
+  expect(await runTablog(['backup', 'verify', backups, '--key-file', other], {})).toMatchObject({ code: 1, stdout: expect.stringContaining('the passphrase is another one') });
+  expect(await runTablog(['backup', backups], source)).toMatchObject({ code: 1, stderr: expect.stringContaining('--without-keys') });
+  expect(await runTablog(['restore', backups, '--without-keys'], place)).toMatchObject({ code: 0 });
+}, 120_000);
+
+test('removal leaves the kept sets whole; a damaged pack is found, and is not restored', async () => {
+  const verify = ['backup', 'verify', backups, '--key-file', keyFile];
+  const removed = JSON.parse(await outputOf(['backup', 'remove', backups, '--keep', '1', '--json'], source));
+  expect(removed.sets.length).toBeGreaterThan(1);
+  expect(JSON.parse(await outputOf(['backup', 'list', backups, '--json'], {}))).toHaveLength(1);
+  expect(await runTablog(verify, {})).toMatchObject({ code: 0, stdout: expect.stringContaining('is what was stored') });
+  const packs = (await readdir(join(backups, 'packs'), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  const manifest = await readFile(join(backups, 'sets', `${dumped.set}.json`), 'utf8');
+  const damaged = random.pick(packs.filter(({ name }) => manifest.includes(name)));
+  await truncate(join(damaged.parentPath, damaged.name), 10);
+  expect(await runTablog(verify, {})).toMatchObject({ code: 1, stdout: expect.stringContaining(`Pack ${damaged.name} is damaged`) });
+  const place = await emptyPlace('damaged');
+  expect(await runTablog(['restore', backups, '--key-file', keyFile], place)).toMatchObject({ code: 1, stderr: expect.stringContaining('is damaged') });
+}, 120_000);
