@@ -28,7 +28,7 @@ interface TakeFlags extends Flags, KeyFlags {
 
 export function addBackupCommands(program: Command): void {
   const backup = program.command('backup').description('take a backup of a running service; list, verify and remove backups')
-    .argument('<to>', 'the folder of the backups, which is made if it is not there')
+    .argument('<to>', 'the folder of the backups, which is made if it is not there, or s3://bucket/prefix')
     .option('--key-file <file>', 'a file with the passphrase that encrypts the signing keys')
     .option('--without-keys', 'leave out the signing keys: what they signed, IDs of jobs and URLs of uploads, is refused after a restore')
     .option('--no-files', 'keep the names of uploaded files only, not their bytes; so it is anyway where they are in an S3')
@@ -36,7 +36,7 @@ export function addBackupCommands(program: Command): void {
     .option('--json', 'write the result as JSON')
     .action((to: string, flags: TakeFlags & { readonly withoutKeys?: boolean }) => take(to, { ...flags, keys: flags.withoutKeys !== true }));
   const command = (name: string, description: string): Command => {
-    return backup.command(name).description(description).argument('<from>', 'the folder of the backups').option('--json', 'write the result as JSON');
+    return backup.command(name).description(description).argument('<from>', 'the folder of the backups, or s3://bucket/prefix').option('--json', 'write the result as JSON');
   };
   command('list', 'list the sets, oldest first').action(list);
   command('verify', 'read all that a set is made of, and prove that it is what was stored; exits with 1 if it is not')

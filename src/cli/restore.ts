@@ -19,7 +19,7 @@ interface Flags {
 
 export function addRestoreCommand(program: Command): void {
   program.command('restore').description('bring a backup back, where there is no data yet; then start the service')
-    .argument('<from>', 'the folder of the backups')
+    .argument('<from>', 'the folder of the backups, or s3://bucket/prefix')
     .option('--set <id>', 'the ID of the set; without it the newest')
     .option('--key-file <file>', 'a file with the passphrase of the signing keys')
     .option('--without-keys', 'make new signing keys: what the former ones signed is refused')

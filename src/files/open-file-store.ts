@@ -4,6 +4,7 @@ import type { Config } from '../app/config.ts';
 import { inDataFolder, makeFolder } from '../app/data-folder.ts';
 import type { SecretKeys } from '../security/secret-keys.ts';
 import { LocalFileStore } from './local-file-store.ts';
+import type { S3ClientOptions } from './s3-client.ts';
 import type { S3FileStore } from './s3-file-store.ts';
 
 /** Rejects with ConfigError for a wrong setting, and with StoreAway when S3 does not answer, which may be temporary. */
@@ -17,12 +18,18 @@ export async function openFileStore(config: Config, keys: SecretKeys): Promise<L
   }
   // Loaded on demand: the SDK costs nothing without S3.
   const { S3FileStore } = await import('./s3-file-store.ts');
+  return S3FileStore.open({
+    ...s3OptionsOf(config), bucket: config.FILES_S3_BUCKET, prefix: config.FILES_S3_PREFIX ?? '', publicEndpoint: config.FILES_S3_PUBLIC_ENDPOINT ?? null,
+  });
+}
+
+/** How the S3 of the settings is asked. */
+export function s3OptionsOf(config: Config): S3ClientOptions {
   const accessKeyId = config.FILES_S3_ACCESS_KEY_ID;
   const secretAccessKey = config.FILES_S3_SECRET_ACCESS_KEY;
-  return S3FileStore.open({
-    bucket: config.FILES_S3_BUCKET, region: config.FILES_S3_REGION, prefix: config.FILES_S3_PREFIX ?? '',
-    endpoint: config.FILES_S3_ENDPOINT ?? null, publicEndpoint: config.FILES_S3_PUBLIC_ENDPOINT ?? null,
+  return {
+    endpoint: config.FILES_S3_ENDPOINT ?? null, region: config.FILES_S3_REGION,
     credentials: accessKeyId === undefined || secretAccessKey === undefined ? null : { accessKeyId, secretAccessKey },
     isPathStyle: config.FILES_S3_PATH_STYLE, requestsMax: config.CONNECTIONS_MAX, idleTimeout: config.REQUEST_IDLE_TIMEOUT_MS,
-  });
+  };
 }

@@ -5,39 +5,25 @@
 import type { Readable } from 'node:stream';
 import {
   CopyObjectCommand, DeleteObjectCommand, GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, PutObjectCommand,
-  S3Client, type GetObjectCommandOutput, type S3ClientConfig,
+  S3Client, type GetObjectCommandOutput,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { ConfigError } from '../app/config.ts';
 import { isFileName } from './file-name.ts';
 import { isUploadId, StoreAway, type ExpectedUpload, type FileStore, type StoredObject } from './file-store.ts';
-import { explainS3, isS3Away, s3CodeOf, s3StatusOf } from './s3-errors.ts';
+import { inStore, s3ClientConfig, unlessMissing, type S3ClientOptions } from './s3-client.ts';
+import { explainS3, s3StatusOf } from './s3-errors.ts';
 
-export interface S3FileStoreOptions {
+export interface S3FileStoreOptions extends S3ClientOptions {
   readonly bucket: string;
-  /** Null: AWS, in this region. */
-  readonly endpoint: string | null;
   /** The address for clients; null: `endpoint`. */
   readonly publicEndpoint: string | null;
-  readonly region: string;
-  /** Null: the SDK's default providers. */
-  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null;
-  readonly isPathStyle: boolean;
   /** The prefix of all keys; empty, or ends in `/`. */
   readonly prefix: string;
-  /** Limit of concurrent requests: a slow reader holds one until it is done. */
-  readonly requestsMax: number;
-  /** How long a read may stall, in milliseconds. */
-  readonly idleTimeout: number;
 }
 
-/** Timeouts of a connection, of the beginning of an answer, and of that to a copy of up to 5 GiB, in milliseconds. */
-const connectionTimeout = 3000;
-const answerTimeout = 10_000;
+/** Timeout of the answer to a copy of up to 5 GiB, in milliseconds. */
 const copyTimeout = 60_000;
-
-/** How often a request is attempted if S3 does not answer or is busy. */
-const attemptsMax = 3;
 
 /** How often `seal` is attempted if the bytes are replaced meanwhile. */
 const sealsMax = 5;
@@ -52,8 +38,8 @@ export class S3FileStore implements FileStore {
   private constructor(options: S3FileStoreOptions) {
     this.#bucket = options.bucket;
     this.#prefix = options.prefix;
-    this.#client = new S3Client(clientConfig(options, options.endpoint));
-    this.#publicClient = new S3Client(clientConfig(options, options.publicEndpoint ?? options.endpoint));
+    this.#client = new S3Client(s3ClientConfig(options, options.endpoint));
+    this.#publicClient = new S3Client(s3ClientConfig(options, options.publicEndpoint ?? options.endpoint));
   }
 
   /**
@@ -180,37 +166,3 @@ export class S3FileStore implements FileStore {
 
 const preconditionFailed = 412;
 const conflict = 409;
-
-function clientConfig(options: S3FileStoreOptions, endpoint: string | null): S3ClientConfig {
-  const { region, credentials, isPathStyle, requestsMax, idleTimeout } = options;
-  return {
-    region, forcePathStyle: isPathStyle, maxAttempts: attemptsMax,
-    ...(endpoint !== null && { endpoint }), ...(credentials !== null && { credentials }),
-    // Not every S3 implementation supports the newer checksums, and a presigned URL would bind that of an empty body.
-    requestChecksumCalculation: 'WHEN_REQUIRED', responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: {
-      connectionTimeout, requestTimeout: answerTimeout, throwOnRequestTimeout: true, socketTimeout: idleTimeout,
-      httpAgent: { maxSockets: requestsMax }, httpsAgent: { maxSockets: requestsMax },
-    },
-  };
-}
-
-async function inStore<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw isS3Away(error) ? new StoreAway({ cause: error as Error }) : error;
-  }
-}
-
-/** Null if the object does not exist. */
-function unlessMissing<T>(work: () => Promise<T>): Promise<T | null> {
-  return inStore(async () => {
-    try {
-      return await work();
-    } catch (error) {
-      if (['NoSuchKey', 'NotFound'].includes(s3CodeOf(error) ?? '')) return null;
-      throw error;
-    }
-  });
-}
