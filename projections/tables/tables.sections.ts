@@ -1,6 +1,6 @@
 /** What replay must reproduce of tables, except extents and rows. */
 import { logTimes, type Section } from '../engine/compare/section.ts';
-import { storedAppLinks, storedGenerations, storedSchemas, storedTables } from './table.entity.ts';
+import { storedGenerations, storedSchemas, storedTables } from './table.entity.ts';
 import { generationLife, rememberedAnswers } from './tables.garbage.ts';
 
 /** Rows of deleted tables may have been garbage-collected. */
@@ -45,6 +45,6 @@ export const tableSections: readonly Section[] = [
   {
     what: 'app links', owner: 'table_id', name: ({ table_id: tableId, app_id: appId }) => `link of table ${tableId} to app ${JSON.stringify(appId)}`,
     keys: ['table_id', 'app_id'],
-    query: `select ${storedAppLinks.compared()} from app_links where ${isShown} order by table_id, app_id collate "C"`,
+    query: `select table_id, app_id collate "C" as app_id from app_links where ${isShown} order by 1, 2`,
   },
 ];

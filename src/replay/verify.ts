@@ -10,6 +10,8 @@ import { Rebuild, type RebuildOptions } from './rebuild.ts';
 export interface VerifyOptions extends Pick<RebuildOptions, 'url' | 'log' | 'batchEvents' | 'onProgress' | 'signal'> {
   /** The Postgres schema of the read model. */
   readonly schema?: string;
+  /** For how long a snapshot is used, in milliseconds. */
+  readonly snapshotMs?: number;
 }
 
 export interface Verification extends ComparedReadModels {
@@ -17,8 +19,8 @@ export interface Verification extends ComparedReadModels {
 }
 
 /**
- * Compares the read model with one that is rebuilt from the log. It may be in use meanwhile: for each part of the comparison the rebuilt
- * one is brought to the very offsets of a new snapshot. A snapshot keeps Postgres from removing dead rows, so none is open for longer.
+ * Compares the read model with one that is rebuilt from the log. It may be in use meanwhile: for each piece of the comparison the rebuilt
+ * one is brought to the very offsets of a new snapshot. A snapshot keeps Postgres from removing dead rows, so none is open for long.
  * Rejects with NoReadModel, with ReadModelInUse when another verification runs, and as `Rebuild.bringTo` does.
  */
 export async function verify({ schema = readModelSchema, ...options }: VerifyOptions): Promise<Verification> {
@@ -41,7 +43,7 @@ export async function verify({ schema = readModelSchema, ...options }: VerifyOpt
 }
 
 async function compareWithLog(schema: string, rebuiltSchema: string, options: Omit<VerifyOptions, 'schema'>): Promise<Verification> {
-  const { url } = options;
+  const { url, snapshotMs } = options;
   const present = (): Promise<ReadonlyMap<number, bigint>> => Snapshot.with(url, schema, (snapshot) => snapshot.progress());
   const first = await present();
   const rebuilding = await Rebuild.begin({ ...options, schema: rebuiltSchema });
@@ -52,8 +54,8 @@ async function compareWithLog(schema: string, rebuiltSchema: string, options: Om
       await rebuilding.bringTo(await present());
       return Snapshot.with(url, schema, async (live) => {
         await rebuilding.bringTo(await live.progress());
-        return Snapshot.with(url, rebuiltSchema, (rebuilt) => compare(rebuilt, live));
-      });
+        return Snapshot.with(url, rebuiltSchema, (rebuilt) => compare(rebuilt, live), snapshotMs);
+      }, snapshotMs);
     });
     return { events: rebuilding.events, ...compared };
   } finally {

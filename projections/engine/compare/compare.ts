@@ -1,7 +1,7 @@
 /** Compares two read models, as far as clients and later decisions can tell them apart. */
 import { engineSections } from '../engine.sections.ts';
 import type { Models } from '../model.ts';
-import type { Comparison } from './comparison.ts';
+import type { ComparedPiece, Comparison, Position } from './comparison.ts';
 import { Differences, type Difference } from './differences.ts';
 import { compareSection } from './section.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -13,21 +13,25 @@ export interface ComparedReadModels {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** Runs a part of the comparison on a snapshot of each read model, both at the same progress. */
+/** Runs a piece of the comparison on a snapshot of each read model, both at the same progress. */
 export type AtSameProgress = <T>(compare: (expected: Snapshot, found: Snapshot) => Promise<T>) => Promise<T>;
 
 /**
- * Compares everything that clients read or decisions use, part by part, so that no snapshot has to last for all of them. It skips what
+ * Compares everything that clients read or decisions use, piece by piece: where snapshots become old, another pair of them goes on. It skips what
  * may differ between equivalent read models: local keys, segments without an extent, rows of deleted tables, the stored form of bodies,
  * and expired outcomes.
  */
 export async function compareReadModels(models: Models, atSameProgress: AtSameProgress): Promise<ComparedReadModels> {
   const differences = new Differences();
-  let counts = {};
+  const counts: Record<string, number> = {};
   for (const compare of comparisonsOf(models)) {
-    if (differences.full) break;
-    const compared = await atSameProgress((expected, found) => compare(expected, found, differences));
-    counts = { ...counts, ...compared };
+    for (let after: Position | null = null, isOver = false; !isOver && !differences.full;) {
+      const from: Position | null = after;
+      const piece: ComparedPiece = await atSameProgress((expected, found) => compare(expected, found, differences, from));
+      for (const [what, count] of Object.entries(piece.counts)) counts[what] = (counts[what] ?? 0) + count;
+      after = piece.next;
+      isOver = after === null;
+    }
   }
   return { differences: differences.list, counts };
 }
@@ -36,10 +40,7 @@ export async function compareReadModels(models: Models, atSameProgress: AtSamePr
 function comparisonsOf(models: Models): readonly Comparison[] {
   const all = Object.values(models);
   const sections = [...engineSections, ...all.flatMap(({ sections }) => sections)].map((section): Comparison => {
-    return async (expected, found, differences) => {
-      await compareSection(section, expected, found, differences);
-      return {};
-    };
+    return async (expected, found, differences, after) => ({ counts: {}, next: await compareSection(section, expected, found, differences, after) });
   });
   return [...sections, ...all.flatMap(({ comparisons = [] }) => comparisons)];
 }

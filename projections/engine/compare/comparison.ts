@@ -1,5 +1,23 @@
 import type { Differences } from './differences.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** Compares a part of two read models that takes more than a query. Resolves to how much was compared, by kind. */
-export type Comparison = (expected: Snapshot, found: Snapshot, differences: Differences) => Promise<Readonly<Record<string, number>>>;
+/** A key, in the order of which things are compared. */
+export type Position = readonly (string | number | bigint)[];
+
+export interface ComparedPiece {
+  /** How much was compared, by kind. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** The last key that was compared, where the snapshots became too old for the rest; null: there is no rest. */
+  readonly next: Position | null;
+}
+
+/** Compares a part of two read models that takes more than a query: what comes after a position (null: all of it), until a snapshot is old. */
+export type Comparison = (expected: Snapshot, found: Snapshot, differences: Differences, after: Position | null) => Promise<ComparedPiece>;
+
+/** SQL: the rows of a query that come after a position. `values` are its parameters. */
+export function queryAfter(query: string, keys: readonly string[], after: Position | null): { readonly text: string; readonly values: readonly unknown[] } {
+  if (after === null) return { text: query, values: [] };
+  const columns = keys.map((key) => `"${key}"`).join(', ');
+  const places = keys.map((_, at) => `$${at + 1}`).join(', ');
+  return { text: `select * from (${query}) rows where (${columns}) > (${places}) order by ${columns}`, values: after.map(String) };
+}

@@ -1,4 +1,5 @@
 /** Merges two streams that are sorted by the same key. */
+import type { Position } from './comparison.ts';
 
 /** The rows of both sides with the same key; null where a side has none. */
 export type Pair<Row> = readonly [expected: Row | null, found: Row | null];
@@ -16,6 +17,12 @@ export async function* merge<Row extends object>(
     if (order <= 0) a = await expected.next();
     if (order >= 0) b = await found.next();
   }
+}
+
+/** The key of a pair. */
+export function positionOf<Row extends object>([expected, found]: Pair<Row>, keys: readonly string[]): Position {
+  const row = (expected ?? found) as Readonly<Record<string, Key>>;
+  return keys.map((key) => row[key]!);
 }
 
 type Key = string | number | bigint;

@@ -1,7 +1,8 @@
 /** A part of a read model that replay must reproduce: a query whose rows are compared by key. */
 import { compareCells, type ComparedRow, type Labels } from './compare-cells.ts';
+import { queryAfter, type Position } from './comparison.ts';
 import type { Differences } from './differences.ts';
-import { merge } from './merge.ts';
+import { merge, positionOf } from './merge.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** How many rows of a section are in memory at once, on each side. */
@@ -12,22 +13,29 @@ export interface Section extends Labels {
   readonly what: string;
   /** The column that says whose a row is: of a partition, of a team, or of a unit that has a digest of its own (digested-units.ts). */
   readonly owner: string;
-  /** Selects the keys and the compared columns, sorted by key: numbers by value, texts by `collate "C"`. */
+  /** Selects the keys and the compared columns, sorted by key: numbers by value, texts by their collation "C". */
   readonly query: string;
 }
 
 /** Join it on `partition` for the log time of each partition: for rows that are kept for a limited time. */
 export const logTimes = 'progress as last';
 
+/** Compares what comes after a position. Resolves to where another pair of snapshots goes on; null: nowhere. */
 export async function compareSection(
   section: Section,
   expected: Snapshot,
   found: Snapshot,
   differences: Differences,
-): Promise<void> {
-  const streams = [expected.stream<ComparedRow>(section.query, rowsAtOnce), found.stream<ComparedRow>(section.query, rowsAtOnce)] as const;
+  after: Position | null,
+): Promise<Position | null> {
+  const { text, values } = queryAfter(section.query, section.keys, after);
+  const streams = [expected.stream<ComparedRow>(text, rowsAtOnce, values), found.stream<ComparedRow>(text, rowsAtOnce, values)] as const;
+  let compared = 0;
   for await (const pair of merge(...streams, section.keys)) {
     compareCells(section, pair, differences);
-    if (differences.full) return;
+    if (differences.full) return null;
+    compared += 1;
+    if (compared % rowsAtOnce === 0 && (expected.isOld || found.isOld)) return positionOf(pair, section.keys);
   }
+  return null;
 }

@@ -59,8 +59,8 @@ export class Snapshot {
   }
 
   /** Runs `use` on a snapshot, and closes it. Rejects with NoReadModel. */
-  static async with<T>(url: string, schema: string, use: (snapshot: Snapshot) => Promise<T>): Promise<T> {
-    const snapshot = await Snapshot.open(url, schema);
+  static async with<T>(url: string, schema: string, use: (snapshot: Snapshot) => Promise<T>, msMax?: number): Promise<T> {
+    const snapshot = await Snapshot.open(url, schema, msMax);
     try {
       return await use(snapshot);
     } finally {

@@ -4,22 +4,26 @@ import { parseRow } from '../../../src/values/row-text.ts';
 import { compareCells } from '../../engine/compare/compare-cells.ts';
 import type { Differences } from '../../engine/compare/differences.ts';
 import { extentLabels, selectExtents, type ComparedExtent } from './extents.ts';
-import type { Comparison } from '../../engine/compare/comparison.ts';
-import { merge } from '../../engine/compare/merge.ts';
+import { queryAfter, type Comparison, type Position } from '../../engine/compare/comparison.ts';
+import { merge, positionOf } from '../../engine/compare/merge.ts';
 import type { Snapshot } from '../../engine/compare/snapshot.ts';
 import { areStoredAlike, readWindows, RowPresenter, type PresentedRow, type StoredRows, type Window } from './stored-rows.ts';
 import { bytesAtOnce, countAtOnce, rowBytesOf, rowsAtOnce } from './windows.ts';
 
 const extentsAtOnce = 500;
 
+/** How many extents are compared before the age of the snapshots is looked at. */
+const extentsAtLeast = 20;
+
 /** The same rows on both sides. */
 type WindowPair = readonly [expected: Window, found: Window];
 
 /** Compares all extents, and all rows that readers can reach. Counts tables, and rows that are not deleted. */
-export const compareRows: Comparison = async (expected, found, differences) => {
-  const rows = await new RowComparison(expected, found, differences).run();
+export const compareRows: Comparison = async (expected, found, differences, after) => {
+  const { rows, next } = await new RowComparison(expected, found, differences).run(after);
+  if (next !== null) return { counts: { rows }, next };
   const [tables] = await found.query<{ count: number }>('select count(*)::int4 from tables where not deleted');
-  return { tables: tables!.count, rows };
+  return { counts: { tables: tables!.count, rows }, next };
 };
 
 class RowComparison {
@@ -39,19 +43,24 @@ class RowComparison {
     this.#presenters = [new RowPresenter(expected), new RowPresenter(found)];
   }
 
-  /** Compares everything, and gives the number of rows that are not deleted. */
-  async run(): Promise<number> {
+  /** Compares the extents after a position, until a snapshot is old. `rows`: the number of those that are not deleted. */
+  async run(after: Position | null): Promise<{ readonly rows: number; readonly next: Position | null }> {
+    const { text, values } = queryAfter(selectExtents, extentLabels.keys, after);
     const extents = merge(
-      this.#expected.stream<ComparedExtent>(selectExtents, extentsAtOnce), this.#found.stream<ComparedExtent>(selectExtents, extentsAtOnce), extentLabels.keys,
+      this.#expected.stream<ComparedExtent>(text, extentsAtOnce, values), this.#found.stream<ComparedExtent>(text, extentsAtOnce, values), extentLabels.keys,
     );
+    let compared = 0;
+    let next: Position | null = null;
     for await (const pair of extents) {
       compareCells(extentLabels, pair, this.#differences);
       const [expected, found] = pair;
       if (expected?.isShown && found) await this.#add(expected, found);
-      if (this.#differences.full) return this.#live;
+      compared += 1;
+      if (compared % extentsAtLeast === 0 && (this.#expected.isOld || this.#found.isOld)) next = positionOf(pair, extentLabels.keys);
+      if (next !== null || this.#differences.full) break;
     }
     await this.#compareWindows();
-    return this.#live;
+    return { rows: this.#live, next };
   }
 
   /** Cuts an extent into windows, and compares the queued windows once there are enough. */
