@@ -11,8 +11,8 @@ export interface Removed {
 }
 
 /**
- * Keeps the newest sets, `keep` of them, at least one. What no kept set names is removed once it is a day old: before that, a backup that is under way may use it.
- * Interrupted at any place, it can be run again. Rejects with BackupError, and then removes nothing, if a kept set cannot be read.
+ * Keeps the newest sets, `keep` of them, at least one. What no kept set names is removed once it is a day old: before that, a backup that
+ * is under way may use it. Interrupted at any place, it can be run again. Rejects with BackupError, and then removes nothing, if a kept set cannot be read.
  */
 export async function removeSets(store: BackupStore, keep: number, signal: AbortSignal, unnamedFor = unnamedForMs): Promise<Removed> {
   const sets = await listSets(store);

@@ -5,7 +5,8 @@
 import pg from 'pg';
 import { createReadModel, dropReadModel, openDatabase } from '../../projections/engine/read-model.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
-import { ReadModelUse } from '../app/read-model-use.ts';
+import { ReadModelInUse } from '../app/read-model-use.ts';
+import { advisoryLocks } from '../database/advisory-locks.ts';
 import type { Database } from '../database/database.ts';
 import { createJobNotes } from '../jobs/job-notes.ts';
 import type { LocalFileStore } from '../files/local-file-store.ts';
@@ -40,20 +41,26 @@ export interface RestoreOptions {
 const staged = '_restored';
 
 /**
- * Restores the uploaded files, the read model, the log in Postgres, the notes and the keys. Resolves to whether the read model was restored: if its shape is
- * another one by now, it has to be built from the log. Rejects with BackupError, with ReadModelInUse, with WrongLog, and with the reason
- * of `signal`.
+ * Restores the uploaded files, the read model, the log in Postgres, the notes and the keys. Resolves to whether the read model was
+ * restored: if its shape is another one by now, it has to be built from the log. Rejects with BackupError, with ReadModelInUse, with
+ * WrongLog, and with the reason of `signal`.
  */
 export async function restore({ manifest }: BackupSet, options: RestoreOptions): Promise<boolean> {
   const { store, url, kafka, files, passphrase, signal } = options;
-  const use = await ReadModelUse.exclude(url, readModelSchema);
   await using resources = new AsyncDisposableStack();
-  resources.defer(() => use.end());
+  const owner = new pg.Client({ connectionString: url, application_name: 'tablog restore', connectionTimeoutMillis: 5000 });
+  // A broken connection fails the query that runs on it, or the next one.
+  owner.on('error', () => undefined);
+  resources.defer(() => owner.end());
+  await owner.connect();
+  // Held until the connection ends. Whoever uses a read model holds it too.
+  const { rows } = await owner.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [advisoryLocks.useReadModel]);
+  if (!rows[0]!.taken) throw new ReadModelInUse('another process uses the database: stop all that do, and restore into an empty one');
   const pool = new pg.Pool({ connectionString: url, max: 3, application_name: 'tablog restore', connectionTimeoutMillis: 5000 });
   // Ignored: the pool replaces an idle connection that breaks.
   pool.on('error', () => undefined);
   resources.defer(() => pool.end());
-  await use.holding(checkEmpty);
+  await checkEmpty(owner);
   if (files !== null) await restoreFiles(store, manifest, files, signal);
   const keys = manifest.keys === null || passphrase === null ? null : await readKeys(store, manifest.keys, passphrase);
   if (kafka === null) await restoreLog(manifest, store, pool, `${logSchema}${staged}`, signal);
@@ -65,23 +72,21 @@ export async function restore({ manifest }: BackupSet, options: RestoreOptions):
   await createJobNotes(pool);
   // Makes the tables of the keys.
   await (await StoredSecretKeys.open(pool)).close();
-  await use.holding(async (client) => {
-    await client.query('begin');
-    await client.query('set local synchronous_commit = on');
-    for (const { schema, ...copy } of manifest.notes) {
-      await client.query(`truncate ${schema}."${copy.name}"`);
-      await copyIn(client, schema, copy, store, signal);
-    }
-    if (keys !== null) await restoreKeys(client, keys);
-    if (isOfThisShape) await putInPlace(client, readModelSchema);
-    if (kafka === null) {
-      await putInPlace(client, logSchema);
-      // What was appended after the backup is lost, and its versions must not be given out again.
-      const versions = manifest.partitions.map(({ next, base }) => BigInt(base) + BigInt(next));
-      await resumeLog({ appendRecord: (partition, bytes) => appendRecord(client, partition, bytes) }, versions);
-    }
-    await client.query('commit');
-  });
+  await owner.query('begin');
+  await owner.query('set local synchronous_commit = on');
+  for (const { schema, ...copy } of manifest.notes) {
+    await owner.query(`truncate ${schema}."${copy.name}"`);
+    await copyIn(owner, schema, copy, store, signal);
+  }
+  if (keys !== null) await restoreKeys(owner, keys);
+  if (isOfThisShape) await putInPlace(owner, readModelSchema);
+  if (kafka === null) {
+    await putInPlace(owner, logSchema);
+    // What was appended after the backup is lost, and its versions must not be given out again.
+    const versions = manifest.partitions.map(({ next, base }) => BigInt(base) + BigInt(next));
+    await resumeLog({ appendRecord: (partition, bytes) => appendRecord(owner, partition, bytes) }, versions);
+  }
+  await owner.query('commit');
   return isOfThisShape;
 }
 

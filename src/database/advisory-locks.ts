@@ -8,7 +8,7 @@
  * | createReadModel | creating the schema of a read model             | transaction | alone                       |
  * | createLog       | creating the tables of a log in Postgres        | transaction | alone                       |
  * | createFirstTeam | creating the first team and its token           | session     | alone                       |
- * | useReadModel    | a read model in use                             | session     | shared                      |
+ * | useReadModel    | a read model in use                             | session     | shared; alone to restore it |
  * | replaceReadModel | building a read model to replace the present one | session    | alone, or not at all        |
  * | verify          | the schema that `tablog verify` builds          | session     | alone, or not at all        |
  * | changeKeys      | creating, reading and changing the signing keys | transaction | alone                       |
