@@ -42,6 +42,8 @@ export default {
       { path: '^src/http/' }, { path: ['^projections/.*\\.(store|model|state|garbage|entity)\\.ts$', '/decide-[^/]*\\.ts$', `${engine}(?!outcomes/)`] }),
     rule('administration-is-below-its-two-surfaces', 'The command line and the routes of operators do the same by it.',
       { path: '^src/administration/' }, { path: ['^src/(http|cli)/'] }),
+    rule('traces-are-loaded-on-demand', 'Who sends no traces loads nothing of their SDK.',
+      { path: '^(src/(?!tracing/)|commands/|projections/)' }, { path: ['^src/tracing/(?!(open-)?tracing\\.ts$)', '^node_modules/@opentelemetry/'] }),
     rule('the-client-knows-no-service', 'A package of its own, which runs without the service, in browsers too.',
       { path: '^clients/typescript/' }, { path: ['^(src|commands|projections)/', modulesOfNode()] }),
     rule('file-import-runs-in-browsers', 'It knows of the service how rows are read and which values fit, of Node its buffers, and is told the rest.',

@@ -17,7 +17,7 @@ const onKafka = {
   faults: isFull ? ['*'] : ['false-refusals', 'kills', 'leaders'],
 };
 const onSplitKafka = [
-  'idempotency', 'imports', 'imports-at-once', 'job-list', 'jobs', 'metrics', 'model', 'operators', 'quotas', 'secret-keys', 'stashes', 'team', 'token-life', 'tokens', 'upload-list', 'versions',
+  'idempotency', 'imports', 'imports-at-once', 'job-list', 'jobs', 'metrics', 'model', 'operators', 'quotas', 'secret-keys', 'stashes', 'team', 'token-life', 'tokens', 'tracing', 'upload-list', 'versions',
 ];
 
 /** Node runs the TypeScript files as they are, so there is nothing to transform. `files`: names of test files, as patterns. */

@@ -29,6 +29,8 @@ export interface ProjectionListener {
   quarantined(record: LogRecord, teamId: string, error: Error): void;
   /** A statement for these records took longer than it may. */
   timedOut(records: readonly LogRecord[], error: Error): void;
+  /** Records were projected and stored, in a batch that was begun at this time (milliseconds since 1970). Absent: nobody asks. */
+  readonly projected?: ((records: readonly LogRecord[], began: number) => void) | undefined;
 }
 
 /** Called for each batch that was stored. */

@@ -5,8 +5,9 @@ import { toEntry } from './entry.ts';
 import type { ProjectionListener } from './project-records.ts';
 
 /** Writes down for operators what goes wrong with records, and counts it. */
-export function listenerOf(logger: Pick<Logger, 'error' | 'warn'>, observer: Pick<LogObserver, 'projectionTimedOut'>): ProjectionListener {
+export function listenerOf(logger: Pick<Logger, 'error' | 'warn'>, observer: Pick<LogObserver, 'projectionTimedOut' | 'recordsProjected'>): ProjectionListener {
   return {
+    projected: observer.recordsProjected?.bind(observer),
     quarantined: ({ partition, offset }, teamId, err) => {
       logger.error({ partition, offset: String(offset), teamId, err }, 'a team is in quarantine: one of its events cannot be projected. '
         + 'Its later events are held until `tablog quarantine release`');

@@ -36,6 +36,7 @@ function oneOf<const Values extends readonly [string, ...string[]]>(values: Valu
 
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' });
 
+const samplers = ['always_on', 'always_off', 'traceidratio', 'parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio'] as const;
 const yesOrNo = oneOf(['true', 'false']).transform((text) => text === 'true');
 
 const settings = z.object({
@@ -85,6 +86,14 @@ const settings = z.object({
     .describe('Whether each request and its answer is logged (`true` or `false`).'),
   AUDIT_LOG_FILE: z.string().optional()
     .describe('The file of the audit log, to which lines are appended; made if it is not there. Without it, they are in the log of the process. See [audit-log.md](audit-log.md).'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional()
+    .describe('The collector of OpenTelemetry that traces are sent to, as OTLP over HTTP, such as `http://127.0.0.1:4318`. Without it there are none. See [metrics.md](metrics.md#traces).'),
+  OTEL_SERVICE_NAME: z.string().default('tablog')
+    .describe('The name of the service in traces.'),
+  OTEL_TRACES_SAMPLER: oneOf(samplers).default('parentbased_always_on')
+    .describe('Which requests are traced: `always_on`, `always_off` or `traceidratio`. With `parentbased_` before it, the `traceparent` of a request decides, if it has one.'),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce.number({ error: 'must be a number from 0 to 1' }).min(0, 'must be a number from 0 to 1').max(1, 'must be a number from 0 to 1').default(1)
+    .describe('The share of requests that `traceidratio` traces, from 0 to 1.'),
   BODY_SIZE_MAX_BYTES: wholeNumber(1).default(15_000_000)
     .describe('The largest request body, after decompression. A larger one is 413.'),
   ROWS_PER_TABLE_MAX: wholeNumber(1).default(10_000_000)

@@ -43,6 +43,8 @@ import { openSpoolFolder } from './spool-folder.ts';
 import { onStopSignal } from './stop-signals.ts';
 import { untilClosed } from '../until-closed.ts';
 import { TokenUses } from '../security/token-uses.ts';
+import { openTracing } from '../tracing/open-tracing.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
 import { JobNotes } from '../jobs/job-notes.ts';
 import { TeamActivity } from '../usage/team-activity.ts';
@@ -88,9 +90,12 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   const metrics = new Metrics();
   metrics.observeProcess();
   const { signal } = stopping;
+  await using resources = new AsyncDisposableStack();
+  const tracing = await openTracing(config, logger);
+  resources.defer(() => tracing?.close());
+  if (tracing !== null) metrics.log.recordsProjected = (records, began) => tracing.recordsProjected(records, began);
   const service = await openWhenReachable(() => openService(config, logger, signal, { observer: metrics.log }), config, logger, signal);
   if (service === null) return;
-  await using resources = new AsyncDisposableStack();
   resources.defer(() => service.close());
   const audit = openAuditLog(config.AUDIT_LOG_FILE, logger);
   resources.defer(() => audit.close());
@@ -120,7 +125,7 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   const outcomes = new OutcomeQueries(service.database);
   const activity = new TeamActivity();
   const submitter = new Submitter(service.log, service.keys, {
-    shares, logBytes, jobNotes, outcomes, asyncWaitMs: config.ASYNC_WAIT_MS, logger,
+    shares, logBytes, jobNotes, outcomes, asyncWaitMs: config.ASYNC_WAIT_MS, tracing, logger,
     onApplied: (teamId, rows) => activity.rowsWritten(teamId, rows),
     onRefused: (refusal) => metrics.requests.refused(refusal),
   });
@@ -135,7 +140,7 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   resources.defer(() => untilClosed('its query engine', engine.close(), logger));
   metrics.watchQueries(engine);
   const app = buildService({
-    service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted: () => started,
+    service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, tracing, config, logger, hasStarted: () => started,
   });
   resources.defer(() => untilClosed('its connections to clients', drain(app, submitter, config), logger));
   service.onFailure((reason) => {
@@ -239,7 +244,7 @@ async function openWhenReachable<T extends { close(): Promise<void> }>(
 }
 
 /** Builds the HTTP interface; a projector serves only health, metrics and documentation. */
-function buildService({ service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, config, logger, hasStarted }: {
+function buildService({ service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, tracing, config, logger, hasStarted }: {
   readonly service: Service;
   readonly engine: QueryEngine;
   readonly files: FileStore;
@@ -257,6 +262,7 @@ function buildService({ service, engine, files, submitter, outcomes, jobNotes, l
   readonly metrics: Metrics;
   readonly audit: AuditLog;
   readonly refusedTokens: RefusedTokens;
+  readonly tracing: Tracing | null;
   readonly config: Config;
   readonly logger: pino.Logger;
   readonly hasStarted: () => boolean;
@@ -285,6 +291,7 @@ function buildService({ service, engine, files, submitter, outcomes, jobNotes, l
     }),
     observer: metrics.requests,
     activity,
+    tracing,
     routes: (app) => {
       if (config.METRICS_PORT === undefined) app.route(metricsRoute(metrics));
       if (config.ROLE === 'projector') return;

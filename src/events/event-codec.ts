@@ -18,6 +18,8 @@ const params = { [constants.ZSTD_c_compressionLevel]: 1 };
 const compressedAtOnce = 128 * 1024;
 /** The largest record, with room below the 1 MB that brokers accept by default. */
 export const recordBytesMax = 900_000;
+/** The fixed part of a header, and all of its fields. */
+const headerBytesMax = 8 + 255;
 
 /** A body, or the JSON of an event, as it is stored in the record. */
 export interface PackedBody {
@@ -35,15 +37,17 @@ export async function packBody(body: Uint8Array): Promise<PackedBody> {
   return { codec: codecs.zstd, bytes };
 }
 
-/** Throws RecordTooLarge. */
-export function encodeEvent(envelope: Envelope, data: EventData, body: PackedBody = noBody): EncodedEvent {
+/** Throws RecordTooLarge. `trace`: the span that its record carries, if it is traced. */
+export function encodeEvent(envelope: Envelope, data: EventData, body: PackedBody = noBody, trace: Uint8Array | null = null): EncodedEvent {
   const json = Buffer.from(JSON.stringify({ ...envelope, data: toWire(data) }));
   if (json.length > jsonBytesMax) throw new RecordTooLarge(`an event with ${json.length} bytes of JSON, of which there may be ${jsonBytesMax}`);
   const isImport = 'rows' in data && data.rows.kind === 'stash';
   const size = json.length + body.bytes.length;
   const cost = costOf(data, size);
   const packed = packJson(json);
-  const header = encodeHeader(body.codec, isImport, packed.bytes.length, cost, packed.codec);
+  // Whether an event fits must not depend on whether it is traced.
+  const hasRoom = packed.bytes.length + body.bytes.length + headerBytesMax <= recordBytesMax;
+  const header = encodeHeader(body.codec, isImport, packed.bytes.length, cost, packed.codec, hasRoom ? trace : null);
   const bytes = Buffer.concat([header, packed.bytes, body.bytes]);
   if (bytes.length > recordBytesMax) throw new RecordTooLarge(`an event of ${bytes.length} bytes, of which a record holds ${recordBytesMax}`);
   const event = { ...envelope, data, body: () => unpackBody(body.codec, body.bytes) };

@@ -12,11 +12,12 @@
  *
  * A field is a byte for its tag, a byte for the length of its value, and the value. A reader skips an unknown field with a tag below
  * 0x80. A field with a tag of 0x80 or above is needed to understand the record, so a reader that does not know it refuses the
- * record. Tags 0x01 and 0x83 are written; 0x82 is reserved, and 0x81, once meant for the time of a copy, stays unused (`record-copy.ts`):
+ * record. Tags 0x01, 0x02 and 0x83 are written; 0x82 is reserved, and 0x81, once meant for the time of a copy, stays unused (`record-copy.ts`):
  *
  * | Tag  | Field      | Value                                                                                                 |
  * |------|------------|-------------------------------------------------------------------------------------------------------|
  * | 0x01 | cost       | number of 1 to 6 bytes: how much work the event takes at most (cost.ts)                               |
+ * | 0x02 | trace      | 25 bytes, only of requests that are traced: trace ID, span ID, flags, for the span of its projection  |
  * | 0x82 | key ID     | 1 to 32 bytes: names the key that the values in the record are encrypted with                         |
  * | 0x83 | JSON codec | a byte: how the JSON is compressed; absent: not at all                                                |
  *
@@ -28,6 +29,7 @@ const firstFormat = 1;
 const fixedBytes = 8;
 const importFlag = 1;
 const costTag = 0x01;
+const traceTag = 0x02;
 const jsonCodecTag = 0x83;
 const neededFrom = 0x80;
 
@@ -43,12 +45,21 @@ export interface RecordHeader {
   readonly bodyStart: number;
 }
 
-/** Encodes the header of a record, with the cost of its event (cost.ts). `jsonBytes`: as the JSON stands in the record. */
-export function encodeHeader(codec: number, isImport: boolean, jsonBytes: number, cost: number, jsonCodec: number = codecs.none): Buffer {
+/**
+ * Encodes the header of a record, with the cost of its event (cost.ts). `jsonBytes`: as the JSON stands in the record. `trace`: the span
+ * that it belongs to (src/tracing/trace-context.ts); null: none.
+ */
+export function encodeHeader(
+  codec: number, isImport: boolean, jsonBytes: number, cost: number, jsonCodec: number = codecs.none, trace: Uint8Array | null = null,
+): Buffer {
   const costBytes = Math.max(1, Math.ceil(Math.log2(cost + 1) / 8));
   const costField = Buffer.alloc(2 + costBytes, Buffer.from([costTag, costBytes]));
   costField.writeUIntBE(cost, 2, costBytes);
-  const fields = jsonCodec === codecs.none ? costField : Buffer.concat([costField, Buffer.from([jsonCodecTag, 1, jsonCodec])]);
+  const fields = jsonCodec === codecs.none && trace === null ? costField : Buffer.concat([
+    costField,
+    ...(trace === null ? [] : [Buffer.from([traceTag, trace.length]), trace]),
+    ...(jsonCodec === codecs.none ? [] : [Buffer.from([jsonCodecTag, 1, jsonCodec])]),
+  ]);
   const fixed = Buffer.from([format, codec, isImport ? importFlag : 0, fields.length, 0, 0, 0, 0]);
   fixed.writeUInt32BE(jsonBytes, 4);
   return Buffer.concat([fixed, fields]);
@@ -68,12 +79,20 @@ export function readHeader(record: Buffer): RecordHeader {
 
 /** The cost in the header of a record. Null if it has none, as those of older versions, or is no record. */
 export function readCost(record: Uint8Array): number | null {
+  return findField(record, costTag)?.reduce((cost, byte) => cost * 256 + byte, 0) ?? null;
+}
+
+/** The span that a record belongs to. Null if its request was not traced, or if it is no record. */
+export function readTraceContext(record: Uint8Array): Uint8Array | null {
+  return findField(record, traceTag);
+}
+
+/** The value of a field; null if the record has none with this tag. */
+function findField(record: Uint8Array, tag: number): Uint8Array | null {
   if (record[0] !== format || record.length < fixedBytes) return null;
   const end = Math.min(fixedBytes + record[3]!, record.length);
   for (let at = fixedBytes; at + 1 < end; at += 2 + record[at + 1]!) {
-    if (record[at] !== costTag) continue;
-    const value = record.subarray(at + 2, Math.min(at + 2 + record[at + 1]!, end));
-    return value.reduce((cost, byte) => cost * 256 + byte, 0);
+    if (record[at] === tag) return record.subarray(at + 2, Math.min(at + 2 + record[at + 1]!, end));
   }
   return null;
 }

@@ -1,5 +1,5 @@
 /** Reports the work of a log to an observer. Its current state is polled instead: `EventLog.status`. */
-import { AppendError, AppendUnknown, NotAppended, type LogPlace } from './event-log.ts';
+import { AppendError, AppendUnknown, NotAppended, type LogPlace, type LogRecord } from './event-log.ts';
 
 /** Why the log did not accept an event. */
 export const refusalReasons = [
@@ -18,6 +18,8 @@ export interface LogObserver {
   batchAppended(events: number): void;
   /** This process projected this many events together. */
   batchProjected(events: number): void;
+  /** Those records, and when their batch was begun, in milliseconds since 1970. Absent: nobody asks. */
+  recordsProjected?(records: readonly Pick<LogRecord, 'partition' | 'bytes'>[], began: number): void;
   /** An event was acknowledged, this many milliseconds after it was given to the log. */
   appended(ms: number): void;
   /** An event has its outcome, this many milliseconds after it was given to the log. */

@@ -19,6 +19,7 @@ describe('readConfig', () => {
       PORT: 8080,
       LOG_LEVEL: 'info',
       LOG_REQUESTS: false,
+      OTEL_SERVICE_NAME: 'tablog', OTEL_TRACES_SAMPLER: 'parentbased_always_on', OTEL_TRACES_SAMPLER_ARG: 1,
       BODY_SIZE_MAX_BYTES: 15_000_000,
       ROWS_PER_TABLE_MAX: 10_000_000,
       TABLES_MAX: 10_000,
@@ -76,7 +77,7 @@ describe('readConfig', () => {
 
   test.each([
     ['PORT', '65536'], ['PORT', '-1'], ['PORT', '80x'], ['PORT', '0x50'], ['PORT', '1e3'], ['PORT', ' 80'],
-    ['LOG_LEVEL', 'loud'], ['LOG_REQUESTS', 'yes'], ['BODY_SIZE_MAX_BYTES', '0'], ['OUTCOME_WAIT_MS', '2147483648'], ['ASYNC_WAIT_MS', '-1'],
+    ['LOG_LEVEL', 'loud'], ['OTEL_EXPORTER_OTLP_ENDPOINT', '127.0.0.1:4318'], ['OTEL_TRACES_SAMPLER', 'all'], ['OTEL_TRACES_SAMPLER_ARG', '2'], ['LOG_REQUESTS', 'yes'], ['BODY_SIZE_MAX_BYTES', '0'], ['OUTCOME_WAIT_MS', '2147483648'], ['ASYNC_WAIT_MS', '-1'],
     ['RATE_LIMIT_REQUESTS', '0'], ['RATE_LIMIT_ROWS', '2147483648'], ['RATE_LIMIT_WINDOW_MS', '999'], ['RATE_LIMIT_WINDOW_MS', '86400001'],
     ['KAFKA_BROKERS', 'a'], ['KAFKA_BROKERS', 'a:9092,'], ['KAFKA_TOPIC', 'a b'], ['ROLE', 'both'],
     ['CORS_ORIGINS', 'a.example.org'], ['CORS_ORIGINS', 'https://a.example.org/'], ['CORS_ORIGINS', '*,https://a'], ['CORS_ORIGINS', 'https://*.example.org'], ['CORS_ORIGINS', 'https://a, https://b'],

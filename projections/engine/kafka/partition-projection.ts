@@ -148,7 +148,8 @@ export class PartitionProjection {
 
   /** Projects records, however long that takes. Never rejects; resolves to whether they landed as they were decided ahead. */
   async #settle(records: readonly LogRecord[], speculative: SpeculativeBatch | null): Promise<boolean> {
-    const { withNotification, onProjected } = this.#options;
+    const { withNotification, onProjected, listener } = this.#options;
+    const began = Date.now();
     let left = records;
     for (let attempt = 1; !this.#ended && left.length > 0; attempt += 1) {
       try {
@@ -157,9 +158,13 @@ export class PartitionProjection {
             return withEndedBackend(this.#options.database.writers, (tx) => this.#storeSpeculative(tx, speculative, notify));
           });
           onProjected(left, speculative, isNotified);
+          listener?.projected?.(left, began);
           return true;
         }
-        await projectRecords(this.#target, left, (done, decided) => onProjected(done, decided, false));
+        await projectRecords(this.#target, left, (done, decided) => {
+          onProjected(done, decided, false);
+          listener?.projected?.(done, began);
+        });
         this.#batches.landed(left.at(-1)!);
         return false;
       } catch (error) {

@@ -114,11 +114,13 @@ export class PartitionWriter {
 
   /** Writes a batch and answers its waiters. Never rejects; resolves to whether it landed as it was decided ahead. */
   async #settle(batch: readonly Waiter[], speculative: SpeculativeBatch | null): Promise<boolean> {
-    const { observer } = this.#options;
+    const { observer, partition } = this.#options;
+    const began = Date.now();
     try {
       const decided = await this.#write(batch, speculative);
       observer.batchAppended(batch.length);
       observer.batchProjected(batch.length);
+      observer.recordsProjected?.(batch.map(({ event: { bytes } }) => ({ partition, bytes })), began);
       for (const waiter of batch) answer(waiter, decided);
       return decided === speculative;
     } catch (error) {

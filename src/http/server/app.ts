@@ -30,6 +30,7 @@ import type { ReadingFloor } from './slow-readers.ts';
 import { addConsoleRoutes } from '../routes/console.ts';
 import { addDocumentationRoutes } from '../routes/documentation.ts';
 import { addHealthRoutes, type CheckHealth } from '../routes/health.ts';
+import type { Tracing } from '../../tracing/tracing.ts';
 import type { TeamActivity } from '../../usage/team-activity.ts';
 import { compileValidator } from '../requests/validation.ts';
 
@@ -53,6 +54,8 @@ export interface AppDependencies {
   readonly observer: RequestObserver;
   /** Counts the requests of each team; absent: nobody does. */
   readonly activity?: Pick<TeamActivity, 'requestEnded'> | null;
+  /** Traces requests; absent: nobody does. */
+  readonly tracing?: Pick<Tracing, 'traceRequest'> | null;
   /** Adds the routes of the interface. */
   readonly routes: (app: App) => void;
 }
@@ -72,7 +75,7 @@ const { version } = createRequire(import.meta.url)('../../../package.json') as {
 /** Builds the server. `app.close()` drains it: requests in flight finish within DRAIN_TIMEOUT_MS. */
 export function buildApp({
   config, log, readingFloor = defaultReadingFloor, authenticate, onRefusedToken, addressLimit = null, preflightLimit = null, quarantinedSince, isLinked, checkHealth,
-  observer, activity = null, routes,
+  observer, activity = null, tracing = null, routes,
 }: AppDependencies): App {
   const allowedMethods = new AllowedMethods();
   const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connectionsMax: config.CONNECTIONS_MAX, readingFloor, headerBytesMax };
@@ -106,6 +109,7 @@ export function buildApp({
   app.setSerializerCompiler(() => JSON.stringify);
   app.setErrorHandler(buildErrorHandler(log));
   app.setNotFoundHandler((request, reply) => replyNotRouted(request, reply, allowedMethods));
+  if (tracing !== null) app.addHook('onRequest', (request, reply, done) => tracing.traceRequest(request, reply, done));
   app.addHook('preValidation', refuseBrokenQuery);
   app.addHook('onSend', compressReply);
   const isDraining = drainOnClose(app, servers, config.DRAIN_TIMEOUT_MS);

@@ -14,6 +14,7 @@ import { partitionOf } from '../../log/partition.ts';
 import { isUnavailable } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
 import type { JobNote, JobNotes } from '../../jobs/job-notes.ts';
+import type { Tracing } from '../../tracing/tracing.ts';
 import type { LogBytes } from '../../usage/log-bytes.ts';
 import { readIdempotencyKey } from './idempotency.ts';
 import { bodyChunks } from '../bodies/request-body.ts';
@@ -104,6 +105,8 @@ export interface SubmitterOptions {
   readonly outcomes: Pick<OutcomeQueries, 'find'>;
   /** How long a command that may become a job waits for its outcome, in milliseconds. */
   readonly asyncWaitMs: number;
+  /** Traces appends of requests; absent: nobody does. */
+  readonly tracing?: Pick<Tracing, 'beginAppend'> | null;
   /** Called with the rows of each write that has taken effect. */
   readonly onApplied?: (teamId: string, rows: number) => void;
   /** Called with each refusal. */
@@ -230,9 +233,11 @@ export class Submitter {
       if (earlier === null) throw this.#refusedWith(exceeded);
       return { applied: Promise.resolve(toApplied(earlier, requestDigest, job)), job };
     }
-    const event = encode({ commandId, notAfter, requestDigest }, data, body);
+    const span = this.#options.tracing?.beginAppend(partition, data.type) ?? null;
+    const event = encode({ commandId, notAfter, requestDigest }, data, body, span?.context);
     const share = await writes.take(teamId, Math.max(event.size, writeUnitsMin));
     const appended = this.#log.append(partition, event).finally(() => share.release());
+    if (span !== null) void appended.then(() => span.end(), (error: unknown) => span.end(error));
     const applied = appended.catch((error: unknown) => {
       if (!(error instanceof NotAppended)) logBytes?.add(teamId, event.size);
       throw error;

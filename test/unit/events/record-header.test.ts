@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeEvent, encodeEvent } from '../../../src/events/event-codec.ts';
 import type { Envelope, EventData } from '../../../src/events/event.ts';
-import { encodeHeader, readCost, readHeader } from '../../../src/events/record-header.ts';
+import { encodeHeader, readCost, readHeader, readTraceContext } from '../../../src/events/record-header.ts';
 
 const json = Buffer.from('{}');
 
@@ -108,4 +108,16 @@ describe('the cost', () => {
     ['of what is too short for one', new Uint8Array([2, 0]), null],
     ['of nothing', new Uint8Array(0), null],
   ])('%s', (_name, bytes, expected) => expect(readCost(bytes)).toBe(expected));
+});
+
+test('a traced record carries its span, which readers skip that do not ask for it', () => {
+  const trace = Buffer.alloc(25, 0xab);
+  const header = encodeHeader(1, false, 2, 8000, 1, trace);
+  const record = Buffer.concat([header, Buffer.from('{}')]);
+  expect([...header.subarray(8)]).toEqual([1, 2, 0x1f, 0x40, 2, 25, ...trace, 0x83, 1, 1]);
+  expect(readTraceContext(record)).toEqual(trace);
+  expect(readCost(record)).toBe(8000);
+  expect(readHeader(record)).toEqual({ codec: 1, jsonCodec: 1, jsonStart: header.length, bodyStart: record.length });
+  expect(readTraceContext(encodeHeader(1, false, 2, 8000, 1))).toBeNull();
+  expect(readTraceContext(record.subarray(0, 20))).toHaveLength(6);
 });

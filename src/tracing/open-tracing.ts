@@ -1,0 +1,14 @@
+/** Opens what sends traces, if OTEL_EXPORTER_OTLP_ENDPOINT is set. Without it nothing of OpenTelemetry's SDK is loaded. */
+import type { Logger } from 'pino';
+import type { Config } from '../app/config.ts';
+import type { Tracing } from './tracing.ts';
+
+/** Null: there is no endpoint to send traces to. */
+export async function openTracing(config: Config, logger: Pick<Logger, 'warn'>): Promise<Tracing | null> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = config;
+  if (endpoint === undefined) return null;
+  const { OtlpTracing } = await import('./otlp-tracing.ts');
+  return new OtlpTracing({
+    endpoint, serviceName: config.OTEL_SERVICE_NAME, sampler: config.OTEL_TRACES_SAMPLER, ratio: config.OTEL_TRACES_SAMPLER_ARG, role: config.ROLE, logger,
+  });
+}
