@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { isFull } from './test/scale.ts';
 import { canRunBroker, canShiftClocks } from './test/support/kafka/kafka-jars.ts';
 import { findChromium } from './test/support/chromium.ts';
+import { hasHelm } from './test/support/helm.ts';
 import { hasPromtool } from './test/support/promtool.ts';
 import { findKafka } from './test/support/kafka/shared-kafka.ts';
 
@@ -53,6 +54,10 @@ if (!hasPromtool()) {
   process.stderr.write('The alerts and the dashboard are not tested here: there is no promtool (the package `prometheus` of Debian).\n');
   if (process.env.TABLOG_TEST_REQUIRES_PROMTOOL !== undefined) throw new Error('TABLOG_TEST_REQUIRES_PROMTOOL is set, and there is no promtool.');
 }
+if (!hasHelm()) {
+  process.stderr.write('The Helm chart is not tested here: there is no helm.\n');
+  if (process.env.TABLOG_TEST_REQUIRES_HELM !== undefined) throw new Error('TABLOG_TEST_REQUIRES_HELM is set, and there is no helm.');
+}
 
 /** These run brokers as processes even if there is a Docker engine. */
 const impossible = [...((await canRunBroker()) ? [] : ['leaders']), ...((await canShiftClocks()) ? [] : ['broker-clocks'])];
@@ -65,7 +70,7 @@ export default {
   reporters: ['default', '<rootDir>/test/support/durations.ts'],
   projects: [
     project('unit'),
-    { ...project('integration'), testPathIgnorePatterns: hasPromtool() ? [] : ['/watching\\.test\\.ts$'] },
+    { ...project('integration'), testPathIgnorePatterns: [...(hasPromtool() ? [] : ['/watching\\.test\\.ts$']), ...(hasHelm() ? [] : ['/chart\\.test\\.ts$'])] },
     project('simulation'),
     onServers('engine', 'engine', 'postgres'),
     onServers('log', 'log', 'postgres'),
