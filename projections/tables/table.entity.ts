@@ -34,7 +34,7 @@ export const TableEntity = defineEntity({
 
 export const storedTables = StoredTable.of(TableEntity, { without: ['forgotten'] });
 
-/** The schemas a table has had; a row is never changed. */
+/** The schemas of a table: the present one, those of generations that can be read, and earlier ones for some hours. */
 export const TableSchemaEntity = defineEntity({
   name: 'TableSchema',
   tableName: 'table_schemas',
@@ -43,10 +43,13 @@ export const TableSchemaEntity = defineEntity({
     version: p.bigint().primary().autoincrement(false),
     /** The encoded columns (src/values/table-schema.ts). */
     columns: p.text(),
+    /** When garbage collection looks next whether it is of use, by the clock of Postgres, and whether it was of none the last time. */
+    lookAt: p.datetime().defaultRaw("now() + interval '6 hours'"),
+    superseded: p.boolean().default(false),
   },
 });
 
-export const storedSchemas = StoredTable.of(TableSchemaEntity);
+export const storedSchemas = StoredTable.of(TableSchemaEntity, { without: ['lookAt', 'superseded'] });
 
 /** The rows of a segment that a table shows, at a place in its order, since a version (ARCHITECTURE.md, "extent"). */
 export const ExtentEntity = defineEntity({

@@ -129,7 +129,34 @@ async function dropTables(database: Database): Promise<number> {
   return rows.length;
 }
 
+/** How long after a look at a schema the next one follows, in milliseconds by the clock of Postgres. A page is read for far less. */
+const schemaInterval = 6 * 3_600_000;
+
+/**
+ * Removes schemas under which nothing is read any more, at the second look that finds it: readers ask for the schema after the rows. A schema of no use never
+ * gets into use again.
+ */
+const dropSchemas: RemoveGarbage = async (database, later) => {
+  const { rows: [looked] } = await database.pool.query<{ looked: number }>(
+    `with due as (
+      select table_id, version, superseded, not exists (
+          select from tables where tables.id = schemas.table_id and tables.schema_version = schemas.version
+        ) and not exists (
+          select from generations where generations.table_id = schemas.table_id and generations.schema_version = schemas.version and not expired
+        ) as unused
+      from table_schemas schemas where look_at <= now() + $1 * interval '1 ms' order by look_at limit ${thingsAtOnce}
+    ), gone as (
+      delete from table_schemas using due where due.superseded and due.unused and table_schemas.table_id = due.table_id and table_schemas.version = due.version
+    ), again as (
+      update table_schemas set superseded = due.unused, look_at = now() + ($1 + ${schemaInterval}) * interval '1 ms'
+      from due where not (due.superseded and due.unused) and table_schemas.table_id = due.table_id and table_schemas.version = due.version
+    ) select count(*)::int4 as looked from due`,
+    [later],
+  );
+  return looked!.looked;
+};
+
 export const tableGarbage: Garbage = {
   ended_generations: endGenerations, changes_of_ended_generations: dropChanges, cleared_generations: forgetGenerations, deleted_tables: dropTables,
-  replaced_bodies: eraseReplacedBodies,
+  replaced_bodies: eraseReplacedBodies, superseded_schemas: dropSchemas,
 };

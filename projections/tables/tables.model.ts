@@ -56,6 +56,7 @@ export const tables: Model<TablesState, TableStates, TableChange | OpenBodyChang
     // For garbage collection.
     'create index tables_forgotten on tables (id) where forgotten',
     'create index extents_to_erase on extents (erase_at) where changed',
+    'create index table_schemas_to_look_at on table_schemas (look_at)',
     'create index generations_shown on generations (ended_at) where not expired',
     'create index generations_to_clear on generations (table_id, version) where expired and not cleared',
     'create index generations_to_forget on generations (ended_at) where cleared',

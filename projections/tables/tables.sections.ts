@@ -40,7 +40,13 @@ export const tableSections: readonly Section[] = [
   {
     what: 'schemas', owner: 'table_id', name: ({ table_id: tableId, version }) => `schema ${version} of table ${tableId}`,
     keys: ['table_id', 'version'],
-    query: `select ${storedSchemas.compared()} from table_schemas where ${isShown} order by table_id, version`,
+    // Others are of no use, and may have been removed.
+    query: `select ${storedSchemas.compared()} from table_schemas join tables on tables.id = table_schemas.table_id and not tables.deleted
+      join teams on teams.id = tables.team_id join ${logTimes} on last.partition = teams.partition
+      where table_schemas.version = tables.schema_version or exists (
+        select from generations where generations.table_id = tables.id and generations.schema_version = table_schemas.version
+          and ended_at >= last.time - ${generationLife})
+      order by table_schemas.table_id, table_schemas.version`,
   },
   {
     what: 'app links', owner: 'table_id', name: ({ table_id: tableId, app_id: appId }) => `link of table ${tableId} to app ${JSON.stringify(appId)}`,

@@ -39,7 +39,8 @@ const fill = `
     select n, ${id('n')}, n - n % 2, 0, n - n % 2, n, false, 1, false, '\\x0000000000000001', n, 0, 1, 2, true, 0 from generate_series(1, ${rows}) n;
   insert into changes (extent, index, version, body) select n, 0, n, '{"a":1}' from generate_series(1, ${rows}) n;
   insert into change_references (team_id, file, extent, index) select ${id('1')}, 'f' || n, n, 0 from generate_series(1, ${rows}) n;
-  insert into table_schemas (table_id, version, columns) select ${id('n')}, n, '[]' from generate_series(1, ${rows}) n;
+  insert into table_schemas (table_id, version, columns, look_at, superseded)
+    select ${id('n')}, n + n % 2, '[]', now() + interval '1 h' - case when n < 200 then interval '1 day' else '0' end, n < 50 from generate_series(1, ${rows}) n;
   insert into app_links (table_id, app_id) select ${id('n')}, 'app' from generate_series(1, ${rows}) n;
   insert into stashes (key, team_id, stash_id, created, created_at, expires_at, chunks, rows, profiled_columns, words, ended_at, cleared)
     select n, ${id('1 + n % 200')}, 's', n, 0, 0, 0, 0, 0, 0, case when n < 100 or n % 2 = 0 then ${now} - case when n < 100 then ${3 * week} else 0 end end,

@@ -214,6 +214,11 @@ export class DrivenTeam {
     await this.project(1, [this.deletingRow(tableId, row)]);
   }
 
+  /** Changes the schema. */
+  renamingColumn(tableId: string, displayName: string): EncodedEvent {
+    return this.event({ type: 'TablePatchRequested', teamId: this.id, tableId, ifMatch: null, name: null, columns: [{ id: 'n', displayName }] });
+  }
+
   deletingTable(tableId: string): EncodedEvent {
     return this.event({ type: 'TableDeleteRequested', teamId: this.id, tableId, ifMatch: null });
   }

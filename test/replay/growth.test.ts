@@ -27,9 +27,14 @@ async function sizes(): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ name, size }) => [name, size]));
 }
 
-/** Collects all garbage, as if it were two hours later: what is idle is judged by the clock of Postgres, which stands still meanwhile. */
-async function collect(): Promise<void> {
+/**
+ * Collects all garbage, as if it were two hours later: what is idle is judged by the clock of Postgres, which stands still meanwhile. So are looks at extents and
+ * schemas: for these, as if so many days had passed.
+ */
+async function collect(days: number): Promise<void> {
   while (await removeGarbage(models, log().database, 2 * hour));
+  const { replaced_bodies: bodies, superseded_schemas: schemas } = models.tables.garbage;
+  for (const remove of [bodies!, schemas!]) while (await remove(log().database, days * day));
 }
 
 const rows = (prefix: number): string[] => Array.from({ length: 5 }, (_, at) => `{"a":"${prefix} ${'x'.repeat(100)}","n":${at}}`);
@@ -49,13 +54,13 @@ test('what a day leaves is gone after some more', async () => {
     await team.project(at * day, [
       await team.creatingTable(today, ...rows(at)), await team.adding(today, 'block', rows(at)),
       await team.overwriting(overwritten, ...rows(at)), await team.adding(overwritten, 'block', rows(at)),
-      await team.patching(kept, row, `{"n":${at}}`),
+      await team.patching(kept, row, `{"n":${at}}`), team.renamingColumn(kept, `of day ${at}`),
       await team.puttingChunk(stashId, ...rows(at)), await team.puttingChunk(stashId, ...rows(at + 1)), team.importing(today, stashId),
       team.event({ type: 'StashDeleteRequested', teamId: team.id, stashId }),
       ...(yesterday === null ? [] : [team.deletingTable(yesterday)]),
     ]);
     yesterday = today;
-    await collect();
+    await collect(at);
     seen.push(await sizes());
   }
   const bounds = seen[settled]!;
@@ -66,7 +71,7 @@ test('what a day leaves is gone after some more', async () => {
   // Once the table is deleted that was overwritten each day, nothing is left of it either.
   await team.project((scale.daysOfGrowth + 1) * day, [team.deletingTable(overwritten), team.deletingTable(yesterday!)]);
   await team.project((scale.daysOfGrowth + 1 + settled) * day, [await team.patching(kept, row, '{"n":0}')]);
-  await collect();
+  await collect(scale.daysOfGrowth + 1 + settled);
   const { extents, segments, generations, outcomes, tables } = await sizes();
   expect({ extents, segments, generations, outcomes, tables }).toEqual({ extents: 1, segments: 1, generations: 0, outcomes: 1, tables: 1 });
 });

@@ -60,7 +60,7 @@ async function compareAfter(statement: string): Promise<Compared> {
 /** Conditions that leave out the remains of deleted tables, which are not compared. */
 const isState: Readonly<Record<string, string>> = {
   tables: 'not deleted',
-  table_schemas: 'table_id in (select id from tables where not deleted)',
+  table_schemas: '(table_id, version) in (select id, schema_version from tables where not deleted)',
   app_links: 'table_id in (select id from tables where not deleted)',
   extents: 'table_id in (select id from tables where not deleted)',
   segment_rows: 'segment in (select segment from extents join tables on tables.id = table_id where not tables.deleted)',
