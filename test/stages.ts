@@ -74,5 +74,6 @@ export const stages: readonly Stage[] = [
   killsOf('everything', 'everything', onKafka),
   kills('kafka-import-kills', 'imports are whole or not there in 20 kills of everything', 'faults on kafka', 'imports', 10, 2),
   kills('kafka-upload-kills', 'files are whole or not there in 4 kills of everything', 'faults on kafka', 'uploads', 2, 2),
+  { name: 'move', proves: 'a log moves to Kafka and back under load, with 20 kills', command: jest('move') },
   { name: 'smoke', proves: 'docker-compose.yml is built, comes up, restarts and drains; needs `docker compose`', command: ['run', 'smoke'] },
 ];

@@ -1,6 +1,7 @@
 /** Opens the log that the settings name. */
 import { readFileSync } from 'node:fs';
 import type { SASLOptions } from 'kafkajs';
+import pg from 'pg';
 import type { Logger } from 'pino';
 import { Projector } from '../../projections/engine/projector.ts';
 import { rememberReadModel } from '../../projections/engine/read-model.ts';
@@ -11,6 +12,7 @@ import type { EventLog, RecordLog } from '../log/event-log.ts';
 import type { KafkaSettings } from '../log/kafka/kafka-client.ts';
 import type { LogObserver } from '../log/log-observer.ts';
 import { allPartitions, partitionCount } from '../log/partition.ts';
+import { describeLogPlace, readLogPlace, type LogKind } from '../log/postgres/log-place.ts';
 
 /** Whether a process projects a log in Kafka: always, never, or while no other process does. */
 export type Projects = boolean | 'unless others do';
@@ -33,6 +35,7 @@ export async function openLog(
     queueBytesMax: config.APPEND_QUEUE_BYTES_MAX, unknownWait: config.OUTCOME_WAIT_MS,
     partitions: partitionCount,
   };
+  await requirePlace(database.pool, config);
   const kafka = readKafkaSettings(config);
   // Loaded on demand: the Kafka client costs nothing where the log is in Postgres.
   if (kafka === null) {
@@ -44,8 +47,32 @@ export async function openLog(
   return openKafkaEngine({ ...common, requireReadModel: await rememberReadModel(database), kafka, lagEventsMax, projects, listens: config.ROLE !== 'projector' }, signal);
 }
 
-/** Opens the records of the log. */
+/** Opens the records of the log. Rejects with ConfigError if the log has moved away from where the settings say. */
 export async function openRecordLog(config: Config, databaseUrl: string, logger: Logger): Promise<RecordLog> {
+  const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5000 });
+  // A connection that breaks fails the query.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await requirePlace(client, config);
+  } finally {
+    await client.end();
+  }
+  return openRecords(config, databaseUrl, logger);
+}
+
+/** Rejects with ConfigError if the log has moved away from where the settings say. */
+async function requirePlace(connection: Pick<pg.ClientBase, 'query'>, config: Config): Promise<void> {
+  const place = await readLogPlace(connection);
+  if (place !== null && place !== logKindOf(config)) throw new ConfigError([describeLogPlace(place)]);
+}
+
+/** Which log the settings name. */
+export function logKindOf(config: Config): LogKind {
+  return config.KAFKA_BROKERS === undefined ? 'postgres' : 'kafka';
+}
+
+async function openRecords(config: Config, databaseUrl: string, logger: Logger): Promise<RecordLog> {
   const kafka = readKafkaSettings(config);
   if (kafka === null) {
     const { PostgresReader } = await import('../log/postgres/postgres-reader.ts');
@@ -61,10 +88,10 @@ export async function openRecordLog(config: Config, databaseUrl: string, logger:
  */
 export async function openCopyTarget(config: Config, databaseUrl: string, logger: Logger): Promise<RecordLog> {
   const kafka = readKafkaSettings(config);
-  if (kafka === null) return openRecordLog(config, databaseUrl, logger);
+  if (kafka === null) return openRecords(config, databaseUrl, logger);
   const [{ createKafka, withAdmin, whenSettled }, { ensureTopic }] = await Promise.all([import('../log/kafka/kafka-client.ts'), import('../log/kafka/topic.ts')]);
   await withAdmin(createKafka(kafka, logger), (admin) => whenSettled(() => ensureTopic(admin, kafka, partitionCount)));
-  const log = await openRecordLog(config, databaseUrl, logger);
+  const log = await openRecords(config, databaseUrl, logger);
   // A topic that was just created has no leaders yet.
   await whenSettled(() => Promise.all(allPartitions(partitionCount).map((partition) => log.bounds(partition))));
   return log;

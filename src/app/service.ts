@@ -22,7 +22,8 @@ import type { RowBlock } from '../formats/block-writer.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { noLogObserver, type LogObserver } from '../log/log-observer.ts';
 import { partitionCount } from '../log/partition.ts';
-import { openLog, type Projects } from './open-log.ts';
+import { LogPlaceWatch } from './log-place-watch.ts';
+import { logKindOf, openLog, type Projects } from './open-log.ts';
 import { ReadModelUse } from './read-model-use.ts';
 
 /** How many segments are taken back in one transaction. */
@@ -141,6 +142,8 @@ export async function openService(
     const { url, database, queries, onFailure, onReplaced } = readModel;
     const log = await openLog(config, database, { logger, projects, signal, observer });
     closers.push(() => log.close());
+    const place = new LogPlaceWatch(database.pool, logKindOf(config));
+    closers.push(() => place.close());
     const keys = await StoredSecretKeys.open(database.pool);
     closers.push(() => keys.close());
     const localKeys = new LocalKeys();
@@ -149,6 +152,7 @@ export async function openService(
       onFailure: (listener) => {
         onFailure(listener);
         log.onFailure(listener);
+        place.onMoved(listener);
       },
       writeAhead: (teamId, segmentId, { profile: { rows }, body, ids }) => {
         return withFreeKeys(() => localKeys.forget(), () => database.fills.with(async (tx) => {

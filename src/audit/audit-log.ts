@@ -9,7 +9,7 @@ import { ConfigError } from '../app/config.ts';
 /** What was done, or tried. */
 export type AuditAction =
   | 'team.create' | 'plan.set' | 'plan.suspend' | 'plan.resume' | 'token.create' | 'token.revoke' | 'token.refused'
-  | 'key.rotate' | 'key.remove' | 'log.resume' | 'quarantine.release' | 'readmodel.replay' | 'file.withdraw'
+  | 'key.rotate' | 'key.remove' | 'log.resume' | 'log.move' | 'quarantine.release' | 'readmodel.replay' | 'file.withdraw'
   | 'backup.take' | 'backup.remove' | 'backup.restore';
 
 /** A line without its time. It contains no token, only token IDs. */

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
 import { partitionAsJson, readPartitionStates, resumeAfterLoss, type PartitionState } from '../administration/partitions.ts';
 import { audited } from './audited.ts';
+import { addLogMove } from './log-move.ts';
 import { writeOut, writeTable, writeWords } from './console.ts';
 import { withRecordLog } from './with-record-log.ts';
 
@@ -11,13 +12,14 @@ interface Flags {
 }
 
 export function addLogCommands(program: Command): void {
-  const log = program.command('log').description('show the state of the log, and resume it after a part was lost');
+  const log = program.command('log').description('show the state of the log, resume it after a part was lost, and move it');
   const command = (name: string, description: string): Command => {
     return log.command(name).description(description).option('--json', 'write the result as JSON');
   };
   command('status', 'show how far each partition is projected, and why one has halted; exits with 1 if one has').action(status);
   command('resume', 'go on after a part of the log was lost, or may have been: versions rise above all that were given out, and '
     + 'partitions that have halted are projected again if their log matches the read model').action(resume);
+  addLogMove(log);
 }
 
 async function status(flags: Flags): Promise<void> {

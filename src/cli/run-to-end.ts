@@ -11,6 +11,7 @@ import { isKafkaAway, isTopicMissing } from '../log/kafka/kafka-away.ts';
 import { UnsupportedKafkajs } from '../log/kafka/kafkajs-internals.ts';
 import { UnsafeTopic } from '../log/kafka/topic.ts';
 import { BackupError } from '../backup/backup-store.ts';
+import { CannotMove } from '../administration/move-log.ts';
 import { CannotResume } from '../administration/partitions.ts';
 import { ReadModelInUse } from '../app/read-model-use.ts';
 import { describeServerError, isServerError } from './client/server-error.ts';
@@ -21,7 +22,7 @@ import { NoReadModel } from '../../projections/engine/compare/snapshot.ts';
 const insufficientPrivilege = '42501';
 
 const userErrors = [
-  UserError, InvalidRequest, ConfigError, EmbeddedPostgresError, WrongLog, UnsafeTopic, UnsupportedKafkajs, ReadModelInUse, NoReadModel, CannotResume, BackupError,
+  UserError, InvalidRequest, ConfigError, EmbeddedPostgresError, WrongLog, UnsafeTopic, UnsupportedKafkajs, ReadModelInUse, NoReadModel, CannotResume, CannotMove, BackupError,
 ];
 
 /** Runs the work of a process, and exits. On failure, reports it on stderr and sets the exit code to 1. */

@@ -14,6 +14,7 @@
  * | changeKeys      | creating, reading and changing the signing keys | transaction | alone                       |
  * | nameLog         | naming a new log in Kafka                       | transaction | alone                       |
  * | resumeLog       | resuming a log in Postgres in another history   | transaction | alone                       |
+ * | moveLog         | moving the log                                  | session     | alone, or not at all        |
  * | createNotes     | creating the tables beside log and read model   | transaction | alone                       |
  * | maintenance     | background work on one read model               | session     | alone, or not at all        |
  * | useServer       | the embedded Postgres in use                    | session     | shared; alone to stop it    |
@@ -29,6 +30,7 @@ export const advisoryLocks = {
   createNotes: 7_460_231_009,
   resumeLog: 7_460_231_010,
   replaceReadModel: 7_460_231_011,
+  moveLog: 7_460_231_038,
   /** The first of two 32-bit keys; the second is `hashtext` of the read model's schema. Two-key locks never conflict with one-key locks. */
   maintenance: 1_017_780_060,
   /** "tablog" in ASCII. Taken in the database `postgres`, not in the one of `DATABASE_URL`. */

@@ -19,6 +19,7 @@ import type { LogRecord } from '../../../src/log/event-log.ts';
 import type { LogClock } from '../../../src/log/log-clock.ts';
 import type { LogObserver } from '../../../src/log/log-observer.ts';
 import { appendStatements } from '../../../src/log/postgres/append-statements.ts';
+import { isLogClosed } from '../../../src/log/postgres/log-place.ts';
 import type { Duplicates } from '../batch.ts';
 import type { Decided } from '../decided.ts';
 import { isKeyTaken } from '../local-keys.ts';
@@ -127,6 +128,7 @@ export class PartitionWriter {
       this.#batches.lost();
       if (isStatementTimeout(error)) observer.projectionTimedOut();
       if (error instanceof CommitUnknown) await this.#settleUnknown(batch, error);
+      else if (isLogClosed(error)) for (const waiter of batch) waiter.reject(new NotAppended('the log moves to Kafka, or has moved', { cause: error }));
       else if (isStatementTimeout(error)) await this.#settleSlow(batch, error);
       else if (error instanceof NotAppended || error instanceof ProgressMoved || isDatabaseAway(error)) {
         const reason = new NotAppended('the database is away, or too many write at once', { cause: error });
@@ -211,7 +213,11 @@ export class PartitionWriter {
       records = this.#place(batch, offset, this.#timeNow());
       const append = combine(appendStatements(partition, records), 1);
       const appending = tx.query(append.statement, append.values);
-      const { outcomes, held, stored } = await projector.project(tx, partition, records, { epoch, duplicates });
+      const { outcomes, held, stored } = await projector.project(tx, partition, records, { epoch, duplicates }).catch(async (error: unknown) => {
+        // What failed before it in the transaction is the cause.
+        await appending;
+        throw error;
+      });
       await appending;
       sent = performance.now();
       const committing = tx.query(commit);

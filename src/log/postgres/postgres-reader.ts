@@ -5,6 +5,7 @@ import { WrongLog } from '../identity.ts';
 import { partitionCount } from '../partition.ts';
 import { inTransaction } from '../../database/transaction.ts';
 import { appendRecord } from './append-record.ts';
+import { allowCopies } from './log-place.ts';
 import { createLogTables } from './log-tables.ts';
 import { insertCopies, moveHead, selectEnd, selectRecords } from './statements.ts';
 
@@ -80,6 +81,7 @@ export class PostgresReader implements RecordLog {
     }, 1);
     const times = records.map(({ time }) => time);
     await inTransaction(this.#pool, async (client) => {
+      await client.query(allowCopies);
       const { rowCount } = await client.query({ ...moveHead, values: [partition, offset, offset + BigInt(records.length), times.at(-1)] });
       if (rowCount !== 1) throw new WrongLog(`partition ${partition} does not end at ${offset} and before ${firstTime}, where records were to be copied to: something else writes to it`);
       const all = Buffer.concat(records.map(({ bytes }) => bytes));

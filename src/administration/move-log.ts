@@ -1,0 +1,186 @@
+/**
+ * Moves the log between Postgres and Kafka, beside the processes that serve. They write on while the log is copied. Then it is closed, its end
+ * is copied, and the copy is opened in its place (docs/operations.md, "Moving the log").
+ */
+import type pg from 'pg';
+import { closeToKafka, openToKafka, openToPostgres } from '../../projections/engine/progress/closed.store.ts';
+import { readProgress } from '../../projections/engine/progress/progress.store.ts';
+import { advisoryLocks } from '../database/advisory-locks.ts';
+import type { Database } from '../database/database.ts';
+import { copyPartition, proveCopied, type CopyPlace } from '../log/copy-log.ts';
+import type { RecordLog } from '../log/event-log.ts';
+import { hashOf, proveIdentity } from '../log/identity.ts';
+import { allPartitions } from '../log/partition.ts';
+import { closePostgresLog, noteLogPlace, openPostgresLog, prepareMoves, readLogPlace, type LogKind } from '../log/postgres/log-place.ts';
+
+/** The log cannot be moved as it is. */
+export class CannotMove extends Error {
+  override readonly name = 'CannotMove';
+}
+
+/** So few records are left to copy when the log is closed, or so often it was tried. */
+const leftMax = 2000;
+const roundsMax = 20;
+
+/** How many partitions are copied at a time: each takes a few megabytes. */
+const copiedAtOnce = 4;
+
+export interface MoveOptions {
+  readonly database: Pick<Database, 'pool'>;
+  readonly source: RecordLog;
+  readonly target: RecordLog;
+  readonly to: LogKind;
+  readonly signal: AbortSignal;
+  /** `done` and `of` count records. */
+  readonly onProgress: (done: number, of: number) => void;
+}
+
+export interface Moved {
+  readonly records: number;
+  /** How long nothing could be written, in milliseconds. */
+  readonly pausedMs: number;
+}
+
+/**
+ * Moves the log. Can be repeated after whatever ended it: it goes on with what was copied. If it fails before the copy is opened, the log is
+ * open again where it was. Rejects with CannotMove, with WrongLog, and with the signal's reason.
+ */
+export async function moveLog(options: MoveOptions): Promise<Moved> {
+  const client = await options.database.pool.connect();
+  try {
+    const { rows: [lock] } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [advisoryLocks.moveLog]);
+    if (!lock!.taken) throw new CannotMove('another process moves the log already');
+    return await moveAlone(options, client);
+  } finally {
+    // With the connection ends the lock.
+    client.release(true);
+  }
+}
+
+/** Opens and closes the log through the connection that holds the lock: if that is lost, so is the right to do so. */
+async function moveAlone({ database: { pool }, source, target, to, signal, onProgress }: MoveOptions, client: pg.ClientBase): Promise<Moved> {
+  await prepareMoves(pool, source.partitions);
+  if (await readLogPlace(pool) === to) throw new CannotMove(`the log is in ${nameOf(to)} already`);
+  await reopen(client, to);
+  const partitions = allPartitions(source.partitions);
+  for (const [partition, progress] of (await readProgress(pool)).entries()) {
+    if (progress.halted !== null) throw new CannotMove(`partition ${partition} has halted: see \`tablog log status\``);
+    await proveIdentity(source, partition, progress);
+  }
+  const readEnds = (): Promise<bigint[]> => Promise.all(partitions.map(async (partition) => (await source.bounds(partition)).end));
+  let ends = await readEnds();
+  const places: CopyPlace[] = [];
+  let done = 0;
+  const onCopied = (records: number): void => {
+    done += records;
+    onProgress(done, Number(sum(ends)));
+  };
+  await eachOf(partitions, async (partition) => {
+    places[partition] = await proveCopied(source, target, partition, ends[partition]!, signal);
+    done += Number(places[partition].offset);
+  });
+  const copy = (abort?: AbortSignal): Promise<void> => eachOf(partitions, async (partition) => {
+    places[partition] = await copyPartition({ source, target, partition, from: places[partition]!, to: ends[partition]!, signal: abort, onCopied });
+  });
+  for (let round = 0; round < roundsMax; round += 1) {
+    await copy(signal);
+    ends = await readEnds();
+    if (sum(ends) - BigInt(done) <= leftMax) break;
+  }
+  signal.throwIfAborted();
+  const began = performance.now();
+  try {
+    await within(client, () => close(client, to));
+    // What was appended before the log was closed. What a paused process appends to Kafka later has no effect.
+    ends = await readEnds();
+    await copy();
+    await prove({ pool, source, target, ends });
+    await within(client, () => open(client, to));
+  } catch (error) {
+    // If Postgres is away too, the next run opens it, or goes on.
+    const failed = await reopen(client, to).then(() => null, (also: unknown) => also);
+    if (failed === null) throw error;
+    throw new AggregateError([error, failed], 'the log could not be moved, and is still closed: run the command again', { cause: error });
+  }
+  return { records: Number(sum(ends)), pausedMs: performance.now() - began };
+}
+
+/** Opens the log where it is, unless the move was complete: an earlier run was killed while the log was closed. */
+async function reopen(client: pg.ClientBase, to: LogKind): Promise<void> {
+  await within(client, async () => {
+    if (await readLogPlace(client) === to) return;
+    if (to === 'kafka') await openPostgresLog(client);
+    else await openToKafka(client);
+  });
+}
+
+/** A transaction on this connection. */
+async function within(client: pg.ClientBase, work: () => Promise<void>): Promise<void> {
+  await client.query('begin');
+  try {
+    await work();
+    await client.query('commit');
+  } catch (error) {
+    // If the connection failed there is nothing left to roll back, and the first error is the one to report.
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  }
+}
+
+async function close(client: pg.ClientBase, to: LogKind): Promise<void> {
+  // Waits for the appends under way, and keeps others waiting meanwhile.
+  await client.query(`set local lock_timeout = '10s'`);
+  await closePostgresLog(client);
+  if (to === 'postgres') await closeToKafka(client);
+}
+
+async function open(client: pg.ClientBase, to: LogKind): Promise<void> {
+  if (to === 'kafka') await openToKafka(client);
+  else {
+    await openToPostgres(client);
+    await openPostgresLog(client);
+  }
+  await noteLogPlace(client, to);
+}
+
+/** Proves that the copy ends where the log does, and is the log that the read model was built from. */
+async function prove({ pool, source, target, ends }: Pick<MoveOptions, 'source' | 'target'> & { readonly pool: pg.Pool; readonly ends: readonly bigint[] }): Promise<void> {
+  const progress = await readProgress(pool);
+  for (const partition of allPartitions(source.partitions)) {
+    const end = ends[partition]!;
+    const copied = (await target.bounds(partition)).end;
+    if (copied !== end) throw new CannotMove(`partition ${partition} of the copy ends at ${copied}, not at ${end}: something else writes to it`);
+    if (end > 0n && await lastHash(source, partition, end) !== await lastHash(target, partition, end)) {
+      throw new CannotMove(`partition ${partition} of the copy ends with another record`);
+    }
+    await proveIdentity(target, partition, progress[partition]!);
+  }
+}
+
+async function lastHash(log: RecordLog, partition: number, end: bigint): Promise<string | undefined> {
+  for await (const records of log.read(partition, end - 1n, end)) return hashOf(records[0]!).toString('hex');
+  return undefined;
+}
+
+/** Runs the work for all partitions, some at a time. After a failure no more is begun. */
+async function eachOf(partitions: readonly number[], work: (partition: number) => Promise<void>): Promise<void> {
+  const left = [...partitions];
+  const results = await Promise.allSettled(Array.from({ length: copiedAtOnce }, async () => {
+    for (let partition = left.shift(); partition !== undefined; partition = left.shift()) {
+      await work(partition).catch((error: unknown) => {
+        left.length = 0;
+        throw error;
+      });
+    }
+  }));
+  const failed = results.find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
+}
+
+function sum(numbers: readonly bigint[]): bigint {
+  return numbers.reduce((all, one) => all + one, 0n);
+}
+
+function nameOf(log: LogKind): string {
+  return log === 'kafka' ? 'Kafka' : 'Postgres';
+}

@@ -1,0 +1,59 @@
+/** `tablog log move` (docs/operations.md, "Moving the log"). */
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import { ConfigError, readConfig } from '../app/config.ts';
+import type { LogKind } from '../log/postgres/log-place.ts';
+import { audited } from './audited.ts';
+import { newLogger, writeOut, writeWords } from './console.ts';
+import { interruption } from './interruption.ts';
+import { ProgressLine } from './progress-line.ts';
+
+interface Flags {
+  readonly to: LogKind;
+  readonly json?: boolean;
+}
+
+export function addLogMove(log: Command): void {
+  log.command('move')
+    .description('move the log between Postgres and Kafka, beside the processes that serve; KAFKA_BROKERS names the brokers for both ways')
+    .addOption(new Option('--to <log>', 'where the log shall be').choices(['kafka', 'postgres']).makeOptionMandatory())
+    .option('--json', 'write the result as JSON')
+    .action(move);
+}
+
+async function move({ to, json }: Flags): Promise<void> {
+  const config = readConfig();
+  if (config.KAFKA_BROKERS === undefined) throw new ConfigError(['KAFKA_BROKERS: must name the brokers that the log moves to, or from']);
+  const signal = interruption();
+  const progress = new ProgressLine('records', writeWords);
+  const { records, pausedMs } = await audited('log.move', { to }, () => withBothLogs(config, async (logs) => {
+    const { moveLog } = await import('../administration/move-log.ts');
+    const [source, target] = to === 'kafka' ? [logs.postgres, logs.kafka] : [logs.kafka, logs.postgres];
+    return moveLog({
+      database: logs.database, source, target, to, signal,
+      onProgress: (done, of) => progress.update(done, of),
+    });
+  }));
+  if (json) writeOut(JSON.stringify({ to, records, pausedMs: Math.round(pausedMs) }));
+  else {
+    writeWords(`The log has moved: ${records} records, and nothing could be written for ${Math.round(pausedMs)} ms. Running processes end now; start them with`
+      + (to === 'kafka' ? ' KAFKA_BROKERS, and KAFKA_TOPIC if it is set here.' : ' the settings that begin with KAFKA_, and ROLE, removed.'));
+  }
+}
+
+/** Opens the read model, and the log in Postgres and that in Kafka. */
+async function withBothLogs<T>(
+  config: ReturnType<typeof readConfig>,
+  work: (logs: Pick<Parameters<typeof import('../administration/move-log.ts').moveLog>[0], 'database'> & Record<LogKind, Awaited<ReturnType<typeof import('../app/open-log.ts').openCopyTarget>>>) => Promise<T>,
+): Promise<T> {
+  const [{ openReadModel }, { openCopyTarget }] = await Promise.all([import('../app/service.ts'), import('../app/open-log.ts')]);
+  const logger = newLogger();
+  await using resources = new AsyncDisposableStack();
+  const { url, database, close } = await openReadModel(config, logger);
+  resources.defer(close);
+  const postgres = await openCopyTarget({ ...config, KAFKA_BROKERS: undefined }, url, logger);
+  resources.defer(() => postgres.close());
+  const kafka = await openCopyTarget(config, url, logger);
+  resources.defer(() => kafka.close());
+  return await work({ database, postgres, kafka });
+}

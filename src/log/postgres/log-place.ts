@@ -1,0 +1,67 @@
+/**
+ * Where the log is, once it was moved (src/administration/move-log.ts), and what closes the log in Postgres: a trigger refuses every append, of
+ * processes of any version, within the append's own transaction.
+ */
+import type pg from 'pg';
+import { createLogTables, logSchema } from './log-tables.ts';
+
+export type LogKind = 'postgres' | 'kafka';
+
+/** Beyond what Postgres uses itself. */
+const closedCode = 'TL001';
+
+/** Whether an append failed because the log in Postgres is closed. */
+export function isLogClosed(error: unknown): boolean {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
+    if ((cause as { code?: unknown }).code === closedCode) return true;
+  }
+  return false;
+}
+
+/** Where the log was moved to; null if it never was. */
+export async function readLogPlace(connection: Pick<pg.ClientBase, 'query'>): Promise<LogKind | null> {
+  const { rows: [found] } = await connection.query<{ there: boolean }>(`select to_regclass('${logSchema}.place') is not null as there`);
+  if (!found!.there) return null;
+  const { rows } = await connection.query<{ log: LogKind }>(`select log from ${logSchema}.place`);
+  return rows[0]?.log ?? null;
+}
+
+/** What is to be set where the log is not the one that the settings name. */
+export function describeLogPlace(log: LogKind): string {
+  return log === 'kafka' ? 'the log has moved to Kafka: set KAFKA_BROKERS, and KAFKA_TOPIC if it is not the usual one, and start again'
+    : 'the log has moved to Postgres: remove the settings that begin with KAFKA_, and ROLE, and start again';
+}
+
+/** Prepares a database for moves. */
+export async function prepareMoves(pool: pg.Pool, partitions: number): Promise<void> {
+  await createLogTables(pool, partitions);
+  await pool.query(`create table if not exists ${logSchema}.place (
+    singleton boolean primary key default true check (singleton),
+    log text not null
+  )`);
+  // Copies are let through: they are made only while the log is elsewhere.
+  await pool.query(`create or replace function ${logSchema}.refuse_append() returns trigger language plpgsql as $$
+    begin
+      if current_setting('tablog.copies', true) is distinct from 'on' then
+        raise exception 'the log in Postgres is closed: it moves, or has moved, to Kafka' using errcode = '${closedCode}';
+      end if;
+      return null;
+    end $$`);
+}
+
+/** Lets copies of the transaction through. */
+export const allowCopies = `set local tablog.copies = 'on'`;
+
+/** Closes the log in Postgres, once the appends under way have ended. From then on each append fails. */
+export async function closePostgresLog(client: pg.ClientBase): Promise<void> {
+  await client.query(`drop trigger if exists log_is_closed on ${logSchema}.records`);
+  await client.query(`create trigger log_is_closed before insert on ${logSchema}.records for each statement execute function ${logSchema}.refuse_append()`);
+}
+
+export async function openPostgresLog(client: pg.ClientBase): Promise<void> {
+  await client.query(`drop trigger if exists log_is_closed on ${logSchema}.records`);
+}
+
+export async function noteLogPlace(client: pg.ClientBase, log: LogKind): Promise<void> {
+  await client.query(`insert into ${logSchema}.place (log) values ($1) on conflict (singleton) do update set log = excluded.log`, [log]);
+}
