@@ -14,7 +14,12 @@ export async function closeToKafka(client: pg.ClientBase): Promise<void> {
   await client.query('drop trigger if exists log_is_closed on progress');
   await client.query(`update progress set epoch = epoch + 1 + floor(random() * ${2 ** 40})::int8, halted = $1, contradicted = true`, [closedReason]);
   await client.query(`create or replace function ${logSchema}.refuse_takeover() returns trigger language plpgsql as $$
-    begin raise exception '${closedReason}' using errcode = 'TL001'; end $$`);
+    begin
+      if current_setting('tablog.epochs', true) is distinct from 'on' then
+        raise exception '${closedReason}' using errcode = 'TL001';
+      end if;
+      return null;
+    end $$`);
   await client.query(`create trigger log_is_closed before update of epoch on progress for each statement execute function ${logSchema}.refuse_takeover()`);
 }
 
@@ -24,9 +29,10 @@ export async function openToKafka(client: pg.ClientBase): Promise<void> {
   await client.query('update progress set halted = null, contradicted = false where halted = $1', [closedReason]);
 }
 
-/** Lets the log in Postgres be projected, and that in Kafka no more. There each process projects under the epoch 0. */
+/** Lets the log in Postgres be projected, and that in Kafka no more. */
 export async function openToPostgres(client: pg.ClientBase): Promise<void> {
-  await client.query('alter table progress disable trigger log_is_closed');
-  await client.query('update progress set epoch = 0, halted = null, contradicted = false where halted = $1', [closedReason]);
-  await client.query('alter table progress enable trigger log_is_closed');
+  await client.query('update progress set halted = null, contradicted = false where halted = $1', [closedReason]);
 }
+
+/** Lets the transaction raise epochs all the same: a read model takes the place of another one. */
+export const allowNewEpochs = `set local tablog.epochs = 'on'`;
