@@ -7,6 +7,7 @@ import { compactOnce } from '../../projections/tables/compaction.ts';
 import type { Service } from '../../src/app/service.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import { rebuild } from '../support/rebuild.ts';
+import { runTablog } from '../support/tablog.ts';
 import { openOperator } from '../support/open-operator.ts';
 import { DrivenTeam } from './driven-team.ts';
 import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
@@ -87,4 +88,14 @@ test('only what has changed is read again', async () => {
   expect(third.rowsRead).toBe(40);
   expect(third.partitions[5]!.digest).not.toBe(after.partitions[5]!.digest);
   expect((await digestOfRebuilt()).partitions).toEqual(third.partitions);
+});
+
+test('on the command line each partition has a line with its offset and its digest', async () => {
+  const { partitions } = await digest();
+  const { code, stdout } = await runTablog(['digest'], generated.environment);
+  expect(code).toBe(0);
+  const lines = stdout.trimEnd().split('\n').map((line) => line.trim().split(/ +/));
+  expect(lines).toEqual([['PARTITION', 'OFFSET', 'DIGEST'], ...partitions.map(({ partition, next, digest }) => [String(partition), String(next), digest])]);
+  const asJson = await runTablog(['digest', '--json'], generated.environment);
+  expect(JSON.parse(asJson.stdout)).toEqual({ partitions: partitions.map(({ next, ...rest }) => ({ ...rest, next: String(next) })), rowsRead: 0 });
 });

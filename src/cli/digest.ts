@@ -1,0 +1,37 @@
+/** `tablog digest`: digests of the read model, to compare it with that of another instance. */
+import type { Command } from 'commander';
+import { readConfig } from '../app/config.ts';
+import { newLogger, writeOut, writeTable } from './console.ts';
+import { interruption } from './interruption.ts';
+
+interface DigestFlags {
+  readonly json?: boolean;
+}
+
+export function addDigestCommand(program: Command): void {
+  program.command('digest')
+    .description('write a digest of each partition of the read model: equal digests at one offset mean equal contents')
+    .option('--json', 'write the result as JSON, with the digests of parts of a partition')
+    .action(runDigest);
+}
+
+async function runDigest(flags: DigestFlags): Promise<void> {
+  const signal = interruption();
+  // Imported here, so that other commands start faster.
+  const [{ openPostgres }, { digestReadModel }, { models, readModelSchema }, { ReadModelUse }] = await Promise.all([
+    import('../app/service.ts'), import('../../projections/engine/compare/digest.ts'), import('../../projections/models.ts'),
+    import('../app/read-model-use.ts'),
+  ]);
+  await using resources = new AsyncDisposableStack();
+  const postgres = await openPostgres(readConfig(), newLogger());
+  resources.defer(() => postgres.close());
+  const use = await ReadModelUse.share(postgres.url, readModelSchema);
+  resources.defer(() => use.end());
+  const { partitions, rowsRead } = await digestReadModel(models, { url: postgres.url, schema: readModelSchema, signal });
+  if (flags.json) {
+    const asJson = partitions.map(({ next, ...partition }) => ({ ...partition, next: String(next) }));
+    writeOut(JSON.stringify({ partitions: asJson, rowsRead }));
+    return;
+  }
+  writeTable(['PARTITION', 'OFFSET', 'DIGEST'], partitions.map(({ partition, next, digest }) => [String(partition), String(next), digest]));
+}
