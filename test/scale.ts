@@ -38,7 +38,7 @@ export const scale = {
   ),
   replayedAtLeast: scaled({ events: 1900, rows: 15_000 }, { events: 100_000, rows: 1_000_000 }),
   /** How often a replay is killed before it takes over, and how often one takes over. */
-  replayKills: scaled(2, 10),
+  replayKills: scaled(1, 10),
   replayTakeovers: scaled(1, 10),
   /** The log in which one value after the other is altered, and compared each time. */
   alteredLog: scaled(

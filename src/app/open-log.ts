@@ -36,13 +36,15 @@ export async function openLog(
     partitions: partitionCount,
   };
   await requirePlace(database.pool, config);
-  const kafka = readKafkaSettings(config);
+  const settings = readKafkaSettings(config);
   // Loaded on demand: the Kafka client costs nothing where the log is in Postgres.
-  if (kafka === null) {
+  if (settings === null) {
     const { PostgresEngine } = await import('../../projections/engine/postgres/postgres-engine.ts');
     return PostgresEngine.open(common, signal);
   }
   const { openKafkaEngine } = await import('../../projections/engine/kafka/open-kafka-engine.ts');
+  // A group for each read model: a version that has another one fills it while the processes of this version serve.
+  const kafka = { ...settings, group: `${settings.group}-${database.schema}` };
   const lagEventsMax = config.PROJECTION_LAG_EVENTS_MAX;
   return openKafkaEngine({ ...common, requireReadModel: await rememberReadModel(database), kafka, lagEventsMax, projects, listens: config.ROLE !== 'projector' }, signal);
 }

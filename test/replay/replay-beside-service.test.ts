@@ -5,7 +5,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import pg from 'pg';
-import { readModelSchema } from '../../projections/models.ts';
+import { pino } from 'pino';
+import { models, readModelSchema } from '../../projections/models.ts';
+import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
+import { readConfig } from '../../src/app/config.ts';
+import { openLog, openRecordLog } from '../../src/app/open-log.ts';
+import { noLogObserver } from '../../src/log/log-observer.ts';
+import { partitionCount } from '../../src/log/partition.ts';
+import { verify as verifyReadModel } from '../../src/replay/verify.ts';
 import { survive } from '../faults/survive.ts';
 import { verify } from '../faults/verify.ts';
 import { scale } from '../scale.ts';
@@ -15,6 +22,12 @@ import { sleepUntil } from '../support/server.ts';
 import { runTablog } from '../support/tablog.ts';
 
 const { api, client } = useOwnApi();
+
+/** A client for each process that answers requests. */
+function clientsOfEach(): Client[] {
+  const urls = api().processes.flatMap(({ role, url }) => (role === 'projector' ? [] : [url]));
+  return urls.map((url) => new Client(url, client().token));
+}
 
 /** What names the read model, and the names of all that there are. */
 async function readModels(): Promise<{ readonly id: unknown; readonly names: readonly string[] }> {
@@ -34,9 +47,7 @@ async function changedOver(): Promise<number[]> {
 
 test(`a replay takes over under load, after ${scale.replayKills} kills of it`, async () => {
   const { operatorEnvironment: environment } = api();
-  const urls = api().processes.flatMap(({ role, url }) => (role === 'projector' ? [] : [url]));
-  const clients = urls.map((url) => new Client(url, client().token));
-  await survive({ clients, recoveryMs: 60_000, verify: () => verify(environment) }, async (random, acknowledged) => {
+  await survive({ clients: clientsOfEach(), recoveryMs: 60_000, verify: () => verify(environment) }, async (random, acknowledged) => {
     await sleepUntil(() => acknowledged() > 100, 'clients write', 60_000);
     for (let takeover = 1; takeover <= scale.replayTakeovers; takeover += 1) {
       for (let kill = 0; kill < scale.replayKills; kill += 1) {
@@ -58,3 +69,31 @@ test(`a replay takes over under load, after ${scale.replayKills} kills of it`, a
     }
   });
 }, 600_000);
+
+test('a version that has another read model fills it beside the one that serves, and both go on', async () => {
+  const { databaseUrl: url, operatorEnvironment: environment } = api();
+  // As the engine of another version would open it.
+  const schema = 'tablog_other';
+  const [config, logger, signal] = [readConfig(environment), pino({ level: 'silent' }), new AbortController().signal];
+  const database = await openDatabase(models, { url, schema });
+  const log = await openRecordLog(config, url, logger);
+  try {
+    await survive({ clients: clientsOfEach(), verify: () => verify(environment) }, async (_random, acknowledged) => {
+      await sleepUntil(() => acknowledged() > 100, 'clients write', 60_000);
+      await createReadModel(models, database, partitionCount);
+      const other = await openLog(config, database, { logger, projects: true, observer: noLogObserver, signal });
+      try {
+        await other.caughtUp();
+        const reached = acknowledged();
+        await sleepUntil(() => acknowledged() > reached + 100, 'writes are acknowledged while both are filled', 60_000);
+        const { differences, counts } = await verifyReadModel({ url, schema, log, batchEvents: 500, onProgress: () => undefined, signal });
+        expect(differences).toEqual([]);
+        expect(counts['rows']).toBeGreaterThan(100);
+      } finally {
+        await other.close();
+      }
+    });
+  } finally {
+    await Promise.all([database.close(), log.close()]);
+  }
+}, 300_000);
