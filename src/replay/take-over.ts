@@ -6,6 +6,7 @@ import { allowNewEpochs } from '../../projections/engine/progress/closed.store.t
 import pg from 'pg';
 import { selectVersions } from '../../projections/engine/progress/progress.store.ts';
 import { ReadModelInUse } from '../app/read-model-use.ts';
+import { advisoryLocks } from '../database/advisory-locks.ts';
 import type { RecordLog } from '../log/event-log.ts';
 import { resumeLog } from '../log/resume.ts';
 import { pause } from '../pause.ts';
@@ -21,15 +22,15 @@ const approachesMax = 20;
  * How long to wait for the lock, behind which all others wait, and for the last events under it, in milliseconds. Past the latter, Postgres
  * rolls back, and the service goes on.
  */
-const lockMs = 1000;
+const lockMs = 300;
 const lockedMs = 10_000;
 
 /** How often the lock is tried: a backup or a verification may hold the read model for long. In between, a pause in milliseconds. */
 const attemptsMax = 60;
 const attemptPause = 2000;
 
-/** The SQLSTATE of a lock that could not be had in time. */
-const lockNotAvailable = '55P03';
+/** The SQLSTATEs of a lock that could not be had in time, or at all. */
+const lockNotHad = new Set(['55P03', '40P01']);
 
 export interface TakeOverOptions {
   readonly url: string;
@@ -46,12 +47,23 @@ export interface TakeOverOptions {
  * these partitions. Rejects as `Rebuild.bringTo` does, and with ReadModelInUse if a transaction holds the old one for minutes.
  */
 export async function takeOver(rebuilding: Rebuild, options: TakeOverOptions): Promise<number[]> {
+  const maintenance = await connect(options.url);
+  try {
+    // Its rounds go through several transactions, and keep local keys in between.
+    await maintenance.query('select pg_advisory_lock($1, hashtext($2))', [advisoryLocks.maintenance, options.schema]);
+    return await takeOverWithoutMaintenance(rebuilding, options);
+  } finally {
+    await maintenance.end();
+  }
+}
+
+async function takeOverWithoutMaintenance(rebuilding: Rebuild, options: TakeOverOptions): Promise<number[]> {
   for (let attempt = 1; ; attempt += 1) {
     await approachEnd(rebuilding, options.log);
     try {
       return await lockAndSwap(rebuilding, options);
     } catch (error) {
-      if ((error as { code?: unknown }).code !== lockNotAvailable) throw error;
+      if (!lockNotHad.has(String((error as { code?: unknown }).code))) throw error;
       if (attempt === attemptsMax) {
         throw new ReadModelInUse('a transaction, as of a backup or of `tablog verify`, holds the read model; end it and replay again: that goes on from here', { cause: error });
       }
@@ -110,7 +122,9 @@ async function bringToAcknowledged(
 ): Promise<number[]> {
   const { rowCount } = await client.query('select from pg_namespace where nspname = $1', [schema]);
   if (rowCount === 0) return [];
-  await client.query(`lock table ${schema}.progress in access exclusive mode`);
+  // Every table, so that no transaction is open that has read one and goes on in the new read model, where its local keys are others.
+  const { rows: tables } = await client.query<{ name: string }>('select tablename as name from pg_tables where schemaname = $1', [schema]);
+  await client.query(`lock table ${tables.map(({ name }) => `${schema}.${name}`).join(', ')} in access exclusive mode`);
   const before = await selectVersions(client, schema);
   await rebuilding.bringTo(new Map(Array.from(await endsOf(log), ([partition, end]) => [partition, rebuilding.endWithin(partition, before[partition]!.next, end)])));
   const after = await selectVersions(client, rebuilt);
