@@ -209,7 +209,7 @@ test.each(harmless)('%s makes no difference', async (_, statement) => {
 });
 
 /** `verify` may print progress if it takes long. */
-const onlyProgress = /^(\d+ of \d+ events, \d+ a second\n)*$/;
+const onlyProgress = /^(\d+ of \d+ events, \d+ a second(, \d+ \w+ left)?\n)*$/;
 
 test('on the command line a difference is told in a line and ends in exit code 1', async () => {
   const { url, drop } = await cloneDatabase(generated.url);
