@@ -256,6 +256,32 @@ describe('an event that cannot be projected', () => {
     });
   });
 
+  test('is released in a read model that took the place of another one meanwhile, with local keys of that only', async () => {
+    const records = recordsOf([['TeamCreated', 1], ['TeamCreated', 0], ...steps.slice(2)]);
+    const [whole, serving, rebuilt] = [await newReadModel(), await newReadModel(), await newReadModel()];
+    await project(whole, records, [6]);
+    // The keys that the old one has given are others than those of the new one.
+    await serving.pool.query(`select setval('local_keys', 1000001)`);
+    for (const each of [serving, rebuilt]) {
+      const fault = await plantFault(each, teams[0]!);
+      await project(each, records, [6]);
+      await fault.repair();
+    }
+    // The last event fails in the old one, so that those before are released alone.
+    await plantFault(serving, teams[0]!, 'new.count >= 3');
+    let isReplaced = false;
+    await release(serving, records, 0, async () => {
+      if (isReplaced || (await readQuarantines(serving.pool))[0]!.next === 1n) return;
+      isReplaced = true;
+      await serving.pool.query(`begin; alter schema ${serving.schema} rename to ${serving.schema}_replaced; alter schema ${rebuilt.schema} rename to ${serving.schema}; commit`);
+    });
+    expect(isReplaced).toBe(true);
+    expect(await readQuarantines(serving.pool)).toEqual([]);
+    expect(await differencesBetween(whole, serving)).toEqual([]);
+    const { rows: [keys] } = await serving.pool.query('select max(key)::int as used, (select last_value from local_keys)::int as given from counters');
+    expect(keys.used).toBeLessThan(keys.given + 1000);
+  });
+
   test('that takes too long is tried alone three times, and holds its team then; nobody else waits for its locks', async () => {
     const database = await newReadModel(1500);
     const records = recordsOf(steps);

@@ -54,9 +54,12 @@ export function failQuarantine({ partition, teamId }: Quarantine, offset: bigint
   return bind(fail, [partition, teamId, offset, shortened(reason)]);
 }
 
-/** Locks the progress of a partition, as storing a batch does. */
-export const lockProgress: Statement<{ next: bigint }> = {
-  name: 'lock_progress', text: 'select next from progress where partition = $1 for update',
+/**
+ * Locks the progress of a partition, as storing a batch does. `table`: the OID of the table that was locked, which is another one in each
+ * read model; none takes the place of this one until the transaction ends.
+ */
+export const lockProgress: Statement<{ next: bigint; table: bigint }> = {
+  name: 'lock_progress', text: 'select next, tableoid::int8 as table from progress where partition = $1 for update',
 };
 
 /** Where a quarantine is. No row: the team is in none. Only a statement that begins under the lock sees what others did before. */

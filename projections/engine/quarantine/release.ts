@@ -3,7 +3,7 @@
  * the partition. The data of a team depends only on its own events, so deciding these later gives the same result.
  *
  * Each step locks the progress of the partition, as storing a batch does. So steps of two releases, batches and compaction never mix, and
- * no step depends on who owns the partition.
+ * no step depends on who owns the partition. Nor does a step store what an earlier one remembers of a read model that was replaced since.
  */
 import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
@@ -23,6 +23,12 @@ export interface ReleaseOptions {
   /** Told how many records of the partition have been gone through since the release began, of how many. */
   readonly onProgress: (done: number, of: number) => void;
   readonly signal: AbortSignal;
+}
+
+/** A release that runs. */
+interface Release extends ReleaseOptions {
+  /** The table of progress (its OID) in the read model that the projector remembers; null: it remembers none. */
+  remembered: bigint | null;
 }
 
 /** An event of the team failed again: the team stays in quarantine there. */
@@ -45,6 +51,7 @@ const readUnderLockMax = 500n;
  */
 export async function releaseTeam(teamId: string, options: ReleaseOptions): Promise<void> {
   const { database: { pool }, signal, onProgress } = options;
+  const running: Release = { ...options, remembered: null };
   let began: bigint | null = null;
   for (;;) {
     signal.throwIfAborted();
@@ -54,23 +61,23 @@ export async function releaseTeam(teamId: string, options: ReleaseOptions): Prom
     began ??= quarantine.next;
     onProgress(Number(quarantine.next - began), Number(projected - began));
     try {
-      if (projected - quarantine.next <= readUnderLockMax && await finish(quarantine, options)) continue;
-      await goOn(quarantine, projected, options);
+      if (projected - quarantine.next <= readUnderLockMax && await finish(quarantine, running)) continue;
+      await goOn(quarantine, projected, running);
     } catch (error) {
-      // Another release of this team did the same.
+      // Another release of this team did the same, or another read model took the place of this one.
       if (!(error instanceof ProgressMoved) && !isConflict(error)) throw error;
     }
   }
 }
 
 /** Releases the next batch of the events that are held before this offset. */
-async function goOn(quarantine: Quarantine, to: bigint, options: ReleaseOptions): Promise<void> {
-  const { database, projector, log } = options;
+async function goOn(quarantine: Quarantine, to: bigint, running: Release): Promise<void> {
+  const { database, projector, log } = running;
   const { partition, next } = quarantine;
   for await (const records of log.read(partition, next, to)) {
     await wholeOrAlone(batchesOf(records)[0]!, {
       project: (some) => storing(database, projector, async (tx) => {
-        const { held } = await lock(tx, quarantine, some[0]!.offset);
+        const { held } = await lock(tx, running, quarantine, some[0]!.offset);
         return { result: undefined, ...await release(tx, quarantine, held, some, projector) };
       }),
       projected: () => undefined,
@@ -88,12 +95,13 @@ async function goOn(quarantine: Quarantine, to: bigint, options: ReleaseOptions)
  * Releases the remaining events and ends the quarantine in one transaction, during which the partition takes no new events. Returns false, and
  * does nothing, if there are too many events, or one fails: then the events before it have to be released first.
  */
-async function finish(quarantine: Quarantine, { database, projector, log }: ReleaseOptions): Promise<boolean> {
+async function finish(quarantine: Quarantine, running: Release): Promise<boolean> {
+  const { database, projector, log } = running;
   const { partition, next } = quarantine;
   let isAtEnd = false;
   try {
     return await storing(database, projector, async (tx) => {
-      const { projected, held } = await lock(tx, quarantine, next);
+      const { projected, held } = await lock(tx, running, quarantine, next);
       isAtEnd = projected === next;
       const left: LogRecord[] = [];
       if (projected - next > 2n * readUnderLockMax) return { result: false, stored: Promise.resolve() };
@@ -112,12 +120,22 @@ async function finish(quarantine: Quarantine, { database, projector, log }: Rele
 /** What is held, as it stands under the lock. */
 type Held = Pick<Quarantine, 'time' | 'versions'>;
 
-/** Locks the partition, and gives its progress. Throws ProgressMoved if the quarantine does not stand at `next`. */
-async function lock(tx: Tx, { partition, teamId }: Quarantine, next: bigint): Promise<{ readonly projected: bigint; readonly held: Held }> {
+/**
+ * Locks the partition, and gives its progress. Throws ProgressMoved if the quarantine does not stand at `next`, and if the read model is not
+ * the one that the projector remembers: then it has forgotten that.
+ */
+async function lock(tx: Tx, running: Release, { partition, teamId }: Quarantine, next: bigint): Promise<{ readonly projected: bigint; readonly held: Held }> {
   const locking = tx.query(lockProgress, [partition]);
   const { rows: [found] } = await tx.query(selectQuarantine, [partition, teamId]);
+  const { next: projected, table } = (await locking).rows[0]!;
+  running.remembered ??= table;
+  if (running.remembered !== table) {
+    running.projector.forget();
+    running.remembered = table;
+    throw new ProgressMoved('the read model was replaced');
+  }
   if (found?.next !== next) throw new ProgressMoved(`the quarantine of team ${teamId} is not at offset ${next}`);
-  return { projected: (await locking).rows[0]!.next, held: { time: Number(found.time), versions: readVersions(found) } };
+  return { projected, held: { time: Number(found.time), versions: readVersions(found) } };
 }
 
 /** Decides the events of the team among the records, and moves its quarantine behind them. Resolves when all of it is sent. */
