@@ -63,7 +63,7 @@ const settings = z.object({
   KAFKA_TOPIC: z.string().regex(/^[a-zA-Z0-9._-]{1,249}$/, 'must be 1 to 249 letters, digits, `.`, `_` or `-`').default('tablog.events')
     .describe('The topic of the log. It is made if it is not there.'),
   KAFKA_GROUP: z.string().min(1).default('tablog-projectors')
-    .describe('The consumer group that shares the partitions out among the projectors of one read model.'),
+    .describe('The consumer group that shares the partitions out among the projectors of one read model; the name of the read model\'s schema is appended.'),
   KAFKA_REPLICAS: wholeNumber(1, 100).optional()
     .describe('How many copies of the log there must be. Without it three, or as many as there are brokers.'),
   KAFKA_SSL: yesOrNo.default(false)
