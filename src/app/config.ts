@@ -56,7 +56,7 @@ const settings = z.object({
   DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://').optional()
     .describe('The Postgres to use. Without it, an embedded one is started in `DATA_DIR`.'),
   ROLE: oneOf(['all', 'api', 'projector']).default('all')
-    .describe('What this process does, with Kafka: `api` answers requests, `projector` projects the log, `all` does both.'),
+    .describe('What this process does, with Kafka: `api` answers requests, `projector` projects the log, `all` does both. With the embedded Postgres there is only `all`.'),
   KAFKA_BROKERS: z.string().regex(/^[^\s,:]+:[0-9]+(,[^\s,:]+:[0-9]+)*$/, 'must be host:port, several with commas between them')
     .transform((text) => text.split(',')).optional()
     .describe('The Kafka brokers that hold the log, as `host:port`, several with commas between them. Without them the log is in Postgres.'),
@@ -233,7 +233,10 @@ function findContradictions(given: Readonly<Record<string, string | undefined>>)
     .map((name) => [has(name) && !has(first), `${name}: has no meaning without ${first}`] as const);
   const rules: readonly (readonly [boolean, string])[] = [
     [port > 0 && port <= portMax && Number(given['METRICS_PORT']) === port, 'METRICS_PORT: must not be PORT'],
-    [has('KAFKA_BROKERS') && !has('DATABASE_URL'), 'KAFKA_BROKERS: needs DATABASE_URL too, for what is made of the log'],
+    [
+      has('KAFKA_BROKERS') && !has('DATABASE_URL') && (given['ROLE'] === 'api' || given['ROLE'] === 'projector'),
+      `ROLE: \`${given['ROLE']}\` needs DATABASE_URL, a Postgres for all processes; with the embedded one there is only \`all\``,
+    ],
     [given['ROLE'] !== undefined && given['ROLE'] !== 'all' && !has('KAFKA_BROKERS'), 'ROLE: there is only `all` without KAFKA_BROKERS'],
     ...without('KAFKA_BROKERS', 'KAFKA_'),
     [has('KAFKA_SSL_CERT_FILE') !== has('KAFKA_SSL_KEY_FILE'), 'KAFKA_SSL_CERT_FILE: goes with KAFKA_SSL_KEY_FILE'],

@@ -44,9 +44,15 @@ export async function openLog(
   }
   const { openKafkaEngine } = await import('../../projections/engine/kafka/open-kafka-engine.ts');
   // A group for each read model: a version that has another one fills it while the processes of this version serve.
-  const kafka = { ...settings, group: `${settings.group}-${database.schema}` };
+  const kafka = { ...settings, group: `${settings.group}-${database.schema}${config.DATABASE_URL === undefined ? await ownGroup(database) : ''}` };
   const lagEventsMax = config.PROJECTION_LAG_EVENTS_MAX;
   return openKafkaEngine({ ...common, requireReadModel: await rememberReadModel(database), kafka, lagEventsMax, projects, listens: config.ROLE !== 'projector' }, signal);
+}
+
+/** An embedded Postgres has a group of its own: it must take no partitions from the projectors of a deployment, not even where DATABASE_URL was forgotten. */
+async function ownGroup({ pool }: Database): Promise<string> {
+  const { rows: [system] } = await pool.query<{ id: string }>('select system_identifier::text as id from pg_control_system()');
+  return `-${system!.id}`;
 }
 
 /** Opens the records of the log. Rejects with ConfigError if the log has moved away from where the settings say. */

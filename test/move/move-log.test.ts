@@ -1,10 +1,16 @@
-/** The log moves to Kafka and back beside a process that serves, and the move is killed on the way. */
+/**
+ * The log moves to Kafka and back beside a process that serves, and the move is killed on the way. It moves to Kafka with the embedded Postgres
+ * of a folder, and back with the same Postgres as DATABASE_URL.
+ */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '../support/client.ts';
 import { createTopic } from '../support/kafka/topics.ts';
 import { findProblems } from '../support/history.ts';
-import { createDatabase } from '../support/postgres.ts';
+import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
 import { freePort, launchServer, sleepUntil, startServer, type TestServer } from '../support/server.ts';
 import { outputOf, runTablog } from '../support/tablog.ts';
 import { randomFrom, work } from '../faults/load.ts';
@@ -15,18 +21,20 @@ import { isFull } from '../scale.ts';
 const kills = Number(process.env['KILLS'] ?? (isFull ? 10 : 1));
 
 const closers: (() => Promise<unknown>)[] = [];
+let folder: string;
 let databaseUrl: string;
 let kafka: Readonly<Record<string, string>>;
 let port: number;
 let server: TestServer;
 
 beforeAll(async () => {
-  const [database, topic] = await Promise.all([createDatabase(), createTopic()]);
-  closers.push(() => database.drop(), () => topic.drop());
-  databaseUrl = database.url;
-  kafka = topic.environment;
+  folder = await mkdtemp(join(tmpdir(), 'tablog-test-'));
+  closers.push(() => rm(folder, { recursive: true, force: true }));
+  const [topic, postgres] = await Promise.all([createTopic(), startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => undefined, settings: { fsync: 'off' } })]);
+  closers.push(() => topic.drop(), () => postgres.stop());
+  [databaseUrl, kafka] = [postgres.url, topic.environment];
   port = await freePort();
-  server = await startServer({ databaseUrl, port });
+  server = await startServer({ folder, port });
 });
 
 afterAll(async () => {
@@ -48,18 +56,20 @@ test('a log moves to Kafka and back while clients write, and they notice nothing
   expect(added.status).toBe(201);
 
   for (const to of ['kafka', 'postgres'] as const) {
+    const settings = { DATA_DIR: folder, DATABASE_URL: to === 'kafka' ? '' : databaseUrl };
+    const start = { port, folder, environment: to === 'kafka' ? kafka : { DATABASE_URL: databaseUrl } };
     const before = await client.get(path);
     const serving = server;
     const isServing = (): boolean => serving.process.exitCode === null && serving.process.signalCode === null;
     const load = Promise.all(tables.map((table) => work(table, rows, { patch: 10, add: 2, delete: 1, head: 2 }, random, isServing)));
     for (let kill = 0; kill < kills; kill += 1) {
-      const killed = runTablog(['log', 'move', '--to', to], { DATABASE_URL: databaseUrl, ...kafka });
+      const killed = runTablog(['log', 'move', '--to', to], { ...settings, ...kafka });
       await sleep(random() * 6000);
       killed.child.kill('SIGKILL');
       await killed;
     }
     if (!isServing()) throw new Error(`the move ended before it was killed: choose another seed\n${serving.output()}`);
-    const moved = JSON.parse(await outputOf(['log', 'move', '--to', to, '--json'], { DATABASE_URL: databaseUrl, ...kafka }));
+    const moved = JSON.parse(await outputOf(['log', 'move', '--to', to, '--json'], { ...settings, ...kafka }));
     process.stderr.write(`${JSON.stringify(moved)}\n`);
     await sleepUntil(() => !isServing(), 'the process that serves ends', 30_000);
     await load;
@@ -68,11 +78,11 @@ test('a log moves to Kafka and back while clients write, and they notice nothing
 
     // Its refusals are no failures.
     expect(serving.output()).not.toContain('"level":50');
-    const late = await launchServer({ databaseUrl, port, folder: serving.folder, environment: to === 'kafka' ? {} : kafka });
+    const late = await launchServer({ folder, environment: to === 'kafka' ? {} : kafka });
+    server = await startServer(start);
     await sleepUntil(() => late.process.exitCode !== null, 'a process with the former settings ends', 60_000);
     expect(late.output()).toContain(`the log has moved to ${to === 'kafka' ? 'Kafka' : 'Postgres'}`);
 
-    server = await startServer({ databaseUrl, port, folder: serving.folder, environment: to === 'kafka' ? kafka : {} });
     const after = await client.get(path);
     expect([after.text, after.version]).toEqual([before.text, before.version]);
     const again = await add();

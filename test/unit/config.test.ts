@@ -69,6 +69,7 @@ describe('readConfig', () => {
     [{ PORT: '0', METRICS_PORT: '0' }, { PORT: 0, METRICS_PORT: 0 }],
     [{ ...kafka, KAFKA_BROKERS: 'a:9092,b.example.org:9093' }, { KAFKA_BROKERS: ['a:9092', 'b.example.org:9093'] }],
     [{ ...kafka, ROLE: 'projector' }, { ROLE: 'projector' }],
+    [{ KAFKA_BROKERS: 'a:9092' }, { KAFKA_BROKERS: ['a:9092'], ROLE: 'all' }],
     [{ FILES_DIR: '/files' }, { FILES_DIR: '/files' }],
     [{ FILES_S3_BUCKET: 'files.example.org', FILES_S3_PREFIX: 'a/b-1/' }, { FILES_S3_BUCKET: 'files.example.org', FILES_S3_PREFIX: 'a/b-1/' }],
   ])('%j gives %j', (environment, settings) => {
@@ -88,7 +89,8 @@ describe('readConfig', () => {
   });
 
   test.each([
-    [{ KAFKA_BROKERS: 'a:9092' }, 'KAFKA_BROKERS'],
+    [{ KAFKA_BROKERS: 'a:9092', ROLE: 'api' }, 'ROLE'],
+    [{ KAFKA_BROKERS: 'a:9092', ROLE: 'projector' }, 'ROLE'],
     [{ ROLE: 'api' }, 'ROLE'],
     [{ METRICS_PORT: '8080' }, 'METRICS_PORT'],
     [{ PORT: '80', METRICS_PORT: '80' }, 'METRICS_PORT'],
@@ -129,6 +131,7 @@ describe('readConfig', () => {
     [{ ROLE: 'api', KAFKA_TOPIC: 'events' }, [
       'ROLE: there is only `all` without KAFKA_BROKERS', 'KAFKA_TOPIC: has no meaning without KAFKA_BROKERS',
     ]],
+    [{ ROLE: 'api', KAFKA_BROKERS: 'a:9092' }, ['ROLE: `api` needs DATABASE_URL, a Postgres for all processes; with the embedded one there is only `all`']],
   ])('says of %j all that is wrong, and what would be right', (environment, problems) => {
     expect(() => readConfig(environment)).toThrow(expect.objectContaining({ problems }));
   });
