@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '../support/client.ts';
+import { untilDone } from '../support/jobs.ts';
 import { createTopic } from '../support/kafka/topics.ts';
 import { findProblems } from '../support/history.ts';
 import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
@@ -34,7 +35,7 @@ beforeAll(async () => {
   closers.push(() => topic.drop(), () => postgres.stop());
   [databaseUrl, kafka] = [postgres.url, topic.environment];
   port = await freePort();
-  server = await startServer({ folder, port });
+  server = await startServer({ folder, port, environment: { ASYNC_WAIT_MS: '0' } });
 });
 
 afterAll(async () => {
@@ -54,17 +55,23 @@ test('a log moves to Kafka and back while clients write, and they notice nothing
   const add = (): ReturnType<Client['send']> => client.send(path, { method: 'POST', body: [{ name: 'once' }], headers: { 'Idempotency-Key': 'once' } });
   const added = await add();
   expect(added.status).toBe(201);
+  const { status, json: { data: { jobID } } } = await client.post(path, [{ name: 'by a job' }], { 'x-service-asynchronous': 'true' });
+  expect(status).toBe(202);
+  const job = (await untilDone(client, jobID)).text;
+  expect(job).toContain('"succeeded"');
 
   for (const to of ['kafka', 'postgres'] as const) {
     const settings = { DATA_DIR: folder, DATABASE_URL: to === 'kafka' ? '' : databaseUrl };
     const start = { port, folder, environment: to === 'kafka' ? kafka : { DATABASE_URL: databaseUrl } };
     const before = await client.get(path);
+    const { continuation } = (await client.get(`${path}?limit=1`)).json;
+    const furtherPage = (await client.get(`${path}?continuation=${continuation}`)).text;
     const serving = server;
     const isServing = (): boolean => serving.process.exitCode === null && serving.process.signalCode === null;
     const load = Promise.all(tables.map((table) => work(table, rows, { patch: 10, add: 2, delete: 1, head: 2 }, random, isServing)));
     for (let kill = 0; kill < kills; kill += 1) {
       const killed = runTablog(['log', 'move', '--to', to], { ...settings, ...kafka });
-      await sleep(random() * 6000);
+      await sleep(random() * 4000);
       killed.child.kill('SIGKILL');
       await killed;
     }
@@ -85,13 +92,15 @@ test('a log moves to Kafka and back while clients write, and they notice nothing
 
     const after = await client.get(path);
     expect([after.text, after.version]).toEqual([before.text, before.version]);
+    expect((await client.get(`/jobs/${jobID}`)).text).toBe(job);
+    expect((await client.get(`${path}?continuation=${continuation}`)).text).toBe(furtherPage);
     const again = await add();
     expect([again.status, again.text, again.version]).toEqual([added.status, added.text, added.version]);
     const [row] = added.json.data.rowIDs;
     const read = await client.get(`${path}/${row}`);
     const patched = await client.send(`${path}/${row}`, { method: 'PATCH', body: { name: to }, headers: { 'If-Match': read.headers.get('etag')! } });
     expect(patched.status).toBe(200);
-    const until = performance.now() + 1500;
+    const until = performance.now() + 1000;
     await Promise.all(tables.map((table) => work(table, rows, { patch: 10, add: 2, delete: 1, head: 2 }, random, () => performance.now() < until)));
   }
 
