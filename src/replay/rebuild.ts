@@ -94,6 +94,11 @@ export class Rebuild {
     failed.signal.throwIfAborted();
   }
 
+  /** Removes all garbage that there is, while nothing is projected. Rejects with the reason of the signal when that aborts. */
+  async removeGarbage(): Promise<void> {
+    while (await removeGarbage(models, this.#database)) this.#options.signal.throwIfAborted();
+  }
+
   /** How far to bring a partition to have what another read model has, which is at `next`, of a log that ends at `end`. It may be further already. */
   endWithin(partition: number, next: bigint, end: bigint): bigint {
     const wanted = next < end ? next : end;

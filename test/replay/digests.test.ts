@@ -5,11 +5,10 @@ import { digestReadModel, type ReadModelDigest } from '../../projections/engine/
 import { models, readModelSchema } from '../../projections/models.ts';
 import { compactOnce } from '../../projections/tables/compaction.ts';
 import type { Service } from '../../src/app/service.ts';
-import type { Outcome } from '../../src/events/outcome.ts';
 import { rebuild } from '../support/rebuild.ts';
 import { runTablog } from '../support/tablog.ts';
 import { openOperator } from '../support/open-operator.ts';
-import { DrivenTeam } from './driven-team.ts';
+import { DrivenTeam, logOf } from './driven-team.ts';
 import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
 const rebuilt = `${readModelSchema}_rebuilt`;
@@ -38,12 +37,7 @@ async function digestOfRebuilt(): Promise<ReadModelDigest> {
 
 /** The team's commands go through the log of the service. */
 function createTeam(partition: number): Promise<DrivenTeam> {
-  return DrivenTeam.create({
-    database: service.database,
-    project: async (of: number, _time: number, events: readonly Parameters<typeof service.log.append>[1][]): Promise<Outcome[]> => {
-      return Promise.all(events.map((event) => service.log.append(of, event)));
-    },
-  }, partition);
+  return DrivenTeam.create(logOf(service), partition);
 }
 
 test('a read model, its rebuild, and the same in many short snapshots have one digest', async () => {

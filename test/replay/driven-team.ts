@@ -4,6 +4,7 @@ import { rowLimits } from '../../commands/limits.ts';
 import { Projector } from '../../projections/engine/projector.ts';
 import { models } from '../../projections/models.ts';
 import { findClaims } from '../../projections/uploads/file-references.store.ts';
+import type { Service } from '../../src/app/service.ts';
 import type { Database } from '../../src/database/database.ts';
 import { encodeEvent, packBody, type PackedBody } from '../../src/events/event-codec.ts';
 import type { EncodedEvent, EventData, RowAddress, RowSource } from '../../src/events/event.ts';
@@ -58,6 +59,11 @@ export class DrivenLog {
 
 /** Whatever decides events, in a read model that can be asked. */
 export type DecidingLog = Pick<DrivenLog, 'database' | 'project'>;
+
+/** The log of a service, which decides at the time that it is. */
+export function logOf({ database, log }: Pick<Service, 'database' | 'log'>): DecidingLog {
+  return { database, project: async (partition, _time, events) => Promise.all(events.map((event) => log.append(partition, event))) };
+}
 
 export class DrivenTeam {
   readonly id = randomUUID();

@@ -4,9 +4,8 @@ import pg from 'pg';
 import { verify } from '../../src/replay/verify.ts';
 import { readModelSchema } from '../../projections/models.ts';
 import type { Service } from '../../src/app/service.ts';
-import type { Outcome } from '../../src/events/outcome.ts';
 import { openOperator } from '../support/open-operator.ts';
-import { DrivenTeam } from './driven-team.ts';
+import { DrivenTeam, logOf } from './driven-team.ts';
 import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
 let generated: GeneratedLog;
@@ -28,14 +27,8 @@ afterAll(async () => {
 
 /** Writes to tables in two partitions, so many times or until it is aborted. */
 async function write(signal: AbortSignal, times = Infinity): Promise<void> {
-  const log = {
-    database: service.database,
-    project: async (partition: number, _time: number, events: readonly Parameters<typeof service.log.append>[1][]): Promise<Outcome[]> => {
-      return Promise.all(events.map((event) => service.log.append(partition, event)));
-    },
-  };
   await Promise.all([0, 7].map(async (partition) => {
-    const team = await DrivenTeam.create(log, partition);
+    const team = await DrivenTeam.create(logOf(service), partition);
     for (let time = 0; time < times && !signal.aborted; time += 1) {
       const tableId = await team.table('{"n":1}');
       const row = await team.add(tableId, 'block', '{"n":2,"a":"x"}', '{"n":3}');
