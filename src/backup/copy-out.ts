@@ -1,6 +1,8 @@
 /** Copies tables out of one snapshot of Postgres, over several connections. */
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
+import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
+import { postgresTypes } from '../database/pipelined-client.ts';
 import type { Manifest, TableCopy } from './manifest.ts';
 import type { PackWriter } from './packs.ts';
 import { columnList, tableName, type CopiedTable } from './stored-tables.ts';
@@ -14,8 +16,8 @@ const streamBytes = 4 * 2 ** 20;
 /** A table keeps the width of the last set, so that its packs stay the same, until it is wrong by more than this factor. */
 const widthTolerance = 8;
 
-async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, application_name: 'tablog backup', options: '-c jit=off', connectionTimeoutMillis: 5000 });
+async function connect(url: string, more: pg.ClientConfig = {}): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, application_name: 'tablog backup', options: '-c jit=off', connectionTimeoutMillis: 5000, ...more });
   // A broken connection fails the query that runs on it, or the next one.
   client.on('error', () => undefined);
   await client.connect();
@@ -24,23 +26,25 @@ async function connect(url: string): Promise<pg.Client> {
 
 export class CopySnapshot {
   readonly #clients: readonly [pg.Client, ...pg.Client[]];
+  readonly #reader: pg.Client;
 
-  private constructor(clients: readonly [pg.Client, ...pg.Client[]]) {
+  private constructor(clients: readonly [pg.Client, ...pg.Client[]], reader: pg.Client) {
     this.#clients = clients;
+    this.#reader = reader;
   }
 
-  /** Runs `use` on a snapshot of what is committed now, and closes it. */
-  static async with<T>(url: string, use: (snapshot: CopySnapshot) => Promise<T>): Promise<T> {
+  /** Runs `use` on a snapshot of what is committed now, and closes it. `schema`: of the read model. */
+  static async with<T>(url: string, schema: string, use: (snapshot: CopySnapshot) => Promise<T>): Promise<T> {
     const clients: pg.Client[] = [];
     try {
-      for (let n = 0; n < connections; n += 1) {
-        clients.push(await connect(url));
-        await clients.at(-1)!.query('begin isolation level repeatable read read only');
-      }
+      for (let n = 0; n < connections; n += 1) clients.push(await connect(url));
+      const reader = await connect(url, { options: `-c jit=off -c search_path=${schema}`, types: postgresTypes });
+      clients.push(reader);
+      for (const client of clients) await client.query('begin isolation level repeatable read read only');
       const [first, ...others] = clients as [pg.Client, ...pg.Client[]];
       const { rows: [exported] } = await first.query<{ id: string }>('select pg_export_snapshot() as id');
       for (const client of others) await client.query(`set transaction snapshot '${exported!.id}'`);
-      return await use(new CopySnapshot([first, ...others]));
+      return await use(new CopySnapshot([first, ...others.slice(0, -1)], reader));
     } finally {
       await Promise.all(clients.map((client) => client.end()));
     }
@@ -49,6 +53,11 @@ export class CopySnapshot {
   /** For queries, while nothing is copied. */
   get client(): pg.Client {
     return this.#clients[0];
+  }
+
+  /** The read model as the snapshot shows it, on a connection of its own: it can be read while tables are copied. */
+  get readModel(): Snapshot {
+    return new Snapshot(this.#reader);
   }
 
   /** Copies tables. `before`: the same of the last set. Rejects with the first error, once nothing is under way. */

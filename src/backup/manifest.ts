@@ -27,6 +27,8 @@ const partition = z.object({
   logId: z.string().nullable(),
   /** SHA-256 of the record before `next`, in hexadecimal digits. */
   lastHash: z.string().nullable(),
+  /** Of the rows of the read model (projections/engine/compare/digest.ts). */
+  digest: z.string().regex(/^[0-9a-f]{64}$/),
   /** The records from 0 to `next`: where each pack begins. Null if the set does not hold them. */
   records: z.array(z.object({ first: offset, pack })).nullable(),
 });

@@ -3,6 +3,7 @@
  * there: a restore that was interrupted is begun anew.
  */
 import pg from 'pg';
+import { digestOf, digestReadModel } from '../../projections/engine/compare/digest.ts';
 import { createReadModel, dropReadModel, openDatabase } from '../../projections/engine/read-model.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
 import { ReadModelInUse } from '../app/read-model-use.ts';
@@ -35,6 +36,8 @@ export interface RestoreOptions {
   readonly files: LocalFileStore | null;
   /** Null: the signing keys are not restored. */
   readonly passphrase: Buffer | null;
+  /** Whether the read model is left out though the set has one of this shape. */
+  readonly withoutReadModel: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -42,7 +45,7 @@ const staged = '_restored';
 
 /**
  * Restores the uploaded files, the read model, the log in Postgres, the notes and the keys. Resolves to whether the read model was
- * restored: if its shape is another one by now, it has to be built from the log. Rejects with BackupError, with ReadModelInUse, with
+ * restored: if its shape is another one by now, or it is left out, it has to be built from the log. Rejects with BackupError, with ReadModelInUse, with
  * WrongLog, and with the reason of `signal`.
  */
 export async function restore({ manifest }: BackupSet, options: RestoreOptions): Promise<boolean> {
@@ -65,8 +68,8 @@ export async function restore({ manifest }: BackupSet, options: RestoreOptions):
   const keys = manifest.keys === null || passphrase === null ? null : await readKeys(store, manifest.keys, passphrase);
   if (kafka === null) await restoreLog(manifest, store, pool, `${logSchema}${staged}`, signal);
   else for (const [partition, copy] of manifest.partitions.entries()) await proveIdentity(kafka, partition, rememberedOf(copy));
-  const isOfThisShape = manifest.readModel === readModelSchema;
-  if (isOfThisShape) await restoreReadModel(manifest, options);
+  const hasReadModel = manifest.readModel === readModelSchema && !options.withoutReadModel;
+  if (hasReadModel) await restoreReadModel(manifest, options);
   await createTokenNotes(pool);
   await createLogBytesNotes(pool);
   await createJobNotes(pool);
@@ -79,7 +82,7 @@ export async function restore({ manifest }: BackupSet, options: RestoreOptions):
     await copyIn(owner, schema, copy, store, signal);
   }
   if (keys !== null) await restoreKeys(owner, keys);
-  if (isOfThisShape) await putInPlace(owner, readModelSchema);
+  if (hasReadModel) await putInPlace(owner, readModelSchema);
   if (kafka === null) {
     await putInPlace(owner, logSchema);
     // What was appended after the backup is lost, and its versions must not be given out again.
@@ -87,7 +90,7 @@ export async function restore({ manifest }: BackupSet, options: RestoreOptions):
     await resumeLog({ appendRecord: (partition, bytes) => appendRecord(owner, partition, bytes) }, versions);
   }
   await owner.query('commit');
-  return isOfThisShape;
+  return hasReadModel;
 }
 
 async function putInPlace(client: pg.ClientBase, schema: string): Promise<void> {
@@ -124,7 +127,21 @@ async function restoreReadModel(manifest: Manifest, { store, url, signal }: Rest
     await indexes.inParallel(waiting, async (client, copy) => copyIn(client, schema, copy, store, signal));
     await indexes.putBack(signal);
     await pool.query(`select setval('local_keys', $1::int8)`, [manifest.localKeys]);
+    // Statistics, without which the first queries have bad plans.
+    for (const { name } of manifest.tables) await pool.query(`analyze "${name}"`);
   } finally {
     await database.close();
+  }
+  await checkDigests(manifest, url, schema, signal);
+}
+
+/** Rejects with BackupError unless the read model in this schema is what was backed up. */
+async function checkDigests({ partitions }: Manifest, url: string, schema: string, signal: AbortSignal): Promise<void> {
+  const restored = await digestReadModel(models, { url, schema, signal });
+  for (const [partition, { digest }] of partitions.entries()) {
+    const found = digestOf(restored, partition);
+    if (found === digest) continue;
+    throw new BackupError(`The read model of partition ${partition} has the digest ${found}, not ${digest} as when it was backed up: its rows were damaged, there or here. `
+      + 'Nothing is restored. Restore another set, or say --without-read-model to have it built from the log.');
   }
 }

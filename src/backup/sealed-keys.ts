@@ -23,9 +23,14 @@ const envelope = z.object({
   ciphertext: base64,
 });
 
+/** Throws BackupError if the passphrase is too short. */
+export function checkPassphrase(passphrase: Buffer): void {
+  if (passphrase.length < passphraseMin) throw new BackupError(`A passphrase must have at least ${passphraseMin} characters.`);
+}
+
 /** Rejects with BackupError if the passphrase is too short. */
 export async function seal(plain: Uint8Array, passphrase: Buffer): Promise<Buffer> {
-  if (passphrase.length < passphraseMin) throw new BackupError(`A passphrase must have at least ${passphraseMin} characters.`);
+  checkPassphrase(passphrase);
   const [salt, nonce] = [randomBytes(16), randomBytes(12)];
   const cipher = createCipheriv('aes-256-gcm', await keyOf(passphrase, salt, cost), nonce);
   const ciphertext = Buffer.concat([cipher.update(plain), cipher.final()]);

@@ -1,5 +1,7 @@
 /** Takes a backup of a deployment while it runs (docs/decisions/0039-backups.md). */
 import { to as copyTo } from 'pg-copy-streams';
+import { digestOf, digestReadModel, digestSnapshot } from '../../projections/engine/compare/digest.ts';
+import { models } from '../../projections/models.ts';
 import type { Database } from '../database/database.ts';
 import type { FileStore } from '../files/file-store.ts';
 import type { LogReader } from '../log/event-log.ts';
@@ -9,6 +11,7 @@ import { backupKeys } from './keys.ts';
 import { packsOf, readNewestSet, writeManifest, type BackupSet, type Manifest, type PartitionCopy } from './manifest.ts';
 import { PackWriter } from './packs.ts';
 import { writeRecords } from './record-packs.ts';
+import { checkPassphrase } from './sealed-keys.ts';
 import { noteTables, readModelTables } from './stored-tables.ts';
 import { backupFiles, listFiles } from './uploaded-files.ts';
 
@@ -37,22 +40,31 @@ export interface TakenBackup extends BackupSet {
  * and with errors of Postgres, the log and the store.
  */
 export async function takeBackup({ store, url, database, log, withRecords, passphrase, files, signal }: BackupOptions): Promise<TakenBackup> {
+  // Before the work.
+  if (passphrase !== null) checkPassphrase(passphrase);
   const before = (await readNewestSet(store))?.manifest;
   const packs = new PackWriter(store, new Set(before === undefined ? [] : packsOf(before)));
+  // In short snapshots, and kept: in the one that is copied only what has changed since is read for its digest.
+  await digestReadModel(models, { url, schema: database.schema, signal });
   const began = performance.now();
-  const { progress, fileNames, ...copied } = await CopySnapshot.with(url, async (snapshot) => {
+  const { progress, fileNames, ...copied } = await CopySnapshot.with(url, database.schema, async (snapshot) => {
     const { client } = snapshot;
     const takenAt = Date.now();
     const present = await readProgressOf(snapshot, database.schema);
-    // Encrypted first: a passphrase that is too short is found before the work.
     const keys = passphrase === null ? null : await backupKeys(client, store, passphrase);
     const noted = await noteTables(client);
-    const tables = await snapshot.copy(readModelTables(database, database.schema), packs, before?.readModel === database.schema ? before.tables : [], signal);
+    const [copies, digested] = await Promise.allSettled([
+      snapshot.copy(readModelTables(database, database.schema), packs, before?.readModel === database.schema ? before.tables : [], signal),
+      digestSnapshot(models, snapshot.readModel),
+    ]);
+    if (copies.status === 'rejected') throw copies.reason;
+    if (digested.status === 'rejected') throw digested.reason;
+    const tables = copies.value;
     const notes = (await snapshot.copy(noted, packs, [], signal)).map((copy, place) => ({ ...copy, schema: noted[place]!.schema }));
     const names = await packs.writeStream(client.query(copyTo(`copy (${selectFiles(database.schema)}) to stdout`)));
     // After the copies: no key in them is higher.
     const { rows: [sequence] } = await client.query<{ last: string }>(`select last_value as last from ${database.schema}.local_keys`);
-    return { takenAt, keys, tables, notes, localKeys: sequence!.last, progress: present, fileNames: names };
+    return { takenAt, keys, tables, notes, localKeys: sequence!.last, progress: present.map((one, partition) => ({ ...one, digest: digestOf(digested.value, partition) })), fileNames: names };
   });
   const snapshotMs = Math.round(performance.now() - began);
   const partitions: Manifest['partitions'] = [];
@@ -73,8 +85,8 @@ function selectFiles(schema: string): string {
   return `select file || ' ' || size from ${schema}.uploads where file is not null and removed_at is null order by file`;
 }
 
-async function readProgressOf({ client }: CopySnapshot, schema: string): Promise<Omit<PartitionCopy, 'records'>[]> {
-  const { rows } = await client.query<Omit<PartitionCopy, 'records'>>(
+async function readProgressOf({ client }: CopySnapshot, schema: string): Promise<Omit<PartitionCopy, 'records' | 'digest'>[]> {
+  const { rows } = await client.query<Omit<PartitionCopy, 'records' | 'digest'>>(
     `select next, base, log_id as "logId", encode(last_hash, 'hex') as "lastHash" from ${schema}.progress order by partition`,
   );
   return rows;

@@ -13,6 +13,7 @@ import { UserError } from './user-error.ts';
 interface Flags {
   readonly keyFile?: string;
   readonly withoutKeys?: boolean;
+  readonly withoutReadModel?: boolean;
   readonly set?: string;
   readonly json?: boolean;
 }
@@ -23,6 +24,7 @@ export function addRestoreCommand(program: Command): void {
     .option('--set <id>', 'the ID of the set; without it the newest')
     .option('--key-file <file>', 'a file with the passphrase of the signing keys')
     .option('--without-keys', 'make new signing keys: what the former ones signed is refused')
+    .option('--without-read-model', 'build the read model from the log, instead of restoring it: it takes longer')
     .option('--json', 'write the result as JSON')
     .action(runRestore);
 }
@@ -50,7 +52,9 @@ async function runRestore(from: string, flags: Flags): Promise<void> {
     if (manifest.files.kept && files === null) {
       throw new UserError('The set has uploaded files that were in a folder: set FILES_DIR instead of FILES_S3_BUCKET.');
     }
-    const hasReadModel = await restore(found, { store, url: postgres.url, kafka, files: files?.store ?? null, passphrase, signal });
+    const hasReadModel = await restore(found, {
+      store, url: postgres.url, kafka, files: files?.store ?? null, passphrase, withoutReadModel: flags.withoutReadModel === true, signal,
+    });
     if (!hasReadModel) await buildReadModel(config, postgres.url, signal);
     return found;
   }));

@@ -77,6 +77,11 @@ export async function digestSnapshot(models: Models, snapshot: Snapshot): Promis
   return { partitions, rowsRead };
 }
 
+/** The digest of a partition, in hexadecimal digits. */
+export function digestOf({ partitions }: ReadModelDigest, partition: number): string {
+  return partitions.find((one) => one.partition === partition)!.digest;
+}
+
 interface Unit {
   readonly unit: string;
   readonly partition: number;
