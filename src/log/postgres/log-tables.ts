@@ -36,7 +36,9 @@ export const noteHistory = `insert into ${logSchema}.history (name) values ($1) 
 export async function createLogTables(pool: pg.Pool, partitions: number): Promise<void> {
   await inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.createLog]);
-    await client.query(`create schema if not exists ${logSchema}`);
+    // By a query: the connection may remember from before the lock that there is none.
+    const { rowCount } = await client.query('select from pg_namespace where nspname = $1', [logSchema]);
+    if (rowCount === 0) await client.query(`create schema ${logSchema}`);
     // Logs of earlier versions do not have it.
     await client.query(createHistory);
     const { rows } = await client.query(`select to_regclass('${logSchema}.records') as records`);
