@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { pino } from 'pino';
+import { changeTeam, newTeam } from '../../src/administration/teams.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openService } from '../../src/app/service.ts';
 import { dumpOf } from '../fixtures/dump.ts';
@@ -47,11 +48,14 @@ beforeAll(async () => {
   server = await startServer({ folder: source['DATA_DIR']!, environment: source });
   const service = await openService(readConfig(source), pino({ level: 'silent' }), new AbortController().signal);
   try {
+    // One without a plan, which may be too small for what is written here.
+    const writer = newTeam('writer');
+    await changeTeam({ log: service.log, teams: service.queries.teams }, writer);
     for (const { id } of await service.queries.teams.teams()) readers[id] = (await newToken(service, id)).token;
+    client = new Client(server.url, readers[writer.teamId]!);
   } finally {
     await service.close();
   }
-  client = new Client(server.url, Object.values(readers).at(-1)!);
 }, 120_000);
 
 afterAll(async () => {
