@@ -70,7 +70,7 @@ const eraseBodies = `
   ) update segment_rows set body = '${erasedBody}' from old where segment_rows.segment = old.segment and segment_rows.index = old.index`;
 
 /**
- * What compaction has moved meanwhile, and what others show too, is looked at again. Waits for nobody, so that no batch waits for it in a circle:
+ * Rows that compaction has moved meanwhile, or that other extents show too, are checked again. Waits for nobody, so that no batch waits for it in a circle:
  * an extent that a batch is changing is due again.
  */
 async function noteErased(database: Database, extents: readonly DueExtent[], later: number): Promise<void> {

@@ -91,7 +91,7 @@ async function moveAlone({ database: { pool }, source, target, to, signal, onPro
   const began = performance.now();
   try {
     await within(client, () => close(client, to));
-    // What was appended before the log was closed. What a paused process appends to Kafka later has no effect.
+    // Copies the records that were appended before the log was closed. Records that a paused process appends to Kafka later have no effect.
     ends = await readEnds();
     await copy();
     await prove({ pool, source, target, ends });

@@ -23,7 +23,7 @@ export interface BackupStore {
   close(): Promise<void>;
 }
 
-/** What is in the store is not what was stored, or not what this command needs. */
+/** The backup is damaged, or cannot be used for this command. */
 export class BackupError extends Error {
   override readonly name = 'BackupError';
 }

@@ -31,7 +31,7 @@ export interface BackupOptions {
 }
 
 export interface TakenBackup extends BackupSet {
-  /** What was stored; what earlier sets have does not count. */
+  /** New packs and their bytes. Packs that earlier sets have already are not counted. */
   readonly written: { readonly packs: number; readonly bytes: number };
 }
 
