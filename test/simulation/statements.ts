@@ -158,6 +158,7 @@ const unnamed: readonly (readonly [start: string, locks: Handler['locks'], run: 
   }],
   ['select pg_advisory_xact_lock', ([lock]) => [`advisory ${lock}`], () => []],
   ['create ', () => [], () => []],
+  ['select from pg_namespace', () => [], () => [{}]],
   ['select to_regclass', () => [], () => [{ records: 'there' }]],
   ['select partition, next, (extract', () => allPartitions(partitions).map(partitionLock), (view) => inOrder(view, 'heads').map((head) => ({ ...head, time: view.server.time }))],
   ['with moved as', locksFirst, (view, [partition, bytes]) => {
