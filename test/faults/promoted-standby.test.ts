@@ -137,7 +137,7 @@ test.each(rounds)('no version and no row ID means two things when a standby with
   for (const [row, version] of kept) expect(await table.patch(row, version)).toMatchObject({ status: 'applied' });
 
   goesOn = true;
-  const workingAgain = clientsAtWork(clients, created, () => goesOn, 'later client');
+  const workingAgain = clientsAtWork(clients, created, () => goesOn, { name: 'later client' });
   try {
     await untilPatched(recorder, 100);
   } finally {

@@ -17,26 +17,33 @@ const clientsAtOnce = 12;
 
 type Recorded = Awaited<ReturnType<typeof createRecordedTable>>;
 
-/** Has clients write to a table for as long as `goesOn` gives true. Those that work on one table after others need other names. */
+export interface Working {
+  /** What the clients are called. Those that work on one table, or for one team, after others need other names. */
+  readonly name?: string;
+  /** How long each client waits before each step, in milliseconds. */
+  readonly pauseMs?: number;
+}
+
+/** Has clients write to a table for as long as `goesOn` gives true. */
 export function clientsAtWork(
   clients: readonly Client[],
   { tableId, rows, recorder }: Recorded,
   goesOn: () => boolean,
-  name = 'client',
+  { name = 'client', pauseMs = 5 }: Working = {},
 ): Promise<unknown> {
   return Promise.all(Array.from({ length: clientsAtOnce }, (_, n) => {
     const table = new RecordedTable(`${name} ${n}`, clients[n % clients.length]!, tableId, recorder);
     let acknowledged = -1;
     return work(table, rows, mix, randomFrom(seed + n), async () => {
       // While nothing is taken, clients would only heat the machine, and record more rows than memory holds.
-      await sleep(recorder.acknowledged > acknowledged ? 5 : 100);
+      await sleep(recorder.acknowledged > acknowledged ? pauseMs : 100);
       acknowledged = recorder.acknowledged;
       return goesOn();
     });
   }));
 }
 
-export interface Disturbed {
+export interface Disturbed extends Working {
   readonly clients: readonly Client[];
   readonly verify: () => ReturnType<typeof verify>;
   /** How long the service may take until it takes writes again, in milliseconds. */
@@ -48,14 +55,14 @@ export type Disturb = (random: () => number, acknowledged: () => number) => Prom
 
 /** What is wrong with what clients were told while something was done to the service; none when all of it was true. */
 export async function findProblemsWhile(
-  { clients, recoveryMs = 20_000 }: Omit<Disturbed, 'verify'>,
+  { clients, recoveryMs = 20_000, ...options }: Omit<Disturbed, 'verify'>,
   disturb: Disturb,
 ): Promise<string[]> {
   process.stderr.write(`SEED=${seed}\n`);
   const created = await createRecordedTable(clients[0]!, 8);
   const { tableId, rows, recorder } = created;
   let goesOn = true;
-  const working = clientsAtWork(clients, created, () => goesOn);
+  const working = clientsAtWork(clients, created, () => goesOn, options);
   const deaf: string[] = [];
   try {
     await disturb(randomFrom(seed), () => recorder.acknowledged);

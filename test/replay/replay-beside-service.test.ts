@@ -23,6 +23,9 @@ import { runTablog } from '../support/tablog.ts';
 
 const { api, client } = useOwnApi();
 
+/** Clients that would fill any machine decide how long a rebuild takes until it has caught up. */
+const pauseMs = 100;
+
 /** A client for each process that answers requests. */
 function clientsOfEach(): Client[] {
   const urls = api().processes.flatMap(({ role, url }) => (role === 'projector' ? [] : [url]));
@@ -47,7 +50,7 @@ async function changedOver(): Promise<number[]> {
 
 test(`a replay takes over under load, after ${scale.replayKills} kills of it`, async () => {
   const { operatorEnvironment: environment } = api();
-  await survive({ clients: clientsOfEach(), recoveryMs: 60_000, verify: () => verify(environment) }, async (random, acknowledged) => {
+  await survive({ clients: clientsOfEach(), pauseMs, recoveryMs: 60_000, verify: () => verify(environment) }, async (random, acknowledged) => {
     await sleepUntil(() => acknowledged() > 100, 'clients write', 60_000);
     for (let takeover = 1; takeover <= scale.replayTakeovers; takeover += 1) {
       for (let kill = 0; kill < scale.replayKills; kill += 1) {
@@ -78,7 +81,7 @@ test('a version that has another read model fills it beside the one that serves,
   const database = await openDatabase(models, { url, schema });
   const log = await openRecordLog(config, url, logger);
   try {
-    await survive({ clients: clientsOfEach(), verify: () => verify(environment) }, async (_random, acknowledged) => {
+    await survive({ clients: clientsOfEach(), name: 'later client', pauseMs, recoveryMs: 60_000, verify: () => verify(environment) }, async (_random, acknowledged) => {
       await sleepUntil(() => acknowledged() > 100, 'clients write', 60_000);
       await createReadModel(models, database, partitionCount);
       const other = await openLog(config, database, { logger, projects: true, observer: noLogObserver, signal });
@@ -96,4 +99,4 @@ test('a version that has another read model fills it beside the one that serves,
   } finally {
     await Promise.all([database.close(), log.close()]);
   }
-}, 300_000);
+}, 600_000);
