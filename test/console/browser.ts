@@ -88,17 +88,26 @@ export function cell(page: Page, row: number, column: string): ReturnType<Page['
   return page.locator(`.ag-row:not(.loading)[row-index="${row}"] .ag-cell[col-id="${column}"]`);
 }
 
+/** Opens the editor of a cell. A cell that is drawn anew between two clicks misses the double click: then one clicks again. */
+export async function edit(page: Page, row: number, column: string): Promise<void> {
+  const editor = page.locator('.ag-cell-inline-editing, .ag-popup-editor').first();
+  await until(async () => {
+    if (!(await editor.isVisible())) await cell(page, row, column).dblclick();
+    await editor.waitFor({ timeout: 2000 });
+  });
+}
+
 /** Writes into a cell as a person does. */
 export async function type(page: Page, row: number, column: string, text: string): Promise<void> {
-  await cell(page, row, column).dblclick();
+  await edit(page, row, column);
   await page.keyboard.press('Control+A');
   await page.keyboard.type(text);
   await page.keyboard.press('Enter');
 }
 
-/** Tries until it does not throw, for ten seconds. */
+/** Tries until it does not throw, for thirty seconds. */
 export async function until(attempt: () => Promise<void>): Promise<void> {
-  for (const end = performance.now() + 10_000; ; await sleep(50)) {
+  for (const end = performance.now() + 30_000; ; await sleep(50)) {
     try {
       await attempt();
       return;

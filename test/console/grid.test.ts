@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { Tablog } from '../../clients/typescript/src/index.ts';
-import { cell, look, type, until, useConsole } from './browser.ts';
+import { cell, edit, look, type, until, useConsole } from './browser.ts';
 
 const { api, tablog, signedIn } = useConsole();
 
@@ -51,7 +51,7 @@ test('a cell is edited; where somebody else has changed it meanwhile, one choose
   expect(await cell(page, 1, 'name').innerText()).toBe(hostile);
 
   // Another cell of the row is no conflict.
-  const begin = (): Promise<unknown> => Promise.all([page.waitForResponse((response) => response.url().endsWith(rowID!)), cell(page, 1, 'name').dblclick()]);
+  const begin = (): Promise<unknown> => Promise.all([page.waitForResponse((response) => response.url().endsWith(rowID!)), edit(page, 1, 'name')]);
   await begin();
   await table.patch(rowID!, { n: 3 });
   await page.keyboard.press('Control+A');
@@ -79,8 +79,7 @@ test('what changes elsewhere waits while a cell is edited', async () => {
   const { table, rowIDs } = await tablog().createTable({ name: 'undisturbed', rows: [{ name: 'a', n: 1 }] });
   const page = await signedIn(null);
   await openTable(page, 'undisturbed');
-  await cell(page, 0, 'name').dblclick();
-  await page.locator('.ag-cell-inline-editing input').waitFor();
+  await edit(page, 0, 'name');
   await page.keyboard.press('Control+A');
   // Long enough that the page asks for the version meanwhile, and reads the rows.
   const words = 'as somebody types it '.repeat(6);
@@ -118,7 +117,7 @@ test('JSON, lists and texts of several lines are edited as what they are', async
   await openTable(page, 'edited in full');
   const edited = { object: '{"a":[1,{"b":"c"}]}', list: '["x","y"]', text: 'one\ntwo' };
   for (const [column, text] of Object.entries(edited)) {
-    await cell(page, 0, column).dblclick();
+    await edit(page, 0, column);
     const editor = page.locator('.ag-popup-editor textarea');
     expect(await editor.inputValue()).toBe(text);
     await editor.press('End');
