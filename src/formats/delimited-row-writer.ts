@@ -9,16 +9,18 @@ import { backslash, blank, comma, lowerN, openBrace, openBracket, quote } from '
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
+const tab = 0x09;
 const byteOrderMark = Buffer.from('\uFEFF');
 
-/** A byte four times, as `matches` takes it. */
-const fourTimes = (byte: number): number => byte * 0x01010101;
-const quotes = fourTimes(quote);
-const backslashes = fourTimes(backslash);
-const markBegins = fourTimes(byteOrderMark[0]!);
+/** How bytes of a string are marked: those for which it may have to be quoted, and those where it may end. */
+const special = 1;
+const stops = 2;
 
 /** How many columns in a row may be missing before the next key is looked up. */
 const missingMax = 4;
+
+const marksOfCsv = marksFor(comma);
+const marksOfTsv = marksFor(tab);
 
 export interface WrittenColumn {
   readonly id: string;
@@ -34,8 +36,10 @@ export function cellText(json: string, { isJson }: WrittenColumn): string {
 
 /** A key of rows. */
 interface Key {
-  /** As it stands in most rows, with its colon. */
+  /** As it stands in most rows, with its colon: its bytes, how many these are, and the last four of them. */
   readonly words: DataView;
+  readonly length: number;
+  readonly lastWord: number;
   /** The place of its cells in a line; -1 if they are not written. */
   readonly place: number;
   readonly isJson: boolean;
@@ -46,6 +50,7 @@ interface Key {
 /** A header of column IDs, and a line for each row. */
 export class DelimitedRowWriter {
   readonly #delimiter: number;
+  readonly #marks: Uint8Array;
   readonly #columns: readonly WrittenColumn[];
   /** By column ID: all that rows have had. */
   readonly #keys = new Map<string, Key>();
@@ -59,7 +64,7 @@ export class DelimitedRowWriter {
   #valueStart = 0;
   #isPlain = false;
   /** Lines that may still be sent, and those that are written. */
-  #taken = Buffer.alloc(0);
+  readonly #taken = [Buffer.alloc(0), Buffer.alloc(0)];
   #bytes = Buffer.alloc(0);
   #words = wordsOf(this.#bytes);
   #length = 0;
@@ -67,6 +72,7 @@ export class DelimitedRowWriter {
   /** `columns`: at least one, in the order of their cells. */
   constructor(delimiter: Delimiter, columns: readonly WrittenColumn[]) {
     this.#delimiter = delimiter.charCodeAt(0);
+    this.#marks = delimiter === ',' ? marksOfCsv : marksOfTsv;
     this.#columns = columns;
     this.#starts = new Int32Array(columns.length);
     this.#ends = new Int32Array(columns.length);
@@ -88,36 +94,95 @@ export class DelimitedRowWriter {
     return this.#length;
   }
 
-  /** Adds rows: JSON objects, with one byte between them. Cells of other columns are passed over. */
+  /** Adds rows: JSON objects, with one byte between them. What stands before an object is the first cell, as it is. Cells of other columns are passed over. */
   add(rows: Buffer): void {
     const words = wordsOf(rows);
     for (let start = 0; start < rows.length;) {
-      const end = this.#read(rows, words, start);
-      this.#reserve(end - start);
-      this.#write(rows, words);
+      // A row is not longer than all that is left.
+      this.#reserve(rows.length - start);
+      const lineStart = this.#length;
+      let end = this.#writeInOrder(rows, words, start);
+      if (end < 0) {
+        this.#length = lineStart;
+        end = this.#read(rows, words, start);
+        this.#write(rows, words);
+      }
+      this.#endLine(lineStart);
       start = end + 1;
     }
   }
 
-  /** The lines since the last call, the header first of all. They stay until the next call; rows that are added after that are written over them. */
+  /** The lines since the last call, the header first of all. They stay until the second call after this one; rows that are added then are written over them. */
   take(): Buffer {
     const lines = this.#bytes.subarray(0, this.#length);
-    [this.#taken, this.#bytes] = [this.#bytes, this.#taken];
+    this.#taken.push(this.#bytes);
+    this.#bytes = this.#taken.shift()!;
     this.#words = wordsOf(this.#bytes);
     this.#length = 0;
     return lines;
+  }
+
+  /** Writes the cells of the row at `start` while it finds them. Returns the index after the row; -1 if they do not come in the order of their columns. */
+  #writeInOrder(rows: Buffer, words: DataView, start: number): number {
+    let at = objectAt(rows, start);
+    // The cell that was written last, and the place that is reached.
+    let [last, place] = [-1, 0];
+    if (at > start) {
+      this.#copy(rows, words, start, at);
+      last = 0;
+    }
+    let key = this.#beforeFirst;
+    at = skipBlanks(rows, at + 1);
+    while (rows[at] === quote) {
+      key = this.#keyAt(rows, words, at, key);
+      at = skipBlanks(rows, this.#valueStart);
+      if (key.place < 0 || rows[at] === lowerN) {
+        at = valueEnd(rows, at);
+      } else {
+        if (key.place <= last) return -1;
+        last = key.place;
+        for (; place < last; place += 1) this.#writeByte(this.#delimiter);
+        at = this.#writeCell(rows, words, at, key.isJson);
+      }
+      at = skipBlanks(rows, at);
+      if (rows[at] === comma) at = skipBlanks(rows, at + 1);
+    }
+    for (; place < this.#ends.length - 1; place += 1) this.#writeByte(this.#delimiter);
+    return at + 1;
+  }
+
+  /** Writes the cell of the value at `start`. Returns the index after that. */
+  #writeCell(rows: Buffer, words: DataView, start: number, isJson: boolean): number {
+    const first = rows[start];
+    if (first === quote) {
+      const cellStart = this.#length;
+      const end = this.#stringEnd(rows, words, start, this.#words);
+      if (this.#isPlain && !isJson) {
+        this.#length += end - start - 2;
+        return end;
+      }
+      this.#length = cellStart;
+      this.#writeText(textOf(rows.subarray(start, end), isJson));
+      return end;
+    }
+    const end = valueEnd(rows, start);
+    if (first === openBracket || first === openBrace) this.#writeText(rows.subarray(start, end));
+    else this.#copy(rows, words, start, end);
+    return end;
   }
 
   /** Finds the cells of the row at `start`. Returns the index after it. */
   #read(rows: Buffer, words: DataView, start: number): number {
     this.#ends.fill(0);
     let key = this.#beforeFirst;
-    let at = skipBlanks(rows, start + 1);
+    let at = objectAt(rows, start);
+    if (at > start) [this.#plain[0], this.#starts[0], this.#ends[0]] = [1, start, at];
+    at = skipBlanks(rows, at + 1);
     while (rows[at] === quote) {
       key = this.#keyAt(rows, words, at, key);
       at = skipBlanks(rows, this.#valueStart);
       const first = rows[at];
-      const end = first === quote ? this.#stringEnd(rows, words, at) : valueEnd(rows, at);
+      const end = first === quote ? this.#stringEnd(rows, words, at, null) : valueEnd(rows, at);
       const { place, isJson } = key;
       if (place >= 0 && first !== lowerN) {
         const isPlain = first === quote ? this.#isPlain && !isJson : first !== openBracket && first !== openBrace;
@@ -136,8 +201,8 @@ export class DelimitedRowWriter {
   #keyAt(rows: Buffer, words: DataView, at: number, previous: Key): Key {
     let key = previous.next;
     for (let missing = 0; key !== null && missing <= missingMax; missing += 1) {
-      if (isAt(words, at, key.words)) {
-        this.#valueStart = at + key.words.byteLength;
+      if (isAt(words, at, key)) {
+        this.#valueStart = at + key.length;
         return key;
       }
       key = key.next;
@@ -151,24 +216,30 @@ export class DelimitedRowWriter {
     return found;
   }
 
-  /** The index after the string at `start`. Sets `#isPlain`. Looks at four bytes at a time. */
-  #stringEnd(rows: Buffer, words: DataView, start: number): number {
-    const delimiters = fourTimes(this.#delimiter);
-    const last = words.byteLength - 4;
+  /** The index after the string at `start`. Sets `#isPlain`. Looks at four bytes at a time, and copies them `to` the end of what is written, if that is given. */
+  #stringEnd(rows: Buffer, words: DataView, start: number, to: DataView | null): number {
+    const marks = this.#marks;
+    const last = rows.length - 4;
+    const offset = this.#length - start - 1;
     let seen = 0;
     for (let at = start + 1; at <= last; at += 4) {
       const word = words.getInt32(at, true);
-      const special = matches(word, delimiters) | matches(word, markBegins);
-      const stops = matches(word, quotes) | matches(word, backslashes);
-      if (stops === 0) {
-        seen |= special;
+      if (to !== null) to.setInt32(at + offset, word, true);
+      const found = marks[word & 0xffff]! | marks[word >>> 16]!;
+      if (found < stops) {
+        seen |= found;
         continue;
       }
-      const stop = stops & -stops;
-      const end = at + ((31 - Math.clz32(stop)) >> 3);
-      if (rows[end] !== quote) break;
+      let end = at;
+      for (let byte = rows[end]!; byte !== quote; byte = rows[end += 1]!) {
+        if (byte === backslash) {
+          this.#isPlain = false;
+          return stringEnd(rows, start);
+        }
+        seen |= marks[byte]!;
+      }
       // Readers may take away blanks at the ends.
-      this.#isPlain = (seen | (special & (stop - 1))) === 0 && rows[start + 1] !== blank && rows[end - 1] !== blank;
+      this.#isPlain = seen === 0 && rows[start + 1] !== blank && rows[end - 1] !== blank;
       return end + 1;
     }
     this.#isPlain = false;
@@ -176,7 +247,6 @@ export class DelimitedRowWriter {
   }
 
   #write(rows: Buffer, words: DataView): void {
-    const lineStart = this.#length;
     for (let place = 0; place < this.#ends.length; place += 1) {
       if (place > 0) this.#writeByte(this.#delimiter);
       const start = this.#starts[place]!;
@@ -185,7 +255,6 @@ export class DelimitedRowWriter {
       if (this.#plain[place] === 1) this.#copy(rows, words, start, end);
       else this.#writeText(textOf(rows.subarray(start, end), this.#columns[place]!.isJson));
     }
-    this.#endLine(lineStart);
   }
 
   #copy(rows: Buffer, words: DataView, start: number, end: number): void {
@@ -229,7 +298,7 @@ export class DelimitedRowWriter {
     this.#length += 1;
   }
 
-  /** Makes room for a line whose cells have this many bytes. Each byte may be a quote, which is doubled; delimiters and quotes come on top. */
+  /** Makes room for a line whose row has this many bytes at most. Each byte may be a quote, which is doubled; delimiters and quotes come on top. */
   #reserve(bytes: number): void {
     const needed = this.#length + 2 * bytes + 3 * this.#ends.length + 1;
     if (needed <= this.#bytes.length) return;
@@ -241,7 +310,16 @@ export class DelimitedRowWriter {
 }
 
 function keyOf({ id, isJson }: WrittenColumn, place: number): Key {
-  return { words: wordsOf(Buffer.from(`${JSON.stringify(id)}:`)), place, isJson, next: null };
+  const words = wordsOf(Buffer.from(`${JSON.stringify(id)}:`));
+  const length = words.byteLength;
+  return { words, length, lastWord: length < 4 ? 0 : words.getInt32(length - 4, true), place, isJson, next: null };
+}
+
+/** The index of the object of the row at `start`. */
+function objectAt(rows: Buffer, start: number): number {
+  let at = start;
+  while (rows[at] !== openBrace) at += 1;
+  return at;
 }
 
 function wordsOf(bytes: Buffer): DataView {
@@ -249,17 +327,21 @@ function wordsOf(bytes: Buffer): DataView {
 }
 
 /** Whether a key is at an index. Of none with less than four bytes: the quotes, a byte, and the colon. */
-function isAt(words: DataView, start: number, key: DataView): boolean {
-  const last = key.byteLength - 4;
-  if (last < 0 || start + last + 4 > words.byteLength || words.getInt32(start + last, true) !== key.getInt32(last, true)) return false;
+function isAt(words: DataView, start: number, { words: key, length, lastWord }: Key): boolean {
+  const last = length - 4;
+  if (last < 0 || start + length > words.byteLength || words.getInt32(start + last, true) !== lastWord) return false;
   for (let at = 0; at < last; at += 4) if (words.getInt32(start + at, true) !== key.getInt32(at, true)) return false;
   return true;
 }
 
-/** The highest bit of each byte of a word that is the given one. Bytes above such a one may have it by mistake. */
-function matches(word: number, byteFourTimes: number): number {
-  const differing = word ^ byteFourTimes;
-  return (differing - 0x01010101) & ~differing & 0x80808080;
+/** The marks of each two bytes, and with that of each byte: to look them up takes less time than to compare four bytes with each that matters. */
+function marksFor(delimiter: number): Uint8Array {
+  const ofByte = new Uint8Array(256);
+  ofByte[delimiter] = ofByte[byteOrderMark[0]!] = special;
+  ofByte[quote] = ofByte[backslash] = stops;
+  const ofTwo = new Uint8Array(256 * 256);
+  for (let bytes = 0; bytes < ofTwo.length; bytes += 1) ofTwo[bytes] = ofByte[bytes & 0xff]! | ofByte[bytes >>> 8]!;
+  return ofTwo;
 }
 
 /** What a cell shows of a value. */

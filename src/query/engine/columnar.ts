@@ -18,6 +18,12 @@ export interface ColumnarOptions {
 const interruptEveryMs = 100;
 const interruptsMax = 50;
 
+/** What garbage a statement leaves: what holds values is collected at its end, and texts while they are read. */
+type Results = 'values' | 'texts';
+
+/** So many bytes of texts are read between two collections. */
+const uncollectedBytesMax = 8 * 1024 * 1024;
+
 /** A query that went on when it was interrupted, so that the process has to end. */
 export class StuckQuery extends QueryError {
   constructor() {
@@ -32,6 +38,8 @@ export class Columnar {
   /** How many connections are lent out. */
   #used = 0;
   #isEnding = false;
+  /** How many bytes of texts were read since garbage was collected. */
+  #uncollectedBytes = 0;
 
   private constructor(instance: DuckDBInstance, onEnd: (reason: string) => void) {
     this.#instance = instance;
@@ -73,15 +81,22 @@ export class Columnar {
    * Calls `take` with the texts of a result that has one column, one behind the other: the bytes of some of them at a time, which are valid until it returns. The result is
    * made while it is read, and is never in memory as a whole. Rejects as `rows` does.
    */
-  texts({ text, values, types }: Sql, signal: AbortSignal, take: (run: Uint8Array) => void): Promise<void> {
+  texts({ text, values, types }: Sql, signal: AbortSignal, take: (texts: Buffer) => void): Promise<void> {
     return this.use(signal, async (connection) => {
       const result = await (values.length === 0 ? connection.stream(text) : connection.stream(text, values, types));
-      for await (const chunk of result) eachRun(chunk, take);
-    });
+      for await (const chunk of result) {
+        let bytes = 0;
+        eachRun(chunk, (texts) => {
+          bytes += texts.length;
+          take(texts);
+        });
+        this.#collectTexts(bytes);
+      }
+    }, 'texts');
   }
 
   /** Lends a connection to work that the signal interrupts. Rejects as `rows` does. */
-  use<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+  use<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => Promise<T>, results: Results = 'values'): Promise<T> {
     return this.#with(async (connection) => {
       signal.throwIfAborted();
       // One that comes between two steps of a statement is lost.
@@ -106,7 +121,7 @@ export class Columnar {
         signal.removeEventListener('abort', interrupt);
         clearInterval(again);
       }
-    });
+    }, results);
   }
 
   /**
@@ -136,10 +151,18 @@ export class Columnar {
     this.#isEnding = true;
   }
 
-  async #with<T>(use: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+  /** Texts that were read count as memory of this process: if many waited for a collection, that would be one of the whole heap. */
+  #collectTexts(bytes: number): void {
+    this.#uncollectedBytes += bytes;
+    if (this.#uncollectedBytes < uncollectedBytesMax) return;
+    this.#uncollectedBytes = 0;
+    globalThis.gc?.({ type: 'minor' });
+  }
+
+  async #with<T>(use: (connection: DuckDBConnection) => Promise<T>, results: Results = 'values'): Promise<T> {
     if (this.#isEnding) throw new QueryError('service_unavailable', 'The query engine starts anew. Ask again.');
     this.#used += 1;
-    let garbage: 'minor' | 'major' = 'minor';
+    let garbage: 'minor' | 'major' | null = results === 'values' ? 'minor' : null;
     try {
       const connection = this.#idle.pop() ?? (await this.#instance.connect());
       try {
@@ -157,7 +180,7 @@ export class Columnar {
     } finally {
       this.#used -= 1;
       // What results hold outside of the heap is freed with them, and the collector does not know how much that is.
-      globalThis.gc?.({ type: garbage });
+      if (garbage !== null) globalThis.gc?.({ type: garbage });
     }
   }
 }

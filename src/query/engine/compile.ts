@@ -78,18 +78,32 @@ export interface TextRows {
   readonly isVersioned: boolean;
   /** Whether the source holds its rows in the order of their numbers. */
   readonly isInOrder: () => boolean;
-  /** What is between two rows. */
-  readonly separator: string;
+  /** What stands before and behind each row. */
+  readonly before: string;
+  readonly behind: string;
+  /** Whether `$rowID` stands before the object of a row, instead of in it: this takes much less time. */
+  readonly hasIdBefore: boolean;
 }
 
-/** The rows with some numbers, in their order, as the JSON that pages have, with the separator behind each. */
-export function compileText({ query, source, isVersioned, isInOrder, separator }: TextRows, numbers: Numbers): Sql {
+/** The rows with some numbers, in their order, as the JSON that pages have. */
+export function compileText({ query, source, isVersioned, isInOrder, before, behind, hasIdBefore }: TextRows, numbers: Numbers): Sql {
   const builder = new Builder();
   const where = query === null ? 'true' : compileWhere(query, source, builder);
-  const version = isVersioned ? `|| '","$version":"' || row_version` : '';
-  // `substr` would count characters.
-  const row = `'{"$rowID":"' || row_id ${version} || CASE WHEN body = '{}' THEN '"}' ELSE '",' || ltrim(body, '{') END || '${separator}'`;
+  const parts = [...textIn(before), hasIdBefore && !isVersioned ? 'row_id, body' : objectWithId(isVersioned), ...textIn(behind)];
+  // `||` would write each row once for each of its parts.
+  const row = `concat(${parts.join(', ')})`;
   return builder.build(`SELECT ${row} FROM ${source.from} WHERE ${compileNumbers(numbers)} AND ${where}${isInOrder() ? '' : ' ORDER BY n'}`);
+}
+
+function textIn(text: string): string[] {
+  return text === '' ? [] : [`'${text}'`];
+}
+
+/** The parts of the object of a row that begins with `$rowID`. */
+function objectWithId(isVersioned: boolean): string {
+  const version = isVersioned ? `, '","$version":"', row_version` : '';
+  // `substr` would count characters.
+  return `'{"$rowID":"', row_id${version}, CASE WHEN body = '{}' THEN '"}' ELSE '",' END, ltrim(nullif(body, '{}'), '{')`;
 }
 
 /** How many bytes the bodies of the rows with some numbers have. */

@@ -12,7 +12,7 @@ const inlineAt = 4;
 const inlineMax = 12;
 
 /** Calls `take` with the texts of the first column, none of which is null, one behind the other: with as many at once as follow each other. The bytes are those of the chunk, and go with it. */
-export function eachRun(chunk: DuckDBDataChunk, take: (run: Uint8Array) => void): void {
+export function eachRun(chunk: DuckDBDataChunk, take: (run: Buffer) => void): void {
   const rows = chunk.rowCount;
   const strings = duckdb.vector_get_data(duckdb.data_chunk_get_vector(chunk.chunk, 0), rows * stringBytes);
   const view = new DataView(strings.buffer as ArrayBuffer, strings.byteOffset, strings.byteLength);
@@ -22,7 +22,7 @@ export function eachRun(chunk: DuckDBDataChunk, take: (run: Uint8Array) => void)
     let length = view.getUint32(at, true);
     first += 1;
     if (length <= inlineMax) {
-      take(strings.subarray(at + inlineAt, at + inlineAt + length));
+      take(bufferOf(strings.subarray(at + inlineAt, at + inlineAt + length)));
       continue;
     }
     const start = pointer(view, at);
@@ -32,11 +32,15 @@ export function eachRun(chunk: DuckDBDataChunk, take: (run: Uint8Array) => void)
       if (more <= inlineMax || pointer(view, next) !== start + length) break;
       length += more;
     }
-    take(duckdb.get_data_from_pointer(view.buffer, strings.byteOffset + at + pointerAt, length));
+    take(bufferOf(duckdb.get_data_from_pointer(view.buffer, strings.byteOffset + at + pointerAt, length)));
   }
 }
 
 /** Addresses have 48 bits or a few more, so a double holds them. */
 function pointer(view: DataView, at: number): number {
   return view.getUint32(at + pointerAt, true) + view.getUint32(at + pointerAt + 4, true) * 2 ** 32;
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }

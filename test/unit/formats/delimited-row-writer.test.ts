@@ -91,6 +91,16 @@ describe('random rows', () => {
     }), { numRuns: 2000 });
   });
 
+  test('are written the same with their first cell before them', () => {
+    fc.assert(fc.property(fc.array(fc.tuple(fc.stringMatching(/^[\w-]{1,22}$/), row)), anyColumns, (rows, columns) => {
+      const others = columns.filter(({ id }) => id !== '$rowID');
+      const all = [{ id: '$rowID', isJson: false }, ...others];
+      const bodies = rows.map(([, body]) => body.replace(/"\$rowID"|"\\u0024\\u0072\\u006f\\u0077\\u0049\\u0044"/, '"another"'));
+      const inside = rows.map(([id], at) => bodies[at]!.replace(/^\{\s*(?!\s*\})/, `{"$rowID":"${id}",`).replace(/^\{\s*\}$/, `{"$rowID":"${id}"}`));
+      expect(written(all, rows.map(([id], at) => id + bodies[at]!))).toBe(written(all, inside));
+    }), { numRuns: 1000 });
+  });
+
   test('are written the same one by one', () => {
     fc.assert(fc.property(fc.array(row), anyColumns, (rows, columns) => {
       const writer = new DelimitedRowWriter(',', columns);

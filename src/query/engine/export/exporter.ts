@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setImmediate as immediate } from 'node:timers/promises';
 import { QueryError } from '../../language/query-error.ts';
 import { readRowsQuery, type RowsQuery } from '../../language/rows-query.ts';
 import type { ExportRequest } from '../../protocol.ts';
@@ -13,7 +12,7 @@ import type { Copies } from '../copies.ts';
 import { inTime } from '../in-time.ts';
 import type { Room } from '../room.ts';
 import type { TableCopy } from '../table-copy.ts';
-import { columnsOf, writerFor, type TextFormat } from './text-writers.ts';
+import { columnsOf, writerFor, type TextFormat, type TextWriter } from './text-writers.ts';
 
 export interface ExporterOptions {
   readonly copies: Copies;
@@ -38,11 +37,11 @@ export interface Exported {
 type ExportedFile = Pick<Exported, 'parts' | 'release'>;
 
 /** A slice, which one statement reads, has about so many bytes of rows. */
-const sliceBytesMax = 4 * 1024 * 1024;
+const sliceBytesMax = 8 * 1024 * 1024;
 const sliceRowsMax = 61_440;
 
-/** Writing a part of a slice, which has so many bytes or ends with a longer row, keeps the process from everything else. */
-const partBytes = 256 * 1024;
+/** The engine reads so many rows at once, also if fewer are asked for. */
+const vectorRows = 2048;
 
 /** To sort all rows, or to write all into one file, may take so many times as long as a query. */
 const wholeTimes = 20;
@@ -74,18 +73,13 @@ export class Exporter {
     const writer = writerFor(format, columnsOf(query, source), query.fields !== null);
     // Finds what is wrong with the query before anything is sent.
     compileRows(query, source, { offset: 0, limit: 0 });
-    const rows = { query, source, isVersioned: query.fields?.includes('$version') === true, separator: writer.separator, isInOrder: () => copy.isInOrder };
-    const slices = query.sort.length === 0 ? this.#slices(rows, copy.end, copy, gone) : this.#sortedSlices(query, rows, copy, gone);
+    const { begin, before, behind, takesIdBefore: hasIdBefore, end } = writer;
+    const rows = { query, source, isVersioned: query.fields?.includes('$version') === true, isInOrder: () => copy.isInOrder, before, behind, hasIdBefore };
+    const slices = query.sort.length === 0 ? this.#slices(rows, copy.end, copy, writer, gone) : this.#sortedSlices(query, rows, copy, writer, gone);
     const write = async function* (): AsyncGenerator<Uint8Array | string> {
-      yield writer.begin;
-      for await (const parts of slices) {
-        for (const part of parts) {
-          yield* writer.write(part);
-          // Each step of reading the next slice is a turn of the event loop.
-          await immediate();
-        }
-      }
-      yield writer.end;
+      yield begin;
+      yield* slices;
+      yield end;
     };
     // While nothing is read, the copy may make room for others, as it may for a continuation.
     const release = copy.hold(source.version, 'continuation');
@@ -93,7 +87,7 @@ export class Exporter {
   }
 
   /** The rows in the order of a query: sorted into a table first, which is read then. */
-  async *#sortedSlices(query: RowsQuery, rows: TextRows, copy: TableCopy, gone: AbortSignal): AsyncGenerator<Buffer[]> {
+  async *#sortedSlices(query: RowsQuery, rows: TextRows, copy: TableCopy, writer: TextWriter, gone: AbortSignal): AsyncGenerator<Buffer> {
     const { source } = rows;
     const { columnar, room } = this.#options;
     const from = `${copy.catalog}.sorted${(this.#tables += 1)}`;
@@ -104,21 +98,19 @@ export class Exporter {
         const [[size]] = await columnar.rows(compileSize(from), signal) as [[bigint]];
         return size;
       });
-      yield* this.#slices({ ...rows, query: null, isInOrder: () => true, source: { ...source, from } }, end, copy, gone);
+      yield* this.#slices({ ...rows, query: null, isInOrder: () => true, source: { ...source, from } }, end, copy, writer, gone);
     } finally {
       if (!copy.isDropped) await columnar.run(`DROP TABLE IF EXISTS ${from}`);
     }
   }
 
-  /** The text of rows with numbers below `end`, slice by slice, in parts. The next slice is read while one is written. */
-  async *#slices(rows: TextRows, end: bigint, copy: TableCopy, gone: AbortSignal): AsyncGenerator<Buffer[]> {
+  /** The text of rows with numbers below `end`, slice by slice. The next slice is read while one is sent. */
+  async *#slices(rows: TextRows, end: bigint, copy: TableCopy, writer: TextWriter, gone: AbortSignal): AsyncGenerator<Buffer> {
     const { columnar } = this.#options;
-    const { source, separator } = rows;
+    const { source } = rows;
     const slice = new SliceSize(copy.rowBytesMax);
-    // One is filled, what is in another one is written, and the last part of a third one may still be on its way.
-    const memories = [new SliceMemory(separator.length), new SliceMemory(separator.length), new SliceMemory(separator.length)];
     let from = 0n;
-    const read = (): Promise<Buffer[]> | null => {
+    const read = (): Promise<Buffer> | null => {
       if (from >= end) return null;
       return this.#read(copy, source, gone, 1, async (signal) => {
         while (slice.mayBeTooLong) {
@@ -126,22 +118,20 @@ export class Exporter {
           if (slice.fits(Number(length))) break;
         }
         const to = from + BigInt(slice.rows);
-        const memory = memories.shift()!;
-        memories.push(memory);
-        memory.clear();
-        await columnar.texts(compileText(rows, { from, to }), signal, (run) => memory.add(run));
+        // Written while they are in the caches of the processor.
+        await columnar.texts(compileText(rows, { from, to }), signal, (some) => writer.add(some));
         from = to;
         slice.grow();
-        return memory.parts;
+        return writer.take();
       });
     };
     let next = read();
     while (next !== null) {
-      const parts = await next;
+      const text = await next;
       next = read();
-      // Awaited once these parts were taken; a failure before that must not count as unhandled.
+      // Awaited once this text was taken; a failure before that must not count as unhandled.
       next?.catch(() => undefined);
-      yield parts;
+      yield text;
     }
   }
 
@@ -178,45 +168,6 @@ export class Exporter {
   }
 }
 
-/** Memory for the rows of a slice that is used again and again. Else the collector of garbage would mark the whole heap every few MiB, since such memory counts as its own. */
-class SliceMemory {
-  readonly #separatorBytes: number;
-  #bytes = Buffer.alloc(0);
-  #length = 0;
-  /** Where parts end, but for the last. */
-  #ends: number[] = [];
-
-  /** `separatorBytes`: of what stands behind each row. */
-  constructor(separatorBytes: number) {
-    this.#separatorBytes = separatorBytes;
-  }
-
-  /** What is added next takes the place of what was. */
-  clear(): void {
-    this.#length = 0;
-    this.#ends = [];
-  }
-
-  /** Adds rows that follow each other. */
-  add(rows: Uint8Array): void {
-    const needed = this.#length + rows.length;
-    if (needed > this.#bytes.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(2 * this.#bytes.length, this.#bytes.length + sliceBytesMax), partBytes));
-      larger.set(this.#bytes.subarray(0, this.#length));
-      this.#bytes = larger;
-    }
-    if (this.#length - (this.#ends.at(-1) ?? 0) >= partBytes) this.#ends.push(this.#length);
-    this.#bytes.set(rows, this.#length);
-    this.#length = needed;
-  }
-
-  /** Rows with their separators between them, but for one behind the last. */
-  get parts(): Buffer[] {
-    if (this.#length === 0) return [];
-    return [...this.#ends, this.#length].map((end, at) => this.#bytes.subarray(this.#ends[at - 1] ?? 0, end - this.#separatorBytes));
-  }
-}
-
 /** How many rows a slice has, so that their bodies are not much longer than `sliceBytesMax`. */
 class SliceSize {
   readonly #safe: number;
@@ -224,7 +175,8 @@ class SliceSize {
 
   /** `rowBytesMax`: of the longest row. */
   constructor(rowBytesMax: number) {
-    this.#safe = Math.min(Math.max(Math.floor(sliceBytesMax / Math.max(rowBytesMax, 1)), 1), sliceRowsMax);
+    const rows = Math.min(Math.max(Math.floor(sliceBytesMax / Math.max(rowBytesMax, 1)), 1), sliceRowsMax);
+    this.#safe = rows - (rows > vectorRows ? rows % vectorRows : 0);
     // With few long rows among many, most slices may be larger.
     this.rows = Math.max(this.#safe, 1024);
   }

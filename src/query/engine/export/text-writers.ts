@@ -10,57 +10,96 @@ export type TextFormat = Exclude<ExportFormat, 'parquet'>;
 
 export interface TextWriter {
   /** The text before all rows. */
-  readonly begin: Buffer | string;
-  /** What is between two rows that are given. */
-  readonly separator: string;
-  /** The text of rows, which come after those of the calls before. `rows`: as `GET .../rows` shows them, in UTF-8. */
-  write(rows: Buffer): readonly (Buffer | string)[];
+  readonly begin: string;
+  /** What stands before and behind each row that is given. */
+  readonly before: string;
+  readonly behind: string;
+  /** Whether `$rowID` may stand before the object of a row, instead of in it. */
+  readonly takesIdBefore: boolean;
+  /** Adds rows, as `GET .../rows` shows them, in UTF-8. */
+  add(rows: Buffer): void;
+  /** The text of the rows since the last call. It stays until the second call after this one; rows that are added then are written over it. */
+  take(): Buffer;
   /** The text behind all rows. */
   readonly end: string;
 }
 
 /** `columns`: those of the file. `isPart`: whether rows have more columns. */
 export function writerFor(format: TextFormat, columns: readonly WrittenColumn[], isPart: boolean): TextWriter {
-  const ids = isPart ? new Set(columns.map(({ id }) => id)) : null;
   switch (format) {
     case 'csv': return delimited(',', columns);
     case 'tsv': return delimited('\t', columns);
-    case 'ndjson': return { begin: '', separator: '\n', write: (rows) => [selected(rows, '\n', ids), '\n'], end: '' };
-    case 'json': return jsonArray(ids);
+    case 'ndjson': return new JsonWriter('', '\n', isPart ? columns : null);
+    case 'json': return new JsonWriter(',\n', '', isPart ? columns : null);
   }
 }
 
 function delimited(delimiter: ',' | '\t', columns: readonly WrittenColumn[]): TextWriter {
   const writer = new DelimitedRowWriter(delimiter, columns);
   return {
-    begin: writer.take(),
-    separator: '\n',
-    write: (rows) => {
-      writer.add(rows);
-      return [writer.take()];
-    },
-    end: '',
+    begin: writer.take().toString(), before: '', behind: '\n', takesIdBefore: true,
+    add: (rows) => writer.add(rows), take: () => writer.take(), end: '',
   };
 }
 
-function jsonArray(ids: ReadonlySet<string> | null): TextWriter {
-  const separator = ',\n';
-  let before = '\n';
-  return {
-    begin: '[',
-    separator,
-    write: (rows) => {
-      const parts = [before, selected(rows, separator, ids)];
-      before = separator;
-      return parts;
-    },
-    end: '\n]\n',
-  };
-}
+/** A JSON array, if something stands before each row; else lines of JSON. */
+class JsonWriter implements TextWriter {
+  readonly before: string;
+  readonly behind: string;
+  readonly takesIdBefore = false;
+  readonly #ids: ReadonlySet<string> | null;
+  /** Memory that is used again: else the collector of garbage would mark the whole heap every few MiB, since such memory counts as its own. */
+  #memories = [Buffer.alloc(0), Buffer.alloc(0), Buffer.alloc(0)];
+  #length = 0;
+  #hasRows = false;
 
-/** The rows with these columns only; null: all. */
-function selected(rows: Buffer, separator: string, ids: ReadonlySet<string> | null): Buffer | string {
-  return ids === null ? rows : rows.toString().split(separator).map((row) => selectFields(row, ids)).join(separator);
+  /** `columns`: null for all that rows have. */
+  constructor(before: string, behind: string, columns: readonly WrittenColumn[] | null) {
+    this.before = before;
+    this.behind = behind;
+    this.#ids = columns && new Set(columns.map(({ id }) => id));
+  }
+
+  get begin(): string {
+    return this.before === '' ? '' : '[';
+  }
+
+  get end(): string {
+    return this.before === '' ? '' : '\n]\n';
+  }
+
+  add(rows: Buffer): void {
+    const text = this.#ids === null ? rows : Buffer.from(this.#selected(rows.toString(), this.#ids));
+    // Nothing separates the first row from one before it.
+    this.#append(this.#hasRows || this.before === '' ? text : text.subarray(1));
+    this.#hasRows = true;
+  }
+
+  #selected(rows: string, ids: ReadonlySet<string>): string {
+    const { before, behind } = this;
+    const bodies = before === '' ? rows.split(behind).slice(0, -1) : rows.split(before).slice(1);
+    return bodies.map((row) => before + selectFields(row, ids) + behind).join('');
+  }
+
+  #append(text: Buffer): void {
+    const needed = this.#length + text.length;
+    let [memory] = this.#memories as [Buffer];
+    if (needed > memory.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * memory.length));
+      larger.set(memory.subarray(0, this.#length));
+      this.#memories[0] = memory = larger;
+    }
+    memory.set(text, this.#length);
+    this.#length = needed;
+  }
+
+  take(): Buffer {
+    const memory = this.#memories.shift()!;
+    this.#memories.push(memory);
+    const text = memory.subarray(0, this.#length);
+    this.#length = 0;
+    return text;
+  }
 }
 
 /** A row with some of its cells only, as they are written. */
