@@ -108,9 +108,9 @@ const fetchChanges: ReadonlyMap<number, Statement<FoundChange>> = new Map(change
   count, { name: `copy_changes_${count}`, text: `fetch ${count} from copy_changes` },
 ]));
 
-/** A part of an extent has about this many bytes (see pages.queries.ts), and so many parts are read at once. */
-const partBytesMax = 1024 * 1024;
-const partsAtOnce = 8;
+/** A part of an extent has about this many bytes, and so many parts are read at once. Texts of more bytes would outlive many collections of garbage, and cost collections of the whole heap. */
+const partBytesMax = 256 * 1024;
+const partsAtOnce = 4;
 
 /** Tables as of one moment. */
 export class TableSnapshot {

@@ -3,6 +3,7 @@
  * does. For many rows, RowWriter takes less time.
  */
 import type { CopiedChange, CopiedRow } from '../../../projections/tables/copied-rows.ts';
+import { rowValues } from '../../values/row-text.ts';
 import { quoteText } from '../sql/literals.ts';
 import { forever, type WrittenTable } from './row-writer.ts';
 import type { StoredType } from './stored-type.ts';
@@ -27,8 +28,8 @@ export function changeRow(to: WrittenTable, { body, ...row }: CopiedChange): str
 }
 
 function insert({ table, columns, since }: WrittenTable, { version, ordinal, index, rowVersion, rowId }: Omit<CopiedRow, 'body'>, body: string, n: string): string {
-  const cells = JSON.parse(body) as Readonly<Record<string, unknown>>;
-  const cellTexts = columns.map(({ id, stored }) => (Object.hasOwn(cells, id) ? cellText(stored, cells[id]) : 'NULL'));
+  const cells = rowValues(body);
+  const cellTexts = columns.map(({ id, stored }) => (cells.has(id) ? cellText(stored, cells.get(id)) : 'NULL'));
   return `INSERT INTO ${table} SELECT ${[n, version, ordinal, index, rowVersion, quoteText(rowId), since, forever, quoteText(body), ...cellTexts].join(', ')}`;
 }
 

@@ -3,6 +3,9 @@
  * can make of a cell (stored-type.ts) comes beside the row.
  */
 import type { CopiedRow } from '../../../projections/tables/copied-rows.ts';
+import type { ColumnType } from '../../values/column-type.ts';
+import { decodeString } from '../../values/json-text.ts';
+import { eachCell } from '../../values/row-text.ts';
 import { TimeSlices } from '../../time-slices.ts';
 import type { ColumnarChange } from './columnar.ts';
 import type { StoredType } from './stored-type.ts';
@@ -28,6 +31,7 @@ export interface WrittenColumn {
   readonly id: string;
   /** Its name in the copy. */
   readonly sql: string;
+  readonly type: ColumnType;
   readonly stored: StoredType;
 }
 
@@ -54,6 +58,8 @@ export class RowWriter {
   readonly #insert: (values: readonly Uint8Array[]) => Promise<void>;
   /** Whose cells are prepared. */
   readonly #prepared: readonly WrittenColumn[];
+  /** Their keys in a body, as most clients write them. Null: a cell may hold objects, whose keys look the same. */
+  readonly #keys: readonly string[] | null;
   readonly #onProgress: () => Promise<void>;
   readonly #slices = new TimeSlices();
   readonly #beside = new Lines();
@@ -62,16 +68,16 @@ export class RowWriter {
   /** How many bytes of bodies were added. */
   bytes = 0;
 
-  private constructor(insert: (values: readonly Uint8Array[]) => Promise<void>, prepared: readonly WrittenColumn[], onProgress: () => Promise<void>) {
+  private constructor(insert: (values: readonly Uint8Array[]) => Promise<void>, columns: readonly WrittenColumn[], onProgress: () => Promise<void>) {
     this.#insert = insert;
-    this.#prepared = prepared;
+    this.#prepared = columns.filter(isPrepared);
+    this.#keys = columns.some(({ type }) => type === 'json' || type === 'array<json>') ? null : this.#prepared.map(({ id }) => `${JSON.stringify(id)}:"`);
     this.#onProgress = onProgress;
   }
 
   /** Writes rows into a table with these columns, in its order. `onProgress` is awaited whenever some MiB were written. */
   static async use(change: ColumnarChange, { table, columns, since, onProgress }: RowWriterOptions, work: (writer: RowWriter) => Promise<void>): Promise<void> {
-    const prepared = columns.filter(({ stored }) => stored.prepare !== null);
-    const writer = new RowWriter(await change.prepare(insertRows(table, columns, prepared, since)), prepared, onProgress);
+    const writer = new RowWriter(await change.prepare(insertRows(table, columns, since)), columns, onProgress);
     try {
       await work(writer);
       await writer.#write();
@@ -104,10 +110,31 @@ export class RowWriter {
 
   #prepare(body: string): string {
     if (this.#prepared.length === 0) return '';
-    const cells = JSON.parse(body) as Readonly<Record<string, unknown>>;
+    return (this.#keys && this.#prepareStrings(body, this.#keys)) ?? this.#prepareParsed(body);
+  }
+
+  /** Without parsing the whole body, which takes most of the time for rows of a few cells. Null: some cell is not there, or is no plain string. */
+  #prepareStrings(body: string, keys: readonly string[]): string | null {
     let text = '';
-    for (const { id, stored } of this.#prepared) text += Object.hasOwn(cells, id) ? `,${stored.prepare!(cells[id])}` : ',null';
+    for (const [at, key] of keys.entries()) {
+      const keyStart = body.indexOf(key);
+      const start = keyStart + key.length;
+      const cell = body.slice(start, body.indexOf('"', start));
+      // Behind a backslash it is the end of a longer key.
+      if (keyStart < 0 || body[keyStart - 1] === '\\' || cell.includes('\\')) return null;
+      text += `,${this.#prepared[at]!.stored.prepare!(cell)}`;
+    }
     return text;
+  }
+
+  #prepareParsed(body: string): string {
+    const texts = this.#prepared.map(() => 'null');
+    eachCell(body, (key, token) => {
+      const id = decodeString(key);
+      const at = this.#prepared.findIndex((column) => column.id === id);
+      if (at >= 0) texts[at] = this.#prepared[at]!.stored.prepare!(JSON.parse(token));
+    });
+    return `,${texts.join(',')}`;
   }
 
   async #write(): Promise<void> {
@@ -149,12 +176,13 @@ class Lines {
 }
 
 /** `$1`: what stands beside the rows, a JSON array a line; `$2`: their bodies. */
-function insertRows(table: string, columns: readonly WrittenColumn[], prepared: readonly WrittenColumn[], since: bigint): string {
-  const own = columns.filter(({ stored }) => stored.prepare === null);
+function insertRows(table: string, columns: readonly WrittenColumn[], since: bigint): string {
+  const prepared = columns.filter(isPrepared);
+  const own = columns.filter((column) => !isPrepared(column));
   const places = placeColumns.map((column, at) => `CAST(beside[${at + 1}] AS ${column.split(' ')[1]})`);
   const cells = columns.map((column) => {
     const { stored } = column;
-    return stored.read(stored.prepare === null ? `cells[${own.indexOf(column) + 1}]` : `beside[${placeColumns.length + prepared.indexOf(column) + 1}]`);
+    return stored.read(!isPrepared(column) ? `cells[${own.indexOf(column) + 1}]` : `beside[${placeColumns.length + prepared.indexOf(column) + 1}]`);
   });
   const pathsBeside = [...placeColumns, ...prepared].map((_, at) => `/${at}`);
   const paths = own.map(({ id }) => `/${id.replaceAll('~', '~0').replaceAll('/', '~1')}`);
@@ -163,6 +191,10 @@ function insertRows(table: string, columns: readonly WrittenColumn[], prepared: 
       SELECT body, ${extracted('beside', pathsBeside)} AS beside, ${extracted('body', paths)} AS cells
       FROM (SELECT unnest(string_split(decode($1), chr(10))) AS beside, unnest(string_split(decode($2), chr(10))) AS body)
     )`;
+}
+
+function isPrepared({ stored }: WrittenColumn): boolean {
+  return stored.prepare !== null;
 }
 
 /** What is at some places of a JSON text, as a list of texts. */

@@ -59,7 +59,7 @@ const ways: readonly Write[] = [
 /** The stored values of columns, as they are read back after their rows were written. */
 async function written(columns: readonly Column[], write: Write, keyOf: (id: string) => string = JSON.stringify): Promise<DuckDBValue[][]> {
   const table = `memory.main.rows${tables += 1}`;
-  const ofTable = columns.map(({ id, type }, at): WrittenColumn => ({ id, sql: `c${at}`, stored: storedType(type) }));
+  const ofTable = columns.map(({ id, type }, at): WrittenColumn => ({ id, sql: `c${at}`, type, stored: storedType(type) }));
   const bodies = columns[0]!.tokens.map((_, row) => {
     return `{${columns.flatMap(({ id, tokens }) => (tokens[row] === undefined ? [] : [`${keyOf(id)}:${tokens[row]}`])).join(',')}}`;
   });
@@ -118,6 +118,24 @@ const columnOf = (type: ColumnType, rows: number): fc.Arbitrary<Column> => {
 test('cells of all types', async () => {
   await fc.assert(fc.asyncProperty(fc.tuple(...types.map((type) => columnOf(type, 5))), fc.constantFrom(...ways), async (columns, write) => {
     expect(await written(columns, write)).toEqual(columns.map(expected));
+  }), { numRuns: 1_000_000 });
+});
+
+test('moments beside texts and keys that look like them', async () => {
+  const moments = ['date', 'time', 'dateTime'] as const;
+  const ids = ['d', '"d', 'x"d', '\\', '\\"', 'd":"', 'dd'];
+  const lookalikes = fc.constantFrom(...ids.flatMap((id) => [JSON.stringify(`${JSON.stringify(id)}:"2020-01-01"`), JSON.stringify(`"${id}":"2020-01-01"`), JSON.stringify(id)]));
+  const column = (id: string, type: ColumnType, token: fc.Arbitrary<string>): fc.Arbitrary<Column> => {
+    return fc.record({ id: fc.constant(id), type: fc.constant(type), tokens: fc.array(fc.option(token, { nil: undefined, freq: 8 }), { minLength: 4, maxLength: 4 }) });
+  };
+  const columns = fc.tuple(fc.shuffledSubarray(ids, { minLength: 1 }), fc.array(fc.nat(5), { minLength: ids.length, maxLength: ids.length })).chain(([chosen, kinds]) => {
+    return fc.tuple(...chosen.map((id, at) => {
+      const type = moments[kinds[at]!];
+      return type === undefined ? column(id, 'string', lookalikes) : column(id, type, samples(type));
+    }));
+  });
+  await fc.assert(fc.asyncProperty(columns, async (some) => {
+    for (const write of ways) expect(await written(some, write)).toEqual(some.map(expected));
   }), { numRuns: 1_000_000 });
 });
 
