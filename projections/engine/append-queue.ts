@@ -1,11 +1,15 @@
 /** Counts and bounds the events of a process that wait to be appended or wait for their outcome, over all partitions. */
-import type { NotAppended } from '../../src/log/event-log.ts';
+import type { EncodedEvent } from '../../src/events/event.ts';
+import { eventLanguage } from '../../src/events/language.ts';
+import { LanguageTooNew, type NotAppended } from '../../src/log/event-log.ts';
 import { refuse, type LogObserver, type RefusalReason } from '../../src/log/log-observer.ts';
 
 export interface AppendQueueOptions {
   /** How many events may wait, and how many bytes of them; past either, appends are refused. */
   readonly eventsMax: number;
   readonly bytesMax: number;
+  /** The newest language that all live processes read; absent: this process is the only one. */
+  readonly languageMax?: (() => number) | undefined;
   readonly observer: LogObserver;
 }
 
@@ -35,9 +39,13 @@ export class AppendQueue {
     return this.#bytes;
   }
 
-  /** Queues an event. Throws NotAppended when the queue is full. */
-  enter(partition: number, bytes: number): QueuedEvent {
-    const { eventsMax, bytesMax } = this.#options;
+  /** Queues an event. Throws NotAppended when the queue is full, or the language of the event is too new. */
+  enter(partition: number, { size: bytes, language }: Pick<EncodedEvent, 'size' | 'language'>): QueuedEvent {
+    const { eventsMax, bytesMax, languageMax = () => eventLanguage, observer } = this.#options;
+    if (language > languageMax()) {
+      observer.refused('language');
+      throw new LanguageTooNew().at({ partition });
+    }
     if (this.#events >= eventsMax) throw this.refuse('queue_events', 'too many requests wait for their outcome', partition);
     if (this.#bytes + bytes > bytesMax) throw this.refuse('queue_bytes', 'too much waits to be written', partition);
     this.#events += 1;

@@ -22,18 +22,20 @@ export interface OpenLogOptions {
   readonly projects: Projects;
   readonly signal: AbortSignal;
   readonly observer: LogObserver;
+  /** The newest language of events that all live processes read; absent: this process is the only one. */
+  readonly languageMax?: () => number;
 }
 
 /** Opens the log. Rejects with WrongLog (Postgres), UnsafeTopic (Kafka), and when it cannot be reached. */
 export async function openLog(
   config: Config,
   database: Database,
-  { logger, projects, signal, observer }: OpenLogOptions,
+  { logger, projects, signal, observer, languageMax }: OpenLogOptions,
 ): Promise<EventLog> {
   const common = {
     database, projector: new Projector(models), logger, observer, queueEventsMax: config.APPEND_QUEUE_EVENTS_MAX,
     queueBytesMax: config.APPEND_QUEUE_BYTES_MAX, unknownWait: config.OUTCOME_WAIT_MS,
-    partitions: partitionCount,
+    partitions: partitionCount, ...(languageMax && { languageMax }),
   };
   await requirePlace(database.pool, config);
   const settings = readKafkaSettings(config);

@@ -1,13 +1,16 @@
 /**
  * Watches the read model that a process uses, on a connection of its own. Another process may replace it (src/replay/take-over.ts). Then this
  * process can store nothing any more, because its fencing tokens are void, and must open the new one: what it remembers is of the old one.
- * The connection holds a shared advisory lock of Postgres, so that a replay of an earlier version, which expects to be alone, refuses.
+ * The connection holds shared advisory locks of Postgres: one so that a replay of an earlier version, which expects to be alone, refuses, and one
+ * that says which events this process reads, so that others write none that it cannot (language-agreement.ts).
  */
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { advisoryLocks } from '../database/advisory-locks.ts';
 import { isDatabaseAway } from '../database/database-away.ts';
+import { eventLanguage } from '../events/language.ts';
+import { agreeOnLanguage, registerLanguage } from './language-agreement.ts';
 
 /** Delay before reconnecting, in milliseconds. */
 const retakeDelay = 100;
@@ -15,7 +18,7 @@ const retakeDelay = 100;
 /** How often a process looks whether its read model was replaced, in milliseconds. */
 const lookInterval = 500;
 
-/** The read model is not available: another process rebuilds it. */
+/** The read model is not available: another process rebuilds it, or newer versions write events that this one cannot read. */
 export class ReadModelInUse extends Error {
   override readonly name = 'ReadModelInUse';
 }
@@ -27,21 +30,33 @@ export class ReadModelUse {
   readonly #replaced = Promise.withResolvers<void>();
   #timer: NodeJS.Timeout | undefined;
   #client: pg.Client;
+  readonly #reads: number;
+  #languageMax: number;
   /** Identifies the read model: a replacement under the same name has another OID. Null until it exists. */
   #identity: string | null = null;
   #ended = false;
 
-  private constructor(url: string, schema: string, client: pg.Client) {
+  private constructor(url: string, schema: string, reads: number, { client, languageMax }: Locks) {
     this.#url = url;
     this.#schema = schema;
+    this.#reads = reads;
     this.#client = client;
+    this.#languageMax = languageMax;
   }
 
-  /** Begins to use a read model. Rejects with ReadModelInUse while a replay of an earlier version rebuilds it. */
-  static async share(url: string, schema: string): Promise<ReadModelUse> {
-    const use = new ReadModelUse(url, schema, await takeLock(url));
+  /**
+   * Begins to use a read model. `reads`: the newest language of events that the process reads. Rejects with ReadModelInUse while a replay of an
+   * earlier version rebuilds it, and if the log may hold events of a newer language.
+   */
+  static async share(url: string, schema: string, reads = eventLanguage): Promise<ReadModelUse> {
+    const use = new ReadModelUse(url, schema, reads, await takeLocks(url, reads));
     use.#retakeWhenLost();
     return use;
+  }
+
+  /** The newest language that all live processes read, as far as this one knows: it rises within half a second. */
+  get languageMax(): number {
+    return this.#languageMax;
   }
 
   /** To be called once the read model exists: from then on a replacement under its name is detected. */
@@ -70,6 +85,7 @@ export class ReadModelUse {
     const client = this.#client;
     try {
       this.#compare(await identityOf(client, this.#schema));
+      if (this.#languageMax < this.#reads) this.#languageMax = await agreeOnLanguage(client);
     } catch {
       // The connection broke: its `end` event is handled.
     }
@@ -89,11 +105,13 @@ export class ReadModelUse {
       await sleep(retakeDelay);
       let client: pg.Client | null = null;
       try {
-        client = await takeLock(this.#url);
+        const locks = await takeLocks(this.#url, this.#reads);
+        ({ client } = locks);
         // Kept only once nothing can fail: otherwise both its `end` event and this loop would reconnect.
         const identity = await identityOf(client, this.#schema);
         if (this.#ended) return await client.end();
         this.#client = client;
+        this.#languageMax = locks.languageMax;
         this.#retakeWhenLost();
         this.#compare(identity);
         return;
@@ -107,13 +125,22 @@ export class ReadModelUse {
   }
 }
 
-/** Connects and takes the lock, which is held until the connection ends. Rejects with ReadModelInUse. */
-async function takeLock(url: string): Promise<pg.Client> {
+interface Locks {
+  /** Holds them until it ends. */
+  readonly client: pg.Client;
+  readonly languageMax: number;
+}
+
+/** Connects and takes the locks. Rejects with ReadModelInUse. */
+async function takeLocks(url: string, reads: number): Promise<Locks> {
   const client = await connect(url);
   try {
     const { rows } = await client.query('select pg_try_advisory_lock_shared($1) as taken', [advisoryLocks.useReadModel]);
-    if (rows[0].taken) return client;
-    throw new ReadModelInUse('the read model is being rebuilt by a replay of an earlier version; start again when that is done');
+    if (!rows[0].taken) throw new ReadModelInUse('the read model is being rebuilt by a replay of an earlier version; start again when that is done');
+    await registerLanguage(client, reads);
+    const languageMax = await agreeOnLanguage(client);
+    if (languageMax <= reads) return { client, languageMax };
+    throw new ReadModelInUse('the log may hold events that only a newer version can read; start the version that the other processes had last');
   } catch (error) {
     await client.end();
     throw error;

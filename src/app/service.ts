@@ -35,6 +35,8 @@ export interface ReadModel {
   readonly url: string;
   readonly database: Database;
   readonly queries: Queries;
+  /** The newest language of events that all live processes read. */
+  readonly languageMax: () => number;
   /** Calls the listener, with the reason, when the read model becomes unusable: Postgres has ended, or goes on from another history. */
   onFailure(listener: (reason: string) => void): void;
   /** Calls the listener when the read model was replaced: close everything, and open it anew. */
@@ -115,7 +117,7 @@ export async function openReadModel(config: Config, logger: Logger): Promise<Rea
     await createJobNotes(database.pool);
     await createEngineAddresses(database.pool);
     return {
-      url: postgres.url, database, queries: openQueries(models, database),
+      url: postgres.url, database, queries: openQueries(models, database), languageMax: () => use.languageMax,
       onReplaced: (listener) => use.onReplaced(listener),
       onFailure: (listener) => {
         use.onLost(listener);
@@ -139,8 +141,8 @@ export async function openService(
   return openAll(async (closers) => {
     const readModel = await openReadModel(config, logger);
     closers.push(() => readModel.close());
-    const { url, database, queries, onFailure, onReplaced } = readModel;
-    const log = await openLog(config, database, { logger, projects, signal, observer });
+    const { url, database, queries, languageMax, onFailure, onReplaced } = readModel;
+    const log = await openLog(config, database, { logger, projects, signal, observer, languageMax });
     closers.push(() => log.close());
     const place = new LogPlaceWatch(database.pool, logKindOf(config));
     closers.push(() => place.close());

@@ -6,6 +6,7 @@ import pg from 'pg';
 import { digestOf, digestReadModel } from '../../projections/engine/compare/digest.ts';
 import { createReadModel, dropReadModel, openDatabase } from '../../projections/engine/read-model.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
+import { createLanguageNotes } from '../app/language-agreement.ts';
 import { ReadModelInUse } from '../app/read-model-use.ts';
 import { advisoryLocks } from '../database/advisory-locks.ts';
 import type { Database } from '../database/database.ts';
@@ -73,6 +74,7 @@ export async function restore({ manifest }: BackupSet, options: RestoreOptions):
   await createTokenNotes(pool);
   await createLogBytesNotes(pool);
   await createJobNotes(pool);
+  await pool.query(createLanguageNotes);
   // Makes the tables of the keys.
   await (await StoredSecretKeys.open(pool)).close();
   await owner.query('begin');

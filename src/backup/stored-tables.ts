@@ -1,6 +1,7 @@
 /** The tables that a set holds: those of the read model, as their entities declare them, and the notes beside it. */
 import type pg from 'pg';
 import type { Database } from '../database/database.ts';
+import { languageNotes } from '../app/language-agreement.ts';
 import { jobNotes } from '../jobs/job-notes.ts';
 import { operatorTokens, revocationNotes, useNotes } from '../security/token-notes.ts';
 import { logBytesNotes } from '../usage/log-bytes-notes.ts';
@@ -36,7 +37,7 @@ export function readModelTables({ orm }: Pick<Database, 'orm'>, schema: string):
 }
 
 /** Tables of notes that are in a set. Query engines are noted anew by their processes; the signing keys are kept apart (keys.ts). */
-const notes = [revocationNotes, useNotes, operatorTokens, logBytesNotes, jobNotes];
+const notes = [revocationNotes, useNotes, operatorTokens, logBytesNotes, jobNotes, languageNotes];
 
 /** The tables of notes, as Postgres has them. */
 export async function noteTables(client: pg.ClientBase): Promise<CopiedTable[]> {

@@ -16,7 +16,9 @@
  * | resumeLog       | resuming a log in Postgres in another history   | transaction | alone                       |
  * | moveLog         | moving the log                                  | session     | alone, or not at all        |
  * | createNotes     | creating the tables beside log and read model   | transaction | alone                       |
+ * | agreeOnLanguage | which language of events may be written         | transaction | alone                       |
  * | maintenance     | background work on one read model               | session     | alone, or not at all        |
+ * | readLanguage    | a process that reads events up to a language    | session     | shared                      |
  * | useServer       | the embedded Postgres in use                    | session     | shared; alone to stop it    |
  */
 export const advisoryLocks = {
@@ -31,8 +33,11 @@ export const advisoryLocks = {
   resumeLog: 7_460_231_010,
   replaceReadModel: 7_460_231_011,
   moveLog: 7_460_231_038,
+  agreeOnLanguage: 7_460_231_043,
   /** The first of two 32-bit keys; the second is `hashtext` of the read model's schema. Two-key locks never conflict with one-key locks. */
   maintenance: 1_017_780_060,
+  /** The same; the second key is the language. */
+  readLanguage: 1_017_780_061,
   /** "tablog" in ASCII. Taken in the database `postgres`, not in the one of `DATABASE_URL`. */
   useServer: 0x7461626c6f67,
 } as const;

@@ -4,6 +4,7 @@ import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'n
 import { decodeProfile, encodeProfile } from '../values/profile-codec.ts';
 import { costOf } from './cost.ts';
 import type { EncodedEvent, Envelope, Event, EventData } from './event.ts';
+import { languageOf } from './language.ts';
 import { codecs, encodeHeader, readHeader } from './record-header.ts';
 
 /** Limit of a decompressed body: a block and a row are at most 512 KiB each. */
@@ -51,7 +52,7 @@ export function encodeEvent(envelope: Envelope, data: EventData, body: PackedBod
   const bytes = Buffer.concat([header, packed.bytes, body.bytes]);
   if (bytes.length > recordBytesMax) throw new RecordTooLarge(`an event of ${bytes.length} bytes, of which a record holds ${recordBytesMax}`);
   const event = { ...envelope, data, body: () => unpackBody(body.codec, body.bytes) };
-  return { commandId: envelope.commandId, bytes, size, cost, event };
+  return { commandId: envelope.commandId, bytes, size, cost, language: languageOf(data.type), event };
 }
 
 /** Throws on bytes that no version of this codec wrote: a record that cannot be read must halt, never be skipped. */

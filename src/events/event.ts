@@ -280,6 +280,8 @@ export interface EncodedEvent {
   readonly size: number;
   /** How much work it takes (cost.ts). */
   readonly cost: number;
+  /** Which processes can read it (language.ts). */
+  readonly language: number;
   /** The decoded event, equal to what the bytes decode to. */
   readonly event: Event;
 }

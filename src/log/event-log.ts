@@ -122,6 +122,16 @@ export class NotAppended extends AppendError {
   override readonly name = 'NotAppended';
 }
 
+/** A live process cannot read the event, so it was not appended. Once that process is upgraded, a retry succeeds. */
+export class LanguageTooNew extends NotAppended {
+  /** Of the interface's errors. */
+  readonly type = 'service_unavailable';
+
+  constructor() {
+    super('The service is being upgraded: until all of its processes are of the new version, this request cannot be taken. Nothing was changed.');
+  }
+}
+
 /** The event reached the log after its deadline, `notAfter`: it is stored and has no effect. */
 export function tooLate(): NotAppended {
   return new NotAppended('the request waited too long before it reached the log');

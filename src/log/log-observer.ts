@@ -4,7 +4,7 @@ import { AppendError, AppendUnknown, NotAppended, type LogPlace, type LogRecord 
 /** Why the log did not accept an event. */
 export const refusalReasons = [
   'stopping', 'halted', 'catching_up', 'kafka_away', 'postgres_away', 'queue_events', 'queue_bytes', 'projection_lag',
-  'clock', 'lost', 'quarantined',
+  'clock', 'lost', 'quarantined', 'language',
 ] as const;
 export type RefusalReason = (typeof refusalReasons)[number];
 

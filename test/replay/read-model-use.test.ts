@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { encodeEvent } from '../../src/events/event-codec.ts';
+import { eventLanguage } from '../../src/events/language.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
-import { NotAppended } from '../../src/log/event-log.ts';
+import { LanguageTooNew, NotAppended } from '../../src/log/event-log.ts';
 import { partitionOf } from '../../src/log/partition.ts';
 import type { Service } from '../../src/app/service.ts';
 import { openOperator } from '../support/open-operator.ts';
@@ -14,7 +15,7 @@ import { ReadModelInUse, ReadModelUse } from '../../src/app/read-model-use.ts';
 import { replay } from '../../src/replay/replay.ts';
 import { verify } from '../../src/replay/verify.ts';
 import { createDatabase } from '../support/postgres.ts';
-import { sleepUntil } from '../support/server.ts';
+import { sleepUntil, startServer } from '../support/server.ts';
 import { createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
 const schema = readModelSchema;
@@ -35,7 +36,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-const locks = `from pg_locks where locktype = 'advisory' and granted
+const locks = `from pg_locks where locktype = 'advisory' and granted and objsubid = 1
   and database = (select oid from pg_database where datname = current_database())`;
 
 /** Breaks the connections that hold locks, as a failing network would, and waits until Postgres has taken the locks back. */
@@ -103,6 +104,52 @@ async function shareAndListen(): Promise<{ readonly use: ReadModelUse; readonly 
   return { use, lost };
 }
 
+describe('the language of events', () => {
+  let other: Awaited<ReturnType<typeof createDatabase>>;
+
+  beforeAll(async () => {
+    other = await createDatabase();
+  });
+
+  afterAll(async () => {
+    await other?.drop();
+  });
+
+  test('a newer one is written once all live processes read it, and then no process starts that does not', async () => {
+    const next = eventLanguage + 1;
+    const { url } = other;
+    const older = await startServer({ databaseUrl: url });
+    const first = new pg.Client({ connectionString: url });
+    await first.connect();
+    const newer = await ReadModelUse.share(url, schema, next);
+    try {
+      await newer.identify();
+      // A version from before languages says nothing of them.
+      await first.query('select pg_advisory_lock_shared($1)', [advisoryLocks.useReadModel]);
+      expect(await older.stop()).toBe(0);
+      expect(newer.languageMax).toBe(eventLanguage);
+      const late = await ReadModelUse.share(url, schema);
+      await first.end();
+      await expect(agreedWith(url)).resolves.toBe(eventLanguage);
+      await late.end();
+      await sleepUntil(() => newer.languageMax === next, 'the newer language may be written');
+      await expect(ReadModelUse.share(url, schema)).rejects.toThrow('only a newer version can read');
+    } finally {
+      await newer.end();
+    }
+    // It stays so when nobody is there: the log may hold such events.
+    await expect(ReadModelUse.share(url, schema)).rejects.toThrow(ReadModelInUse);
+    await (await ReadModelUse.share(url, schema, next)).end();
+  });
+});
+
+/** Which language processes agree on that read all there are. */
+async function agreedWith(url: string): Promise<number> {
+  const use = await ReadModelUse.share(url, schema, 1000);
+  await use.end();
+  return use.languageMax;
+}
+
 describe('replay and verify', () => {
   let generated: GeneratedLog;
 
@@ -126,9 +173,10 @@ describe('replay and verify', () => {
   });
 
   test('a process that has the old read model open can store nothing any more, and one that opens the new one can', async () => {
-    const append = ({ log }: Service): Promise<Outcome> => {
+    const append = ({ log }: Service, language = eventLanguage): Promise<Outcome> => {
       const data = { type: 'TeamCreated', teamId: randomUUID(), name: 'team' } as const;
-      return log.append(partitionOf(data.teamId, log.partitions), encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data));
+      const event = encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data);
+      return log.append(partitionOf(data.teamId, log.partitions), { ...event, language });
     };
     const before = await openOperator(generated.environment);
     expect(await append(before)).toMatchObject({ status: 'applied' });
@@ -136,6 +184,7 @@ describe('replay and verify', () => {
     for (let attempt = 0; attempt < 5; attempt += 1) await expect(append(before)).rejects.toThrow(NotAppended);
     const after = await openOperator(generated.environment);
     expect(await append(after)).toMatchObject({ status: 'applied' });
+    await expect(append(after, eventLanguage + 1)).rejects.toThrow(LanguageTooNew);
     await expect(append(before)).rejects.toThrow(NotAppended);
     await Promise.all([before.close(), after.close()]);
     expect((await verify({ url: generated.url, log: generated.log, ...quietly })).differences).toEqual([]);

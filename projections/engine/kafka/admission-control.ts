@@ -19,6 +19,8 @@ export interface AdmissionLimits {
   /** How many events may wait for their outcome, and how many bytes to be sent, over all partitions; past either, appends are refused. */
   readonly queueEventsMax: number;
   readonly queueBytesMax: number;
+  /** The newest language of events that all live processes read; absent: this process is the only one. */
+  readonly languageMax?: () => number;
   /** How many events the projection of a partition may be behind; past it, appends to the partition are refused. */
   readonly lagEventsMax: number;
 }
@@ -49,7 +51,7 @@ export class AdmissionControl {
     this.#options = options;
     this.#partitions = allPartitions(options.partitions);
     const { limits, observer } = options;
-    this.#queue = new AppendQueue({ eventsMax: limits.queueEventsMax, bytesMax: limits.queueBytesMax, observer });
+    this.#queue = new AppendQueue({ eventsMax: limits.queueEventsMax, bytesMax: limits.queueBytesMax, languageMax: limits.languageMax, observer });
     // Avoids an unhandled rejection when nobody waits for it.
     this.#caughtUp.promise.catch(() => undefined);
   }
@@ -73,7 +75,7 @@ export class AdmissionControl {
       no('projection_lag', `the projection of partition ${partition} is too far behind its log`);
     }
     if (watch.of(partition).held.since.has(teamOf(event.event.data))) no('quarantined', heldMessage(event.event.data));
-    return this.#queue.enter(partition, event.size);
+    return this.#queue.enter(partition, event);
   }
 
   /** Current problems, a sentence each; empty when all is well. */

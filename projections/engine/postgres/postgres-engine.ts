@@ -40,6 +40,8 @@ export interface PostgresEngineOptions {
   /** How many events may wait to be appended, and how many bytes of them, over all partitions; past either, appends are refused. */
   readonly queueEventsMax: number;
   readonly queueBytesMax: number;
+  /** The newest language of events that all live processes read; absent: this process is the only one. */
+  readonly languageMax?: () => number;
   /** How long to look for the result of an unanswered commit, in milliseconds. */
   readonly unknownWait: number;
   readonly logger: Logger;
@@ -74,7 +76,7 @@ export class PostgresEngine implements EventLog {
     this.partitions = partitions;
     this.#observer = observer;
     this.#held = allPartitions(partitions).map(() => noTeamsHeld);
-    this.#queue = new AppendQueue({ eventsMax: options.queueEventsMax, bytesMax: options.queueBytesMax, observer });
+    this.#queue = new AppendQueue({ eventsMax: options.queueEventsMax, bytesMax: options.queueBytesMax, languageMax: options.languageMax, observer });
     this.#reader = PostgresReader.over(database.pool, partitions);
     const catchUp = (partition: number): Promise<void> => this.catchUp(partition);
     this.#writers = allPartitions(partitions).map((partition) => {
@@ -278,7 +280,7 @@ export class PostgresEngine implements EventLog {
     if (this.#held[partition]!.since.has(teamOf(event.event.data))) {
       throw this.#queue.refuse('quarantined', heldMessage(event.event.data), partition);
     }
-    return this.#queue.enter(partition, event.size);
+    return this.#queue.enter(partition, event);
   }
 
   /** The first start of a log: writes an event to each partition that names the log. A lock makes sure that only one process does. */

@@ -1,0 +1,12 @@
+/** Who holds which advisory locks of this database now, as subqueries: `pid` is that of the connection, so one that ended holds nothing. */
+import { advisoryLocks } from './advisory-locks.ts';
+
+const held = `from pg_locks where locktype = 'advisory' and granted and database = (select oid from pg_database where datname = current_database())`;
+
+/** The processes that use a read model, of every version. */
+export const readModelUsers = `(select distinct pid ${held} and objsubid = 1 and (classid::int8 << 32 | objid::int8) = ${advisoryLocks.useReadModel})`;
+
+/** The holders of a lock of two keys, with the second one as `key`. */
+export function holdersOf(firstKey: number): string {
+  return `(select pid, objid::int8 as key ${held} and objsubid = 2 and classid = ${firstKey})`;
+}
