@@ -82,6 +82,12 @@ export function logKindOf(config: Config): LogKind {
   return config.KAFKA_BROKERS === undefined ? 'postgres' : 'kafka';
 }
 
+/** Opens the records of the log, and creates an empty one unless it exists. Rejects as `openCopyTarget` does, and as `openRecordLog`. */
+export async function openOrCreateRecords(config: Config, { pool }: Pick<Database, 'pool'>, databaseUrl: string, logger: Logger): Promise<RecordLog> {
+  await requirePlace(pool, config);
+  return openCopyTarget(config, databaseUrl, logger);
+}
+
 async function openRecords(config: Config, databaseUrl: string, logger: Logger): Promise<RecordLog> {
   const kafka = readKafkaSettings(config);
   if (kafka === null) {

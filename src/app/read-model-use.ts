@@ -1,8 +1,9 @@
 /**
  * Watches the read model that a process uses, on a connection of its own. Another process may replace it (src/replay/take-over.ts). Then this
  * process can store nothing any more, because its fencing tokens are void, and must open the new one: what it remembers is of the old one.
- * The connection holds shared advisory locks of Postgres: one so that a replay of an earlier version, which expects to be alone, refuses, and one
- * that says which events this process reads, so that others write none that it cannot (language-agreement.ts).
+ * The connection holds shared advisory locks of Postgres: one so that a replay of an earlier version, which expects to be alone, refuses; one that
+ * names the read model, so that no later version removes it (src/maintenance/remove-superseded.ts); and one that says which events this process reads,
+ * so that others write none that it cannot (language-agreement.ts).
  */
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -49,7 +50,7 @@ export class ReadModelUse {
    * earlier version rebuilds it, and if the log may hold events of a newer language.
    */
   static async share(url: string, schema: string, reads = eventLanguage): Promise<ReadModelUse> {
-    const use = new ReadModelUse(url, schema, reads, await takeLocks(url, reads));
+    const use = new ReadModelUse(url, schema, reads, await takeLocks(url, schema, reads));
     use.#retakeWhenLost();
     return use;
   }
@@ -87,7 +88,7 @@ export class ReadModelUse {
       this.#compare(await identityOf(client, this.#schema));
       if (this.#languageMax < this.#reads) this.#languageMax = await agreeOnLanguage(client);
     } catch {
-      // The connection broke: its `end` event is handled.
+      // The connection broke, and its `end` event is handled; or a statement failed, and the next look repeats it.
     }
   }
 
@@ -105,7 +106,7 @@ export class ReadModelUse {
       await sleep(retakeDelay);
       let client: pg.Client | null = null;
       try {
-        const locks = await takeLocks(this.#url, this.#reads);
+        const locks = await takeLocks(this.#url, this.#schema, this.#reads);
         ({ client } = locks);
         // Kept only once nothing can fail: otherwise both its `end` event and this loop would reconnect.
         const identity = await identityOf(client, this.#schema);
@@ -132,11 +133,13 @@ interface Locks {
 }
 
 /** Connects and takes the locks. Rejects with ReadModelInUse. */
-async function takeLocks(url: string, reads: number): Promise<Locks> {
+async function takeLocks(url: string, schema: string, reads: number): Promise<Locks> {
   const client = await connect(url);
   try {
     const { rows } = await client.query('select pg_try_advisory_lock_shared($1) as taken', [advisoryLocks.useReadModel]);
     if (!rows[0].taken) throw new ReadModelInUse('the read model is being rebuilt by a replay of an earlier version; start again when that is done');
+    // Waits while a later version gives the read model of this one away, which takes a moment.
+    await client.query('select pg_advisory_lock_shared($1, hashtext($2))', [advisoryLocks.usesReadModel, schema]);
     await registerLanguage(client, reads);
     const languageMax = await agreeOnLanguage(client);
     if (languageMax <= reads) return { client, languageMax };

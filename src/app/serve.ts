@@ -15,6 +15,7 @@ import { openFileStore } from '../files/open-file-store.ts';
 import { openAuditLog, type AuditLog } from '../audit/audit-log.ts';
 import { RefusedTokens } from '../audit/refused-tokens.ts';
 import { findDangers } from './dangers.ts';
+import { fillReadModel } from './fill-read-model.ts';
 import { createFirstTeam, findTeamWithoutToken, tokenFileIn } from './first-team.ts';
 import { describeGreeting } from './greeting.ts';
 import { cacheLinks } from '../http/access/access.ts';
@@ -24,6 +25,7 @@ import { AddressLimit } from '../http/limits/address-limit.ts';
 import { openShares, type Shares } from '../http/limits/shares.ts';
 import { HttpError } from '../http/answers/http-error.ts';
 import { originOf } from '../http/requests/origin.ts';
+import { FillProgress } from '../replay/fill-progress.ts';
 import { Jobs } from '../http/submit/jobs.ts';
 import { RateLimits } from '../http/limits/rate-limits.ts';
 import { addRoutes } from '../http/routes.ts';
@@ -94,7 +96,11 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   const tracing = await openTracing(config, logger);
   resources.defer(() => tracing?.close());
   if (tracing !== null) metrics.log.recordsProjected = (records, began) => tracing.recordsProjected(records, began);
-  const service = await openWhenReachable(() => openService(config, logger, signal, { observer: metrics.log }), config, logger, signal);
+  const progress = new FillProgress();
+  metrics.watchFill(progress);
+  const service = await openWhenReachable(() => openService(config, logger, signal, {
+    observer: metrics.log, beforeLog: (readModel) => fillReadModel(readModel, { config, metrics, progress, logger, signal }),
+  }), config, logger, signal);
   if (service === null) return;
   resources.defer(() => service.close());
   const audit = openAuditLog(config.AUDIT_LOG_FILE, logger);

@@ -96,6 +96,8 @@ export interface ServiceOptions {
   readonly projects?: Projects;
   /** Observes the log; by default nobody does. */
   readonly observer?: LogObserver;
+  /** Called when the read model is open, and before the log is. */
+  readonly beforeLog?: (readModel: ReadModel) => Promise<void>;
 }
 
 /**
@@ -136,11 +138,12 @@ export async function openService(
   config: Config,
   logger: Logger,
   signal: AbortSignal,
-  { projects = config.ROLE !== 'api', observer = noLogObserver }: ServiceOptions = {},
+  { projects = config.ROLE !== 'api', observer = noLogObserver, beforeLog }: ServiceOptions = {},
 ): Promise<Service> {
   return openAll(async (closers) => {
     const readModel = await openReadModel(config, logger);
     closers.push(() => readModel.close());
+    await beforeLog?.(readModel);
     const { url, database, queries, languageMax, onFailure, onReplaced } = readModel;
     const log = await openLog(config, database, { logger, projects, signal, observer, languageMax });
     closers.push(() => log.close());

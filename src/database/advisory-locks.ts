@@ -18,6 +18,8 @@
  * | createNotes     | creating the tables beside log and read model   | transaction | alone                       |
  * | agreeOnLanguage | which language of events may be written         | transaction | alone                       |
  * | maintenance     | background work on one read model               | session     | alone, or not at all        |
+ * | fillReadModel   | filling a read model before it serves           | session     | alone, or not at all        |
+ * | usesReadModel   | a read model in use, by the name of its schema  | both        | shared; alone to remove it  |
  * | readLanguage    | a process that reads events up to a language    | session     | shared                      |
  * | useServer       | the embedded Postgres in use                    | session     | shared; alone to stop it    |
  */
@@ -36,7 +38,9 @@ export const advisoryLocks = {
   agreeOnLanguage: 7_460_231_043,
   /** The first of two 32-bit keys; the second is `hashtext` of the read model's schema. Two-key locks never conflict with one-key locks. */
   maintenance: 1_017_780_060,
-  /** The same; the second key is the language. */
+  fillReadModel: 1_017_780_062,
+  usesReadModel: 1_017_780_063,
+  /** The second key is the language. */
   readLanguage: 1_017_780_061,
   /** "tablog" in ASCII. Taken in the database `postgres`, not in the one of `DATABASE_URL`. */
   useServer: 0x7461626c6f67,

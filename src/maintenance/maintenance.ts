@@ -1,6 +1,6 @@
 /**
  * Background maintenance: compacts the read model and collects its garbage; tells the log of stashes, bodies and uploads that are over, of
- * files that rows reference, and of revoked tokens; removes files that were given up. It works in small steps and mostly rests, so
+ * files that rows reference, and of revoked tokens; removes files that were given up, and read models of earlier versions. It works in small steps and mostly rests, so
  * that requests do not notice. Only one process at a time does it.
  */
 import type pg from 'pg';
@@ -17,10 +17,11 @@ import { pause } from '../pause.ts';
 import { runRound, type Kind, type MaintenanceObserver } from './round.ts';
 import { expireBodies } from './expire-bodies.ts';
 import { expireStashes } from './expire-stashes.ts';
+import { removeSuperseded } from './remove-superseded.ts';
 import { tellRevocations } from './tell-revocations.ts';
 import type { UploadMaintenance } from './upload-maintenance.ts';
 
-/** Interval of the search for old notes of jobs and for orphaned files, in milliseconds. */
+/** Interval of the search for old notes of jobs, for orphaned files and for read models of earlier versions, in milliseconds. The first one is as long after the start. */
 const rareInterval = 3_600_000;
 
 /** How long a round goes on while a kind of work finds something to do, in milliseconds. */
@@ -121,6 +122,7 @@ export class Maintenance {
     const { database, log, uploads } = this.#options;
     return [
       { name: 'orphaned_files', repeats: false, step: () => uploads.removeOrphans() },
+      { name: 'superseded_read_models', repeats: true, step: () => removeSuperseded(database.pool, database.schema) },
       { name: 'old_jobs', repeats: true, step: () => forgetJobs(database.pool, log.now() - outcomeLife) },
     ];
   }

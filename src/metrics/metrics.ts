@@ -8,6 +8,7 @@ import { MaintenanceMetrics } from './maintenance-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import type { Shares } from '../http/limits/shares.ts';
 import { addDiskMetrics, type Disks } from './disk-metrics.ts';
+import { addFillMetrics, type AskedFill } from './fill-metrics.ts';
 import { addShareMetrics } from './share-metrics.ts';
 import { addQuotaMetrics, type QuotaUse } from './quota-metrics.ts';
 import { addQueryMetrics, type AskedEngine } from './query-metrics.ts';
@@ -40,6 +41,11 @@ export class Metrics {
   /** Adds what the query engine of this process does. */
   watchQueries(engine: AskedEngine): void {
     addQueryMetrics(this.#registry, engine);
+  }
+
+  /** Adds how far the fill of the read model is, if one is under way. */
+  watchFill(fill: AskedFill): void {
+    addFillMetrics(this.#registry, fill);
   }
 
   /** Adds what teams use of their quotas. */

@@ -3,8 +3,8 @@
  * can go on later from where it is.
  */
 import { removeGarbage } from '../../projections/engine/garbage.ts';
-import { readProgress } from '../../projections/engine/progress/progress.store.ts';
-import { isConflict, projectRecords } from '../../projections/engine/project-records.ts';
+import { readProgress, type Progress } from '../../projections/engine/progress/progress.store.ts';
+import { isConflict, projectRecords, type ProjectionListener } from '../../projections/engine/project-records.ts';
 import { Projector } from '../../projections/engine/projector.ts';
 import { createReadModel, dropReadModel, openDatabase } from '../../projections/engine/read-model.ts';
 import { models } from '../../projections/models.ts';
@@ -20,6 +20,12 @@ const connectionsMax = 4;
 /** How much of the log a batch holds at most, in bytes; a record that is larger is a batch of its own. */
 const batchBytesMax = 8 * 1024 * 1024;
 
+/** So many events are left to project at most, when the end of the log was approached. */
+export const leftMax = 500;
+
+/** How often the end of a log that grows is approached. */
+const approachesMax = 20;
+
 /** Pauses between steps of garbage collection, when the last one found something and when it did not. In milliseconds. */
 const garbagePauses = { found: 50, none: 1000 };
 
@@ -32,6 +38,8 @@ export interface RebuildOptions {
   readonly goesOn?: boolean;
   /** How many events are projected per batch. The result does not depend on it. */
   readonly batchEvents: number;
+  /** Hears of what operators should know; absent: nobody does. */
+  readonly listener?: ProjectionListener;
   /** `ofEvents` grows when the rebuild goes on to a later end. */
   readonly onProgress: (projectedEvents: number, ofEvents: number) => void;
   readonly signal: AbortSignal;
@@ -41,24 +49,38 @@ export interface RebuildOptions {
 export class Rebuild {
   readonly #options: RebuildOptions;
   readonly #database: Database;
-  /** The next offset of each partition. */
+  /** The next offset of each partition, and its epoch: nobody else projects it while this is the one. */
   readonly #next = new Map<number, bigint>();
+  readonly #epochs: readonly bigint[];
   readonly #projector = new Projector(models);
 
-  private constructor(options: RebuildOptions, database: Database, next: readonly bigint[]) {
+  private constructor(options: RebuildOptions, database: Database, progress: readonly Progress[]) {
     this.#options = options;
     this.#database = database;
-    for (const [partition, offset] of next.entries()) this.#next.set(partition, offset);
+    for (const [partition, { next }] of progress.entries()) this.#next.set(partition, next);
+    this.#epochs = progress.map(({ epoch }) => epoch);
   }
 
   /** Creates the read model, empty, or finds the one to go on with. */
   static async begin(options: RebuildOptions): Promise<Rebuild> {
-    const { url, schema, log, goesOn = false } = options;
-    const database = await openDatabase(models, { url, schema, synchronousCommit: false, writersMax: connectionsMax, poolMax: connectionsMax });
-    try {
+    const { log, goesOn = false } = options;
+    return Rebuild.#open(options, async (database) => {
       if (!goesOn || !await isOfLog(database, log)) await dropReadModel(database);
       await createReadModel(models, database, log.partitions);
-      return new Rebuild(options, database, (await readProgress(database.pool)).map(({ next }) => next));
+    });
+  }
+
+  /** Goes on with the read model that is in the schema. Rejects with WrongLog if it is of another log. */
+  static async resume(options: RebuildOptions): Promise<Rebuild> {
+    return Rebuild.#open(options, (database) => proveLog(database, options.log));
+  }
+
+  static async #open(options: RebuildOptions, prepare: (database: Database) => Promise<void>): Promise<Rebuild> {
+    const { url, schema } = options;
+    const database = await openDatabase(models, { url, schema, synchronousCommit: false, writersMax: connectionsMax, poolMax: connectionsMax });
+    try {
+      await prepare(database);
+      return new Rebuild(options, database, await readProgress(database.pool));
     } catch (error) {
       await database.close();
       throw error;
@@ -71,8 +93,8 @@ export class Rebuild {
   }
 
   /**
-   * Projects each partition up to this end (exclusive), from where it is. Rejects with ProjectionFailed, and with the reason of `signal` when
-   * that aborts; then it must not be called again.
+   * Projects each partition up to this end (exclusive), from where it is. Rejects with ProjectionFailed, with ProgressMoved if somebody else
+   * projects too, and with the reason of `signal` when that aborts; then it must not be called again.
    * @param collectsGarbage whether to remove garbage meanwhile: what was overwritten long ago takes no room
    */
   async bringTo(ends: ReadonlyMap<number, bigint>, collectsGarbage = false): Promise<void> {
@@ -92,6 +114,16 @@ export class Rebuild {
     done.abort();
     await collecting;
     failed.signal.throwIfAborted();
+  }
+
+  /** The log may grow all the time: comes so close to its end that the rest takes a moment. */
+  async approachEnd(): Promise<void> {
+    for (let approach = 0; approach < approachesMax; approach += 1) {
+      const ends = await endsOf(this.#options.log);
+      const left = Number([...ends.values()].reduce((sum, end) => sum + end, 0n)) - this.events;
+      await this.bringTo(ends);
+      if (left <= leftMax) return;
+    }
   }
 
   /** Removes all garbage that there is, while nothing is projected. Rejects with the reason of the signal when that aborts. */
@@ -115,10 +147,10 @@ export class Rebuild {
   }
 
   async #project(partition: number, end: bigint, onProjected: () => void): Promise<void> {
-    const { log, batchEvents } = this.#options;
+    const { log, batchEvents, listener } = this.#options;
     const before = this.#nextOf(partition);
     if (end < before) throw new Error(`partition ${partition} of the read model was at ${before} before, and is at ${end}: Postgres lost commits`);
-    const target = { database: this.#database, projector: this.#projector, partition, epoch: 0n };
+    const target = { database: this.#database, projector: this.#projector, partition, epoch: this.#epochs[partition]!, ...(listener && { listener }) };
     while (this.#nextOf(partition) < end) {
       try {
         for await (const records of inBatches(log.read(partition, this.#nextOf(partition), end), batchEvents)) {
@@ -168,14 +200,18 @@ async function* inBatches(read: AsyncIterable<readonly LogRecord[]>, size: numbe
 async function isOfLog(database: Database, log: LogReader): Promise<boolean> {
   const { rowCount } = await database.pool.query('select from pg_namespace where nspname = $1', [database.schema]);
   if (rowCount === 0) return false;
-  const progress = await readProgress(database.pool);
   try {
-    for (const [partition, remembered] of progress.entries()) await proveIdentity(log, partition, remembered);
+    await proveLog(database, log);
   } catch (error) {
     if (error instanceof WrongLog) return false;
     throw error;
   }
   return true;
+}
+
+/** Rejects with WrongLog if the read model is of another log. */
+async function proveLog(database: Database, log: LogReader): Promise<void> {
+  for (const [partition, remembered] of (await readProgress(database.pool)).entries()) await proveIdentity(log, partition, remembered);
 }
 
 /** The present end of each partition of the log. */

@@ -12,12 +12,6 @@ import { resumeLog } from '../log/resume.ts';
 import { pause } from '../pause.ts';
 import { endsOf, type Rebuild } from './rebuild.ts';
 
-/** So many events are left to project at most, when the old read model is locked. */
-const leftMax = 500n;
-
-/** How often the end of a log that grows is approached, before the read model is locked anyway. */
-const approachesMax = 20;
-
 /**
  * How long to wait for the lock, behind which all others wait, and for the last events under it, in milliseconds. Past the latter, Postgres
  * rolls back, and the service goes on.
@@ -59,7 +53,7 @@ export async function takeOver(rebuilding: Rebuild, options: TakeOverOptions): P
 
 async function takeOverWithoutMaintenance(rebuilding: Rebuild, options: TakeOverOptions): Promise<number[]> {
   for (let attempt = 1; ; attempt += 1) {
-    await approachEnd(rebuilding, options.log);
+    await rebuilding.approachEnd();
     try {
       return await lockAndSwap(rebuilding, options);
     } catch (error) {
@@ -104,16 +98,6 @@ async function connect(url: string): Promise<pg.Client> {
   client.on('error', () => undefined);
   await client.connect();
   return client;
-}
-
-/** The log may grow all the time: comes so close to its end that the rest takes a moment. */
-async function approachEnd(rebuilding: Rebuild, log: RecordLog): Promise<void> {
-  for (let approach = 0; approach < approachesMax; approach += 1) {
-    const ends = await endsOf(log);
-    const left = [...ends.values()].reduce((sum, end) => sum + end, 0n) - BigInt(rebuilding.events);
-    await rebuilding.bringTo(ends);
-    if (left <= leftMax) return;
-  }
 }
 
 /** Stops all who store in the old read model, if there is one, and brings the rebuilt one to where that is. */

@@ -1,0 +1,56 @@
+/** Fills the read model of a new version when a process starts, while those of the old version serve from theirs. */
+import type { Logger } from 'pino';
+import { listenerOf } from '../../projections/engine/projection-listener.ts';
+import { readProgress } from '../../projections/engine/progress/progress.store.ts';
+import { buildFillingApp } from '../http/server/filling-app.ts';
+import { metricsRoute, serveMetrics } from '../http/routes/metrics.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import { fill, isFarBehind } from '../replay/fill.ts';
+import type { FillProgress } from '../replay/fill-progress.ts';
+import type { Config } from './config.ts';
+import { listen } from './listen.ts';
+import { openOrCreateRecords } from './open-log.ts';
+import type { ReadModel } from './service.ts';
+
+/** How many events are projected at once. The result does not depend on it. */
+const batchEvents = 500;
+
+/** How often the log of the process says how far it is, in milliseconds. */
+const tellInterval = 10_000;
+
+export interface FillReadModelOptions {
+  readonly config: Config;
+  readonly metrics: Metrics;
+  readonly progress: FillProgress;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Brings a read model that is far behind close to the end of the log, before the log is opened; health and metrics are served meanwhile. A process that
+ * only answers requests opens the log, and waits for the others. Rejects as `fill` does, and with ConfigError.
+ */
+export async function fillReadModel({ url, database }: Pick<ReadModel, 'url' | 'database'>, { config, metrics, progress, logger, signal }: FillReadModelOptions): Promise<void> {
+  if (config.ROLE === 'api') return;
+  // With the log in Kafka: a process has projected it to its end, so that one which joins has to share the partitions with others.
+  if ((await readProgress(database.pool)).every(({ caughtUp }) => caughtUp)) return;
+  await using resources = new AsyncDisposableStack();
+  const log = resources.adopt(await openOrCreateRecords(config, database, url, logger), (opened) => opened.close());
+  const onProgress = (events: number, ofEvents: number): void => progress.update(events, ofEvents);
+  resources.defer(() => progress.end());
+  if (!await isFarBehind({ database, log, onProgress })) return;
+  const app = buildFillingApp(() => progress.describe(), config.METRICS_PORT === undefined ? [metricsRoute(metrics)] : [], logger);
+  resources.defer(() => app.close());
+  await listen(config.HOST, [
+    { setting: 'PORT', port: config.PORT, open: (address) => app.listen(address) },
+    ...(config.METRICS_PORT === undefined ? [] : [{
+      setting: 'METRICS_PORT' as const, port: config.METRICS_PORT,
+      open: async (address: { readonly host: string; readonly port: number }) => resources.defer(await serveMetrics(metrics, address, logger)),
+    }]),
+  ]);
+  const telling = setInterval(() => logger.info(progress.describe()), tellInterval);
+  resources.defer(() => clearInterval(telling));
+  logger.info(`fills the read model ${database.schema} from the log; processes with another one go on serving`);
+  await fill({ url, database, log, batchEvents, onProgress, signal, listener: listenerOf(logger, metrics.log) });
+  logger.info('the read model is filled');
+}
