@@ -41,7 +41,7 @@ export const scale = {
   replayKills: scaled(1, 10),
   replayTakeovers: scaled(1, 10),
   /** How often a process is killed that fills the read model of a new version. */
-  fillKills: scaled(1, 20),
+  fillKills: scaled(0, 20),
   /** The log in which one value after the other is altered, and compared each time. */
   alteredLog: scaled(
     { teams: 3, eventsOfTeam: 400, blocksOfTeam: 6, rowsOfBlock: 60 },

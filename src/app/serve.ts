@@ -148,7 +148,7 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   const app = buildService({
     service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, tracing, config, logger, hasStarted: () => started,
   });
-  resources.defer(() => untilClosed('its connections to clients', drain(app, submitter, config), logger));
+  resources.defer(() => untilClosed('its connections to clients', drain(app, submitter, answersMs(config, stopping.signal.reason)), logger));
   service.onFailure((reason) => {
     logger.fatal(reason);
     // So that a supervisor restarts the process.
@@ -202,9 +202,18 @@ async function greetWhenReachable(
   }
 }
 
-async function drain(app: App, submitter: Submitter, config: Config): Promise<void> {
+/**
+ * How long requests may wait for their outcomes while this process stops, in milliseconds. Once the read model was replaced, a process that projects can
+ * come to none before it has started anew, and so can no other one.
+ */
+function answersMs({ DRAIN_TIMEOUT_MS, ROLE }: Config, reason: unknown): number {
+  const left = Math.max(0, DRAIN_TIMEOUT_MS - lastAnswersMs);
+  return reason === replaced && ROLE === 'all' ? Math.min(left, lastAnswersMs) : left;
+}
+
+async function drain(app: App, submitter: Submitter, waitMs: number): Promise<void> {
   // Requests that still wait at the deadline are answered before their connections are cut.
-  const deadline = setTimeout(() => submitter.giveUp(), Math.max(0, config.DRAIN_TIMEOUT_MS - lastAnswersMs));
+  const deadline = setTimeout(() => submitter.giveUp(), waitMs);
   await app.close();
   clearTimeout(deadline);
 }

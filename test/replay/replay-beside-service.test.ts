@@ -5,14 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import pg from 'pg';
-import { pino } from 'pino';
-import { models, readModelSchema } from '../../projections/models.ts';
-import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
-import { readConfig } from '../../src/app/config.ts';
-import { openLog, openRecordLog } from '../../src/app/open-log.ts';
-import { noLogObserver } from '../../src/log/log-observer.ts';
-import { partitionCount } from '../../src/log/partition.ts';
-import { verify as verifyReadModel } from '../../src/replay/verify.ts';
+import { readModelSchema } from '../../projections/models.ts';
 import { survive } from '../faults/survive.ts';
 import { verify } from '../faults/verify.ts';
 import { scale } from '../scale.ts';
@@ -71,32 +64,4 @@ test(`a replay takes over under load, after ${scale.replayKills} kills of it`, a
       await sleepUntil(() => acknowledged() > reached + 100, 'writes are acknowledged again', 60_000);
     }
   });
-}, 600_000);
-
-test('a version that has another read model fills it beside the one that serves, and both go on', async () => {
-  const { databaseUrl: url, operatorEnvironment: environment } = api();
-  // As the engine of another version would open it.
-  const schema = 'tablog_other';
-  const [config, logger, signal] = [readConfig(environment), pino({ level: 'silent' }), new AbortController().signal];
-  const database = await openDatabase(models, { url, schema });
-  const log = await openRecordLog(config, url, logger);
-  try {
-    await survive({ clients: clientsOfEach(), name: 'later client', pauseMs, recoveryMs: 60_000, verify: () => verify(environment) }, async (_random, acknowledged) => {
-      await sleepUntil(() => acknowledged() > 100, 'clients write', 60_000);
-      await createReadModel(models, database, partitionCount);
-      const other = await openLog(config, database, { logger, projects: true, observer: noLogObserver, signal });
-      try {
-        await other.caughtUp();
-        const reached = acknowledged();
-        await sleepUntil(() => acknowledged() > reached + 100, 'writes are acknowledged while both are filled', 60_000);
-        const { differences, counts } = await verifyReadModel({ url, schema, log, batchEvents: 500, onProgress: () => undefined, signal });
-        expect(differences).toEqual([]);
-        expect(counts['rows']).toBeGreaterThan(100);
-      } finally {
-        await other.close();
-      }
-    });
-  } finally {
-    await Promise.all([database.close(), log.close()]);
-  }
 }, 600_000);
