@@ -1,0 +1,128 @@
+/** Puts the HTTP interface together out of the parts of the service. */
+import type { pino } from 'pino';
+import { rowLimits, stashLimits, tableLimits } from '../../commands/limits.ts';
+import { OutcomeQueries } from '../../projections/engine/outcomes/outcomes.queries.ts';
+import type { Config } from './config.ts';
+import { type FileStore } from '../files/file-store.ts';
+import { LocalFileStore } from '../files/local-file-store.ts';
+import { type AuditLog } from '../audit/audit-log.ts';
+import { RefusedTokens } from '../audit/refused-tokens.ts';
+import { cacheLinks } from '../http/access/access.ts';
+import type { App } from '../http/server/app-type.ts';
+import { buildApp } from '../http/server/app.ts';
+import { AddressLimit } from '../http/limits/address-limit.ts';
+import { type Shares } from '../http/limits/shares.ts';
+import { HttpError } from '../http/answers/http-error.ts';
+import { originOf } from '../http/requests/origin.ts';
+import { Jobs } from '../http/submit/jobs.ts';
+import { RateLimits } from '../http/limits/rate-limits.ts';
+import { addRoutes } from '../http/routes.ts';
+import { metricsRoute } from '../http/routes/metrics.ts';
+import { DiskFloor } from '../http/limits/disk-floor.ts';
+import { Submitter } from '../http/submit/submitter.ts';
+import { DeferredLookUps } from '../http/access/deferred-look-ups.ts';
+import { cacheTokens } from '../http/access/token-cache.ts';
+import { Turns } from '../http/bodies/turns.ts';
+import { UploadAnswers } from '../http/answers/upload-answers.ts';
+import { Metrics } from '../metrics/metrics.ts';
+import { type Service } from './service.ts';
+import { TokenUses } from '../security/token-uses.ts';
+import type { Tracing } from '../tracing/tracing.ts';
+import { JobNotes } from '../jobs/job-notes.ts';
+import { TeamActivity } from '../usage/team-activity.ts';
+import { LogBytes } from '../usage/log-bytes.ts';
+import { QueryEngine } from '../query/query-engine.ts';
+
+/** Builds the HTTP interface; a projector serves only health, metrics and documentation. */
+export function buildService({ service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, tracing, config, logger, hasStarted }: {
+  readonly service: Service;
+  readonly engine: QueryEngine;
+  readonly files: FileStore;
+  readonly submitter: Submitter;
+  readonly outcomes: OutcomeQueries;
+  readonly jobNotes: JobNotes;
+  readonly logBytes: LogBytes;
+  readonly activity: TeamActivity;
+  readonly shares: Shares;
+  readonly rateLimits: RateLimits | null;
+  readonly addressLimit: AddressLimit | null;
+  readonly diskFloor: DiskFloor;
+  readonly spoolFolder: string;
+  readonly uses: TokenUses;
+  readonly metrics: Metrics;
+  readonly audit: AuditLog;
+  readonly refusedTokens: RefusedTokens;
+  readonly tracing: Tracing | null;
+  readonly config: Config;
+  readonly logger: pino.Logger;
+  readonly hasStarted: () => boolean;
+}): App {
+  const { log, keys, queries: { teams, stashes, uploads, tables: { tables, rows, pages } } } = service;
+  const deferred = new DeferredLookUps((tokens) => teams.tokensAmong(tokens));
+  const authenticate = cacheTokens({
+    find: (token) => teams.token(token),
+    ...(addressLimit !== null && {
+      suspects: { isSuspect: (request) => addressLimit.isUsedUp(request), find: deferred.find.bind(deferred) },
+    }),
+    now: () => log.now(), onUse: (tokenId, time) => uses.add(tokenId, time),
+  });
+  return buildApp({
+    config,
+    log: logger,
+    authenticate: (token, request) => (log.isCaughtUp ? authenticate(token, request) : refuseWhileBehind()),
+    addressLimit,
+    preflightLimit: AddressLimit.of('preflights', config, metrics.requests),
+    onRefusedToken: (request) => refusedTokens.add(originOf(request)),
+    quarantinedSince: (teamId) => log.quarantinedSince(teamId),
+    isLinked: cacheLinks((teamId, tableId, appId) => tables.isLinked(teamId, tableId, appId)),
+    checkHealth: async () => ({
+      notReady: [...(hasStarted() ? [] : ['The service is starting.']), ...(await findDatabaseProblems(service))],
+      problems: log.problems(),
+    }),
+    observer: metrics.requests,
+    activity,
+    tracing,
+    routes: (app) => {
+      if (config.METRICS_PORT === undefined) app.route(metricsRoute(metrics));
+      if (config.ROLE === 'projector') return;
+      const requireReadModel = (): Promise<void> => (log.isCaughtUp ? Promise.resolve() : refuseWhileBehind());
+      addRoutes(app, {
+        submitter, log, teams, database: service.database, tables, rows, pages, engine, stashes, shares, diskFloor: config.DISK_FREE_MIN === 0 ? null : diskFloor,
+        jobs: new Jobs({ log, keys, outcomes, notes: jobNotes }),
+        receiver: {
+          submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, bodyLimits: { openMax: config.BODIES_OPEN_MAX }, turns: new Turns(), rateLimits,
+          writeAhead: service.writeAhead, takeBack: service.takeBack, spoolFolder,
+        },
+        rateLimits, limits: rowLimits(config.ROWS_PER_TABLE_MAX), tableLimits: tableLimits(config.ROWS_PER_TABLE_MAX, config.TABLES_MAX),
+        stashLimits: stashLimits({
+          lifeMs: config.STASH_LIFE_MS, chunksMax: config.STASH_CHUNKS_MAX, rowsMax: config.STASH_ROWS_MAX, stashesMax: config.STASHES_MAX,
+        }),
+        bodyBytesMax: config.BODY_SIZE_MAX_BYTES, logBytes, activity, quotaSettings: config,
+        audit, uploads, files, filesCacheSeconds: config.FILES_CACHE_SECONDS, uploadAnswers: new UploadAnswers({ files, publicUrl: config.PUBLIC_URL }),
+        uploadLimits: {
+          sizeMax: config.UPLOAD_SIZE_MAX_BYTES, lifeMs: config.UPLOAD_LIFE_MS, unclaimedLifeMs: config.UPLOAD_UNCLAIMED_LIFE_MS,
+          openMax: config.UPLOADS_OPEN_MAX, openBytesMax: config.UPLOADS_OPEN_BYTES_MAX,
+        },
+        uploadBytes: files instanceof LocalFileStore ? { store: files, keys, log, uploads, shares, addressLimit, rateLimits, requireReadModel } : null, requireReadModel,
+      });
+    },
+  });
+}
+
+/** A read model that has not caught up with its log answers nothing, not even whether a token is valid. */
+function refuseWhileBehind(): Promise<never> {
+  return Promise.reject(new HttpError('service_unavailable', 'The service is starting: its read model is being brought to the end of the log.'));
+}
+
+export async function askPostgres({ database }: Service): Promise<void> {
+  await database.reader.query({ name: 'check_health', text: 'select 1' }, []);
+}
+
+async function findDatabaseProblems(service: Service): Promise<string[]> {
+  try {
+    await askPostgres(service);
+    return [];
+  } catch {
+    return ['Postgres cannot be reached.'];
+  }
+}
