@@ -5,6 +5,7 @@
 import { skipBlanks, stringEnd, valueEnd } from '../values/json-bytes.ts';
 import { decodeString } from '../values/json-text.ts';
 import type { Delimiter } from './delimited-records.ts';
+import { RowKeys, wordsOf } from './row-keys.ts';
 import { backslash, blank, comma, lowerN, openBrace, openBracket, quote } from './json-scanner.ts';
 
 const lineFeed = 0x0a;
@@ -15,9 +16,6 @@ const byteOrderMark = Buffer.from('\uFEFF');
 /** How bytes of a string are marked: those for which it may have to be quoted, and those where it may end. */
 const special = 1;
 const stops = 2;
-
-/** How many columns in a row may be missing before the next key is looked up. */
-const missingMax = 4;
 
 const marksOfCsv = marksFor(comma);
 const marksOfTsv = marksFor(tab);
@@ -34,34 +32,18 @@ export function cellText(json: string, { isJson }: WrittenColumn): string {
   return json.startsWith('"') && !isJson ? decodeString(json) : json;
 }
 
-/** A key of rows. */
-interface Key {
-  /** As it stands in most rows, with its colon: its bytes, how many these are, and the last four of them. */
-  readonly words: DataView;
-  readonly length: number;
-  readonly lastWord: number;
-  /** The place of its cells in a line; -1 if they are not written. */
-  readonly place: number;
-  readonly isJson: boolean;
-  /** The key that is expected after it: rows are much alike. */
-  next: Key | null;
-}
-
 /** A header of column IDs, and a line for each row. */
 export class DelimitedRowWriter {
   readonly #delimiter: number;
   readonly #marks: Uint8Array;
   readonly #columns: readonly WrittenColumn[];
-  /** By column ID: all that rows have had. */
-  readonly #keys = new Map<string, Key>();
-  readonly #beforeFirst = keyOf({ id: '', isJson: false }, -1);
+  readonly #keys: RowKeys;
   /** Where the cells of a row are, by place. An end of 0: nowhere. */
   readonly #starts: Int32Array;
   readonly #ends: Int32Array;
   /** 1 for a cell that is written as it is, from behind the quote of a string. */
   readonly #plain: Uint8Array;
-  /** What `#keyAt` and `#stringEnd` say besides their results. */
-  #valueStart = 0;
+  /** What `#stringEnd` says besides its result. */
   #isPlain = false;
   /** Lines that may still be sent, and those that are written. */
   readonly #taken = [Buffer.alloc(0), Buffer.alloc(0)];
@@ -77,10 +59,8 @@ export class DelimitedRowWriter {
     this.#starts = new Int32Array(columns.length);
     this.#ends = new Int32Array(columns.length);
     this.#plain = new Uint8Array(columns.length);
-    let last = this.#beforeFirst;
+    this.#keys = new RowKeys(columns);
     for (const [place, column] of columns.entries()) {
-      last = last.next = keyOf(column, place);
-      this.#keys.set(column.id, last);
       const text = Buffer.from(column.id);
       this.#reserve(text.length);
       if (place > 0) this.#writeByte(this.#delimiter);
@@ -131,11 +111,12 @@ export class DelimitedRowWriter {
       this.#copy(rows, words, start, at);
       last = 0;
     }
-    let key = this.#beforeFirst;
+    const keys = this.#keys;
+    let key = keys.beforeFirst;
     at = skipBlanks(rows, at + 1);
     while (rows[at] === quote) {
-      key = this.#keyAt(rows, words, at, key);
-      at = skipBlanks(rows, this.#valueStart);
+      key = keys.at(rows, words, at, key);
+      at = skipBlanks(rows, keys.valueStart);
       if (key.place < 0 || rows[at] === lowerN) {
         at = valueEnd(rows, at);
       } else {
@@ -174,13 +155,14 @@ export class DelimitedRowWriter {
   /** Finds the cells of the row at `start`. Returns the index after it. */
   #read(rows: Buffer, words: DataView, start: number): number {
     this.#ends.fill(0);
-    let key = this.#beforeFirst;
+    const keys = this.#keys;
+    let key = keys.beforeFirst;
     let at = objectAt(rows, start);
     if (at > start) [this.#plain[0], this.#starts[0], this.#ends[0]] = [1, start, at];
     at = skipBlanks(rows, at + 1);
     while (rows[at] === quote) {
-      key = this.#keyAt(rows, words, at, key);
-      at = skipBlanks(rows, this.#valueStart);
+      key = keys.at(rows, words, at, key);
+      at = skipBlanks(rows, keys.valueStart);
       const first = rows[at];
       const end = first === quote ? this.#stringEnd(rows, words, at, null) : valueEnd(rows, at);
       const { place, isJson } = key;
@@ -195,25 +177,6 @@ export class DelimitedRowWriter {
       if (rows[at] === comma) at = skipBlanks(rows, at + 1);
     }
     return at + 1;
-  }
-
-  /** The key at an index, behind another one of its row. Sets `#valueStart`. */
-  #keyAt(rows: Buffer, words: DataView, at: number, previous: Key): Key {
-    let key = previous.next;
-    for (let missing = 0; key !== null && missing <= missingMax; missing += 1) {
-      if (isAt(words, at, key)) {
-        this.#valueStart = at + key.length;
-        return key;
-      }
-      key = key.next;
-    }
-    const end = stringEnd(rows, at);
-    this.#valueStart = skipBlanks(rows, end) + 1;
-    const id = decodeString(rows.toString('utf8', at, end));
-    const found = this.#keys.get(id) ?? keyOf({ id, isJson: false }, -1);
-    this.#keys.set(id, found);
-    previous.next = found;
-    return found;
   }
 
   /** The index after the string at `start`. Sets `#isPlain`. Looks at four bytes at a time, and copies them `to` the end of what is written, if that is given. */
@@ -309,29 +272,11 @@ export class DelimitedRowWriter {
   }
 }
 
-function keyOf({ id, isJson }: WrittenColumn, place: number): Key {
-  const words = wordsOf(Buffer.from(`${JSON.stringify(id)}:`));
-  const length = words.byteLength;
-  return { words, length, lastWord: length < 4 ? 0 : words.getInt32(length - 4, true), place, isJson, next: null };
-}
-
 /** The index of the object of the row at `start`. */
 function objectAt(rows: Buffer, start: number): number {
   let at = start;
   while (rows[at] !== openBrace) at += 1;
   return at;
-}
-
-function wordsOf(bytes: Buffer): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-}
-
-/** Whether a key is at an index. Of none with less than four bytes: the quotes, a byte, and the colon. */
-function isAt(words: DataView, start: number, { words: key, length, lastWord }: Key): boolean {
-  const last = length - 4;
-  if (last < 0 || start + length > words.byteLength || words.getInt32(start + last, true) !== lastWord) return false;
-  for (let at = 0; at < last; at += 4) if (words.getInt32(start + at, true) !== key.getInt32(at, true)) return false;
-  return true;
 }
 
 /** The marks of each two bytes, and with that of each byte: to look them up takes less time than to compare four bytes with each that matters. */
