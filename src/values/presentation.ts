@@ -50,45 +50,66 @@ export type Presenter = (body: string) => string;
 
 export type PresenterFor = (form: BodyForm) => Presenter;
 
+/** How the cells under a key are read. */
 interface Reading {
-  readonly place: number;
-  /** The key as JSON text, with its colon. */
+  /** The key as JSON text. */
   readonly key: string;
-  readonly read: (token: string) => string | undefined;
+  /** Of its column in the schema. */
+  readonly place: number;
+  /** The key in what is presented, with its colon. */
+  readonly presented: string;
+  /** Null: the cells are of no column. */
+  readonly read: ((token: string) => string | undefined) | null;
+  /** The one that is expected after it: rows are much alike. */
+  next: Reading | null;
 }
 
 /** A presenter for bodies that are all stored alike. It caches its work per column, so reuse it for many rows. `schema`: to read by. */
 export function presenterOf(schema: TableSchema, form: BodyForm): Presenter {
   const places = columnPlaces(schema);
-  const readings = new Map<string, Reading | null>();
+  const readings = new Map<string, Reading>();
+  const beforeFirst: Reading = { key: '', place: -1, presented: '', read: null, next: null };
+  // Of the last row whose cells were not in the order of the schema: by what they were read, and the order in which they are presented.
+  let sorted: readonly Reading[] = [];
+  let order: readonly number[] = [];
 
-  const readingOf = (key: string): Reading | null => {
+  const readingOf = (slice: string): Reading => {
+    // A slice would keep the text of all rows that it was cut from.
+    const key = Buffer.from(slice).toString();
     const place = places.get(decodeString(key));
-    if (place === undefined) return null;
+    if (place === undefined) return { key, place: -1, presented: '', read: null, next: null };
     const column = schema.columns[place]!;
-    const read = readerOf(column, form);
-    return read === null ? null : { place, key: `${JSON.stringify(column.id)}:`, read };
+    return { key, place, presented: `${JSON.stringify(column.id)}:`, read: readerOf(column, form), next: null };
+  };
+
+  const lookUp = (key: string, before: Reading): Reading => {
+    const reading = readings.get(key) ?? readingOf(key);
+    readings.set(reading.key, reading);
+    before.next = reading;
+    return reading;
   };
 
   return (body) => {
     const cells: string[] = [];
-    const cellPlaces: number[] = [];
+    const found: Reading[] = [];
     let inOrder = true;
+    let reading = beforeFirst;
     eachCell(body, (key, token) => {
-      let reading = readings.get(key);
-      if (reading === undefined) {
-        reading = readingOf(key);
-        readings.set(key, reading);
-      }
-      const text = reading?.read(token);
-      if (reading === null || text === undefined) return;
-      inOrder &&= cells.length === 0 || cellPlaces[cells.length - 1]! < reading.place;
-      cellPlaces.push(reading.place);
-      cells.push(reading.key + text);
+      reading = reading.next?.key === key ? reading.next : lookUp(key, reading);
+      const text = reading.read?.(token);
+      if (text === undefined) return;
+      inOrder &&= found.length === 0 || found.at(-1)!.place < reading.place;
+      found.push(reading);
+      cells.push(reading.presented + text);
     });
     if (inOrder) return `{${cells.join(',')}}`;
-    const order = cells.map((_, at) => at).sort((a, b) => cellPlaces[a]! - cellPlaces[b]!);
-    return `{${order.map((at) => cells[at]).join(',')}}`;
+    if (found.length !== sorted.length || found.some((one, at) => one !== sorted[at])) {
+      sorted = found;
+      order = cells.map((_, at) => at).sort((a, b) => found[a]!.place - found[b]!.place);
+    }
+    let presented = '';
+    for (const at of order) presented += presented === '' ? cells[at]! : `,${cells[at]!}`;
+    return `{${presented}}`;
   };
 }
 
@@ -104,7 +125,7 @@ export function presentersOf(schema: TableSchema): PresenterFor {
 }
 
 /** How a column's values are read; null if the column did not exist when they were decided. */
-function readerOf(column: SchemaColumn, { decidedAt, stored, wrap, rule }: BodyForm): Reading['read'] | null {
+function readerOf(column: SchemaColumn, { decidedAt, stored, wrap, rule }: BodyForm): Reading['read'] {
   const decided = typeAt(column, decidedAt);
   if (decided === undefined) return null;
   const later = typesAfter(column, decidedAt);
