@@ -30,6 +30,8 @@ export class ReadModelUse {
   readonly #lost = Promise.withResolvers<string>();
   readonly #replaced = Promise.withResolvers<void>();
   #timer: NodeJS.Timeout | undefined;
+  /** One at a time, however slow Postgres is: a connection takes no second query while it waits. */
+  #looking: Promise<void> | null = null;
   #client: pg.Client;
   readonly #reads: number;
   #languageMax: number;
@@ -63,7 +65,11 @@ export class ReadModelUse {
   /** To be called once the read model exists: from then on a replacement under its name is detected. */
   async identify(): Promise<void> {
     this.#identity = await identityOf(this.#client, this.#schema);
-    this.#timer = setInterval(() => void this.#look(), lookInterval);
+    this.#timer = setInterval(() => {
+      this.#looking ??= this.#look().finally(() => {
+        this.#looking = null;
+      });
+    }, lookInterval);
   }
 
   /** Calls the listener once, with the reason, if the read model cannot be used any more. */
@@ -79,7 +85,7 @@ export class ReadModelUse {
   async end(): Promise<void> {
     this.#ended = true;
     clearInterval(this.#timer);
-    await this.#client.end();
+    await Promise.all([this.#client.end(), this.#looking]);
   }
 
   async #look(): Promise<void> {
