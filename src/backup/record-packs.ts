@@ -82,20 +82,26 @@ async function isContinued(log: Pick<LogReader, 'read'>, partition: number, next
 }
 
 /**
- * The records of a partition, in order, in batches. Rejects with BackupError if they are not the records from 0 to `next`, of which the
- * last has the hash that the read model remembers.
+ * The records of a partition, in order, in batches: from 0, or from the pack that has the record at `from`. Rejects with BackupError if they
+ * are not the records up to `next`, of which the last has the hash that the read model remembers.
  */
-export async function* readRecords(store: BackupStore, partition: number, { records, next, lastHash }: PartitionCopy): AsyncGenerator<readonly LogRecord[]> {
-  let expected = 0n;
+export async function* readRecords(
+  store: BackupStore, partition: number, { records, next, lastHash }: PartitionCopy, from = 0n,
+): AsyncGenerator<readonly LogRecord[]> {
+  const packs = records ?? [];
+  const begin = Math.max(0, packs.findLastIndex(({ first }) => BigInt(first) <= from));
+  let expected = begin === 0 ? 0n : BigInt(packs[begin]!.first);
   let last: LogRecord | undefined;
-  for (const { pack } of records ?? []) {
-    const batch = [...decode(await readPack(store, pack))];
-    for (const record of batch) {
+  for (const { pack } of packs.slice(begin)) {
+    const batch: LogRecord[] = [];
+    for (const record of decode(await readPack(store, pack))) {
       if (record.partition !== partition || record.offset !== expected) {
         throw new BackupError(`Pack ${pack} has not the records from ${expected} of partition ${partition}.`);
       }
       expected += 1n;
-      last = record;
+      // Times in Kafka may decrease where a reading of the log began (LogReader.read), as each backup began one.
+      last = { ...record, time: Math.max(record.time, last?.time ?? 0) };
+      batch.push(last);
     }
     yield batch;
   }

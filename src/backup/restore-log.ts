@@ -1,17 +1,20 @@
-/** Restores the records of the log in Postgres. */
+/** Restores the records of the log, in Postgres or in Kafka. */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { copyPartition, proveCopied } from '../log/copy-log.ts';
+import type { LogReader, RecordLog } from '../log/event-log.ts';
+import { proveIdentity } from '../log/identity.ts';
 import { createLogTables, logSchema } from '../log/postgres/log-tables.ts';
 import { BackupError, type BackupStore } from './backup-store.ts';
-import type { Manifest } from './manifest.ts';
+import type { Manifest, PartitionCopy } from './manifest.ts';
 import { encodeRecords, readRecords } from './record-packs.ts';
 
-/** Builds a log in this schema. Rejects with BackupError if the set does not hold its records, or they are damaged. */
+/** Builds a log in Postgres, in this schema. Rejects with BackupError if the set does not hold its records, or they are damaged. */
 export async function restoreLog({ partitions }: Manifest, store: BackupStore, pool: pg.Pool, schema: string, signal: AbortSignal): Promise<void> {
   if (partitions.some(({ records }) => records === null)) {
-    throw new BackupError('The set does not hold the records of its log, which was in Kafka: name the Kafka with KAFKA_BROKERS.');
+    throw new BackupError('The set does not hold the records of its log, which was in Kafka (--no-log): name that Kafka with KAFKA_BROKERS.');
   }
   await pool.query(`drop schema if exists ${schema} cascade`);
   await createLogTables(pool, partitions.length);
@@ -35,4 +38,42 @@ export async function restoreLog({ partitions }: Manifest, store: BackupStore, p
     client.release(true);
     throw error;
   }
+}
+
+/**
+ * Brings a log in Kafka to hold the records of the set: what a partition lacks of them is copied to its end, and goes on where an earlier run
+ * was interrupted. What Kafka has beyond the set stays. Resolves to the partitions that end with the set: records behind may be lost. Rejects
+ * with BackupError if the set does not hold records that Kafka lacks, or they are damaged, and with WrongLog if Kafka holds others.
+ */
+export async function completeLog({ partitions }: Manifest, store: BackupStore, log: RecordLog, signal: AbortSignal): Promise<number[]> {
+  const ended: number[] = [];
+  for (const [partition, copy] of partitions.entries()) {
+    const next = BigInt(copy.next);
+    const { end } = await log.bounds(partition);
+    if (end < next) {
+      if (copy.records === null) {
+        throw new BackupError(`Partition ${partition} of the log in Kafka ends at ${end}, and the set, which does not hold its records (--no-log), at ${next}: restore the log first.`);
+      }
+      const source = readerOf(store, partition, copy);
+      const from = await proveCopied(source, log, partition, next, signal);
+      await copyPartition({ source, target: log, partition, from, to: next, signal });
+    }
+    await proveIdentity(log, partition, { next, logId: copy.logId, lastHash: copy.lastHash === null ? null : Buffer.from(copy.lastHash, 'hex') });
+    if (end <= next) ended.push(partition);
+  }
+  return ended;
+}
+
+/** Reads the records of a partition from the set. */
+function readerOf(store: BackupStore, partition: number, copy: PartitionCopy): Pick<LogReader, 'read' | 'bounds'> {
+  return {
+    bounds: async () => ({ start: 0n, end: BigInt(copy.next) }),
+    async* read(_, from, to) {
+      for await (const batch of readRecords(store, partition, copy, from)) {
+        const wanted = batch.filter(({ offset }) => offset >= from && offset < to);
+        if (wanted.length > 0) yield wanted;
+        if (batch.at(-1)!.offset >= to) return;
+      }
+    },
+  };
 }

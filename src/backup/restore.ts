@@ -2,6 +2,7 @@
  * Restores a set into an empty database. All is built beside the places where the service looks for it, and one transaction puts it
  * there: a restore that was interrupted is begun anew.
  */
+import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { digestOf, digestReadModel } from '../../projections/engine/compare/digest.ts';
 import { createReadModel, dropReadModel, openDatabase } from '../../projections/engine/read-model.ts';
@@ -12,8 +13,9 @@ import { advisoryLocks } from '../database/advisory-locks.ts';
 import type { Database } from '../database/database.ts';
 import { createJobNotes } from '../jobs/job-notes.ts';
 import type { LocalFileStore } from '../files/local-file-store.ts';
-import type { LogReader } from '../log/event-log.ts';
-import { proveIdentity } from '../log/identity.ts';
+import type { RecordLog } from '../log/event-log.ts';
+import { encodeGenesis } from '../log/identity.ts';
+import { allPartitions } from '../log/partition.ts';
 import { appendRecord } from '../log/postgres/append-record.ts';
 import { logSchema } from '../log/postgres/log-tables.ts';
 import { resumeLog } from '../log/resume.ts';
@@ -24,15 +26,15 @@ import { BackupError, type BackupStore } from './backup-store.ts';
 import { copyIn, IndexesAside } from './copy-in.ts';
 import { readKeys, restoreKeys } from './keys.ts';
 import type { BackupSet, Manifest } from './manifest.ts';
-import { restoreLog } from './restore-log.ts';
+import { completeLog, restoreLog } from './restore-log.ts';
 import { restoreFiles } from './uploaded-files.ts';
 
 export interface RestoreOptions {
   readonly store: BackupStore;
   /** Of Postgres. */
   readonly url: string;
-  /** The log in Kafka, which must hold all that the set was made of; null: the log is in Postgres, and is restored from the set. */
-  readonly kafka: LogReader | null;
+  /** The log in Kafka; what it lacks of the set is copied to it. Null: the log is in Postgres, and is restored from the set. */
+  readonly kafka: RecordLog | null;
   /** Where the uploaded files of the set go; null if it has none. */
   readonly files: LocalFileStore | null;
   /** Null: the signing keys are not restored. */
@@ -45,7 +47,7 @@ export interface RestoreOptions {
 const staged = '_restored';
 
 /**
- * Restores the uploaded files, the read model, the log in Postgres, the notes and the keys. Resolves to whether the read model was
+ * Restores the uploaded files, the read model, the log, the notes and the keys. Resolves to whether the read model was
  * restored: if its shape is another one by now, or it is left out, it has to be built from the log. Rejects with BackupError, with ReadModelInUse, with
  * WrongLog, and with the reason of `signal`.
  */
@@ -67,8 +69,9 @@ export async function restore({ manifest }: BackupSet, options: RestoreOptions):
   await checkEmpty(owner);
   if (files !== null) await restoreFiles(store, manifest, files, signal);
   const keys = manifest.keys === null || passphrase === null ? null : await readKeys(store, manifest.keys, passphrase);
+  let ended = allPartitions(manifest.partitions.length);
   if (kafka === null) await restoreLog(manifest, store, pool, `${logSchema}${staged}`, signal);
-  else for (const [partition, copy] of manifest.partitions.entries()) await proveIdentity(kafka, partition, rememberedOf(copy));
+  else ended = await completeLog(manifest, store, kafka, signal);
   const hasReadModel = manifest.readModel === readModelSchema && !options.withoutReadModel;
   if (hasReadModel) await restoreReadModel(manifest, options);
   await createTokenNotes(pool);
@@ -84,24 +87,31 @@ export async function restore({ manifest }: BackupSet, options: RestoreOptions):
     await copyIn(owner, schema, copy, store, signal);
   }
   if (keys !== null) await restoreKeys(owner, keys);
-  if (hasReadModel) await putInPlace(owner, readModelSchema);
-  if (kafka === null) {
-    await putInPlace(owner, logSchema);
-    // What was appended after the backup is lost, and its versions must not be given out again.
-    const versions = manifest.partitions.map(({ next, base }) => BigInt(base) + BigInt(next));
-    await resumeLog({ appendRecord: (partition, bytes) => appendRecord(owner, partition, bytes) }, versions);
+  if (hasReadModel) {
+    await putInPlace(owner, readModelSchema);
+    // What a log that ends with the set lacked of an earlier read model, or what could not be projected of it, is gone.
+    await owner.query(`update ${readModelSchema}.progress set halted = null, contradicted = false where partition = any($1)`, [ended]);
   }
+  if (kafka === null) await putInPlace(owner, logSchema);
+  // What was appended after the backup is lost, and its versions must not be given out again. In Kafka this is before the commit: a restore that
+  // was interrupted between the two is run again, and finds these records behind the set.
+  await goOnBehind(manifest, ended, (partition, bytes) => (kafka === null ? appendRecord(owner, partition, bytes) : kafka.appendRecord(partition, bytes)));
   await owner.query('commit');
   return hasReadModel;
+}
+
+/** Lets these partitions, which end with the set, go on with versions that were not given out. */
+async function goOnBehind({ partitions }: Manifest, ended: readonly number[], append: RecordLog['appendRecord']): Promise<void> {
+  // The set may be older than the first record of a partition, which names the log.
+  const logId = partitions.find((copy) => copy.logId !== null)?.logId ?? randomUUID();
+  for (const partition of ended) if (partitions[partition]!.next === '0') await append(partition, encodeGenesis(logId));
+  const versions = partitions.map(({ next, base }) => BigInt(base) + BigInt(next));
+  await resumeLog({ appendRecord: async (partition, bytes) => (ended.includes(partition) ? append(partition, bytes) : undefined) }, versions);
 }
 
 async function putInPlace(client: pg.ClientBase, schema: string): Promise<void> {
   await client.query(`drop schema if exists ${schema} cascade`);
   await client.query(`alter schema ${schema}${staged} rename to ${schema}`);
-}
-
-function rememberedOf({ next, logId, lastHash }: Manifest['partitions'][number]): Parameters<typeof proveIdentity>[2] {
-  return { next: BigInt(next), logId, lastHash: lastHash === null ? null : Buffer.from(lastHash, 'hex') };
 }
 
 /** Rejects with BackupError unless the database has neither a log nor a read model with anything in it. */

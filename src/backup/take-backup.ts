@@ -21,7 +21,7 @@ export interface BackupOptions {
   readonly url: string;
   readonly database: Database;
   readonly log: LogReader;
-  /** Whether the set holds the records of the log, or only where it ends. */
+  /** Whether the set holds the records of the log, or only where it ends: then it can be restored only where that log is. */
   readonly withRecords: boolean;
   /** Null: the signing keys are left out. */
   readonly passphrase: Buffer | null;

@@ -23,7 +23,7 @@ export interface KeyFlags {
 
 interface TakeFlags extends Flags, KeyFlags {
   readonly files: boolean;
-  readonly withLog?: boolean;
+  readonly log: boolean;
 }
 
 export function addBackupCommands(program: Command): void {
@@ -32,7 +32,7 @@ export function addBackupCommands(program: Command): void {
     .option('--key-file <file>', 'a file with the passphrase that encrypts the signing keys')
     .option('--without-keys', 'leave out the signing keys: what they signed, IDs of jobs and URLs of uploads, is refused after a restore')
     .option('--no-files', 'keep the names of uploaded files only, not their bytes; so it is anyway where they are in an S3')
-    .option('--with-log', 'hold the records of the log too where it is in Kafka')
+    .option('--no-log', 'keep only where a log in Kafka ends, not its records: then Kafka must have them still when the set is restored')
     .option('--json', 'write the result as JSON')
     .action((to: string, flags: TakeFlags & { readonly withoutKeys?: boolean }) => take(to, { ...flags, keys: flags.withoutKeys !== true }));
   const command = (name: string, description: string): Command => {
@@ -50,11 +50,11 @@ async function take(to: string, flags: TakeFlags): Promise<void> {
   const passphrase = await readPassphrase(flags);
   const signal = interruption();
   const config = readConfig();
+  if (!flags.log && config.KAFKA_BROKERS === undefined) throw new UserError('--no-log: the log is in Postgres, and nothing else could give its records back.');
   const [{ takeBackup }, { openLocalFiles }] = await Promise.all([import('../backup/take-backup.ts'), import('../backup/uploaded-files.ts')]);
   const taken = await audited('backup.take', { to }, (details) => withStore(to, { make: true }, (store) => withRecordLog(async (log, { url, database }) => {
     await using files = flags.files ? await openLocalFiles(config, database.pool) : null;
-    const withRecords = config.KAFKA_BROKERS === undefined || flags.withLog === true;
-    const set = await takeBackup({ store, url, database, log, withRecords, passphrase, files: files?.store ?? null, signal });
+    const set = await takeBackup({ store, url, database, log, withRecords: flags.log, passphrase, files: files?.store ?? null, signal });
     details['set'] = set.id;
     return set;
   })));

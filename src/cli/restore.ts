@@ -2,7 +2,6 @@
 import { Pool } from 'pg';
 import type { Command } from 'commander';
 import { readConfig, type Config } from '../app/config.ts';
-import type { RecordLog } from '../log/event-log.ts';
 import { audited } from './audited.ts';
 import { findSet, readPassphrase, withStore, type KeyFlags } from './backup.ts';
 import { newLogger, writeOut, writeWords } from './console.ts';
@@ -33,8 +32,8 @@ async function runRestore(from: string, flags: Flags): Promise<void> {
   const signal = interruption();
   const config = readConfig();
   const logger = newLogger();
-  const [{ restore }, { openLocalFiles }, { openPostgres }] = await Promise.all([
-    import('../backup/restore.ts'), import('../backup/uploaded-files.ts'), import('../app/service.ts'),
+  const [{ restore }, { openLocalFiles }, { openCopyTarget }, { openPostgres }] = await Promise.all([
+    import('../backup/restore.ts'), import('../backup/uploaded-files.ts'), import('../app/open-log.ts'), import('../app/service.ts'),
   ]);
   const began = performance.now();
   const set = await audited('backup.restore', { from }, (details) => withStore(from, { make: false }, async (store) => {
@@ -46,7 +45,7 @@ async function runRestore(from: string, flags: Flags): Promise<void> {
     await using resources = new AsyncDisposableStack();
     const postgres = await openPostgres(config, logger);
     resources.defer(() => postgres.close());
-    const kafka = config.KAFKA_BROKERS === undefined ? null : resources.adopt(await openLog(config, postgres.url), (log) => log.close());
+    const kafka = config.KAFKA_BROKERS === undefined ? null : resources.adopt(await openCopyTarget(config, postgres.url, logger), (log) => log.close());
     const pool = resources.adopt(new Pool({ connectionString: postgres.url, max: 1, application_name: 'tablog restore' }), (used) => used.end());
     const files = manifest.files.kept ? resources.use(await openLocalFiles(config, pool)) : null;
     if (manifest.files.kept && files === null) {
@@ -66,17 +65,12 @@ async function runRestore(from: string, flags: Flags): Promise<void> {
 
 /** The set is of another version of the software, whose read model has another shape. */
 async function buildReadModel(config: Config, url: string, signal: AbortSignal): Promise<void> {
-  const { replay } = await import('../replay/replay.ts');
-  const log = await openLog(config, url);
+  const [{ replay }, { openRecordLog }] = await Promise.all([import('../replay/replay.ts'), import('../app/open-log.ts')]);
+  const log = await openRecordLog(config, url, newLogger());
   try {
     const progress = new ProgressLine('events', writeWords);
     await replay({ url, log, batchEvents: 500, signal, onProgress: (done, of) => progress.update(done, of) });
   } finally {
     await log.close();
   }
-}
-
-async function openLog(config: Config, url: string): Promise<RecordLog> {
-  const { openRecordLog } = await import('../app/open-log.ts');
-  return openRecordLog(config, url, newLogger());
 }
