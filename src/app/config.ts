@@ -10,8 +10,8 @@ const int4Max = 2 ** 31 - 1;
 const integerMax = 999_999_999_999_999;
 /** Garbage collection of generations ignores the chunks of stashes: a stash must expire long before that. */
 const stashLifeMax = 7 * 24 * 3_600_000;
-/** The S3 limit for a single PUT, and for a single copy. */
-const uploadSizeMax = 5 * 2 ** 30;
+/** The S3 limit for a single PUT, and for a single copy, less the SHA-256 that a backup stores behind a file. */
+const uploadSizeMax = 5 * 2 ** 30 - 32;
 /** A year, in seconds: what caches take for ever. */
 const filesCacheMax = 365 * 24 * 3600;
 /** The longest life of a signed S3 URL. */
@@ -145,7 +145,7 @@ const settings = z.object({
   FILES_CACHE_SECONDS: wholeNumber(0, filesCacheMax).default(3600)
     .describe('How long browsers and other caches may show an uploaded file before they ask whether it is still there, in seconds; at most a year. A file that was withdrawn may be seen for as long.'),
   UPLOAD_SIZE_MAX_BYTES: wholeNumber(1, uploadSizeMax).default(100 * 1024 * 1024)
-    .describe('The largest file that can be uploaded; at most 5 GiB.'),
+    .describe('The largest file that can be uploaded; at most 5 GiB, less 32 bytes.'),
   UPLOAD_LIFE_MS: wholeNumber(1, uploadLifeMax).default(24 * 3_600_000)
     .describe('How long the bytes of a file can be sent after its upload was created, in milliseconds; at most a week.'),
   UPLOAD_UNCLAIMED_LIFE_MS: wholeNumber(1).default(30 * 24 * 3_600_000)

@@ -6,8 +6,11 @@ import type { Readable } from 'node:stream';
 import { makeFolder } from '../app/data-folder.ts';
 import { BackupError, type BackupStore, type KeptObject } from './backup-store.ts';
 
-/** Objects that are being written end so, and are not listed. */
-const temporary = '.part';
+/** The folder of objects that are being written. */
+const unfinished = 'unfinished';
+
+/** What nothing was written to for so long, in milliseconds, is of a backup that was interrupted. Another one may be under way. */
+const abandonedAfter = 3_600_000;
 
 export class FolderStore implements BackupStore {
   readonly #folder: string;
@@ -17,12 +20,17 @@ export class FolderStore implements BackupStore {
     this.#folder = folder;
   }
 
-  /** Makes the folder if `make` is set. Rejects with BackupError if it is not there, and with errors of the system. */
+  /**
+   * Makes the folder if `make` is set, and removes what interrupted backups did not finish. Rejects with BackupError if it is not there, and with errors of
+   * the system.
+   */
   static async open(folder: string, { make }: { readonly make: boolean }): Promise<FolderStore> {
-    if (make) await makeFolder(folder);
+    if (make) await makeFolder(join(folder, unfinished));
     const isFolder = await stat(folder).then((found) => found.isDirectory(), () => false);
     if (!isFolder) throw new BackupError(`There is no folder ${folder}.`);
-    return new FolderStore(folder);
+    const store = new FolderStore(folder);
+    if (make) await store.#removeUnfinished();
+    return store;
   }
 
   async put(name: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<void> {
@@ -33,7 +41,7 @@ export class FolderStore implements BackupStore {
       for (let made = folder; made !== this.#folder; made = dirname(made)) await syncFolder(dirname(made));
       this.#made.add(folder);
     }
-    const part = `${path}.${randomUUID()}${temporary}`;
+    const part = join(this.#folder, unfinished, randomUUID());
     try {
       const file = await open(part, 'wx', 0o600);
       try {
@@ -65,7 +73,7 @@ export class FolderStore implements BackupStore {
     const entries = await unlessMissing(() => opendir(join(this.#folder, folder), { recursive: true }));
     if (entries === null) return;
     for await (const entry of entries) {
-      if (!entry.isFile() || entry.name.endsWith(temporary)) continue;
+      if (!entry.isFile()) continue;
       const found = await this.find(relative(this.#folder, join(entry.parentPath, entry.name)));
       if (found !== null) yield found;
     }
@@ -77,6 +85,12 @@ export class FolderStore implements BackupStore {
 
   async close(): Promise<void> {
     // Each use closes what it opened.
+  }
+
+  async #removeUnfinished(): Promise<void> {
+    for await (const { name, storedAt } of this.list(unfinished)) {
+      if (Date.now() - storedAt >= abandonedAfter) await this.remove(name);
+    }
   }
 }
 

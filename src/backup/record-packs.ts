@@ -66,7 +66,7 @@ export async function writeRecords(
   for await (const records of log.read(partition, from, next)) {
     for (const record of records) {
       held.push(record);
-      bytes += record.bytes.length;
+      bytes += headBytes + record.bytes.length;
       if (bytes >= packBytesMax) await flush();
     }
   }
