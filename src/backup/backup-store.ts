@@ -10,7 +10,7 @@ export interface KeptObject {
 
 /** Names have the form `packs/ab/abcd...`. A name is written whole or not at all, and what was written survives a power failure. */
 export interface BackupStore {
-  /** Stores an object of `size` bytes, in the place of one that has this name. */
+  /** Stores an object of `size` bytes, at most 5 GiB as S3 takes in one piece, in the place of one that has this name. */
   put(name: string, content: Uint8Array | AsyncIterable<Uint8Array>, size: number): Promise<void>;
   /** Null if there is none. The caller reads the stream to its end or destroys it. */
   read(name: string): Promise<Readable | null>;
@@ -22,6 +22,13 @@ export interface BackupStore {
   remove(name: string): Promise<void>;
   close(): Promise<void>;
 }
+
+/**
+ * Told how far taking, verifying or restoring a backup is: that `done` of `of` things of this kind are behind it. The kinds come one after the other. `of` null:
+ * nobody knows how many there are.
+ */
+export type OnProgress = (kind: ProgressKind, done: number, of: number | null) => void;
+export type ProgressKind = 'packs' | 'digested rows' | 'pieces of tables' | 'records of the log' | 'rows' | 'indexes' | 'uploaded files';
 
 /** The backup is damaged, or cannot be used for this command. */
 export class BackupError extends Error {

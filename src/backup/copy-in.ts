@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { BackupError, type BackupStore } from './backup-store.ts';
+import { BackupError, type BackupStore, type OnProgress } from './backup-store.ts';
 import type { TableCopy } from './manifest.ts';
 import { readPacks } from './packs.ts';
 import { columnList, tableName } from './stored-tables.ts';
@@ -47,10 +47,13 @@ export class IndexesAside {
   }
 
   /** Makes the indexes again. */
-  async putBack(signal: AbortSignal): Promise<void> {
+  async putBack(signal: AbortSignal, onProgress: OnProgress): Promise<void> {
+    let done = 0;
     await this.inParallel([...this.#statements], async (client, statement) => {
       signal.throwIfAborted();
+      onProgress('indexes', done, this.#statements.length);
       await client.query(statement);
+      done += 1;
     });
   }
 

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
 import { postgresTypes } from '../database/pipelined-client.ts';
+import type { OnProgress } from './backup-store.ts';
 import type { Manifest, TableCopy } from './manifest.ts';
 import type { PackWriter } from './packs.ts';
 import { columnList, tableName, type CopiedTable } from './stored-tables.ts';
@@ -61,7 +62,7 @@ export class CopySnapshot {
   }
 
   /** Copies tables. `before`: the same of the last set. Rejects with the first error, once nothing is under way. */
-  async copy(tables: readonly CopiedTable[], packs: PackWriter, before: Manifest['tables'], signal: AbortSignal): Promise<TableCopy[]> {
+  async copy(tables: readonly CopiedTable[], packs: PackWriter, before: Manifest['tables'], signal: AbortSignal, onProgress: OnProgress): Promise<TableCopy[]> {
     const copies: TableCopy[] = [];
     const waiting: ((client: pg.Client) => Promise<void>)[] = [];
     for (const table of tables) {
@@ -76,6 +77,8 @@ export class CopySnapshot {
         });
       }
     }
+    const of = waiting.length;
+    let done = 0;
     const failed = new AbortController();
     await Promise.all(this.#clients.map(async (client) => {
       try {
@@ -83,6 +86,8 @@ export class CopySnapshot {
           signal.throwIfAborted();
           if (failed.signal.aborted) return;
           await next(client);
+          done += 1;
+          onProgress('pieces of tables', done, of);
         }
       } catch (error) {
         failed.abort(error);

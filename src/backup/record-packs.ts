@@ -48,10 +48,10 @@ export type RecordPacks = NonNullable<PartitionCopy['records']>;
 
 /**
  * Writes the records of a partition up to `next`. Those that the set before has are left as they are, if the log still has them: its last
- * records may be lost since.
+ * records may be lost since. Calls `onWritten` with the offset behind what was written so far.
  */
 export async function writeRecords(
-  log: Pick<LogReader, 'read'>, packs: PackWriter, partition: number, next: bigint, before: PartitionCopy | undefined,
+  log: Pick<LogReader, 'read'>, packs: PackWriter, partition: number, next: bigint, before: PartitionCopy | undefined, onWritten: (end: bigint) => void,
 ): Promise<RecordPacks> {
   const written = before?.records && (await isContinued(log, partition, next, before)) ? [...before.records] : [];
   const from = written.length > 0 ? BigInt(before!.next) : 0n;
@@ -60,6 +60,7 @@ export async function writeRecords(
   const flush = async (): Promise<void> => {
     if (held.length === 0) return;
     written.push({ first: String(held[0]!.offset), pack: await packs.write(encodeRecords(held)) });
+    onWritten(held.at(-1)!.offset + 1n);
     held = [];
     bytes = 0;
   };

@@ -7,12 +7,18 @@ import { copyPartition, proveCopied } from '../log/copy-log.ts';
 import type { LogReader, RecordLog } from '../log/event-log.ts';
 import { proveIdentity } from '../log/identity.ts';
 import { createLogTables, logSchema } from '../log/postgres/log-tables.ts';
-import { BackupError, type BackupStore } from './backup-store.ts';
+import { BackupError, type BackupStore, type OnProgress } from './backup-store.ts';
 import type { Manifest, PartitionCopy } from './manifest.ts';
 import { encodeRecords, readRecords } from './record-packs.ts';
 
+export interface LogRestore {
+  readonly store: BackupStore;
+  readonly signal: AbortSignal;
+  readonly onProgress: OnProgress;
+}
+
 /** Builds a log in Postgres, in this schema. Rejects with BackupError if the set does not hold its records, or they are damaged. */
-export async function restoreLog({ partitions }: Manifest, store: BackupStore, pool: pg.Pool, schema: string, signal: AbortSignal): Promise<void> {
+export async function restoreLog({ partitions }: Manifest, { store, signal, onProgress }: LogRestore, pool: pg.Pool, schema: string): Promise<void> {
   if (partitions.some(({ records }) => records === null)) {
     throw new BackupError('The set does not hold the records of its log, which was in Kafka (--no-log): name that Kafka with KAFKA_BROKERS.');
   }
@@ -23,6 +29,7 @@ export async function restoreLog({ partitions }: Manifest, store: BackupStore, p
   try {
     // The commit that puts the log in its place flushes everything written before it.
     await client.query('set synchronous_commit = off');
+    const onRestored = counted(partitions, onProgress);
     for (const [partition, copy] of partitions.entries()) {
       let time = 0;
       for await (const batch of readRecords(store, partition, copy)) {
@@ -30,6 +37,7 @@ export async function restoreLog({ partitions }: Manifest, store: BackupStore, p
         time = batch.at(-1)!.time;
         const stream = client.query(copyFrom(`copy ${schema}.records (partition, log_offset, time, bytes) from stdin (format binary)`));
         await pipeline(Readable.from([encodeRecords(batch)]), stream);
+        onRestored(batch.length);
       }
       await client.query(`update ${schema}.heads set next = $2, time = $3 where partition = $1`, [partition, copy.next, time]);
     }
@@ -45,8 +53,9 @@ export async function restoreLog({ partitions }: Manifest, store: BackupStore, p
  * was interrupted. What Kafka has beyond the set stays. Resolves to the partitions that end with the set: records behind may be lost. Rejects
  * with BackupError if the set does not hold records that Kafka lacks, or they are damaged, and with WrongLog if Kafka holds others.
  */
-export async function completeLog({ partitions }: Manifest, store: BackupStore, log: RecordLog, signal: AbortSignal): Promise<number[]> {
+export async function completeLog({ partitions }: Manifest, { store, signal, onProgress }: LogRestore, log: RecordLog): Promise<number[]> {
   const ended: number[] = [];
+  const onRestored = counted(partitions, onProgress);
   for (const [partition, copy] of partitions.entries()) {
     const next = BigInt(copy.next);
     const { end } = await log.bounds(partition);
@@ -56,12 +65,25 @@ export async function completeLog({ partitions }: Manifest, store: BackupStore, 
       }
       const source = readerOf(store, partition, copy);
       const from = await proveCopied(source, log, partition, next, signal);
-      await copyPartition({ source, target: log, partition, from, to: next, signal });
+      onRestored(Number(from.offset));
+      await copyPartition({ source, target: log, partition, from, to: next, signal, onCopied: onRestored });
+    } else {
+      onRestored(Number(next));
     }
     await proveIdentity(log, partition, { next, logId: copy.logId, lastHash: copy.lastHash === null ? null : Buffer.from(copy.lastHash, 'hex') });
     if (end <= next) ended.push(partition);
   }
   return ended;
+}
+
+/** To be called with each number of records that are behind it. */
+function counted(partitions: Manifest['partitions'], onProgress: OnProgress): (records: number) => void {
+  const of = partitions.reduce((sum, { next }) => sum + Number(next), 0);
+  let done = 0;
+  return (records) => {
+    done += records;
+    onProgress('records of the log', done, of);
+  };
 }
 
 /** Reads the records of a partition from the set. */

@@ -22,10 +22,10 @@ import { resumeLog } from '../log/resume.ts';
 import { createTokenNotes } from '../security/token-notes.ts';
 import { StoredSecretKeys } from '../security/secret-keys.ts';
 import { createLogBytesNotes } from '../usage/log-bytes-notes.ts';
-import { BackupError, type BackupStore } from './backup-store.ts';
+import { BackupError, type BackupStore, type OnProgress } from './backup-store.ts';
 import { copyIn, IndexesAside } from './copy-in.ts';
 import { readKeys, restoreKeys } from './keys.ts';
-import type { BackupSet, Manifest } from './manifest.ts';
+import type { BackupSet, Manifest, TableCopy } from './manifest.ts';
 import { completeLog, restoreLog } from './restore-log.ts';
 import { restoreFiles } from './uploaded-files.ts';
 
@@ -42,6 +42,7 @@ export interface RestoreOptions {
   /** Whether the read model is left out though the set has one of this shape. */
   readonly withoutReadModel: boolean;
   readonly signal: AbortSignal;
+  readonly onProgress: OnProgress;
 }
 
 const staged = '_restored';
@@ -52,7 +53,7 @@ const staged = '_restored';
  * WrongLog, and with the reason of `signal`.
  */
 export async function restore({ manifest }: BackupSet, options: RestoreOptions): Promise<boolean> {
-  const { store, url, kafka, files, passphrase, signal } = options;
+  const { store, url, kafka, files, passphrase, signal, onProgress } = options;
   await using resources = new AsyncDisposableStack();
   const owner = new pg.Client({ connectionString: url, application_name: 'tablog restore', connectionTimeoutMillis: 5000 });
   // A broken connection fails the query that runs on it, or the next one.
@@ -67,11 +68,11 @@ export async function restore({ manifest }: BackupSet, options: RestoreOptions):
   pool.on('error', () => undefined);
   resources.defer(() => pool.end());
   await checkEmpty(owner);
-  if (files !== null) await restoreFiles(store, manifest, files, signal);
+  if (files !== null) await restoreFiles(store, manifest, files, signal, (done) => onProgress('uploaded files', done, manifest.files.count));
   const keys = manifest.keys === null || passphrase === null ? null : await readKeys(store, manifest.keys, passphrase);
   let ended = allPartitions(manifest.partitions.length);
-  if (kafka === null) await restoreLog(manifest, store, pool, `${logSchema}${staged}`, signal);
-  else ended = await completeLog(manifest, store, kafka, signal);
+  if (kafka === null) await restoreLog(manifest, options, pool, `${logSchema}${staged}`);
+  else ended = await completeLog(manifest, options, kafka);
   const hasReadModel = manifest.readModel === readModelSchema && !options.withoutReadModel;
   if (hasReadModel) await restoreReadModel(manifest, options);
   await createTokenNotes(pool);
@@ -126,7 +127,7 @@ async function checkEmpty(client: pg.ClientBase): Promise<void> {
   }
 }
 
-async function restoreReadModel(manifest: Manifest, { store, url, signal }: RestoreOptions): Promise<void> {
+async function restoreReadModel(manifest: Manifest, { store, url, signal, onProgress }: RestoreOptions): Promise<void> {
   const schema = `${readModelSchema}${staged}`;
   const database: Database = await openDatabase(models, { url, schema, synchronousCommit: false, queryTimeout: 0 });
   try {
@@ -136,20 +137,27 @@ async function restoreReadModel(manifest: Manifest, { store, url, signal }: Rest
     await pool.query('delete from progress');
     const indexes = await IndexesAside.take(pool, schema);
     const waiting = manifest.tables.flatMap((table) => table.streams.map((stream) => ({ ...table, streams: [stream] })));
-    await indexes.inParallel(waiting, async (client, copy) => copyIn(client, schema, copy, store, signal));
-    await indexes.putBack(signal);
+    const rowsOf = ({ streams }: TableCopy): number => streams.reduce((sum, { rows }) => sum + rows, 0);
+    const of = manifest.tables.reduce((sum, table) => sum + rowsOf(table), 0);
+    let done = 0;
+    await indexes.inParallel(waiting, async (client, copy) => {
+      await copyIn(client, schema, copy, store, signal);
+      done += rowsOf(copy);
+      onProgress('rows', done, of);
+    });
+    await indexes.putBack(signal, onProgress);
     await pool.query(`select setval('local_keys', $1::int8)`, [manifest.localKeys]);
     // Statistics, without which the first queries have bad plans.
     for (const { name } of manifest.tables) await pool.query(`analyze "${name}"`);
   } finally {
     await database.close();
   }
-  await checkDigests(manifest, url, schema, signal);
+  await checkDigests(manifest, { url, signal, onProgress }, schema);
 }
 
 /** Rejects with BackupError unless the read model in this schema is what was backed up. */
-async function checkDigests({ partitions }: Manifest, url: string, schema: string, signal: AbortSignal): Promise<void> {
-  const restored = await digestReadModel(models, { url, schema, signal });
+async function checkDigests({ partitions }: Manifest, { url, signal, onProgress }: Pick<RestoreOptions, 'url' | 'signal' | 'onProgress'>, schema: string): Promise<void> {
+  const restored = await digestReadModel(models, { url, schema, signal, onRowsRead: (rows) => onProgress('digested rows', rows, null) });
   for (const [partition, { digest }] of partitions.entries()) {
     const found = digestOf(restored, partition);
     if (found === digest) continue;

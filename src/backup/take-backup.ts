@@ -5,7 +5,7 @@ import { models } from '../../projections/models.ts';
 import type { Database } from '../database/database.ts';
 import type { FileStore } from '../files/file-store.ts';
 import type { LogReader } from '../log/event-log.ts';
-import type { BackupStore } from './backup-store.ts';
+import type { BackupStore, OnProgress } from './backup-store.ts';
 import { CopySnapshot } from './copy-out.ts';
 import { backupKeys } from './keys.ts';
 import { packsOf, readNewestSet, writeManifest, type BackupSet, type Manifest, type PartitionCopy } from './manifest.ts';
@@ -28,6 +28,7 @@ export interface BackupOptions {
   /** Null: only the names of the uploaded files are kept. */
   readonly files: Pick<FileStore, 'read'> | null;
   readonly signal: AbortSignal;
+  readonly onProgress: OnProgress;
 }
 
 export interface TakenBackup extends BackupSet {
@@ -39,42 +40,55 @@ export interface TakenBackup extends BackupSet {
  * Takes a backup. What it has stored when it is interrupted is used by the next one. Rejects with BackupError, with the reason of `signal`,
  * and with errors of Postgres, the log and the store.
  */
-export async function takeBackup({ store, url, database, log, withRecords, passphrase, files, signal }: BackupOptions): Promise<TakenBackup> {
+export async function takeBackup({ store, url, database, log, withRecords, passphrase, files, signal, onProgress }: BackupOptions): Promise<TakenBackup> {
   // Before the work.
   if (passphrase !== null) checkPassphrase(passphrase);
   const before = (await readNewestSet(store))?.manifest;
   const packs = new PackWriter(store, new Set(before === undefined ? [] : packsOf(before)));
   // In short snapshots, and kept: in the one that is copied only what has changed since is read for its digest.
-  await digestReadModel(models, { url, schema: database.schema, signal });
+  await digestReadModel(models, { url, schema: database.schema, signal, onRowsRead: (rows) => onProgress('digested rows', rows, null) });
   const began = performance.now();
-  const { progress, fileNames, ...copied } = await CopySnapshot.with(url, database.schema, async (snapshot) => {
+  const { progress, fileNames, fileCount, ...copied } = await CopySnapshot.with(url, database.schema, async (snapshot) => {
     const { client } = snapshot;
     const takenAt = Date.now();
     const present = await readProgressOf(snapshot, database.schema);
     const keys = passphrase === null ? null : await backupKeys(client, store, passphrase);
     const noted = await noteTables(client);
     const [copies, digested] = await Promise.allSettled([
-      snapshot.copy(readModelTables(database, database.schema), packs, before?.readModel === database.schema ? before.tables : [], signal),
+      snapshot.copy(readModelTables(database, database.schema), packs, before?.readModel === database.schema ? before.tables : [], signal, onProgress),
       digestSnapshot(models, snapshot.readModel),
     ]);
     if (copies.status === 'rejected') throw copies.reason;
     if (digested.status === 'rejected') throw digested.reason;
     const tables = copies.value;
-    const notes = (await snapshot.copy(noted, packs, [], signal)).map((copy, place) => ({ ...copy, schema: noted[place]!.schema }));
-    const names = await packs.writeStream(client.query(copyTo(`copy (${selectFiles(database.schema)}) to stdout`)));
+    const notes = (await snapshot.copy(noted, packs, [], signal, () => undefined)).map((copy, place) => ({ ...copy, schema: noted[place]!.schema }));
+    const copyNames = client.query(copyTo(`copy (${selectFiles(database.schema)}) to stdout`));
+    const names = await packs.writeStream(copyNames);
     // After the copies: no key in them is higher.
     const { rows: [sequence] } = await client.query<{ last: string }>(`select last_value as last from ${database.schema}.local_keys`);
-    return { takenAt, keys, tables, notes, localKeys: sequence!.last, progress: present.map((one, partition) => ({ ...one, digest: digestOf(digested.value, partition) })), fileNames: names };
+    return {
+      takenAt, keys, tables, notes, localKeys: sequence!.last, fileNames: names, fileCount: copyNames.rowCount,
+      progress: present.map((one, partition) => ({ ...one, digest: digestOf(digested.value, partition) })),
+    };
   });
   const snapshotMs = Math.round(performance.now() - began);
   const partitions: Manifest['partitions'] = [];
+  const ofRecords = progress.reduce((sum, { next }) => sum + Number(next), 0);
+  let records = 0;
   for (const [partition, { next, ...rest }] of progress.entries()) {
+    const onWritten = (end: bigint): void => {
+      signal.throwIfAborted();
+      onProgress('records of the log', records + Number(end), ofRecords);
+    };
     signal.throwIfAborted();
-    const records = withRecords ? await writeRecords(log, packs, partition, BigInt(next), before?.partitions[partition]) : null;
-    partitions.push({ next, ...rest, records });
+    partitions.push({
+      next, ...rest, records: withRecords ? await writeRecords(log, packs, partition, BigInt(next), before?.partitions[partition], onWritten) : null,
+    });
+    records += Number(next);
   }
-  const named = listFiles(store, fileNames);
-  const keptFiles = await backupFiles(named, files, store, packs, signal);
+  const keptFiles = await backupFiles(listFiles(store, fileNames), {
+    files, store, packs, signal, onDone: (done) => onProgress('uploaded files', done, fileCount),
+  });
   const manifest: Manifest = { format: 1, snapshotMs, readModel: database.schema, ...copied, partitions, files: keptFiles };
   signal.throwIfAborted();
   return { id: await writeManifest(store, manifest), manifest, written: packs.written };

@@ -44,16 +44,24 @@ export function fileObject(name: string): string {
   return `files/${hex.slice(0, 2)}/${hex}`;
 }
 
-/**
- * Stores the files that are not there yet, and their list. `files` null: only the list. A file that was removed after the snapshot is left out.
- */
-export async function backupFiles(
-  named: AsyncIterable<NamedFile>, files: Pick<FileStore, 'read'> | null, store: BackupStore, packs: PackWriter, signal: AbortSignal,
-): Promise<Manifest['files']> {
-  let [count, bytes] = [0, 0];
+export interface FilesBackup {
+  /** Null: only the list is stored. */
+  readonly files: Pick<FileStore, 'read'> | null;
+  readonly store: BackupStore;
+  readonly packs: PackWriter;
+  readonly signal: AbortSignal;
+  /** Called with how many files are behind it. */
+  readonly onDone: (files: number) => void;
+}
+
+/** Stores the files that are not there yet, and their list. A file that was removed after the snapshot is left out. */
+export async function backupFiles(named: AsyncIterable<NamedFile>, { files, store, packs, signal, onDone }: FilesBackup): Promise<Manifest['files']> {
+  let [done, count, bytes] = [0, 0, 0];
   const lines = async function* (): AsyncGenerator<Buffer> {
     for await (const { name, size } of named) {
       signal.throwIfAborted();
+      onDone(done);
+      done += 1;
       if (files !== null && !(await backupFile(name, size, files, store))) continue;
       count += 1;
       bytes += size;
@@ -111,10 +119,13 @@ export async function* listFiles(store: BackupStore, names: readonly string[]): 
   }
 }
 
-/** Brings the files of a set to where the service has them. Those that are there already stay. */
-export async function restoreFiles(store: BackupStore, set: Manifest, files: LocalFileStore, signal: AbortSignal): Promise<void> {
+/** Brings the files of a set to where the service has them. Those that are there already stay. `onDone` is called with how many files are behind it. */
+export async function restoreFiles(store: BackupStore, set: Manifest, files: LocalFileStore, signal: AbortSignal, onDone: (files: number) => void): Promise<void> {
+  let done = 0;
   for await (const file of listFiles(store, set.files.names)) {
     signal.throwIfAborted();
+    onDone(done);
+    done += 1;
     const present = await files.read(file.name);
     present?.destroy();
     if (present !== null) continue;

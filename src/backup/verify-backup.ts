@@ -1,5 +1,5 @@
 /** Verifies that a set can be restored, as far as that can be said without restoring it: all that it names is there, and is what was stored. */
-import type { BackupStore } from './backup-store.ts';
+import type { BackupStore, OnProgress } from './backup-store.ts';
 import { readKeys } from './keys.ts';
 import { packsOf, type BackupSet } from './manifest.ts';
 import { readPack } from './packs.ts';
@@ -19,7 +19,7 @@ const problemsMax = 100;
 
 /** Reads all of a set. `passphrase`: null leaves the keys undecrypted. Rejects with the reason of `signal`. */
 export async function verifyBackup(
-  { manifest }: BackupSet, store: BackupStore, passphrase: Buffer | null, signal: AbortSignal,
+  { manifest }: BackupSet, store: BackupStore, passphrase: Buffer | null, signal: AbortSignal, onProgress: OnProgress,
 ): Promise<Verified> {
   const problems: string[] = [];
   const check = async (work: () => Promise<void>): Promise<void> => {
@@ -31,12 +31,25 @@ export async function verifyBackup(
   };
   const records = new Set(manifest.partitions.flatMap((partition) => (partition.records ?? []).map(({ pack }) => pack)));
   const ids = new Set(packsOf(manifest));
-  for (const id of ids) if (!records.has(id)) await check(async () => void (await readPack(store, id)));
+  let packsDone = 0;
+  const onPack = (): void => {
+    packsDone += 1;
+    onProgress('packs', packsDone, ids.size);
+  };
+  for (const id of ids) {
+    if (records.has(id)) continue;
+    await check(async () => void (await readPack(store, id)));
+    onPack();
+  }
   let recordCount = 0;
   for (const [partition, copy] of manifest.partitions.entries()) {
     if (copy.records === null) continue;
     await check(async () => {
-      for await (const batch of readRecords(store, partition, copy)) recordCount += batch.length;
+      for await (const batch of readRecords(store, partition, copy)) {
+        signal.throwIfAborted();
+        recordCount += batch.length;
+        onPack();
+      }
     });
   }
   let files = 0;
@@ -47,6 +60,7 @@ export async function verifyBackup(
           for await (const _ of readFile(store, file));
         });
         files += 1;
+        onProgress('uploaded files', files, manifest.files.count);
       }
     });
   }

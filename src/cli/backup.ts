@@ -7,6 +7,7 @@ import type { BackupSet } from '../backup/manifest.ts';
 import { audited } from './audited.ts';
 import { withRequiredOption, wholeNumber, writeOut, writeTable, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
+import { progressByKind } from './progress-line.ts';
 import { UserError } from './user-error.ts';
 import { withRecordLog } from './with-record-log.ts';
 
@@ -54,7 +55,7 @@ async function take(to: string, flags: TakeFlags): Promise<void> {
   const [{ takeBackup }, { openLocalFiles }] = await Promise.all([import('../backup/take-backup.ts'), import('../backup/uploaded-files.ts')]);
   const taken = await audited('backup.take', { to }, (details) => withStore(to, { make: true }, (store) => withRecordLog(async (log, { url, database }) => {
     await using files = flags.files ? await openLocalFiles(config, database.pool) : null;
-    const set = await takeBackup({ store, url, database, log, withRecords: flags.log, passphrase, files: files?.store ?? null, signal });
+    const set = await takeBackup({ store, url, database, log, withRecords: flags.log, passphrase, files: files?.store ?? null, signal, onProgress: progressByKind(writeWords) });
     details['set'] = set.id;
     return set;
   })));
@@ -83,7 +84,7 @@ async function verify(from: string, id: string | undefined, flags: Flags & Pick<
   const { verifyBackup } = await import('../backup/verify-backup.ts');
   const { set, verified } = await withStore(from, { make: false }, async (store) => {
     const found = await findSet(store, id);
-    return { set: found, verified: await verifyBackup(found, store, passphrase, signal) };
+    return { set: found, verified: await verifyBackup(found, store, passphrase, signal, progressByKind(writeWords)) };
   });
   const { problems, packs, records, files } = verified;
   if (problems.length > 0) process.exitCode = 1;
@@ -132,7 +133,7 @@ export async function readPassphrase({ keyFile, keys }: KeyFlags): Promise<Buffe
 }
 
 /** What is shown of a set. */
-function summaryOf({ id, manifest }: BackupSet) {
+export function summaryOf({ id, manifest }: BackupSet) {
   const { takenAt, snapshotMs, readModel, partitions, tables, files, keys } = manifest;
   const rowsOf = (name: string): number => tables.find((table) => table.name === name)?.streams.reduce((sum, { rows }) => sum + rows, 0) ?? 0;
   return {

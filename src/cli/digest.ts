@@ -1,8 +1,9 @@
 /** `tablog digest`: digests of the read model, to compare it with that of another instance. */
 import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
-import { newLogger, writeOut, writeTable } from './console.ts';
+import { newLogger, writeOut, writeTable, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
+import { ProgressLine } from './progress-line.ts';
 
 interface DigestFlags {
   readonly json?: boolean;
@@ -27,7 +28,10 @@ async function runDigest(flags: DigestFlags): Promise<void> {
   resources.defer(() => postgres.close());
   const use = await ReadModelUse.share(postgres.url, readModelSchema);
   resources.defer(() => use.end());
-  const { partitions, rowsRead } = await digestReadModel(models, { url: postgres.url, schema: readModelSchema, signal });
+  const progress = new ProgressLine('rows', writeWords);
+  const { partitions, rowsRead } = await digestReadModel(models, {
+    url: postgres.url, schema: readModelSchema, signal, onRowsRead: (rows) => progress.update(rows, null),
+  });
   if (flags.json) {
     const asJson = partitions.map(({ next, ...partition }) => ({ ...partition, next: String(next) }));
     writeOut(JSON.stringify({ partitions: asJson, rowsRead }));

@@ -26,6 +26,15 @@ export class ProgressLine {
   }
 }
 
+/** Reports the progress of one kind of work after the other. `done` of `of`; `of` null: the total is unknown. */
+export function progressByKind(write: (line: string) => void): (kind: string, done: number, of: number | null) => void {
+  let present = { kind: '', line: new ProgressLine('', write) };
+  return (kind, done, of) => {
+    if (kind !== present.kind) present = { kind, line: new ProgressLine(kind, write) };
+    present.line.update(done, of);
+  };
+}
+
 function describeSeconds(seconds: number): string {
   if (seconds < 120) return `${Math.ceil(seconds)} s`;
   return seconds < 7200 ? `${Math.ceil(seconds / 60)} min` : `${Math.ceil(seconds / 3600)} h`;

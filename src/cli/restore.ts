@@ -3,10 +3,10 @@ import { Pool } from 'pg';
 import type { Command } from 'commander';
 import { readConfig, type Config } from '../app/config.ts';
 import { audited } from './audited.ts';
-import { findSet, readPassphrase, withStore, type KeyFlags } from './backup.ts';
+import { findSet, readPassphrase, summaryOf, withStore, type KeyFlags } from './backup.ts';
 import { newLogger, writeOut, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
-import { ProgressLine } from './progress-line.ts';
+import { progressByKind, ProgressLine } from './progress-line.ts';
 import { UserError } from './user-error.ts';
 
 interface Flags {
@@ -53,12 +53,14 @@ async function runRestore(from: string, flags: Flags): Promise<void> {
     }
     const hasReadModel = await restore(found, {
       store, url: postgres.url, kafka, files: files?.store ?? null, passphrase, withoutReadModel: flags.withoutReadModel === true, signal,
+      onProgress: progressByKind(writeWords),
     });
     if (!hasReadModel) await buildReadModel(config, postgres.url, signal);
     return found;
   }));
   const seconds = Math.round((performance.now() - began) / 100) / 10;
-  if (flags.json) return writeOut(JSON.stringify({ set: set.id, seconds }));
+  const { events, rows, files } = summaryOf(set);
+  if (flags.json) return writeOut(JSON.stringify({ set: set.id, events, rows, files, seconds }));
   writeOut(`Set ${set.id} is restored, in ${seconds} s. Start the service; \`tablog verify\` proves that it serves what its log says.`);
   if (!set.manifest.files.kept && set.manifest.files.count > 0) writeWords(`Its ${set.manifest.files.count} uploaded files are not in the backup.`);
 }

@@ -37,13 +37,15 @@ export interface DigestOptions {
   readonly signal: AbortSignal;
   /** For how long a snapshot is used, in milliseconds. */
   readonly snapshotMs?: number;
+  /** Called with how many rows were read so far. */
+  readonly onRowsRead?: ((rows: number) => void) | undefined;
 }
 
 /**
  * Digests a read model, which may be in use. Where one snapshot is not enough, another goes on with what has changed since, so the
  * digest is of the state of the last one. Rejects with NoReadModel, and with the reason of `signal` when that aborts.
  */
-export async function digestReadModel(models: Models, { url, schema, signal, snapshotMs }: DigestOptions): Promise<ReadModelDigest> {
+export async function digestReadModel(models: Models, { url, schema, signal, snapshotMs, onRowsRead }: DigestOptions): Promise<ReadModelDigest> {
   // Rejects if there is no read model.
   await (await Snapshot.open(url, schema)).close();
   const cache = await DigestCache.open(url, schema);
@@ -53,11 +55,14 @@ export async function digestReadModel(models: Models, { url, schema, signal, sna
       signal.throwIfAborted();
       const snapshot = await Snapshot.open(url, schema, snapshotMs);
       try {
-        const made = await new Digesting(models, snapshot, cache).run();
-        rowsRead += made.rowsRead;
-        if (made.partitions === null) continue;
+        const partitions = await new Digesting(models, snapshot, cache, (rows) => {
+          signal.throwIfAborted();
+          rowsRead += rows;
+          onRowsRead?.(rowsRead);
+        }).run();
+        if (partitions === null) continue;
         for (const { query } of unitsOf(models)) await cache.removeOthers(query);
-        return { partitions: made.partitions, rowsRead };
+        return { partitions, rowsRead };
       } finally {
         await snapshot.close();
       }
@@ -72,7 +77,10 @@ export async function digestReadModel(models: Models, { url, schema, signal, sna
  * have a digest cache (DigestCache.open).
  */
 export async function digestSnapshot(models: Models, snapshot: Snapshot): Promise<ReadModelDigest> {
-  const { partitions, rowsRead } = await new Digesting(models, snapshot, null).run();
+  let rowsRead = 0;
+  const partitions = await new Digesting(models, snapshot, null, (rows) => {
+    rowsRead += rows;
+  }).run();
   if (partitions === null) throw new Error('the snapshot is too old to be digested');
   return { partitions, rowsRead };
 }
@@ -93,29 +101,31 @@ class Digesting {
   readonly #models: Models;
   readonly #snapshot: Snapshot;
   readonly #cache: DigestCache | null;
+  readonly #onRowsRead: (rows: number) => void;
   /** By partition, then by the name of a part. */
   readonly #parts = new Map<number, Map<string, string>>();
-  #rowsRead = 0;
+  #hasRead = false;
 
-  constructor(models: Models, snapshot: Snapshot, cache: DigestCache | null) {
+  constructor(models: Models, snapshot: Snapshot, cache: DigestCache | null, onRowsRead: (rows: number) => void) {
     this.#models = models;
     this.#snapshot = snapshot;
     this.#cache = cache;
+    this.#onRowsRead = onRowsRead;
   }
 
-  /** No partitions: the snapshot became too old; the next one finds in the cache what was done. */
-  async run(): Promise<{ readonly partitions: readonly PartitionDigest[] | null; readonly rowsRead: number }> {
+  /** Null: the snapshot became too old; the next one finds in the cache what was done. */
+  async run(): Promise<readonly PartitionDigest[] | null> {
     const allUnits = unitsOf(this.#models);
     for (const units of allUnits) {
-      if (!(await this.#digestUnits(units))) return { partitions: null, rowsRead: this.#rowsRead };
+      if (!(await this.#digestUnits(units))) return null;
     }
     // What is left is not cached, so it begins with a young snapshot. Little has changed by then.
-    if (this.#cache !== null && this.#rowsRead > 0 && this.#snapshot.isHalfOld) return { partitions: null, rowsRead: this.#rowsRead };
+    if (this.#cache !== null && this.#hasRead && this.#snapshot.isHalfOld) return null;
     const owned = new Set(allUnits.map(({ owner }) => owner));
     for (const section of sectionsOf(this.#models)) {
       if (!owned.has(section.owner)) await this.#digestSection(section);
     }
-    return { partitions: await this.#partitions(), rowsRead: this.#rowsRead };
+    return this.#partitions();
   }
 
   async #partitions(): Promise<PartitionDigest[]> {
@@ -161,12 +171,14 @@ class Digesting {
 
   async #digestChanged({ owner, digest }: DigestedUnits, changed: readonly Unit[]): Promise<ReadonlyMap<string, string> | null> {
     if (changed.length === 0) return new Map();
-    if (this.#cache !== null && this.#rowsRead > 0 && this.#snapshot.isOld) return null;
+    if (this.#cache !== null && this.#hasRead && this.#snapshot.isOld) return null;
     const ids = changed.map(({ unit }) => unit);
-    const rest = await digest(this.#snapshot, ids, this.#cache);
+    const rest = await digest(this.#snapshot, ids, this.#cache, (rows) => {
+      this.#hasRead = true;
+      this.#onRowsRead(rows);
+    });
     if (rest === null) return null;
-    this.#rowsRead += rest.rows;
-    const hashes = new Map(ids.map((unit) => [unit, createHash('sha256').update(rest.digests.get(unit) ?? '')]));
+    const hashes = new Map(ids.map((unit) => [unit, createHash('sha256').update(rest.get(unit) ?? '')]));
     for (const section of sectionsOf(this.#models).filter((section) => section.owner === owner)) {
       const rows = await this.#snapshot.query<Sum & { unit: string }>(
         `with part as (${hashed(`select * from (${section.query}) rows where ${owner} = any($1::uuid[])`)})

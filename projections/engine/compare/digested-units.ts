@@ -12,13 +12,11 @@ export interface DigestedUnits {
    * garbage collection do not change it.
    */
   readonly query: string;
-  /** Digests what sections do not have of these units. Null if the snapshot became too old: then the cache has what is done. */
-  readonly digest: (snapshot: Snapshot, units: readonly string[], cache: DigestCache | null) => Promise<DigestedParts | null>;
-}
-
-export interface DigestedParts {
-  /** SHA-256 in hexadecimal digits, by unit; none for a unit that has nothing besides sections. */
-  readonly digests: ReadonlyMap<string, string>;
-  /** How many rows were read for this. */
-  readonly rows: number;
+  /**
+   * Digests what sections do not have of these units: SHA-256 in hexadecimal digits, by unit; none for a unit that has nothing besides sections. Null if
+   * the snapshot became too old: then the cache has what is done. Calls `onRowsRead` with how many rows were read since the last call.
+   */
+  readonly digest: (
+    snapshot: Snapshot, units: readonly string[], cache: DigestCache | null, onRowsRead: (rows: number) => void,
+  ) => Promise<ReadonlyMap<string, string> | null>;
 }

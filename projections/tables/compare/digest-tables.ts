@@ -1,7 +1,7 @@
 /** Digests the contents of tables: their extents, and the rows that readers can reach, as these are presented. */
 import { createHash, type Hash } from 'node:crypto';
 import type { DigestCache, KeptDigest } from '../../engine/compare/digest-cache.ts';
-import type { DigestedParts, DigestedUnits } from '../../engine/compare/digested-units.ts';
+import type { DigestedUnits } from '../../engine/compare/digested-units.ts';
 import { logTimes } from '../../engine/compare/section.ts';
 import type { Snapshot } from '../../engine/compare/snapshot.ts';
 import { generationLife, rememberedAnswers } from '../tables.garbage.ts';
@@ -23,7 +23,7 @@ export const digestedTables: DigestedUnits = {
       concat_ws(' ', tables.version, ${generationsSince(generationLife)}, ${generationsSince(rememberedAnswers)}) as fingerprint
     from tables left join teams on teams.id = tables.team_id left join ${logTimes} on last.partition = teams.partition
     where not tables.deleted`,
-  digest: (snapshot, tableIds, cache) => new TableDigests(snapshot, cache).run(tableIds),
+  digest: (snapshot, tableIds, cache, onRowsRead) => new TableDigests(snapshot, cache, onRowsRead).run(tableIds),
 };
 
 /** An extent whose rows are being digested; without a hash, they have been, or cannot be reached. */
@@ -35,6 +35,7 @@ interface PendingExtent {
 class TableDigests {
   readonly #snapshot: Snapshot;
   readonly #cache: DigestCache | null;
+  readonly #onRowsRead: (rows: number) => void;
   readonly #presenter: RowPresenter;
   readonly #tables = new Map<string, Hash>();
   /** In order. */
@@ -42,23 +43,24 @@ class TableDigests {
   #windows: { readonly of: PendingExtent; readonly window: Window }[] = [];
   #rowsPending = 0;
   #bytesPending = 0;
-  #rows = 0;
+  #hasRead = false;
 
-  constructor(snapshot: Snapshot, cache: DigestCache | null) {
+  constructor(snapshot: Snapshot, cache: DigestCache | null, onRowsRead: (rows: number) => void) {
     this.#snapshot = snapshot;
     this.#cache = cache;
+    this.#onRowsRead = onRowsRead;
     this.#presenter = new RowPresenter(snapshot);
   }
 
-  async run(tableIds: readonly string[]): Promise<DigestedParts | null> {
+  async run(tableIds: readonly string[]): Promise<ReadonlyMap<string, string> | null> {
     const extents = this.#snapshot.stream<DigestedExtent>(selectExtentsOf('$1::uuid[]'), extentsAtOnce, [tableIds]);
     for await (const extent of extents) {
       await this.#add(extent);
       // Only once something was read and kept: else the next snapshot would come no further.
-      if (this.#cache !== null && this.#rows > 0 && this.#windows.length === 0 && this.#snapshot.isOld) return null;
+      if (this.#cache !== null && this.#hasRead && this.#windows.length === 0 && this.#snapshot.isOld) return null;
     }
     await this.#finish();
-    return { digests: new Map([...this.#tables].map(([id, hash]) => [id, hash.digest('hex')])), rows: this.#rows };
+    return new Map([...this.#tables].map(([id, hash]) => [id, hash.digest('hex')]));
   }
 
   async #add(extent: DigestedExtent): Promise<void> {
@@ -90,9 +92,10 @@ class TableDigests {
     if (windows.length === 0) return;
     const stored = await readWindows(this.#snapshot, windows.map(({ window }) => window));
     for (const [at, { of, window }] of windows.entries()) {
-      this.#rows += window.count;
       await this.#hashRows(of.rows!, window, stored[at]!);
     }
+    this.#hasRead = true;
+    this.#onRowsRead(windows.reduce((sum, { window }) => sum + window.count, 0));
   }
 
   async #hashRows(hash: Hash, window: Window, stored: StoredRows): Promise<void> {

@@ -1,0 +1,35 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { progressByKind, ProgressLine } from '../../../src/cli/progress-line.ts';
+
+const lines: string[] = [];
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  lines.length = 0;
+});
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+test('every few seconds a line says how far the work is, at which rate, and how long the rest takes at that', () => {
+  const progress = new ProgressLine('rows', (line) => lines.push(line));
+  progress.update(10, 1000);
+  jest.advanceTimersByTime(4000);
+  progress.update(400, 1000);
+  progress.update(500, 1000);
+  jest.advanceTimersByTime(4000);
+  progress.update(600, null);
+  expect(lines).toEqual(['400 of 1000 rows, 100 a second, 6 s left', '600 rows, 50 a second']);
+});
+
+test('each kind of work has lines of its own, with its own rate', () => {
+  const update = progressByKind((line) => lines.push(line));
+  update('packs', 1, 900);
+  jest.advanceTimersByTime(4000);
+  update('packs', 800, 900);
+  update('files', 1, 9);
+  jest.advanceTimersByTime(4000);
+  update('files', 5, 9);
+  expect(lines).toEqual(['800 of 900 packs, 200 a second, 1 s left', '5 of 9 files, 1 a second, 4 s left']);
+});
