@@ -69,16 +69,21 @@ export async function startServer(
   return { pid: child.pid!, port, end };
 }
 
+/** Runs a Node script to its end, as `runProgram` does. */
+export function runScript(nodeArguments: readonly string[], environment: Readonly<Record<string, string>>, signal: AbortSignal): Promise<string> {
+  return runProgram(process.execPath, nodeArguments, environment, signal);
+}
+
 /**
- * Runs a Node script to its end; resolves to its stdout. Rejects if it fails, with its whole output, and if `signal` is aborted, with the
- * reason, once the script has ended.
+ * Runs a program to its end; resolves to its stdout. Rejects if it fails, with its whole output, and if `signal` is aborted, with the
+ * reason, once the program has ended.
  */
-export async function runScript(
-  nodeArguments: readonly string[], environment: Readonly<Record<string, string>>, signal: AbortSignal,
+export async function runProgram(
+  program: string, args: readonly string[], environment: Readonly<Record<string, string>>, signal: AbortSignal,
 ): Promise<string> {
   signal.throwIfAborted();
-  const name = nodeArguments.join(' ');
-  const child = spawn(process.execPath, nodeArguments, {
+  const name = [program, ...args].join(' ');
+  const child = spawn(program, args, {
     env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'],
   });
   const giveUp = (): void => void stop(child, name);
