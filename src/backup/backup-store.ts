@@ -24,8 +24,8 @@ export interface BackupStore {
 }
 
 /**
- * Told how far taking, verifying or restoring a backup is: that `done` of `of` things of this kind are behind it. The kinds come one after the other. `of` null:
- * nobody knows how many there are.
+ * Told how far taking, verifying or restoring a backup is: that `done` of `of` things of this kind are behind it. `of` null: nobody knows how many
+ * there are.
  */
 export type OnProgress = (kind: ProgressKind, done: number, of: number | null) => void;
 export type ProgressKind = 'packs' | 'digested rows' | 'pieces of tables' | 'records of the log' | 'rows' | 'indexes' | 'uploaded files';

@@ -71,10 +71,16 @@ export async function restore({ manifest }: BackupSet, options: RestoreOptions):
   if (files !== null) await restoreFiles(store, manifest, files, signal, (done) => onProgress('uploaded files', done, manifest.files.count));
   const keys = manifest.keys === null || passphrase === null ? null : await readKeys(store, manifest.keys, passphrase);
   let ended = allPartitions(manifest.partitions.length);
-  if (kafka === null) await restoreLog(manifest, options, pool, `${logSchema}${staged}`);
-  else ended = await completeLog(manifest, options, kafka);
   const hasReadModel = manifest.readModel === readModelSchema && !options.withoutReadModel;
-  if (hasReadModel) await restoreReadModel(manifest, options);
+  const failed = new AbortController();
+  const unlessFailed = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
+  const orFail = (work: Promise<void>): Promise<void> => work.catch((error: unknown) => failed.abort(error));
+  const restoringLog = async (): Promise<void> => {
+    if (kafka === null) await restoreLog(manifest, unlessFailed, pool, `${logSchema}${staged}`);
+    else ended = await completeLog(manifest, unlessFailed, kafka);
+  };
+  await Promise.all([orFail(restoringLog()), ...(hasReadModel ? [orFail(restoreReadModel(manifest, unlessFailed))] : [])]);
+  failed.signal.throwIfAborted();
   await createTokenNotes(pool);
   await createLogBytesNotes(pool);
   await createJobNotes(pool);

@@ -26,12 +26,13 @@ export class ProgressLine {
   }
 }
 
-/** Reports the progress of one kind of work after the other. `done` of `of`; `of` null: the total is unknown. */
+/** Reports the progress of several kinds of work, each from its first report on. `done` of `of`; `of` null: the total is unknown. */
 export function progressByKind(write: (line: string) => void): (kind: string, done: number, of: number | null) => void {
-  let present = { kind: '', line: new ProgressLine('', write) };
+  const lines = new Map<string, ProgressLine>();
   return (kind, done, of) => {
-    if (kind !== present.kind) present = { kind, line: new ProgressLine(kind, write) };
-    present.line.update(done, of);
+    const line = lines.get(kind) ?? new ProgressLine(kind, write);
+    lines.set(kind, line);
+    line.update(done, of);
   };
 }
 

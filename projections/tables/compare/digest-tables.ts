@@ -9,7 +9,9 @@ import { extentLabels, selectExtentsOf, type DigestedExtent } from './extents.ts
 import { readWindows, RowPresenter, type StoredRows, type Window } from './stored-rows.ts';
 import { bytesAtOnce, countAtOnce, rowBytesOf, rowsAtOnce } from './windows.ts';
 
+/** How many extents are listed at once, and of how many extents, or rows, digests are kept at once. */
 const extentsAtOnce = 500;
+const rowsKeptAtOnce = 10 * rowsAtOnce;
 
 /** How many generations were replaced so lately that readers or repeated answers can still reach something of them. */
 const generationsSince = (life: number): string => `(select count(*) from generations ended
@@ -32,6 +34,11 @@ interface PendingExtent {
   readonly rows: Hash | null;
 }
 
+interface PendingWindow {
+  readonly of: PendingExtent;
+  readonly window: Window;
+}
+
 class TableDigests {
   readonly #snapshot: Snapshot;
   readonly #cache: DigestCache | null;
@@ -40,9 +47,12 @@ class TableDigests {
   readonly #tables = new Map<string, Hash>();
   /** In order. */
   #pending: PendingExtent[] = [];
-  #windows: { readonly of: PendingExtent; readonly window: Window }[] = [];
+  #windows: PendingWindow[] = [];
+  /** What Postgres reads while earlier rows are hashed. */
+  #reading: { readonly windows: readonly PendingWindow[]; readonly stored: Promise<StoredRows[]> } | null = null;
   #rowsPending = 0;
   #bytesPending = 0;
+  #rowsUnkept = 0;
   #hasRead = false;
 
   constructor(snapshot: Snapshot, cache: DigestCache | null, onRowsRead: (rows: number) => void) {
@@ -57,7 +67,7 @@ class TableDigests {
     for await (const extent of extents) {
       await this.#add(extent);
       // Only once something was read and kept: else the next snapshot would come no further.
-      if (this.#cache !== null && this.#hasRead && this.#windows.length === 0 && this.#snapshot.isOld) return null;
+      if (this.#cache !== null && this.#hasRead && this.#pending.length === 0 && this.#snapshot.isOld) return null;
     }
     await this.#finish();
     return new Map([...this.#tables].map(([id, hash]) => [id, hash.digest('hex')]));
@@ -68,7 +78,8 @@ class TableDigests {
     const pending = { extent, rows: isRead ? createHash('sha256') : null };
     this.#pending.push(pending);
     if (isRead) await this.#addWindows(pending);
-    if (this.#pending.length >= extentsAtOnce || this.#rowsPending >= rowsAtOnce || this.#bytesPending >= bytesAtOnce) await this.#finish();
+    if (this.#pending.length >= extentsAtOnce || this.#rowsUnkept >= rowsKeptAtOnce) await this.#finish();
+    else if (this.#rowsPending >= rowsAtOnce || this.#bytesPending >= bytesAtOnce) await this.#readWindows();
   }
 
   async #addWindows(of: PendingExtent): Promise<void> {
@@ -80,22 +91,28 @@ class TableDigests {
       if (this.#rowsPending + count > rowsAtOnce || this.#bytesPending + count * rowBytes > bytesAtOnce) await this.#readWindows();
       this.#windows.push({ of, window: { extent, start, count } });
       this.#rowsPending += count;
+      this.#rowsUnkept += count;
       this.#bytesPending += count * rowBytes;
     }
   }
 
+  /** Begins to read the pending windows, and hashes those that it was called for before. */
   async #readWindows(): Promise<void> {
     const windows = this.#windows;
     this.#windows = [];
     this.#rowsPending = 0;
     this.#bytesPending = 0;
-    if (windows.length === 0) return;
-    const stored = await readWindows(this.#snapshot, windows.map(({ window }) => window));
-    for (const [at, { of, window }] of windows.entries()) {
-      await this.#hashRows(of.rows!, window, stored[at]!);
+    const before = this.#reading;
+    const storedBefore = await before?.stored;
+    this.#reading = windows.length === 0 ? null : { windows, stored: readWindows(this.#snapshot, windows.map(({ window }) => window)) };
+    // Awaited with the next windows, unless something else fails first.
+    this.#reading?.stored.catch(() => undefined);
+    if (before === null) return;
+    for (const [at, { of, window }] of before.windows.entries()) {
+      await this.#hashRows(of.rows!, window, storedBefore![at]!);
     }
     this.#hasRead = true;
-    this.#onRowsRead(windows.reduce((sum, { window }) => sum + window.count, 0));
+    this.#onRowsRead(before.windows.reduce((sum, { window }) => sum + window.count, 0));
   }
 
   async #hashRows(hash: Hash, window: Window, stored: StoredRows): Promise<void> {
@@ -104,13 +121,16 @@ class TableDigests {
       hash.update(JSON.stringify([window.start, 'unreadable', stored.bodies]));
       return;
     }
-    // No body has a line feed.
-    for (const [index, { version, body }] of rows) hash.update(`${index} ${version} ${body ?? ''}\n`);
+    // No body has a line feed. In one text: hashing each row takes several times as long.
+    let text = '';
+    for (const [index, { version, body }] of rows) text += `${index} ${version} ${body ?? ''}\n`;
+    hash.update(text);
   }
 
   /** Takes all pending extents into the digests of their tables. */
   async #finish(): Promise<void> {
     await this.#readWindows();
+    if (this.#reading !== null) await this.#readWindows();
     const made: KeptDigest[] = [];
     for (const { extent, rows } of this.#pending) {
       const digest = rows?.digest('hex') ?? null;
@@ -121,6 +141,7 @@ class TableDigests {
       hash.update(JSON.stringify(state)).update(extent.isShown ? digest ?? extent.digest! : '');
     }
     this.#pending = [];
+    this.#rowsUnkept = 0;
     await this.#cache?.keep(made);
   }
 }
