@@ -168,3 +168,12 @@ describe('who may ask', () => {
     expect(outcomeOf(await other.client.post('/query', { sql: 'SELECT 1' }))).toBe('402 payment_required');
   });
 });
+
+test('a column whose cells are all empty differs from every value', async () => {
+  const { id } = await named(await createTable(team.client, [{ n: 1 }, { n: 2 }], { n: 'number', none: 'string' }), 'empty');
+  for (const condition of ["none IS DISTINCT FROM 'x'", "NOT (none IS NOT DISTINCT FROM 'x')", "n IS DISTINCT FROM 3 AND none IS DISTINCT FROM 'x'"]) {
+    expect((await ask(`SELECT count(*) AS n FROM empty WHERE (${condition}) OR none < 'a'`)).json.data).toEqual([{ n: 2 }]);
+  }
+  const filter = { or: [{ column: 'none', op: 'ne', value: 'x' }, { column: 'none', op: 'lt', value: 'a' }] };
+  expect((await team.client.post(`/tables/${id}/query`, { filter, count: 'exact' })).headers.get('tablog-count')).toBe('2');
+});

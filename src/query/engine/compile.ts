@@ -267,7 +267,8 @@ function compileComparison(comparison: Comparison, source: QuerySource, builder:
     return values.length === 0 ? 'false' : `(${sql} IN (${values.join(', ')}))`;
   }
   const bound = bind(value, type, `${at}.value`);
-  return op === 'ne' ? `(${sql} IS DISTINCT FROM ${bound})` : `(${sql} ${signs[op]} ${bound})`;
+  // Not IS DISTINCT FROM: in a column that is all empty, the engine takes that beside OR for false.
+  return op === 'ne' ? `coalesce(${sql} <> ${bound}, true)` : `(${sql} ${signs[op]} ${bound})`;
 }
 
 function invalid({ column }: Comparison, place: string, problem: string): QueryError {

@@ -74,7 +74,8 @@ export class Expressions {
         case 'PARAMETER': return this.#parameter(text(take(given, 'identifier').identifier));
         case 'COMPARISON': {
           const { left, right } = take(given, 'left', 'right');
-          return `(${of(left)} ${known(comparisons, given['type'], 'The comparison')} ${of(right)})`;
+          const compared = `(${of(left)} ${known(comparisons, given['type'], 'The comparison')} ${of(right)})`;
+          return given['type'] === 'COMPARE_DISTINCT_FROM' ? unsimplified(compared) : compared;
         }
         case 'BETWEEN': {
           const { input, lower, upper } = take(given, 'input', 'lower', 'upper');
@@ -204,7 +205,7 @@ export class Expressions {
     const [first, ...rest] = operands.map((operand) => this.#operand(operand, scope));
     if (first === undefined) return given['type'] === 'ARRAY_CONSTRUCTOR' ? '[]' : this.#refuseOperator(given);
     switch (given['type']) {
-      case 'OPERATOR_NOT': return `(NOT ${first})`;
+      case 'OPERATOR_NOT': return `(NOT ${operands[0]!['type'] === 'COMPARE_NOT_DISTINCT_FROM' ? unsimplified(String(first)) : first})`;
       case 'OPERATOR_IS_NULL': return `(${first} IS NULL)`;
       case 'OPERATOR_IS_NOT_NULL': return `(${first} IS NOT NULL)`;
       case 'OPERATOR_COALESCE': return `coalesce(${[first, ...rest].join(', ')})`;
@@ -265,4 +266,9 @@ export function withoutAlias(given: SqlNode): { readonly alias: string; readonly
 function positionOf(index: unknown): string {
   if (!/^\d{1,4}$/.test(text(index))) throw refused('A place that is written so');
   return text(index);
+}
+
+/** A condition that is never null, in a form that the engine does not simplify: in columns that are all null, it takes `a IS DISTINCT FROM 1 OR a = 2` for false. */
+function unsimplified(condition: string): string {
+  return `coalesce(${condition}, false)`;
 }
