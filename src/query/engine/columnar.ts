@@ -84,13 +84,21 @@ export class Columnar {
   texts({ text, values, types }: Sql, signal: AbortSignal, take: (texts: Buffer) => void): Promise<void> {
     return this.use(signal, async (connection) => {
       const result = await (values.length === 0 ? connection.stream(text) : connection.stream(text, values, types));
-      for await (const chunk of result) {
-        let bytes = 0;
-        eachRun(chunk, (texts) => {
-          bytes += texts.length;
-          take(texts);
-        });
-        this.#collectTexts(bytes);
+      let next = result.fetchChunk();
+      try {
+        for (let chunk = await next; chunk !== null && chunk.rowCount > 0; chunk = await next) {
+          // The engine makes the next one while this is taken.
+          next = result.fetchChunk();
+          let bytes = 0;
+          eachRun(chunk, (texts) => {
+            bytes += texts.length;
+            take(texts);
+          });
+          this.#collectTexts(bytes);
+        }
+      } finally {
+        // A connection that is at work cannot be closed.
+        await Promise.allSettled([next]);
       }
     }, 'texts');
   }
