@@ -5,7 +5,7 @@
 import { removeGarbage } from '../../projections/engine/garbage.ts';
 import { readProgress, type Progress } from '../../projections/engine/progress/progress.store.ts';
 import { isConflict, projectRecords, type ProjectionListener } from '../../projections/engine/project-records.ts';
-import { Projector } from '../../projections/engine/projector.ts';
+import { ProgressMoved, Projector } from '../../projections/engine/projector.ts';
 import { createReadModel, dropReadModel, openDatabase } from '../../projections/engine/read-model.ts';
 import { models } from '../../projections/models.ts';
 import type { Database } from '../database/database.ts';
@@ -160,10 +160,18 @@ export class Rebuild {
           });
         }
       } catch (error) {
-        // Garbage collection was in the way.
-        if (!isConflict(error)) throw error;
+        // Garbage collection was in the way; or a batch that was given up, because its answer came late, was stored.
+        if (!isConflict(error) && !(error instanceof ProgressMoved && await this.#hasMoved(partition))) throw error;
       }
     }
+  }
+
+  /** Whether the progress of a partition is ahead of what is remembered, and nobody took the partition over. Then it is remembered. */
+  async #hasMoved(partition: number): Promise<boolean> {
+    const { next, epoch } = (await readProgress(this.#database.pool))[partition]!;
+    if (epoch !== this.#epochs[partition] || next <= this.#nextOf(partition)) return false;
+    this.#next.set(partition, next);
+    return true;
   }
 
   async #collectGarbage(signal: AbortSignal): Promise<void> {

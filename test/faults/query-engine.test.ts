@@ -77,6 +77,7 @@ test.each([['SIGSEGV', 1, '429 rate_limited'], ['SIGSEGV', 2, '200'], ['SIGKILL'
   const other = new Client(server.url, await output('tokens', 'create', '--team', 'acme'));
   const ask = (client: Client, sql: string): Promise<Answer> => client.post('/query', { sql });
 
+  await sleepUntil(async () => outcomeOf(await ask(client, 'SELECT 1')) === '200', 'the engine has started', 60_000);
   const clients = [client, other].slice(0, teams);
   const answers = clients.map((client) => ask(client, 'SELECT count(*) FROM range(1000000000000)'));
   // By its answer those before are under way.

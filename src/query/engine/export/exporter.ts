@@ -36,7 +36,7 @@ export interface Exported {
 
 type ExportedFile = Pick<Exported, 'parts' | 'release'>;
 
-/** A slice, which one statement reads, has about so many bytes of rows. */
+/** A slice, which one statement reads, has at most so many bytes of rows, or one row. */
 const sliceBytesMax = 8 * 1024 * 1024;
 const sliceRowsMax = 61_440;
 
@@ -168,7 +168,7 @@ export class Exporter {
   }
 }
 
-/** How many rows a slice has, so that their bodies are not much longer than `sliceBytesMax`. */
+/** How many rows a slice has, so that their bodies are not longer than `sliceBytesMax`. */
 class SliceSize {
   readonly #safe: number;
   rows: number;
@@ -187,8 +187,9 @@ class SliceSize {
 
   /** Whether the rows of a slice of this size, which have so many bytes, are few enough; otherwise it gets smaller. */
   fits(bytes: number): boolean {
-    if (bytes <= 2 * sliceBytesMax) return true;
-    this.rows = Math.max(this.#safe, Math.floor(this.rows * sliceBytesMax / bytes));
+    if (bytes <= sliceBytesMax) return true;
+    // Half of what would fit, so that the rows after them fit too, even if they are longer.
+    this.rows = Math.max(this.#safe, Math.floor(this.rows * sliceBytesMax / bytes / 2));
     return false;
   }
 
