@@ -24,9 +24,12 @@ export async function registerLanguage(client: pg.Client, reads: number): Promis
   await client.query('select pg_advisory_lock_shared($1, $2)', [advisoryLocks.readLanguage, reads]);
 }
 
-/** Raises what may be written to what all live processes read, and resolves to it. One that this process does not read may be in the log. */
+/**
+ * Raises the language that may be written to the newest one that all live processes read, and resolves to it. It may be newer than what this process reads: then this process
+ * cannot read all of the log.
+ */
 export async function agreeOnLanguage(client: pg.Client): Promise<number> {
-  // One transaction. Whoever registers while it runs asks after it, and so sees what it notes.
+  // One transaction, under a lock. A process that registers meanwhile waits for that lock before it reads the note, so it reads the new one.
   const results: unknown = await client.query(`select pg_advisory_xact_lock(${advisoryLocks.agreeOnLanguage});
     ${createLanguageNotes};
     update ${languageNotes} set language = greatest(language, (${leastRead})) returning language`);

@@ -96,7 +96,7 @@ export async function restore({ manifest }: BackupSet, options: RestoreOptions):
   if (keys !== null) await restoreKeys(owner, keys);
   if (hasReadModel) {
     await putInPlace(owner, readModelSchema);
-    // What a log that ends with the set lacked of an earlier read model, or what could not be projected of it, is gone.
+    // A partition may have been halted when the backup was taken. Its log ends where its read model ends now, so the reason is gone.
     await owner.query(`update ${readModelSchema}.progress set halted = null, contradicted = false where partition = any($1)`, [ended]);
   }
   if (kafka === null) await putInPlace(owner, logSchema);

@@ -1,4 +1,4 @@
-/** Who holds which advisory locks of this database now, as subqueries: `pid` is that of the connection, so one that ended holds nothing. */
+/** Subqueries for the advisory locks that are held in this database now. `pid` is the backend of the connection that holds the lock. */
 import { advisoryLocks } from './advisory-locks.ts';
 
 const held = `from pg_locks where locktype = 'advisory' and granted and database = (select oid from pg_database where datname = current_database())`;

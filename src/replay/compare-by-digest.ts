@@ -6,7 +6,10 @@ import { models } from '../../projections/models.ts';
 import type { Rebuild } from './rebuild.ts';
 
 export interface DigestComparison {
-  /** The first parts of partitions whose digests differ; empty when the read models are equal, but for damage to what has not changed. */
+  /**
+   * The parts of partitions whose digests differ. Digests are computed anew only for what has changed since the last comparison, so damage to older rows is
+   * not found.
+   */
   readonly differences: readonly Difference[];
   readonly partitions: number;
   /** How many rows of tables were read, on both sides together. */

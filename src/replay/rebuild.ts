@@ -166,7 +166,7 @@ export class Rebuild {
     }
   }
 
-  /** Whether the progress of a partition is ahead of what is remembered, and nobody took the partition over. Then it is remembered. */
+  /** Reads the progress of a partition from Postgres. If it is ahead and the epoch is still ours, goes on from there, and resolves to true. */
   async #hasMoved(partition: number): Promise<boolean> {
     const { next, epoch } = (await readProgress(this.#database.pool))[partition]!;
     if (epoch !== this.#epochs[partition] || next <= this.#nextOf(partition)) return false;

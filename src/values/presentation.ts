@@ -69,7 +69,7 @@ export function presenterOf(schema: TableSchema, form: BodyForm): Presenter {
   const places = columnPlaces(schema);
   const readings = new Map<string, Reading>();
   const beforeFirst: Reading = { key: '', place: -1, presented: '', read: null, next: null };
-  // Of the last row whose cells were not in the order of the schema: by what they were read, and the order in which they are presented.
+  // The last row that had to be sorted: the readings of its cells, and their sorted order. The next such row mostly has the same.
   let sorted: readonly Reading[] = [];
   let order: readonly number[] = [];
 

@@ -18,7 +18,7 @@ export interface ColumnarOptions {
 const interruptEveryMs = 100;
 const interruptsMax = 50;
 
-/** What garbage a statement leaves: what holds values is collected at its end, and texts while they are read. */
+/** What a statement gives. Values leave garbage that is collected when the statement ends; texts are so large that it is collected while they are read. */
 type Results = 'values' | 'texts';
 
 /** So many bytes of texts are read between two collections. */
