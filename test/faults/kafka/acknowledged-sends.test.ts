@@ -9,7 +9,7 @@ import kafkajs from 'kafkajs';
 import { pino } from 'pino';
 import type { EncodedEvent } from '../../../src/events/event.ts';
 import { encodeEvent } from '../../../src/events/event-codec.ts';
-import { createKafka } from '../../../src/log/kafka/kafka-client.ts';
+import { createKafka, whenSettled, withAdmin } from '../../../src/log/kafka/kafka-client.ts';
 import { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import { KafkaReader } from '../../../src/log/kafka/kafka-reader.ts';
 import { PartitionAppender } from '../../../src/log/kafka/partition-appender.ts';
@@ -40,10 +40,7 @@ async function findLost(connect: (brokers: readonly string[]) => Promise<Send>):
   const kafka = createKafka(
     { brokers: [broker.address], topic, group: 'unused', replicas: 1, ssl: false, sasl: undefined }, pino({ level: 'silent' }),
   );
-  const admin = kafka.admin();
-  await admin.connect();
-  await admin.createTopics({ topics: [{ topic, numPartitions: 1 }] });
-  await admin.disconnect();
+  await withAdmin(kafka, (admin) => whenSettled(() => admin.createTopics({ topics: [{ topic, numPartitions: 1 }] })));
 
   const send = await connect([broker.address]);
   const acknowledged = new Set<string>();
