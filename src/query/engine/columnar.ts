@@ -19,7 +19,7 @@ const interruptEveryMs = 100;
 const interruptsMax = 50;
 
 /** What a statement gives. Values leave garbage that is collected when the statement ends; texts are so large that it is collected while they are read. */
-type Results = 'values' | 'texts';
+type Results = 'values' | 'texts' | 'nothing';
 
 /** So many bytes of texts are read between two collections. */
 const uncollectedBytesMax = 8 * 1024 * 1024;
@@ -65,7 +65,7 @@ export class Columnar {
 
   /** Runs a statement without a result. */
   async run(text: string, values: DuckDBValue[] = []): Promise<void> {
-    await this.#with((connection) => connection.run(text, values));
+    await this.#with((connection) => connection.run(text, values), 'nothing');
   }
 
   /** The rows of a result. Rejects with the reason of the signal, and with QueryError when there is too little memory or room on the disk. */
@@ -146,7 +146,7 @@ export class Columnar {
       } finally {
         change.close();
       }
-    });
+    }, 'nothing');
   }
 
   close(): void {
