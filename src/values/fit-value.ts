@@ -25,10 +25,9 @@ export function fitToken(token: string, type: ColumnType, wrap: boolean): string
 }
 
 function fitsToken(token: string, type: ColumnType): boolean {
-  const bit = typeBit(type);
-  if (token.charCodeAt(0) !== quote) return classify(token, bit).fits !== 0;
+  if (token.charCodeAt(0) !== quote) return classify(token, typeBit(type)).fits !== 0;
   // Every string fits these.
-  return type === 'string' || type === 'json' || stringTypes(decodeString(token), bit) !== 0;
+  return type === 'string' || type === 'json' || stringTypes(decodeString(token), typeBit(type)) !== 0;
 }
 
 /**

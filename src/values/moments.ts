@@ -4,14 +4,16 @@
  */
 
 const microsecondsOfMinute = 60_000_000;
+const microsecondsOfWholeDay = 86_400_000_000;
+const zero = '0'.charCodeAt(0);
 const dateLength = 'YYYY-MM-DD'.length;
 const basicDateLength = 'YYYYMMDD'.length;
 
 /** Days from 1970-01-01 to a `YYYY-MM-DD`, by the Gregorian calendar (http://howardhinnant.github.io/date_algorithms.html#days_from_civil). */
 export function daysOf(date: string): number {
-  const [month, day] = [Number(date.slice(5, 7)), Number(date.slice(8, 10))];
+  const [month, day] = [twoDigits(date, 5), twoDigits(date, 8)];
   // Years begin in March here, so that the day of a leap year is the last.
-  const year = Number(date.slice(0, 4)) - (month <= 2 ? 1 : 0);
+  const year = twoDigits(date, 0) * 100 + twoDigits(date, 2) - (month <= 2 ? 1 : 0);
   const era = Math.floor(year / 400);
   const yearOfEra = year - era * 400;
   const dayOfYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1;
@@ -21,8 +23,11 @@ export function daysOf(date: string): number {
 /** Microseconds from 1970 to a date and time, or to the begin of a date. */
 export function microsecondsSince1970(text: string): bigint {
   const dateTime = text[basicDateLength] === 'T' ? inExtendedForm(text) : text;
-  const days = BigInt(daysOf(dateTime.slice(0, dateLength))) * 86_400_000_000n;
-  return dateTime.length === dateLength ? days : days + BigInt(microsecondsOfDay(dateTime.slice(dateLength + 1)));
+  const days = daysOf(dateTime);
+  const rest = dateTime.length === dateLength ? 0 : microsecondsOfDay(dateTime.slice(dateLength + 1));
+  const microseconds = days * microsecondsOfWholeDay + rest;
+  // A double has all microseconds of the years from 1685 to 2255.
+  return Number.isSafeInteger(microseconds) ? BigInt(microseconds) : BigInt(days) * BigInt(microsecondsOfWholeDay) + BigInt(rest);
 }
 
 /** `20240301T100000Z` as `2024-03-01T10:00:00Z`. */
@@ -32,10 +37,19 @@ function inExtendedForm(basic: string): string {
 
 /** Microseconds from midnight in UTC to a time of the same day. With a zone it may be below 0, or beyond a day. */
 export function microsecondsOfDay(time: string): number {
-  const minutes = Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
+  const minutes = twoDigits(time, 0) * 60 + twoDigits(time, 3);
+  // What `toISOString` gives.
+  if (time.length === 'hh:mm:ss.SSSZ'.length && time[8] === '.' && time[12] === 'Z') {
+    return minutes * microsecondsOfMinute + twoDigits(time, 6) * 1_000_000 + (twoDigits(time, 9) * 10 + time.charCodeAt(11) - zero) * 1000;
+  }
   const [, seconds = '0', fraction = '', zone = ''] = /^\d\d:\d\d(?::(\d\d)(?:\.(\d+))?)?(.*)$/s.exec(time)!;
   const microseconds = Number(seconds) * 1_000_000 + Number(fraction.slice(0, 6).padEnd(6, '0'));
   return (minutes - minutesOfZone(zone)) * microsecondsOfMinute + microseconds;
+}
+
+/** The number that two digits of a text are. */
+function twoDigits(text: string, at: number): number {
+  return (text.charCodeAt(at) - zero) * 10 + text.charCodeAt(at + 1) - zero;
 }
 
 /** By how many minutes a zone (`Z`, `+02`, `+0200`, `-02:00`, or none) is ahead of UTC. */

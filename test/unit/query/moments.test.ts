@@ -22,3 +22,12 @@ test.each([
 ])('%s is %i microseconds after 1970', (text, microseconds) => {
   expect(microsecondsSince1970(text)).toBe(microseconds);
 });
+
+test('times as JavaScript writes them are those of JavaScript, in all years', () => {
+  const least = Date.parse('0000-01-01T00:00:00.000Z');
+  // Steps of about ten years, with hours, minutes, seconds and milliseconds that differ.
+  for (let at = least; at <= Date.parse('9999-12-31T23:59:59.999Z'); at += 314_159_265_358) {
+    const text = new Date(at).toISOString();
+    expect([text, microsecondsSince1970(text)]).toEqual([text, BigInt(at) * 1000n]);
+  }
+});
